@@ -132,9 +132,9 @@ static void score(bench *b, const bench_data *d, const kn_model *model, kn_maps 
     ptrdiff_t Ns = d->Xs.rows, T = d->Y.cols, width = T < KN_BLOCK ? T : KN_BLOCK;
     kn_mat mean = new_mat(b, Ns, width), var = new_mat(b, Ns, width), z = new_mat(b, Ns, width);
     kn_mat noise = new_mat(b, T, 1), statistic = new_mat(b, Ns, 1);
-    kn_top_stream top;
+    kn_extreme_stream top;
     BENCH_TRY(b, kn_model_noise(b->ctx, model, noise.data));
-    BENCH_TRY(b, kn_top_stream_init(b->ctx, Ns, T, KN_TOP_FRACTION, &top));
+    BENCH_TRY(b, kn_extreme_stream_init(b->ctx, Ns, T, KN_TOP_FRACTION, &top));
     for (ptrdiff_t j = 0; j < T; j += width) {
         ptrdiff_t n = T - j < width ? T - j : width;
         kn_mat m = kn_cols(mean, 0, n), v = kn_cols(var, 0, n), zj = kn_cols(z, 0, n);
@@ -142,12 +142,12 @@ static void score(bench *b, const bench_data *d, const kn_model *model, kn_maps 
         BENCH_TRY(b, kn_maps_block(b->ctx, maps, j, n, m, v));
         double t1 = kn_clock();
         kn_parallel(b->ctx, n, 32, some_z, &(z_job){d->Ys, j, m, v, zj, noise.data + j});
-        kn_top_stream_add(b->ctx, &top, zj);
+        kn_extreme_stream_add(b->ctx, &top, zj);
         out->maps += t1 - t0;
         out->z += kn_clock() - t1;
     }
-    kn_top_stream_result(&top, statistic.data);
-    kn_top_stream_clear(&top);
+    kn_extreme_stream_result(&top, statistic.data);
+    kn_extreme_stream_clear(&top);
     kn_mat_clear(&mean);
     kn_mat_clear(&var);
     kn_mat_clear(&z);

@@ -57,11 +57,11 @@ static void raw(bench *b, const bench_files *f, int n, double *size, double *rea
     *size = *read = *gunzip = 0;
     BENCH_TRY(b, kn_alloc(b->ctx, (ptrdiff_t)room, 1, (void **)&out));
     for (int k = 0; k < n; k++) {
-        kn_source s;
+        kn_byte_source s;
         double t;
-        BENCH_TRY(b, kn_source_open(b->ctx, f->path[k], &s));
+        BENCH_TRY(b, kn_byte_source_open(b->ctx, f->path[k], &s));
         BENCH_TRY(b, kn_alloc(b->ctx, s.size, 1, (void **)&bytes));
-        BENCH_TIME(t, 3, BENCH_TRY(b, kn_source_read(b->ctx, &s, 0, s.size, bytes)));
+        BENCH_TIME(t, 3, BENCH_TRY(b, kn_byte_source_read(b->ctx, &s, 0, s.size, bytes)));
         *size += (double)s.size;
         *read += t;
         if (kn_is_gzip(bytes, s.size)) {
@@ -69,7 +69,7 @@ static void raw(bench *b, const bench_files *f, int n, double *size, double *rea
             *gunzip += t;
         }
         kn_free(bytes);
-        kn_source_close(&s);
+        kn_byte_source_close(&s);
     }
     kn_free(out);
     libdeflate_free_decompressor(z);
@@ -125,7 +125,7 @@ static void in_folder(bench *b, bench_files *f)
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/kronorm-bench-XXXXXX";
-    kn_made made = {0};
+    kn_created_files made = {0};
     bench_files f = {.options = {.made = &made}};
     bench b;
     bench_begin(
@@ -141,8 +141,8 @@ int main(int argc, char **argv)
                 "file                      |MB on disk|   MB|read MB/s|gunzip MB/s|1 thread MB/s|"
                 "all MB/s|speed-up|times the raw|peak MB");
     in_folder(&b, &f);
-    kn_made_remove(&made);
-    kn_made_clear(&made);
+    kn_created_files_remove(&made);
+    kn_created_files_clear(&made);
     rmdir(folder);
     kn_free(f.values);
     return bench_end(&b);

@@ -14,9 +14,9 @@ typedef struct problem {
 /* MB that the fit declares, responses and program apart. */
 static double need_mb(bench *b, const bench_data *d, const kn_settings *o)
 {
-    kn_work_room w;
+    kn_command_memory w;
     kn_need need;
-    BENCH_TRY(b, kn_room_to_fit(b->ctx, o, &w));
+    BENCH_TRY(b, kn_memory_policy_fit(b->ctx, o, &w));
     w.shape.N = w.shape.M = d->Y.rows;
     w.shape.T = d->Y.cols;
     w.shape.F = 2 * d->X.cols; /* with squares */

@@ -53,7 +53,7 @@ kn_ctx *kn_ctx_new(void)
     return ctx;
 }
 
-kn_ctx *kn_ctx_beside(kn_ctx *parent, int threads)
+kn_ctx *kn_ctx_new_worker(kn_ctx *parent, int threads)
 {
     kn_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
@@ -166,12 +166,12 @@ void kn_ctx_set_comm(kn_ctx *ctx, const struct kn_comm *comm)
     ctx->comm = comm;
 }
 
-bool kn_ctx_agreed(const kn_ctx *ctx)
+bool kn_ctx_error_is_shared(const kn_ctx *ctx)
 {
     return ctx->agreed;
 }
 
-void kn_ctx_set_agreed(kn_ctx *ctx, bool agreed)
+void kn_ctx_set_error_shared(kn_ctx *ctx, bool agreed)
 {
     ctx->agreed = agreed;
 }
@@ -191,14 +191,14 @@ bool kn_cancelled(const kn_ctx *ctx)
     return atomic_load(&(ctx->parent ? ctx->parent : ctx)->cancelled) != 0;
 }
 
-kn_status kn_stopped(kn_ctx *ctx)
+kn_status kn_fail_cancelled(kn_ctx *ctx)
 {
     return kn_fail(ctx, KN_ERR_CANCELLED, "stopped on request");
 }
 
 kn_status kn_check_cancel(kn_ctx *ctx)
 {
-    return kn_cancelled(ctx) ? kn_stopped(ctx) : KN_OK;
+    return kn_cancelled(ctx) ? kn_fail_cancelled(ctx) : KN_OK;
 }
 
 kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...)
@@ -207,7 +207,7 @@ kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(ctx->message, sizeof ctx->message, format, args);
     va_end(args);
-    kn_printable(ctx->message);
+    kn_sanitize_text(ctx->message);
     return status;
 }
 
@@ -221,7 +221,7 @@ void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    kn_printable(line);
+    kn_sanitize_text(line);
     if (kept)
         kn_warnings_add(ctx->warnings, line);
     if (ctx->log && !ctx->part)
@@ -235,7 +235,7 @@ kn_warnings *kn_keep_warnings(kn_ctx *ctx, kn_warnings *into)
     return before;
 }
 
-void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, double lml)
+void kn_report_progress(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, double lml)
 {
     if (!ctx->progress || ctx->quiet)
         return;
@@ -248,14 +248,14 @@ void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, do
     ctx->progress(ctx->progress_user, &p);
 }
 
-const char *kn_within(kn_ctx *ctx, const char *part)
+const char *kn_ctx_enter_stage(kn_ctx *ctx, const char *part)
 {
     const char *was = ctx->part;
     ctx->part = part;
     return was;
 }
 
-bool kn_hush(kn_ctx *ctx, bool quiet)
+bool kn_ctx_set_quiet(kn_ctx *ctx, bool quiet)
 {
     bool was = ctx->quiet;
     ctx->quiet = quiet;
@@ -275,13 +275,13 @@ bool kn_allocation_fails(kn_ctx *ctx)
     return atomic_fetch_sub(left, 1) == 1;
 }
 
-void kn_mapped_set(kn_ctx *ctx, const void *start, size_t bytes)
+void kn_mmap_hint_set(kn_ctx *ctx, const void *start, size_t bytes)
 {
     ctx->mapped = start;
     ctx->mapped_bytes = start ? bytes : 0;
 }
 
-bool kn_mapped(const kn_ctx *ctx, const void *p)
+bool kn_mmap_hint(const kn_ctx *ctx, const void *p)
 {
     const char *at = p;
     return ctx->mapped && at >= ctx->mapped && at < ctx->mapped + ctx->mapped_bytes;

@@ -26,7 +26,8 @@ kn_status kn_fail(kn_ctx *ctx, kn_status status, const char *format, ...) KN_PRI
     } while (0)
 
 void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...) KN_PRINTF(3, 4);
-void kn_tell(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total, double lml);
+void kn_report_progress(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_t total,
+                        double lml);
 
 typedef struct kn_resources { /* as set; 0: the default */
     int threads;
@@ -43,8 +44,8 @@ bool kn_memory_given(const kn_ctx *ctx);  /* by kn_set_memory; else kn_memory is
 struct kn_comm;
 const struct kn_comm *kn_ctx_comm(const kn_ctx *ctx);
 void kn_ctx_set_comm(kn_ctx *ctx, const struct kn_comm *comm);
-bool kn_ctx_agreed(const kn_ctx *ctx);
-void kn_ctx_set_agreed(kn_ctx *ctx, bool agreed);
+bool kn_ctx_error_is_shared(const kn_ctx *ctx);
+void kn_ctx_set_error_shared(kn_ctx *ctx, bool agreed);
 struct kn_comm_use *kn_ctx_use(kn_ctx *ctx); /* what this process has had of them */
 
 /* Among ranks kn_memory is this, the least of theirs; whether it was given is another question. 0:
@@ -52,20 +53,20 @@ struct kn_comm_use *kn_ctx_use(kn_ctx *ctx); /* what this process has had of the
 void kn_ctx_set_memory_most(kn_ctx *ctx, size_t bytes);
 
 bool kn_cancelled(const kn_ctx *ctx);
-kn_status kn_stopped(kn_ctx *ctx);      /* KN_ERR_CANCELLED with its sentence */
-kn_status kn_check_cancel(kn_ctx *ctx); /* the same where it was asked for, or KN_OK */
+kn_status kn_fail_cancelled(kn_ctx *ctx); /* KN_ERR_CANCELLED with its sentence */
+kn_status kn_check_cancel(kn_ctx *ctx);   /* the same where it was asked for, or KN_OK */
 
 /* Holds log and progress back while a step runs inside another that reports for it. */
-bool kn_hush(kn_ctx *ctx, bool quiet); /* returns what it was */
+bool kn_ctx_set_quiet(kn_ctx *ctx, bool quiet); /* returns what it was */
 
 /* From now on the steps of a part of the work, such as "fold 3 of 10", are told under its name, and
  * nothing of it is logged; warnings are kept where they were to be kept. Lent; NULL: the whole.
  * Returns what it was. */
-const char *kn_within(kn_ctx *ctx, const char *part);
+const char *kn_ctx_enter_stage(kn_ctx *ctx, const char *part);
 
 /* The context of a worker, for work inside a parallel loop: so many threads, alone and silent, but
  * of the parent's memory, and cancelled with it. To be freed before the parent; NULL: no memory. */
-kn_ctx *kn_ctx_beside(kn_ctx *parent, int threads);
+kn_ctx *kn_ctx_new_worker(kn_ctx *parent, int threads);
 
 kn_meter *kn_ctx_meter(const kn_ctx *ctx); /* for mem.c */
 

@@ -8,7 +8,7 @@
 
 /* `own` (own_size bytes of this library) to `info`, which keeps its size; info NULL: nobody asks.
  */
-static inline void kn_info_give(void *info, const void *own, size_t own_size)
+static inline void kn_info_copy_out(void *info, const void *own, size_t own_size)
 {
     size_t size;
     if (!info)

@@ -1,6 +1,6 @@
 #include "base/sanitize_text.h"
 
-void kn_printable(char *text)
+void kn_sanitize_text(char *text)
 {
     enum { DELETE = 0x7f, C1_LEAD = 0xc2, C1_FIRST = 0x80, C1_LAST = 0x9f };
     for (unsigned char *c = (unsigned char *)text; *c; c++) {

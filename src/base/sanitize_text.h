@@ -4,6 +4,6 @@
 
 /* In place: every control character becomes '?', those of UTF-8 beyond ASCII (U+0080 to U+009F)
  * too. A path or a cell could otherwise move the cursor, or look like a second message. */
-void kn_printable(char *text);
+void kn_sanitize_text(char *text);
 
 #endif

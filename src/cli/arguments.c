@@ -11,12 +11,12 @@
 static bool muted;
 static char unsaid[1200];
 
-void cli_mute(void)
+void cli_set_quiet(void)
 {
     muted = true;
 }
 
-const char *cli_unsaid(void)
+const char *cli_deferred_message(void)
 {
     return unsaid;
 }
@@ -28,7 +28,7 @@ int cli_usage_error(const char *command, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    kn_printable(what);
+    kn_sanitize_text(what);
     const char *name = command ? command : "", *space = command ? " " : "";
     if (muted)
         snprintf(unsaid, sizeof unsaid, "%s (see 'kronorm %s%s--help')", what, name, space);

@@ -65,8 +65,8 @@ int cli_usage_error(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* prints, returns 2 */
 
 /* Errors of usage are said by another process of the same command. */
-void cli_mute(void);
-const char *cli_unsaid(void); /* the sentence that this one would have said; "": none */
+void cli_set_quiet(void);
+const char *cli_deferred_message(void); /* the sentence that this one would have said; "": none */
 
 /* A sentence of the library with {key=value} as --key value; free with free, NULL without memory.
  */

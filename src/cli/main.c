@@ -54,13 +54,13 @@ static const cli_command *find(const char *name)
 static int work(const cli_command *command, cli_run *run)
 {
     kn_set_threads(run->ctx, atoi(kn_options_get(run->options, "threads")));
-    int code = command->processes == CLI_TOGETHER ? cli_come_together(run, command->name)
+    int code = command->processes == CLI_TOGETHER ? cli_mpi_init(run, command->name)
                                                   : cli_work_by_itself(run->ctx, command);
     if (code < 0) {
         session_begin(run, command->name);
         code = command->run(run);
     }
-    cli_part(run);
+    cli_mpi_finalize(run);
     return code;
 }
 
@@ -68,10 +68,10 @@ static int work(const cli_command *command, cli_run *run)
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_run run = {.ctx = kn_ctx_new(),
-                   .another = command->processes != CLI_EACH && cli_is_another()};
+                   .another = command->processes != CLI_EACH && cli_mpi_is_worker()};
     int code;
     if (run.another)
-        cli_mute();
+        cli_set_quiet();
     if (argc == 1 && (strcmp(argv[0], "--man") == 0 || strcmp(argv[0], "--completion") == 0)) {
         strcmp(argv[0], "--man") == 0 ? cli_man(command) : cli_completion(command);
         code = 0;
@@ -81,7 +81,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
     } else {
         code = cli_parse(command, argc, argv, &run);
         if (code != 0)
-            code = cli_not_coming(run.ctx, code, cli_unsaid());
+            code = cli_mpi_abort(run.ctx, code, cli_deferred_message());
         else if (run.another && (run.help || run.version))
             ;
         else if (run.help)

@@ -58,7 +58,7 @@ static bool as_so_many(void)
     return asked() && strcmp(asked(), "none") == 0;
 }
 
-bool cli_is_another(void)
+bool cli_mpi_is_worker(void)
 {
     long rank;
     return !as_so_many() && times_started(&rank) > 1 && rank > 0;
@@ -145,7 +145,7 @@ int cli_work_by_itself(kn_ctx *ctx, const cli_command *command)
     return not_ready(sentence);
 }
 
-int cli_not_coming(kn_ctx *ctx, int code, const char *unsaid)
+int cli_mpi_abort(kn_ctx *ctx, int code, const char *unsaid)
 {
     if (!is_awaited(ctx))
         return code;
@@ -227,20 +227,23 @@ static int load(kn_ctx *ctx, long times)
 static kn_status compare(kn_ctx *ctx, const kn_options *options, const char *command)
 {
     char threads[16];
-    kn_status status = kn_same(ctx, "kronorm", kn_version(), "start the same one everywhere");
+    kn_status status =
+        kn_comm_check_equal(ctx, "kronorm", kn_version(), "start the same one everywhere");
     if (status == KN_OK)
-        status = kn_same(ctx, "command", command, "start the same one everywhere");
+        status = kn_comm_check_equal(ctx, "command", command, "start the same one everywhere");
     if (status == KN_OK)
-        status = kn_same(ctx, "core", kn_build_core(), "set OPENBLAS_CORETYPE to one of them");
+        status = kn_comm_check_equal(ctx, "core", kn_build_core(),
+                                     "set OPENBLAS_CORETYPE to one of them");
     if (status == KN_OK)
-        status = kn_same(ctx, "BLAS", kn_build_blas(), "give all of them the same");
+        status = kn_comm_check_equal(ctx, "BLAS", kn_build_blas(), "give all of them the same");
     snprintf(threads, sizeof threads, "%d", kn_threads(ctx));
     if (status == KN_OK)
-        status = kn_same(ctx, "threads", threads, "give all of them the same {threads}");
+        status =
+            kn_comm_check_equal(ctx, "threads", threads, "give all of them the same {threads}");
     return status == KN_OK ? kn_same_command_line(ctx, options) : status;
 }
 
-int cli_come_together(cli_run *run, const char *command)
+int cli_mpi_init(cli_run *run, const char *command)
 {
     long rank, times = times_started(&rank);
     if (as_so_many() || (times <= 1 && !asked()))
@@ -254,14 +257,14 @@ int cli_come_together(cli_run *run, const char *command)
         status = compare(run->ctx, run->options, command);
     if (status == KN_OK)
         return -1;
-    if (!run->another || !kn_agreed(run->ctx))
+    if (!run->another || !kn_comm_error_is_shared(run->ctx))
         say(kn_message(run->ctx));
-    if (!kn_agreed(run->ctx))
+    if (!kn_comm_error_is_shared(run->ctx))
         kn_comm_stop(run->ctx, UNREADY);
     return UNREADY;
 }
 
-void cli_part(cli_run *run)
+void cli_mpi_finalize(cli_run *run)
 {
     (void)run;
     if (together.begun)

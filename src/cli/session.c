@@ -133,7 +133,7 @@ static int exit_code(kn_status status)
 
 int session_end(cli_run *run, kn_status status)
 {
-    bool unknown = status != KN_OK && !kn_agreed(run->ctx); /* to the other ranks */
+    bool unknown = status != KN_OK && !kn_comm_error_is_shared(run->ctx); /* to the other ranks */
     close_line();
     if (unknown || (status != KN_OK && !run->another)) {
         char *sentence = cli_spelled(kn_message(run->ctx));

@@ -7,7 +7,7 @@
 
 struct kn_sim_image {
     kn_folder_entry *entry;
-    kn_packed_file file;
+    kn_maybe_gzip_file file;
     int code, bytes; /* of a stored number */
     ptrdiff_t size;  /* of a volume, in bytes */
     unsigned char *volume;
@@ -33,8 +33,8 @@ kn_status kn_sim_image_new(kn_ctx *ctx, kn_folder *folder, const char *name,
     KN_TRY(kn_alloc(ctx, image->size, 1, &p));
     image->volume = p;
     KN_TRY(kn_folder_add(ctx, folder, name, &image->entry));
-    KN_TRY(kn_packed_open(ctx, image->entry->path, kn_folder_options(folder), &image->file));
-    KN_TRY(kn_packed_put(ctx, &image->file, bytes, n));
+    KN_TRY(kn_maybe_gzip_open(ctx, image->entry->path, kn_folder_options(folder), &image->file));
+    KN_TRY(kn_maybe_gzip_put(ctx, &image->file, bytes, n));
 out:
     if (status == KN_OK)
         *out = image;
@@ -55,13 +55,13 @@ kn_status kn_sim_image_volume(kn_ctx *ctx, kn_sim_image *image, const double *va
         default: kn_store64(p, (uint64_t)(int64_t)x, KN_BIG_ENDIAN); break;
         }
     }
-    return kn_packed_put(ctx, &image->file, image->volume, image->size);
+    return kn_maybe_gzip_put(ctx, &image->file, image->volume, image->size);
 }
 
 kn_status kn_sim_image_commit(kn_ctx *ctx, kn_sim_image *image)
 {
     kn_status status;
-    KN_TRY(kn_packed_commit(ctx, &image->file));
+    KN_TRY(kn_maybe_gzip_commit(ctx, &image->file));
     image->entry->made = true;
 out:
     return status;
@@ -71,7 +71,7 @@ void kn_sim_image_free(kn_sim_image *image)
 {
     if (!image)
         return;
-    kn_packed_clear(&image->file);
+    kn_maybe_gzip_clear(&image->file);
     kn_free(image->volume);
     kn_free(image);
 }

@@ -117,11 +117,11 @@ kn_status kn_each(kn_ctx *ctx, const char *stage, ptrdiff_t n, kn_each_fn fn, vo
     atomic_init(&b.stop, false);
     for (ptrdiff_t count; b.first < n; b.first += count) {
         count = n - b.first < BATCH ? n - b.first : BATCH;
-        kn_tell(ctx, stage, b.first, n, NAN);
+        kn_report_progress(ctx, stage, b.first, n, NAN);
         KN_TRY(run_batch(&b, count));
         KN_TRY(kn_check_cancel(ctx));
     }
-    kn_tell(ctx, stage, n, n, NAN);
+    kn_report_progress(ctx, stage, n, n, NAN);
 out:
     return status;
 }

@@ -18,10 +18,10 @@ out:
     return status;
 }
 
-void kn_decomp_need(kn_rehearsal *r, ptrdiff_t N)
+void kn_decomp_need(kn_mem_plan *r, ptrdiff_t N)
 {
-    kn_hold_d(r, KN_NEED_SAMPLES, N, N);
-    kn_hold_d(r, KN_NEED_SAMPLES, N, 1);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, N);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, 1);
     kn_eig_need(r, KN_NEED_SAMPLES, N);
 }
 
@@ -59,7 +59,7 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
     kn_cov_fill(&d->cov, theta, pairs, d->U);
     if (grouped)
         halve(groups, d->gamma, d->U);
-    kn_status status = (d->steady ? kn_eig_steady : kn_eig)(ctx, d->U, d->r);
+    kn_status status = (d->steady ? kn_eig_reproducible : kn_eig)(ctx, d->U, d->r);
     if (status != KN_OK)
         return status;
     if (grouped)
@@ -71,8 +71,8 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
     return KN_OK;
 }
 
-void kn_decomp_outer(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
-                     bool first, kn_mat H)
+void kn_decomp_contract(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
+                        bool first, kn_mat H)
 {
     kn_mat UM = kn_cols(V, 0, M.cols);
     kn_gemm(ctx, 1, KN_N, d->U, KN_N, M, 0, UM);   /* V = U M   N x P */

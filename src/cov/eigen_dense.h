@@ -45,9 +45,9 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
 /* H += G = 1/2 U (M M' - diag(w)) U' [METHOD 3]; M m x P, w m. V (N x at least P) is work space; of
  * some hundred columns it keeps the second product fast. `first`: H holds nothing yet.
  * 3 N^2 P + N^3 flops. */
-void kn_decomp_outer(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
-                     bool first, kn_mat H);
+void kn_decomp_contract(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
+                        bool first, kn_mat H);
 
-void kn_decomp_need(kn_rehearsal *r, ptrdiff_t N); /* dense; the eigenproblem passes */
+void kn_decomp_need(kn_mem_plan *r, ptrdiff_t N); /* dense; the eigenproblem passes */
 
 #endif

@@ -50,8 +50,8 @@ out:
 }
 
 /* G = K(S, X) W r^-1/2, some samples at a time */
-static kn_status targets(kn_ctx *ctx, const kn_crossing *of, const kn_features *f, ptrdiff_t drop,
-                         greedy *g)
+static kn_status targets(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
+                         ptrdiff_t drop, greedy *g)
 {
     enum { SAMPLES = 512 };
     kn_status status;
@@ -121,8 +121,8 @@ static void take(kn_ctx *ctx, const kn_features *f, const double *rest, greedy *
     g->used[g->k++] = s;
 }
 
-static kn_status choose(kn_ctx *ctx, const kn_crossing *of, const kn_features *f, ptrdiff_t drop,
-                        greedy *g)
+static kn_status choose(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
+                        ptrdiff_t drop, greedy *g)
 {
     kn_status status = KN_OK;
     double rest[KN_COV_THETA], trace = 0;
@@ -160,7 +160,7 @@ static kn_status point_rows(kn_ctx *ctx, const greedy *g, const double *r, kn_ma
 }
 
 /* Rows of the map that are of exact columns: E, or exp(2a) C'U. */
-static kn_status column_rows(kn_ctx *ctx, const kn_crossing *of, const kn_features *f,
+static kn_status column_rows(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
                              ptrdiff_t drop, kn_mat map)
 {
     kn_status status;
@@ -184,8 +184,8 @@ out:
     return status;
 }
 
-kn_status kn_crossing_interpolate(kn_ctx *ctx, const kn_crossing *of, kn_mat candidates,
-                                  kn_decomp *out)
+kn_status kn_projection_interpolate(kn_ctx *ctx, const kn_projection_source *of, kn_mat candidates,
+                                    kn_decomp *out)
 {
     kn_status status;
     greedy g = {0};
@@ -217,16 +217,16 @@ out:
     return status;
 }
 
-kn_crossing kn_crossing_of(const kn_decomp *R0, kn_mat X)
+kn_projection_source kn_projection_source_of(const kn_decomp *R0, kn_mat X)
 {
-    kn_crossing c = {.cov = &R0->cov,
-                     .theta = R0->theta,
-                     .gamma = R0->gamma,
-                     .N = R0->N,
-                     .m = R0->m,
-                     .r = R0->r,
-                     .X = X,
-                     .W = R0->U};
+    kn_projection_source c = {.cov = &R0->cov,
+                              .theta = R0->theta,
+                              .gamma = R0->gamma,
+                              .N = R0->N,
+                              .m = R0->m,
+                              .r = R0->r,
+                              .X = X,
+                              .W = R0->U};
     if (kn_decomp_is_low(R0)) {
         ptrdiff_t columns = R0->map.rows - R0->n_pivots;
         c.X = R0->base;

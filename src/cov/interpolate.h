@@ -14,8 +14,8 @@
 
 #include "cov/eigen_dense.h"
 
-typedef struct kn_crossing { /* what is interpolated; all of it lent */
-    const kn_cov *cov;       /* of R0 */
+typedef struct kn_projection_source { /* what is interpolated; all of it lent */
+    const kn_cov *cov;                /* of R0 */
     const double *theta;
     double gamma;
     ptrdiff_t N, m;
@@ -24,14 +24,14 @@ typedef struct kn_crossing { /* what is interpolated; all of it lent */
     kn_mat X;        /* n x F   samples that W is of */
     kn_mat W;        /* n x m */
     kn_mat E;        /* columns x m; none: from X and W, where W is U itself */
-} kn_crossing;
+} kn_projection_source;
 
 /* out: r, map, base, without pivot, which would name samples; directions with r below 1e-13 of the
  * largest, or below `least`, are left out, the first ones. */
-kn_status kn_crossing_interpolate(kn_ctx *ctx, const kn_crossing *of, kn_mat candidates,
-                                  kn_decomp *out);
+kn_status kn_projection_interpolate(kn_ctx *ctx, const kn_projection_source *of, kn_mat candidates,
+                                    kn_decomp *out);
 
 /* Of a decomposition over the samples X, low rank or dense. */
-kn_crossing kn_crossing_of(const kn_decomp *R0, kn_mat X);
+kn_projection_source kn_projection_source_of(const kn_decomp *R0, kn_mat X);
 
 #endif

@@ -22,11 +22,11 @@ typedef enum kn_range_kind {
 } kn_range_kind;
 
 /* How a kernel follows covariates: what a share of curvature moves between [weights.h]. */
-typedef enum kn_course {
+typedef enum kn_effect_kind {
     KN_STRAIGHT,
     KN_CURVED,
     KN_OF_LEVELS, /* effects of categories */
-} kn_course;
+} kn_effect_kind;
 
 typedef struct kn_shape {
     const char *name; /* of its logarithm, in theta */
@@ -48,7 +48,7 @@ typedef struct kn_kernel {
     bool same_sample_only; /* zero between different samples, hence in R*; needs no statistic */
     bool proportional;     /* exp(2a) times its statistic, neither more nor less */
     bool by_design;        /* its columns are made by the design of covariates, not by its name */
-    kn_course course;
+    kn_effect_kind course;
     double start_share; /* of the variance of C, where a search of it begins; 0: the signal's */
     /* K += k(theta). Not called between different samples when same_sample_only. */
     void (*add)(const double *theta, kn_mat stat, bool symmetric, kn_mat K);

@@ -311,7 +311,7 @@ kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d)
     memcpy(d->theta, w->theta, sizeof d->theta);
     KN_TRY(kn_alloc_d(ctx, m0, &lam));
     KN_TRY(inner_products(ctx, w, d->gamma, &S));
-    KN_TRY(kn_eig_steady(ctx, S, lam));
+    KN_TRY(kn_eig_reproducible(ctx, S, lam));
     while (drop < m0 - 1 && lam[drop] < (double)m0 * DBL_EPSILON * lam[m0 - 1])
         drop++;
     d->m = m0 - drop;
@@ -400,42 +400,42 @@ out:
     return status;
 }
 
-void kn_lowrank_vectors_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_lowrank_vectors_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, kn_min_size(s->N, GRADIENT_ROWS), s->M);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_lowrank_kept_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_lowrank_kept_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_hold_d(r, KN_NEED_SAMPLES, s->M, s->M); /* map */
-    kn_hold_d(r, KN_NEED_SAMPLES, s->M, s->F + 2);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->M, s->M); /* map */
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->M, s->F + 2);
 }
 
-void kn_lowrank_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    const kn_need_part S = KN_NEED_SAMPLES;
+    const kn_mem_category S = KN_NEED_SAMPLES;
     int cells = s->groups > 0 ? KN_GAMMAS : 1;
-    kn_hold_d(r, S, s->N, 1); /* self */
-    kn_hold_d(r, S, s->M, 3);
-    kn_hold_d(r, S, s->N, s->M); /* Phi */
+    kn_plan_alloc_d(r, S, s->N, 1); /* self */
+    kn_plan_alloc_d(r, S, s->M, 3);
+    kn_plan_alloc_d(r, S, s->N, s->M); /* Phi */
     kn_pairs_need(r, S, 2 * s->stats, s->M, s->M);
-    kn_hold_d(r, S, s->M, s->M); /* gram */
-    kn_hold_d(r, S, s->M, s->M); /* Lm */
-    kn_hold_d(r, S, s->M, s->F);
-    kn_hold_d(r, KN_NEED_WORK, s->M + s->groups, s->P);
-    kn_hold_d(r, S, s->groups, s->M);
+    kn_plan_alloc_d(r, S, s->M, s->M); /* gram */
+    kn_plan_alloc_d(r, S, s->M, s->M); /* Lm */
+    kn_plan_alloc_d(r, S, s->M, s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M + s->groups, s->P);
+    kn_plan_alloc_d(r, S, s->groups, s->M);
     for (int k = 0; k < cells; k++) {
         kn_lowrank_kept_need(r, s);
-        kn_hold_d(r, S, s->M, s->M); /* turn */
+        kn_plan_alloc_d(r, S, s->M, s->M); /* turn */
     }
-    kn_held mark = r->now;
-    kn_hold_d(r, S, s->N, 2);    /* sq, and the diagonal while pivots are chosen */
-    kn_hold_d(r, S, s->M, s->M); /* Phi'H^-1 Phi, before that K_mm ... */
-    kn_eig_need(r, S, s->M);     /* ... and its factor, which takes less than this */
-    kn_hold_d(r, S, s->groups, s->M);
-    kn_let_go(r, mark);
-    kn_hold_d(r, S, s->M + s->groups, s->P); /* Phi'Z */
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, S, s->N, 2);    /* sq, and the diagonal while pivots are chosen */
+    kn_plan_alloc_d(r, S, s->M, s->M); /* Phi'H^-1 Phi, before that K_mm ... */
+    kn_eig_need(r, S, s->M);           /* ... and its factor, which takes less than this */
+    kn_plan_alloc_d(r, S, s->groups, s->M);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, S, s->M + s->groups, s->P); /* Phi'Z */
+    kn_plan_free_to(r, mark);
 }

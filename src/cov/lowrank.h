@@ -92,9 +92,9 @@ void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_ma
  * passing, computing with it; a gradient for s->P components, passing; U, passing; what a kn_decomp
  * keeps.
  */
-void kn_lowrank_need(kn_rehearsal *r, const kn_need_shape *s);
-void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s);
-void kn_lowrank_vectors_need(kn_rehearsal *r, const kn_need_shape *s);
-void kn_lowrank_kept_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s);
+void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s);
+void kn_lowrank_vectors_need(kn_mem_plan *r, const kn_problem_size *s);
+void kn_lowrank_kept_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

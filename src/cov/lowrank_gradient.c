@@ -29,14 +29,14 @@ static void outer_clear(outer *o)
     kn_mat_clear(&o->H);
 }
 
-void kn_lowrank_gradient_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->M, (s->iso && s->rotated ? 5 : 4) * s->P);
-    kn_hold_d(r, KN_NEED_SAMPLES, 5 * s->M, s->M);
-    kn_hold_d(r, KN_NEED_SAMPLES, kn_at_most(s->N, GRADIENT_ROWS), s->M);
-    kn_hold_d(r, KN_NEED_SAMPLES, 2 * s->groups, s->M);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, (s->iso && s->rotated ? 5 : 4) * s->P);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, 5 * s->M, s->M);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, kn_min_size(s->N, GRADIENT_ROWS), s->M);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, 2 * s->groups, s->M);
+    kn_plan_free_to(r, mark);
 }
 
 /* g += what the exact terms have: Bf = turn r, m0 x m. */

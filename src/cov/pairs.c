@@ -74,10 +74,10 @@ out:
     return status;
 }
 
-void kn_pairs_need(kn_rehearsal *r, kn_need_part part, int stats, ptrdiff_t n, ptrdiff_t m)
+void kn_pairs_need(kn_mem_plan *r, kn_mem_category part, int stats, ptrdiff_t n, ptrdiff_t m)
 {
     for (int k = 0; k < stats; k++)
-        kn_hold_d(r, part, n, m);
+        kn_plan_alloc_d(r, part, n, m);
 }
 
 kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, const kn_stats *stats, kn_pairs *out)
@@ -248,14 +248,14 @@ out:
     return status;
 }
 
-void kn_distances_need(kn_rehearsal *r, ptrdiff_t N)
+void kn_distances_need(kn_mem_plan *r, ptrdiff_t N)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     ptrdiff_t n = gathering_of(N).n;
-    kn_hold_d(r, KN_NEED_WORK, n * (n - 1) / 2, 1);
-    kn_hold_d(r, KN_NEED_WORK, n, 1);
-    kn_hold_d(r, KN_NEED_WORK, N, 1);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n * (n - 1) / 2, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, 1);
+    kn_plan_free_to(r, mark);
 }
 
 /* d2: squared distances of the a-th of these rows to all N */

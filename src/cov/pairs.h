@@ -63,7 +63,7 @@ kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out);
 kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out);
 
 /* So many statistics of n x m pairs; and, passing, the work of either function of distances. */
-void kn_pairs_need(kn_rehearsal *r, kn_need_part part, int stats, ptrdiff_t n, ptrdiff_t m);
-void kn_distances_need(kn_rehearsal *r, ptrdiff_t N);
+void kn_pairs_need(kn_mem_plan *r, kn_mem_category part, int stats, ptrdiff_t n, ptrdiff_t m);
+void kn_distances_need(kn_mem_plan *r, ptrdiff_t N);
 
 #endif

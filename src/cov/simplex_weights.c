@@ -148,7 +148,7 @@ bool kn_family_exists(const kn_cov *cov)
     return cov->n_shapes <= 1;
 }
 
-static int count_course(const kn_cov *cov, kn_course course)
+static int count_course(const kn_cov *cov, kn_effect_kind course)
 {
     int n = 0;
     for (int k = 0; k < cov->n; k++)
@@ -172,7 +172,7 @@ kn_cov_family kn_family_of(const kn_cov *cov, const kn_cov_point *point)
         sum[cov->term[k].kernel->course] += point->w[k];
     f.left = straight + curved > 0 ? fmax(1 - sum[KN_OF_LEVELS], 0) : 0;
     for (int k = 0; k < cov->n; k++) {
-        kn_course course = cov->term[k].kernel->course;
+        kn_effect_kind course = cov->term[k].kernel->course;
         if (course == KN_OF_LEVELS)
             f.part[k] = point->w[k];
         else if (sum[course] > LEAST)
@@ -187,7 +187,7 @@ kn_cov_point kn_family_at(const kn_cov_family *f, double rho, double length)
 {
     kn_cov_point p = {.shape = {length}};
     for (int k = 0; k < f->cov->n; k++) {
-        kn_course course = f->cov->term[k].kernel->course;
+        kn_effect_kind course = f->cov->term[k].kernel->course;
         double of_kind = !f->has_rho ? 1 : course == KN_CURVED ? rho : 1 - rho;
         p.w[k] = course == KN_OF_LEVELS ? f->part[k] : f->left * of_kind * f->part[k];
     }

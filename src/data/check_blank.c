@@ -19,7 +19,7 @@ static kn_status refuse(kn_ctx *ctx, const kn_data *d, ptrdiff_t row)
 }
 
 kn_status kn_blank_refuse(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                          const kn_people *p)
+                          const kn_sample *p)
 {
     kn_status status;
     kn_range own = kn_responses_own(ctx, p->Y.cols);
@@ -29,7 +29,7 @@ kn_status kn_blank_refuse(kn_ctx *ctx, const kn_data *d, const kn_response_rows 
     for (ptrdiff_t i = 0; i < p->n; i++)
         for (ptrdiff_t j = own.first; j < own.last && !finite[i]; j++)
             finite[i] = isfinite(kn_view_at(p->Y, i, j));
-    KN_TRY(kn_any_rank(ctx, finite, p->n));
+    KN_TRY(kn_allreduce_any(ctx, finite, p->n));
     for (ptrdiff_t i = 0; i < p->n && status == KN_OK; i++)
         status = finite[i] ? KN_OK : refuse(ctx, d, r->row[i]);
 out:

@@ -8,7 +8,7 @@
 /* Fails with the name of the first such image or row of p->Y. Looks no further than the first
  * finite value of each. */
 kn_status kn_blank_refuse(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                          const kn_people *p);
+                          const kn_sample *p);
 
 /* The same of images whose voxels are not chosen yet; reads them one by one. */
 kn_status kn_blank_image_refuse(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r);

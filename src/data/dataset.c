@@ -220,7 +220,7 @@ static bool differ(const char *a, const char *b)
     return a ? !b || strcmp(a, b) != 0 : b != NULL;
 }
 
-kn_status kn_data_settle(kn_ctx *ctx, const kn_settings *s, kn_data *d)
+kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *d)
 {
     kn_status status = KN_OK;
     bool fresh = !d->covariates;

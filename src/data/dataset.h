@@ -23,7 +23,7 @@ typedef enum kn_left { /* why a row is not used, where that was asked for */
 
 struct kn_data {
     ptrdiff_t n; /* rows of the covariates */
-    /* as given by kn_data_numbers and the others, until kn_data_settle makes the table of them */
+    /* as given by kn_data_numbers and the others, until kn_data_finalise makes the table of them */
     kn_table_column *column;
     ptrdiff_t n_columns, room;
     char **ids;
@@ -47,7 +47,7 @@ struct kn_data {
     kn_warnings warnings; /* given while it was made */
     /* Some of the people of other data (held.h): the values are there, and all but the match, who
      * is left and the warnings is lent. NULL: data of their own. */
-    struct kn_held_data *held;
+    struct kn_preloaded *held;
     /* Who learns from files learns from these responses of them, whatever the mask and {targets};
      * lent. NULL: those that the data have. */
     const kn_space *space;
@@ -55,7 +55,7 @@ struct kn_data {
 
 /* The table and the match of data given in memory; of files they are there already, and are made
  * anew where rows are to be chosen in another way than they were read. */
-kn_status kn_data_settle(kn_ctx *ctx, const kn_settings *s, kn_data *data);
+kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 
 /* Which rows are used and belong together, by {where}, {session} and {match}. */
 kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *data);

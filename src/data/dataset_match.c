@@ -51,21 +51,21 @@ static kn_status read_covariates(job *j)
     const kn_table *t = j->d->covariates;
     kn_status status;
     void *memory;
-    kn_where where = {0};
+    kn_row_filter where = {0};
     j->a.n = kn_table_rows(t);
     KN_TRY(column_of(j->ctx, t, j->d->id_col, &j->a.person));
     if (j->s->session)
         KN_TRY(column_of(j->ctx, t, session_col(j, t), &j->a.session));
     KN_TRY(kn_alloc(j->ctx, j->a.n, sizeof *j->a.keep, &memory));
     j->a.keep = memory;
-    KN_TRY(kn_where_parse(j->ctx, j->s->where, &where));
-    KN_TRY(kn_where_rows(j->ctx, &where, t, j->a.keep));
+    KN_TRY(kn_row_filter_parse(j->ctx, j->s->where, &where));
+    KN_TRY(kn_row_filter_rows(j->ctx, &where, t, j->a.keep));
     KN_TRY(kn_alloc(j->ctx, j->a.n, sizeof *j->d->left, &memory));
     j->d->left = memory;
     for (ptrdiff_t i = 0; i < j->a.n; i++)
         j->d->left[i] = j->a.keep[i] ? KN_LEFT_NOT : KN_LEFT_BY_WHERE;
 out:
-    kn_where_clear(&where);
+    kn_row_filter_clear(&where);
     return status;
 }
 

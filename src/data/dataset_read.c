@@ -11,7 +11,7 @@
 /* Bytes for decompressing a 4D file whole, where that leaves room. */
 static ptrdiff_t decompressing(const kn_ctx *ctx)
 {
-    double share = kn_allowance_of(ctx).bytes / 8;
+    double share = kn_mem_budget_of(ctx).bytes / 8;
     return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
 }
 
@@ -21,7 +21,7 @@ static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
     const char *path = d->responses_path;
     if (kn_table_is_name(path)) {
         bool one;
-        kn_status status = kn_same_table(ctx, path, d->covariates_path, &one);
+        kn_status status = kn_comm_check_table(ctx, path, d->covariates_path, &one);
         if (status == KN_OK && one)
             d->responses = d->covariates;
         return status != KN_OK || one ? status : kn_table_read_together(ctx, path, &d->responses);
@@ -78,7 +78,7 @@ static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
     d->n = kn_table_rows(d->covariates);
     if (d->responses_path)
         KN_TRY(open_responses(ctx, s->part || s->join > 0, d));
-    KN_TRY(kn_same_responses(ctx, d));
+    KN_TRY(kn_provenance_responses_equal(ctx, d));
     KN_TRY(check_kind(ctx, s, d));
     bool tables = d->responses && d->responses != d->covariates;
     KN_TRY(check_person(ctx, s, d->covariates));

@@ -9,30 +9,30 @@
 #include "base/parallel/parallel_for.h"
 #include "data/mpi/exchange_responses.h"
 
-struct kn_held_data {
+struct kn_preloaded {
     kn_data *data;    /* lent */
-    kn_people people; /* everybody, with the values; X is let go of */
+    kn_sample people; /* everybody, with the values; X is let go of */
     ptrdiff_t *row;   /* n: of the responses, ascending */
     ptrdiff_t *at;    /* n: the row of Y where its values are now */
     double beside;    /* bytes that the caller holds */
 };
 
-void kn_held_free(kn_held_data *h)
+void kn_preloaded_free(kn_preloaded *h)
 {
     if (!h)
         return;
-    kn_people_clear(&h->people);
+    kn_sample_clear(&h->people);
     kn_free(h->row);
     kn_free(h->at);
     kn_free(h);
 }
 
-const kn_people *kn_held_people(const kn_held_data *h)
+const kn_sample *kn_preloaded_sample(const kn_preloaded *h)
 {
     return &h->people;
 }
 
-double kn_beside_bytes(const kn_beside *b, ptrdiff_t n, ptrdiff_t T)
+double kn_caller_bytes_sum(const kn_caller_bytes *b, ptrdiff_t n, ptrdiff_t T)
 {
     double N = (double)n, R = (double)T;
     return b->fixed + b->person * N + b->response * R + fmin(b->cell * N * R, b->cells_most);
@@ -44,7 +44,7 @@ static double bytes_of(kn_view Y)
 }
 
 /* The columns that are here, numbered from 0, as they lie. */
-static kn_view columns_here(const kn_people *p)
+static kn_view columns_here(const kn_sample *p)
 {
     kn_view Y = p->Y;
     Y.data = p->scratch.data ? p->scratch.data : p->values;
@@ -56,7 +56,7 @@ static kn_view columns_here(const kn_people *p)
  */
 
 /* The caller's own values may not be moved. */
-static kn_status copy_view(kn_ctx *ctx, const kn_room *room, kn_people *p)
+static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *room, kn_sample *p)
 {
     kn_view Y = p->Y;
     kn_response_shape s = {.n = Y.rows,
@@ -100,20 +100,20 @@ static kn_status response_rows(kn_ctx *ctx, const kn_data *d, ptrdiff_t **out)
     return status;
 }
 
-kn_status kn_data_hold(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,
-                       kn_held_data **out)
+kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
+                          const kn_memory_policy *room, kn_preloaded **out)
 {
     kn_status status;
-    kn_held_data *h = NULL;
+    kn_preloaded *h = NULL;
     ptrdiff_t *row = NULL;
     void *memory;
     *out = NULL;
     KN_TRY(kn_alloc(ctx, 1, sizeof *h, &memory));
     h = memory;
     h->data = data;
-    KN_TRY(kn_people_train(ctx, data, s, room, &h->people));
+    KN_TRY(kn_sample_train(ctx, data, s, room, &h->people));
     KN_TRY(copy_view(ctx, room, &h->people));
-    h->beside = kn_beside_bytes(&room->beside, h->people.n, h->people.Y.cols);
+    h->beside = kn_caller_bytes_sum(&room->beside, h->people.n, h->people.Y.cols);
     kn_mat_clear(&h->people.X);
     KN_TRY(response_rows(ctx, data, &row));
     KN_TRY(kn_alloc_i(ctx, h->people.n, &h->row));
@@ -126,7 +126,7 @@ kn_status kn_data_hold(kn_ctx *ctx, kn_data *data, const kn_settings *s, const k
     h = NULL;
 out:
     kn_free(row);
-    kn_held_free(h);
+    kn_preloaded_free(h);
     return status;
 }
 
@@ -228,7 +228,7 @@ out:
     return status;
 }
 
-kn_status kn_data_some(kn_ctx *ctx, kn_held_data *h, const bool *use, kn_data **out)
+kn_status kn_data_some(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **out)
 {
     kn_status status;
     kn_data *d = NULL;
@@ -260,7 +260,7 @@ out:
     return status;
 }
 
-kn_status kn_held_select(kn_ctx *ctx, const kn_data *d, kn_selection *out)
+kn_status kn_preloaded_select(kn_ctx *ctx, const kn_data *d, kn_selection *out)
 {
     const kn_space *space = &d->held->people.space;
     return kn_select_named(ctx, d->responses, (const char *const *)space->name, space->T, out);
@@ -328,7 +328,7 @@ static kn_status find_leaders(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *source,
 }
 
 /* Those of `first` to the front, then the others; both in the order of the file. */
-static kn_status rearrange(kn_ctx *ctx, kn_held_data *h, const bool *first)
+static kn_status rearrange(kn_ctx *ctx, kn_preloaded *h, const bool *first)
 {
     kn_status status;
     ptrdiff_t n = h->people.n, k = 0, *source = NULL, *leader = NULL;
@@ -354,7 +354,7 @@ out:
 }
 
 /* *start: where the rows lie one after the other, after moving them if need be. */
-static kn_status gather(kn_ctx *ctx, kn_held_data *h, const kn_response_rows *r, ptrdiff_t *start)
+static kn_status gather(kn_ctx *ctx, kn_preloaded *h, const kn_response_rows *r, ptrdiff_t *start)
 {
     kn_status status;
     void *memory = NULL;
@@ -378,7 +378,7 @@ out:
 }
 
 /* Is there room for what follows, beside all values? */
-static kn_status ask(kn_ctx *ctx, const kn_room *room, const kn_held_data *h, ptrdiff_t n,
+static kn_status ask(kn_ctx *ctx, const kn_memory_policy *room, const kn_preloaded *h, ptrdiff_t n,
                      ptrdiff_t F)
 {
     kn_view Y = columns_here(&h->people);
@@ -404,11 +404,11 @@ static kn_status ask(kn_ctx *ctx, const kn_room *room, const kn_held_data *h, pt
 }
 
 /* Whole rows of the people dealt to this rank; the columns that it holds stay. */
-static kn_status read_by_people(kn_ctx *ctx, const kn_room *room, const kn_held_data *h, kn_view Y,
-                                kn_people *p)
+static kn_status read_by_people(kn_ctx *ctx, const kn_memory_policy *room, const kn_preloaded *h,
+                                kn_view Y, kn_sample *p)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    kn_range rows = kn_people_dealt_to(Y.rows, c->rank, c->size);
+    kn_range rows = kn_sample_range_of(Y.rows, c->rank, c->size);
     double all = bytes_of(columns_here(&h->people));
     kn_response_shape s = {.n = rows.last > rows.first ? rows.last - rows.first : 1,
                            .T = Y.cols,
@@ -421,14 +421,14 @@ static kn_status read_by_people(kn_ctx *ctx, const kn_room *room, const kn_held_
         s.there += all;
     }
     kn_status status = kn_response_room(ctx, room, &s, false, p);
-    return status == KN_OK ? kn_turn_to_people(ctx, &h->people, Y, p) : status;
+    return status == KN_OK ? kn_redistribute_by_participant(ctx, &h->people, Y, p) : status;
 }
 
-kn_status kn_read_held(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
-                       const kn_response_rows *r, kn_people *p)
+kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                            const kn_space *space, const kn_response_rows *r, kn_sample *p)
 {
     kn_status status;
-    kn_held_data *h = d->held;
+    kn_preloaded *h = d->held;
     const kn_space *own = &h->people.space;
     ptrdiff_t start;
     if (space) {

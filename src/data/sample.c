@@ -19,11 +19,11 @@
 #include "data/table/sessions.h"
 #include "data/table/text_list.h"
 
-void kn_people_clear(kn_people *p)
+void kn_sample_clear(kn_sample *p)
 {
     kn_free(p->covariate_row);
     kn_free(p->id);
-    kn_recipe_clear(&p->recipe);
+    kn_encoding_clear(&p->recipe);
     kn_mat_clear(&p->X);
     kn_grouping_clear(&p->grouping);
     kn_names_free(p->group_text, p->n);
@@ -31,18 +31,18 @@ void kn_people_clear(kn_people *p)
     kn_scratch_clear(&p->scratch);
     kn_free(p->values);
     kn_free(p->other_row);
-    *p = (kn_people){0};
+    *p = (kn_sample){0};
 }
 
 /* What the steps share. */
 typedef struct job {
     kn_data *data;
     const kn_settings *s;
-    const kn_recipe *recipe; /* NULL: to be learned */
-    const kn_space *space;   /* of the model, or NULL */
-    const kn_room *room;
+    const kn_encoding *recipe; /* NULL: to be learned */
+    const kn_space *space;     /* of the model, or NULL */
+    const kn_memory_policy *room;
     const char *group_column; /* of the model, or NULL */
-    kn_status (*check)(kn_ctx *ctx, const void *self, const kn_people *everybody); /* or NULL */
+    kn_status (*check)(kn_ctx *ctx, const void *self, const kn_sample *everybody); /* or NULL */
     const void *self;
     bool responses; /* are wanted */
     bool whole;     /* by every rank, not its own only */
@@ -75,7 +75,7 @@ static kn_status order_rows(kn_ctx *ctx, job *j)
 }
 
 /* Rows that matched by position still have the covariates' names. */
-static kn_status take_ids(kn_ctx *ctx, const job *j, kn_people *p)
+static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
 {
     const kn_data *d = j->data;
     const kn_match *m = &d->match;
@@ -88,7 +88,7 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_people *p)
     p->id = memory;
     for (ptrdiff_t i = 0; i < j->n; i++) {
         p->id[i] = m->id ? m->id[j->pair[3 * i + 2]] : kn_data_person(d, j->pair[3 * i + 1]);
-        if (!kn_recipe_text_ok(p->id[i])) /* a model file could not hold it */
+        if (!kn_encoding_text_ok(p->id[i])) /* a model file could not hold it */
             return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: the id is not UTF-8 text",
                            kn_table_path(d->covariates), kn_table_unit(d->covariates),
                            kn_table_line(d->covariates, j->pair[3 * i + 1]));
@@ -97,13 +97,13 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_people *p)
 }
 
 /* X for the rows; those with a missing value leave when the policy says so. */
-static kn_status make_x(kn_ctx *ctx, const kn_recipe *recipe, job *j, kn_people *p)
+static kn_status make_x(kn_ctx *ctx, const kn_encoding *recipe, job *j, kn_sample *p)
 {
     kn_status status;
     kn_mat X = {0};
     void *memory = NULL;
     bool *dropped = NULL;
-    ptrdiff_t F = kn_recipe_width(recipe), kept = 0, *index = NULL;
+    ptrdiff_t F = kn_encoding_width(recipe), kept = 0, *index = NULL;
     KN_TRY(kn_mat_new(ctx, j->n, F, &X));
     KN_TRY(kn_alloc(ctx, j->n, sizeof *dropped, &memory));
     dropped = memory;
@@ -111,7 +111,7 @@ static kn_status make_x(kn_ctx *ctx, const kn_recipe *recipe, job *j, kn_people 
     KN_TRY(kn_alloc_i(ctx, j->n, &index));
     for (ptrdiff_t i = 0; i < j->n; i++)
         p->covariate_row[i] = j->pair[3 * i + 1];
-    KN_TRY(kn_recipe_apply(ctx, recipe, j->data->covariates, p->covariate_row, X, dropped));
+    KN_TRY(kn_encoding_apply(ctx, recipe, j->data->covariates, p->covariate_row, X, dropped));
     for (ptrdiff_t i = 0; i < j->n; i++)
         if (!dropped[i]) {
             index[kept] = i;
@@ -137,18 +137,18 @@ out:
 }
 
 /* Those of {part}; what is refused of anybody's covariates is refused by all parts. */
-static kn_status take_part(kn_ctx *ctx, job *j, kn_people *p)
+static kn_status take_part(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
-    kn_portion part;
+    kn_job_part part;
     kn_mat X = {0};
     ptrdiff_t *index = NULL, n, others = 0;
-    KN_TRY(kn_portion_of(ctx, j->s->part, &part));
+    KN_TRY(kn_job_part_parse(ctx, j->s->part, &part));
     if (part.n == 0)
         return KN_OK;
     if (j->check)
         KN_TRY(j->check(ctx, j->self, p));
-    n = kn_portion_size(part, p->n);
+    n = kn_job_part_size(part, p->n);
     KN_TRY(kn_alloc_i(ctx, n, &index));
     KN_TRY(kn_alloc_i(ctx, p->n - n, &p->other_row));
     KN_TRY(kn_mat_new(ctx, n, p->X.cols, &X));
@@ -156,7 +156,7 @@ static kn_status take_part(kn_ctx *ctx, job *j, kn_people *p)
         if (i % part.n != part.i - 1)
             p->other_row[others++] = p->covariate_row[i];
     for (ptrdiff_t k = 0; k < n; k++) {
-        ptrdiff_t i = index[k] = kn_portion_person(part, k);
+        ptrdiff_t i = index[k] = kn_job_part_participant(part, k);
         p->covariate_row[k] = p->covariate_row[i];
         if (p->id)
             p->id[k] = p->id[i];
@@ -186,7 +186,7 @@ static kn_status find_responses(kn_ctx *ctx, job *j)
 }
 
 /* Which columns are covariates and which are responses, and what is in the former. */
-static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
+static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
     const kn_data *d = j->data;
@@ -199,21 +199,21 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
     ptrdiff_t group_col = group ? kn_column_find(d->covariates, group) : -1;
     if (group_col >= 0) /* as the table writes it */
         group = kn_table_name(d->covariates, group_col);
-    kn_recipe_options ro = {.use = j->s->use,
-                            .categorical = j->s->categorical,
-                            .numeric = j->s->numeric,
-                            .batch = additive ? j->s->batch : NULL,
-                            .group = group,
-                            .label = d->label,
-                            .session = kn_session_is_one(j->s->session) ? NULL : j->s->session,
-                            .where = j->s->where,
-                            .codes = additive,
-                            .missing = (kn_missing)j->s->missing,
-                            .one_file = d->responses == d->covariates,
-                            .id_col = d->id_col,
-                            .rows = d->match.covariate_row,
-                            .n_rows = d->match.n};
-    KN_TRY(kn_recipe_names(ctx, d->covariates, &ro, &names, &n));
+    kn_encoding_options ro = {.use = j->s->use,
+                              .categorical = j->s->categorical,
+                              .numeric = j->s->numeric,
+                              .batch = additive ? j->s->batch : NULL,
+                              .group = group,
+                              .label = d->label,
+                              .session = kn_session_is_one(j->s->session) ? NULL : j->s->session,
+                              .where = j->s->where,
+                              .codes = additive,
+                              .missing = (kn_missing)j->s->missing,
+                              .one_file = d->responses == d->covariates,
+                              .id_col = d->id_col,
+                              .rows = d->match.covariate_row,
+                              .n_rows = d->match.n};
+    KN_TRY(kn_encoding_names(ctx, d->covariates, &ro, &names, &n));
     ptrdiff_t n_taken = n;
     if (d->responses) { /* neither covariates nor groups are responses, nor labels */
         KN_TRY(kn_alloc(ctx, n + 2, sizeof *names, &taken));
@@ -227,21 +227,21 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_people *p)
                                     d->responses == d->covariates ? d->id_col : d->response_id_col,
                                 .taken = taken,
                                 .n_taken = n_taken};
-        KN_TRY(d->held    ? kn_held_select(ctx, d, &j->selection)
+        KN_TRY(d->held    ? kn_preloaded_select(ctx, d, &j->selection)
                : j->space ? find_responses(ctx, j)
                           : kn_select(ctx, d->responses, &so, &j->selection));
     }
     ro.responses = (const char *const *)j->selection.name;
     ro.n_responses = j->selection.n;
-    KN_TRY(kn_recipe_learn(ctx, d->covariates, &ro, &p->recipe));
-    kn_recipe_tell_names(ctx, d->covariates, &ro);
+    KN_TRY(kn_encoding_learn(ctx, d->covariates, &ro, &p->recipe));
+    kn_encoding_tell_names(ctx, d->covariates, &ro);
     bool known = false; /* who is ill is a covariate */
     for (ptrdiff_t k = 0; k < p->recipe.n; k++)
-        known = known || kn_usual_column(p->recipe.column[k].name) == KN_COLUMN_GROUP;
+        known = known || kn_column_role_of(p->recipe.column[k].name) == KN_COLUMN_GROUP;
     if (!known)
-        kn_patients_tell(ctx, d->covariates, d->match.covariate_row, d->match.n, d->label,
+        kn_patients_warn(ctx, d->covariates, d->match.covariate_row, d->match.n, d->label,
                          "are learned from as healthy");
-    kn_recipe_tell(ctx, d->covariates, &p->recipe);
+    kn_encoding_log(ctx, d->covariates, &p->recipe);
 out:
     kn_free(names);
     kn_free(taken);
@@ -263,7 +263,7 @@ static kn_status check_split(kn_ctx *ctx, const job *j)
 }
 
 /* The values, for the rows that are left, in the order of the file. */
-static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
+static kn_status read_responses(kn_ctx *ctx, const job *j, kn_sample *p)
 {
     ptrdiff_t *row;
     kn_data *d = j->data;
@@ -274,7 +274,7 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
         row[i] = j->pair[3 * i];
     bool fill = !j->recipe && j->s->missing_responses == KN_RESPONSES_FILL;
     kn_response_rows rows = {j->n, row, fill ? KN_LEAST_VALUES : 0, j->whole, j->by_people};
-    status = d->held        ? kn_read_held(ctx, j->room, d, j->space, &rows, p)
+    status = d->held        ? kn_preloaded_read(ctx, j->room, d, j->space, &rows, p)
              : d->responses ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
              : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
@@ -289,7 +289,7 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_people *p)
     if (status == KN_OK && !j->recipe && !fill)
         status = kn_blank_refuse(ctx, d, &rows, p);
     if (status == KN_OK && !j->recipe && d->responses && kn_ctx_comm(ctx)->rank == 0)
-        status = kn_outliers_tell(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
+        status = kn_outliers_warn(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
 out:
     kn_free(row);
     return status;
@@ -297,7 +297,7 @@ out:
 
 /* keep[i] of those with a value among the responses that will be used; how many there are. *gaps:
  * some of these lack others. */
-static kn_status find_values(kn_ctx *ctx, const kn_people *p, ptrdiff_t **keep, ptrdiff_t *n,
+static kn_status find_values(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **keep, ptrdiff_t *n,
                              bool *gaps)
 {
     kn_status status;
@@ -308,7 +308,7 @@ static kn_status find_values(kn_ctx *ctx, const kn_people *p, ptrdiff_t **keep, 
     KN_TRY(kn_alloc(ctx, p->n, sizeof(bool), &memory));
     bool *value = memory;
     kn_responses Y = kn_responses_of(p->Y, &s);
-    kn_range own = kn_dealt(ctx, &Y);
+    kn_range own = kn_response_range(ctx, &Y);
     *n = 0;
     *gaps = s.n != NULL;
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -316,7 +316,7 @@ static kn_status find_values(kn_ctx *ctx, const kn_people *p, ptrdiff_t **keep, 
         for (ptrdiff_t j = own.first; j < own.last && !value[i]; j++)
             value[i] = isfinite(kn_view_at(p->Y, i, s.kept[j]));
     }
-    KN_TRY(kn_any_rank(ctx, value, p->n));
+    KN_TRY(kn_allreduce_any(ctx, value, p->n));
     for (ptrdiff_t i = 0; i < p->n; i++)
         if (value[i])
             (*keep)[(*n)++] = i;
@@ -333,7 +333,7 @@ static const char *row_name(ptrdiff_t row, char name[32])
 }
 
 /* Of p are left the n people of `keep`; their images have no part in a mask, nor they in groups. */
-static kn_status leave_out(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n, kn_people *p)
+static kn_status leave_out(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n, kn_sample *p)
 {
     kn_status status;
     kn_mat X = {0};
@@ -359,14 +359,14 @@ static kn_status leave_out(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t
     p->n_without = p->n - n;
     j->n = p->n = n;
     kn_grouping_clear(&p->grouping);
-    KN_TRY(kn_people_find_groups(ctx, j->data, j->s, p));
+    KN_TRY(kn_sample_find_groups(ctx, j->data, j->s, p));
 out:
     return status;
 }
 
 /* Whoever has no response at all is no training [METHOD 0b]. What was read is read again without
  * them; and where cells are missing, by all ranks in whole, of which one fills them in. */
-static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_people *p)
+static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
     ptrdiff_t *keep = NULL, n;
@@ -385,12 +385,12 @@ out:
     return status;
 }
 
-static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
+static kn_status gather(kn_ctx *ctx, job *j, kn_sample *p)
 {
     enum { LEAST = 3 }; /* to learn from */
     kn_status status;
-    *p = (kn_people){0};
-    KN_TRY(kn_data_settle(ctx, j->s, j->data));
+    *p = (kn_sample){0};
+    KN_TRY(kn_data_finalise(ctx, j->s, j->data));
     if (j->responses && !kn_data_has_responses(j->data)) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT, "these people have no responses");
         goto out;
@@ -405,16 +405,16 @@ static kn_status gather(kn_ctx *ctx, job *j, kn_people *p)
     KN_TRY(order_rows(ctx, j));
     KN_TRY(take_ids(ctx, j, p));
     KN_TRY(j->recipe ? find_responses(ctx, j) : learn(ctx, j, p));
-    kn_recipe recipe = j->recipe ? *j->recipe : p->recipe;
+    kn_encoding recipe = j->recipe ? *j->recipe : p->recipe;
     recipe.missing = (kn_missing)j->s->missing;
     recipe.unseen = j->recipe && j->s->unseen == KN_UNSEEN_PRIOR;
     KN_TRY(make_x(ctx, &recipe, j, p));
     if (j->recipe)
         KN_TRY(take_part(ctx, j, p));
     if (!j->recipe)
-        KN_TRY(kn_people_find_groups(ctx, j->data, j->s, p));
+        KN_TRY(kn_sample_find_groups(ctx, j->data, j->s, p));
     else if (j->group_column)
-        KN_TRY(kn_people_read_groups(ctx, j->data, j->group_column, p));
+        KN_TRY(kn_sample_read_groups(ctx, j->data, j->group_column, p));
     if (j->responses && j->n > 0)
         KN_TRY(read_responses(ctx, j, p));
     if (!j->recipe && j->s->missing_responses == KN_RESPONSES_FILL)
@@ -423,12 +423,12 @@ out:
     kn_free(j->pair);
     kn_selection_clear(&j->selection);
     if (status != KN_OK)
-        kn_people_clear(p);
+        kn_sample_clear(p);
     return status;
 }
 
-kn_status kn_people_train(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,
-                          kn_people *out)
+kn_status kn_sample_train(kn_ctx *ctx, kn_data *data, const kn_settings *s,
+                          const kn_memory_policy *room, kn_sample *out)
 {
     job j = {.data = data, .s = s, .room = room, .responses = true};
     if (!data->view.data && !data->held) /* what is held was read so */
@@ -436,8 +436,8 @@ kn_status kn_people_train(kn_ctx *ctx, kn_data *data, const kn_settings *s, cons
     return gather(ctx, &j, out);
 }
 
-kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_known known,
-                        const kn_room *room, kn_people *out)
+kn_status kn_sample_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_sample_spec known,
+                        const kn_memory_policy *room, kn_sample *out)
 {
     job j = {.data = data,
              .s = s,
@@ -452,7 +452,7 @@ kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_kno
     return gather(ctx, &j, out);
 }
 
-kn_status kn_people_flag(kn_ctx *ctx, const kn_data *d, const kn_people *p, const char *option,
+kn_status kn_sample_flag(kn_ctx *ctx, const kn_data *d, const kn_sample *p, const char *option,
                          const char *text, bool *rows)
 {
     char column[256];

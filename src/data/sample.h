@@ -24,27 +24,27 @@ typedef struct kn_response_shape {
 } kn_response_shape;
 
 /* Bytes that the caller holds all the while, of n people and T responses. */
-typedef struct kn_beside {
+typedef struct kn_caller_bytes {
     double fixed, person, response; /* in all, of each person, of each response */
     double cell, cells_most; /* of each person's response, and at most so many of all cells */
-} kn_beside;
+} kn_caller_bytes;
 
 /* Where the values may go: whoever knows the work that follows says. */
-typedef struct kn_room {
+typedef struct kn_memory_policy {
     /* *in_file: they fit only in a file; a status: not even then. at_least: T is a lower bound. */
-    kn_status (*place)(const struct kn_room *self, kn_ctx *ctx, const kn_response_shape *shape,
-                       bool at_least, bool *in_file);
+    kn_status (*place)(const struct kn_memory_policy *self, kn_ctx *ctx,
+                       const kn_response_shape *shape, bool at_least, bool *in_file);
     double bytes;        /* that all of the work may hold */
     const char *scratch; /* a folder */
-    kn_beside beside;
+    kn_caller_bytes beside;
     bool by_rows; /* people pass one after the other, not responses */
-} kn_room;
+} kn_memory_policy;
 
-typedef struct kn_people {
+typedef struct kn_sample {
     ptrdiff_t n;
     ptrdiff_t *covariate_row; /* n: row of the covariate table of each */
     const char **id;          /* n texts, lent by the data; NULL: there are none */
-    kn_recipe recipe;         /* as learned; empty when a model's was applied */
+    kn_encoding recipe;       /* as learned; empty when a model's was applied */
     kn_mat X;                 /* n x F, not standardised */
     kn_grouping grouping;     /* rows that share noise; of training with codes */
     char **group_text;        /* n: group of a new person, NULL: none; NULL: not known */
@@ -59,31 +59,31 @@ typedef struct kn_people {
     /* what keeps Y alive, when it is not the caller's own */
     void *values;
     kn_scratch scratch;
-} kn_people;
+} kn_sample;
 
 /* To learn from: recipe, groups and space come from the data. Refused before values are read where
  * the room is too small. */
-kn_status kn_people_train(kn_ctx *ctx, kn_data *data, const kn_settings *s, const kn_room *room,
-                          kn_people *out);
+kn_status kn_sample_train(kn_ctx *ctx, kn_data *data, const kn_settings *s,
+                          const kn_memory_policy *room, kn_sample *out);
 /* For a model that has these; space NULL: no responses are wanted. */
-typedef struct kn_known {
-    const kn_recipe *recipe;
+typedef struct kn_sample_spec {
+    const kn_encoding *recipe;
     const kn_space *space;
     const char *group_column; /* as kn_grouping has it; NULL: groups are not asked for */
     /* With {part}: whether covariates of everybody are fit for it, those of other parts too, so
      * that all parts refuse what one would; NULL: nobody asks. */
-    kn_status (*check)(kn_ctx *ctx, const void *self, const kn_people *everybody);
+    kn_status (*check)(kn_ctx *ctx, const void *self, const kn_sample *everybody);
     const void *self;
     bool by_people; /* of held data: a rank gets whole rows, of the people dealt to it */
-} kn_known;
+} kn_sample_spec;
 
-kn_status kn_people_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_known known,
-                        const kn_room *room, kn_people *out);
-void kn_people_clear(kn_people *p); /* {0} is fine */
+kn_status kn_sample_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_sample_spec known,
+                        const kn_memory_policy *room, kn_sample *out);
+void kn_sample_clear(kn_sample *p); /* {0} is fine */
 
 /* rows[i] = cell of "COLUMN=VALUE" in the covariates is VALUE. Refuses a column that is not there,
  * and a value that nobody has, in other parts neither. `option` names it in the message. */
-kn_status kn_people_flag(kn_ctx *ctx, const kn_data *data, const kn_people *p, const char *option,
+kn_status kn_sample_flag(kn_ctx *ctx, const kn_data *data, const kn_sample *p, const char *option,
                          const char *text, bool *rows);
 
 #endif

@@ -7,13 +7,13 @@
 #include "io/file/path.h"
 
 /* Whose row it is: sessions with ids of their own are of one person still. */
-static const char *person_of(const kn_data *d, const kn_people *p, ptrdiff_t i)
+static const char *person_of(const kn_data *d, const kn_sample *p, ptrdiff_t i)
 {
     const char *person = kn_data_person(d, p->covariate_row[i]);
     return person ? person : p->id[i];
 }
 
-kn_status kn_people_find_groups(kn_ctx *ctx, const kn_data *d, const kn_settings *s, kn_people *p)
+kn_status kn_sample_find_groups(kn_ctx *ctx, const kn_data *d, const kn_settings *s, kn_sample *p)
 {
     kn_status status = KN_OK;
     void *person = NULL;
@@ -34,7 +34,7 @@ out:
     return status;
 }
 
-kn_status kn_people_read_groups(kn_ctx *ctx, const kn_data *d, const char *column, kn_people *p)
+kn_status kn_sample_read_groups(kn_ctx *ctx, const kn_data *d, const char *column, kn_sample *p)
 {
     const kn_table *t = d->covariates;
     bool ids = !*column;

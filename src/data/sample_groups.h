@@ -7,10 +7,10 @@
 
 /* p->grouping of training, by {group}. Without codes there is no such noise, and that is said where
  * it matters. */
-kn_status kn_people_find_groups(kn_ctx *ctx, const kn_data *d, const kn_settings *s, kn_people *p);
+kn_status kn_sample_find_groups(kn_ctx *ctx, const kn_data *d, const kn_settings *s, kn_sample *p);
 
 /* p->group_text of new people, of the column of the model's groups; "": by their ids. One without a
  * value has none. */
-kn_status kn_people_read_groups(kn_ctx *ctx, const kn_data *d, const char *column, kn_people *p);
+kn_status kn_sample_read_groups(kn_ctx *ctx, const kn_data *d, const char *column, kn_sample *p);
 
 #endif

@@ -156,7 +156,7 @@ static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *na
                                      "expected the group that {group} asks for");
             goto out;
         }
-        if (!kn_recipe_text_ok(cell)) { /* a model file could not hold it */
+        if (!kn_encoding_text_ok(cell)) { /* a model file could not hold it */
             status = kn_cell_refused(ctx, s->table, s->row[i], col, "expected UTF-8 text");
             goto out;
         }
@@ -177,7 +177,7 @@ static kn_status by_ids(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
     return kn_text_copy(ctx, "", 0, &g->column);
 }
 
-static bool many_numbers(const kn_recipe *recipe)
+static bool many_numbers(const kn_encoding *recipe)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t k = 0; k < recipe->n; k++)

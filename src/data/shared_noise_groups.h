@@ -20,16 +20,16 @@ typedef struct kn_grouping {
     ptrdiff_t n_groups;
     int *group;        /* of each row, from 0 in order of first appearance; NULL: none */
     char **group_name; /* n_groups; of stimuli "1", "2", ... */
-    char *column;      /* for kn_known: the name, "" of ids; NULL: new people have no group */
+    char *column;      /* for kn_sample_spec: the name, "" of ids; NULL: new people have no group */
 } kn_grouping;
 
 /* The rows that training uses. */
 typedef struct kn_group_source {
     const kn_table *table;
-    const ptrdiff_t *row;    /* n: of the table */
-    const char *const *id;   /* n; NULL: there are none */
-    const kn_recipe *recipe; /* with codes */
-    kn_mat X;                /* n x C, raw */
+    const ptrdiff_t *row;      /* n: of the table */
+    const char *const *id;     /* n; NULL: there are none */
+    const kn_encoding *recipe; /* with codes */
+    kn_mat X;                  /* n x C, raw */
 } kn_group_source;
 
 /* The column that --group names; NULL: auto, none, or nothing. */

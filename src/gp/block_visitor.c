@@ -5,7 +5,7 @@
 #include "data/mpi/partition_responses.h"
 #include "gp/predict/prediction_blocks.h"
 
-static ptrdiff_t cut_of(const kn_walk *w)
+static ptrdiff_t cut_of(const kn_block_loop *w)
 {
     return w->cut > 0 ? w->cut : KN_BLOCK;
 }
@@ -19,9 +19,9 @@ ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first)
     return kn_first_from(Y, among, limit);
 }
 
-kn_walk_plan kn_walk_plan_of(const kn_walk *w)
+kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *w)
 {
-    kn_walk_plan p = {.n = w->Y.N, .T = w->Y.T};
+    kn_block_loop_plan p = {.n = w->Y.N, .T = w->Y.T};
     ptrdiff_t every = w->every > 1 ? w->every : 1, number = 0;
     for (ptrdiff_t first = 0, last; first < w->Y.T; first = last, number++) {
         last = kn_block_end(&w->Y, cut_of(w), first);
@@ -49,7 +49,7 @@ static void room_clear(room *r)
     kn_fmat_clear(&r->strip_f32);
 }
 
-static kn_status room_new(kn_ctx *ctx, const kn_walk_plan *p, room *r)
+static kn_status room_new(kn_ctx *ctx, const kn_block_loop_plan *p, room *r)
 {
     kn_status status = KN_OK;
     if (r->needs & KN_WALK_Y)
@@ -66,26 +66,26 @@ out:
     return status;
 }
 
-ptrdiff_t kn_walk_width(ptrdiff_t cut, ptrdiff_t T)
+ptrdiff_t kn_block_loop_width(ptrdiff_t cut, ptrdiff_t T)
 {
-    return kn_at_most(cut > 0 ? cut : KN_BLOCK, T);
+    return kn_min_size(cut > 0 ? cut : KN_BLOCK, T);
 }
 
-void kn_walk_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width, unsigned needs)
+void kn_block_loop_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t width, unsigned needs)
 {
     if (needs & KN_WALK_Y)
-        kn_hold_d(r, KN_NEED_WORK, n, width);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
     if (needs & KN_WALK_MEAN)
-        kn_hold_d(r, KN_NEED_WORK, n, width);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
     if ((needs & KN_WALK_MAPS) == KN_WALK_MAPS)
-        kn_hold_d(r, KN_NEED_WORK, n, width);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
     if (needs & KN_WALK_STRIP)
-        kn_hold_d(r, KN_NEED_WORK, n, width);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
     if (needs & KN_WALK_STRIP_F32)
-        kn_hold_f(r, KN_NEED_WORK, n, width);
+        kn_plan_alloc_f(r, KN_NEED_WORK, n, width);
 }
 
-static kn_status make_block(kn_ctx *ctx, const kn_walk *w, const room *r, kn_block *b)
+static kn_status make_block(kn_ctx *ctx, const kn_block_loop *w, const room *r, kn_block *b)
 {
     b->y = kn_cols(r->y, 0, b->count);
     b->mean = kn_cols(r->mean, 0, b->count);
@@ -106,19 +106,19 @@ static kn_status make_block(kn_ctx *ctx, const kn_walk *w, const room *r, kn_blo
 }
 
 /* How far this rank is with its own, as a part of all. */
-static void tell_progress(kn_ctx *ctx, const kn_walk *w, kn_range mine, ptrdiff_t last)
+static void tell_progress(kn_ctx *ctx, const kn_block_loop *w, kn_range mine, ptrdiff_t last)
 {
     ptrdiff_t total = w->total > 0 ? w->total : w->Y.T;
     double part = (double)(last - mine.first) / (double)(mine.last - mine.first);
     if (w->stage)
-        kn_tell(ctx, w->stage, w->done + (ptrdiff_t)(part * (double)w->Y.T), total, NAN);
+        kn_report_progress(ctx, w->stage, w->done + (ptrdiff_t)(part * (double)w->Y.T), total, NAN);
 }
 
-kn_status kn_walk_run(kn_ctx *ctx, const kn_walk *w, const kn_visitor *visitor, int n)
+kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *w, const kn_visitor *visitor, int n)
 {
     kn_status status = KN_OK;
-    kn_walk_plan plan = kn_walk_plan_of(w);
-    kn_range mine = kn_dealt(ctx, &w->Y);
+    kn_block_loop_plan plan = kn_block_loop_plan_of(w);
+    kn_range mine = kn_response_range(ctx, &w->Y);
     room r = {0};
     ptrdiff_t every = w->every > 1 ? w->every : 1;
     kn_block b = {0};

@@ -9,7 +9,8 @@
  *
  * Ranks walk over the blocks dealt to them (data/mpi/partition_responses.h), each over its own.
  * Plans are of all blocks; a visitor that leaves something for each response makes it known by
- * kn_everywhere, in its `end` or after the walk, before anybody asks for another rank's. */
+ * kn_allgather_responses, in its `end` or after the walk, before anybody asks for another rank's.
+ */
 #ifndef KN_GP_BLOCK_VISITOR_H
 #define KN_GP_BLOCK_VISITOR_H
 
@@ -27,7 +28,7 @@ enum {
     KN_WALK_STRIP_F32 = 8, /* ... in float32 */
 };
 
-typedef struct kn_walk {
+typedef struct kn_block_loop {
     kn_responses Y;                /* n x T standardised */
     const struct kn_gp_maps *maps; /* of the same samples; NULL: none */
     const char *stage;             /* of progress; NULL: in silence */
@@ -37,13 +38,13 @@ typedef struct kn_walk {
     ptrdiff_t every;               /* the first of each so many blocks; 0: all */
     ptrdiff_t from, to;            /* only blocks that begin among these responses; to 0: all */
     bool to_the_end;               /* cannot be cancelled */
-} kn_walk;
+} kn_block_loop;
 
-typedef struct kn_walk_plan {
+typedef struct kn_block_loop_plan {
     ptrdiff_t n, T;   /* samples and responses of the walk */
     ptrdiff_t blocks; /* that will be seen */
     ptrdiff_t width;  /* responses of the widest */
-} kn_walk_plan;
+} kn_block_loop_plan;
 
 typedef struct kn_block {
     ptrdiff_t number;       /* 0 .. blocks-1, in order: its slot in a sum */
@@ -59,22 +60,23 @@ typedef struct kn_block {
 
 typedef struct kn_visitor {
     void *self;
-    unsigned needs;                                                        /* KN_WALK_Y | ... */
-    kn_status (*begin)(kn_ctx *ctx, void *self, const kn_walk_plan *plan); /* or NULL */
+    unsigned needs; /* KN_WALK_Y | ... */
+    kn_status (*begin)(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan); /* or NULL */
     kn_status (*block)(kn_ctx *ctx, void *self, kn_block *block);
     kn_status (*end)(kn_ctx *ctx, void *self); /* or NULL; not after a failure; may be collective */
 } kn_visitor;
 
 /* Where the block that begins at response `first` ends. Without a scaling none is left out. */
 ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first);
-kn_walk_plan kn_walk_plan_of(const kn_walk *walk);
+kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *walk);
 
 /* A visitor's begin and end are called on all ranks, with blocks or without. Collective where one
  * of them is. */
-kn_status kn_walk_run(kn_ctx *ctx, const kn_walk *walk, const kn_visitor *visitor, int n);
+kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *walk, const kn_visitor *visitor,
+                            int n);
 
 /* Blocks of n samples by `cut` responses (0: KN_BLOCK) of T, with what visitors ask for. */
-ptrdiff_t kn_walk_width(ptrdiff_t cut, ptrdiff_t T);
-void kn_walk_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t width, unsigned needs);
+ptrdiff_t kn_block_loop_width(ptrdiff_t cut, ptrdiff_t T);
+void kn_block_loop_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t width, unsigned needs);
 
 #endif

@@ -47,11 +47,11 @@ static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_latent_cell *
                             kn_sharing *how, kn_latent_cell *to)
 {
     kn_status status;
-    kn_crossing of = kn_crossing_of(&from->R0, gp->latent.X);
+    kn_projection_source of = kn_projection_source_of(&from->R0, gp->latent.X);
     of.N = gp->N;
     of.least = how->cut > 0 ? how->cut * least_delta(&gp->latent, from) : 0;
     to->n = from->n;
-    KN_TRY(kn_crossing_interpolate(ctx, &of, how->points, &to->R0));
+    KN_TRY(kn_projection_interpolate(ctx, &of, how->points, &to->R0));
     if (to->R0.m > how->most)
         how->most = to->R0.m;
     KN_TRY(kn_shared_rows(ctx, from->A, to->R0.m, &to->A));

@@ -45,26 +45,26 @@ out:
     return status;
 }
 
-void kn_latent_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_latent_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     ptrdiff_t P = s->P + 1; /* a complement component */
     int cells = s->groups > 0 ? KN_GAMMAS : 1;
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
     for (int k = 0; k < cells; k++) {
         if (s->M < s->N) {
             kn_lowrank_kept_need(r, s);
         } else {
-            kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
-            kn_hold_d(r, KN_NEED_SAMPLES, s->N, 1);
+            kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->N);
+            kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, 1);
         }
-        kn_hold_d(r, KN_NEED_SAMPLES, s->groups, s->M);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->groups, s->M);
     }
-    kn_hold_d(r, KN_NEED_WORK, s->M, P);
-    kn_hold_d(r, KN_NEED_WORK, s->groups, P);
-    kn_hold_d(r, KN_NEED_WORK, P, 3);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->groups, P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, P, 3);
 }
 
-double kn_at_least_zero(double v, double scale, double *clamped)
+double kn_clamp_nonnegative(double v, double scale, double *clamped)
 {
     if (v >= 0)
         return v;

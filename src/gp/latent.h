@@ -65,7 +65,7 @@ static inline ptrdiff_t kn_cell_component(const kn_latent_cell *cell, ptrdiff_t 
 }
 
 /* A variance below zero is rounding: it becomes 0, and the step relative to the scale is noted. */
-double kn_at_least_zero(double v, double scale, double *clamped);
+double kn_clamp_nonnegative(double v, double scale, double *clamped);
 
 /* Of a cell: inverse (m x n) = 1/(c_p r_i + d_p); weights (m x n) = A c/(c r + d) where wanted */
 void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inverse,
@@ -76,6 +76,6 @@ void kn_latent_square(kn_mat M); /* M = M.^2 */
  * N x P, or none where z_sums are there already. */
 kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z);
 
-void kn_latent_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_latent_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

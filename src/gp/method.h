@@ -75,13 +75,13 @@ typedef struct kn_cv_problem {
 
 /* The memory of a method, declared by its own files [base/memory/plan.h]. */
 typedef struct kn_method_need {
-    void (*settle)(kn_need_shape *s); /* P, and what else the options leave open */
+    void (*settle)(kn_problem_size *s); /* P, and what else the options leave open */
     /* A fit: leaves the model and the cross-validated maps, where there are folds. */
-    void (*fit)(kn_rehearsal *r, const kn_need_shape *s);
+    void (*fit)(kn_mem_plan *r, const kn_problem_size *s);
     /* Maps of n samples, predicted or leave-one-out, by a model of s->N; and the work of a block of
      * some maps, which passes but for what the maps keep of it. */
-    void (*maps)(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
-    void (*block)(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
+    void (*maps)(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
+    void (*block)(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 } kn_method_need;
 
 /* The paper that several rows come from. */
@@ -114,7 +114,8 @@ typedef struct kn_method {
     /* Refuses sizes that it does not take; NULL: it takes all. */
     kn_status (*admits)(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T);
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
-    kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);
+    kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
+                         kn_gp_maps *out);
     kn_status (*loo)(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
     kn_status (*cv)(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
     /* mean and variance of a block of its maps, as kn_gp_maps_from */
@@ -125,7 +126,7 @@ typedef struct kn_method {
     /* The law of a whole map [law.h]: of the samples of a part; and of a block of responses from
      * `first` on, y the block of maps->Y as for kn_gp_maps_from, V count x K and scale count. NULL:
      * responses are independent. */
-    kn_status (*law)(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out);
+    kn_status (*law)(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out);
     kn_status (*law_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
                            kn_mat V, double *scale);
     /* Sets gp->noise where the fit itself says it, or returns false: noise.h then makes it. NULL:
@@ -147,7 +148,7 @@ typedef struct kn_method {
     void (*say)(const kn_gp *gp, char *line, size_t size); /* of itself, to people; NULL: nothing */
     kn_method_need need;
     /* What a scoring by a model takes that its own arrays say; NULL: nothing */
-    void (*shape)(const kn_gp *gp, kn_need_shape *s);
+    void (*shape)(const kn_gp *gp, kn_problem_size *s);
 } kn_method;
 
 int kn_method_count(void);

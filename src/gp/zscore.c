@@ -33,7 +33,7 @@ void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
 }
 
 kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
-                       kn_trivial trivial)
+                       kn_null_model trivial)
 {
     kn_losses s = {0};
     double base = 0.5 * log(trivial.var), half = 0.5 / trivial.var;

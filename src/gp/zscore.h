@@ -41,12 +41,12 @@ typedef struct kn_losses {
     double n, z2, loss, covered;
 } kn_losses;
 enum { KN_N_LOSSES = sizeof(kn_losses) / sizeof(double) };
-typedef struct kn_trivial {
+typedef struct kn_null_model {
     double mean, var;
-} kn_trivial;
+} kn_null_model;
 /* From each sample's z and loss; who has no z does not count. */
 kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
-                       kn_trivial trivial);
+                       kn_null_model trivial);
 void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* in their order */
 kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds);
 

@@ -104,21 +104,21 @@ kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
     return solve(ctx, A, w, A.rows <= ONE_THREAD ? 1 : kn_threads(ctx));
 }
 
-kn_status kn_eig_steady(kn_ctx *ctx, kn_mat A, double *w)
+kn_status kn_eig_reproducible(kn_ctx *ctx, kn_mat A, double *w)
 {
     return solve(ctx, A, w, 1);
 }
 
-void kn_eig_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n)
+void kn_eig_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n)
 {
     enum { DSYEVR_WORK = 64 + 26, INTEGERS = 12 }; /* numbers a row; at most */
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     if (n < DSYEVD_LIMIT) {
-        kn_hold_d(r, part, dsyevd_work(n), 1);
+        kn_plan_alloc_d(r, part, dsyevd_work(n), 1);
     } else {
-        kn_hold_d(r, part, n, n);
-        kn_hold_d(r, part, n, DSYEVR_WORK);
+        kn_plan_alloc_d(r, part, n, n);
+        kn_plan_alloc_d(r, part, n, DSYEVR_WORK);
     }
-    kn_hold(r, part, n * INTEGERS, sizeof(lapack_int));
-    kn_let_go(r, mark);
+    kn_plan_alloc(r, part, n * INTEGERS, sizeof(lapack_int));
+    kn_plan_free_to(r, mark);
 }

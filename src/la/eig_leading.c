@@ -27,10 +27,10 @@ static ptrdiff_t work_size(ptrdiff_t n, bool some) /* dsyevd needs 1 + 6n + 2n^2
     return some ? kn_eig_room_least(n) : 1 + 6 * n + 2 * n * n;
 }
 
-void kn_eig_top_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k)
+void kn_eig_top_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k)
 {
-    kn_hold_d(r, part, n, n);
-    kn_hold_d(r, part, n, k);
+    kn_plan_alloc_d(r, part, n, n);
+    kn_plan_alloc_d(r, part, n, k);
     kn_eig_room_need(r, part, n, work_size(n, few(n, k)), sizeof(double));
 }
 
@@ -56,7 +56,7 @@ out:
 static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
-    const kn_eig_room *r = &w->room;
+    const kn_eig_workspace *r = &w->room;
     double *values = r->w, *d0 = r->d0;
     double *all = malloc(size * size * sizeof *all);
     if (!all)
@@ -73,7 +73,7 @@ static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
 /* A = Q T Q', the k largest of T, back by Q. */
 static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
-    const kn_eig_room *r = &w->room;
+    const kn_eig_workspace *r = &w->room;
     const double *values = r->w;
     lapack_int ld = (lapack_int)w->A.ld, ldz = (lapack_int)w->Z.ld, found = 0, info;
     lapack_logical accurate = 1;
@@ -101,7 +101,7 @@ static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, 
 
 static int by_dsyevd(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
-    const kn_eig_room *r = &w->room;
+    const kn_eig_workspace *r = &w->room;
     const double *values = r->w;
     lapack_int info =
         LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, w->A.data, (lapack_int)w->A.ld, r->w,

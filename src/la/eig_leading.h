@@ -16,7 +16,7 @@ typedef struct kn_eig_top_work {
     kn_mat A;     /* n x n: the matrix goes here, lower triangle; used up */
     kn_mat Z;     /* n x k */
     bool careful; /* not by dstemr, which now and then gives up; then this is done by itself */
-    kn_eig_room room;
+    kn_eig_workspace room;
 } kn_eig_top_work;
 
 kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out);
@@ -27,6 +27,6 @@ void kn_eig_top_clear(kn_eig_top_work *w);
  * threads may be at work, each with its own work space, inside kn_la_parallel. */
 int kn_eig_top(kn_eig_top_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V);
 
-void kn_eig_top_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k);
+void kn_eig_top_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k);
 
 #endif

@@ -16,12 +16,12 @@ void kn_eig_top_single_clear(kn_eig_top_single *w)
     *w = (kn_eig_top_single){0};
 }
 
-void kn_eig_top_single_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k)
+void kn_eig_top_single_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k)
 {
-    kn_hold_d(r, part, n, n);
-    kn_hold_d(r, part, n, k);
-    kn_hold_f(r, part, n, n);
-    kn_hold_f(r, part, n, k);
+    kn_plan_alloc_d(r, part, n, n);
+    kn_plan_alloc_d(r, part, n, k);
+    kn_plan_alloc_f(r, part, n, n);
+    kn_plan_alloc_f(r, part, n, k);
     kn_eig_room_need(r, part, n, kn_eig_room_least(n), sizeof(float));
 }
 
@@ -58,7 +58,7 @@ static lapack_int by_sstedc(kn_eig_top_single *w, lapack_int n, lapack_int k)
 /* F = Q T Q', vectors of the k largest of T into Z, ascending, back by Q. */
 static lapack_int vectors(kn_eig_top_single *w, lapack_int n, lapack_int k)
 {
-    const kn_eig_room *r = &w->room;
+    const kn_eig_workspace *r = &w->room;
     lapack_int ld = (lapack_int)w->F.ld, ldz = (lapack_int)w->Z.ld, found = 0, info;
     lapack_logical accurate = 1;
     info = LAPACKE_ssytrd_work(LAPACK_COL_MAJOR, 'L', n, w->F.data, ld, r->d, r->e, r->tau, r->work,

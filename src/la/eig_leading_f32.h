@@ -16,7 +16,7 @@ typedef struct kn_eig_top_single {
     kn_mat A; /* n x n: the matrix goes here, lower triangle; it becomes both */
     kn_mat AV;
     kn_fmat F, Z; /* n x n, n x k */
-    kn_eig_room room;
+    kn_eig_workspace room;
 } kn_eig_top_single;
 
 kn_status kn_eig_top_single_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_single *out);
@@ -25,6 +25,6 @@ void kn_eig_top_single_clear(kn_eig_top_single *w);
 /* As kn_eig_top. */
 int kn_eig_top_single_of(kn_eig_top_single *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V);
 
-void kn_eig_top_single_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t k);
+void kn_eig_top_single_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k);
 
 #endif

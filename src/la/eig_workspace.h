@@ -6,20 +6,20 @@
 #include "base/memory/alloc.h"
 #include "base/memory/plan.h"
 
-typedef struct kn_eig_room {
+typedef struct kn_eig_workspace {
     void *w, *d, *e, *d0, *e0, *tau; /* n values each */
     void *work;                      /* lwork values */
     void *iwork, *support;           /* LAPACK's integers: liwork, 2 n */
     ptrdiff_t lwork, liwork;
-} kn_eig_room;
+} kn_eig_workspace;
 
 ptrdiff_t kn_eig_room_least(ptrdiff_t n); /* of lwork */
 
 /* Of problems up to size n, of values of so many bytes. */
 kn_status kn_eig_room_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
-                          kn_eig_room *out);
-void kn_eig_room_clear(kn_eig_room *r); /* {0} is fine */
-void kn_eig_room_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t lwork,
+                          kn_eig_workspace *out);
+void kn_eig_room_clear(kn_eig_workspace *r); /* {0} is fine */
+void kn_eig_room_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t lwork,
                       size_t value);
 
 #endif

@@ -37,7 +37,7 @@ void kn_mirror(kn_mat A); /* upper triangle = lower triangle */
  * threads, and then the bits change with their number. */
 kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w);
 /* The same on one thread, whatever the size: the same bits for any number of threads. */
-kn_status kn_eig_steady(kn_ctx *ctx, kn_mat A, double *w);
+kn_status kn_eig_reproducible(kn_ctx *ctx, kn_mat A, double *w);
 
 /* The pair C (positive semidefinite), S (positive definite): W'S W = I, W'C W = diag(c), ascending
  * and none negative, Q = S W = W^-T, so that C = Q diag(c) Q', S = Q Q'; log_det = ln|S|. Lower
@@ -71,7 +71,7 @@ kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *
                           kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank, double *residual);
 
 /* Passes what kn_eig of size n takes beside the matrix itself. */
-void kn_eig_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n);
-void kn_qr_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t p); /* the same */
+void kn_eig_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n);
+void kn_qr_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t p); /* the same */
 
 #endif

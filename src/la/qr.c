@@ -48,10 +48,10 @@ out:
     return status;
 }
 
-void kn_qr_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, ptrdiff_t p)
+void kn_qr_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t p)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, part, n < p ? n : p, 1);
-    kn_hold_d(r, part, work_size(p), 1);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, part, n < p ? n : p, 1);
+    kn_plan_alloc_d(r, part, work_size(p), 1);
+    kn_plan_free_to(r, mark);
 }

@@ -42,7 +42,7 @@ kn_status kn_adapted_add(kn_ctx *ctx, const kn_adapted *a, kn_st_writer *w);
 /* Believes nothing. T responses in use, d and b of the model. */
 typedef struct kn_adapted_for {
     const kn_design *d;
-    const kn_batch *b;
+    const kn_site_levels *b;
     ptrdiff_t T;
 } kn_adapted_for;
 kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,

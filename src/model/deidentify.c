@@ -21,7 +21,7 @@ static void round_ranges(kn_model *m)
         if (isfinite(m->adapted.low[i]))
             kn_adapted_round(&m->x, i % m->adapted.C, &m->adapted.low[i], &m->adapted.high[i]);
     for (ptrdiff_t f = 0; f < m->layer.columns.F; f++) {
-        kn_scale_column *k = &m->layer.columns.column[f];
+        kn_noise_scale_column *k = &m->layer.columns.column[f];
         if (k->kind == KN_SCALE_LINE || k->kind == KN_SCALE_SQUARE)
             kn_round_outward(&k->low, &k->high);
     }

@@ -24,7 +24,7 @@ static double correlation(const double *x, const double *y, ptrdiff_t n)
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
 }
 
-void kn_gaps_shares(const kn_design *x, kn_mat X, const double *missing, double *share)
+void kn_missing_record_shares(const kn_design *x, kn_mat X, const double *missing, double *share)
 {
     kn_design_block block[BLOCKS];
     int n = kn_design_blocks(x, block, BLOCKS);
@@ -81,7 +81,7 @@ static void to_json(void *self, const char *column, const char *level, double va
     json_object_set_new(to, level ? level : column, kn_json_number(value));
 }
 
-json_t *kn_gaps_to_json(const kn_model *m)
+json_t *kn_missing_record_to_json(const kn_model *m)
 {
     const kn_missing_record *r = &m->info.missing;
     if (r->cells == 0 && r->responses_out == 0 && r->people_out == 0)
@@ -125,7 +125,8 @@ static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
     return KN_OK;
 }
 
-kn_status kn_gaps_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record, kn_model *m)
+kn_status kn_missing_record_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record,
+                                 kn_model *m)
 {
     kn_status status;
     int64_t *values = NULL;
@@ -170,13 +171,13 @@ static void tell(void *self, const char *column, const char *level, double value
         kn_log(self, KN_LOG_INFO, "missing cells, correlation with %s: %.2f", column, value);
 }
 
-void kn_gaps_tell(kn_ctx *ctx, const kn_model *m)
+void kn_missing_record_log(kn_ctx *ctx, const kn_model *m)
 {
     if (m->info.missing.cells > 0)
         each(m, tell, ctx);
 }
 
-bool kn_gaps_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j)
+bool kn_missing_record_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j)
 {
     ptrdiff_t before = 0; /* levels of the categories before */
     for (ptrdiff_t c = 0; m->empty_level && c < m->x.C; c++) {

@@ -18,7 +18,7 @@ void kn_model_free(kn_model *model)
     kn_free(model);
 }
 
-void kn_model_settle(kn_model *m)
+void kn_model_finalise(kn_model *m)
 {
     for (int k = 0; k < m->info.n_curve; k++)
         m->curve_components[k] = m->info.curve[k].components;
@@ -176,7 +176,7 @@ kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)
     return KN_OK;
 }
 
-static double layer_bytes(const kn_layer *l)
+static double layer_bytes(const kn_calibration_transform *l)
 {
     return sizeof(double) *
                (double)(l->beta.rows * l->beta.cols + l->theta.rows * l->theta.cols + l->S) +

@@ -111,9 +111,9 @@ static json_t *theta_json(const kn_model *m)
 
 /* nu, and of each part whether it was kept and what held-out people gained by it; the terms of the
  * sites, where there are some; null: no layer. */
-static json_t *calibration_json(const kn_layer *l)
+static json_t *calibration_json(const kn_calibration_transform *l)
 {
-    json_t *layer = kn_layer_to_json(l);
+    json_t *layer = kn_calibration_to_json(l);
     json_object_del(layer, "columns");
     json_object_del(layer, "shape");
     json_object_del(layer, "sites");
@@ -198,14 +198,15 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     json_object_set_new(j, "space", space_json(&m->space));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
     json_object_set_new(j, "shareable", json_boolean(m->shareable));
-    json_object_set_new(j, "recipe", m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+    json_object_set_new(j, "recipe",
+                        m->recipe.n > 0 ? kn_encoding_to_json(&m->recipe) : json_null());
     if (m->batch.M > 0)
-        json_object_set_new(j, "batch", kn_batch_to_json(&m->batch));
+        json_object_set_new(j, "batch", kn_site_levels_to_json(&m->batch));
     if (m->sites.T > 0)
         json_object_set_new(j, "sites", kn_sites_to_json(&m->sites));
     if (m->adapted.n > 0)
         json_object_set_new(j, "adapted", kn_adapted_to_json(&m->adapted));
-    json_t *missing = kn_gaps_to_json(m);
+    json_t *missing = kn_missing_record_to_json(m);
     if (missing)
         json_object_set_new(j, "missing", missing);
     if (m->options)

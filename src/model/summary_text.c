@@ -252,7 +252,7 @@ static void add_judgement(text *t, const kn_model *m)
 static void add_calibration(text *t, const kn_model *m)
 {
     static const double ROUNDED = 5e-5; /* to 0.0000, which has no sign */
-    const kn_layer *l = &m->layer;
+    const kn_calibration_transform *l = &m->layer;
     if (!(l->nu > 0)) {
         add(t, "calibration: none, z is the residual over its standard deviation\n");
         return;
@@ -262,16 +262,16 @@ static void add_calibration(text *t, const kn_model *m)
         for (int k = 0; k < KN_LAYER_PARTS; k++)
             if (l->part[k].tried && l->part[k].kept == (kept == 1))
                 add(t, "; %s%s (held-out gain %.4f +- %.4f)", kept ? "" : "not ",
-                    kn_layer_part_words[k], fabs(l->part[k].gain) < ROUNDED ? 0 : l->part[k].gain,
-                    l->part[k].se);
+                    kn_calibration_component_words[k],
+                    fabs(l->part[k].gain) < ROUNDED ? 0 : l->part[k].gain, l->part[k].se);
     add(t, "\n");
 }
 
 double kn_smallest_p(const kn_model *m)
 {
     const kn_reference *r = &m->reference;
-    kn_rarity_law law = {.n = r->n, .units = r->units, .has_gev = r->has_gev};
-    return r->n > 0 ? kn_rarity_smallest(&law) : NAN;
+    kn_tail_p_reference law = {.n = r->n, .units = r->units, .has_gev = r->has_gev};
+    return r->n > 0 ? kn_tail_p_smallest(&law) : NAN;
 }
 
 static void add_reference(text *t, const kn_model *m)

@@ -166,9 +166,9 @@ static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *resu
 {
     char name[128], why[512];
     name_run(&r->run, name, sizeof name);
-    bool was = kn_hush(ctx, true);
+    bool was = kn_ctx_set_quiet(ctx, true);
     kn_status status = kn_reproduce_run(ctx, h, results->seed, r);
-    kn_hush(ctx, was);
+    kn_ctx_set_quiet(ctx, was);
     if (status == KN_OK && !r->refused[0])
         kn_log(ctx, KN_LOG_INFO, "%s: R2 %.4f, AUC %.3f top, %.3f deviance, fit in %.2f s", name,
                r->value[KN_Q_R2], r->value[KN_Q_AUC_TOP], r->value[KN_Q_AUC_DEVIANCE],
@@ -209,11 +209,11 @@ static kn_status run_all(kn_ctx *ctx, const kn_visual *v, const plan *p, const c
             before = u;
         }
         KN_TRY(kn_check_cancel(ctx));
-        kn_tell(ctx, "runs", done, total, NAN);
+        kn_report_progress(ctx, "runs", done, total, NAN);
         KN_TRY(run_one(ctx, &halves, results, &row));
         KN_TRY(kn_results_add(ctx, results, &row));
         KN_TRY(kn_results_write(ctx, results, dir));
-        kn_tell(ctx, "runs", ++done, total, NAN);
+        kn_report_progress(ctx, "runs", ++done, total, NAN);
     }
     for (ptrdiff_t i = 0; i < p->n; i++)
         result->n_refused += kn_results_find(results, &p->run[i])->refused[0] != '\0';

@@ -95,7 +95,7 @@ typedef struct evaluation {
     kn_mat z;                     /* test rows x voxels in use */
     ptrdiff_t *group;             /* of the test rows: the pattern of training; NULL: all are new */
     double *less;                 /* T  noise that members of a known pattern have less */
-    kn_law_walk law;              /* of the test rows: densities and deviances of whole maps */
+    kn_map_density_walk law;      /* of the test rows: densities and deviances of whole maps */
     double seconds;               /* spent on predictions */
 } evaluation;
 
@@ -109,7 +109,7 @@ static void evaluation_clear(evaluation *e)
     kn_mat_clear(&e->metrics);
     kn_mat_clear(&e->metrics_all);
     kn_mat_clear(&e->z);
-    kn_law_walk_clear(&e->law);
+    kn_map_density_walk_clear(&e->law);
 }
 
 static kn_status evaluation_new(kn_ctx *ctx, const kn_halves *h, const kn_model *m, evaluation *e)
@@ -195,8 +195,8 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
     KN_TRY(kn_mat_new(ctx, n, width, &mean));
     KN_TRY(kn_mat_new(ctx, n, width, &var));
     double t0 = kn_clock();
-    KN_TRY(kn_maps_predict_known(ctx, e->model, view(e->h->Xs), (kn_known_of){.group = e->group},
-                                 &maps));
+    KN_TRY(kn_maps_predict_known(ctx, e->model, view(e->h->Xs),
+                                 (kn_predict_context){.group = e->group}, &maps));
     e->seconds = kn_clock() - t0;
     for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
         ptrdiff_t count = T - first < KN_BLOCK ? T - first : KN_BLOCK;
@@ -211,7 +211,7 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
         take_block(ctx, e, first, m, v);
     }
     kn_responses Y = kn_responses_of(view(e->h->Ys), &e->model->y);
-    KN_TRY(kn_law_density(ctx, &maps->maps, &Y, &e->law));
+    KN_TRY(kn_map_density_density(ctx, &maps->maps, &Y, &e->law));
 out:
     kn_mat_clear(&var);
     kn_mat_clear(&mean);
@@ -248,8 +248,8 @@ static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *devianc
     bool *abnormal = memory;
     for (ptrdiff_t i = 0; i < n; i++) {
         abnormal[i] = !e->h->normal[i];
-        score[i] =
-            kn_top(e->z.data + i, e->z.ld, e->z.cols, r->n > 0 ? r->top : KN_TOP_FRACTION, work);
+        score[i] = kn_extreme(e->z.data + i, e->z.ld, e->z.cols,
+                              r->n > 0 ? r->top : KN_TOP_FRACTION, work);
     }
     KN_TRY(kn_auc_of(ctx, score, abnormal, n, &auc));
     *top = auc.auc;

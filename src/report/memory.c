@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 typedef struct shape { /* of the page */
-    kn_material_sizes m;
+    kn_report_input_sizes m;
     ptrdiff_t people;    /* rows: those of the folder, or of training */
     ptrdiff_t maps;      /* of cards and thumbs */
     ptrdiff_t shown;     /* responses with curves */
@@ -57,11 +57,11 @@ static ptrdiff_t cards_of(const char *people, ptrdiff_t most)
     char *end;
     long n = people ? strtol(people, &end, 10) : 0;
     if (!people || (*people && !*end))
-        return kn_at_most(n > 0 ? n : 0, most);
+        return kn_min_size(n > 0 ? n : 0, most);
     n = 1;
     for (const char *at = people; (at = strchr(at, ',')); at++)
         n++;
-    return kn_at_most(8 * n, most); /* an id of a person may be that of several rows */
+    return kn_min_size(8 * n, most); /* an id of a person may be that of several rows */
 }
 
 static shape shape_of(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
@@ -71,110 +71,110 @@ static shape shape_of(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
                .files = size_of_both(s->surface) + size_of_both(s->labels) + size_of_both(s->sulc),
                .background = background_bytes(ctx, s->background),
                .json = s->json};
-    kn_material_measure(ctx, s, model, s->page_scored, &p.m);
+    kn_report_input_measure(ctx, s, model, s->page_scored, &p.m);
     p.people = s->page_scored ? p.m.n : p.m.N;
-    p.maps = cards_of(s->page_people, p.people) + kn_at_most(p.people, KN_REPORT_THUMBS);
+    p.maps = cards_of(s->page_people, p.people) + kn_min_size(p.people, KN_REPORT_THUMBS);
     p.pictures = p.m.voxels > 0 || p.files > 0;
-    p.shown = kn_at_most(p.shown, p.m.T);
+    p.shown = kn_min_size(p.shown, p.m.T);
     return p;
 }
 
 /* Grid and grey of a volume, meshes, names of regions: compute_space.c and what it calls. */
-static void space_need(kn_rehearsal *r, const shape *p)
+static void space_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_MESH = 8 };           /* a coordinate of a file becomes several */
     static const double WORDS = 64; /* of a region */
-    kn_hold_d(r, KN_NEED_WORK, p->m.T, 1);
-    kn_hold(r, KN_NEED_WORK, p->m.voxels, 1);
-    kn_hold_bytes(r, KN_NEED_WORK, OF_MESH * p->files);
+    kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 1);
+    kn_plan_alloc(r, KN_NEED_WORK, p->m.voxels, 1);
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, OF_MESH * p->files);
     if (p->m.named)
-        kn_hold_bytes(r, KN_NEED_WORK, (sizeof(kn_report_region) + WORDS) * (double)p->m.T);
-    kn_held mark = r->now;
-    kn_hold(r, KN_NEED_WORK, p->m.voxels, 2 * sizeof(float) + sizeof(ptrdiff_t));
-    kn_hold_bytes(r, KN_NEED_WORK, p->background + 24e3);
-    kn_let_go(r, mark);
+        kn_plan_alloc_bytes(r, KN_NEED_WORK, (sizeof(kn_report_region) + WORDS) * (double)p->m.T);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc(r, KN_NEED_WORK, p->m.voxels, 2 * sizeof(float) + sizeof(ptrdiff_t));
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, p->background + 24e3);
+    kn_plan_free_to(r, mark);
 }
 
 /* Rows of the table, histograms of everybody, maps of some: compute_people.c, compute_maps.c. */
-static void people_need(kn_rehearsal *r, const shape *p)
+static void people_need(kn_mem_plan *r, const shape *p)
 {
     enum { TEXTS = 512, BINS = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES };
-    kn_hold(r, KN_NEED_WORK, p->people, sizeof(kn_report_person) + TEXTS);
-    kn_hold(r, KN_NEED_WORK, p->m.N + p->m.n, BINS * sizeof(uint32_t) + 3 * sizeof(double));
-    kn_hold(r, KN_NEED_WORK, p->m.T, (size_t)p->maps + 1);
-    kn_hold_d(r, KN_NEED_WORK, p->m.T, 1 + 2 * 3 + 2); /* z^2, sums of two groups, overlap */
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, p->m.T, 2 * 4 + 1);
-    kn_let_go(r, mark);
+    kn_plan_alloc(r, KN_NEED_WORK, p->people, sizeof(kn_report_person) + TEXTS);
+    kn_plan_alloc(r, KN_NEED_WORK, p->m.N + p->m.n, BINS * sizeof(uint32_t) + 3 * sizeof(double));
+    kn_plan_alloc(r, KN_NEED_WORK, p->m.T, (size_t)p->maps + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 1 + 2 * 3 + 2); /* z^2, sums of two groups, overlap */
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 2 * 4 + 1);
+    kn_plan_free_to(r, mark);
 }
 
 /* Numbers of each response, its order, t and q: compute_responses.c, compute_group.c. */
-static void responses_need(kn_rehearsal *r, const shape *p)
+static void responses_need(kn_mem_plan *r, const shape *p)
 {
-    kn_hold_d(r, KN_NEED_WORK, p->m.T, 6);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, p->m.T, 6);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 6);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 6);
+    kn_plan_free_to(r, mark);
 }
 
 /* Of units, at most people, and clusters of a card: compute_calibration.c, cluster.c. */
-static void judged_need(kn_rehearsal *r, const shape *p)
+static void judged_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_UNIT = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES + 8 };
     static const double DRAWN = 320e3; /* bootstraps */
     kn_rehearse_stage(r, "calibration");
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, p->m.N > p->m.n ? p->m.N : p->m.n, OF_UNIT);
-    kn_hold_bytes(r, KN_NEED_WORK, DRAWN);
-    kn_let_go(r, mark);
-    kn_hold(r, KN_NEED_WORK, p->m.T, 3 * sizeof(ptrdiff_t) + sizeof(float) + 1);
-    kn_hold(r, KN_NEED_WORK, p->m.voxels, sizeof(ptrdiff_t));
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, p->m.N > p->m.n ? p->m.N : p->m.n, OF_UNIT);
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, DRAWN);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc(r, KN_NEED_WORK, p->m.T, 3 * sizeof(ptrdiff_t) + sizeof(float) + 1);
+    kn_plan_alloc(r, KN_NEED_WORK, p->m.voxels, sizeof(ptrdiff_t));
+    kn_plan_free_to(r, mark);
 }
 
 /* The page goes to its file as it is made; a picture of a million pixels at most is made at a time,
  * and a map of a card packed. */
-static void page_need(kn_rehearsal *r, const shape *p)
+static void page_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_PIXEL = 14, OF_VOXEL = 8, OF_RESPONSE = 4 };
     static const double PIXELS = 1e6, PACKING = 2e6, SMALL = 256e3, NUMBER = 24;
     kn_rehearse_stage(r, "page");
-    kn_held mark = r->now;
-    kn_hold_bytes(r, KN_NEED_WORK, SMALL);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, SMALL);
     if (p->pictures) {
-        kn_hold_bytes(r, KN_NEED_WORK, OF_PIXEL * PIXELS + PACKING);
-        kn_hold(r, KN_NEED_WORK, p->m.voxels, OF_VOXEL);
-        kn_hold(r, KN_NEED_WORK, p->m.T, OF_RESPONSE + sizeof(ptrdiff_t));
-        kn_hold_bytes(r, KN_NEED_WORK, 2 * p->files);
+        kn_plan_alloc_bytes(r, KN_NEED_WORK, OF_PIXEL * PIXELS + PACKING);
+        kn_plan_alloc(r, KN_NEED_WORK, p->m.voxels, OF_VOXEL);
+        kn_plan_alloc(r, KN_NEED_WORK, p->m.T, OF_RESPONSE + sizeof(ptrdiff_t));
+        kn_plan_alloc_bytes(r, KN_NEED_WORK, 2 * p->files);
     }
     if (p->json) /* numbers as texts, once in a tree and once in one text */
-        kn_hold_bytes(r, KN_NEED_WORK,
-                      2 * NUMBER * (16.0 * (double)p->m.T + 40.0 * (double)p->people));
-    kn_let_go(r, mark);
+        kn_plan_alloc_bytes(r, KN_NEED_WORK,
+                            2 * NUMBER * (16.0 * (double)p->m.T + 40.0 * (double)p->people));
+    kn_plan_free_to(r, mark);
 }
 
-void kn_report_need(kn_ctx *ctx, const kn_settings *s, const kn_model *model, kn_rehearsal *r)
+void kn_report_need(kn_ctx *ctx, const kn_settings *s, const kn_model *model, kn_mem_plan *r)
 {
     const shape p = shape_of(ctx, s, model);
-    kn_held open, model_alone = {0};
-    kn_material_need(r, &p.m);
+    kn_mem_usage open, model_alone = {0};
+    kn_report_input_need(r, &p.m);
     open = r->now;
     model_alone.part[KN_NEED_BASIS] = open.part[KN_NEED_BASIS];
     kn_rehearse_stage(r, "maps");
     space_need(r, &p);
     people_need(r, &p);
     responses_need(r, &p);
-    kn_material_curves_need(r, &p.m, p.shown);
-    kn_hold_d(r, KN_NEED_WORK, p.shown * (p.m.N + p.m.n), 4); /* a copy for the page */
-    kn_hold_d(r, KN_NEED_WORK, p.shown * p.m.curves, 18 * KN_MATERIAL_GRID);
+    kn_report_input_curves_need(r, &p.m, p.shown);
+    kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * (p.m.N + p.m.n), 4); /* a copy for the page */
+    kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * p.m.curves, 18 * KN_MATERIAL_GRID);
     judged_need(r, &p);
-    kn_let_go_of(r, model_alone, open); /* the material */
+    kn_plan_free(r, model_alone, open); /* the material */
     page_need(r, &p);
 }
 
 kn_status kn_report_room(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
 {
-    kn_rehearsal r = {0};
+    kn_mem_plan r = {0};
     kn_report_need(ctx, s, model, &r);
-    return kn_material_room(ctx, &r, "report");
+    return kn_report_input_room(ctx, &r, "report");
 }

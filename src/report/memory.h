@@ -11,7 +11,7 @@
 #include "kronorm.h"
 
 /* r {0}: the highest mark of kn_report_compute and kn_report_write. model NULL: a folder of cv. */
-void kn_report_need(kn_ctx *ctx, const kn_settings *s, const kn_model *model, kn_rehearsal *r);
+void kn_report_need(kn_ctx *ctx, const kn_settings *s, const kn_model *model, kn_mem_plan *r);
 
 /* KN_ERR_MEMORY where that is more than the context may hold. */
 kn_status kn_report_room(kn_ctx *ctx, const kn_settings *s, const kn_model *model);

@@ -25,7 +25,7 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
 {
     kn_status status;
     kn_settings s;
-    kn_material m = {0};
+    kn_report_input m = {0};
     void *memory = NULL;
     kn_report *r = NULL;
     *report = NULL;
@@ -36,7 +36,7 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
     KN_TRY(kn_report_room(ctx, &s, model));
     KN_TRY(kn_alloc(ctx, 1, sizeof *r, &memory));
     r = memory;
-    KN_TRY(kn_material_open(ctx, model, s.page_scored, &m));
+    KN_TRY(kn_report_input_open(ctx, model, s.page_scored, &m));
     const kn_report_job job = {.m = &m, .s = &s, .options = options, .r = r};
     for (size_t k = 0; k < sizeof STEPS / sizeof *STEPS; k++) {
         KN_TRY(kn_check_cancel(ctx));
@@ -46,7 +46,7 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
     r = NULL;
 out:
     kn_report_free(r);
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_resources_put(ctx, before);
     return status;
 }
@@ -68,8 +68,8 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
 {
     kn_status status;
     kn_settings s;
-    kn_made made = {0};
-    kn_pending pending = {0};
+    kn_created_files made = {0};
+    kn_uncommitted_files pending = {0};
     kn_arena arena = {0};
     kn_protected inputs;
     kn_report_info own = {.size = sizeof own,
@@ -90,20 +90,20 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                                       .made = &made,
                                       .pending = &pending}};
     if (s.figures) /* the page may be in it */
-        KN_TRY(kn_made_folder(ctx, &made, s.figures));
+        KN_TRY(kn_created_files_folder(ctx, &made, s.figures));
     if (s.page)
         KN_TRY(kn_writer_check(ctx, s.page, &page.write));
     if (s.figures)
         KN_TRY(kn_figures_write(ctx, report, s.figures, &page.write, &own.figures));
     if (s.page)
         KN_TRY(kn_page_write(ctx, report, s.page, &page, &own.cards, &own.bytes));
-    KN_TRY(kn_pending_commit(ctx, &pending, &made));
-    kn_info_give(info, &own, sizeof own);
+    KN_TRY(kn_uncommitted_files_commit(ctx, &pending, &made));
+    kn_info_copy_out(info, &own, sizeof own);
 out:
-    kn_pending_clear(&pending); /* before a folder that was made for them can go */
+    kn_uncommitted_files_clear(&pending); /* before a folder that was made for them can go */
     if (status != KN_OK)
-        kn_made_remove(&made);
-    kn_made_clear(&made);
+        kn_created_files_remove(&made);
+    kn_created_files_clear(&made);
     kn_arena_clear(&arena);
     kn_resources_put(ctx, before);
     return status;

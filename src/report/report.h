@@ -320,7 +320,7 @@ typedef struct kn_report_words {
     kn_report_fact *fact;
 } kn_report_words;
 
-typedef enum kn_report_kind { /* as kn_material_kind */
+typedef enum kn_report_kind { /* as kn_report_input_kind */
                               KN_REPORT_MODEL = 0,
                               KN_REPORT_SCORE = 1,
                               KN_REPORT_CV = 2,

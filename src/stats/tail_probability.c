@@ -6,25 +6,25 @@
 
 static const double ROUGH = 0.02;
 
-double kn_rarity_least(ptrdiff_t units)
+double kn_tail_p_least(ptrdiff_t units)
 {
     return 1 / (2 * ((double)units + 1));
 }
 
-double kn_rarity_smallest(const kn_rarity_law *law)
+double kn_tail_p_smallest(const kn_tail_p_reference *law)
 {
-    return law->has_gev ? kn_rarity_least(law->units)
-                        : fmax(kn_rarity_least(law->units), 1 / ((double)law->n + 1));
+    return law->has_gev ? kn_tail_p_least(law->units)
+                        : fmax(kn_tail_p_least(law->units), 1 / ((double)law->n + 1));
 }
 
-double kn_rarity_least_unseen(int S)
+double kn_tail_p_least_unseen(int S)
 {
     return 1 / ((double)S + 1);
 }
 
-kn_rarity kn_rarity_held(kn_rarity r, double least)
+kn_tail_p kn_tail_p_bounded(kn_tail_p r, double least)
 {
-    return r.p < least ? (kn_rarity){least, KN_RARITY_BOUND} : r;
+    return r.p < least ? (kn_tail_p){least, KN_RARITY_BOUND} : r;
 }
 
 double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
@@ -36,15 +36,15 @@ double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
     return (double)(1 + above - self) / (double)(n + 1 - self);
 }
 
-kn_rarity kn_rarity_of(const kn_rarity_law *law, double value, bool member)
+kn_tail_p kn_tail_p_of(const kn_tail_p_reference *law, double value, bool member)
 {
-    kn_rarity r = {NAN, KN_RARITY_PLAIN};
+    kn_tail_p r = {NAN, KN_RARITY_PLAIN};
     if (isnan(value) || law->n - member < 1)
         return r;
-    double least = kn_rarity_least(law->units - member);
+    double least = kn_tail_p_least(law->units - member);
     r.p = law->has_gev ? kn_gev_upper(law->gev, value)
                        : kn_rank_p(law->sorted, law->n, value, member);
     if (law->has_gev && law->units < KN_FINE_FROM && r.p < ROUGH)
         r.note = KN_RARITY_ROUGH;
-    return kn_rarity_held(r, least);
+    return kn_tail_p_bounded(r, least);
 }

@@ -15,28 +15,28 @@
 
 enum { KN_GEV_FROM = 30, KN_FINE_FROM = 80, KN_SAY_BELOW = 100 }; /* independent people */
 
-typedef enum kn_rarity_note { KN_RARITY_PLAIN, KN_RARITY_BOUND, KN_RARITY_ROUGH } kn_rarity_note;
+typedef enum kn_tail_p_note { KN_RARITY_PLAIN, KN_RARITY_BOUND, KN_RARITY_ROUGH } kn_tail_p_note;
 
-typedef struct kn_rarity_law {
+typedef struct kn_tail_p_reference {
     const double *sorted; /* n reference values, ascending; NaN are not among them */
     ptrdiff_t n;
     ptrdiff_t units; /* how many of them are independent: people, or groups */
     bool has_gev;
     kn_gev gev;
-} kn_rarity_law;
+} kn_tail_p_reference;
 
-typedef struct kn_rarity {
+typedef struct kn_tail_p {
     double p; /* NaN: no value, or nobody to compare with */
-    kn_rarity_note note;
-} kn_rarity;
+    kn_tail_p_note note;
+} kn_tail_p;
 
-double kn_rarity_least(ptrdiff_t units);             /* p below is not said */
-double kn_rarity_smallest(const kn_rarity_law *law); /* that somebody new can get */
-double kn_rarity_least_unseen(int S);                /* of a person at none of the S sites */
+double kn_tail_p_least(ptrdiff_t units);                   /* p below is not said */
+double kn_tail_p_smallest(const kn_tail_p_reference *law); /* that somebody new can get */
+double kn_tail_p_least_unseen(int S);                      /* of a person at none of the S sites */
 
 /* member: the value is one of the sorted ones */
-kn_rarity kn_rarity_of(const kn_rarity_law *law, double value, bool member);
-kn_rarity kn_rarity_held(kn_rarity r, double least); /* to what is not below */
+kn_tail_p kn_tail_p_of(const kn_tail_p_reference *law, double value, bool member);
+kn_tail_p kn_tail_p_bounded(kn_tail_p r, double least); /* to what is not below */
 
 /* (1 + #{ref >= value}) / (n + 1) among n reference values in ascending order, without the value
  * itself where it is a member; NaN for NaN. */

@@ -18,7 +18,7 @@ static void check(const kn_vertex_labels *labels)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     kn_ctx *ctx = kn_ctx_new();
-    const kn_source source = kn_source_of("x.annot", data, (ptrdiff_t)size);
+    const kn_byte_source source = kn_byte_source_of("x.annot", data, (ptrdiff_t)size);
     kn_vertex_labels labels;
     kn_gifti gifti = {0};
     if (kn_annot_read_source(ctx, &source, &labels) == KN_OK)

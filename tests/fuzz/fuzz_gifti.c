@@ -36,7 +36,7 @@ static void read_image(kn_ctx *ctx, const char *name, const void *bytes, size_t 
 /* The same bytes as a surface: whatever is taken for one has vertices that exist. */
 static void read_surface(kn_ctx *ctx, const void *bytes, size_t n)
 {
-    kn_source source = kn_source_of("x.gii", bytes, (ptrdiff_t)n);
+    kn_byte_source source = kn_byte_source_of("x.gii", bytes, (ptrdiff_t)n);
     kn_gifti gifti;
     kn_surface surface;
     if (kn_gifti_read_source(ctx, &source, false, &gifti) != KN_OK)

@@ -71,7 +71,7 @@ static void shares_of(ptrdiff_t n)
         ptrdiff_t bad = 0;
         for (ptrdiff_t i = 0; i < n; i++)
             x[i] = byte_of(rank, 0, i);
-        PROMISE(kn_comm_share(ctx, x, n, root) == KN_OK, "%td", n);
+        PROMISE(kn_comm_broadcast(ctx, x, n, root) == KN_OK, "%td", n);
         for (ptrdiff_t i = 0; i < n; i++)
             bad += x[i] != byte_of(root, 0, i);
         PROMISE(bad == 0 && x[n] == 0, "%td of %td bytes of rank %d", bad, n, root);
@@ -101,7 +101,7 @@ static void uneven_exchange(void)
     for (int r = 0; r < R; r++)
         for (ptrdiff_t i = 0; i < sb[r]; i++)
             *s++ = byte_of(rank, r, i);
-    PROMISE(kn_comm_exchange(ctx, send, sb, recv, rb, at) == KN_OK, "uneven");
+    PROMISE(kn_comm_send_receive(ctx, send, sb, recv, rb, at) == KN_OK, "uneven");
     for (int r = 0; r < R; r++) {
         for (ptrdiff_t i = 0; i < rb[r]; i++)
             bad += recv[at[r] + i] != byte_of(r, rank, i);
@@ -120,7 +120,7 @@ static void uneven_collection(void)
     unsigned char *mine = some(n), *into = rank ? NULL : some(all), *at = into;
     for (ptrdiff_t i = 0; i < n; i++)
         mine[i] = byte_of(rank, 1, i);
-    PROMISE(kn_comm_collect(ctx, mine, n, into, rank ? NULL : each) == KN_OK, "uneven");
+    PROMISE(kn_comm_gather(ctx, mine, n, into, rank ? NULL : each) == KN_OK, "uneven");
     for (int r = 0; rank == 0 && r < R; r++)
         for (ptrdiff_t i = 0; i < each[r]; i++)
             bad += *at++ != byte_of(r, 1, i);
@@ -217,9 +217,9 @@ static void everybody_learns(kn_status got, kn_status expected, int from, const 
     snprintf(sentence, sizeof sentence, "%s %d", words, from);
     PROMISE(got == expected && strcmp(kn_message(ctx), sentence) == 0, "status %d, expected %d, %s",
             got, expected, sentence);
-    PROMISE(kn_agreed(ctx), "known to all");
-    PROMISE(kn_agree(ctx, got) == got, "not again");
-    kn_forgive(ctx);
+    PROMISE(kn_comm_error_is_shared(ctx), "known to all");
+    PROMISE(kn_comm_agree_status(ctx, got) == got, "not again");
+    kn_comm_clear_error(ctx);
 }
 
 static kn_status fail_on(int r)
@@ -229,12 +229,13 @@ static kn_status fail_on(int r)
 
 static void agreement_has_the_sentence_of_the_rank_that_failed(void)
 {
-    PROMISE(kn_agree(ctx, KN_OK) == KN_OK, "nobody failed");
+    PROMISE(kn_comm_agree_status(ctx, KN_OK) == KN_OK, "nobody failed");
     for (int r = 0; r < R; r++) {
-        everybody_learns(kn_agree(ctx, fail_on(r)), KN_ERR_DATA, r, "it was rank");
+        everybody_learns(kn_comm_agree_status(ctx, fail_on(r)), KN_ERR_DATA, r, "it was rank");
         kn_status mine =
             rank >= r ? kn_fail(ctx, r % 2 ? KN_ERR_IO : KN_ERR_MEMORY, "I am %d", rank) : KN_OK;
-        everybody_learns(kn_agree(ctx, mine), r % 2 ? KN_ERR_IO : KN_ERR_MEMORY, r, "I am");
+        everybody_learns(kn_comm_agree_status(ctx, mine), r % 2 ? KN_ERR_IO : KN_ERR_MEMORY, r,
+                         "I am");
         go_on();
     }
 }
@@ -249,9 +250,9 @@ static kn_status operate(int which)
     switch (which) {
     case 0: status = kn_comm_sum(ctx, x, 4); break;
     case 1: status = kn_comm_max(ctx, x, 4); break;
-    case 2: status = kn_comm_share(ctx, x, sizeof x, R - 1); break;
-    case 3: status = kn_comm_exchange(ctx, x, none, x, none, none); break;
-    case 4: status = kn_comm_collect(ctx, x, 0, x, none); break;
+    case 2: status = kn_comm_broadcast(ctx, x, sizeof x, R - 1); break;
+    case 3: status = kn_comm_send_receive(ctx, x, none, x, none, none); break;
+    case 4: status = kn_comm_gather(ctx, x, 0, x, none); break;
     }
     free(none);
     return status;
@@ -268,7 +269,7 @@ static kn_status level(int depth, int r, int which)
             snprintf(sentence, sizeof sentence, "%s", kn_message(ctx));
             status = kn_fail(ctx, status, "%s", sentence);
         }
-        return kn_agree(ctx, status);
+        return kn_comm_agree_status(ctx, status);
     }
     KN_TRY(operate(which));
     KN_TRY(fail_on(r));
@@ -293,7 +294,7 @@ static kn_status batches(int r, int when)
     for (int b = 0; b < 4; b++) {
         if (2 * b == when) /* between agreements: rank r goes to the outer one */
             KN_TRY(fail_on(r));
-        KN_TRY(kn_agree(ctx, 2 * b + 1 == when ? fail_on(r) : KN_OK));
+        KN_TRY(kn_comm_agree_status(ctx, 2 * b + 1 == when ? fail_on(r) : KN_OK));
     }
 out:
     return status;
@@ -303,7 +304,8 @@ static void nested_agreement_does_not_wait(void)
 {
     for (int r = 0; r < R; r++)
         for (int when = r % 3; when < 8; when += 3) {
-            everybody_learns(kn_agree(ctx, batches(r, when)), KN_ERR_DATA, r, "it was rank");
+            everybody_learns(kn_comm_agree_status(ctx, batches(r, when)), KN_ERR_DATA, r,
+                             "it was rank");
             go_on();
         }
 }
@@ -317,24 +319,24 @@ static void losing_step_is_an_error_and_no_hang(void)
     PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost step"), "sizes");
     status = rank == R - 1 ? kn_comm_max(ctx, x, 1) : kn_comm_sum(ctx, x, 1);
     PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost step"), "operations");
-    status = kn_comm_share(ctx, x, 8, rank == 0);
+    status = kn_comm_broadcast(ctx, x, 8, rank == 0);
     PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost step"), "roots");
     go_on();
 }
 
 static void what_differs_is_said(void)
 {
-    PROMISE(kn_same(ctx, "core", "SkylakeX", "whatever") == KN_OK, "same");
+    PROMISE(kn_comm_check_equal(ctx, "core", "SkylakeX", "whatever") == KN_OK, "same");
     for (int r = 1; r < R; r++) {
         char begin[32];
         snprintf(begin, sizeof begin, "rank %d (node ", r);
-        kn_status status =
-            kn_same(ctx, "core", rank >= r ? "Haswell" : "SkylakeX", "set it to one of them");
+        kn_status status = kn_comm_check_equal(ctx, "core", rank >= r ? "Haswell" : "SkylakeX",
+                                               "set it to one of them");
         PROMISE(status == KN_ERR_DATA && strncmp(kn_message(ctx), begin, strlen(begin)) == 0 &&
                     strstr(kn_message(ctx),
                            ") has core Haswell, rank 0 SkylakeX: set it to one of them"),
                 "rank %d", r);
-        kn_forgive(ctx);
+        kn_comm_clear_error(ctx);
     }
     go_on();
 }
@@ -349,7 +351,7 @@ static void memory_that_runs_out_on_one_rank_ends_all(void)
             kn_status status = kn_comm_join(ctx, &comm);
             kn_fail_allocation(ctx, 0);
             double failed = status != KN_OK, any = failed;
-            kn_forgive(ctx);
+            kn_comm_clear_error(ctx);
             PROMISE(kn_comm_max(ctx, &any, 1) == KN_OK && any == failed, "allocation %ld", k);
             if (any == 0)
                 break;
@@ -386,9 +388,10 @@ static kn_status long_work(void *self)
 static void one_works_alone(void)
 {
     int times = 0;
-    PROMISE(kn_alone(ctx, "this", work, &times) == KN_OK && times == (rank == 0), "%d", times);
+    PROMISE(kn_comm_on_root(ctx, "this", work, &times) == KN_OK && times == (rank == 0), "%d",
+            times);
     PROMISE(kn_ctx_comm(ctx) == &comm, "together again");
-    everybody_learns(kn_alone(ctx, "this", failing_work, NULL), KN_ERR_NUMERIC, 0,
+    everybody_learns(kn_comm_on_root(ctx, "this", failing_work, NULL), KN_ERR_NUMERIC, 0,
                      "the work of rank");
     go_on();
 }
@@ -398,9 +401,10 @@ static void nobody_works_or_waits_when_a_rank_has_failed(void)
 {
     for (int r = 0; r < R; r++) {
         int times = 0;
-        kn_status status =
-            r == rank ? kn_agree(ctx, kn_fail(ctx, KN_ERR_MEMORY, "no memory on rank %d", rank))
-                      : kn_alone(ctx, "this", work, &times);
+        kn_status status = r == rank
+                               ? kn_comm_agree_status(ctx, kn_fail(ctx, KN_ERR_MEMORY,
+                                                                   "no memory on rank %d", rank))
+                               : kn_comm_on_root(ctx, "this", work, &times);
         PROMISE(times == 0, "rank %d has failed", r);
         everybody_learns(status, KN_ERR_MEMORY, r, "no memory on rank");
         go_on();
@@ -411,7 +415,7 @@ static void those_who_wait_take_no_processor(void)
 {
     double began = kn_clock();
     clock_t used = clock();
-    PROMISE(kn_alone(ctx, "this", long_work, NULL) == KN_OK, "slow");
+    PROMISE(kn_comm_on_root(ctx, "this", long_work, NULL) == KN_OK, "slow");
     double share = (double)(clock() - used) / CLOCKS_PER_SEC / (kn_clock() - began);
     PROMISE(share < 0.1, "%.2f of a processor", share);
 }
@@ -457,7 +461,7 @@ static void resources(void)
         if (r == rank)
             printf("threads %d memory %zu\n", kn_threads(ctx), kn_memory(ctx));
         fflush(stdout);
-        kn_agree(ctx, KN_OK);
+        kn_comm_agree_status(ctx, KN_OK);
     }
 }
 
@@ -475,7 +479,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "stop") == 0 && argc == 4) {
         if (rank == atoi(argv[2]))
             kn_comm_stop(ctx, atoi(argv[3]));
-        kn_agree(ctx, KN_OK); /* the others wait for it, and would for ever */
+        kn_comm_agree_status(ctx, KN_OK); /* the others wait for it, and would for ever */
     } else if (strcmp(what, "large") == 0) {
         large();
     } else if (strcmp(what, "sleep") == 0) {

@@ -58,7 +58,7 @@ static kn_status run(kn_ctx *ctx, const job *j)
                                                 : kn_cv(ctx, data, j->options, &info);
     kn_data_free(data);
     kn_model_free(model);
-    return kn_agree(ctx, status);
+    return kn_comm_agree_status(ctx, status);
 }
 
 /* Does everybody say the same? Asked after a failure that all know. */
@@ -67,7 +67,7 @@ static bool in_one_voice(kn_ctx *ctx)
     char mine[1024] = "", first[1024];
     strncpy(mine, kn_message(ctx), sizeof mine - 1);
     memcpy(first, mine, sizeof first);
-    return kn_comm_share(ctx, first, sizeof first, 0) == KN_OK && strcmp(first, mine) == 0;
+    return kn_comm_broadcast(ctx, first, sizeof first, 0) == KN_OK && strcmp(first, mine) == 0;
 }
 
 static int memory(kn_ctx *ctx, int which, int share, const job *j)
@@ -80,7 +80,7 @@ static int memory(kn_ctx *ctx, int which, int share, const job *j)
         kn_fail_allocation(ctx, 0);
         double same[2] = {status, -(double)status};
         bool left = access("left", F_OK) == 0; /* of rank 0, which is done before it answers */
-        kn_forgive(ctx);
+        kn_comm_clear_error(ctx);
         bool alike = kn_comm_max(ctx, same, 2) == KN_OK && same[0] == -same[1];
         if (alike && status != KN_OK)
             alike = in_one_voice(ctx);

@@ -152,10 +152,10 @@ static int fail_everywhere(whole *w, int rank, steps at)
         kn_model *m = NULL;
         if (rank == at.which)
             kn_fail_allocation(w->ctx, k);
-        kn_status status = kn_agree(w->ctx, w->fit(w, &m));
+        kn_status status = kn_comm_agree_status(w->ctx, w->fit(w, &m));
         kn_fail_allocation(w->ctx, 0);
         double same[2] = {status, -(double)status};
-        kn_forgive(w->ctx);
+        kn_comm_clear_error(w->ctx);
         if (kn_comm_max(w->ctx, same, 2) != KN_OK || same[0] != -same[1] ||
             (status != KN_OK && status != KN_ERR_MEMORY) || (status == KN_OK) != (m != NULL)) {
             fprintf(stderr, "rank %d: allocation %ld: status %d (%s)\n", rank, k, status,
@@ -236,8 +236,8 @@ static outcome outcome_of(kn_status status, const kn_model *m)
 static int compare(kn_ctx *ctx, int rank, const char *what, outcome mine)
 {
     outcome first = mine;
-    kn_forgive(ctx);
-    if (kn_comm_share(ctx, &first, sizeof first, 0) == KN_OK && first.status == KN_OK &&
+    kn_comm_clear_error(ctx);
+    if (kn_comm_broadcast(ctx, &first, sizeof first, 0) == KN_OK && first.status == KN_OK &&
         memcmp(&first, &mine, sizeof mine) == 0)
         return 0;
     fprintf(stderr, "rank %d, %s: status %g, %g components, %g evaluations, lml %.17g (%s)\n", rank,
@@ -267,7 +267,7 @@ static int unlike(kn_ctx *ctx, int rank)
             s.noise = KN_NOISE_ISO;
         if (way == 3)
             s.optimiser = KN_LBFGS;
-        kn_status status = kn_agree(ctx, kn_fit_arrays(ctx, X, Y, &s, &m));
+        kn_status status = kn_comm_agree_status(ctx, kn_fit_arrays(ctx, X, Y, &s, &m));
         wrong += compare(ctx, rank, WAY[way], outcome_of(status, m));
         kn_model_free(m);
     }

@@ -8,10 +8,10 @@
 /* Address space that is taken but hardly touched: buffers of the BLAS, stacks of 8 MB. */
 static const double UNTOUCHED = 64e6, UNTOUCHED_THREAD = 80e6;
 
-kn_allowance kn_allowance_of(const kn_ctx *ctx)
+kn_mem_budget kn_mem_budget_of(const kn_ctx *ctx)
 {
     bool limited = false;
-    kn_allowance a = {(double)kn_memory(ctx), "{memory} allows", false};
+    kn_mem_budget a = {(double)kn_memory(ctx), "{memory} allows", false};
     if (!kn_memory_given(ctx)) {
         static const char *const FROM[2][2] = {
             {"half of this machine's memory is", "half of this container's memory is"},
@@ -22,6 +22,6 @@ kn_allowance kn_allowance_of(const kn_ctx *ctx)
     }
     double left = kn_address_space() - UNTOUCHED - UNTOUCHED_THREAD * kn_threads(ctx);
     if (left < a.bytes)
-        a = (kn_allowance){fmax(left, 0), "the limit of this process (ulimit -v) leaves", true};
+        a = (kn_mem_budget){fmax(left, 0), "the limit of this process (ulimit -v) leaves", true};
     return a;
 }

@@ -4,13 +4,13 @@
 
 #include "base/context.h"
 
-typedef struct kn_allowance {
+typedef struct kn_mem_budget {
     double bytes;
     const char *from;   /* "{memory} allows": goes before the number in messages */
     bool address_space; /* mapped files count too */
-} kn_allowance;
+} kn_mem_budget;
 
 /* kn_memory of the context; ulimit -v may leave less. */
-kn_allowance kn_allowance_of(const kn_ctx *ctx);
+kn_mem_budget kn_mem_budget_of(const kn_ctx *ctx);
 
 #endif

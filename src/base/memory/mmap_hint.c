@@ -11,7 +11,7 @@ void kn_view_done(const kn_ctx *ctx, kn_view v, ptrdiff_t first, ptrdiff_t count
     size_t size = v.type == KN_F32 ? sizeof(float) : sizeof(double);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)v.data;
     uintptr_t from = start + (size_t)(first * v.col_stride) * size;
-    if (count < 1 || !kn_mapped(ctx, (const void *)from)) /* columns before may be elsewhere */
+    if (count < 1 || !kn_mmap_hint(ctx, (const void *)from)) /* columns before may be elsewhere */
         return;
     uintptr_t to =
         start +

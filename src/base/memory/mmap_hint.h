@@ -8,8 +8,8 @@
 #include "base/context.h"
 
 /* The one mapping of this context, shared with its file; NULL: there is none. */
-void kn_mapped_set(kn_ctx *ctx, const void *start, size_t bytes);
-bool kn_mapped(const kn_ctx *ctx, const void *p);
+void kn_mmap_hint_set(kn_ctx *ctx, const void *start, size_t bytes);
+bool kn_mmap_hint(const kn_ctx *ctx, const void *p);
 
 /* Columns first .. first + count - 1 have been read or written: all pages from the first to the
  * last of them may go. Any thread may say so at any time; whoever still needs a page gets it back

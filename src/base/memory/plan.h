@@ -15,45 +15,46 @@
 #include <stddef.h>
 
 /* What memory is for, as sentences name it. */
-typedef enum kn_need_part {
+typedef enum kn_mem_category {
     KN_NEED_RESPONSES, /* N x T as read: the part that can be in a file */
     KN_NEED_SAMPLES,   /* matrices over pairs of samples: N x N or N x rank */
     KN_NEED_BASIS,     /* T x P, or what takes its place; scoring: the model */
     KN_NEED_REFERENCE, /* z of the training samples, joint deviance, top share */
     KN_NEED_WORK,      /* everything else that grows with the problem */
     KN_NEED_PARTS
-} kn_need_part;
+} kn_mem_category;
 
-typedef struct kn_held { /* bytes */
+typedef struct kn_mem_usage { /* bytes */
     double part[KN_NEED_PARTS];
-} kn_held;
+} kn_mem_usage;
 
-typedef struct kn_rehearsal { /* {0} begins */
-    kn_held now, peak;
+typedef struct kn_mem_plan { /* {0} begins */
+    kn_mem_usage now, peak;
     const char *stage, *peak_stage; /* the peak was reached in */
-} kn_rehearsal;
+} kn_mem_plan;
 
-void kn_rehearse_stage(kn_rehearsal *r, const char *stage); /* what follows belongs to it */
+void kn_rehearse_stage(kn_mem_plan *r, const char *stage); /* what follows belongs to it */
 
 /* As kn_alloc(ctx, n, element) would; rows x cols doubles; so many floats. */
-void kn_hold(kn_rehearsal *r, kn_need_part part, ptrdiff_t n, size_t element);
-void kn_hold_d(kn_rehearsal *r, kn_need_part part, ptrdiff_t rows, ptrdiff_t cols);
-void kn_hold_f(kn_rehearsal *r, kn_need_part part, ptrdiff_t rows, ptrdiff_t cols);
-void kn_hold_bytes(kn_rehearsal *r, kn_need_part part, double bytes);
+void kn_plan_alloc(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, size_t element);
+void kn_plan_alloc_d(kn_mem_plan *r, kn_mem_category part, ptrdiff_t rows, ptrdiff_t cols);
+void kn_plan_alloc_f(kn_mem_plan *r, kn_mem_category part, ptrdiff_t rows, ptrdiff_t cols);
+void kn_plan_alloc_bytes(kn_mem_plan *r, kn_mem_category part, double bytes);
 
-/* All that was taken since r->now was `mark`: kn_held mark = r->now; ... kn_let_go(r, mark); */
-void kn_let_go(kn_rehearsal *r, kn_held mark);
+/* All that was taken since r->now was `mark`: kn_mem_usage mark = r->now; ... kn_plan_free_to(r,
+ * mark); */
+void kn_plan_free_to(kn_mem_plan *r, kn_mem_usage mark);
 
 /* What was taken between two marks, and not since. */
-void kn_let_go_of(kn_rehearsal *r, kn_held from, kn_held to);
+void kn_plan_free(kn_mem_plan *r, kn_mem_usage from, kn_mem_usage to);
 
-double kn_held_sum(const kn_held *held);
+double kn_mem_usage_sum(const kn_mem_usage *held);
 
 /* ---- the sizes of a fit or a scoring ---- */
 
 struct kn_method;
 
-typedef struct kn_need_shape {
+typedef struct kn_problem_size {
     bool scoring;    /* of N new samples by a model; then of what follows only these count: */
     double model;    /* bytes of the model in memory */
     ptrdiff_t train; /* its samples */
@@ -90,9 +91,9 @@ typedef struct kn_need_shape {
     ptrdiff_t factors; /* MTGPR: of the noise, in P once it is settled */
     bool complement;   /* MTGPR: a complement with a signal */
     bool chosen; /* settled by the method: components are chosen along a curve that ends at P */
-} kn_need_shape;
+} kn_problem_size;
 
-static inline ptrdiff_t kn_at_most(ptrdiff_t n, ptrdiff_t most)
+static inline ptrdiff_t kn_min_size(ptrdiff_t n, ptrdiff_t most)
 {
     return n < most ? n : most;
 }

@@ -104,7 +104,7 @@ static kn_status learn(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
     kn_status status = carried(ctx, c->share(c, &f, sizeof f, root));
     if (status != KN_OK)
         return status;
-    kn_ctx_set_agreed(ctx, true);
+    kn_ctx_set_error_shared(ctx, true);
     return kn_fail(ctx, f.status, "%s", f.sentence);
 }
 
@@ -113,12 +113,12 @@ static kn_status learn(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
 static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_status mine)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    if (c->size == 1 || (mine != KN_OK && kn_agreed(ctx)))
+    if (c->size == 1 || (mine != KN_OK && kn_comm_error_is_shared(ctx)))
         return mine;
     enum { FAILED, WHAT, N = WHAT + 2, ROOT = N + 2, ALL = ROOT + 2 };
     double v[ALL] = {0, (double)what, -(double)what, (double)n, -(double)n, root, -root};
     v[FAILED] = mine == KN_OK ? 0 : c->size - c->rank;
-    kn_forgive(ctx);
+    kn_comm_clear_error(ctx);
     kn_status status = carried(ctx, c->max(c, v, ALL));
     if (status != KN_OK)
         return status;
@@ -126,7 +126,7 @@ static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_sta
         return learn(ctx, c, c->size - (int)v[FAILED], mine);
     for (int i = WHAT; i < ALL; i += 2)
         if (v[i] != -v[i + 1]) { /* all of them see it */
-            kn_ctx_set_agreed(ctx, true);
+            kn_ctx_set_error_shared(ctx, true);
             return kn_fail(ctx, KN_ERR_IO,
                            "the processes have lost step, one of them at a %s of %td: a fault of "
                            "kronorm, please report it",
@@ -178,25 +178,25 @@ kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *most)
     return status;
 }
 
-kn_status kn_agree(kn_ctx *ctx, kn_status mine)
+kn_status kn_comm_agree_status(kn_ctx *ctx, kn_status mine)
 {
     visit since = enter();
     return leave(ctx, since, 0, meet(ctx, AGREE, 0, 0, mine));
 }
 
-bool kn_agreed(const kn_ctx *ctx)
+bool kn_comm_error_is_shared(const kn_ctx *ctx)
 {
-    return kn_ctx_comm(ctx)->size == 1 || kn_ctx_agreed(ctx);
+    return kn_ctx_comm(ctx)->size == 1 || kn_ctx_error_is_shared(ctx);
 }
 
-bool kn_may_stop_early(const kn_ctx *ctx)
+bool kn_cancel_keeps_best(const kn_ctx *ctx)
 {
     return kn_ctx_comm(ctx)->size == 1;
 }
 
-void kn_forgive(kn_ctx *ctx)
+void kn_comm_clear_error(kn_ctx *ctx)
 {
-    kn_ctx_set_agreed(ctx, false);
+    kn_ctx_set_error_shared(ctx, false);
 }
 
 /* ---- operations --------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n)
     return leave(ctx, since, (double)sizeof *x * (double)n, status);
 }
 
-kn_status kn_comm_share(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root)
+kn_status kn_comm_broadcast(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
     visit since = enter();
@@ -232,8 +232,8 @@ kn_status kn_comm_share(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root)
     return leave(ctx, since, (double)bytes, status);
 }
 
-kn_status kn_comm_exchange(kn_ctx *ctx, const void *send, const ptrdiff_t *send_bytes, void *recv,
-                           const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at)
+kn_status kn_comm_send_receive(kn_ctx *ctx, const void *send, const ptrdiff_t *send_bytes,
+                               void *recv, const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
     visit since = enter();
@@ -246,8 +246,8 @@ kn_status kn_comm_exchange(kn_ctx *ctx, const void *send, const ptrdiff_t *send_
     return leave(ctx, since, bytes, status);
 }
 
-kn_status kn_comm_collect(kn_ctx *ctx, const void *mine, ptrdiff_t bytes, void *all,
-                          const ptrdiff_t *each)
+kn_status kn_comm_gather(kn_ctx *ctx, const void *mine, ptrdiff_t bytes, void *all,
+                         const ptrdiff_t *each)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
     visit since = enter();
@@ -271,18 +271,18 @@ static const char *node(struct utsname *u)
     return uname(u) == 0 ? u->nodename : "unknown";
 }
 
-kn_status kn_same(kn_ctx *ctx, const char *what, const char *mine, const char *remedy)
+kn_status kn_comm_check_equal(kn_ctx *ctx, const char *what, const char *mine, const char *remedy)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
     struct utsname u;
     char first[256] = "";
     kn_status status;
     strncpy(first, mine, sizeof first - 1);
-    KN_TRY(kn_comm_share(ctx, first, sizeof first, 0));
+    KN_TRY(kn_comm_broadcast(ctx, first, sizeof first, 0));
     if (strncmp(first, mine, sizeof first - 1) != 0)
         status = kn_fail(ctx, KN_ERR_DATA, "rank %d (node %s) has %s %.255s, rank 0 %s: %s",
                          c->rank, node(&u), what, mine, first, remedy);
-    status = kn_agree(ctx, status);
+    status = kn_comm_agree_status(ctx, status);
 out:
     return status;
 }
@@ -314,7 +314,7 @@ static kn_status count_sharing(kn_ctx *ctx, kn_comm *c, int *sharing)
     had = kn_alloc(ctx, 2 * c->size, sizeof(place), &block);
     if (had == KN_OK)
         had = kn_alloc_i(ctx, 2 * c->size, &bytes);
-    KN_TRY(kn_agree(ctx, had));
+    KN_TRY(kn_comm_agree_status(ctx, had));
     send = block;
     recv = send + c->size;
     for (int r = 0; r < c->size; r++) {
@@ -322,7 +322,7 @@ static kn_status count_sharing(kn_ctx *ctx, kn_comm *c, int *sharing)
         bytes[r] = sizeof(place);
         bytes[c->size + r] = r * (ptrdiff_t)sizeof(place);
     }
-    KN_TRY(kn_comm_exchange(ctx, send, bytes, recv, bytes, bytes + c->size));
+    KN_TRY(kn_comm_send_receive(ctx, send, bytes, recv, bytes, bytes + c->size));
     for (int r = 0; r < c->size; r++) {
         *sharing += recv[r].node == mine.node && recv[r].processors == mine.processors;
         c->nodes += is_first(recv, r);
@@ -389,17 +389,18 @@ static kn_status work_alone(kn_ctx *ctx, const kn_comm *c, kn_status (*work)(voi
     return status;
 }
 
-kn_status kn_alone(kn_ctx *ctx, const char *what, kn_status (*work)(void *self), void *self)
+kn_status kn_comm_on_root(kn_ctx *ctx, const char *what, kn_status (*work)(void *self), void *self)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
     if (c->size == 1)
         return work(self);
-    kn_status status = kn_agree(ctx, KN_OK); /* who has failed would not work, nor call */
+    kn_status status =
+        kn_comm_agree_status(ctx, KN_OK); /* who has failed would not work, nor call */
     if (status != KN_OK)
         return status;
     if (c->rank > 0) {
         status = wait_for_call(ctx, c);
-        return status == KN_OK ? kn_agree(ctx, KN_OK) : status;
+        return status == KN_OK ? kn_comm_agree_status(ctx, KN_OK) : status;
     }
     kn_log(ctx, KN_LOG_INFO,
            "%s: one of %d processes works, the others wait; started once, with {threads}, it is as "
@@ -407,10 +408,10 @@ kn_status kn_alone(kn_ctx *ctx, const char *what, kn_status (*work)(void *self),
            what, c->size);
     status = work_alone(ctx, c, work, self);
     const char *why = c->call(c);
-    return why ? carried(ctx, why) : kn_agree(ctx, status);
+    return why ? carried(ctx, why) : kn_comm_agree_status(ctx, status);
 }
 
-kn_status kn_each_alone(kn_ctx *ctx, kn_status (*work)(void *self), void *self)
+kn_status kn_comm_local(kn_ctx *ctx, kn_status (*work)(void *self), void *self)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
     if (c->size == 1)

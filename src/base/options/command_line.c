@@ -126,7 +126,7 @@ kn_status kn_same_command_line(kn_ctx *ctx, const kn_options *options)
     kn_status status;
     KN_TRY(kn_command_line_without(ctx, options, OF_A_NODE, &text));
     uint64_t mine = kn_hash(text, strlen(text), 0), first = mine;
-    KN_TRY(kn_comm_share(ctx, &first, sizeof first, 0));
+    KN_TRY(kn_comm_broadcast(ctx, &first, sizeof first, 0));
     if (mine != first)
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
                          "rank %d has another command line than rank 0 (%.300s): give all of them "
@@ -134,5 +134,5 @@ kn_status kn_same_command_line(kn_ctx *ctx, const kn_options *options)
                          kn_ctx_comm(ctx)->rank, text);
 out:
     kn_free(text);
-    return kn_agree(ctx, status);
+    return kn_comm_agree_status(ctx, status);
 }

@@ -211,7 +211,7 @@ kn_status kn_option_at(kn_ctx *ctx, const char *command, int i, kn_option_info *
             at += (size_t)snprintf(all.without + at, sizeof all.without - at, "%s%s", at ? " " : "",
                                    MEANINGLESS[k].method);
     }
-    kn_info_give(info, &all, sizeof all);
+    kn_info_copy_out(info, &all, sizeof all);
     return KN_OK;
 }
 
@@ -231,7 +231,7 @@ void kn_settings_init(kn_settings *s)
     }
 }
 
-void kn_settings_imply(kn_settings *s)
+void kn_settings_apply_defaults(kn_settings *s)
 {
 #define KN_IMPLIED(name, field, value)                                                             \
     if (strcmp(s->method, name) == 0)                                                              \
@@ -361,7 +361,7 @@ kn_status kn_settings_of(kn_ctx *ctx, const kn_options *o, const char *command, 
 {
     kn_settings_init(out);
     if (!o) {
-        kn_settings_imply(out);
+        kn_settings_apply_defaults(out);
         return KN_OK;
     }
     if (command && !(o->command & command_of(command)))
@@ -376,6 +376,6 @@ kn_status kn_settings_of(kn_ctx *ctx, const kn_options *o, const char *command, 
         if (strcmp(PRESETS[k].name, o->s.preset) == 0 && !o->given[i])
             kn_option_parse(&kn_option_rows[i], PRESETS[k].value, out);
     }
-    kn_settings_imply(out);
+    kn_settings_apply_defaults(out);
     return KN_OK;
 }

@@ -74,7 +74,7 @@ typedef struct kn_settings {
 void kn_settings_init(kn_settings *settings); /* the defaults */
 
 /* What the method leaves no choice in, and the defaults that depend on other settings. */
-void kn_settings_imply(kn_settings *settings);
+void kn_settings_apply_defaults(kn_settings *settings);
 
 /* The additive model, of covariates as codes, and not an explicit sum of kernels. */
 bool kn_settings_additive(const kn_settings *settings);

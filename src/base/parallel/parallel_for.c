@@ -36,7 +36,7 @@ static void *work(void *arg)
     }
 }
 
-ptrdiff_t kn_grain(ptrdiff_t least, ptrdiff_t flops)
+ptrdiff_t kn_chunk_size(ptrdiff_t least, ptrdiff_t flops)
 {
     static const ptrdiff_t WORTH = 1000000; /* some ten times what it takes to start one */
     ptrdiff_t items = WORTH / (flops > 1 ? flops : 1);
@@ -85,7 +85,7 @@ kn_status kn_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_work
 {
     loop l = {.fn = fn, .self = self, .n = n, .grain = grain > 0 ? grain : 1, .watched = ctx};
     run(&l, kn_workers(ctx, n, grain));
-    return atomic_load(&l.stopped) ? kn_stopped(ctx) : KN_OK;
+    return atomic_load(&l.stopped) ? kn_fail_cancelled(ctx) : KN_OK;
 }
 
 typedef struct plain_items {

@@ -12,7 +12,7 @@ void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void 
 
 /* The least multiple of `least` items that is worth a thread, where an item takes about so many
  * flops: of one person's map, all of it. */
-ptrdiff_t kn_grain(ptrdiff_t least, ptrdiff_t flops);
+ptrdiff_t kn_chunk_size(ptrdiff_t least, ptrdiff_t flops);
 
 /* The same for items that need work space: worker is below kn_workers, and no two calls at the
  * same time have the same one. What an item writes must not depend on it. */

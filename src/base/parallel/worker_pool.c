@@ -14,7 +14,7 @@ typedef struct member {
 
 typedef struct run {
     kn_ctx *ctx;
-    const kn_team *team;
+    const kn_worker_pool *team;
     member *member;
     ptrdiff_t first;
     atomic_ptrdiff_t done;
@@ -24,7 +24,7 @@ typedef struct run {
 static void take(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     run *r = self;
-    const kn_team *t = r->team;
+    const kn_worker_pool *t = r->team;
     member *m = &r->member[worker];
     for (ptrdiff_t i = first; i < last && !atomic_load(&r->failed); i++) {
         kn_status status = t->fn(m->ctx, t->self, worker, r->first + i);
@@ -35,7 +35,7 @@ static void take(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
         }
         ptrdiff_t done = atomic_fetch_add(&r->done, 1) + 1;
         if (worker == 0 && t->stage) /* it is the thread of the context */
-            kn_tell(r->ctx, t->stage, t->done + done, t->total, NAN);
+            kn_report_progress(r->ctx, t->stage, t->done + done, t->total, NAN);
     }
 }
 
@@ -49,7 +49,7 @@ static kn_status told(kn_ctx *ctx, const member *m, int n)
     return first < 0 ? KN_OK : kn_fail(ctx, m[first].status, "%s", kn_message(m[first].ctx));
 }
 
-kn_status kn_team_run(kn_ctx *ctx, const kn_team *team, ptrdiff_t first, ptrdiff_t n)
+kn_status kn_worker_pool_run(kn_ctx *ctx, const kn_worker_pool *team, ptrdiff_t first, ptrdiff_t n)
 {
     kn_status status, stopped;
     void *memory = NULL;
@@ -61,7 +61,7 @@ kn_status kn_team_run(kn_ctx *ctx, const kn_team *team, ptrdiff_t first, ptrdiff
     KN_TRY(kn_alloc(ctx, workers, sizeof *r.member, &memory));
     r.member = memory;
     for (int k = 0; k < workers; k++) {
-        r.member[k].ctx = kn_ctx_beside(ctx, before.threads / workers);
+        r.member[k].ctx = kn_ctx_new_worker(ctx, before.threads / workers);
         if (!r.member[k].ctx)
             KN_TRY(kn_fail(ctx, KN_ERR_MEMORY, "out of memory for a worker"));
     }

@@ -9,18 +9,18 @@
 
 #include "base/context.h"
 
-typedef kn_status (*kn_team_fn)(kn_ctx *ctx, void *self, int worker, ptrdiff_t item);
+typedef kn_status (*kn_worker_pool_fn)(kn_ctx *ctx, void *self, int worker, ptrdiff_t item);
 
-typedef struct kn_team {
+typedef struct kn_worker_pool {
     int workers; /* 1 .. kn_threads */
-    kn_team_fn fn;
+    kn_worker_pool_fn fn;
     void *self;
     const char *stage;     /* of progress; NULL: in silence */
     ptrdiff_t done, total; /* items of the stage before these, and all of them */
-} kn_team;
+} kn_worker_pool;
 
 /* Items first .. first + n - 1. After a failure no other item is begun; the sentence is that of the
  * lowest item that failed. KN_ERR_CANCELLED where kn_cancel came before the last was begun. */
-kn_status kn_team_run(kn_ctx *ctx, const kn_team *team, ptrdiff_t first, ptrdiff_t n);
+kn_status kn_worker_pool_run(kn_ctx *ctx, const kn_worker_pool *team, ptrdiff_t first, ptrdiff_t n);
 
 #endif

@@ -8,13 +8,13 @@
 static const int LEAST = -34, MOST = 32, WIDTH = 28;
 
 /* The sum is no number, whatever follows. */
-static void spoil(kn_steady *s)
+static void spoil(kn_binned_sum *s)
 {
     s->unit = ldexp(1, MOST * WIDTH);
     s->bin[0] = NAN;
 }
 
-static void raise_to(kn_steady *s, double unit)
+static void raise_to(kn_binned_sum *s, double unit)
 {
     while (s->unit > 0 && s->unit < unit) {
         s->unit *= KN_STEADY_STEP;
@@ -28,7 +28,7 @@ static void raise_to(kn_steady *s, double unit)
 
 /* b = ceil((e - 26)/WIDTH), e the exponent of x, as KN_STEADY_MOST is 2^27. By the bits of a
  * double: ilogb and ldexp would be most of what a sum of one number costs. */
-void kn_steady_raise(kn_steady *s, double x)
+void kn_binned_sum_grow(kn_binned_sum *s, double x)
 {
     enum { BIAS = 1023, FRACTION = 52, ALL = 0x7ff, DOWN = 40 }; /* DOWN: b > -DOWN */
     uint64_t bits;
@@ -45,9 +45,9 @@ void kn_steady_raise(kn_steady *s, double x)
     raise_to(s, unit);
 }
 
-void kn_steady_join(kn_steady *s, const kn_steady *other)
+void kn_binned_sum_merge(kn_binned_sum *s, const kn_binned_sum *other)
 {
-    kn_steady from = *other;
+    kn_binned_sum from = *other;
     if (from.unit == 0)
         return;
     raise_to(s, from.unit);
@@ -58,7 +58,7 @@ void kn_steady_join(kn_steady *s, const kn_steady *other)
 
 /* First what lower bins have of the upper ones' units goes up, downwards rounded: then the bins are
  * those of any other order. */
-double kn_steady_value(const kn_steady *s)
+double kn_binned_sum_value(const kn_binned_sum *s)
 {
     double bin[3] = {s->bin[0], s->bin[1], s->bin[2]};
     double unit[2] = {s->unit, s->unit / KN_STEADY_STEP};

@@ -13,25 +13,25 @@
 
 #include <math.h>
 
-typedef struct kn_steady { /* {0}: a sum of nothing */
-    double unit;           /* of the uppermost bin; 0: nothing yet */
-    double bin[3];         /* the first is the uppermost; NaN: the sum is no number */
-} kn_steady;
+typedef struct kn_binned_sum { /* {0}: a sum of nothing */
+    double unit;               /* of the uppermost bin; 0: nothing yet */
+    double bin[3];             /* the first is the uppermost; NaN: the sum is no number */
+} kn_binned_sum;
 
 /* Bins for addends up to the size of x; the first addend comes here too. */
-void kn_steady_raise(kn_steady *s, double x);
+void kn_binned_sum_grow(kn_binned_sum *s, double x);
 
 #define KN_STEADY_STEP 0x1p28
 #define KN_STEADY_MOST                                                                             \
     0x1p27 /* units: below half of the next bin's, which it then adds nothing to */
 
-static inline void kn_steady_add(kn_steady *s, double x)
+static inline void kn_binned_sum_add(kn_binned_sum *s, double x)
 {
     double unit = s->unit;
     if (!(fabs(x) < unit * KN_STEADY_MOST)) {
         if (x == 0)
             return;
-        kn_steady_raise(s, x);
+        kn_binned_sum_grow(s, x);
         unit = s->unit;
     }
     for (int b = 0; b < 3; b++) {
@@ -43,7 +43,7 @@ static inline void kn_steady_add(kn_steady *s, double x)
 }
 
 /* s takes all that `other` has. */
-void kn_steady_join(kn_steady *s, const kn_steady *other);
-double kn_steady_value(const kn_steady *s);
+void kn_binned_sum_merge(kn_binned_sum *s, const kn_binned_sum *other);
+double kn_binned_sum_value(const kn_binned_sum *s);
 
 #endif

@@ -22,7 +22,7 @@ static double largest(double d)
 }
 
 /* Both return whether the bound held. The comparisons are false for NaN. */
-static bool add_one(const kn_exact *s, ptrdiff_t n, const double *x, double *hi)
+static bool add_one(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi)
 {
     double c = rounder(s->d[0]), most = largest(s->d[0]), bound = s->bound;
     unsigned held = 1;
@@ -35,7 +35,7 @@ static bool add_one(const kn_exact *s, ptrdiff_t n, const double *x, double *hi)
     return held;
 }
 
-static bool add_two(const kn_exact *s, ptrdiff_t n, const double *x, double *hi, double *lo)
+static bool add_two(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi, double *lo)
 {
     double c1 = rounder(s->d[0]), c2 = rounder(s->d[1]), bound = s->bound;
     double most1 = largest(s->d[0]), most2 = largest(s->d[1]);
@@ -50,14 +50,14 @@ static bool add_two(const kn_exact *s, ptrdiff_t n, const double *x, double *hi,
     return held;
 }
 
-void kn_exact_add(kn_exact *s, ptrdiff_t first, ptrdiff_t n, const double *x)
+void kn_exact_sum_add(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const double *x)
 {
     double *hi = s->limb[0] + first;
     if (!(s->limbs == 1 ? add_one(s, n, x, hi) : add_two(s, n, x, hi, s->limb[1] + first)))
         atomic_store(&s->broken, 1);
 }
 
-void kn_exact_add_f32(kn_exact *s, ptrdiff_t first, ptrdiff_t n, const float *x)
+void kn_exact_sum_add_f32(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const float *x)
 {
     enum { TILE = 512 };
     double v[TILE];
@@ -65,26 +65,26 @@ void kn_exact_add_f32(kn_exact *s, ptrdiff_t first, ptrdiff_t n, const float *x)
         ptrdiff_t m = n - i < TILE ? n - i : TILE;
         for (ptrdiff_t k = 0; k < m; k++)
             v[k] = (double)x[i + k];
-        kn_exact_add(s, first + i, m, v);
+        kn_exact_sum_add(s, first + i, m, v);
     }
 }
 
 /* 1 + 1/4 and a bit of the second limb, of which one limb keeps 1. The sum is fresh. */
-static bool rounds_as_it_should(kn_exact *s)
+static bool rounds_as_it_should(kn_exact_sum *s)
 {
     double hi = 0, lo = 0, x = s->d[0] + s->d[0] / 4 + s->d[1];
-    kn_exact one = {.n = 1, .limbs = 2, .bound = s->bound, .limb = {&hi, &lo}};
+    kn_exact_sum one = {.n = 1, .limbs = 2, .bound = s->bound, .limb = {&hi, &lo}};
     one.d[0] = s->d[0];
     one.d[1] = s->d[1];
-    kn_exact_add(&one, 0, 1, &x);
+    kn_exact_sum_add(&one, 0, 1, &x);
     return hi == s->d[0] && lo == s->d[0] / 4 + s->d[1];
 }
 
-kn_status kn_exact_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact *out)
+kn_status kn_exact_sum_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact_sum *out)
 {
     static const double LEAST = 1e-270; /* from here down units would have fewer digits */
     kn_status status = KN_OK;
-    *out = (kn_exact){.n = n, .limbs = limbs};
+    *out = (kn_exact_sum){.n = n, .limbs = limbs};
     assert(limbs == 1 || limbs == 2);
     if (!(bound >= 0 && bound <= 1e300))
         return kn_fail(ctx, KN_ERR_NUMERIC, "the bound of a sum is %g, expected 0 to 1e300", bound);
@@ -98,18 +98,18 @@ kn_status kn_exact_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exa
         KN_TRY(kn_alloc_d(ctx, n, &out->limb[l]));
 out:
     if (status != KN_OK)
-        kn_exact_clear(out);
+        kn_exact_sum_clear(out);
     return status;
 }
 
-void kn_exact_clear(kn_exact *s)
+void kn_exact_sum_clear(kn_exact_sum *s)
 {
     kn_free(s->limb[0]);
     kn_free(s->limb[1]);
-    *s = (kn_exact){0};
+    *s = (kn_exact_sum){0};
 }
 
-kn_status kn_exact_check(kn_ctx *ctx, kn_exact *s)
+kn_status kn_exact_sum_check(kn_ctx *ctx, kn_exact_sum *s)
 {
     for (int l = 0; l < s->limbs; l++) /* also what came from other processes */
         for (ptrdiff_t i = 0; i < s->n; i++)
@@ -122,7 +122,7 @@ kn_status kn_exact_check(kn_ctx *ctx, kn_exact *s)
     return KN_OK;
 }
 
-void kn_exact_value(const kn_exact *s, ptrdiff_t first, ptrdiff_t n, double *out)
+void kn_exact_sum_value(const kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, double *out)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         out[i] = s->limb[0][first + i] + (s->limbs == 2 ? s->limb[1][first + i] : 0);

@@ -21,28 +21,28 @@
 
 #include "base/memory/alloc.h"
 
-typedef struct kn_exact {
+typedef struct kn_exact_sum {
     ptrdiff_t n;
     int limbs; /* 1 or 2 */
     double bound;
     double d[2];       /* units of the limbs */
     double *limb[2];   /* n each: hi, lo; a sum is theirs over all processes */
     atomic_int broken; /* the bound did not hold, or an addend was not a number */
-} kn_exact;
+} kn_exact_sum;
 
 /* n sums, all zero. Refused when the bound is no number from 0 to 1e300, or when the program was
  * compiled to arithmetic in which (x + C) - C is x (-ffast-math). */
-kn_status kn_exact_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact *out);
-void kn_exact_clear(kn_exact *s);
+kn_status kn_exact_sum_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact_sum *out);
+void kn_exact_sum_clear(kn_exact_sum *s);
 
 /* Sums first .. first + n - 1 take x. Threads may add to different sums at the same time. */
-void kn_exact_add(kn_exact *s, ptrdiff_t first, ptrdiff_t n, const double *x);
-void kn_exact_add_f32(kn_exact *s, ptrdiff_t first, ptrdiff_t n, const float *x);
+void kn_exact_sum_add(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const double *x);
+void kn_exact_sum_add_f32(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const float *x);
 
 /* KN_ERR_NUMERIC when the bound did not hold: then no sum is to be trusted. */
-kn_status kn_exact_check(kn_ctx *ctx, kn_exact *s);
+kn_status kn_exact_sum_check(kn_ctx *ctx, kn_exact_sum *s);
 
 /* out[n] = sums first .. first + n - 1, each rounded once. */
-void kn_exact_value(const kn_exact *s, ptrdiff_t first, ptrdiff_t n, double *out);
+void kn_exact_sum_value(const kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, double *out);
 
 #endif

@@ -21,13 +21,13 @@ static ptrdiff_t elements(kn_sum like)
 static kn_status sum_new(kn_ctx *ctx, kn_sum like, double bound, int limbs, kn_sum *out)
 {
     *out = like;
-    return kn_exact_new(ctx, elements(like), bound, limbs, &out->exact);
+    return kn_exact_sum_new(ctx, elements(like), bound, limbs, &out->exact);
 }
 
-void kn_sum_need(kn_rehearsal *r, kn_need_part part, kn_sum like, int limbs)
+void kn_sum_need(kn_mem_plan *r, kn_mem_category part, kn_sum like, int limbs)
 {
     for (int l = 0; l < limbs; l++)
-        kn_hold_d(r, part, elements(like), 1);
+        kn_plan_alloc_d(r, part, elements(like), 1);
 }
 
 kn_status kn_sum_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, double bound, int limbs,
@@ -43,7 +43,7 @@ kn_status kn_sum_new_lower(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn
 
 void kn_sum_clear(kn_sum *s)
 {
-    kn_exact_clear(&s->exact);
+    kn_exact_sum_clear(&s->exact);
     *s = (kn_sum){0};
 }
 
@@ -67,9 +67,9 @@ static void add_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     for (ptrdiff_t j = first; j < last; j++) {
         ptrdiff_t top, at = column(b->s, j, &top), n = b->s->rows - top;
         if (b->single.data)
-            kn_exact_add_f32(&b->s->exact, at, n, kn_fcol(b->single, j) + top);
+            kn_exact_sum_add_f32(&b->s->exact, at, n, kn_fcol(b->single, j) + top);
         else
-            kn_exact_add(&b->s->exact, at, n, kn_col(b->part, j) + top);
+            kn_exact_sum_add(&b->s->exact, at, n, kn_col(b->part, j) + top);
     }
 }
 
@@ -93,7 +93,7 @@ void kn_sum_add_f32(kn_ctx *ctx, kn_sum *s, kn_fmat part)
 }
 
 /* A bound that was broken on one rank is broken on all. */
-kn_status kn_exact_reduce(kn_ctx *ctx, kn_exact *e)
+kn_status kn_exact_sum_reduce(kn_ctx *ctx, kn_exact_sum *e)
 {
     kn_status status;
     double broken = atomic_load(&e->broken);
@@ -101,7 +101,7 @@ kn_status kn_exact_reduce(kn_ctx *ctx, kn_exact *e)
         KN_TRY(kn_reduce(ctx, e->limb[l], e->n));
     KN_TRY(kn_comm_max(ctx, &broken, 1));
     atomic_store(&e->broken, broken > 0);
-    status = kn_exact_check(ctx, e);
+    status = kn_exact_sum_check(ctx, e);
 out:
     return status;
 }
@@ -110,10 +110,10 @@ kn_status kn_sum_value(kn_ctx *ctx, kn_sum *s, kn_mat out)
 {
     kn_status status;
     assert(out.rows == s->rows && out.cols == s->cols);
-    KN_TRY(kn_exact_reduce(ctx, &s->exact));
+    KN_TRY(kn_exact_sum_reduce(ctx, &s->exact));
     for (ptrdiff_t j = 0; j < s->cols; j++) {
         ptrdiff_t top, at = column(s, j, &top);
-        kn_exact_value(&s->exact, at, s->rows - top, kn_col(out, j) + top);
+        kn_exact_sum_value(&s->exact, at, s->rows - top, kn_col(out, j) + top);
     }
 out:
     return status;
@@ -128,9 +128,9 @@ kn_status kn_slots_new(kn_ctx *ctx, ptrdiff_t blocks, ptrdiff_t n, kn_slots *out
     return kn_alloc_d(ctx, blocks * n, &out->values);
 }
 
-void kn_slots_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t blocks, ptrdiff_t n)
+void kn_slots_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t blocks, ptrdiff_t n)
 {
-    kn_hold_d(r, part, blocks, n);
+    kn_plan_alloc_d(r, part, blocks, n);
 }
 
 void kn_slots_clear(kn_slots *s)

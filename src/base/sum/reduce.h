@@ -17,7 +17,7 @@ kn_status kn_reduce(kn_ctx *ctx, double *x, ptrdiff_t n);
 typedef struct kn_sum {
     ptrdiff_t rows, cols;
     bool lower;
-    kn_exact exact;
+    kn_exact_sum exact;
 } kn_sum;
 
 /* bound: of an element's addends and of every sum of some of them; limbs: 1 for products in
@@ -37,7 +37,7 @@ void kn_sum_add_f32(kn_ctx *ctx, kn_sum *s, kn_fmat part);
 kn_status kn_sum_value(kn_ctx *ctx, kn_sum *s, kn_mat out);
 
 /* The limbs of s become their sums over all ranks, once; KN_ERR_NUMERIC as above. Collective. */
-kn_status kn_exact_reduce(kn_ctx *ctx, kn_exact *s);
+kn_status kn_exact_sum_reduce(kn_ctx *ctx, kn_exact_sum *s);
 
 /* n numbers for each of `blocks` blocks, all zero. */
 typedef struct kn_slots {
@@ -58,7 +58,7 @@ static inline double *kn_slot(const kn_slots *s, ptrdiff_t block) /* n numbers t
 kn_status kn_slots_sum(kn_ctx *ctx, kn_slots *s, double *out);
 
 /* Of a sum such as `like`, and of slots. */
-void kn_sum_need(kn_rehearsal *r, kn_need_part part, kn_sum like, int limbs);
-void kn_slots_need(kn_rehearsal *r, kn_need_part part, ptrdiff_t blocks, ptrdiff_t n);
+void kn_sum_need(kn_mem_plan *r, kn_mem_category part, kn_sum like, int limbs);
+void kn_slots_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t blocks, ptrdiff_t n);
 
 #endif

@@ -54,8 +54,8 @@ static int cv(cli_run *run)
 {
     cv_job b = {.run = run, .info = {.size = sizeof b.info}};
     bool spreads = kn_fit_spreads(run->ctx, run->options) && !kn_options_get(run->options, "split");
-    kn_status status = spreads ? kn_agree(run->ctx, read_and_validate(&b))
-                               : kn_alone(run->ctx, "cv", read_and_validate, &b);
+    kn_status status = spreads ? kn_comm_agree_status(run->ctx, read_and_validate(&b))
+                               : kn_comm_on_root(run->ctx, "cv", read_and_validate, &b);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet && !run->another)
         report(&b.info, run->options);

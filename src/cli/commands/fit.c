@@ -67,8 +67,8 @@ static int fit(cli_run *run)
 {
     fit_job b = {.run = run};
     kn_status status = kn_fit_spreads(run->ctx, run->options)
-                           ? kn_agree(run->ctx, read_and_fit(&b))
-                           : kn_alone(run->ctx, "fit", read_and_fit, &b);
+                           ? kn_comm_agree_status(run->ctx, read_and_fit(&b))
+                           : kn_comm_on_root(run->ctx, "fit", read_and_fit, &b);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet && !run->another)
         report(run->ctx, b.model, kn_options_get(run->options, "output"));

@@ -89,7 +89,7 @@ static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
 static void print_words(char *text)
 {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        kn_printable(line); /* names of columns and levels are others' */
+        kn_sanitize_text(line); /* names of columns and levels are others' */
         printf("  %s\n", line);
     }
 }

@@ -29,8 +29,8 @@ typedef struct work {
     const kn_model *model;
     const kn_settings *s;
     kn_data *data;
-    kn_people people;
-    kn_arrivals from;
+    kn_sample people;
+    kn_site_lookup from;
     /* the new sites, in the order in which they are met */
     ptrdiff_t n;
     char **level;          /* n x M */
@@ -55,8 +55,8 @@ static void work_clear(work *w)
     kn_names_free(w->level, w->people.n * w->model->batch.M);
     kn_mat_clear(&w->D);
     kn_mat_clear(&w->work);
-    kn_arrivals_clear(&w->from);
-    kn_people_clear(&w->people);
+    kn_site_lookup_clear(&w->from);
+    kn_sample_clear(&w->people);
 }
 
 /* ---- whether it can be done ------------------------------------------------------------------ */
@@ -110,7 +110,7 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
             first++;
         if (first < i) /* it is in the list */
             continue;
-        kn_arrivals_name(w->level + i * M, M, name, sizeof name);
+        kn_site_lookup_name(w->level + i * M, M, name, sizeof name);
         kn_listing_add(&list, name);
     }
     if (known == 0)
@@ -135,7 +135,7 @@ static kn_status read_levels(kn_ctx *ctx, work *w)
     w->level = memory;
     for (ptrdiff_t i = 0; i < w->people.n; i++) {
         ptrdiff_t row = w->people.covariate_row[i];
-        KN_TRY(kn_arrivals_levels(ctx, w->model, w->data, row, w->level + i * M, &whole));
+        KN_TRY(kn_site_lookup_levels(ctx, w->model, w->data, row, w->level + i * M, &whole));
         if (!whole) {
             status =
                 kn_fail(ctx, KN_ERR_DATA, "%s %s %td: a control without a %s, expected one",
@@ -189,8 +189,8 @@ static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     double *r = kn_col(w->work, worker), *scaled = r + n;
     for (ptrdiff_t j = from; j < to; j++) {
         const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
-        kn_layer_factor(w->D, w->D.data ? kn_col(w->model->layer.beta, b->first + j) : NULL, n,
-                        NULL, scaled);
+        kn_calibration_factor(w->D, w->D.data ? kn_col(w->model->layer.beta, b->first + j) : NULL,
+                              n, NULL, scaled);
         for (ptrdiff_t i = 0; i < n; i++) {
             r[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
             scaled[i] = r[i] / sqrt(scaled[i]);
@@ -215,9 +215,9 @@ static kn_status finish_site(kn_ctx *ctx, const kn_responses *Y, const kn_sites 
                              kn_site_adapted *a)
 {
     kn_status status;
-    KN_TRY(kn_everywhere_d(ctx, Y, a->n));
-    KN_TRY(kn_everywhere_d(ctx, Y, a->raw_offset));
-    KN_TRY(kn_everywhere_d(ctx, Y, a->scale));
+    KN_TRY(kn_allgather_responses_d(ctx, Y, a->n));
+    KN_TRY(kn_allgather_responses_d(ctx, Y, a->raw_offset));
+    KN_TRY(kn_allgather_responses_d(ctx, Y, a->scale));
     kn_site_adapted_finish(prior, a);
 out:
     return status;
@@ -237,13 +237,14 @@ static kn_status take_residuals(kn_ctx *ctx, work *w)
     bool *alone = memory;
     for (ptrdiff_t i = 0; i < n; i++)
         alone[i] = true;
-    KN_TRY(kn_maps_predict_known(ctx, m, raw, (kn_known_of){.alone = alone}, &maps));
-    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, raw, &w->D));
-    KN_TRY(kn_mat_new(ctx, 2 * n, kn_workers(ctx, kn_walk_width(0, m->gp.T), GRAIN), &w->work));
-    kn_walk walk = {.Y = kn_responses_of(w->people.Y, &m->y),
-                    .maps = &maps->maps,
-                    .stage = "adapting"};
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_maps_predict_known(ctx, m, raw, (kn_predict_context){.alone = alone}, &maps));
+    KN_TRY(kn_calibration_columns(ctx, &m->layer, &m->x, raw, &w->D));
+    KN_TRY(
+        kn_mat_new(ctx, 2 * n, kn_workers(ctx, kn_block_loop_width(0, m->gp.T), GRAIN), &w->work));
+    kn_block_loop walk = {.Y = kn_responses_of(w->people.Y, &m->y),
+                          .maps = &maps->maps,
+                          .stage = "adapting"};
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
     for (ptrdiff_t s = 0; s < w->n; s++)
         KN_TRY(finish_site(ctx, &walk.Y, &m->sites, &w->made[s]));
 out:
@@ -344,7 +345,7 @@ out:
 static void name_of(const work *w, ptrdiff_t s, char *out, size_t size)
 {
     ptrdiff_t M = w->model->batch.M;
-    kn_arrivals_name(w->level + w->row[s][0] * M, M, out, size);
+    kn_site_lookup_name(w->level + w->row[s][0] * M, M, out, size);
 }
 
 static void warn(kn_ctx *ctx, const work *w)
@@ -429,17 +430,17 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
 {
     kn_status status;
     const kn_model *m = w->model;
-    kn_work_room room = kn_room_to_score(ctx, w->s, m, 0, 0);
+    kn_command_memory room = kn_memory_policy_score(ctx, w->s, m, 0, 0);
     room.shape.model *= 3; /* in the end a copy is made, by way of its bytes */
-    kn_known known = {.recipe = &m->recipe, .space = &m->space};
-    KN_TRY(kn_people_new(ctx, w->data, w->s, known, &room.room, &w->people));
-    KN_TRY(kn_arrivals_new(ctx, w->s, m, w->data, &w->people, true, &w->from));
+    kn_sample_spec known = {.recipe = &m->recipe, .space = &m->space};
+    KN_TRY(kn_sample_new(ctx, w->data, w->s, known, &room.room, &w->people));
+    KN_TRY(kn_site_lookup_new(ctx, w->s, m, w->data, &w->people, true, &w->from));
     KN_TRY(read_levels(ctx, w));
     KN_TRY(check_known(ctx, w));
     KN_TRY(find_sites(ctx, w));
     KN_TRY(take_residuals(ctx, w));
     KN_TRY(check_values(ctx, w));
-    kn_patients_tell(ctx, w->data->covariates, w->people.covariate_row, w->people.n, NULL,
+    kn_patients_warn(ctx, w->data->covariates, w->people.covariate_row, w->people.n, NULL,
                      "count as healthy controls");
     tell_training(ctx, w);
     warn(ctx, w);
@@ -454,8 +455,8 @@ out:
     return status;
 }
 
-kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls,
-                           const kn_settings *s, kn_model **adapted)
+kn_status kn_adapt_with_settings(kn_ctx *ctx, const kn_model *model, kn_data *controls,
+                                 const kn_settings *s, kn_model **adapted)
 {
     work w = {.model = model, .s = s, .data = controls};
     kn_status status;
@@ -481,7 +482,7 @@ kn_status kn_adapt(kn_ctx *ctx, const kn_model *model, kn_data *controls, const 
     KN_TRY(kn_settings_of(ctx, options, "adapt", &s));
     KN_TRY(kn_settings_check_ranges(ctx, &s));
     kn_settings_resources(ctx, &s);
-    status = kn_adapt_settled(ctx, model, controls, &s, adapted);
+    status = kn_adapt_with_settings(ctx, model, controls, &s, adapted);
 out:
     kn_resources_put(ctx, before);
     return status;

@@ -7,7 +7,7 @@
 
 /* kn_adapt of settings that are known. Ranks take the residuals of the responses dealt to them, and
  * the first writes. Collective. */
-kn_status kn_adapt_settled(kn_ctx *ctx, const kn_model *model, kn_data *controls,
-                           const kn_settings *s, kn_model **adapted);
+kn_status kn_adapt_with_settings(kn_ctx *ctx, const kn_model *model, kn_data *controls,
+                                 const kn_settings *s, kn_model **adapted);
 
 #endif

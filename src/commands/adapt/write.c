@@ -85,8 +85,8 @@ kn_status kn_adapt_write(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
                          const kn_site_adapted *made, ptrdiff_t n)
 {
     char path[PATH];
-    kn_made put = {0};
-    kn_pending pending = {0};
+    kn_created_files put = {0};
+    kn_uncommitted_files pending = {0};
     kn_write_options wo = {.made = &put, .force = s->force, .pending = &pending};
     kn_status status;
     KN_TRY(table_path(ctx, s->output, path));
@@ -97,13 +97,13 @@ kn_status kn_adapt_write(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
         kn_log(ctx, KN_LOG_INFO, "%s is left out, it would have %.0f rows", path,
                (double)m->gp.T * (double)n);
     KN_TRY(kn_model_write(ctx, m, s->output, &wo));
-    KN_TRY(kn_pending_commit(ctx, &pending, &put));
+    KN_TRY(kn_uncommitted_files_commit(ctx, &pending, &put));
     if (!tabulated && s->force)
         remove(path); /* of the model that was replaced */
 out:
-    kn_pending_clear(&pending);
+    kn_uncommitted_files_clear(&pending);
     if (status != KN_OK)
-        kn_made_remove(&put);
-    kn_made_clear(&put);
+        kn_created_files_remove(&put);
+    kn_created_files_clear(&put);
     return status;
 }

@@ -26,8 +26,8 @@ void kn_centiles_clear(kn_centiles_work *w)
     kn_free(w->kurt);
     kn_warnings_clear(&w->warnings);
     kn_free((void *)w->write.inputs);
-    kn_pending_clear(&w->pending);
-    kn_made_clear(&w->made);
+    kn_uncommitted_files_clear(&w->pending);
+    kn_created_files_clear(&w->made);
 }
 
 kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *name,
@@ -193,7 +193,7 @@ static double people_behind(const kn_model *m, ptrdiff_t kept)
 kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
-    const kn_layer *l = &w->model->layer;
+    const kn_calibration_transform *l = &w->model->layer;
     void *memory = NULL;
     KN_TRY(kn_mat_new(ctx, w->n_centiles, w->S, &w->t));
     KN_TRY(kn_alloc_d(ctx, w->S, &w->kurt));
@@ -202,11 +202,11 @@ kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w)
     w->law = memory;
     for (ptrdiff_t j = 0; j < w->S; j++) {
         if (w->law)
-            w->law[j] = kn_layer_law(l, w->kept[j]);
+            w->law[j] = kn_calibration_law(l, w->kept[j]);
         const kn_shash *law = kn_centiles_law(w, j);
         w->kurt[j] = kn_band_kurt(&l->nodes, law, people_behind(w->model, w->kept[j]));
         for (int k = 0; k < w->n_centiles; k++)
-            kn_col(w->t, j)[k] = kn_layer_inverse(l, law, w->centile[k].z);
+            kn_col(w->t, j)[k] = kn_calibration_inverse(l, law, w->centile[k].z);
     }
 out:
     return status;
@@ -229,7 +229,8 @@ double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t
                         double z)
 {
     double sd = sqrt(kn_at(c->var, i, j) + kn_at(c->noise, i, j));
-    return kn_at(c->mean, i, j) + sd * kn_layer_inverse(&w->model->layer, kn_centiles_law(w, j), z);
+    return kn_at(c->mean, i, j) +
+           sd * kn_calibration_inverse(&w->model->layer, kn_centiles_law(w, j), z);
 }
 
 /* ---- the work ---------------------------------------------------------------------------------
@@ -266,7 +267,7 @@ out:
 static kn_status check_folder(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status = KN_OK;
-    KN_TRY(kn_made_folder(ctx, &w->made, w->s.folder));
+    KN_TRY(kn_created_files_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_centiles_check(ctx, w));
     if (w->people)
         KN_TRY(kn_points_check(ctx, w));
@@ -313,7 +314,7 @@ static kn_status run(kn_ctx *ctx, kn_centiles_work *w)
     if (w->people)
         KN_TRY(kn_points_write(ctx, w));
     KN_TRY(kn_centiles_summary(ctx, w));
-    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
 out:
     kn_data_free(read[0]);
     kn_data_free(read[1]);
@@ -337,10 +338,10 @@ kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_
     status = run(ctx, &w);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
-        kn_pending_clear(&w.pending);
-        kn_made_remove(&w.made);
+        kn_uncommitted_files_clear(&w.pending);
+        kn_created_files_remove(&w.made);
     } else {
-        kn_info_give(info, &w.info, sizeof w.info);
+        kn_info_copy_out(info, &w.info, sizeof w.info);
     }
     kn_centiles_clear(&w);
     kn_resources_put(ctx, before);

@@ -44,8 +44,8 @@ typedef struct kn_centiles_work {
     kn_warnings warnings;
     kn_centiles_info info;
     kn_write_options write;
-    kn_made made;
-    kn_pending pending;
+    kn_created_files made;
+    kn_uncommitted_files pending;
 } kn_centiles_work;
 
 static inline const kn_shash *kn_centiles_law(const kn_centiles_work *w, ptrdiff_t j)

@@ -53,7 +53,7 @@ static kn_status predict(kn_ctx *ctx, const kn_model *m, kn_view raw, bool alone
     KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, held));
     if (alone)
         kn_design_leave_batch(&m->x, NULL, X);
-    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_newcomers){.X = X}, out));
+    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_predict_input){.X = X}, out));
 out:
     kn_mat_clear(&X);
     return status;
@@ -82,7 +82,7 @@ static void keep(passing *p, const kn_block *b, ptrdiff_t j)
     double sd = m->y.sd[k], own = sd * sd;
     kn_site_shift shift = shift_of(m, p->c->site, k);
     const double *beta = p->D.data ? kn_col(m->layer.beta, k) : NULL;
-    kn_layer_factor(p->D, beta, p->c->n, p->term, p->factor);
+    kn_calibration_factor(p->D, beta, p->c->n, p->term, p->factor);
     for (ptrdiff_t i = 0; i < p->c->n; i++) {
         kn_col(p->c->mean, to)[i] = (kn_at(b->mean, i, j) + shift.offset) * sd + m->y.mean[k];
         kn_col(p->c->var, to)[i] = (kn_at(b->var, i, j) + shift.var) * own;
@@ -156,7 +156,9 @@ static kn_status find_beyond(kn_ctx *ctx, passing *p, kn_view raw, const kn_gp_m
     for (ptrdiff_t i = 0; i < p->c->n; i++)
         ((bool *)alone)[i] = p->c->site.alone;
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->extra));
-    KN_TRY(kn_beyond(ctx, &(kn_beyond_job){p->c->model, raw, maps, held, alone}, p->extra));
+    KN_TRY(kn_extrapolation_at_site(ctx,
+                                    &(kn_extrapolation_job){p->c->model, raw, maps, held, alone},
+                                    p->extra));
 out:
     kn_free(alone);
     return status;
@@ -169,13 +171,13 @@ static kn_status prepare_noise(kn_ctx *ctx, passing *p, kn_view raw)
     const kn_model *m = p->c->model;
     void *site = NULL;
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->factor));
-    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, raw, &p->D));
+    KN_TRY(kn_calibration_columns(ctx, &m->layer, &m->x, raw, &p->D));
     if (p->c->site.alone || m->batch.M == 0 || m->layer.S == 0)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, p->c->n, sizeof(int), &site));
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->term));
-    kn_batch_sites(&m->batch, raw, site);
-    kn_layer_shift(&m->layer, site, p->c->n, p->term);
+    kn_site_levels_sites(&m->batch, raw, site);
+    kn_calibration_shift(&m->layer, site, p->c->n, p->term);
 out:
     kn_free(site);
     return status;
@@ -198,13 +200,13 @@ kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
     KN_TRY(kn_alloc(ctx, of->n, sizeof(int), &held));
     KN_TRY(prepare_noise(ctx, &p, raw));
     KN_TRY(predict(ctx, m, raw, of->site.alone, held, &maps));
-    kn_walk walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
-                    .maps = &maps};
+    kn_block_loop walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
+                          .maps = &maps};
     if (of->few) {
         KN_TRY(pass_few(ctx, &p, &walk.Y, &maps));
     } else {
         KN_TRY(find_beyond(ctx, &p, raw, &maps, held));
-        KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+        KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
         judge(&p, &maps, held);
     }
 out:

@@ -20,18 +20,18 @@ void kn_grid_clear(kn_grid *g)
  */
 
 /* By its name, else by the only one that differs in case alone. */
-static kn_status find_covariate(kn_ctx *ctx, const kn_recipe *r, const char *option,
+static kn_status find_covariate(kn_ctx *ctx, const kn_encoding *r, const char *option,
                                 const char *name, ptrdiff_t *out)
 {
     kn_listing list = {0};
     ptrdiff_t alike = 0;
     for (ptrdiff_t c = 0; c < r->n; c++) {
         kn_listing_add(&list, r->column[c].name);
-        if (kn_same_name(r->column[c].name, name)) {
+        if (kn_names_equal(r->column[c].name, name)) {
             *out = c;
             return KN_OK;
         }
-        if (kn_same_name_any_case(r->column[c].name, name)) {
+        if (kn_names_equal_any_case(r->column[c].name, name)) {
             *out = c;
             alike++;
         }
@@ -42,7 +42,7 @@ static kn_status find_covariate(kn_ctx *ctx, const kn_recipe *r, const char *opt
                    kn_clipped(name).text, list.text);
 }
 
-static ptrdiff_t first_raw(const kn_recipe *r, ptrdiff_t c)
+static ptrdiff_t first_raw(const kn_encoding *r, ptrdiff_t c)
 {
     ptrdiff_t f = 0;
     for (ptrdiff_t k = 0; k < c; k++)
@@ -51,19 +51,19 @@ static ptrdiff_t first_raw(const kn_recipe *r, ptrdiff_t c)
 }
 
 /* A category of three levels or more that is not one column but one for each of them. */
-static bool spread_out(const kn_recipe *r, ptrdiff_t c)
+static bool spread_out(const kn_encoding *r, ptrdiff_t c)
 {
     return !r->codes && r->column[c].levels.n > 2;
 }
 
-static bool is_category(const kn_recipe *r, ptrdiff_t c)
+static bool is_category(const kn_encoding *r, ptrdiff_t c)
 {
     return r->column[c].kind == KN_COVARIATE_CATEGORY;
 }
 
 static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
 {
-    const kn_recipe *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->recipe;
     const kn_covariate *k = &r->column[g->over];
     const kn_design_column *d = &g->model->x.column[first_raw(r, g->over)];
     if (is_category(r, g->over))
@@ -78,7 +78,7 @@ static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
 
 static void set_defaults(kn_grid *g)
 {
-    const kn_recipe *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->recipe;
     for (ptrdiff_t c = 0; c < g->C; c++) {
         ptrdiff_t levels = r->column[c].levels.n;
         if (!is_category(r, c))
@@ -104,7 +104,7 @@ static kn_status set_level(kn_ctx *ctx, const kn_covariate *k, const char *text,
     ptrdiff_t place, found = -1;
     if (kn_level_of(text, k->levels.numbers, level))
         found = kn_levels_find(&k->levels, level, &place);
-    if (found < 0 && !kn_same_name(text, AVERAGE))
+    if (found < 0 && !kn_names_equal(text, AVERAGE))
         return refuse_level(ctx, k, text);
     *code = found < 0 ? NAN : (double)found;
     return KN_OK;
@@ -118,7 +118,7 @@ static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const ch
     const kn_design *d = &g->model->x;
     ptrdiff_t f = first_raw(&g->model->recipe, c);
     double low, high;
-    if (kn_same_name(text, AVERAGE))
+    if (kn_names_equal(text, AVERAGE))
         return KN_OK;
     if (kn_number_parse(text, code) != KN_CELL_NUMBER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{at}: %s is '%s', expected a number or %s", k->name,
@@ -213,7 +213,7 @@ static bool is_level(const kn_grid *g, ptrdiff_t c, const char *level)
  * that the model was adapted to may share levels with those of training. */
 static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
 {
-    const kn_batch *b = &g->model->batch;
+    const kn_site_levels *b = &g->model->batch;
     const kn_adapted *a = &g->model->adapted;
     ptrdiff_t means = 0, trained = 0;
     g->site = (kn_curve_site){.adapted = -1};
@@ -242,7 +242,7 @@ static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
 /* Shares of indicators are their means, which a design that does not standardise forgets. */
 static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
 {
-    const kn_recipe *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->recipe;
     for (ptrdiff_t c = 0; c < g->C; c++)
         if (!r->codes && is_category(r, c) && !g->at[c].drawn && isnan(g->at[c].code) &&
             g->model->x.mean[first_raw(r, c)] == 0)
@@ -258,7 +258,7 @@ static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
 
 static kn_status make_points(kn_ctx *ctx, kn_grid *g)
 {
-    const kn_recipe *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->recipe;
     const kn_design_column *d = &g->model->x.column[first_raw(r, g->over)];
     ptrdiff_t before = 1;
     g->curves = 1;
@@ -302,7 +302,7 @@ out:
 /* The code of a person's own level. */
 static double own_code(const kn_grid *g, ptrdiff_t c, kn_mat X, ptrdiff_t i)
 {
-    const kn_recipe *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->recipe;
     ptrdiff_t f = first_raw(r, c);
     if (!spread_out(r, c))
         return kn_at(X, i, f);
@@ -352,8 +352,8 @@ static ptrdiff_t same_covariate(const kn_grid *g, const kn_covariate *k)
 
 kn_status kn_grid_raw(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *to, kn_mat *raw)
 {
-    const kn_recipe *r = &to->recipe;
-    kn_status status = kn_mat_new(ctx, code.rows, kn_recipe_width(r), raw);
+    const kn_encoding *r = &to->recipe;
+    kn_status status = kn_mat_new(ctx, code.rows, kn_encoding_width(r), raw);
     for (ptrdiff_t k = 0, f = 0; k < r->n && status == KN_OK; k++) {
         ptrdiff_t c = same_covariate(g, &r->column[k]);
         ptrdiff_t width = spread_out(r, k) ? r->column[k].levels.n : 1;

@@ -57,7 +57,7 @@ kn_status kn_jackknife_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **ou
     return status;
 }
 
-static bool has_id(const kn_people *p, const char *id, ptrdiff_t likely)
+static bool has_id(const kn_sample *p, const char *id, ptrdiff_t likely)
 {
     if (strcmp(p->id[likely], id) == 0)
         return true;
@@ -68,7 +68,7 @@ static bool has_id(const kn_people *p, const char *id, ptrdiff_t likely)
 }
 
 /* Are these the people that the model was fitted to? */
-static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_people *p)
+static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     const kn_model *m = w->model;
     const char *name = kn_data_responses_name(w->training);
@@ -97,7 +97,7 @@ static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_p
 
 /* Have they the values that it was fitted to? By the means of some responses: other maps of the
  * same people would pass for these. */
-static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_people *p)
+static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     enum { LOOKED_AT = 64 };
     static const double SAME = 1e-3; /* in sd */
@@ -131,15 +131,15 @@ static kn_status check_basis(kn_ctx *ctx, const kn_model *m)
                    "without some people would have to know");
 }
 
-static kn_status fit_some(kn_ctx *ctx, kn_held_data *held, const bool *use,
+static kn_status fit_some(kn_ctx *ctx, kn_preloaded *held, const bool *use,
                           const kn_options *options, kn_model **model)
 {
     kn_data *some = NULL;
     kn_status status = kn_data_some(ctx, held, use, &some);
-    bool was = kn_hush(ctx, true);
+    bool was = kn_ctx_set_quiet(ctx, true);
     if (status == KN_OK)
         status = kn_fit(ctx, some, options, model);
-    kn_hush(ctx, was);
+    kn_ctx_set_quiet(ctx, was);
     if (status == KN_OK)
         status = kn_check_cancel(ctx); /* half a fit is none */
     kn_data_free(some);
@@ -153,7 +153,7 @@ typedef struct folds {
     kn_mat mean, of; /* n x S  mean over fits, of one */
 } folds;
 
-static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w, const kn_people *p, folds *f)
+static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w, const kn_sample *p, folds *f)
 {
     kn_status status;
     void *memory = NULL;
@@ -174,13 +174,13 @@ out:
     return status;
 }
 
-static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_held_data *held,
+static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_preloaded *held,
                           const kn_options *options, folds *f, int k)
 {
     kn_status status;
     kn_model *model = NULL;
     kn_mat raw = {0};
-    const kn_people *p = kn_held_people(held);
+    const kn_sample *p = kn_preloaded_sample(held);
     for (ptrdiff_t i = 0; i < w->training->n; i++)
         f->use[i] = false;
     for (ptrdiff_t i = 0; i < p->n; i++)
@@ -190,7 +190,7 @@ static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_held_data *held,
     KN_TRY(kn_curves_mean(ctx, model, kn_view_cols(raw.data, raw.rows, raw.cols),
                           w->grid.site.alone, w->response, f->of));
     kn_band_fold(f->mean, w->J, f->of, k + 1);
-    kn_tell(ctx, "jackknife", k + 1, f->K, NAN);
+    kn_report_progress(ctx, "jackknife", k + 1, f->K, NAN);
 out:
     kn_mat_clear(&raw);
     kn_model_free(model);
@@ -201,16 +201,16 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     kn_options *options = NULL;
-    kn_held_data *held = NULL;
+    kn_preloaded *held = NULL;
     folds f = {0};
     double beside = 3 * sizeof(double) * (double)w->grid.n * (double)w->S;
     KN_TRY(check_basis(ctx, w->model));
     KN_TRY(fit_options(ctx, w, &options));
     w->training->space = &w->model->space;
-    KN_TRY(kn_hold_to_fit(ctx, w->training, options, beside, &held));
-    KN_TRY(check_people(ctx, w, kn_held_people(held)));
-    KN_TRY(check_values(ctx, w, kn_held_people(held)));
-    KN_TRY(prepare(ctx, w, kn_held_people(held), &f));
+    KN_TRY(kn_preload_for_fit(ctx, w->training, options, beside, &held));
+    KN_TRY(check_people(ctx, w, kn_preloaded_sample(held)));
+    KN_TRY(check_values(ctx, w, kn_preloaded_sample(held)));
+    KN_TRY(prepare(ctx, w, kn_preloaded_sample(held), &f));
     kn_log(ctx, KN_LOG_INFO, "bands: %d fits, each without one part in %d of the training people",
            f.K, f.K);
     for (int k = 0; k < f.K; k++)
@@ -225,7 +225,7 @@ out:
     kn_free(f.use);
     kn_mat_clear(&f.mean);
     kn_mat_clear(&f.of);
-    kn_held_free(held);
+    kn_preloaded_free(held);
     kn_options_free(options);
     return status;
 }

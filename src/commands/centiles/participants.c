@@ -85,19 +85,19 @@ static void take_warnings(points *p)
 static kn_status move_people(kn_ctx *ctx, points *p)
 {
     kn_status status;
-    kn_people people = {0};
+    kn_sample people = {0};
     const kn_centiles_work *w = p->w;
-    kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, 0, 0);
-    bool was = kn_hush(ctx, true);
-    status = kn_people_new(ctx, w->people, &w->s, (kn_known){.recipe = &w->model->recipe},
+    kn_command_memory room = kn_memory_policy_score(ctx, &w->s, w->model, 0, 0);
+    bool was = kn_ctx_set_quiet(ctx, true);
+    status = kn_sample_new(ctx, w->people, &w->s, (kn_sample_spec){.recipe = &w->model->recipe},
                            &room.room, &people);
-    kn_hush(ctx, was);
+    kn_ctx_set_quiet(ctx, was);
     KN_TRY(status);
     assert(people.n == p->scores->n);
     KN_TRY(kn_grid_move(ctx, &w->grid, people.X, &p->code));
     KN_TRY(kn_grid_raw(ctx, &w->grid, p->code, w->model, &p->raw));
 out:
-    kn_people_clear(&people);
+    kn_sample_clear(&people);
     return status;
 }
 

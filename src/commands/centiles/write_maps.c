@@ -135,7 +135,7 @@ static kn_status put_points(kn_ctx *ctx, writing *o)
         kn_curves_clear(&c);
         KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
         KN_TRY(put_batch(ctx, o, &c, first));
-        kn_tell(ctx, "centiles", first + rows, w->grid.n, NAN);
+        kn_report_progress(ctx, "centiles", first + rows, w->grid.n, NAN);
     }
 out:
     kn_curves_clear(&c);

@@ -57,7 +57,7 @@ out:
 }
 
 /* nu is n/a where the Student step changes nothing. */
-static double told_nu(const kn_layer *l)
+static double told_nu(const kn_calibration_transform *l)
 {
     return l->nu > 0 && l->nu <= KN_STUDENT_MOST ? l->nu : NAN;
 }

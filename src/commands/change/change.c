@@ -17,8 +17,8 @@ typedef struct work {
     kn_settings s;
     const kn_model *model;
     kn_data *data;
-    kn_people people;
-    kn_standing standing;
+    kn_sample people;
+    kn_participant_status standing;
     kn_visits visits;
     kn_warnings warnings;
     float *R;                /* visits x responses in use: residuals */
@@ -28,8 +28,8 @@ typedef struct work {
     kn_change_info info;
     kn_write_options options;
     const char **inputs;
-    kn_made made;
-    kn_pending pending;
+    kn_created_files made;
+    kn_uncommitted_files pending;
     kn_maplayout layout;
     kn_mapfile *file;
 } work;
@@ -44,12 +44,12 @@ static void clear(work *w)
     kn_free(w->R);
     kn_free(w->row);
     kn_visits_clear(&w->visits);
-    kn_standing_clear(&w->standing);
-    kn_people_clear(&w->people);
+    kn_participant_status_clear(&w->standing);
+    kn_sample_clear(&w->people);
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
-    kn_pending_clear(&w->pending);
-    kn_made_clear(&w->made);
+    kn_uncommitted_files_clear(&w->pending);
+    kn_created_files_clear(&w->made);
 }
 
 static const char *model_name(const work *w)
@@ -93,7 +93,7 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
                                .T = w->model->y.n_all,
                                .id = (const char *const *)w->visits.id,
                                .options = &w->options};
-    KN_TRY(kn_made_folder(ctx, &w->made, w->s.folder));
+    KN_TRY(kn_created_files_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_mapfile_check(ctx, &w->layout, MAP, w->visits.n_pairs, false));
     KN_TRY(kn_changes_check(ctx, &w->result, &w->options));
     kn_log(ctx, KN_LOG_INFO, "%td pairs of visits, %td responses; maps of %.1f MB",
@@ -115,12 +115,12 @@ static kn_status check_controls(kn_ctx *ctx, const work *w)
 static kn_status prepare(kn_ctx *ctx, work *w)
 {
     kn_status status;
-    kn_work_room room = kn_room_to_score(ctx, &w->s, w->model, 1, 1);
-    kn_known known = {.recipe = &w->model->recipe, .space = &w->model->space};
+    kn_command_memory room = kn_memory_policy_score(ctx, &w->s, w->model, 1, 1);
+    kn_sample_spec known = {.recipe = &w->model->recipe, .space = &w->model->space};
     /* what is common to both visits cancels, a level that training did not have too */
     w->s.unseen = w->model->recipe.codes ? KN_UNSEEN_PRIOR : KN_UNSEEN_REFUSE;
-    KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
-    KN_TRY(kn_standing_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
+    KN_TRY(kn_sample_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    KN_TRY(kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
     if (w->standing.from.n_unknown > 0)
         kn_log(
             ctx, KN_LOG_INFO,
@@ -185,7 +185,7 @@ static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_refere
 /* Is the offset of a site in the first residual of pair i? */
 static bool is_unknown(const work *w, ptrdiff_t i)
 {
-    const kn_arrivals *from = &w->standing.from;
+    const kn_site_lookup *from = &w->standing.from;
     ptrdiff_t row = w->visits.pair[i].first;
     return from->alone && from->alone[row] && from->adapted[row] < 0;
 }
@@ -266,7 +266,7 @@ static kn_status compare_others(kn_ctx *ctx, work *w)
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
             kn_col(w->result.value, k)[i] = value[k];
         KN_TRY(take_z(w, ctx, i, z));
-        kn_tell(ctx, "changes", i + 1, v->n_pairs, NAN);
+        kn_report_progress(ctx, "changes", i + 1, v->n_pairs, NAN);
     }
 out:
     kn_free(space);
@@ -299,7 +299,7 @@ static void tell_intervals(kn_ctx *ctx, work *w)
     const kn_change_reference *r = &w->own;
     kn_listing list = {.most = KN_NAMES_LISTED};
     if (!r->interval_name || !w->visits.interval_name ||
-        !kn_same_name_any_case(r->interval_name, w->visits.interval_name))
+        !kn_names_equal_any_case(r->interval_name, w->visits.interval_name))
         return;
     for (ptrdiff_t i = 0; i < w->visits.n_pairs; i++)
         if (is_far(r, w->visits.pair[i].interval)) {
@@ -324,7 +324,7 @@ static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
     ptrdiff_t y = w->people.covariate_row[w->visits.pair[b].first];
     for (ptrdiff_t k = 0; k < m->batch.M; k++) {
         ptrdiff_t col = kn_column_find(t, m->recipe.column[m->batch.column[k]].name);
-        if (!kn_same_name(kn_table_cell(t, x, col), kn_table_cell(t, y, col)))
+        if (!kn_names_equal(kn_table_cell(t, x, col), kn_table_cell(t, y, col)))
             return false;
     }
     return true;
@@ -394,7 +394,7 @@ static kn_status run(kn_ctx *ctx, work *w)
     fill_info(w);
     KN_TRY(kn_mapfile_commit(ctx, w->file, &w->info.files));
     KN_TRY(kn_changes_write(ctx, &w->result, &w->options));
-    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
 out:
     return status;
 }
@@ -404,8 +404,8 @@ static void take_back(work *w)
 {
     kn_mapfile_free(w->file);
     w->file = NULL;
-    kn_pending_clear(&w->pending);
-    kn_made_remove(&w->made);
+    kn_uncommitted_files_clear(&w->pending);
+    kn_created_files_remove(&w->made);
 }
 
 kn_status kn_change(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
@@ -438,7 +438,7 @@ kn_status kn_change(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_
     if (status != KN_OK) {
         take_back(&w);
     } else {
-        kn_info_give(info, &w.info, sizeof w.info);
+        kn_info_copy_out(info, &w.info, sizeof w.info);
     }
     clear(&w);
     kn_resources_put(ctx, before);

@@ -10,7 +10,7 @@
 
 typedef struct passing {
     const kn_model *model;
-    const kn_arrivals *from;
+    const kn_site_lookup *from;
     ptrdiff_t row, rows, n;
     const kn_block *b;
     float *R;
@@ -20,7 +20,8 @@ typedef struct passing {
 static double offset_of(const passing *p, ptrdiff_t i, ptrdiff_t j)
 {
     bool known = p->from->adapted && p->from->adapted[i] >= 0;
-    return known || p->model->sites.T > 0 ? kn_arrivals_shift(p->from, p->model, i, j).offset : 0;
+    return known || p->model->sites.T > 0 ? kn_site_lookup_effect(p->from, p->model, i, j).offset
+                                          : 0;
 }
 
 static void keep(void *self, ptrdiff_t from, ptrdiff_t to)
@@ -44,32 +45,32 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     p->b = b;
     kn_parallel(ctx, b->count, RESPONSES, keep, p);
     ptrdiff_t done = p->rows * (b->first + b->count) / p->model->gp.T;
-    kn_tell(ctx, "residuals", p->row + done, p->n, NAN);
+    kn_report_progress(ctx, "residuals", p->row + done, p->n, NAN);
     return KN_OK;
 }
 
-static kn_status pass_batch(kn_ctx *ctx, passing *p, const kn_people *people)
+static kn_status pass_batch(kn_ctx *ctx, passing *p, const kn_sample *people)
 {
     kn_status status;
     kn_maps *maps = NULL;
     kn_visitor visitor = {p, KN_WALK_Y | KN_WALK_MEAN, NULL, pass_block, NULL};
     kn_view X = kn_view_cols(people->X.data, people->n, people->X.cols);
     kn_view Y = kn_view_some(people->Y, p->row, p->rows);
-    kn_known_of known = {.alone = p->from->alone ? p->from->alone + p->row : NULL};
+    kn_predict_context known = {.alone = p->from->alone ? p->from->alone + p->row : NULL};
     KN_TRY(kn_maps_predict_known(ctx, p->model, kn_view_some(X, p->row, p->rows), known, &maps));
-    kn_walk walk = {.Y = kn_responses_of(Y, &p->model->y), .maps = &maps->maps};
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    kn_block_loop walk = {.Y = kn_responses_of(Y, &p->model->y), .maps = &maps->maps};
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
     kn_view_done(ctx, Y, 0, Y.cols);
 out:
     kn_maps_free(maps);
     return status;
 }
 
-kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_people *people,
-                       const kn_arrivals *from, float *R)
+kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_sample *people,
+                       const kn_site_lookup *from, float *R)
 {
     kn_status status = KN_OK;
-    kn_need_shape shape = {
+    kn_problem_size shape = {
         .method = model->gp.method, .T = model->y.n_all, .N = people->n, .maps = 1, .value = 1};
     ptrdiff_t batch = kn_score_rows(&shape);
     passing p = {.model = model, .from = from, .n = people->n, .R = R};

@@ -9,7 +9,7 @@
  * site that training did not have, from what is said without it and what sites are like, or this
  * one where the model was adapted to it. People pass in batches; responses that sit in a file can
  * go from memory after them. */
-kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_people *people,
-                       const kn_arrivals *from, float *R);
+kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_sample *people,
+                       const kn_site_lookup *from, float *R);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct job {
     const kn_model *model;
     const kn_data *data;
     const kn_table *table;
-    const kn_people *people;
+    const kn_sample *people;
     kn_visits *v;
     bool *flag;          /* rows that {reference} names; NULL: nobody is asked for */
     ptrdiff_t *order, n; /* rows, those of a person together */
@@ -46,7 +46,7 @@ static kn_status texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
 static kn_status read_rows(kn_ctx *ctx, job *j)
 {
     kn_status status;
-    const kn_people *p = j->people;
+    const kn_sample *p = j->people;
     ptrdiff_t col = kn_column_find(j->table, j->s->session);
     if (col < 0)
         return kn_column_unknown(ctx, j->table, j->s->session, "as {visit} asks for");
@@ -74,11 +74,11 @@ out:
 static kn_status read_times(kn_ctx *ctx, job *j)
 {
     kn_status status = KN_OK;
-    const kn_recipe *r = &j->model->recipe;
+    const kn_encoding *r = &j->model->recipe;
     const char *name = j->s->interval;
     for (ptrdiff_t c = 0; !name && c < r->n; c++)
         if (r->column[c].kind == KN_COVARIATE_NUMERIC &&
-            kn_usual_column(r->column[c].name) == KN_COLUMN_AGE)
+            kn_column_role_of(r->column[c].name) == KN_COLUMN_AGE)
             name = r->column[c].name;
     if (!name)
         return KN_OK;
@@ -129,7 +129,7 @@ static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b
 {
     const char *path = kn_table_path(j->table), *unit = kn_table_unit(j->table);
     const kn_visits *v = j->v;
-    if (kn_same_name(v->visit[a], v->visit[b]))
+    if (kn_names_equal(v->visit[a], v->visit[b]))
         return kn_fail(ctx, KN_ERR_DATA, "%s: visit '%s' of %s is on %ss %td and %td, expected one",
                        path, kn_clipped(v->visit[a]).text, kn_clipped(v->person[a]).text, unit,
                        line_of(j, a), line_of(j, b));
@@ -147,13 +147,13 @@ static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b
  * training did not have are all one to the model. */
 static bool is_moved(const job *j, ptrdiff_t a, ptrdiff_t b)
 {
-    const kn_recipe *r = &j->model->recipe;
+    const kn_encoding *r = &j->model->recipe;
     for (ptrdiff_t c = 0; c < r->n; c++) {
         ptrdiff_t col = kn_column_find(j->table, r->column[c].name);
-        bool site = r->column[c].batch || kn_usual_column(r->column[c].name) == KN_COLUMN_SITE;
+        bool site = r->column[c].batch || kn_column_role_of(r->column[c].name) == KN_COLUMN_SITE;
         if (site && r->column[c].kind == KN_COVARIATE_CATEGORY && col >= 0 &&
-            !kn_same_name(kn_table_cell(j->table, j->people->covariate_row[a], col),
-                          kn_table_cell(j->table, j->people->covariate_row[b], col)))
+            !kn_names_equal(kn_table_cell(j->table, j->people->covariate_row[a], col),
+                            kn_table_cell(j->table, j->people->covariate_row[b], col)))
             return true;
     }
     return false;
@@ -313,12 +313,12 @@ static kn_status flag_controls(kn_ctx *ctx, job *j)
     kn_status status = kn_alloc(ctx, j->people->n, sizeof *j->flag, &memory);
     j->flag = memory;
     return status == KN_OK
-               ? kn_people_flag(ctx, j->data, j->people, "reference", j->s->controls, j->flag)
+               ? kn_sample_flag(ctx, j->data, j->people, "reference", j->s->controls, j->flag)
                : status;
 }
 
 kn_status kn_visits_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                        const kn_data *data, const kn_people *people, kn_visits *out)
+                        const kn_data *data, const kn_sample *people, kn_visits *out)
 {
     kn_status status;
     void *memory = NULL;

@@ -29,7 +29,7 @@ typedef struct kn_visits {
 /* By {visit}, {reference} as the settings have them and {interval}, or else the age of the model's
  * covariates. Says what it leaves out and whose visits are of two sites. */
 kn_status kn_visits_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                        const kn_data *data, const kn_people *people, kn_visits *out);
+                        const kn_data *data, const kn_sample *people, kn_visits *out);
 void kn_visits_clear(kn_visits *v); /* {0} is fine */
 
 #endif

@@ -8,14 +8,14 @@
 #include "io/file/growable_array.h"
 #include "io/file/path.h"
 
-void kn_attendance_clear(kn_attendance *a)
+void kn_exclusions_clear(kn_exclusions *a)
 {
     for (ptrdiff_t i = 0; i < a->n; i++) {
         kn_free(a->absent[i].id);
         kn_free(a->absent[i].why);
     }
     kn_free(a->absent);
-    *a = (kn_attendance){0};
+    *a = (kn_exclusions){0};
 }
 
 void kn_row_name(ptrdiff_t row, char out[KN_ROW_NAME])
@@ -23,14 +23,14 @@ void kn_row_name(ptrdiff_t row, char out[KN_ROW_NAME])
     snprintf(out, KN_ROW_NAME, "row-%04td", row + 1);
 }
 
-static kn_status add(kn_ctx *ctx, kn_attendance *a, const char *id, ptrdiff_t row, const char *why)
+static kn_status add(kn_ctx *ctx, kn_exclusions *a, const char *id, ptrdiff_t row, const char *why)
 {
     kn_status status;
     void *memory = a->absent;
     KN_TRY(kn_grow(ctx, a->n + 1, sizeof *a->absent, &memory, &a->capacity));
     a->absent = memory;
-    kn_absent *one = &a->absent[a->n++];
-    *one = (kn_absent){.row = row};
+    kn_exclusion *one = &a->absent[a->n++];
+    *one = (kn_exclusion){.row = row};
     KN_TRY(kn_text_copy(ctx, id, strlen(id), &one->id));
     KN_TRY(kn_text_copy(ctx, why, strlen(why), &one->why));
 out:
@@ -49,7 +49,7 @@ static kn_status new_marks(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *which, ptr
 }
 
 /* The covariates that a row lacks. */
-static void lacking(const kn_table *t, const kn_recipe *recipe, ptrdiff_t row, char *out,
+static void lacking(const kn_table *t, const kn_encoding *recipe, ptrdiff_t row, char *out,
                     size_t size)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
@@ -68,8 +68,8 @@ static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",
                                    [KN_LEFT_BY_SESSION] = "another session",
                                    [KN_LEFT_BY_FOLD] = "in another fold"};
 
-static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_recipe *recipe,
-                             const kn_people *p, kn_attendance *out)
+static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *recipe,
+                             const kn_sample *p, kn_exclusions *out)
 {
     kn_status status;
     bool *used = NULL, *matched = NULL;
@@ -99,7 +99,7 @@ out:
 }
 
 /* Ids of the responses that no row of the covariates has. */
-static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_attendance *out)
+static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_exclusions *out)
 {
     kn_status status;
     bool *matched = NULL;
@@ -121,20 +121,20 @@ out:
     return status;
 }
 
-kn_status kn_attendance_new(kn_ctx *ctx, const kn_data *data, const kn_recipe *recipe,
-                            const kn_people *people, kn_attendance *out)
+kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding *recipe,
+                            const kn_sample *people, kn_exclusions *out)
 {
     kn_status status;
-    *out = (kn_attendance){0};
+    *out = (kn_exclusions){0};
     KN_TRY(absent_rows(ctx, data, recipe, people, out));
     KN_TRY(absent_responses(ctx, data, out));
 out:
     if (status != KN_OK)
-        kn_attendance_clear(out);
+        kn_exclusions_clear(out);
     return status;
 }
 
-json_t *kn_attendance_json(const kn_attendance *a)
+json_t *kn_exclusions_json(const kn_exclusions *a)
 {
     json_t *all = json_object();
     for (ptrdiff_t i = 0; all && i < a->n; i++) {

@@ -6,22 +6,22 @@
 
 #include "data/sample.h"
 
-typedef struct kn_absent {
+typedef struct kn_exclusion {
     char *id, *why; /* "no image", "missing age, sex", "another session" */
     ptrdiff_t row;  /* of the covariates; -1: only the responses have this id */
-} kn_absent;
+} kn_exclusion;
 
-typedef struct kn_attendance {
+typedef struct kn_exclusions {
     ptrdiff_t n, capacity;
-    kn_absent *absent; /* n: rows of the covariates in their order, then ids of the responses */
-} kn_attendance;
+    kn_exclusion *absent; /* n: rows of the covariates in their order, then ids of the responses */
+} kn_exclusions;
 
 /* By what `people`, made of these data with this recipe, left. */
-kn_status kn_attendance_new(kn_ctx *ctx, const kn_data *data, const kn_recipe *recipe,
-                            const kn_people *people, kn_attendance *out);
-void kn_attendance_clear(kn_attendance *a); /* {0} is fine */
+kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding *recipe,
+                            const kn_sample *people, kn_exclusions *out);
+void kn_exclusions_clear(kn_exclusions *a); /* {0} is fine */
 
-json_t *kn_attendance_json(const kn_attendance *a); /* {why: how many}; NULL: out of memory */
+json_t *kn_exclusions_json(const kn_exclusions *a); /* {why: how many}; NULL: out of memory */
 
 /* What a person without an id is called, by the row of the covariates. */
 enum { KN_ROW_NAME = 32 };

@@ -44,11 +44,11 @@ out:
 
 kn_status kn_maps_predict(kn_ctx *ctx, const kn_model *model, kn_view X, kn_maps **maps)
 {
-    return kn_maps_predict_known(ctx, model, X, (kn_known_of){0}, maps);
+    return kn_maps_predict_known(ctx, model, X, (kn_predict_context){0}, maps);
 }
 
-kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X, kn_known_of known,
-                                kn_maps **maps)
+kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X,
+                                kn_predict_context known, kn_maps **maps)
 {
     kn_status status;
     kn_maps *m;
@@ -57,8 +57,8 @@ kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X, k
     KN_TRY(designed(ctx, model, X, &Xs));
     if (known.alone)
         kn_design_leave_batch(&model->x, known.alone, Xs);
-    KN_TRY(
-        kn_gp_predict(ctx, &model->gp, &(kn_newcomers){.X = Xs, .group = known.group}, &m->maps));
+    KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_predict_input){.X = Xs, .group = known.group},
+                         &m->maps));
     *maps = m;
 out:
     kn_mat_clear(&Xs);

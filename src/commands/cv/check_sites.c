@@ -19,7 +19,7 @@ static kn_status find_sites(kn_ctx *ctx, const kn_cv_work *w, sites *s)
     kn_status status;
     void *memory;
     const kn_table *t = w->data->covariates;
-    const kn_recipe *r = &w->all->recipe;
+    const kn_encoding *r = &w->all->recipe;
     const kn_holdout *h = &w->holdout;
     ptrdiff_t *col = NULL, n = 0;
     KN_TRY(kn_alloc_i(ctx, r->n, &col));
@@ -113,7 +113,7 @@ kn_status kn_cv_check_sites(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
     sites s = {.w = w};
-    const kn_recipe *r = &w->all->recipe;
+    const kn_encoding *r = &w->all->recipe;
     for (ptrdiff_t k = 0; !r->codes && k < r->n; k++)
         if (r->column[k].kind != KN_COVARIATE_NUMERIC)
             KN_TRY(check_levels(ctx, w, r->column[k].name));

@@ -46,7 +46,7 @@ static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **mod
     KN_TRY(kn_data_some(ctx, w->held, w->use, &train));
     KN_TRY(kn_fit_again(ctx, train, w->fit, &w->basis, model));
     KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model all the same */
-    KN_TRY(kn_model_everywhere(ctx, model));
+    KN_TRY(kn_model_broadcast(ctx, model));
     bool components = (*model)->gp.method->components;
     w->fold[fold] = (kn_fold_fact){.n_train = (*model)->info.n_samples,
                                    .components = components ? (*model)->gp.P : -1,
@@ -98,7 +98,7 @@ static kn_status run_fold(kn_ctx *ctx, kn_cv_work *w, int fold)
     char name[FOLD_NAME];
     const kn_holdout *h = &w->holdout;
     snprintf(name, sizeof name, "fold %d of %d", fold + 1, h->folds);
-    const char *within = kn_within(ctx, name);
+    const char *within = kn_ctx_enter_stage(ctx, name);
     kn_warnings *kept = kn_keep_warnings(ctx, &w->of_fits);
     KN_TRY(fit_others(ctx, w, fold, &model));
     KN_TRY(score_part(ctx, w, model, fold, JUDGED));
@@ -108,8 +108,9 @@ out:
     kn_model_free(model);
     w->fold[fold].warned = w->of_fits.n;
     kn_keep_warnings(ctx, kept);
-    kn_within(ctx, within);
-    status = kn_agree(ctx, status); /* before it is named: all are in this fold, and say so once */
+    kn_ctx_enter_stage(ctx, within);
+    status = kn_comm_agree_status(
+        ctx, status); /* before it is named: all are in this fold, and say so once */
     if (status == KN_OK) {
         ptrdiff_t judged = 0;
         for (ptrdiff_t i = 0; i < h->n; i++)
@@ -118,7 +119,7 @@ out:
                w->fold[fold].n_train, h->level.n > 0 ? ", all but " : "",
                h->level.n > 0 ? kn_clipped(h->level.name[fold]).text : "",
                w->fold[fold].alone ? " (filling in cells: one process fits, the others wait)" : "");
-        kn_tell(ctx, "folds", fold + 1, h->folds, NAN);
+        kn_report_progress(ctx, "folds", fold + 1, h->folds, NAN);
     }
     return name_fold(ctx, status, name);
 }
@@ -257,11 +258,12 @@ static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
     w->info.AUC_deviance = s->has_auc[1] ? s->auc[1].auc : NAN;
     if (w->adapted) {
         tell_not_adapted(ctx, w);
-        const char *within = kn_within(ctx, "adapted"); /* what is to be said of people is said */
+        const char *within =
+            kn_ctx_enter_stage(ctx, "adapted"); /* what is to be said of people is said */
         status = kn_join_finish(ctx, w->adapted, &from);
         if (status == KN_OK)
             status = kn_join_write(ctx, w->adapted, w->adapted_dir, &w->options);
-        kn_within(ctx, within);
+        kn_ctx_enter_stage(ctx, within);
         if (status != KN_OK)
             goto out;
         w->info.files += w->adapted->scores->n_files;
@@ -278,7 +280,7 @@ static kn_status cross_validate(kn_ctx *ctx, kn_cv_work *w)
     kn_status status = kn_cv_prepare(ctx, w);
     if (status == KN_OK && w->adapted)
         status = kn_cv_hand_on(ctx, w->given, "adapt", &w->adapt);
-    KN_TRY(kn_agree(ctx, status)); /* who fails here is in no fold */
+    KN_TRY(kn_comm_agree_status(ctx, status)); /* who fails here is in no fold */
     w->info.folds = w->holdout.folds;
     w->info.responses = w->all->space.T;
     for (int k = 0; k < w->holdout.folds; k++)
@@ -294,7 +296,7 @@ static kn_status write(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
     KN_TRY(kn_crossval_write(ctx, &w->files, &w->info.files));
-    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
     kn_crossval_sweep(ctx, &w->files);
 out:
     return status;
@@ -304,7 +306,7 @@ out:
 static kn_status deal_lists(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
-    KN_TRY(kn_data_settle(ctx, &w->s, w->data));
+    KN_TRY(kn_data_finalise(ctx, &w->s, w->data));
     KN_TRY(kn_holdout_new(ctx, w->data, &w->s, NULL, &w->holdout));
     KN_TRY(kn_holdout_test(ctx, w->data, &w->s, &w->holdout));
     KN_TRY(kn_cv_find_ids(ctx, w));
@@ -354,16 +356,16 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
     kn_resources before = kn_settings_resources(ctx, &w.s);
     kn_warnings *kept = kn_keep_warnings(ctx, &w.warnings);
     status = w.s.lists ? deal_lists(ctx, &w) : cross_validate(ctx, &w);
-    status = kn_agree(ctx, status); /* nobody failed: it may be written */
+    status = kn_comm_agree_status(ctx, status); /* nobody failed: it may be written */
     if (status == KN_OK && kn_ctx_comm(ctx)->rank == 0)
         status = write(ctx, &w);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
-        kn_pending_clear(&w.pending);
-        kn_made_remove(&w.made);
+        kn_uncommitted_files_clear(&w.pending);
+        kn_created_files_remove(&w.made);
     } else {
         w.info.people = w.holdout.n;
-        kn_info_give(info, &w.info, sizeof w.info);
+        kn_info_copy_out(info, &w.info, sizeof w.info);
     }
     kn_cv_work_clear(&w);
     kn_resources_put(ctx, before);

@@ -14,8 +14,8 @@ typedef struct kn_cv_work {
     kn_settings s;
     kn_options *fit, *score, *adapt;
     kn_basis_source basis; /* of all the fits */
-    kn_held_data *held;
-    const kn_people *all;
+    kn_preloaded *held;
+    const kn_sample *all;
     kn_holdout holdout;
     const char **id; /* of the holdout, lent by the data */
     kn_strata site;
@@ -23,7 +23,7 @@ typedef struct kn_cv_work {
     bool *abnormal; /* of the holdout; NULL: nobody can be */
     bool *use;      /* rows of the covariates, of a part */
     unsigned write;
-    kn_attendance attendance;
+    kn_exclusions attendance;
     kn_warnings warnings, of_fits;
     uint64_t values;
     kn_join *join, *adapted;
@@ -34,8 +34,8 @@ typedef struct kn_cv_work {
     char label[256]; /* the column of {label}; empty: none */
     const char **inputs;
     kn_write_options options;
-    kn_made made;
-    kn_pending pending;
+    kn_created_files made;
+    kn_uncommitted_files pending;
     kn_crossval files;
     kn_cv_info info;
 } kn_cv_work;

@@ -64,7 +64,7 @@ static bool is_few_numbers(const kn_cv_work *w, const kn_covariate *c)
 {
     (void)w;
     return c->kind == KN_COVARIATE_NUMERIC &&
-           (c->values < KN_VALUES_COUNTED || kn_usual_column(c->name) == KN_COLUMN_SITE);
+           (c->values < KN_VALUES_COUNTED || kn_column_role_of(c->name) == KN_COLUMN_SITE);
 }
 
 /* {key} of every fit: the columns that are so, after those of `given` (NULL: none). A name with a
@@ -74,7 +74,7 @@ static kn_status settle(kn_ctx *ctx, kn_cv_work *w, const char *key, const char 
 {
     kn_status status;
     void *memory = NULL;
-    const kn_recipe *r = &w->all->recipe;
+    const kn_encoding *r = &w->all->recipe;
     size_t size = given ? strlen(given) + 2 : 1, used = 0;
     ptrdiff_t n = 0;
     for (ptrdiff_t k = 0; k < r->n; k++)

@@ -80,7 +80,7 @@ static kn_status unite_texts(kn_ctx *ctx, const kn_holdout *h, const kn_table *t
 }
 
 /* Groups as training has them: stimuli that repeat are no text of the table. */
-static kn_status unite_groups(kn_ctx *ctx, const kn_holdout *h, const kn_people *p, ptrdiff_t rows)
+static kn_status unite_groups(kn_ctx *ctx, const kn_holdout *h, const kn_sample *p, ptrdiff_t rows)
 {
     kn_status status;
     ptrdiff_t *place = NULL, *first = NULL;
@@ -109,7 +109,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *d, const kn_settings *s, const kn_people *p,
+kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *d, const kn_settings *s, const kn_sample *p,
                          kn_holdout *out)
 {
     kn_status status;

@@ -22,7 +22,7 @@ typedef struct kn_holdout {
 /* Rows and units: ids that repeat, the column {group}, and `more` where people say it, by the row
  * of the covariates (NULL: they do not). */
 kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *data, const kn_settings *s,
-                         const kn_people *people, kn_holdout *out);
+                         const kn_sample *people, kn_holdout *out);
 void kn_holdout_clear(kn_holdout *h); /* {0} is fine */
 
 /* {folds}, or {leave}. abnormal (n, or NULL): labelled, and never controls. */

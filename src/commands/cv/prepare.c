@@ -23,19 +23,19 @@ void kn_cv_work_clear(kn_cv_work *w)
     kn_join_free(w->adapted);
     kn_free(w->scored_row);
     kn_free(w->scored_abnormal);
-    kn_attendance_clear(&w->attendance);
+    kn_exclusions_clear(&w->attendance);
     kn_strata_clear(&w->site);
     kn_holdout_clear(&w->holdout);
     kn_free(w->id);
-    kn_held_free(w->held);
+    kn_preloaded_free(w->held);
     kn_free(w->fold);
     kn_free(w->abnormal);
     kn_free(w->use);
     kn_free(w->inputs);
     kn_warnings_clear(&w->warnings);
     kn_warnings_clear(&w->of_fits);
-    kn_pending_clear(&w->pending);
-    kn_made_clear(&w->made);
+    kn_uncommitted_files_clear(&w->pending);
+    kn_created_files_clear(&w->made);
     if (w->data)
         w->data->label = NULL;
 }
@@ -72,7 +72,7 @@ static kn_status find_labelled(kn_ctx *ctx, kn_cv_work *w)
     KN_TRY(new_flags(ctx, w->all->n, &flag));
     KN_TRY(new_flags(ctx, w->data->n, &of_row));
     KN_TRY(new_flags(ctx, w->holdout.n, &w->abnormal));
-    KN_TRY(kn_people_flag(ctx, w->data, w->all, "label", w->s.label, flag));
+    KN_TRY(kn_sample_flag(ctx, w->data, w->all, "label", w->s.label, flag));
     for (ptrdiff_t i = 0; i < w->all->n; i++)
         of_row[w->all->covariate_row[i]] = flag[i];
     for (ptrdiff_t i = 0; i < w->holdout.n; i++)
@@ -90,7 +90,7 @@ static kn_status find_sites(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
     const kn_table *t = w->data->covariates;
-    const kn_recipe *r = &w->all->recipe;
+    const kn_encoding *r = &w->all->recipe;
     ptrdiff_t *col = NULL, n = 0;
     KN_TRY(kn_alloc_i(ctx, r->n + 1, &col));
     if (w->s.leave)
@@ -109,9 +109,9 @@ out:
 static const char *scratch_of(kn_ctx *ctx, const kn_cv_work *w, double maps)
 {
     double bytes = (double)w->data->match.n * (double)w->all->space.T * sizeof(float) * maps;
-    return bytes <= kn_allowance_of(ctx).bytes / 8 ? NULL
-           : w->s.scratch                          ? w->s.scratch
-                                                   : kn_scratch_folder();
+    return bytes <= kn_mem_budget_of(ctx).bytes / 8 ? NULL
+           : w->s.scratch                           ? w->s.scratch
+                                                    : kn_scratch_folder();
 }
 
 static kn_status new_join(kn_ctx *ctx, const kn_cv_work *w, ptrdiff_t n, const ptrdiff_t *row,
@@ -155,7 +155,7 @@ out:
 static bool adaptable(const kn_cv_work *w)
 {
     const kn_table *t = w->data->covariates;
-    const kn_recipe *r = &w->all->recipe;
+    const kn_encoding *r = &w->all->recipe;
     ptrdiff_t col = kn_column_find(t, w->s.leave);
     for (ptrdiff_t k = 0; r->codes && k < r->n; k++)
         if (kn_column_find(t, r->column[k].name) == col)
@@ -222,7 +222,7 @@ kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
     w->options.force = w->s.force;
     w->options.made = &w->made;
     w->options.pending = &w->pending;
-    KN_TRY(kn_made_folder(ctx, &w->made, w->s.folder));
+    KN_TRY(kn_created_files_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_crossval_check(ctx, &w->files));
     if (w->join)
         KN_TRY(kn_join_check(ctx, w->join, w->s.folder, &w->options));
@@ -232,7 +232,7 @@ kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
         status = kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", w->s.folder);
         goto out;
     }
-    KN_TRY(kn_made_folder(ctx, &w->made, w->adapted_dir));
+    KN_TRY(kn_created_files_folder(ctx, &w->made, w->adapted_dir));
     KN_TRY(kn_join_check(ctx, w->adapted, w->adapted_dir, &w->options));
 out:
     return status;
@@ -243,12 +243,12 @@ static kn_status hold(kn_ctx *ctx, kn_cv_work *w)
     kn_status status;
     int maps = __builtin_popcount(w->write & ~(unsigned)KN_WRITE_METRICS);
     double joins = w->s.leave ? 2 : 1;
-    kn_beside beside = {.person = joins * kn_join_bytes(1, 0),
-                        .response = joins * kn_join_bytes(0, 1),
-                        .cell = joins * maps * (double)sizeof(float),
-                        .cells_most = kn_allowance_of(ctx).bytes / 8};
-    KN_TRY(kn_hold_beside(ctx, w->data, w->fit, beside, &w->held));
-    w->all = kn_held_people(w->held);
+    kn_caller_bytes beside = {.person = joins * kn_join_bytes(1, 0),
+                              .response = joins * kn_join_bytes(0, 1),
+                              .cell = joins * maps * (double)sizeof(float),
+                              .cells_most = kn_mem_budget_of(ctx).bytes / 8};
+    KN_TRY(kn_plan_caller_bytes(ctx, w->data, w->fit, beside, &w->held));
+    w->all = kn_preloaded_sample(w->held);
     KN_TRY(kn_cv_settle_kinds(ctx, w));
 out:
     return status;
@@ -267,7 +267,7 @@ kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w)
                       : kn_holdout_folds(ctx, &w->s, &w->holdout));
     tell_controls(ctx, w);
     KN_TRY(find_sites(ctx, w));
-    KN_TRY(kn_attendance_new(ctx, w->data, &w->all->recipe, w->all, &w->attendance));
+    KN_TRY(kn_exclusions_new(ctx, w->data, &w->all->recipe, w->all, &w->attendance));
     KN_TRY(kn_alloc(ctx, w->holdout.folds, sizeof *w->fold, &memory));
     w->fold = memory;
     KN_TRY(new_flags(ctx, w->data->n, &w->use));

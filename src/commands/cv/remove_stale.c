@@ -42,7 +42,7 @@ static bool is_ours(const char *file)
 static void remove_file(const kn_crossval *c, const char *dir, const char *name, ptrdiff_t *stayed)
 {
     char path[PATH];
-    if (snprintf(path, PATH, "%s/%s", dir, name) < PATH && kn_may_go(c->options, path))
+    if (snprintf(path, PATH, "%s/%s", dir, name) < PATH && kn_may_delete(c->options, path))
         *stayed += unlink(path) != 0;
 }
 

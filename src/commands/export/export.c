@@ -59,22 +59,22 @@ static kn_status compare(kn_ctx *ctx, side a, side b, errors *e)
     *e = (errors){0};
     for (int k = 0; k < 4; k++)
         KN_TRY(
-            kn_mat_new(ctx, kn_at_most(a.X.rows, ROWS), kn_at_most(a.gp->T, KN_BLOCK), &room[k]));
+            kn_mat_new(ctx, kn_min_size(a.X.rows, ROWS), kn_min_size(a.gp->T, KN_BLOCK), &room[k]));
     for (ptrdiff_t row = 0; row < a.X.rows; row += ROWS) {
-        ptrdiff_t n = kn_at_most(a.X.rows - row, ROWS);
-        kn_newcomers of_a = {.X = kn_sub(a.X, row, 0, n, a.X.cols)};
-        kn_newcomers of_b = {.X = kn_sub(b.X, row, 0, n, b.X.cols)};
+        ptrdiff_t n = kn_min_size(a.X.rows - row, ROWS);
+        kn_predict_input of_a = {.X = kn_sub(a.X, row, 0, n, a.X.cols)};
+        kn_predict_input of_b = {.X = kn_sub(b.X, row, 0, n, b.X.cols)};
         KN_TRY(kn_gp_predict(ctx, a.gp, &of_a, &maps[0]));
         KN_TRY(kn_gp_predict(ctx, b.gp, &of_b, &maps[1]));
         for (ptrdiff_t j = 0; j < a.gp->T; j += KN_BLOCK) {
             KN_TRY(kn_check_cancel(ctx));
             for (int k = 0; k < 4; k++)
-                some[k] = kn_sub(room[k], 0, 0, n, kn_at_most(a.gp->T - j, KN_BLOCK));
+                some[k] = kn_sub(room[k], 0, 0, n, kn_min_size(a.gp->T - j, KN_BLOCK));
             KN_TRY(compare_block(ctx, maps, j, some, e));
         }
         kn_gp_maps_clear(&maps[0]);
         kn_gp_maps_clear(&maps[1]);
-        kn_tell(ctx, "comparing", row + n, a.X.rows, NAN);
+        kn_report_progress(ctx, "comparing", row + n, a.X.rows, NAN);
     }
 out:
     kn_gp_maps_clear(&maps[0]);
@@ -208,7 +208,7 @@ out:
  */
 
 /* Sites that are combinations of levels. */
-static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_batch *b)
+static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_site_levels *b)
 {
     ptrdiff_t few = 0;
     for (ptrdiff_t s = 0; b->M > 1 && s < b->S; s++)
@@ -332,6 +332,6 @@ kn_status kn_export(kn_ctx *ctx, const kn_model *model, const kn_options *option
     status = run(ctx, model, &s, &own);
     kn_resources_put(ctx, before);
     if (status == KN_OK)
-        kn_info_give(info, &own, sizeof own);
+        kn_info_copy_out(info, &own, sizeof own);
     return status;
 }

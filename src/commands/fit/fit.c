@@ -28,10 +28,10 @@ static kn_status remember(kn_ctx *ctx, const kn_options *options, kn_model *m)
 }
 
 /* The model takes over where covariates and responses came from. */
-static kn_status take_over(kn_ctx *ctx, const kn_settings *s, kn_people *p, kn_model *m)
+static kn_status take_over(kn_ctx *ctx, const kn_settings *s, kn_sample *p, kn_model *m)
 {
     m->recipe = p->recipe;
-    p->recipe = (kn_recipe){0};
+    p->recipe = (kn_encoding){0};
     m->space = p->space;
     p->space = (kn_space){0};
     if (m->gp.latent.groups.n > 0) {
@@ -77,7 +77,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* order[k] = who stands k-th in the table */
-static kn_status table_order(kn_ctx *ctx, const kn_people *p, ptrdiff_t **order)
+static kn_status table_order(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **order)
 {
     kn_status status;
     void *memory = NULL;
@@ -94,12 +94,12 @@ out:
     return status;
 }
 
-static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_people *p, settled *out)
+static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_sample *p, settled *out)
 {
     kn_status status;
     void *levels = NULL, *values = NULL, *batch = NULL;
     *out = (settled){.s = *s, .design = {.quadratic = -1}};
-    kn_settings_imply(&out->s);
+    kn_settings_apply_defaults(&out->s);
     KN_TRY(table_order(ctx, p, &out->order));
     out->s.table_order = out->order;
     if (!p->recipe.codes)
@@ -113,12 +113,12 @@ static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_people *p, s
     status = kn_alloc(ctx, p->recipe.n, sizeof(bool), &batch);
     out->batch = batch;
     KN_TRY(status);
-    kn_recipe_batch(&p->recipe, out->batch);
-    kn_recipe_levels(&p->recipe, out->levels);
-    kn_recipe_values(&p->recipe, out->values);
-    KN_TRY(kn_recipe_interactions(ctx, &p->recipe, s->interaction, &out->interactions,
-                                  &out->design.n_interactions));
-    KN_TRY(kn_recipe_smooth(ctx, &p->recipe, s->smooth, &out->smooth));
+    kn_encoding_batch(&p->recipe, out->batch);
+    kn_encoding_levels(&p->recipe, out->levels);
+    kn_encoding_values(&p->recipe, out->values);
+    KN_TRY(kn_encoding_interactions(ctx, &p->recipe, s->interaction, &out->interactions,
+                                    &out->design.n_interactions));
+    KN_TRY(kn_encoding_smooth(ctx, &p->recipe, s->smooth, &out->smooth));
     out->s.smooth_columns = out->smooth;
     out->design.levels = out->levels;
     out->design.values = out->values;
@@ -132,7 +132,7 @@ out:
 
 /* basis: what it is, for the record. */
 static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options *options,
-                            const char *basis, kn_people *p, kn_model **out)
+                            const char *basis, kn_sample *p, kn_model **out)
 {
     kn_status status = KN_OK;
     kn_model *m = NULL;
@@ -143,7 +143,7 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", p->n, X.cols, p->Y.cols);
     KN_TRY(settle(ctx, s, p, &own));
     status = kn_fit_arrays(ctx, X, p->Y, &own.s, &m);
-    KN_TRY(kn_agree(ctx, status));
+    KN_TRY(kn_comm_agree_status(ctx, status));
     KN_TRY(kn_comm_used(ctx, &use));
     if (m && s->output && m->info.stop == KN_STOP_CANCELLED) { /* half a fit is not left behind */
         status = kn_check_cancel(ctx);
@@ -153,10 +153,10 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
         m->info.missing.people_out = p->n_without;
         snprintf(m->info.basis, sizeof m->info.basis, "%s", basis);
         KN_TRY(take_over(ctx, s, p, m));
-        kn_missing_tell(ctx, m);
+        kn_missing_report_log(ctx, m);
         KN_TRY(remember(ctx, options, m));
     }
-    KN_TRY(kn_agree(ctx, KN_OK)); /* nobody failed: it may be written */
+    KN_TRY(kn_comm_agree_status(ctx, KN_OK)); /* nobody failed: it may be written */
     if (writes)
         KN_TRY(kn_fit_output_write(ctx, s, m, &use));
     *out = m;
@@ -207,8 +207,8 @@ kn_status kn_fit_again(kn_ctx *ctx, kn_data *data, const kn_options *options,
 {
     kn_status status;
     kn_settings s;
-    kn_work_room room;
-    kn_people people = {0};
+    kn_command_memory room;
+    kn_sample people = {0};
     kn_resources before = kn_resources_of(ctx);
     *model = NULL;
     if (!data)
@@ -225,14 +225,14 @@ kn_status kn_fit_again(kn_ctx *ctx, kn_data *data, const kn_options *options,
     for (int k = 0; writes && k < basis->files; k++)
         KN_TRY(kn_fit_output_check(ctx, &s, data, basis->file[k]));
     s.basis_view.cols = basis->cols;
-    KN_TRY(kn_room_to_fit(ctx, &s, &room));
+    KN_TRY(kn_memory_policy_fit(ctx, &s, &room));
     room.room.beside.response = kn_basis_source_beside(basis);
-    KN_TRY(kn_people_train(ctx, data, &s, &room.room, &people));
+    KN_TRY(kn_sample_train(ctx, data, &s, &room.room, &people));
     KN_TRY(kn_basis_source_view(ctx, basis, kn_data_responses_name(data), &people.space,
                                 &s.basis_view));
     KN_TRY(fit_people(ctx, &s, options, basis->name, &people, model));
 out:
-    kn_people_clear(&people);
+    kn_sample_clear(&people);
     kn_resources_put(ctx, before);
     return status;
 }

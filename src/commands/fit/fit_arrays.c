@@ -139,7 +139,7 @@ static kn_status find_sites(kn_ctx *ctx, const kn_model *m, kn_view X, int **sit
     kn_status status = kn_alloc(ctx, X.rows, sizeof **site, &memory);
     *site = memory;
     if (status == KN_OK)
-        kn_batch_sites(&m->batch, X, *site);
+        kn_site_levels_sites(&m->batch, X, *site);
     return status;
 }
 
@@ -148,10 +148,10 @@ static kn_status loo_reference(kn_ctx *ctx, const fitted *f, const int *site, kn
     kn_status status;
     double *shift = NULL;
     kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
-    KN_TRY(kn_layer_columns(ctx, &m->layer, &m->x, f->X, &job.D));
+    KN_TRY(kn_calibration_columns(ctx, &m->layer, &m->x, f->X, &job.D));
     if (site && m->layer.S > 0) {
         KN_TRY(kn_alloc_d(ctx, f->X.rows, &shift));
-        kn_layer_shift(&m->layer, site, f->X.rows, shift);
+        kn_calibration_shift(&m->layer, site, f->X.rows, shift);
         job.shift = shift;
     }
     KN_TRY(kn_reference_loo(ctx, &job, &m->reference, &m->info.loo));
@@ -175,7 +175,7 @@ static bool two_share(const int *site, ptrdiff_t n, ptrdiff_t S)
 /* How sites differ, by people held out and as if they were of none: after that the maps are of no
  * other use. site, x: of the people in them. */
 static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const int *site,
-                             const kn_scale_covariates *x, kn_model *m)
+                             const kn_noise_scale_covariates *x, kn_model *m)
 {
     kn_status status = KN_OK;
     kn_sites_job job = {
@@ -191,7 +191,7 @@ static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const int *site,
     kn_gp_maps_leave_batch(cv);
     if (m->layer.columns.F > 0) {
         KN_TRY(kn_mat_new(ctx, cv->n, m->layer.columns.F, &job.D));
-        kn_scale_columns_apply(&m->layer.columns, x, job.D);
+        kn_noise_scale_columns_apply(&m->layer.columns, x, job.D);
     }
     KN_TRY(kn_sites_make(ctx, &job, &m->sites));
 out:
@@ -205,10 +205,10 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
 {
     kn_status status;
     const kn_responses *Y = &f->Y;
-    kn_layer_covariates x = {0};
+    kn_calibration_covariates x = {0};
     void *fold = NULL;
     int *site = NULL;
-    kn_noise_maker *maker = NULL;
+    kn_noise_builder *maker = NULL;
     int folds = KN_REFERENCE_FOLDS;
     kn_reference_job job = {.gp = &m->gp,
                             .cv = cv,
@@ -223,7 +223,7 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
                             .x = &x.x,
                             .S = m->batch.S,
                             .layer = &m->layer};
-    KN_TRY(kn_layer_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
+    KN_TRY(kn_calibration_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
     KN_TRY(find_sites(ctx, m, f->X, &site));
     for (ptrdiff_t i = 0; site && cv->sample && i < cv->n; i++)
         site[i] = site[cv->sample[i]]; /* ascending; no leave-one-out will ask for the others */
@@ -236,10 +236,10 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     }
     if (m->gp.spec.additive && m->gp.P > 0)
         KN_TRY(kn_gp_set_slope(ctx, &m->gp, cv));
-    KN_TRY(kn_noise_maker_new(ctx, &m->gp, Y, cv, &maker));
+    KN_TRY(kn_noise_builder_new(ctx, &m->gp, Y, cv, &maker));
     job.noise = maker;
     KN_TRY(kn_reference_make(ctx, &job, &m->reference, &m->info.cv));
-    kn_noise_maker_free(maker);
+    kn_noise_builder_free(maker);
     maker = NULL;
     KN_TRY(learn_sites(ctx, cv, site, &x.x, m));
     /* Of very many samples it would cost more than it tells; where more than a little was filled in
@@ -247,8 +247,8 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
         KN_TRY(loo_reference(ctx, f, site, m));
 out:
-    kn_layer_covariates_clear(&x);
-    kn_noise_maker_free(maker);
+    kn_calibration_covariates_clear(&x);
+    kn_noise_builder_free(maker);
     kn_free(fold);
     kn_free(site);
     return status;
@@ -263,11 +263,11 @@ static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_s
     double t0 = kn_clock(), top = m->reference.top;
     if (cv->gp)
         status = make_reference(ctx, cv, f, s, m);
-    if (status == KN_ERR_CANCELLED && kn_may_stop_early(ctx)) {
+    if (status == KN_ERR_CANCELLED && kn_cancel_keeps_best(ctx)) {
         m->info.stop = KN_STOP_CANCELLED;
         m->reference.top = top;
         if (m->reference.n == 0)
-            kn_layer_clear(&m->layer);
+            kn_calibration_clear(&m->layer);
         if (m->reference.n == 0)
             m->info.cv = (kn_cv_summary){0};
         status = KN_OK;
@@ -304,7 +304,7 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
     design.additive = kn_settings_additive(s);
     design.standardise = s->standardise;
     KN_TRY(kn_design_new(ctx, X, &design, &m->x));
-    KN_TRY(kn_batch_new(ctx, &m->x, X, &m->batch));
+    KN_TRY(kn_site_levels_new(ctx, &m->x, X, &m->batch));
     KN_TRY(kn_mat_new(ctx, X.rows, m->x.F, Xs));
     KN_TRY(kn_design_apply(ctx, &m->x, X, false, *Xs, NULL));
     KN_TRY((s->missing_responses == KN_RESPONSES_FILL
@@ -449,7 +449,7 @@ static kn_status fit_scaled(void *self)
     KN_TRY(finish(ctx, &cv, &(fitted){b->X, responses}, s, m));
     kn_mat_clear(&m->gp.span);
     m->timed = true;
-    kn_model_settle(m);
+    kn_model_finalise(m);
     b->whole = true;
 out:
     kn_groups_clear(&groups);
@@ -467,12 +467,12 @@ kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *se
     *model = NULL;
     kn_settings_init(&b.s);
     b.s = settings ? *settings : b.s;
-    kn_settings_imply(&b.s);
+    kn_settings_apply_defaults(&b.s);
     KN_TRY(kn_check_fit(ctx, &b.s));
     KN_TRY(check_data(ctx, X, Y, &b.s));
     KN_TRY(begin(ctx, X, Y, &b.s, &b.Xs, &b.m));
     /* Missing cells are filled in by one process. */
-    KN_TRY(b.m->y.n ? kn_alone(ctx, "fit", fit_scaled, &b) : fit_scaled(&b));
+    KN_TRY(b.m->y.n ? kn_comm_on_root(ctx, "fit", fit_scaled, &b) : fit_scaled(&b));
     if (b.whole) {
         *model = b.m;
         b.m = NULL;

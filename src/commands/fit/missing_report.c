@@ -93,7 +93,7 @@ kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m)
         goto out;
     }
     KN_TRY(kn_alloc_d(ctx, m->x.F, &m->missing_share));
-    kn_gaps_shares(&m->x, X, share, m->missing_share);
+    kn_missing_record_shares(&m->x, X, share, m->missing_share);
     warn(ctx, out, Y.rows, thin_levels(Y, s, &m->x, X));
 out:
     kn_free(share);
@@ -103,13 +103,13 @@ out:
 kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m)
 {
     kn_status status;
-    kn_fill_levels l = {0};
+    kn_impute_levels l = {0};
     void *memory;
     ptrdiff_t row = 0;
     m->info.missing.rounds = c->info.rounds;
     m->info.missing.components = c->info.P;
     m->info.missing.rms_change = c->info.rms_change;
-    KN_TRY(kn_fill_levels_new(ctx, &c->filler.cov, c->filler.theta, X, &c->filler.Y, &l));
+    KN_TRY(kn_impute_levels_new(ctx, &c->filler.cov, c->filler.theta, X, &c->filler.Y, &l));
     if (!l.any)
         goto out;
     for (int k = 0; k < l.n; k++)
@@ -122,16 +122,16 @@ kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_mo
                 m->empty_level[row * l.T + j] =
                     l.category[k].empty[j * l.category[k].E.cols + level];
 out:
-    kn_fill_levels_clear(&l);
+    kn_impute_levels_clear(&l);
     return status;
 }
 
-void kn_missing_tell(kn_ctx *ctx, const kn_model *m)
+void kn_missing_report_log(kn_ctx *ctx, const kn_model *m)
 {
     const kn_missing_record *r = &m->info.missing;
     if (r->cells == 0)
         return;
-    kn_gaps_tell(ctx, m);
+    kn_missing_record_log(ctx, m);
     kn_log(ctx, KN_LOG_INFO,
            "%.1f %% of cells missing in %td of %td responses, filled in from the other responses "
            "(%d rounds, last change %.3f sd); %td responses with fewer than 10 values and %td "

@@ -13,6 +13,6 @@ kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m);
 kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m);
 
 /* What was done, in sentences, once covariates have their names. */
-void kn_missing_tell(kn_ctx *ctx, const kn_model *m);
+void kn_missing_report_log(kn_ctx *ctx, const kn_model *m);
 
 #endif

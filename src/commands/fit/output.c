@@ -71,14 +71,14 @@ out:
 kn_status kn_fit_output_write(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                               const kn_comm_use *use)
 {
-    kn_made made = {0};
+    kn_created_files made = {0};
     kn_write_options wo = {.made = &made, .force = s->force};
     kn_status status;
     KN_TRY(write_log(ctx, s->output, &model->info, use, &wo));
     KN_TRY(kn_model_write(ctx, model, s->output, &wo));
 out:
     if (status != KN_OK)
-        kn_made_remove(&made);
-    kn_made_clear(&made);
+        kn_created_files_remove(&made);
+    kn_created_files_clear(&made);
     return status;
 }

@@ -24,25 +24,25 @@ double kn_need_total(const kn_need *n)
 }
 
 /* The shape with what callers leave open. */
-static kn_need_shape settled(const kn_need_shape *shape)
+static kn_problem_size settled(const kn_problem_size *shape)
 {
-    kn_need_shape s = *shape;
+    kn_problem_size s = *shape;
     s.stats = s.stats > 0 ? s.stats : 2;
     s.task_stats = s.task_stats > 0 ? s.task_stats : s.rotated ? 2 : 1;
     s.threads = s.threads > 0 ? s.threads : 1;
     if (s.scoring)
         return s;
-    s.folds = s.N < 2 ? 0 : (int)kn_at_most(s.folds, s.N);
-    s.M = kn_at_most(s.M, s.N);
+    s.folds = s.N < 2 ? 0 : (int)kn_min_size(s.folds, s.N);
+    s.M = kn_min_size(s.M, s.N);
     s.method->need.settle(&s);
     return s;
 }
 
 /* In the order of kn_fit. */
-static void fit_need(kn_rehearsal *r, const kn_need_shape *s)
+static void fit_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F); /* the dataset's covariates, and standardised */
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->sites > 0 ? 2 * s->F : s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F); /* the dataset's covariates, and standardised */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->sites > 0 ? 2 * s->F : s->F);
     kn_scaling_need(r, s->T);
     s->method->need.fit(r, s);
     if (s->folds > 0) {
@@ -52,19 +52,19 @@ static void fit_need(kn_rehearsal *r, const kn_need_shape *s)
     kn_rehearse_stage(r, "noise");
     kn_noise_need(r, s, s->N);
     if (!s->iso && !s->method->alone && s->range == 0)
-        kn_walk_need(r, s->N, kn_walk_width(0, s->T), KN_WALK_Y);
+        kn_block_loop_need(r, s->N, kn_block_loop_width(0, s->T), KN_WALK_Y);
 }
 
-void kn_need_of(const kn_need_shape *shape, kn_need *out)
+void kn_need_of(const kn_problem_size *shape, kn_need *out)
 {
-    kn_rehearsal r = {0};
-    kn_need_shape s = settled(shape);
+    kn_mem_plan r = {0};
+    kn_problem_size s = settled(shape);
     kn_rehearse_stage(&r, "reading");
-    kn_hold_bytes(&r, KN_NEED_RESPONSES, s.value * (double)s.N * (double)(s.T - s.elsewhere));
-    kn_hold_bytes(&r, KN_NEED_WORK, SMALL + s.held);
-    kn_held mark = r.now;
-    kn_hold_bytes(&r, KN_NEED_WORK, s.reading);
-    kn_let_go(&r, mark);
+    kn_plan_alloc_bytes(&r, KN_NEED_RESPONSES, s.value * (double)s.N * (double)(s.T - s.elsewhere));
+    kn_plan_alloc_bytes(&r, KN_NEED_WORK, SMALL + s.held);
+    kn_mem_usage mark = r.now;
+    kn_plan_alloc_bytes(&r, KN_NEED_WORK, s.reading);
+    kn_plan_free_to(&r, mark);
     (s.scoring ? kn_score_need : fit_need)(&r, &s);
     *out = (kn_need){.responses = r.peak.part[KN_NEED_RESPONSES],
                      .samples = r.peak.part[KN_NEED_SAMPLES],
@@ -75,9 +75,9 @@ void kn_need_of(const kn_need_shape *shape, kn_need *out)
                      .stage = r.peak_stage};
 }
 
-double kn_need_window(const kn_need_shape *shape)
+double kn_need_window(const kn_problem_size *shape)
 {
-    kn_need_shape s = settled(shape);
+    kn_problem_size s = settled(shape);
     double N = (double)s.N, T = (double)s.T, columns = s.threads * KN_MOMENTS_COLUMNS;
     if (kn_gram_long(&s))
         columns = fmax(columns, KN_BLOCK);

@@ -21,10 +21,10 @@ typedef struct kn_need { /* bytes, at the moment when their sum is largest */
 double kn_need_total(const kn_need *need);
 double kn_need_program(int threads); /* that part of it */
 
-void kn_need_of(const kn_need_shape *shape, kn_need *out);
+void kn_need_of(const kn_problem_size *shape, kn_need *out);
 
 /* Of the responses when they are in a file: the columns that all threads are at, or in scoring the
  * rows of a batch. */
-double kn_need_window(const kn_need_shape *shape);
+double kn_need_window(const kn_problem_size *shape);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { EXAMPLE_RANK = 500 }; /* in suggestions */
 
-static double without_responses(const kn_need_shape *s)
+static double without_responses(const kn_problem_size *s)
 {
     kn_need need;
     kn_need_of(s, &need);
@@ -40,11 +40,11 @@ static void list_parts(const kn_need *n, bool scoring, char *out, size_t size)
 }
 
 /* The most samples that there is room for. */
-static ptrdiff_t most_samples(const kn_need_shape *s, double have)
+static ptrdiff_t most_samples(const kn_problem_size *s, double have)
 {
     ptrdiff_t low = 0, high = s->N;
     while (high - low > 1) {
-        kn_need_shape some = *s;
+        kn_problem_size some = *s;
         some.N = (low + high) / 2;
         if (s->M == s->N || some.M > some.N)
             some.M = some.N;
@@ -57,10 +57,10 @@ static ptrdiff_t most_samples(const kn_need_shape *s, double have)
 }
 
 /* What to change, with what it would take; the first that is enough. */
-static void suggest(const kn_need_shape *s, const kn_need *need, double have, char *out,
+static void suggest(const kn_problem_size *s, const kn_need *need, double have, char *out,
                     size_t size)
 {
-    kn_need_shape other = *s;
+    kn_problem_size other = *s;
     double rest = kn_need_total(need) - need->responses;
     *out = '\0';
     if (s->scoring)
@@ -86,7 +86,7 @@ static void suggest(const kn_need_shape *s, const kn_need *need, double have, ch
                  kn_size_in_words(without_responses(&other)).text);
 }
 
-static bool has_room(const kn_allowance *a, const kn_need_shape *s, bool *in_file)
+static bool has_room(const kn_mem_budget *a, const kn_problem_size *s, bool *in_file)
 {
     kn_need need;
     kn_need_of(s, &need);
@@ -97,12 +97,12 @@ static bool has_room(const kn_allowance *a, const kn_need_shape *s, bool *in_fil
 
 /* Where it is the ranks of a node that have no room beside each other: one of them on each has all
  * its memory, and what every rank holds is held once. False: that would not help. */
-static bool suggest_fewer(const kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *s,
+static bool suggest_fewer(const kn_ctx *ctx, const kn_mem_budget *a, const kn_problem_size *s,
                           char *out, size_t size)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    kn_allowance node = *a;
-    kn_need_shape one = *s;
+    kn_mem_budget node = *a;
+    kn_problem_size one = *s;
     bool in_file;
     if (c->local_size == 1 || kn_memory_given(ctx) || a->address_space)
         return false;
@@ -116,11 +116,11 @@ static bool suggest_fewer(const kn_ctx *ctx, const kn_allowance *a, const kn_nee
     return true;
 }
 
-kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *shape,
+kn_status kn_place_responses(kn_ctx *ctx, const kn_mem_budget *a, const kn_problem_size *shape,
                              bool at_least, bool *in_file)
 {
     kn_need need;
-    kn_need_shape s = *shape;
+    kn_problem_size s = *shape;
     const char *job = shape->scoring ? "scoring" : "fit";
     char parts[256], help[192], scratch[96] = "", each[64] = "";
     int ranks = kn_ctx_comm(ctx)->local_size;
@@ -156,11 +156,11 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_s
  */
 
 /* The shape of the job with these responses. */
-static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape *r, bool at_least,
-                       bool *in_file)
+static kn_status place(const kn_memory_policy *self, kn_ctx *ctx, const kn_response_shape *r,
+                       bool at_least, bool *in_file)
 {
-    const kn_work_room *w = (const kn_work_room *)self;
-    kn_need_shape s = w->shape;
+    const kn_command_memory *w = (const kn_command_memory *)self;
+    kn_problem_size s = w->shape;
     s.N = r->n;
     if (!s.scoring)
         s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
@@ -176,11 +176,11 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     s.F = r->F;
     s.elsewhere = r->elsewhere;
     s.value = r->value;
-    s.held = r->held + kn_beside_bytes(&self->beside, r->n, r->T);
+    s.held = r->held + kn_caller_bytes_sum(&self->beside, r->n, r->T);
     s.reading = r->reading;
     s.threads = kn_threads(ctx);
     s.memory = (double)kn_memory(ctx);
-    kn_allowance a = w->allowance;
+    kn_mem_budget a = w->allowance;
     if (a.address_space) /* what is left beside these */
         a.bytes += r->there;
     kn_status status = kn_place_responses(ctx, &a, &s, at_least, in_file);
@@ -191,16 +191,16 @@ static kn_status place(const kn_room *self, kn_ctx *ctx, const kn_response_shape
     return status;
 }
 
-static kn_work_room room_of(kn_ctx *ctx, const kn_settings *s)
+static kn_command_memory room_of(kn_ctx *ctx, const kn_settings *s)
 {
-    kn_work_room w = {.allowance = kn_allowance_of(ctx)};
-    w.room = (kn_room){.place = place,
-                       .bytes = w.allowance.bytes,
-                       .scratch = s->scratch ? s->scratch : kn_scratch_folder()};
+    kn_command_memory w = {.allowance = kn_mem_budget_of(ctx)};
+    w.room = (kn_memory_policy){.place = place,
+                                .bytes = w.allowance.bytes,
+                                .scratch = s->scratch ? s->scratch : kn_scratch_folder()};
     return w;
 }
 
-kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
+kn_status kn_memory_policy_fit(kn_ctx *ctx, const kn_settings *s, kn_command_memory *out)
 {
     kn_cov sample, task;
     ptrdiff_t basis = s->basis_view.cols;
@@ -210,25 +210,25 @@ kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out)
     out->additive = kn_settings_additive(s);
     kn_status status = kn_check_covariances(ctx, s, KN_ALL_COLUMNS, &sample, &task);
     bool iso = s->noise == KN_NOISE_ISO;
-    out->shape = (kn_need_shape){.method = kn_method_of(s->method, (kn_noise)s->noise),
-                                 .iso = iso,
-                                 .rotated = iso && (columns || !kn_cov_is_spectral(&task)),
-                                 .given_basis = basis > 0,
-                                 .span = columns ? 0 : basis,
-                                 .plain = s->plain,
-                                 .factors = s->noise_rank,
-                                 .complement = s->ppca,
-                                 .stats = sample.stats.n,
-                                 .task_stats = iso ? task.stats.n : 0,
-                                 .P = columns ? basis : s->components,
-                                 .inducing = s->inducing,
-                                 .widths = s->widths,
-                                 .processes = s->latent,
-                                 .points = s->inducing_points,
-                                 .on_responses = s->on == KN_ON_RESPONSES,
-                                 .folds = s->folds,
-                                 .calibrate = s->calibrate,
-                                 .top = s->top};
+    out->shape = (kn_problem_size){.method = kn_method_of(s->method, (kn_noise)s->noise),
+                                   .iso = iso,
+                                   .rotated = iso && (columns || !kn_cov_is_spectral(&task)),
+                                   .given_basis = basis > 0,
+                                   .span = columns ? 0 : basis,
+                                   .plain = s->plain,
+                                   .factors = s->noise_rank,
+                                   .complement = s->ppca,
+                                   .stats = sample.stats.n,
+                                   .task_stats = iso ? task.stats.n : 0,
+                                   .P = columns ? basis : s->components,
+                                   .inducing = s->inducing,
+                                   .widths = s->widths,
+                                   .processes = s->latent,
+                                   .points = s->inducing_points,
+                                   .on_responses = s->on == KN_ON_RESPONSES,
+                                   .folds = s->folds,
+                                   .calibrate = s->calibrate,
+                                   .top = s->top};
     return status;
 }
 
@@ -239,21 +239,21 @@ static ptrdiff_t features(const kn_gp *gp)
     return kn_decomp_is_low(R0) ? R0->map.rows : R0->m;
 }
 
-kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps,
-                              int kept)
+kn_command_memory kn_memory_policy_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
+                                         int maps, int kept)
 {
-    kn_work_room w = room_of(ctx, s);
+    kn_command_memory w = room_of(ctx, s);
     w.room.by_rows = true;
-    w.shape = (kn_need_shape){.scoring = true,
-                              .model = kn_model_bytes(model),
-                              .train = model->gp.N,
-                              .maps = maps,
-                              .kept = kept,
-                              .method = model->gp.method,
-                              .P = model->gp.P,
-                              .M = features(&model->gp),
-                              .groups = model->gp.latent.groups.n,
-                              .stats = model->gp.spec.sample.stats.n};
+    w.shape = (kn_problem_size){.scoring = true,
+                                .model = kn_model_bytes(model),
+                                .train = model->gp.N,
+                                .maps = maps,
+                                .kept = kept,
+                                .method = model->gp.method,
+                                .P = model->gp.P,
+                                .M = features(&model->gp),
+                                .groups = model->gp.latent.groups.n,
+                                .stats = model->gp.spec.sample.stats.n};
     if (model->gp.method->shape)
         model->gp.method->shape(&model->gp, &w.shape);
     return w;

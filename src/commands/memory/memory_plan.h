@@ -10,21 +10,21 @@
 /* *in_file: the responses fit only in a file. KN_ERR_MEMORY, with need, allowance and what would
  * help, when that is not enough either. at_least: T is not known yet,
  * and the shape has a lower bound of it. */
-kn_status kn_place_responses(kn_ctx *ctx, const kn_allowance *a, const kn_need_shape *shape,
+kn_status kn_place_responses(kn_ctx *ctx, const kn_mem_budget *a, const kn_problem_size *shape,
                              bool at_least, bool *in_file);
 
 /* What data/ asks, with what it takes to answer. */
-typedef struct kn_work_room {
-    kn_room room; /* first: its callback gets this pointer */
-    kn_allowance allowance;
-    kn_need_shape shape; /* all but N, T, F, M and what depends on the files */
-    ptrdiff_t rank;      /* of R, as kn_settings has it */
+typedef struct kn_command_memory {
+    kn_memory_policy room; /* first: its callback gets this pointer */
+    kn_mem_budget allowance;
+    kn_problem_size shape; /* all but N, T, F, M and what depends on the files */
+    ptrdiff_t rank;        /* of R, as kn_settings has it */
     bool additive;
-} kn_work_room;
+} kn_command_memory;
 
-kn_status kn_room_to_fit(kn_ctx *ctx, const kn_settings *s, kn_work_room *out);
+kn_status kn_memory_policy_fit(kn_ctx *ctx, const kn_settings *s, kn_command_memory *out);
 /* maps: that a batch holds of each person; kept: of these in memory, for all people. */
-kn_work_room kn_room_to_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model, int maps,
-                              int kept);
+kn_command_memory kn_memory_policy_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
+                                         int maps, int kept);
 
 #endif

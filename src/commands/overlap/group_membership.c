@@ -42,7 +42,7 @@ static ptrdiff_t find_id(const entry *sorted, ptrdiff_t n, const char *id)
 static kn_status agree(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const entry *of, ptrdiff_t n)
 {
     for (ptrdiff_t k = 1; k < n && strcmp(of[k].id, of[0].id) == 0; k++)
-        if (!kn_same_name(kn_table_cell(t, of[k].row, col), kn_table_cell(t, of[0].row, col)))
+        if (!kn_names_equal(kn_table_cell(t, of[k].row, col), kn_table_cell(t, of[0].row, col)))
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s: %s of %s is '%s' on line %td and '%s' on line %td, expected one",
                            kn_table_path(t), kn_clipped(kn_table_name(t, col)).text,

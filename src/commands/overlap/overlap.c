@@ -21,8 +21,8 @@ typedef struct work {
     ptrdiff_t *kept;
     kn_overlaps result;
     kn_overlap_info info;
-    kn_made made;
-    kn_pending pending;
+    kn_created_files made;
+    kn_uncommitted_files pending;
     const char *inputs[2];
     kn_write_options options;
 } work;
@@ -45,8 +45,8 @@ static void clear(work *w)
     kn_membership_clear(&w->members);
     kn_scored_clear(&w->scored);
     kn_warnings_clear(&w->warnings);
-    kn_pending_clear(&w->pending);
-    kn_made_clear(&w->made);
+    kn_uncommitted_files_clear(&w->pending);
+    kn_created_files_clear(&w->made);
 }
 
 /* ---- before the work ---------------------------------------------------------------------------
@@ -60,7 +60,7 @@ static kn_status check_folder(kn_ctx *ctx, work *w)
     if (stat(w->s.scored, &from) == 0 && stat(folder, &to) == 0 && from.st_dev == to.st_dev &&
         from.st_ino == to.st_ino)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is the scored folder, expected another");
-    KN_TRY(kn_made_folder(ctx, &w->made, folder));
+    KN_TRY(kn_created_files_folder(ctx, &w->made, folder));
     KN_TRY(kn_overlap_check(ctx, &w->result, &w->options));
 out:
     return status;
@@ -109,7 +109,7 @@ static kn_status read_z(kn_ctx *ctx, work *w)
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_scored_z(ctx, s, i, z));
         kn_exceedance_row(&w->e, k++, z);
-        kn_tell(ctx, "reading", k, w->members.n, NAN);
+        kn_report_progress(ctx, "reading", k, w->members.n, NAN);
     }
     if (s->space.kind == KN_SPACE_IMAGE) { /* outside the mask of the model z is 0 */
         KN_TRY(kn_alloc_i(ctx, T, &w->kept));
@@ -148,7 +148,8 @@ out:
     return status;
 }
 
-static void note_findings(const kn_relabelled *r, ptrdiff_t T, kn_sign k, kn_overlap_info *info)
+static void note_findings(const kn_permutation_result *r, ptrdiff_t T, kn_sign k,
+                          kn_overlap_info *info)
 {
     info->least_p[k] = INFINITY;
     info->least_p_fdr[k] = INFINITY;
@@ -174,11 +175,11 @@ static kn_status compare(kn_ctx *ctx, work *w)
             second[k++] = w->members.group[i] == 1;
     KN_TRY(kn_labels_new(ctx, second, w->members.n, w->s.permutations, w->s.seed, &labels));
     for (int k = 0; k < KN_SIGNS; k++) {
-        kn_relabelled *r = &w->result.compare[k];
+        kn_permutation_result *r = &w->result.compare[k];
         KN_TRY(kn_alloc_d(ctx, w->e.T, &r->difference));
         KN_TRY(kn_alloc_d(ctx, w->e.T, &r->p));
         KN_TRY(kn_alloc_d(ctx, w->e.T, &r->p_fdr));
-        KN_TRY(kn_relabel(ctx, &w->e, (kn_sign)k, &labels, *r));
+        KN_TRY(kn_permutation_test(ctx, &w->e, (kn_sign)k, &labels, *r));
         note_findings(r, w->e.T, (kn_sign)k, &w->info);
     }
 out:
@@ -209,7 +210,7 @@ static kn_status run(kn_ctx *ctx, work *w)
     if (G == 2)
         KN_TRY(compare(ctx, w));
     KN_TRY(kn_overlap_write(ctx, &w->result, &w->options));
-    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
+    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
 out:
     return status;
 }
@@ -249,10 +250,10 @@ kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_info *in
     status = run(ctx, &w);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
-        kn_pending_clear(&w.pending);
-        kn_made_remove(&w.made);
+        kn_uncommitted_files_clear(&w.pending);
+        kn_created_files_remove(&w.made);
     } else {
-        kn_info_give(info, &w.info, sizeof w.info);
+        kn_info_copy_out(info, &w.info, sizeof w.info);
     }
     clear(&w);
     kn_resources_put(ctx, before);

@@ -16,10 +16,10 @@ typedef struct kn_overlaps {
     const kn_scored *scored;
     const kn_membership *members;
     const kn_warnings *warnings;
-    ptrdiff_t T;                     /* responses: of images the voxels of the maps */
-    const ptrdiff_t *kept;           /* images: the voxel of each; else NULL */
-    kn_share *share;                 /* of each group */
-    kn_relabelled compare[KN_SIGNS]; /* of two groups; else NULL */
+    ptrdiff_t T;                             /* responses: of images the voxels of the maps */
+    const ptrdiff_t *kept;                   /* images: the voxel of each; else NULL */
+    kn_share *share;                         /* of each group */
+    kn_permutation_result compare[KN_SIGNS]; /* of two groups; else NULL */
     kn_overlap_info *info;
 } kn_overlaps;
 

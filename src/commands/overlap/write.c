@@ -54,7 +54,7 @@ static bool map_at(const kn_overlaps *o, ptrdiff_t k, map *out)
     k -= o->members->levels.n * OF_GROUP;
     if (!has_two(o) || k >= KN_SIGNS * OF_SIGN)
         return false;
-    const kn_relabelled *r = &o->compare[k / OF_SIGN];
+    const kn_permutation_result *r = &o->compare[k / OF_SIGN];
     snprintf(out->name, NAME, of_sign[k % OF_SIGN], kn_sign_name[k / OF_SIGN]);
     out->values = k % OF_SIGN == 0 ? r->difference : k % OF_SIGN == 1 ? r->p : r->p_fdr;
     out->outside = k % OF_SIGN == 0 ? 0 : 1;

@@ -35,10 +35,10 @@ typedef struct passing {
 static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const passing *p = self;
-    const kn_arrivals *a = &p->w->standing->from;
+    const kn_site_lookup *a = &p->w->standing->from;
     for (ptrdiff_t j = from; j < to; j++)
         for (ptrdiff_t i = 0; i < p->rows; i++) {
-            kn_site_shift s = kn_arrivals_shift(a, p->w->model, p->row + i, p->b->first + j);
+            kn_site_shift s = kn_site_lookup_effect(a, p->w->model, p->row + i, p->b->first + j);
             kn_col(p->b->mean, j)[i] += s.offset;
             kn_col(p->b->var, j)[i] += s.var;
         }
@@ -72,10 +72,10 @@ static void total_variance(const passing *p, ptrdiff_t j, double *alone, double 
     const kn_model *m = p->w->model;
     const double *v = kn_col(b->var, j);
     const double *beta = p->D.data ? kn_col(m->layer.beta, b->first + j) : NULL;
-    kn_layer_factor(p->D, beta, p->rows, p->term, V);
+    kn_calibration_factor(p->D, beta, p->rows, p->term, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
         ptrdiff_t who = p->row + i;
-        kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, m, who, b->first + j);
+        kn_site_shift at = kn_site_lookup_effect(&p->w->standing->from, m, who, b->first + j);
         double noise = kn_scores_noise(p->w->scores, who, b->first + j) * at.scale * V[i];
         V[i] = v[i] + noise;
         if (alone)
@@ -111,7 +111,7 @@ static void make_column(const passing *p, ptrdiff_t j)
     const kn_block *b = p->b;
     ptrdiff_t n = p->rows;
     const kn_model *m = p->w->model;
-    const kn_layer *l = &m->layer;
+    const kn_calibration_transform *l = &m->layer;
     const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
     double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
@@ -121,10 +121,10 @@ static void make_column(const passing *p, ptrdiff_t j)
     double *e = kn_col(p->loss, j); /* until it is the loss */
     for (ptrdiff_t i = 0; i < n; i++)
         e[i] = z[i];
-    kn_layer_z(l, law, &(kn_layer_cells){n, e, v, v, NULL});
-    kn_layer_z(l, law, &(kn_layer_cells){n, z, V, z, e});
+    kn_calibration_z(l, law, &(kn_calibration_cells){n, e, v, v, NULL});
+    kn_calibration_z(l, law, &(kn_calibration_cells){n, z, V, z, e});
     for (ptrdiff_t i = 0; m->empty_level && i < p->rows; i++)
-        if (kn_gaps_untrained(m, p->raw, i, b->first + j))
+        if (kn_missing_record_untrained(m, p->raw, i, b->first + j))
             e[i] = NAN; /* no metric: what is said there rests on other levels */
 }
 
@@ -151,8 +151,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     kn_status status = KN_OK;
     passing *p = self;
     const kn_pass *w = p->w;
-    ptrdiff_t moved = kn_grain(RESPONSES, MOVE * p->rows),
-              made = kn_grain(RESPONSES, MAKE * p->rows);
+    ptrdiff_t moved = kn_chunk_size(RESPONSES, MOVE * p->rows),
+              made = kn_chunk_size(RESPONSES, MAKE * p->rows);
     p->now = *b;
     p->now.y = kn_sub(b->y, 0, 0, p->rows, b->count);
     p->now.mean = kn_sub(b->mean, 0, 0, p->rows, b->count);
@@ -172,20 +172,21 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
         status = kn_scores_take_z(ctx, w->scores, p->row, z);
     }
     ptrdiff_t done = p->rows * (b->first + b->count) / w->model->gp.T;
-    kn_tell(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people->n, NAN);
+    kn_report_progress(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people->n, NAN);
     return status;
 }
 
 /* How far the residual of a person at a site of its own is from what is said without batch, in
  * units of the noise there: what is not known of the site is noise too                  [METHOD 8e,
  * 8j] */
-static kn_law_place place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
+static kn_map_density_shift place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
 {
     const passing *p = self;
-    kn_site_shift at = kn_arrivals_shift(&p->w->standing->from, p->w->model, p->row + i, j);
+    kn_site_shift at = kn_site_lookup_effect(&p->w->standing->from, p->w->model, p->row + i, j);
     double noise = kn_scores_noise(p->w->scores, p->row + i, j);
     bool same = at.var == 0 && at.scale == 1;
-    return (kn_law_place){at.offset, same || !(noise > 0) ? 1 : sqrt(at.scale + at.var / noise)};
+    return (kn_map_density_shift){at.offset,
+                                  same || !(noise > 0) ? 1 : sqrt(at.scale + at.var / noise)};
 }
 
 /* Responses that were left out of training have no numbers. */
@@ -205,14 +206,14 @@ static void blank(const passing *p, float *map)
 /* What the noise of these people depends on. */
 static kn_status prepare_layer(kn_ctx *ctx, passing *p)
 {
-    const kn_layer *l = &p->w->model->layer;
+    const kn_calibration_transform *l = &p->w->model->layer;
     const int *site = p->w->standing->from.site;
-    kn_status status = kn_layer_columns(ctx, l, &p->w->model->x, p->raw, &p->D);
+    kn_status status = kn_calibration_columns(ctx, l, &p->w->model->x, p->raw, &p->D);
     if (status != KN_OK || !site || l->S == 0)
         return status;
     status = kn_alloc_d(ctx, p->raw.rows, &p->term);
     for (ptrdiff_t i = 0; status == KN_OK && i < p->raw.rows; i++)
-        kn_layer_shift(l, &site[p->from[i]], 1, &p->term[i]);
+        kn_calibration_shift(l, &site[p->from[i]], 1, &p->term[i]);
     return status;
 }
 
@@ -221,12 +222,12 @@ static kn_status fill_up(kn_ctx *ctx, passing *p)
 {
     kn_status status;
     void *memory;
-    const kn_standing *s = p->w->standing;
+    const kn_participant_status *s = p->w->standing;
     const bool *alone = s->from.alone;
     ptrdiff_t n = p->w->scores->height;
     KN_TRY(kn_alloc_i(ctx, n, &p->from));
     for (ptrdiff_t i = 0; i < n; i++)
-        p->from[i] = p->row + kn_at_most(i, p->rows - 1);
+        p->from[i] = p->row + kn_min_size(i, p->rows - 1);
     KN_TRY(kn_mat_new(ctx, n, p->w->people->X.cols, &p->X));
     kn_mat_rows(p->w->people->X, p->from, p->X);
     p->raw = kn_view_cols(p->X.data, n, p->X.cols);
@@ -271,11 +272,11 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
     unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
     kn_visitor visitor[2];
     int n = 0;
-    kn_law_walk law = {0};
-    ptrdiff_t width = kn_walk_width(0, w->model->gp.T);
+    kn_map_density_walk law = {0};
+    ptrdiff_t width = kn_block_loop_width(0, w->model->gp.T);
     ptrdiff_t height = w->scores->height;
     KN_TRY(fill_up(ctx, &p));
-    kn_known_of known = {.group = p.group, .alone = p.alone};
+    kn_predict_context known = {.group = p.group, .alone = p.alone};
     KN_TRY(kn_maps_predict_known(ctx, w->model, p.raw, known, &maps));
     if (w->score || w->map[KN_PASS_YS2]) {
         KN_TRY(prepare_layer(ctx, &p));
@@ -286,27 +287,27 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
         KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
     }
     KN_TRY(kn_alloc_d(ctx, height, &extra));
-    kn_beyond_job beyond = {w->model, p.raw, &maps->maps, p.held, p.alone};
-    KN_TRY(kn_beyond(ctx, &beyond, extra));
-    kn_scores_beyond(w->scores, row, rows, extra);
+    kn_extrapolation_job beyond = {w->model, p.raw, &maps->maps, p.held, p.alone};
+    KN_TRY(kn_extrapolation_at_site(ctx, &beyond, extra));
+    kn_scores_extrapolation(w->scores, row, rows, extra);
     kn_responses Y = kn_responses_of(w->people->Y, &w->model->y);
-    kn_walk walk = {.Y = kn_responses_rows(&Y, p.from, height), .maps = &maps->maps};
+    kn_block_loop walk = {.Y = kn_responses_rows(&Y, p.from, height), .maps = &maps->maps};
     for (int k = 0; k < KN_N_MAPS; k++)
         blank(&p, w->map[k]);
     blank(&p, w->z_noise);
-    law.job = (kn_law_job){.maps = &maps->maps,
-                           .scaling = &w->model->y,
-                           .place = p.alone ? place_at : NULL,
-                           .self = &p,
-                           .people = rows};
+    law.job = (kn_map_density_job){.maps = &maps->maps,
+                                   .scaling = &w->model->y,
+                                   .place = p.alone ? place_at : NULL,
+                                   .self = &p,
+                                   .people = rows};
     if (w->score) /* before the block becomes z */
-        visitor[n++] = kn_law_visitor(&law);
+        visitor[n++] = kn_map_density_visitor(&law);
     visitor[n++] = (kn_visitor){&p, needs, NULL, pass_block, NULL};
-    KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    KN_TRY(kn_block_loop_run(ctx, &walk, visitor, n));
     if (w->score)
         kn_scores_take_law(w->scores, row, rows, &law);
 out:
-    kn_law_walk_clear(&law);
+    kn_map_density_walk_clear(&law);
     passing_clear(&p);
     kn_free(extra);
     kn_maps_free(maps);

@@ -15,8 +15,8 @@ enum {
 
 typedef struct kn_pass {
     const kn_model *model;
-    const kn_people *people;
-    const kn_standing *standing;
+    const kn_sample *people;
+    const kn_participant_status *standing;
     kn_scores *scores;
     bool score;          /* false: predictions alone */
     const kn_shash *law; /* of each response in use; NULL: z have no shape */

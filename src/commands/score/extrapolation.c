@@ -37,7 +37,7 @@ static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t to
                                double *sum)
 {
     kn_status status = KN_OK;
-    ptrdiff_t P = maps->gp->P, width = kn_at_most(to, KN_BLOCK);
+    ptrdiff_t P = maps->gp->P, width = kn_min_size(to, KN_BLOCK);
     kn_mat var = {0};
     bool components = is_sum_of_components(maps);
     for (ptrdiff_t p = 0; components && p < P; p++)
@@ -47,7 +47,7 @@ static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t to
         return KN_OK;
     KN_TRY(kn_mat_new(ctx, maps->n, width, &var));
     for (ptrdiff_t first = 0; first < to; first += width) {
-        kn_mat v = kn_cols(var, 0, kn_at_most(to - first, width));
+        kn_mat v = kn_cols(var, 0, kn_min_size(to - first, width));
         KN_TRY(kn_gp_maps_block(ctx, maps, first, kn_mat_none(), v));
         for (ptrdiff_t j = 0; j < v.cols; j++)
             for (ptrdiff_t i = 0; i < v.rows; i++)
@@ -59,7 +59,7 @@ out:
 }
 
 /* Of somebody who is not held a square may be all the same, as it is in the maps of others. */
-static kn_status make_columns(kn_ctx *ctx, const kn_beyond_job *job, hosts *h)
+static kn_status make_columns(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h)
 {
     kn_status status;
     const kn_design *d = &job->model->x;
@@ -76,14 +76,15 @@ out:
 }
 
 /* sum (n) += what is asked of people as they stand in h->raw; without components their distance. */
-static kn_status ask(kn_ctx *ctx, const kn_beyond_job *job, hosts *h, ptrdiff_t to, double *sum)
+static kn_status ask(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h, ptrdiff_t to,
+                     double *sum)
 {
     kn_status status;
     const kn_model *m = job->model;
     kn_gp_maps far = {0};
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(make_columns(ctx, job, h));
-    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_newcomers){.X = h->X}, &far));
+    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_predict_input){.X = h->X}, &far));
     for (ptrdiff_t i = 0; far.far && i < far.n; i++)
         sum[i] += far.far[i];
     if (!far.far)
@@ -94,7 +95,7 @@ out:
 }
 
 /* Row i of h->raw as if it were at site s of training. */
-static void put_at(const kn_batch *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
+static void put_at(const kn_site_levels *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
 {
     for (ptrdiff_t k = 0; k < b->M; k++)
         kn_col(raw, b->column[k])[i] = b->code[s * b->M + k];
@@ -102,20 +103,20 @@ static void put_at(const kn_batch *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
 
 /* Is s tried? Where the model is more than components a prediction costs as much as scoring does,
  * and only the sites with the most people, the lowest of equals, may be hosts. */
-static bool is_tried(const kn_beyond_job *job, ptrdiff_t s)
+static bool is_tried(const kn_extrapolation_job *job, ptrdiff_t s)
 {
     enum { HOSTS = 4 };
-    const kn_batch *b = &job->model->batch;
+    const kn_site_levels *b = &job->model->batch;
     ptrdiff_t before = 0;
     for (ptrdiff_t t = 0; job->model->gp.own && t < b->S; t++)
         before += b->people[t] > b->people[s] || (b->people[t] == b->people[s] && t < s);
     return before < HOSTS;
 }
 
-static kn_status find_hosts(kn_ctx *ctx, const kn_beyond_job *job, hosts *h)
+static kn_status find_hosts(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h)
 {
     kn_status status = KN_OK;
-    const kn_batch *b = &job->model->batch;
+    const kn_site_levels *b = &job->model->batch;
     ptrdiff_t n = job->X.rows;
     KN_TRY(kn_mat_new(ctx, n, job->model->x.F, &h->near));
     KN_TRY(kn_alloc_d(ctx, n, &h->now));
@@ -131,7 +132,7 @@ static kn_status find_hosts(kn_ctx *ctx, const kn_beyond_job *job, hosts *h)
             if (job->alone[i])
                 put_at(b, s, h->raw, i);
         }
-        KN_TRY(ask(ctx, job, h, kn_at_most(job->model->gp.T, KN_BLOCK), h->now));
+        KN_TRY(ask(ctx, job, h, kn_min_size(job->model->gp.T, KN_BLOCK), h->now));
         for (ptrdiff_t i = 0; i < n; i++)
             if (h->now[i] < h->least[i]) {
                 h->least[i] = h->now[i];
@@ -146,13 +147,13 @@ out:
 }
 
 /* Are the maps of person i not what is asked for? */
-static bool is_asked(const kn_beyond_job *job, ptrdiff_t i)
+static bool is_asked(const kn_extrapolation_job *job, ptrdiff_t i)
 {
     const kn_gp_maps *m = job->maps;
     return (job->alone && job->alone[i]) || job->held[i] > 0 || (m->known && m->known[i]);
 }
 
-kn_status kn_beyond(kn_ctx *ctx, const kn_beyond_job *job, double *extra)
+kn_status kn_extrapolation_at_site(kn_ctx *ctx, const kn_extrapolation_job *job, double *extra)
 {
     kn_status status = KN_OK;
     const kn_gp_maps *maps = job->maps;

@@ -17,16 +17,16 @@
 
 #include "model/model.h"
 
-typedef struct kn_beyond_job {
+typedef struct kn_extrapolation_job {
     const kn_model *model;
     kn_view X;              /* n x covariates, as given */
     const kn_gp_maps *maps; /* n  theirs: held, in known groups, some without batch */
     const int *held;        /* n  covariates that were held */
     const bool *alone;      /* n  whose batch was left out; NULL: nobody's */
-} kn_beyond_job;
+} kn_extrapolation_job;
 
 /* extra (n): what that sum has more than the one of the maps, 0 for who is neither held, nor known,
  * nor alone. Of a model without components the measure that stands for the ratio itself. */
-kn_status kn_beyond(kn_ctx *ctx, const kn_beyond_job *job, double *extra);
+kn_status kn_extrapolation_at_site(kn_ctx *ctx, const kn_extrapolation_job *job, double *extra);
 
 #endif

@@ -43,7 +43,7 @@ static void strike_nonzero(kn_scores *s, kn_view Y)
 }
 
 /* Those that were not near 0 in training: a lesion's volume may well be 0 for everybody. */
-kn_status kn_doubt_begin(kn_ctx *ctx, kn_scores *s)
+kn_status kn_implausible_begin(kn_ctx *ctx, kn_scores *s)
 {
     static const double FROM_ZERO = 3; /* sd */
     kn_status status;
@@ -59,7 +59,7 @@ out:
     return status;
 }
 
-kn_status kn_doubt_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_view Y, const float *z)
+kn_status kn_implausible_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_view Y, const float *z)
 {
     kn_status status = KN_OK;
     doubts d = {s, row, Y, z, NULL};
@@ -82,7 +82,7 @@ static void reasons(const ptrdiff_t *count, char *out, size_t size)
                                    kn_implausible_words((kn_implausible)k), count[k]);
 }
 
-void kn_doubt_tell(kn_ctx *ctx, kn_scores *s, const char *file)
+void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
 {
     kn_listing ids = {.most = KN_NAMES_LISTED}, names = {.most = KN_NAMES_LISTED};
     ptrdiff_t count[KN_N_IMPLAUSIBLE] = {0};

@@ -15,22 +15,22 @@ typedef struct kn_score_work {
     kn_join *join; /* takes what is scored, in the place of files; NULL: none */
     kn_settings s;
     bool score;
-    unsigned write;  /* KN_MAP_...: those asked for */
-    kn_portion part; /* whom of the people; n 0: all */
-    kn_parts parts;  /* that are put together; n 0: people are scored */
-    kn_people people;
-    kn_attendance attendance;
-    kn_standing standing;
+    unsigned write;     /* KN_MAP_...: those asked for */
+    kn_job_part part;   /* whom of the people; n 0: all */
+    kn_job_parts parts; /* that are put together; n 0: people are scored */
+    kn_sample people;
+    kn_exclusions attendance;
+    kn_participant_status standing;
     kn_scores *scores;
     kn_warnings warnings;
     /* with {output} */
     kn_write_options options;
     const char **inputs;
-    kn_made made;
-    kn_pending pending;
+    kn_created_files made;
+    kn_uncommitted_files pending;
     kn_maplayout layout;
     kn_maplayout rows; /* the same; of a part that is to be joined an array */
-    kn_leavers leavers;
+    kn_stale_files leavers;
     kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
     char name[KN_N_MAPS][KN_PART_NAME];
     kn_hashing hash[KN_N_MAPS]; /* of a part's maps so far */

@@ -9,7 +9,7 @@
 #include "data/table/columns.h"
 #include "model/units.h"
 
-kn_status kn_recognise_names(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+kn_status kn_match_training_names(kn_ctx *ctx, kn_scores *s, const kn_sample *p)
 {
     kn_status status;
     void *memory;
@@ -42,15 +42,16 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
 
 /* Who is in training sample t's place: the same covariates, and at no site that training did not
  * have, which shows in no column where there was one only. */
-static bool same_place(const kn_model *m, const kn_people *p, kn_mat X, ptrdiff_t i, ptrdiff_t t)
+static bool same_place(const kn_model *m, const kn_sample *p, kn_mat X, ptrdiff_t i, ptrdiff_t t)
 {
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
-    return kn_same_covariates(m, X, i, t) && !kn_batch_is_new(&m->batch, &m->x, raw, i);
+    return kn_provenance_covariates_equal(m, X, i, t) &&
+           !kn_site_levels_is_new(&m->batch, &m->x, raw, i);
 }
 
 /* People whose responses are here. */
 typedef struct own_people {
-    const kn_people *p;
+    const kn_sample *p;
     kn_range range;
     kn_mat X; /* design, of everybody */
 } own_people;
@@ -58,7 +59,7 @@ typedef struct own_people {
 /* Which of the training samples each id is. */
 static void find_training(const kn_model *m, const own_people *own, kn_scores *s)
 {
-    const kn_people *p = own->p;
+    const kn_sample *p = own->p;
     for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
         s->training[i] = -1;
         for (ptrdiff_t t = 0; m->ids && p->id && t < m->info.n_samples; t++) {
@@ -117,7 +118,7 @@ out:
     return status;
 }
 
-void kn_recognise_tell(kn_ctx *ctx, kn_scores *s)
+void kn_match_training_log(kn_ctx *ctx, kn_scores *s)
 {
     ptrdiff_t responses = 0, covariates = 0;
     for (ptrdiff_t i = 0; i < s->n; i++) {
@@ -132,11 +133,11 @@ void kn_recognise_tell(kn_ctx *ctx, kn_scores *s)
                s->n_changed, responses, covariates);
 }
 
-kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
+kn_status kn_match_training(kn_ctx *ctx, kn_scores *s, const kn_sample *p)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
-    own_people own = {.p = p, .range = kn_people_dealt_to(p->n, c->rank, c->size)};
+    own_people own = {.p = p, .range = kn_sample_range_of(p->n, c->rank, c->size)};
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
     KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &own.X));
     KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, own.X, NULL));
@@ -149,7 +150,7 @@ kn_status kn_recognise(kn_ctx *ctx, kn_scores *s, const kn_people *p)
     KN_TRY(tell_others(ctx, s));
     for (ptrdiff_t i = 0; i < s->n; i++)
         s->in_training[i] = s->training[i] >= 0;
-    kn_recognise_tell(ctx, s);
+    kn_match_training_log(ctx, s);
 out:
     kn_mat_clear(&own.X);
     return status;
@@ -160,8 +161,8 @@ static kn_status refuse_all_labelled(kn_ctx *ctx, const char *label)
     return kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
 }
 
-kn_status kn_recognise_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
-                             const kn_people *everybody)
+kn_status kn_match_training_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
+                                  const kn_sample *everybody)
 {
     kn_status status;
     void *memory = NULL;
@@ -170,7 +171,7 @@ kn_status kn_recognise_check(kn_ctx *ctx, const kn_settings *s, const kn_data *d
         return KN_OK;
     KN_TRY(kn_alloc(ctx, everybody->n, sizeof(bool), &memory));
     const bool *abnormal = memory;
-    KN_TRY(kn_people_flag(ctx, data, everybody, "label", s->label, memory));
+    KN_TRY(kn_sample_flag(ctx, data, everybody, "label", s->label, memory));
     for (ptrdiff_t i = 0; i < everybody->n; i++)
         normal += !abnormal[i];
     if (normal == 0)
@@ -180,15 +181,15 @@ out:
     return status;
 }
 
-kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
-                              const kn_people *people)
+kn_status kn_match_training_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
+                                   const kn_sample *people)
 {
     kn_status status = KN_OK;
     const char *label = s->s->label, *reference = s->s->reference;
     ptrdiff_t normal = 0;
     void *flags;
     if (label)
-        KN_TRY(kn_people_flag(ctx, data, people, "label", label, s->abnormal));
+        KN_TRY(kn_sample_flag(ctx, data, people, "label", label, s->abnormal));
     s->labelled = label != NULL;
     s->loo = strcmp(reference, "loo") == 0;
     if (s->loo && !s->model->reference.has_loo_gev) {
@@ -200,7 +201,7 @@ kn_status kn_recognise_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
     if (!s->loo && strcmp(reference, "cv") != 0) {
         KN_TRY(kn_alloc(ctx, s->n, sizeof *s->normals, &flags));
         s->normals = flags;
-        KN_TRY(kn_people_flag(ctx, data, people, "reference", reference, s->normals));
+        KN_TRY(kn_sample_flag(ctx, data, people, "reference", reference, s->normals));
     }
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->use[i] = !s->abnormal[i];

@@ -9,9 +9,9 @@
 
 kn_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step)
 {
-    kn_range all = kn_people_dealt_to(w->people.n, rank, ranks);
-    ptrdiff_t first = kn_at_most(all.first + step * w->batch, all.last);
-    return (kn_range){first, kn_at_most(first + w->batch, all.last)};
+    kn_range all = kn_sample_range_of(w->people.n, rank, ranks);
+    ptrdiff_t first = kn_min_size(all.first + step * w->batch, all.last);
+    return (kn_range){first, kn_min_size(first + w->batch, all.last)};
 }
 
 ptrdiff_t kn_score_steps(const kn_ctx *ctx, const kn_score_work *w)
@@ -50,7 +50,7 @@ static kn_status bring_some(kn_ctx *ctx, bringing *b)
     }
     for (int k = 0; k < KN_N_MAPS; k++)
         if (b->sent & 1u << k)
-            KN_TRY(kn_comm_collect(ctx, b->map[k], b->each[c->rank], b->theirs[k], b->each));
+            KN_TRY(kn_comm_gather(ctx, b->map[k], b->each[c->rank], b->theirs[k], b->each));
     for (int q = b->first; c->rank == 0 && q < b->last; at += b->each[q++]) {
         kn_range some = kn_score_step(b->w, q, c->size, b->step);
         float *map[KN_N_MAPS] = {0};
@@ -66,7 +66,7 @@ out:
 static int ranks_at_once(const kn_ctx *ctx, ptrdiff_t T, ptrdiff_t batch)
 {
     ptrdiff_t ranks = AT_ONCE / (T * (ptrdiff_t)sizeof(float) * batch);
-    return ranks > 1 ? (int)kn_at_most(ranks, kn_ctx_comm(ctx)->size - 1) : 1;
+    return ranks > 1 ? (int)kn_min_size(ranks, kn_ctx_comm(ctx)->size - 1) : 1;
 }
 
 kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, float *const *map)
@@ -88,7 +88,7 @@ kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, flo
         if (b.sent & 1u << k)
             KN_TRY(kn_alloc_f(ctx, ranks * w->batch * w->scores->T, &b.theirs[k]));
     for (b.first = 1; b.first < c->size; b.first = b.last) {
-        b.last = (int)kn_at_most(b.first + ranks, c->size);
+        b.last = (int)kn_min_size(b.first + ranks, c->size);
         KN_TRY(bring_some(ctx, &b));
     }
 out:
@@ -145,19 +145,19 @@ static kn_status bring_people(kn_ctx *ctx, kn_score_work *w)
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
     kn_scores *s = w->scores;
-    kn_range own = kn_people_dealt_to(s->n, c->rank, c->size);
+    kn_range own = kn_sample_range_of(s->n, c->rank, c->size);
     ptrdiff_t width = columns(), *each = NULL;
     double *mine = NULL, *all = NULL;
     KN_TRY(kn_alloc_i(ctx, c->size, &each));
     for (int q = 0; q < c->size; q++) {
-        kn_range of = kn_people_dealt_to(s->n, q, c->size);
+        kn_range of = kn_sample_range_of(s->n, q, c->size);
         each[q] = (of.last - of.first) * width * (ptrdiff_t)sizeof(double);
     }
     KN_TRY(kn_alloc_d(ctx, (own.last - own.first) * width, &mine));
     KN_TRY(kn_alloc_d(ctx, c->rank == 0 ? s->n * width : 0, &all));
     for (ptrdiff_t i = own.first; i < own.last; i++)
         pack(s, i, mine + (i - own.first) * width);
-    KN_TRY(kn_comm_collect(ctx, mine, each[c->rank], all, each));
+    KN_TRY(kn_comm_gather(ctx, mine, each[c->rank], all, each));
     for (ptrdiff_t i = 0; c->rank == 0 && i < s->n; i++) /* ranks have them in order */
         unpack(s, i, all + i * width);
 out:
@@ -181,13 +181,13 @@ static kn_status bring_tallies(kn_ctx *ctx, kn_scores *s)
     void *memory = NULL;
     KN_TRY(kn_alloc_i(ctx, c->size, &each));
     if (c->rank == 0)
-        KN_TRY(kn_alloc(ctx, (c->size - 1) * kn_at_most(SOME, T), sizeof *s->sums, &memory));
+        KN_TRY(kn_alloc(ctx, (c->size - 1) * kn_min_size(SOME, T), sizeof *s->sums, &memory));
     const kn_metric_tally *theirs = memory;
     for (ptrdiff_t j = 0; j < T; j += SOME) {
-        ptrdiff_t some = kn_at_most(SOME, T - j);
+        ptrdiff_t some = kn_min_size(SOME, T - j);
         for (int q = 1; q < c->size; q++)
             each[q] = some * (ptrdiff_t)sizeof *s->sums;
-        KN_TRY(kn_comm_collect(ctx, s->sums + j, each[c->rank], memory, each));
+        KN_TRY(kn_comm_gather(ctx, s->sums + j, each[c->rank], memory, each));
         for (int q = 1; c->rank == 0 && q < c->size; q++)
             kn_tallies_join(s->sums + j, theirs + (q - 1) * some, some);
     }

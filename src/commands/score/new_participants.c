@@ -6,23 +6,23 @@
 #include "gp/method.h"
 #include "io/file/path.h"
 
-const char *kn_standing_column(const kn_settings *s, const kn_model *model)
+const char *kn_participant_status_column(const kn_settings *s, const kn_model *model)
 {
     return s->known_groups ? model->group_column : NULL;
 }
 
-void kn_standing_clear(kn_standing *s)
+void kn_participant_status_clear(kn_participant_status *s)
 {
     kn_free(s->group);
     kn_free(s->held);
     kn_free(s->unseen);
     kn_free(s->column);
-    kn_arrivals_clear(&s->from);
-    *s = (kn_standing){0};
+    kn_site_lookup_clear(&s->from);
+    *s = (kn_participant_status){0};
 }
 
 static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
-                              const kn_people *p)
+                              const kn_sample *p)
 {
     const char *name = s->model ? s->model : "the model";
     if (m->shareable)
@@ -70,8 +70,8 @@ static ptrdiff_t same_stimulus(const kn_model *m, kn_mat X, ptrdiff_t i)
     return -1;
 }
 
-static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_people *p, kn_mat X,
-                             kn_standing *out)
+static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_sample *p, kn_mat X,
+                             kn_participant_status *out)
 {
     kn_status status = kn_alloc_i(ctx, out->n, &out->group);
     if (status != KN_OK)
@@ -89,7 +89,7 @@ static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_people *p,
     return KN_OK;
 }
 
-bool kn_same_covariates(const kn_model *m, kn_mat X, ptrdiff_t i, ptrdiff_t t)
+bool kn_provenance_covariates_equal(const kn_model *m, kn_mat X, ptrdiff_t i, ptrdiff_t t)
 {
     static const double SAME = 1e-6; /* in sd: another program may have written the table */
     kn_mat train = m->gp.latent.X;
@@ -100,7 +100,7 @@ bool kn_same_covariates(const kn_model *m, kn_mat X, ptrdiff_t i, ptrdiff_t t)
 }
 
 /* One sentence a covariate. */
-static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_standing *s)
+static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_participant_status *s)
 {
     kn_status status = KN_OK;
     for (ptrdiff_t c = 0; c < m->x.C && status == KN_OK; c++) {
@@ -110,7 +110,7 @@ static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_standing *s)
         if (s->column[c] == 0 || k->levels > 0) /* of a level the recipe has told */
             continue;
         if (m->recipe.n > 0)
-            status = kn_recipe_x_name(ctx, &m->recipe, c, &name);
+            status = kn_encoding_x_name(ctx, &m->recipe, c, &name);
         if (status != KN_OK)
             break;
         kn_design_range(&m->x, c, &low, &high);
@@ -131,7 +131,8 @@ static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_standing *s)
 }
 
 /* A level that training did not have is code L [METHOD 0]. */
-static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw, kn_standing *out)
+static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw,
+                             kn_participant_status *out)
 {
     void *memory;
     kn_status status = kn_alloc(ctx, out->n, sizeof *out->unseen, &memory);
@@ -150,25 +151,26 @@ static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw, kn_sta
     return KN_OK;
 }
 
-kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
-                          const kn_people *people, kn_standing *out)
+kn_status kn_participant_status_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                                    const kn_data *data, const kn_sample *people,
+                                    kn_participant_status *out)
 {
     kn_status status;
     void *memory = NULL;
     kn_mat X = {0};
     kn_view raw = kn_view_cols(people->X.data, people->n, people->X.cols);
-    *out = (kn_standing){.n = people->n};
+    *out = (kn_participant_status){.n = people->n};
     /* of visits their difference counts, in which a site cancels */
-    KN_TRY(kn_arrivals_new(ctx, s, m, data, people, s->visit != NULL, &out->from));
+    KN_TRY(kn_site_lookup_new(ctx, s, m, data, people, s->visit != NULL, &out->from));
     KN_TRY(kn_alloc(ctx, out->n, sizeof *out->held, &memory));
     out->held = memory;
     KN_TRY(kn_alloc_i(ctx, m->x.C, &out->column));
     KN_TRY(kn_mat_new(ctx, out->n, m->x.F, &X));
     KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, out->held));
-    KN_TRY(kn_design_count_held(ctx, &m->x, raw, out->column));
+    KN_TRY(kn_design_count_clamped(ctx, &m->x, raw, out->column));
     KN_TRY(find_unseen(ctx, m, raw, out));
     KN_TRY(tell_held(ctx, m, out));
-    kn_arrivals_tell_ranges(ctx, &out->from, m, people);
+    kn_site_lookup_tell_ranges(ctx, &out->from, m, people);
     if (s->known_groups) {
         KN_TRY(check_groups(ctx, s, m, people));
         KN_TRY(find_groups(ctx, m, people, X, out));
@@ -176,6 +178,6 @@ kn_status kn_standing_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
 out:
     kn_mat_clear(&X);
     if (status != KN_OK)
-        kn_standing_clear(out);
+        kn_participant_status_clear(out);
     return status;
 }

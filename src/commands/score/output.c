@@ -18,9 +18,10 @@ static bool has_metric_maps(const kn_score_work *w)
  * write there. */
 static kn_status make_folder(kn_ctx *ctx, kn_score_work *w)
 {
-    kn_made stays = {0};
-    kn_status status = kn_made_folder(ctx, kn_score_is_part(w) ? &stays : &w->made, w->s.folder);
-    kn_made_clear(&stays);
+    kn_created_files stays = {0};
+    kn_status status =
+        kn_created_files_folder(ctx, kn_score_is_part(w) ? &stays : &w->made, w->s.folder);
+    kn_created_files_clear(&stays);
     return status;
 }
 
@@ -38,12 +39,12 @@ static kn_status check_outputs(kn_ctx *ctx, kn_score_work *w)
             KN_TRY(kn_mapfile_check(ctx, &w->rows, w->name[k], w->people.n, false));
     }
     if (kn_score_is_part(w))
-        KN_TRY(kn_part_check(ctx, folder, w->part, &w->options));
+        KN_TRY(kn_job_part_check(ctx, folder, w->part, &w->options));
     if (w->write & KN_MAP_YS2_MODEL)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise", 1, true));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
-    KN_TRY(kn_people_check(ctx, folder, &w->options));
+    KN_TRY(kn_sample_check(ctx, folder, &w->options));
     if (w->score)
         KN_TRY(kn_scores_check(ctx, w->scores, folder, &w->options));
     for (int k = 0; has_metric_maps(w) && k < KN_N_METRIC_MAPS; k++)
@@ -75,11 +76,11 @@ kn_status kn_score_prepare_outputs(kn_ctx *ctx, kn_score_work *w)
     if (kn_score_is_part(w) && !w->s.split) {
         w->rows.format = KN_FORMAT_NPY;
         for (int k = 0; k < KN_N_MAPS; k++)
-            kn_part_name(w->part, kn_map_name[k], w->name[k]);
+            kn_job_part_name(w->part, kn_map_name[k], w->name[k]);
     }
     KN_TRY(check_outputs(ctx, w));
     if (w->s.split && w->s.force && !kn_score_is_part(w))
-        KN_TRY(kn_leavers_find(ctx, &w->layout, w->people.n, &w->leavers));
+        KN_TRY(kn_stale_files_find(ctx, &w->layout, w->people.n, &w->leavers));
 out:
     return status;
 }
@@ -122,7 +123,7 @@ static kn_status join_maps(kn_ctx *ctx, kn_score_work *w)
         if (!(w->write & 1u << k))
             continue;
         if (!w->s.split) {
-            KN_TRY(kn_parts_map(ctx, &w->parts, k, w->scores, w->file[k]));
+            KN_TRY(kn_job_parts_map(ctx, &w->parts, k, w->scores, w->file[k]));
             continue;
         }
         for (ptrdiff_t i = 0; i < w->people.n; i++)
@@ -160,9 +161,9 @@ static kn_status write_people(kn_ctx *ctx, const kn_score_work *w)
             kn_mapfile_tail(&w->layout, kn_map_name[k], part, tail, sizeof tail);
             n += snprintf(maps + n, sizeof maps - (size_t)n, "%s%s", n ? "," : "", tail);
         }
-    kn_people_sheet sheet = {w->data,   w->model,       &w->people,
-                             w->scores, &w->attendance, w->s.split ? maps : NULL};
-    kn_status status = kn_people_write(ctx, &sheet, w->s.folder, &w->options);
+    kn_participants_table sheet = {w->data,   w->model,       &w->people,
+                                   w->scores, &w->attendance, w->s.split ? maps : NULL};
+    kn_status status = kn_participants_table_write(ctx, &sheet, w->s.folder, &w->options);
     w->scores->n_files += status == KN_OK;
     return status;
 }
@@ -171,13 +172,13 @@ static kn_status write_people(kn_ctx *ctx, const kn_score_work *w)
 static kn_status write_part(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
-    kn_part_stamp stamp;
-    kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
-    KN_TRY(kn_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet, &stamp));
+    kn_job_part_stamp stamp;
+    kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+    KN_TRY(kn_job_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet, &stamp));
     for (int k = 0; k < KN_N_MAPS; k++)
         if (w->file[k])
             stamp.map[k] = kn_hashing_end(&w->hash[k]);
-    KN_TRY(kn_part_write(ctx, w->scores, w->part, &stamp, w->s.folder, &w->options));
+    KN_TRY(kn_job_part_write(ctx, w->scores, w->part, &stamp, w->s.folder, &w->options));
     w->scores->n_files++;
 out:
     return status;
@@ -212,10 +213,10 @@ kn_status kn_score_write_all(kn_ctx *ctx, kn_score_work *w)
         if (w->file[k])
             KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
     KN_TRY(kn_score_is_part(w) ? write_part(ctx, w) : write_tables(ctx, w));
-    KN_TRY(kn_pending_commit(ctx, &w->pending, &w->made));
-    kn_leavers_remove(ctx, &w->leavers);
+    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
+    kn_stale_files_remove(ctx, &w->leavers);
     if (w->parts.n > 0)
-        kn_parts_remove(ctx, &w->parts);
+        kn_job_parts_remove(ctx, &w->parts);
 out:
     return status;
 }

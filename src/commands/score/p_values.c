@@ -37,7 +37,7 @@ static double size_of(const kind *k, double value)
 }
 
 /* The values to compare with, in order: of the model's reference, or of the rows named for it. */
-static void gather(const kn_scores *s, const kind *k, kn_rarity_law *law, double *sorted)
+static void gather(const kn_scores *s, const kind *k, kn_tail_p_reference *law, double *sorted)
 {
     const kn_reference *r = &s->model->reference;
     ptrdiff_t n = s->normals ? s->n : r->n;
@@ -53,7 +53,7 @@ static void gather(const kn_scores *s, const kind *k, kn_rarity_law *law, double
 }
 
 /* The extreme value law of rows named for it, where they are enough. */
-static kn_status own_law(kn_ctx *ctx, kn_scores *s, kn_rarity_law *law)
+static kn_status own_law(kn_ctx *ctx, kn_scores *s, kn_tail_p_reference *law)
 {
     kn_gev_estimate e;
     char why[512];
@@ -93,18 +93,18 @@ static bool has_reference(const kn_scores *s, ptrdiff_t i)
  * reference may be of that site, and then say what it does. */
 static double least_of(const kn_scores *s, ptrdiff_t i)
 {
-    const kn_arrivals *from = &s->standing->from;
+    const kn_site_lookup *from = &s->standing->from;
     bool unseen = !s->normals && from->alone && from->alone[i] && from->adapted[i] < 0;
-    return unseen ? kn_rarity_least_unseen(s->model->sites.S) : 0;
+    return unseen ? kn_tail_p_least_unseen(s->model->sites.S) : 0;
 }
 
-static void judge(kn_scores *s, const kind *k, bool top, const kn_rarity_law *law)
+static void judge(kn_scores *s, const kind *k, bool top, const kn_tail_p_reference *law)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        kn_rarity r = {NAN, KN_RARITY_PLAIN};
+        kn_tail_p r = {NAN, KN_RARITY_PLAIN};
         if (has_reference(s, i))
-            r = kn_rarity_held(kn_rarity_of(law, size_of(k, k->value[i]), is_member(s, top, i)),
-                               least_of(s, i));
+            r = kn_tail_p_bounded(kn_tail_p_of(law, size_of(k, k->value[i]), is_member(s, top, i)),
+                                  least_of(s, i));
         k->p[i] = r.p;
         if (!top)
             continue;
@@ -130,7 +130,7 @@ static void tell_unseen(kn_ctx *ctx, kn_scores *s)
                n, n == 1 ? "person" : "people", s->least_unseen, s->model->sites.S);
 }
 
-kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s)
+kn_status kn_scores_p_values(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
     const kn_reference *r = &s->model->reference;
@@ -141,12 +141,12 @@ kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s)
     s->gev = s->loo ? r->loo_gev : r->gev;
     KN_TRY(kn_alloc_d(ctx, s->normals ? s->n : r->n, &sorted));
     for (int i = 0; i < KINDS; i++) {
-        kn_rarity_law law = {.has_gev = i == TOP && s->has_gev, .gev = s->gev};
+        kn_tail_p_reference law = {.has_gev = i == TOP && s->has_gev, .gev = s->gev};
         gather(s, &k[i], &law, sorted);
         if (i == TOP && s->normals)
             KN_TRY(own_law(ctx, s, &law));
         if (i == TOP)
-            s->smallest_p = law.n > 0 ? kn_rarity_smallest(&law) : NAN;
+            s->smallest_p = law.n > 0 ? kn_tail_p_smallest(&law) : NAN;
         judge(s, &k[i], i == TOP, &law);
     }
     tell_unseen(ctx, s);
@@ -155,7 +155,7 @@ out:
     return status;
 }
 
-const char *kn_note_text(double note)
+const char *kn_p_note_name(double note)
 {
     return note == KN_RARITY_BOUND ? "bound" : note == KN_RARITY_ROUGH ? "rough" : "n/a";
 }

@@ -8,9 +8,9 @@
 
 /* Sets probability and every p of the people, from statistic, deviances, mean z and counts. Members
  * of known groups have none: nobody in the reference was predicted with a relative at hand. */
-kn_status kn_verdicts(kn_ctx *ctx, kn_scores *s);
+kn_status kn_scores_p_values(kn_ctx *ctx, kn_scores *s);
 
 /* As tables write p_note: "bound", "rough" or "n/a". */
-const char *kn_note_text(double note);
+const char *kn_p_note_name(double note);
 
 #endif

@@ -20,7 +20,7 @@ static kn_status path_of(kn_ctx *ctx, const char *dir, char path[PATH])
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
-kn_status kn_people_check(kn_ctx *ctx, const char *dir, const kn_write_options *options)
+kn_status kn_sample_check(kn_ctx *ctx, const char *dir, const kn_write_options *options)
 {
     char path[PATH];
     kn_status status = path_of(ctx, dir, path);
@@ -52,7 +52,7 @@ static void note(notes *to, const char *format, ...)
 
 /* One covariate of one person: column f of X, and the next ones of a category in indicators. */
 typedef struct entry {
-    const kn_people_sheet *sheet;
+    const kn_participants_table *sheet;
     ptrdiff_t person, k, f; /* k: of the recipe */
 } entry;
 
@@ -61,7 +61,7 @@ static const kn_covariate *covariate_of(const entry *e)
     return &e->sheet->model->recipe.column[e->k];
 }
 
-static ptrdiff_t width(const kn_recipe *r, const kn_covariate *c)
+static ptrdiff_t width(const kn_encoding *r, const kn_covariate *c)
 {
     return r->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
 }
@@ -99,7 +99,7 @@ static double number_of(const entry *e, notes *to)
 /* The level that the model saw; NULL: none. */
 static const char *level_of(const entry *e, notes *to)
 {
-    const kn_recipe *r = &e->sheet->model->recipe;
+    const kn_encoding *r = &e->sheet->model->recipe;
     const kn_covariate *c = covariate_of(e);
     double x = kn_at(e->sheet->people->X, e->person, e->f);
     if (r->codes && isnan(x)) {
@@ -127,12 +127,12 @@ static const char *const FIXED[N_FIXED] = {"participant_id",    "status", "why",
 
 /* Not all columns are always there: predictions have no label, and without {split} nobody has maps
  * of their own. */
-static bool has_column(const kn_people_sheet *sheet, int k)
+static bool has_column(const kn_participants_table *sheet, int k)
 {
     return k == LABEL ? sheet->scores->scored : k == MAPS ? sheet->maps != NULL : true;
 }
 
-bool kn_people_ours(const char *name)
+bool kn_sample_ours(const char *name)
 {
     for (int k = 0; k < N_FIXED; k++)
         if (strcmp(FIXED[k], name) == 0)
@@ -140,21 +140,21 @@ bool kn_people_ours(const char *name)
     return false;
 }
 
-void kn_people_covariate(const char *name, char out[KN_PEOPLE_NAME])
+void kn_sample_covariate(const char *name, char out[KN_PEOPLE_NAME])
 {
-    snprintf(out, KN_PEOPLE_NAME, "%s%s", kn_people_ours(name) ? "used_" : "", name);
+    snprintf(out, KN_PEOPLE_NAME, "%s%s", kn_sample_ours(name) ? "used_" : "", name);
 }
 
-static kn_status header(kn_ctx *ctx, const kn_people_sheet *sheet, kn_table_writer *w)
+static kn_status header(kn_ctx *ctx, const kn_participants_table *sheet, kn_table_writer *w)
 {
     kn_status status = KN_OK;
-    const kn_recipe *r = &sheet->model->recipe;
+    const kn_encoding *r = &sheet->model->recipe;
     char name[KN_PEOPLE_NAME];
     for (int k = 0; k < N_FIXED; k++)
         if (has_column(sheet, k))
             KN_TRY(kn_table_writer_text(ctx, w, FIXED[k]));
     for (ptrdiff_t k = 0; k < r->n; k++) {
-        kn_people_covariate(r->column[k].name, name);
+        kn_sample_covariate(r->column[k].name, name);
         KN_TRY(kn_table_writer_text(ctx, w, name));
     }
     KN_TRY(kn_table_writer_end_row(ctx, w));
@@ -163,11 +163,11 @@ out:
 }
 
 /* Covariates are asked for twice: what is remarkable stands before them. */
-static kn_status covariates(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t person, notes *to,
-                            kn_table_writer *w)
+static kn_status covariates(kn_ctx *ctx, const kn_participants_table *sheet, ptrdiff_t person,
+                            notes *to, kn_table_writer *w)
 {
     kn_status status = KN_OK;
-    const kn_recipe *r = &sheet->model->recipe;
+    const kn_encoding *r = &sheet->model->recipe;
     entry e = {.sheet = sheet, .person = person};
     for (; e.k < r->n; e.f += width(r, covariate_of(&e)), e.k++) {
         bool numeric = covariate_of(&e)->kind == KN_COVARIATE_NUMERIC;
@@ -182,17 +182,17 @@ out:
 }
 
 /* Responses that nobody in training of this person's level has. */
-static ptrdiff_t untrained(const kn_people_sheet *sheet, ptrdiff_t i)
+static ptrdiff_t untrained(const kn_participants_table *sheet, ptrdiff_t i)
 {
     ptrdiff_t n = 0;
     const kn_model *m = sheet->model;
     kn_view raw = kn_view_cols(sheet->people->X.data, sheet->people->n, sheet->people->X.cols);
     for (ptrdiff_t j = 0; m->empty_level && j < m->y.n_kept; j++)
-        n += kn_gaps_untrained(m, raw, i, j);
+        n += kn_missing_record_untrained(m, raw, i, j);
     return n;
 }
 
-static kn_status used_row(kn_ctx *ctx, const kn_people_sheet *sheet, ptrdiff_t i,
+static kn_status used_row(kn_ctx *ctx, const kn_participants_table *sheet, ptrdiff_t i,
                           kn_table_writer *w)
 {
     kn_status status;
@@ -221,8 +221,8 @@ out:
     return status;
 }
 
-static kn_status dropped_row(kn_ctx *ctx, const kn_people_sheet *sheet, const kn_absent *one,
-                             kn_table_writer *w)
+static kn_status dropped_row(kn_ctx *ctx, const kn_participants_table *sheet,
+                             const kn_exclusion *one, kn_table_writer *w)
 {
     kn_status status;
     KN_TRY(kn_table_writer_text(ctx, w, one->id));
@@ -249,8 +249,8 @@ static kn_status taken(kn_ctx *ctx, kn_table_writer *w, char **line)
     return status;
 }
 
-kn_status kn_people_line(kn_ctx *ctx, const kn_people_sheet *sheet, kn_people_row which,
-                         ptrdiff_t i, char **line)
+kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet, kn_sample_row which,
+                               ptrdiff_t i, char **line)
 {
     kn_status status;
     kn_table_writer *w = NULL;
@@ -264,8 +264,8 @@ out:
     return status;
 }
 
-kn_status kn_people_write(kn_ctx *ctx, const kn_people_sheet *sheet, const char *dir,
-                          const kn_write_options *options)
+kn_status kn_participants_table_write(kn_ctx *ctx, const kn_participants_table *sheet,
+                                      const char *dir, const kn_write_options *options)
 {
     kn_status status;
     kn_table_writer *w = NULL;

@@ -68,7 +68,7 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
     end_extrapolation(s, row, rows);
     if (!s->scored)
         return KN_OK;
-    KN_TRY(kn_top_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
+    KN_TRY(kn_extreme_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
     KN_TRY(kn_burdens_take(ctx, s, row, rows, maps));
     bool own = s->model->gp.method->own_deviance; /* kn_scores_take_law has them */
     for (ptrdiff_t i = row; !own && i < row + rows; i++)

@@ -46,8 +46,8 @@ uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n)
 /* The file as it lies there: what xxhsum -H64 prints. */
 static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
 {
-    kn_source file;
-    kn_status status = kn_source_open(ctx, path, &file);
+    kn_byte_source file;
+    kn_status status = kn_byte_source_open(ctx, path, &file);
     if (status != KN_OK)
         return status;
     size_t n = (size_t)file.size;
@@ -59,7 +59,7 @@ static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
         if (n > 0)
             munmap(bytes, n);
     }
-    kn_source_close(&file);
+    kn_byte_source_close(&file);
     return status;
 }
 
@@ -69,19 +69,19 @@ static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
 {
     enum { PIECE = 4096, PIECES = 64 };
     unsigned char piece[PIECE];
-    kn_source file;
-    kn_status status = kn_source_open(ctx, path, &file);
+    kn_byte_source file;
+    kn_status status = kn_byte_source_open(ctx, path, &file);
     if (status != KN_OK)
         return status;
-    ptrdiff_t n = kn_at_most(file.size, PIECE), last = file.size - n;
+    ptrdiff_t n = kn_min_size(file.size, PIECE), last = file.size - n;
     *h = kn_hash(&file.size, sizeof file.size, *h);
     for (ptrdiff_t k = 0; k <= PIECES && status == KN_OK; k++) {
         ptrdiff_t at = last / PIECES * k + last % PIECES * k / PIECES; /* the last one: `last` */
-        status = kn_source_read(ctx, &file, at, n, piece);
+        status = kn_byte_source_read(ctx, &file, at, n, piece);
         if (status == KN_OK)
             *h = kn_hash(piece, (size_t)n, *h);
     }
-    kn_source_close(&file);
+    kn_byte_source_close(&file);
     return status;
 }
 
@@ -178,7 +178,7 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
                                 json_t *summary)
 {
     json_t *command, *hash, *warnings = json_array(),
-                            *dropped = kn_attendance_json(from->attendance);
+                            *dropped = kn_exclusions_json(from->attendance);
     kn_status status = command_json(ctx, from, &command);
     kn_status hashed = kn_model_hash_json(ctx, model, &hash);
     add_warnings(warnings, &from->data->warnings);
@@ -199,7 +199,7 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
     return status;
 }
 
-kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_portion part, ptrdiff_t people)
+kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_job_part part, ptrdiff_t people)
 {
     double *later[] = {s->probability,  s->p_upper,      s->deviance_p,  s->deviance_noise_p,
                        s->mean_z_p,     s->negative_p,   s->positive_p,  s->extrapolation_pct,

@@ -11,7 +11,7 @@ typedef struct kn_provenance { /* all lent; options may be NULL */
     const kn_options *options;
     const kn_settings *s;
     const kn_data *data;
-    const kn_attendance *attendance;
+    const kn_exclusions *attendance;
     const kn_warnings *warnings; /* beside those of the data */
     uint64_t values;             /* hash of the responses, by kn_values_hash; 0: not made */
 } kn_provenance;
@@ -33,7 +33,7 @@ kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out);
 
 /* Of a part all that can be said before the join: how many it has. Numbers that others have a say
  * in become NaN. */
-kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_portion part, ptrdiff_t people);
+kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_job_part part, ptrdiff_t people);
 
 /* summary.json, as JSON and as text, after kn_scores_finish. */
 kn_status kn_summary_make(kn_ctx *ctx, kn_scores *s, const kn_provenance *from);

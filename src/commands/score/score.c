@@ -39,16 +39,16 @@ static void work_clear(kn_score_work *w)
     }
     kn_free(w->z_noise);
     kn_free(w->law);
-    kn_standing_clear(&w->standing);
-    kn_attendance_clear(&w->attendance);
-    kn_people_clear(&w->people);
+    kn_participant_status_clear(&w->standing);
+    kn_exclusions_clear(&w->attendance);
+    kn_sample_clear(&w->people);
     kn_scores_free(w->scores);
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
-    kn_leavers_clear(&w->leavers);
-    kn_parts_clear(&w->parts);
-    kn_pending_clear(&w->pending);
-    kn_made_clear(&w->made);
+    kn_stale_files_clear(&w->leavers);
+    kn_job_parts_clear(&w->parts);
+    kn_uncommitted_files_clear(&w->pending);
+    kn_created_files_clear(&w->made);
 }
 
 /* z by noise alone are gathered for a deviance that is learned from z. */
@@ -68,29 +68,30 @@ static int maps_of(const kn_score_work *w)
 static kn_status recognise(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
-    kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+    kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
     if (w->s.join > 0) {
-        KN_TRY(kn_parts_find(ctx, w->s.folder, w->s.join, &w->parts));
-        KN_TRY(kn_parts_room(ctx, &w->parts, &sheet));
-        KN_TRY(kn_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet, &w->parts.stamp));
-        KN_TRY(kn_parts_take(ctx, &w->parts, w->scores));
+        KN_TRY(kn_job_parts_find(ctx, w->s.folder, w->s.join, &w->parts));
+        KN_TRY(kn_job_parts_room(ctx, &w->parts, &sheet));
+        KN_TRY(kn_job_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet,
+                                  &w->parts.stamp));
+        KN_TRY(kn_job_parts_take(ctx, &w->parts, w->scores));
     }
     if (!w->score)
         goto out;
     if (w->s.join > 0)
-        kn_recognise_tell(ctx, w->scores);
+        kn_match_training_log(ctx, w->scores);
     else
-        KN_TRY(kn_recognise(ctx, w->scores, &w->people));
-    KN_TRY(kn_recognise_groups(ctx, w->scores, w->data, &w->people));
+        KN_TRY(kn_match_training(ctx, w->scores, &w->people));
+    KN_TRY(kn_match_training_groups(ctx, w->scores, w->data, &w->people));
 out:
     return status;
 }
 
-static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_people *everybody)
+static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_sample *everybody)
 {
     const kn_score_work *w = self;
-    kn_status status = kn_arrivals_check(ctx, &w->s, w->model, w->data, everybody);
-    return status == KN_OK ? kn_recognise_check(ctx, &w->s, w->data, everybody) : status;
+    kn_status status = kn_site_lookup_check(ctx, &w->s, w->model, w->data, everybody);
+    return status == KN_OK ? kn_match_training_check(ctx, &w->s, w->data, everybody) : status;
 }
 
 /* The height of a batch. It does not depend on the people: a batch with fewer is filled up, since
@@ -100,7 +101,7 @@ static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_people 
 static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps, bool score)
 {
     kn_gp sizes = {.T = responses};
-    double T = (double)responses, block = (double)kn_at_most(responses, KN_BLOCK);
+    double T = (double)responses, block = (double)kn_min_size(responses, KN_BLOCK);
     int blocks =
         score ? 7 : 2; /* mean, variance; y, z, losses, what calibration gathers, kn_score_work */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
@@ -116,7 +117,7 @@ static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps
 static void prepare_height(kn_score_work *w)
 {
     w->height = rows_for(w->model->gp.method, w->model->info.n_responses, maps_of(w), w->score);
-    w->batch = w->batch > 0 ? kn_at_most(w->batch, w->height) : w->height;
+    w->batch = w->batch > 0 ? kn_min_size(w->batch, w->height) : w->height;
 }
 
 static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
@@ -137,25 +138,25 @@ static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
     prepare_height(w);
-    kn_work_room room =
-        kn_room_to_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
-    kn_known known = {.recipe = &w->model->recipe,
-                      .space = w->score && w->s.join == 0 ? &w->model->space : NULL,
-                      .group_column = kn_standing_column(&w->s, w->model),
-                      .check = check_everybody,
-                      .self = w,
-                      .by_people = true};
-    KN_TRY(kn_people_new(ctx, w->data, &w->s, known, &room.room, &w->people));
+    kn_command_memory room =
+        kn_memory_policy_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
+    kn_sample_spec known = {.recipe = &w->model->recipe,
+                            .space = w->score && w->s.join == 0 ? &w->model->space : NULL,
+                            .group_column = kn_participant_status_column(&w->s, w->model),
+                            .check = check_everybody,
+                            .self = w,
+                            .by_people = true};
+    KN_TRY(kn_sample_new(ctx, w->data, &w->s, known, &room.room, &w->people));
     if (w->people.n == 0 && !w->s.folder) {
         status = kn_fail(ctx, KN_ERR_DATA, "part %td of %td has nobody: there are %td people",
                          w->part.i, w->part.n, w->people.n_other);
         goto out;
     }
-    KN_TRY(kn_attendance_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
-    KN_TRY(kn_standing_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
+    KN_TRY(kn_exclusions_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
+    KN_TRY(kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->score, &w->people, &w->scores));
     KN_TRY(recognise(ctx, w));
-    KN_TRY(kn_scores_stand(ctx, w->scores, &w->standing));
+    KN_TRY(kn_scores_set_status(ctx, w->scores, &w->standing));
     if (w->join)
         KN_TRY(kn_join_begin(ctx, w->join, &w->people, w->scores));
     w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
@@ -167,52 +168,52 @@ out:
     return status;
 }
 
-ptrdiff_t kn_score_rows(const kn_need_shape *s)
+ptrdiff_t kn_score_rows(const kn_problem_size *s)
 {
     return rows_for(s->method, s->T, s->maps, s->value > 0);
 }
 
-void kn_score_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), rows = kn_score_rows(s);
-    kn_need_shape model = *s;
+    ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), rows = kn_score_rows(s);
+    kn_problem_size model = *s;
     kn_rehearse_stage(r, "scoring");
-    kn_hold_bytes(r, KN_NEED_BASIS, s->model);
-    kn_hold_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
-    kn_hold_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
-    kn_walk_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
+    kn_plan_alloc_bytes(r, KN_NEED_BASIS, s->model);
+    kn_plan_alloc_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
+    kn_plan_alloc_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
+    kn_block_loop_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
     if (s->value >
         0) /* and the columns of the noise scale, with what they are made of, and sites */
-        kn_hold_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 3);
+        kn_plan_alloc_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 3);
     if (s->value > 0)
-        kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
-    kn_hold_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
+        kn_plan_alloc(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
     if (s->value > 0)
-        kn_law_need(r, s, rows, s->P);
+        kn_map_density_need(r, s, rows, s->P);
     kn_scores_need(r, s, rows);
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
     s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
-    kn_hold_d(r, KN_NEED_WORK, rows, s->F + 4); /* who fills up a batch */
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows, s->F + 4); /* who fills up a batch */
     for (int k = 0; k < s->maps - s->kept; k++)
-        kn_hold(r, KN_NEED_WORK, KN_WRITER_BUFFER, 1); /* of the file that it goes to */
-    if (s->value > 0 && s->P == s->T)                  /* the law's W, K x K, and vectors of it */
-        kn_hold_d(r, KN_NEED_WORK, s->P, s->P + 16);
+        kn_plan_alloc(r, KN_NEED_WORK, KN_WRITER_BUFFER, 1); /* of the file that it goes to */
+    if (s->value > 0 && s->P == s->T) /* the law's W, K x K, and vectors of it */
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->P, s->P + 16);
     if (s->value > 0 && s->method->law) /* when the maps are all there */
-        kn_law_gaps_need(r, s->T, s->P);
+        kn_map_density_gaps_need(r, s->T, s->P);
 }
 
 /* 61 nodes a response: more than the z of a small batch cost. */
 static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
 {
-    const kn_layer *l = &w->model->layer;
+    const kn_calibration_transform *l = &w->model->layer;
     void *memory = NULL;
     if (!w->score || !l->theta.data)
         return KN_OK;
     kn_status status = kn_alloc(ctx, l->theta.cols, sizeof *w->law, &memory);
     w->law = memory;
     for (ptrdiff_t j = 0; status == KN_OK && j < l->theta.cols; j++)
-        w->law[j] = kn_layer_law(l, j);
+        w->law[j] = kn_calibration_law(l, j);
     return status;
 }
 
@@ -221,7 +222,7 @@ static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
     kn_status status = KN_OK;
     ptrdiff_t n = w->people.n, T = w->scores->T;
     w->scores->height = w->height;
-    w->batch = kn_at_most(w->batch, n);
+    w->batch = kn_min_size(w->batch, n);
     if (w->s.folder)
         KN_TRY(kn_score_open_maps(ctx, w));
     if (w->parts.n > 0) /* nothing is computed */
@@ -257,7 +258,7 @@ static kn_status pass_batch(void *self)
     kn_row_maps maps = {map[KN_PASS_Z], w->z_noise, map[KN_PASS_FDR]};
     KN_TRY(kn_scores_take_rows(b->ctx, w->scores, b->row, b->rows, &maps));
     if (w->score)
-        KN_TRY(kn_doubt_rows(b->ctx, w->scores, b->row, Y, map[KN_PASS_Z]));
+        KN_TRY(kn_implausible_rows(b->ctx, w->scores, b->row, Y, map[KN_PASS_Z]));
     if (w->score && kn_values_hashed(w->data))
         KN_TRY(kn_values_hash(b->ctx, Y, w->scores->hash + b->row));
     if (w->score) /* of a scratch file these rows can go */
@@ -282,7 +283,7 @@ static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
                         .law = w->law,
                         .z_noise = w->z_noise}};
     if (w->score)
-        KN_TRY(kn_doubt_begin(ctx, w->scores));
+        KN_TRY(kn_implausible_begin(ctx, w->scores));
     for (ptrdiff_t step = 0; step < steps; step++) {
         kn_range some = kn_score_step(w, c->rank, c->size, step);
         b.row = some.first;
@@ -290,7 +291,7 @@ static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
         for (int k = 0; k < KN_N_MAPS; k++)
             b.pass.map[k] = w->scores->map[k] ? w->scores->map[k] + b.row * T : w->buffer[k];
         if (b.rows > 0)
-            KN_TRY(kn_each_alone(ctx, pass_batch, &b));
+            KN_TRY(kn_comm_local(ctx, pass_batch, &b));
         if (w->join)
             KN_TRY(kn_score_bring_maps(ctx, w, step, b.pass.map));
         else if (w->s.folder)
@@ -309,8 +310,8 @@ static void take_back(kn_score_work *w)
         kn_mapfile_free(w->file[k]);
         w->file[k] = NULL;
     }
-    kn_pending_clear(&w->pending);
-    kn_made_remove(&w->made);
+    kn_uncommitted_files_clear(&w->pending);
+    kn_created_files_remove(&w->made);
 }
 
 static kn_status summarise(kn_ctx *ctx, kn_score_work *w)
@@ -351,9 +352,10 @@ static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
         goto out;
     KN_TRY(kn_scores_finish(ctx, w->scores));
     if (w->score)
-        kn_doubt_tell(ctx, w->scores, kn_data_responses_name(w->data));
+        kn_implausible_warn(ctx, w->scores, kn_data_responses_name(w->data));
     if (w->join) {
-        kn_people_sheet sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+        kn_participants_table sheet = {w->data,   w->model,       &w->people,
+                                       w->scores, &w->attendance, NULL};
         status = kn_join_take(ctx, w->join, &sheet);
         goto out;
     }
@@ -361,7 +363,7 @@ static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
 done:
     if (w->s.folder)
         KN_TRY(kn_score_write_all(ctx, w));
-    kn_scores_settle(w->scores);
+    kn_scores_finalise(w->scores);
     *scores = w->scores;
     w->scores = NULL;
 out:
@@ -384,7 +386,7 @@ static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *optio
     kn_status status;
     KN_TRY(kn_settings_of(ctx, options, command, &w->s));
     KN_TRY(kn_settings_check_ranges(ctx, &w->s));
-    KN_TRY(kn_parts_asked(ctx, &w->s, &w->part));
+    KN_TRY(kn_job_parts_asked(ctx, &w->s, &w->part));
     assert(kn_ctx_comm(ctx)->size == 1 || w->join); /* ranks score for a cross-validation only */
 out:
     return status;

@@ -12,7 +12,7 @@ kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, ptrdiff_t rows, kn_scores **scores);
 
 /* Of s->N people; and how many of them a batch has. */
-ptrdiff_t kn_score_rows(const kn_need_shape *s);
-void kn_score_need(kn_rehearsal *r, const kn_need_shape *s);
+ptrdiff_t kn_score_rows(const kn_problem_size *s);
+void kn_score_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -24,7 +24,7 @@ const kn_metric_map kn_metric_maps[KN_N_METRIC_MAPS] = {{"metrics_R2", "R2"},
                                                         {"metrics_MSLL", "MSLL"},
                                                         {"metrics_z2", "z2"}};
 
-void kn_scores_settle(kn_scores *s)
+void kn_scores_finalise(kn_scores *s)
 {
     kn_free(s->mean0);
     kn_free(s->var0);
@@ -73,7 +73,7 @@ void kn_scores_free(kn_scores *s)
         kn_free(*kn_scores_slot(s, k));
     for (int k = 0; k < KN_N_MAPS; k++)
         kn_free(s->map[k]);
-    kn_scores_settle(s);
+    kn_scores_finalise(s);
     kn_mat_clear(&s->metrics);
     kn_free(s->doubt);
     kn_names_free(s->id, s->n);
@@ -155,19 +155,19 @@ enum {
     OWN_BYTES = 4 * sizeof(bool) + sizeof(char *) + 2 * 64
 };
 
-void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch)
+void kn_scores_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t batch)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->N, COLUMNS);
-    kn_hold(r, KN_NEED_WORK, s->N, OWN_BYTES);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* and noise */
-    kn_hold(r, KN_NEED_WORK, s->T, sizeof(kn_metric_tally) + sizeof(kn_metric_sums));
-    kn_calibrator_need(r, batch, kn_at_most(s->T, KN_BLOCK));
-    kn_top_rows_need(r, batch, s->T, s->threads); /* and of burdens as much, after it */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, COLUMNS);
+    kn_plan_alloc(r, KN_NEED_WORK, s->N, OWN_BYTES);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* and noise */
+    kn_plan_alloc(r, KN_NEED_WORK, s->T, sizeof(kn_metric_tally) + sizeof(kn_metric_sums));
+    kn_calibrator_need(r, batch, kn_min_size(s->T, KN_BLOCK));
+    kn_extreme_rows_need(r, batch, s->T, s->threads); /* and of burdens as much, after it */
     kn_deviance_score_need(r, batch, s->T);
 }
 
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
-                        bool scored, const kn_people *people, kn_scores **out)
+                        bool scored, const kn_sample *people, kn_scores **out)
 {
     kn_status status;
     kn_scores *s = NULL;
@@ -182,7 +182,7 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
                      .T = model->info.n_responses,
                      .scored = scored,
                      .began = kn_clock()};
-    KN_TRY(kn_recognise_names(ctx, s, people));
+    KN_TRY(kn_match_training_names(ctx, s, people));
     KN_TRY(kn_alloc_d(ctx, s->T, &s->noise));
     KN_TRY(kn_model_noise(ctx, model, s->noise));
     KN_TRY(new_extrapolation(ctx, s));
@@ -235,7 +235,7 @@ void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bl
         add_own_losses(s, row, &m, loss);
 }
 
-kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing)
+kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *standing)
 {
     kn_status status = KN_OK;
     const kn_scaling *y = &s->model->y;
@@ -254,7 +254,7 @@ out:
     return status;
 }
 
-void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra)
+void kn_scores_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra)
 {
     for (ptrdiff_t i = 0; i < rows; i++)
         s->beyond[row + i] = extra[i];
@@ -266,7 +266,7 @@ kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
     return kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
 }
 
-void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_law_walk *w)
+void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_map_density_walk *w)
 {
     const kn_reference *r = &s->model->reference;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -419,9 +419,9 @@ static double mean_joint(const kn_scores *s)
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
-    const kn_arrivals *from = &s->standing->from;
+    const kn_site_lookup *from = &s->standing->from;
     KN_TRY(kn_burdens_of_reference(ctx, s));
-    KN_TRY(kn_verdicts(ctx, s));
+    KN_TRY(kn_scores_p_values(ctx, s));
     s->fdr_share = s->model->reference.n > 0 ? s->model->reference.fdr_share : NAN;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->label[i] = s->labelled ? s->abnormal[i] : NAN;
@@ -436,7 +436,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
         KN_TRY(kn_scores_detect(ctx, s));
     KN_TRY(finish_metrics(ctx, s));
     s->joint_density = mean_joint(s);
-    kn_calibrator_settle(&s->calibrator, s->n);
+    kn_calibrator_finalise(&s->calibrator, s->n);
     kn_calibrator_result(&s->calibrator, s->calibration);
 out:
     return status;

@@ -43,7 +43,7 @@ struct kn_scores {
         *deviance_noise, *deviance_noise_p, *extrapolation, *extrapolation_pct;
     double *mean_z, *mean_z_p, *negative, *negative_p, *positive, *positive_p, *top_negative,
         *top_positive, *fdr_negative, *fdr_positive, *n_responses;
-    double *p_note; /* kn_rarity_note of p_upper */
+    double *p_note; /* kn_tail_p_note of p_upper */
     double *site_adapted, *unseen_level, *implausible, *label;
     kn_mat metrics; /* T x KN_N_METRICS, of each response */
 
@@ -78,8 +78,8 @@ struct kn_scores {
     double noise_sum;        /* of extrapolation, in the batch under way */
     double *beyond; /* n  what extrapolation has more than the maps; where there are no components,
                      * the whole of it */
-    const kn_standing *standing; /* lent */
-    double *noise_known;         /* of members of a known group, standardised; NULL: nobody is */
+    const kn_participant_status *standing; /* lent */
+    double *noise_known; /* of members of a known group, standardised; NULL: nobody is */
     kn_auc auc[KN_N_STATISTICS];
     bool has_auc[KN_N_STATISTICS];
     bool has_gev;
@@ -102,7 +102,7 @@ enum { KN_CHANGED_RESPONSES = 1, KN_CHANGED_COVARIATES = 2 };
 /* Ids and noise; of what is scored everything that scoring takes, and then
  * commands/score/match_training.h says who is who. The settings are lent until _finish. */
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model, bool scored,
-                        const kn_people *people, kn_scores **out);
+                        const kn_sample *people, kn_scores **out);
 
 /* People pass in batches, from person `row` on. First their blocks of responses, in order and in
  * standardised units: y, mean and var, then z as predicted and its losses, then z as told. */
@@ -112,7 +112,7 @@ void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bl
 kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
 /* After the last block: the law of their maps [METHOD 8j]. */
-void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_law_walk *w);
+void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_map_density_walk *w);
 
 /* Then their whole maps, rows x T floats, row by row. Of predictions none is looked at. */
 typedef struct kn_row_maps {
@@ -124,9 +124,9 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
                               const kn_row_maps *maps);
 
 /* How these people stand to the training; lent until _finish. */
-kn_status kn_scores_stand(kn_ctx *ctx, kn_scores *s, const kn_standing *standing);
-/* Before the blocks of a batch: what kn_beyond says of these people. */
-void kn_scores_beyond(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra);
+kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *standing);
+/* Before the blocks of a batch: what kn_extrapolation_at_site says of these people. */
+void kn_scores_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra);
 /* The noise of response j, standardised, for person i: members of known groups have less. */
 static inline double kn_scores_noise(const kn_scores *s, ptrdiff_t i, ptrdiff_t j)
 {
@@ -142,7 +142,7 @@ kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s);
 void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s); /* and counts them */
 void kn_scores_tell_empty(kn_ctx *ctx, kn_scores *s);        /* and counts them */
 json_t *kn_scores_summary(const kn_scores *s);               /* its numbers; NULL: out of memory */
-void kn_scores_settle(kn_scores *s);                         /* nothing is left that was lent */
+void kn_scores_finalise(kn_scores *s);                       /* nothing is left that was lent */
 
 /* Columns of abnormality.tsv after the id, in order, and where each is; NULL beyond the last. */
 const char *kn_scores_column(int k);
@@ -164,6 +164,6 @@ kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
                           const kn_write_options *options);
 
 /* Of s->N samples in batches of so many; scoring a batch passes. */
-void kn_scores_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t batch);
+void kn_scores_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t batch);
 
 #endif

@@ -10,16 +10,16 @@
 #include "data/table/text_list.h"
 #include "io/file/path.h"
 
-void kn_arrivals_clear(kn_arrivals *a)
+void kn_site_lookup_clear(kn_site_lookup *a)
 {
     kn_free(a->site);
     kn_free(a->adapted);
     kn_free(a->alone);
-    *a = (kn_arrivals){0};
+    *a = (kn_site_lookup){0};
 }
 
-kn_status kn_arrivals_levels(kn_ctx *ctx, const kn_model *m, const kn_data *data, ptrdiff_t row,
-                             char **level, bool *whole)
+kn_status kn_site_lookup_levels(kn_ctx *ctx, const kn_model *m, const kn_data *data, ptrdiff_t row,
+                                char **level, bool *whole)
 {
     char text[KN_LEVEL_SIZE];
     kn_status status = KN_OK;
@@ -47,14 +47,14 @@ static void levels_clear(char **level, ptrdiff_t M)
 }
 
 static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *data,
-                              const kn_people *p, char **level, kn_arrivals *a)
+                              const kn_sample *p, char **level, kn_site_lookup *a)
 {
     kn_status status = KN_OK;
     bool whole;
     for (ptrdiff_t i = 0; m->adapted.n > 0 && i < a->n && status == KN_OK; i++) {
         if (a->site[i] >= 0)
             continue;
-        status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
+        status = kn_site_lookup_levels(ctx, m, data, p->covariate_row[i], level, &whole);
         if (status == KN_OK && whole)
             a->adapted[i] = (int)kn_adapted_find(&m->adapted, level);
         levels_clear(level, m->batch.M);
@@ -63,7 +63,7 @@ static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *dat
 }
 
 /* "Leeds", or of two columns "Leeds 3T". */
-void kn_arrivals_name(char *const *level, ptrdiff_t M, char *out, size_t size)
+void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size)
 {
     size_t used = 0;
     for (ptrdiff_t k = 0; k < M && used < size; k++)
@@ -85,7 +85,7 @@ static const char *known_as(const kn_model *m, char *const *level)
 
 /* "3 people are at sites that training did not have (site Leeds, Bonn)" */
 static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data *data,
-                                  const kn_people *p, const kn_arrivals *a, char **level,
+                                  const kn_sample *p, const kn_site_lookup *a, char **level,
                                   kn_listing *list)
 {
     kn_status status = KN_OK;
@@ -96,10 +96,10 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
         ptrdiff_t at = 0;
         if (!a->alone[i] || a->adapted[i] >= 0)
             continue;
-        status = kn_arrivals_levels(ctx, m, data, p->covariate_row[i], level, &whole);
+        status = kn_site_lookup_levels(ctx, m, data, p->covariate_row[i], level, &whole);
         if (status == KN_OK) {
             const char *same = known_as(m, level);
-            kn_arrivals_name(level, m->batch.M, item, sizeof item);
+            kn_site_lookup_name(level, m->batch.M, item, sizeof item);
             if (same && strlen(item) + sizeof(kn_clip) + 16 < sizeof item)
                 sprintf(item + strlen(item), "; it had %s", kn_clipped(same).text);
         }
@@ -123,8 +123,8 @@ static bool is_wide_enough(const kn_settings *s, const kn_model *m)
 }
 
 static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
-                               const kn_data *data, const kn_people *p, char **level,
-                               const kn_arrivals *a)
+                               const kn_data *data, const kn_sample *p, char **level,
+                               const kn_site_lookup *a)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
     const char *path = kn_table_path(data->covariates), *word = a->n_unknown == 1 ? "is" : "are";
@@ -161,25 +161,25 @@ static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model
 }
 
 /* level: room for M of them. */
-static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data, const kn_people *p,
-                            char **level, kn_arrivals *out)
+static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data, const kn_sample *p,
+                            char **level, kn_site_lookup *out)
 {
     kn_status status;
     void *memory = NULL;
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
-    *out = (kn_arrivals){.n = p->n};
+    *out = (kn_site_lookup){.n = p->n};
     KN_TRY(kn_alloc(ctx, p->n, sizeof *out->site, &memory));
     out->site = memory;
     KN_TRY(kn_alloc(ctx, p->n, sizeof *out->adapted, &memory));
     out->adapted = memory;
     KN_TRY(kn_alloc(ctx, p->n, sizeof *out->alone, &memory));
     out->alone = memory;
-    kn_batch_sites(&m->batch, raw, out->site);
+    kn_site_levels_sites(&m->batch, raw, out->site);
     for (ptrdiff_t i = 0; i < p->n; i++)
         out->adapted[i] = -1;
     KN_TRY(find_adapted(ctx, m, data, p, level, out));
     for (ptrdiff_t i = 0; i < p->n; i++) {
-        bool unknown = out->adapted[i] < 0 && kn_batch_is_new(&m->batch, &m->x, raw, i);
+        bool unknown = out->adapted[i] < 0 && kn_site_levels_is_new(&m->batch, &m->x, raw, i);
         out->n_adapted += out->adapted[i] >= 0;
         out->n_unknown += unknown;
         out->alone[i] = unknown || out->adapted[i] >= 0;
@@ -188,13 +188,14 @@ out:
     return status;
 }
 
-kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, const kn_data *data,
-                          const kn_people *p, bool unknown_ok, kn_arrivals *out)
+kn_status kn_site_lookup_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                             const kn_data *data, const kn_sample *p, bool unknown_ok,
+                             kn_site_lookup *out)
 {
     kn_status status;
     void *level = NULL;
     ptrdiff_t sums = 0;
-    *out = (kn_arrivals){.n = p->n};
+    *out = (kn_site_lookup){.n = p->n};
     if (m->batch.M == 0)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, m->batch.M, sizeof(char *), &level));
@@ -211,15 +212,15 @@ kn_status kn_arrivals_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m, 
 out:
     kn_free(level);
     if (status != KN_OK)
-        kn_arrivals_clear(out);
+        kn_site_lookup_clear(out);
     return status;
 }
 
-kn_status kn_arrivals_check(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
-                            const kn_data *data, const kn_people *p)
+kn_status kn_site_lookup_check(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                               const kn_data *data, const kn_sample *p)
 {
     kn_status status = KN_OK;
-    kn_arrivals a = {0};
+    kn_site_lookup a = {0};
     void *level = NULL;
     if (m->batch.M == 0 || is_wide_enough(s, m))
         return KN_OK;
@@ -229,11 +230,12 @@ kn_status kn_arrivals_check(kn_ctx *ctx, const kn_settings *s, const kn_model *m
         status = judge_unknown(ctx, s, m, data, p, level, &a);
 out:
     kn_free(level);
-    kn_arrivals_clear(&a);
+    kn_site_lookup_clear(&a);
     return status;
 }
 
-kn_site_shift kn_arrivals_shift(const kn_arrivals *a, const kn_model *m, ptrdiff_t i, ptrdiff_t j)
+kn_site_shift kn_site_lookup_effect(const kn_site_lookup *a, const kn_model *m, ptrdiff_t i,
+                                    ptrdiff_t j)
 {
     if (!a->alone || !a->alone[i])
         return (kn_site_shift){0, 0, 1};
@@ -251,7 +253,7 @@ typedef struct range {
     double low, high; /* NaN: nobody */
 } range;
 
-static range range_of(const kn_arrivals *a, const kn_people *p, ptrdiff_t s, ptrdiff_t c)
+static range range_of(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, ptrdiff_t c)
 {
     range r = {NAN, NAN};
     for (ptrdiff_t i = 0; i < a->n; i++)
@@ -271,8 +273,8 @@ static double covered(range of, range by)
     return length > 0 ? fmax(shared, 0) / length : shared >= 0;
 }
 
-void kn_arrivals_tell_ranges(kn_ctx *ctx, const kn_arrivals *a, const kn_model *m,
-                             const kn_people *p)
+void kn_site_lookup_tell_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
+                                const kn_sample *p)
 {
     const kn_adapted *sites = &m->adapted;
     for (ptrdiff_t c = 0; a->n_adapted > 0 && c < sites->C; c++) {
@@ -282,7 +284,7 @@ void kn_arrivals_tell_ranges(kn_ctx *ctx, const kn_arrivals *a, const kn_model *
             range by = {sites->low[s * sites->C + c], sites->high[s * sites->C + c]};
             if (isnan(by.low) || covered(range_of(a, p, s, c), by) >= KN_SITE_COVERED)
                 continue;
-            kn_arrivals_name(sites->level + s * sites->M, sites->M, name, sizeof name);
+            kn_site_lookup_name(sites->level + s * sites->M, sites->M, name, sizeof name);
             kn_listing_add(&list, name);
         }
         if (list.n > 0)

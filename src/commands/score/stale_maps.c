@@ -13,15 +13,15 @@
 
 enum { PATH = 4096 };
 
-void kn_leavers_clear(kn_leavers *l)
+void kn_stale_files_clear(kn_stale_files *l)
 {
     for (ptrdiff_t i = 0; i < l->n; i++)
         kn_free(l->path[i]);
     kn_free(l->path);
-    *l = (kn_leavers){0};
+    *l = (kn_stale_files){0};
 }
 
-bool kn_may_go(const kn_write_options *options, const char *path)
+bool kn_may_delete(const kn_write_options *options, const char *path)
 {
     struct stat it, input;
     if (lstat(path, &it) != 0 || !S_ISREG(it.st_mode))
@@ -35,7 +35,7 @@ bool kn_may_go(const kn_write_options *options, const char *path)
 
 /* "z.nii.gz,yhat.nii.gz" behind "ID_". */
 static kn_status add_maps(kn_ctx *ctx, const kn_maplayout *layout, const char *id, const char *maps,
-                          kn_leavers *out)
+                          kn_stale_files *out)
 {
     kn_status status = KN_OK;
     char path[PATH];
@@ -44,7 +44,7 @@ static kn_status add_maps(kn_ctx *ctx, const kn_maplayout *layout, const char *i
         int n = snprintf(path, PATH, "%s/%s_%.*s", layout->dir, id, (int)length, m);
         m += length + (m[length] == ',');
         if (n >= PATH || strchr(path + strlen(layout->dir) + 1, '/') ||
-            !kn_may_go(layout->options, path))
+            !kn_may_delete(layout->options, path))
             continue;
         void *memory = out->path;
         KN_TRY(kn_grow(ctx, out->n + 1, sizeof *out->path, &memory, &out->capacity));
@@ -62,7 +62,7 @@ static int by_text(const void *a, const void *b)
 }
 
 static kn_status find_leavers(kn_ctx *ctx, const kn_maplayout *layout, const kn_table *t,
-                              ptrdiff_t n, kn_leavers *out)
+                              ptrdiff_t n, kn_stale_files *out)
 {
     kn_status status;
     void *memory = NULL;
@@ -83,11 +83,12 @@ out:
     return status;
 }
 
-kn_status kn_leavers_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n, kn_leavers *out)
+kn_status kn_stale_files_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n,
+                              kn_stale_files *out)
 {
     char path[PATH];
     kn_table *before = NULL;
-    *out = (kn_leavers){0};
+    *out = (kn_stale_files){0};
     if (snprintf(path, PATH, "%s/people.tsv", layout->dir) >= PATH || access(path, R_OK) != 0)
         return KN_OK;
     kn_status status = kn_table_read(ctx, path, &before);
@@ -96,11 +97,11 @@ kn_status kn_leavers_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n, 
     status = find_leavers(ctx, layout, before, n, out);
     kn_table_free(before);
     if (status != KN_OK)
-        kn_leavers_clear(out);
+        kn_stale_files_clear(out);
     return status;
 }
 
-void kn_leavers_remove(kn_ctx *ctx, const kn_leavers *l)
+void kn_stale_files_remove(kn_ctx *ctx, const kn_stale_files *l)
 {
     ptrdiff_t stayed = 0, last = 0;
     for (ptrdiff_t i = 0; i < l->n; i++)

@@ -6,18 +6,19 @@
 #include "commands/common/map_writer.h"
 
 /* Is it a regular file, and none that was read in this run? */
-bool kn_may_go(const kn_write_options *options, const char *path);
+bool kn_may_delete(const kn_write_options *options, const char *path);
 
-typedef struct kn_leavers {
+typedef struct kn_stale_files {
     char **path;
     ptrdiff_t n, capacity;
-} kn_leavers;
+} kn_stale_files;
 
 /* Files of the earlier people.tsv whose person is none of these n; before it is replaced. A folder
  * without one, or with one that is not ours, has none. */
-kn_status kn_leavers_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n, kn_leavers *out);
+kn_status kn_stale_files_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n,
+                              kn_stale_files *out);
 /* After the new files have their names. One that cannot be removed stays, with a warning. */
-void kn_leavers_remove(kn_ctx *ctx, const kn_leavers *l);
-void kn_leavers_clear(kn_leavers *l); /* {0} is fine */
+void kn_stale_files_remove(kn_ctx *ctx, const kn_stale_files *l);
+void kn_stale_files_clear(kn_stale_files *l); /* {0} is fine */
 
 #endif

@@ -44,7 +44,7 @@ static kn_status write_abnormality(kn_ctx *ctx, const kn_scores *s, const char *
         for (int c = 0; kn_scores_column(c); c++) {
             const double *column = kn_scores_people(s, kn_scores_column(c));
             if (column == s->p_note)
-                KN_TRY(kn_table_writer_text(ctx, w, kn_note_text(column[i])));
+                KN_TRY(kn_table_writer_text(ctx, w, kn_p_note_name(column[i])));
             else
                 KN_TRY(kn_table_writer_number(ctx, w, column[i]));
         }

@@ -150,7 +150,7 @@ static kn_status ritz(kn_ctx *ctx, solver *s, ptrdiff_t m, ptrdiff_t wanted, ptr
     for (ptrdiff_t j = 0; j < m; j++)
         for (ptrdiff_t i = j; i < m; i++)
             kn_col(S, j)[i] = kn_at(s->H, i, j);
-    KN_TRY(kn_eig_steady(ctx, S, s->theta));
+    KN_TRY(kn_eig_reproducible(ctx, S, s->theta));
     *converged = 0;
     for (ptrdiff_t k = m - 1; k >= 0 && *converged < wanted; k--, (*converged)++) {
         double sum = 0;
@@ -220,7 +220,7 @@ static kn_status look_for_more(kn_ctx *ctx, solver *s, kn_mat Y, double theta, b
 {
     static const double ABOVE = 1 + 1e-6;
     kn_status status;
-    ptrdiff_t b = s->b, m, n_most = kn_at_most(Y.cols + CHECK_STEPS * b, s->l->n - b);
+    ptrdiff_t b = s->b, m, n_most = kn_min_size(Y.cols + CHECK_STEPS * b, s->l->n - b);
     run_clear(s);
     *more = false;
     ptrdiff_t steps = (n_most - Y.cols) / b;
@@ -251,7 +251,7 @@ static void lock_constants(solver *s)
 static ptrdiff_t room_for(const solver *s, ptrdiff_t b, ptrdiff_t K)
 {
     ptrdiff_t whole = (s->l->n - s->l->parts) / b * b + s->l->parts - b;
-    return kn_at_most(s->l->parts + 6 * (K + b) + 10 * b, whole);
+    return kn_min_size(s->l->parts + 6 * (K + b) + 10 * b, whole);
 }
 
 static kn_status lanczos(kn_ctx *ctx, solver *s, kn_mat Y)
@@ -292,7 +292,7 @@ static kn_status dense(kn_ctx *ctx, const solver *s, kn_mat Y)
     for (ptrdiff_t i = 0; i < l->n; i++)
         for (ptrdiff_t k = l->start[i]; k < l->start[i + 1]; k++)
             kn_col(M, l->col[k])[i] = l->value[k] / (s->root[i] * s->root[l->col[k]]);
-    KN_TRY(kn_eig_steady(ctx, M, w));
+    KN_TRY(kn_eig_reproducible(ctx, M, w));
     kn_mat_set(Y, kn_cols(M, 0, Y.cols));
 out:
     kn_mat_clear(&M);

@@ -395,7 +395,7 @@ void kn_design_leave_batch(const kn_design *d, const bool *rows, kn_mat X)
             leave(kn_cols(X, d->column[c].x, d->column[c].levels + 1), rows);
 }
 
-kn_status kn_design_count_held(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people)
+kn_status kn_design_count_clamped(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people)
 {
     double *x;
     kn_status status = kn_alloc_d(ctx, raw.rows, &x);

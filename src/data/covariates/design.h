@@ -53,7 +53,7 @@ typedef struct kn_design {
 typedef struct kn_design_options {
     bool additive, standardise;
     const int *levels; /* C, L of a category and 0 of a number; NULL: all are numbers */
-    const int *values; /* C, different values as kn_recipe_values has them; NULL: counted */
+    const int *values; /* C, different values as kn_encoding_values has them; NULL: counted */
     const bool *batch; /* C, see kn_design_column; NULL: none */
     int quadratic; /* -1: Q where it has KN_QUADRATIC_ROWS people a column; 0: never; 1: always */
     const kn_interaction *interactions;
@@ -78,7 +78,7 @@ void kn_design_leave_batch(const kn_design *d, const bool *rows, kn_mat X);
 bool kn_design_has_batch(const kn_design *d);
 
 /* people[c] = how many have raw column c held, as above. */
-kn_status kn_design_count_held(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people);
+kn_status kn_design_count_clamped(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people);
 
 /* What x of column c is held to; of a constant one what it was. Of a number. */
 void kn_design_range(const kn_design *d, ptrdiff_t c, double *low, double *high);

@@ -27,22 +27,22 @@ bool kn_missing_from_name(const char *name, kn_missing *out)
     return false;
 }
 
-void kn_recipe_clear(kn_recipe *recipe)
+void kn_encoding_clear(kn_encoding *recipe)
 {
     for (ptrdiff_t k = 0; k < recipe->n; k++) {
         kn_free(recipe->column[k].name);
         kn_levels_clear(&recipe->column[k].levels);
     }
     kn_free(recipe->column);
-    *recipe = (kn_recipe){0};
+    *recipe = (kn_encoding){0};
 }
 
-static ptrdiff_t width(const kn_recipe *recipe, const kn_covariate *c)
+static ptrdiff_t width(const kn_encoding *recipe, const kn_covariate *c)
 {
     return recipe->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
 }
 
-ptrdiff_t kn_recipe_width(const kn_recipe *recipe)
+ptrdiff_t kn_encoding_width(const kn_encoding *recipe)
 {
     ptrdiff_t F = 0;
     for (ptrdiff_t k = 0; k < recipe->n; k++)
@@ -50,31 +50,31 @@ ptrdiff_t kn_recipe_width(const kn_recipe *recipe)
     return F;
 }
 
-void kn_recipe_levels(const kn_recipe *recipe, int *levels)
+void kn_encoding_levels(const kn_encoding *recipe, int *levels)
 {
     assert(recipe->codes);
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         levels[k] = (int)recipe->column[k].levels.n;
 }
 
-void kn_recipe_values(const kn_recipe *recipe, int *values)
+void kn_encoding_values(const kn_encoding *recipe, int *values)
 {
     assert(recipe->codes);
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         values[k] = recipe->column[k].values;
 }
 
-void kn_recipe_batch(const kn_recipe *recipe, bool *batch)
+void kn_encoding_batch(const kn_encoding *recipe, bool *batch)
 {
     assert(recipe->codes);
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         batch[k] = recipe->column[k].batch;
 }
 
-kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, char **out)
+kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *recipe, ptrdiff_t f, char **out)
 {
     const kn_covariate *c = recipe->column;
-    assert(f >= 0 && f < kn_recipe_width(recipe));
+    assert(f >= 0 && f < kn_encoding_width(recipe));
     for (; f >= width(recipe, c); c++)
         f -= width(recipe, c);
     if (recipe->codes || c->kind == KN_COVARIATE_NUMERIC)
@@ -88,7 +88,7 @@ kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, ch
 
 typedef struct job {
     kn_ctx *ctx;
-    const kn_recipe *recipe;
+    const kn_encoding *recipe;
     const kn_table *table;
     const ptrdiff_t *rows;
     ptrdiff_t n;
@@ -155,7 +155,7 @@ static void count_unseen(const job *a, strangers *s, ptrdiff_t row, ptrdiff_t co
     const char *cell = kn_table_cell(a->table, row, col);
     s->n++;
     for (ptrdiff_t k = 0; k < s->n_first; k++)
-        if (kn_same_name(cell, kn_table_cell(a->table, s->first[k], col)))
+        if (kn_names_equal(cell, kn_table_cell(a->table, s->first[k], col)))
             return;
     if (!s->list.closed)
         kn_listing_add(&s->list, cell);
@@ -178,7 +178,7 @@ static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
 
 static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t col, kn_mat x)
 {
-    const kn_recipe *r = a->recipe;
+    const kn_encoding *r = a->recipe;
     strangers unseen = {.list.most = KN_NAMES_LISTED};
     ptrdiff_t missing = 0;
     for (ptrdiff_t i = 0; i < a->n; i++) {
@@ -239,14 +239,14 @@ static void drop_rows(const job *a, const ptrdiff_t *col, kn_mat X, bool *droppe
                kn_table_path(a->table), count, a->n);
 }
 
-kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
-                          const ptrdiff_t *rows, kn_mat X, bool *dropped)
+kn_status kn_encoding_apply(kn_ctx *ctx, const kn_encoding *recipe, const kn_table *table,
+                            const ptrdiff_t *rows, kn_mat X, bool *dropped)
 {
     const job a = {ctx, recipe, table, rows, X.rows, dropped};
     ptrdiff_t *col = NULL, f = 0;
     kn_status status;
 
-    assert(X.cols == kn_recipe_width(recipe));
+    assert(X.cols == kn_encoding_width(recipe));
     assert(dropped || recipe->missing != KN_MISSING_DROP);
     if (dropped && X.rows > 0)
         memset(dropped, 0, (size_t)X.rows * sizeof *dropped);

@@ -47,7 +47,7 @@ typedef struct kn_covariate {
     bool batch;       /* a category that new people may have further levels of; with codes */
 } kn_covariate;
 
-typedef struct kn_recipe {
+typedef struct kn_encoding {
     ptrdiff_t n;
     kn_covariate *column;
     kn_missing missing; /* a caller may change it before applying */
@@ -55,9 +55,9 @@ typedef struct kn_recipe {
     bool unseen; /* a caller may set it before applying: with codes, a level that training did not
                   * have is code L, with a warning, and no error; of a batch it always is, and
                   * whoever applies the recipe looks at it (commands/score/new_participants.h) */
-} kn_recipe;
+} kn_encoding;
 
-typedef struct kn_recipe_options {
+typedef struct kn_encoding_options {
     const char *use; /* --use 'a,b*' as typed; NULL: every named column but those below, and those
                       * that by their name say who is a patient or which visit it was */
     const char *categorical; /* --categorical a,b as typed; NULL: none */
@@ -75,66 +75,67 @@ typedef struct kn_recipe_options {
     ptrdiff_t n_responses;
     const ptrdiff_t *rows; /* that training uses; NULL: all */
     ptrdiff_t n_rows;
-} kn_recipe_options;
+} kn_encoding_options;
 
 /* *names = the columns that are to be covariates, by `use` or by default, as the table's own
  * texts. Only the header is looked at. Free with kn_free. */
-kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
-                          const char ***names, ptrdiff_t *n);
+kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
+                            const char ***names, ptrdiff_t *n);
 
 /* Says which columns are left out by default, and what the covariates are. */
-void kn_recipe_tell_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options);
-void kn_recipe_tell(kn_ctx *ctx, const kn_table *table, const kn_recipe *recipe);
+void kn_encoding_tell_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options);
+void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *recipe);
 
 /* A column is a category when it is in `categorical` or when its cells are text; with codes also
  * when it is named like a site and has whole numbers, or has two numbers, unless it is in `numeric`
  * or more than KN_TWO_VALUED_MOST columns do. A category with one level gives a warning; it is left
  * out, or with codes kept, so that another level of it is known to be another. */
-kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *options,
-                          kn_recipe *out);
-void kn_recipe_clear(kn_recipe *recipe); /* {0} is fine */
+kn_status kn_encoding_learn(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
+                            kn_encoding *out);
+void kn_encoding_clear(kn_encoding *recipe); /* {0} is fine */
 
-ptrdiff_t kn_recipe_width(const kn_recipe *recipe); /* F, columns of X */
+ptrdiff_t kn_encoding_width(const kn_encoding *recipe); /* F, columns of X */
 
 /* With codes: levels[f] = L of a category, 0 of a numeric column; values[f] as in kn_covariate. */
-void kn_recipe_levels(const kn_recipe *recipe, int *levels);
-void kn_recipe_values(const kn_recipe *recipe, int *values);
+void kn_encoding_levels(const kn_encoding *recipe, int *levels);
+void kn_encoding_values(const kn_encoding *recipe, int *values);
 
 /* With codes: batch[f]. */
-void kn_recipe_batch(const kn_recipe *recipe, bool *batch);
+void kn_encoding_batch(const kn_encoding *recipe, bool *batch);
 
 /* *out = name of column f of X: age, site=Oxford, as a code site. Free with kn_free. */
-kn_status kn_recipe_x_name(kn_ctx *ctx, const kn_recipe *recipe, ptrdiff_t f, char **out);
+kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *recipe, ptrdiff_t f, char **out);
 
 /* X (n x F) = rows[0..n-1] of the table (NULL: rows 0..n-1). With KN_MISSING_DROP dropped[i] says
  * that row i has a missing value: its X is NaN. With the other policies all are false, and NULL
  * will do. */
-kn_status kn_recipe_apply(kn_ctx *ctx, const kn_recipe *recipe, const kn_table *table,
-                          const ptrdiff_t *rows, kn_mat X, bool *dropped);
+kn_status kn_encoding_apply(kn_ctx *ctx, const kn_encoding *recipe, const kn_table *table,
+                            const ptrdiff_t *rows, kn_mat X, bool *dropped);
 
 /* *out = pairs of columns of X from "site:age,sex:age" as --interaction takes it, of a recipe with
  * codes. Refuses names that are no covariates, a first that is no category, a second that is no
  * number, and what does not vary. NULL: none. Free with kn_free. */
-kn_status kn_recipe_interactions(kn_ctx *ctx, const kn_recipe *recipe, const char *text,
-                                 kn_interaction **out, ptrdiff_t *n);
+kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *recipe, const char *text,
+                                   kn_interaction **out, ptrdiff_t *n);
 
 /* *out = which columns of X are named in "age,bmi" as --smooth takes it; NULL: none is. Refuses
  * names that are no covariates. Free with kn_free. */
-kn_status kn_recipe_smooth(kn_ctx *ctx, const kn_recipe *recipe, const char *text, bool **out);
+kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *recipe, const char *text, bool **out);
 
 const char *kn_missing_name(kn_missing missing);              /* as --missing takes it */
 bool kn_missing_from_name(const char *name, kn_missing *out); /* false: there is none */
 
 /* What a JSON text can hold: UTF-8. Learning refuses names and levels that are not. */
-bool kn_recipe_text_ok(const char *text);
+bool kn_encoding_text_ok(const char *text);
 
-json_t *kn_recipe_to_json(const kn_recipe *recipe); /* NULL: out of memory */
+json_t *kn_encoding_to_json(const kn_encoding *recipe); /* NULL: out of memory */
 
 /* Refuses two covariates of one name; `path` of the file, for the sentence. */
-kn_status kn_recipe_check_distinct(kn_ctx *ctx, const char *path, const kn_recipe *recipe);
+kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *recipe);
 
 /* Believes nothing: every size, type, order and text is checked. `name` of the file, for the
  * sentence. */
-kn_status kn_recipe_from_json(kn_ctx *ctx, const char *name, const json_t *json, kn_recipe *out);
+kn_status kn_encoding_from_json(kn_ctx *ctx, const char *name, const json_t *json,
+                                kn_encoding *out);
 
 #endif

@@ -8,16 +8,16 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
-static bool is_response(const kn_recipe_options *o, const char *name)
+static bool is_response(const kn_encoding_options *o, const char *name)
 {
     for (ptrdiff_t k = 0; k < o->n_responses; k++)
-        if (kn_same_name(o->responses[k], name))
+        if (kn_names_equal(o->responses[k], name))
             return true;
     return false;
 }
 
 /* Why a column cannot be a covariate; NULL: it can. */
-static const char *barred(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)
+static const char *barred(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     if (col == o->id_col)
         return "is the id column";
@@ -47,28 +47,28 @@ static bool held_by_where(const char *where, const char *name)
 /* A site that --where has chosen tells nothing of the responses, but who is of another is seen to
  * be.
  */
-static bool may_have_further(const kn_recipe_options *o, kn_usual usual)
+static bool may_have_further(const kn_encoding_options *o, kn_column_role usual)
 {
     return usual == KN_COLUMN_SITE && o->codes && o->batch && strcmp(o->batch, "auto") == 0;
 }
 
 /* Who is a patient, and which visit it was, is no covariate unless somebody says so: a model that
  * has it calls nothing abnormal. */
-static bool set_aside(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)
+static bool set_aside(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
-    kn_usual usual = kn_usual_column(kn_table_name(table, col));
+    kn_column_role usual = kn_column_role_of(kn_table_name(table, col));
     return usual == KN_COLUMN_GROUP || usual == KN_COLUMN_SESSION ||
            (o->session && kn_column_find(table, o->session) == col) ||
            (!may_have_further(o, usual) && held_by_where(o->where, kn_table_name(table, col)));
 }
 
-static bool by_default(const kn_table *table, const kn_recipe_options *o, ptrdiff_t col)
+static bool by_default(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     return kn_table_named(table, col) && !barred(table, o, col) && !set_aside(table, o, col);
 }
 
 /* One name or pattern of --use. A pattern passes over what cannot be a covariate. */
-static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o,
+static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
                       const char *name, const char **names, ptrdiff_t *n)
 {
     ptrdiff_t col = kn_column_find(table, name), found = 0;
@@ -89,7 +89,7 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_recipe_option
     return found > 0 ? KN_OK : kn_column_unknown(ctx, table, name, "as {use} asks for");
 }
 
-static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o)
+static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
 {
     ptrdiff_t named = 0;
     for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
@@ -106,8 +106,8 @@ static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_reci
     return KN_OK;
 }
 
-kn_status kn_recipe_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o,
-                          const char ***names, ptrdiff_t *n)
+kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
+                            const char ***names, ptrdiff_t *n)
 {
     kn_names use = {0};
     void *memory = NULL;
@@ -142,7 +142,7 @@ out:
     return status;
 }
 
-void kn_recipe_tell_names(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o)
+void kn_encoding_tell_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
     for (ptrdiff_t j = 0; !o->use && j < kn_table_cols(table); j++)
@@ -165,7 +165,7 @@ static void describe(const kn_covariate *c, char *out, size_t size)
                  c->batch ? "batch, " : "", c->levels.n, c->levels.n == 1 ? "" : "s", levels.text);
 }
 
-void kn_recipe_tell(kn_ctx *ctx, const kn_table *table, const kn_recipe *recipe)
+void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *recipe)
 {
     char line[1024] = "", item[sizeof(kn_listing) + sizeof(kn_clip) + 64];
     size_t used = 0;

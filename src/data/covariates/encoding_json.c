@@ -12,7 +12,7 @@
 
 static const char NUMERIC[] = "numeric", CATEGORICAL[] = "categorical";
 
-bool kn_recipe_text_ok(const char *text)
+bool kn_encoding_text_ok(const char *text)
 {
     json_t *probe = json_string(text);
     json_decref(probe);
@@ -39,7 +39,7 @@ static json_t *column_to_json(const kn_covariate *c)
     return json;
 }
 
-json_t *kn_recipe_to_json(const kn_recipe *recipe)
+json_t *kn_encoding_to_json(const kn_encoding *recipe)
 {
     json_t *columns = json_array();
     for (ptrdiff_t k = 0; k < recipe->n; k++)
@@ -156,7 +156,7 @@ static kn_status read_column(const reader *r, const json_t *json, kn_covariate *
     return KN_OK;
 }
 
-kn_status kn_recipe_from_json(kn_ctx *ctx, const char *file, const json_t *json, kn_recipe *out)
+kn_status kn_encoding_from_json(kn_ctx *ctx, const char *file, const json_t *json, kn_encoding *out)
 {
     const char *missing = json_string_value(json_object_get(json, "missing"));
     const json_t *columns = json_object_get(json, "columns");
@@ -165,7 +165,7 @@ kn_status kn_recipe_from_json(kn_ctx *ctx, const char *file, const json_t *json,
     void *memory;
     kn_status status;
 
-    *out = (kn_recipe){0};
+    *out = (kn_encoding){0};
     if (!missing || !kn_missing_from_name(missing, &out->missing))
         return kn_fail(ctx, KN_ERR_FORMAT,
                        "%s: the recipe of the covariates says nothing of missing values", file);
@@ -181,9 +181,9 @@ kn_status kn_recipe_from_json(kn_ctx *ctx, const char *file, const json_t *json,
         out->n++;
         KN_TRY(read_column(&r, json_array_get(columns, (size_t)r.k), &out->column[r.k]));
     }
-    KN_TRY(kn_recipe_check_distinct(ctx, file, out));
+    KN_TRY(kn_encoding_check_distinct(ctx, file, out));
 out:
     if (status != KN_OK)
-        kn_recipe_clear(out);
+        kn_encoding_clear(out);
     return status;
 }

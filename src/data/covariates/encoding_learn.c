@@ -78,13 +78,13 @@ out:
     return status;
 }
 
-static kn_status start(lesson *l, const kn_recipe_options *o)
+static kn_status start(lesson *l, const kn_encoding_options *o)
 {
     const char **names = NULL;
     void *memory;
     kn_status status;
 
-    KN_TRY(kn_recipe_names(l->ctx, l->table, o, &names, &l->n_col));
+    KN_TRY(kn_encoding_names(l->ctx, l->table, o, &names, &l->n_col));
     KN_TRY(kn_alloc_i(l->ctx, l->n_col, &l->col));
     KN_TRY(kn_alloc(l->ctx, l->n_col, sizeof *l->of, &memory));
     l->of = memory;
@@ -103,7 +103,7 @@ out:
 }
 
 /* With --missing drop, a row that lacks a value teaches nothing: no level and no mean. */
-static kn_status choose_rows(lesson *l, const kn_recipe_options *o)
+static kn_status choose_rows(lesson *l, const kn_encoding_options *o)
 {
     ptrdiff_t given = o->rows ? o->n_rows : kn_table_rows(l->table);
     kn_status status = kn_alloc_i(l->ctx, given, &l->row);
@@ -161,7 +161,7 @@ static ptrdiff_t levels_most(const lesson *l)
 static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int values)
 {
     const char *name = kn_table_name(l->table, col);
-    bool site = kn_usual_column(name) == KN_COLUMN_SITE;
+    bool site = kn_column_role_of(name) == KN_COLUMN_SITE;
     bool bearable = values <= levels_most(l);
     if (c->census.texts > 0 || values < CODES_LEAST || values > KN_LEVELS_MOST)
         return;
@@ -174,7 +174,7 @@ static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int va
         return;
     }
     c->doubtful =
-        site || (bearable && values <= CODES_DOUBTED && kn_usual_column(name) != KN_COLUMN_AGE);
+        site || (bearable && values <= CODES_DOUBTED && kn_column_role_of(name) != KN_COLUMN_AGE);
 }
 
 static void tell_doubts(const lesson *l)
@@ -255,7 +255,7 @@ static kn_status learn_numeric(const lesson *l, ptrdiff_t k, kn_covariate *c)
 
 static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
 {
-    if (kn_recipe_text_ok(text))
+    if (kn_encoding_text_ok(text))
         return KN_OK;
     return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: '%s' is not UTF-8 text",
                    kn_table_path(l->table), kn_table_unit(l->table), line, kn_clipped(text).text);
@@ -290,7 +290,7 @@ static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
 
     c->kind = KN_COVARIATE_CATEGORY;
     c->two_valued = l->of[k].two_valued;
-    c->batch = l->of[k].batch || (l->auto_batch && kn_usual_column(c->name) == KN_COLUMN_SITE);
+    c->batch = l->of[k].batch || (l->auto_batch && kn_column_role_of(c->name) == KN_COLUMN_SITE);
     if (c->two_valued) {
         if (l->of[k].census.texts > 0)
             return refuse_text(l, col, &l->of[k]);
@@ -360,7 +360,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Names that differ only in the spaces around them would be one name when applied. */
-kn_status kn_recipe_check_distinct(kn_ctx *ctx, const char *path, const kn_recipe *recipe)
+kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *recipe)
 {
     void *memory;
     kn_status status = kn_alloc(ctx, recipe->n, sizeof(kn_covariate *), &memory);
@@ -387,12 +387,12 @@ static kn_status tell_outliers(const lesson *l)
     for (ptrdiff_t k = 0; k < l->n_col; k++)
         if (!l->of[k].category)
             col[n++] = l->col[k];
-    status = kn_outliers_tell(l->ctx, l->table, col, n, l->row, l->n);
+    status = kn_outliers_warn(l->ctx, l->table, col, n, l->row, l->n);
     kn_free(col);
     return status;
 }
 
-static kn_status learn_columns(const lesson *l, kn_recipe *out)
+static kn_status learn_columns(const lesson *l, kn_encoding *out)
 {
     kn_status status;
     void *memory;
@@ -423,18 +423,18 @@ static kn_status learn_columns(const lesson *l, kn_recipe *out)
         status = kn_fail(l->ctx, KN_ERR_DATA, "%s: every covariate is constant",
                          kn_table_path(l->table));
     else
-        status = kn_recipe_check_distinct(l->ctx, kn_table_path(l->table), out);
+        status = kn_encoding_check_distinct(l->ctx, kn_table_path(l->table), out);
 out:
     return status;
 }
 
-kn_status kn_recipe_learn(kn_ctx *ctx, const kn_table *table, const kn_recipe_options *o,
-                          kn_recipe *out)
+kn_status kn_encoding_learn(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
+                            kn_encoding *out)
 {
     lesson l = {.ctx = ctx, .table = table, .missing = o->missing, .codes = o->codes};
     kn_status status;
 
-    *out = (kn_recipe){.missing = o->missing, .codes = o->codes};
+    *out = (kn_encoding){.missing = o->missing, .codes = o->codes};
     KN_TRY(start(&l, o));
     KN_TRY(choose_rows(&l, o));
     choose_kinds(&l);
@@ -445,6 +445,6 @@ out:
     kn_free(l.col);
     kn_free(l.of);
     if (status != KN_OK)
-        kn_recipe_clear(out);
+        kn_encoding_clear(out);
     return status;
 }

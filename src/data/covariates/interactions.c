@@ -5,14 +5,14 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
-static ptrdiff_t find(const kn_recipe *recipe, const char *name)
+static ptrdiff_t find(const kn_encoding *recipe, const char *name)
 {
     for (ptrdiff_t k = 0; k < recipe->n; k++)
-        if (kn_same_name(recipe->column[k].name, name))
+        if (kn_names_equal(recipe->column[k].name, name))
             return k;
     ptrdiff_t found = -1, alike = 0; /* in any case where there is one such name */
     for (ptrdiff_t k = 0; k < recipe->n; k++)
-        if (kn_same_name_any_case(recipe->column[k].name, name)) {
+        if (kn_names_equal_any_case(recipe->column[k].name, name)) {
             found = k;
             alike++;
         }
@@ -20,7 +20,7 @@ static ptrdiff_t find(const kn_recipe *recipe, const char *name)
 }
 
 /* At the colon between two covariates: a name may hold one itself. */
-static char *colon_of(const kn_recipe *recipe, char *text)
+static char *colon_of(const kn_encoding *recipe, char *text)
 {
     for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
         *at = '\0';
@@ -32,7 +32,7 @@ static char *colon_of(const kn_recipe *recipe, char *text)
     return strchr(text, ':');
 }
 
-static kn_status unknown(kn_ctx *ctx, const kn_recipe *recipe, const char *option, kn_clip item,
+static kn_status unknown(kn_ctx *ctx, const kn_encoding *recipe, const char *option, kn_clip item,
                          const char *name)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
@@ -42,7 +42,8 @@ static kn_status unknown(kn_ctx *ctx, const kn_recipe *recipe, const char *optio
                    item.text, kn_clipped(name).text, recipe->n == 1 ? "is" : "are", list.text);
 }
 
-static kn_status check_pair(kn_ctx *ctx, const kn_recipe *recipe, kn_clip item, kn_interaction pair)
+static kn_status check_pair(kn_ctx *ctx, const kn_encoding *recipe, kn_clip item,
+                            kn_interaction pair)
 {
     const kn_covariate *a = &recipe->column[pair.category], *b = &recipe->column[pair.numeric];
     kn_clip first = kn_clipped(a->name), second = kn_clipped(b->name);
@@ -63,7 +64,7 @@ static kn_status check_pair(kn_ctx *ctx, const kn_recipe *recipe, kn_clip item, 
     return KN_OK;
 }
 
-static kn_status read_pair(kn_ctx *ctx, const kn_recipe *recipe, char *text, kn_interaction *out)
+static kn_status read_pair(kn_ctx *ctx, const kn_encoding *recipe, char *text, kn_interaction *out)
 {
     kn_clip item = kn_clipped(text);
     char *colon = colon_of(recipe, text);
@@ -78,8 +79,8 @@ static kn_status read_pair(kn_ctx *ctx, const kn_recipe *recipe, char *text, kn_
     return check_pair(ctx, recipe, item, *out);
 }
 
-kn_status kn_recipe_interactions(kn_ctx *ctx, const kn_recipe *recipe, const char *text,
-                                 kn_interaction **out, ptrdiff_t *n)
+kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *recipe, const char *text,
+                                   kn_interaction **out, ptrdiff_t *n)
 {
     kn_names names = {0};
     void *memory = NULL;
@@ -115,7 +116,7 @@ out:
     return status;
 }
 
-kn_status kn_recipe_smooth(kn_ctx *ctx, const kn_recipe *recipe, const char *text, bool **out)
+kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *recipe, const char *text, bool **out)
 {
     kn_status status;
     kn_names names = {0};

@@ -7,17 +7,17 @@
 
 #include "base/memory/alloc.h"
 
-void kn_batch_clear(kn_batch *b)
+void kn_site_levels_clear(kn_site_levels *b)
 {
     kn_free(b->column);
     kn_free(b->code);
     kn_free(b->people);
-    *b = (kn_batch){0};
+    *b = (kn_site_levels){0};
 }
 
-static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_batch *out)
+static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_site_levels *out)
 {
-    *out = (kn_batch){0};
+    *out = (kn_site_levels){0};
     for (ptrdiff_t c = 0; c < d->C; c++)
         out->M += d->column[c].batch;
     if (out->M == 0)
@@ -30,7 +30,7 @@ static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_batch *out)
 }
 
 /* False: one of the codes is missing. */
-static bool codes_of(const kn_batch *b, kn_view raw, ptrdiff_t i, int *code)
+static bool codes_of(const kn_site_levels *b, kn_view raw, ptrdiff_t i, int *code)
 {
     for (ptrdiff_t k = 0; k < b->M; k++) {
         double x = kn_view_at(raw, i, b->column[k]);
@@ -41,7 +41,7 @@ static bool codes_of(const kn_batch *b, kn_view raw, ptrdiff_t i, int *code)
     return true;
 }
 
-static int in_order(const kn_batch *b, ptrdiff_t s, const int *code)
+static int in_order(const kn_site_levels *b, ptrdiff_t s, const int *code)
 {
     for (ptrdiff_t k = 0; k < b->M; k++) {
         int own = b->code[s * b->M + k];
@@ -52,7 +52,7 @@ static int in_order(const kn_batch *b, ptrdiff_t s, const int *code)
 }
 
 /* Where a combination stands, or, negative less 1, where it would. */
-static ptrdiff_t place_of(const kn_batch *b, const int *code)
+static ptrdiff_t place_of(const kn_site_levels *b, const int *code)
 {
     ptrdiff_t low = 0, high = b->S;
     while (low < high) {
@@ -67,7 +67,7 @@ static ptrdiff_t place_of(const kn_batch *b, const int *code)
 
 enum { COLUMNS_MOST = 64 }; /* more terms than that no covariance has */
 
-kn_status kn_batch_new(kn_ctx *ctx, const kn_design *d, kn_view raw, kn_batch *out)
+kn_status kn_site_levels_new(kn_ctx *ctx, const kn_design *d, kn_view raw, kn_site_levels *out)
 {
     kn_status status;
     void *code = NULL;
@@ -101,11 +101,11 @@ kn_status kn_batch_new(kn_ctx *ctx, const kn_design *d, kn_view raw, kn_batch *o
     }
 out:
     if (status != KN_OK)
-        kn_batch_clear(out);
+        kn_site_levels_clear(out);
     return status;
 }
 
-void kn_batch_sites(const kn_batch *b, kn_view raw, int *site)
+void kn_site_levels_sites(const kn_site_levels *b, kn_view raw, int *site)
 {
     int of[COLUMNS_MOST];
     for (ptrdiff_t i = 0; i < raw.rows; i++) {
@@ -114,7 +114,7 @@ void kn_batch_sites(const kn_batch *b, kn_view raw, int *site)
     }
 }
 
-bool kn_batch_is_new(const kn_batch *b, const kn_design *d, kn_view raw, ptrdiff_t i)
+bool kn_site_levels_is_new(const kn_site_levels *b, const kn_design *d, kn_view raw, ptrdiff_t i)
 {
     for (ptrdiff_t k = 0; k < b->M; k++)
         if (kn_view_at(raw, i, b->column[k]) >= d->column[b->column[k]].levels)
@@ -124,7 +124,7 @@ bool kn_batch_is_new(const kn_batch *b, const kn_design *d, kn_view raw, ptrdiff
 
 /* ---- in a model file ------------------------------------------------------------------------- */
 
-json_t *kn_batch_to_json(const kn_batch *b)
+json_t *kn_site_levels_to_json(const kn_site_levels *b)
 {
     json_t *codes = json_array(), *people = json_array();
     int failed = 0;
@@ -141,7 +141,8 @@ json_t *kn_batch_to_json(const kn_batch *b)
     return json;
 }
 
-static bool read_site(const json_t *codes, const json_t *people, const kn_design *d, kn_batch *b)
+static bool read_site(const json_t *codes, const json_t *people, const kn_design *d,
+                      kn_site_levels *b)
 {
     int *code = b->code + b->S * b->M;
     if (json_array_size(codes) != (size_t)b->M || !json_is_integer(people) ||
@@ -161,8 +162,8 @@ static bool read_site(const json_t *codes, const json_t *people, const kn_design
     return true;
 }
 
-kn_status kn_batch_from_json(kn_ctx *ctx, const char *name, const json_t *json, const kn_design *d,
-                             kn_batch *out)
+kn_status kn_site_levels_from_json(kn_ctx *ctx, const char *name, const json_t *json,
+                                   const kn_design *d, kn_site_levels *out)
 {
     kn_status status;
     void *code = NULL;
@@ -185,6 +186,6 @@ kn_status kn_batch_from_json(kn_ctx *ctx, const char *name, const json_t *json, 
                          name);
 out:
     if (status != KN_OK)
-        kn_batch_clear(out);
+        kn_site_levels_clear(out);
     return status;
 }

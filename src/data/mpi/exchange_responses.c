@@ -11,10 +11,10 @@
 
 kn_range kn_responses_own(const kn_ctx *ctx, ptrdiff_t T)
 {
-    return kn_dealt(ctx, &(kn_responses){.T = T});
+    return kn_response_range(ctx, &(kn_responses){.T = T});
 }
 
-void kn_responses_number(kn_people *p, kn_range own, ptrdiff_t T)
+void kn_responses_number(kn_sample *p, kn_range own, ptrdiff_t T)
 {
     size_t element = p->Y.type == KN_F32 ? sizeof(float) : sizeof(double);
     p->Y.data =
@@ -23,7 +23,7 @@ void kn_responses_number(kn_people *p, kn_range own, ptrdiff_t T)
     p->own = own;
 }
 
-kn_status kn_same_responses(kn_ctx *ctx, const kn_data *d)
+kn_status kn_provenance_responses_equal(kn_ctx *ctx, const kn_data *d)
 {
     char what[64];
     if (kn_ctx_comm(ctx)->size == 1 || (!d->images && !d->array.source.name))
@@ -41,10 +41,10 @@ kn_status kn_same_responses(kn_ctx *ctx, const kn_data *d)
         snprintf(what, sizeof what, "%td x %td numbers of %s", h->rows, h->cols,
                  d->array.type == KN_F32 ? "float32" : "float64");
     }
-    return kn_same(ctx, "responses of", what, "give all of them the same files");
+    return kn_comm_check_equal(ctx, "responses of", what, "give all of them the same files");
 }
 
-kn_status kn_any_rank(kn_ctx *ctx, bool *yes, ptrdiff_t n)
+kn_status kn_allreduce_any(kn_ctx *ctx, bool *yes, ptrdiff_t n)
 {
     kn_status status = KN_OK;
     double *any = NULL;
@@ -129,7 +129,7 @@ static ptrdiff_t steps_of(const parcels *p)
 /* The people of a rank in a step. */
 static kn_range people_of(const parcels *p, int rank, ptrdiff_t step)
 {
-    kn_range all = kn_people_dealt_to(p->n, rank, p->ranks);
+    kn_range all = kn_sample_range_of(p->n, rank, p->ranks);
     kn_range some = {all.first + step * AT_ONCE, all.first + (step + 1) * AT_ONCE};
     some.first = some.first < all.last ? some.first : all.last;
     some.last = some.last < all.last ? some.last : all.last;
@@ -138,7 +138,7 @@ static kn_range people_of(const parcels *p, int rank, ptrdiff_t step)
 
 static kn_range columns_of(const parcels *p, int rank)
 {
-    return kn_dealt_to(&(kn_responses){.T = p->T}, rank, p->ranks);
+    return kn_response_range_of(&(kn_responses){.T = p->T}, rank, p->ranks);
 }
 
 /* From rows to columns, or from columns to rows. */
@@ -153,8 +153,8 @@ static kn_status pass(kn_ctx *ctx, const parcels *p, ptrdiff_t step, bool to_col
         p->at[q] = at;
         at += p->got[q];
     }
-    return kn_comm_exchange(ctx, to_columns ? p->rows : p->columns, p->sent,
-                            to_columns ? p->columns : p->rows, p->got, p->at);
+    return kn_comm_send_receive(ctx, to_columns ? p->rows : p->columns, p->sent,
+                                to_columns ? p->columns : p->rows, p->got, p->at);
 }
 
 /* rows = the parcels of `whole`, n people */
@@ -187,7 +187,7 @@ static void stitch(const parcels *p, ptrdiff_t n, char *into)
 typedef struct together {
     const kn_data *d;
     const kn_response_rows *r;
-    kn_people *p;
+    kn_sample *p;
     float *first; /* n x own, or NULL: the scratch file */
     parcels parcels;
 } together;
@@ -225,18 +225,18 @@ static void put(kn_ctx *ctx, const together *t, ptrdiff_t step)
 }
 
 /* A mask is read by each rank too. */
-static kn_status same_voxels(kn_ctx *ctx, const kn_data *d, const kn_people *p, ptrdiff_t T)
+static kn_status same_voxels(kn_ctx *ctx, const kn_data *d, const kn_sample *p, ptrdiff_t T)
 {
     char what[64];
     uint64_t h = kn_hash(p->space.voxel, (size_t)T * sizeof *p->space.voxel, 0);
     if (!d->mask)
         return KN_OK;
     snprintf(what, sizeof what, "%td voxels (%08" PRIx32 ")", T, (uint32_t)h);
-    return kn_same(ctx, "a mask of", what, "give all of them the same file");
+    return kn_comm_check_equal(ctx, "a mask of", what, "give all of them the same file");
 }
 
 kn_status kn_read_images_together(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                                  ptrdiff_t T, float *first, kn_people *p)
+                                  ptrdiff_t T, float *first, kn_sample *p)
 {
     kn_status status;
     together t = {d, r, p, first, {.n = r->n, .T = T, .element = sizeof(float)}};
@@ -251,7 +251,7 @@ kn_status kn_read_images_together(kn_ctx *ctx, const kn_data *d, const kn_respon
         KN_TRY(pass(ctx, &t.parcels, step, true));
         put(ctx, &t, step);
         ptrdiff_t done = (step + 1) * AT_ONCE * t.parcels.ranks;
-        kn_tell(ctx, "reading", done < r->n ? done : r->n, r->n, NAN);
+        kn_report_progress(ctx, "reading", done < r->n ? done : r->n, r->n, NAN);
     }
     kn_images_rest(d->images);
 out:
@@ -277,7 +277,7 @@ static void take(const parcels *p, kn_view Y, ptrdiff_t step)
 }
 
 /* This rank's people of the step, n of them, from the first-th of its own on. */
-static void put_whole(kn_ctx *ctx, const parcels *p, ptrdiff_t first, ptrdiff_t n, kn_people *to)
+static void put_whole(kn_ctx *ctx, const parcels *p, ptrdiff_t first, ptrdiff_t n, kn_sample *to)
 {
     bool by_rows = to->Y.col_stride == 1;
     char *place = to->scratch.data ? to->scratch.data : to->values;
@@ -289,11 +289,11 @@ static void put_whole(kn_ctx *ctx, const parcels *p, ptrdiff_t first, ptrdiff_t 
         kn_view_done(ctx, kn_view_some(to->Y, first, n), 0, p->T);
 }
 
-kn_status kn_turn_to_people(kn_ctx *ctx, const kn_people *p, kn_view Y, kn_people *to)
+kn_status kn_redistribute_by_participant(kn_ctx *ctx, const kn_sample *p, kn_view Y, kn_sample *to)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
-    kn_range rows = kn_people_dealt_to(Y.rows, c->rank, c->size);
+    kn_range rows = kn_sample_range_of(Y.rows, c->rank, c->size);
     ptrdiff_t element = Y.type == KN_F32 ? sizeof(float) : sizeof(double);
     parcels t = {.n = Y.rows, .T = Y.cols, .element = element, .own = p->own};
     KN_TRY(parcels_new(ctx, &t));

@@ -16,25 +16,25 @@ kn_range kn_responses_own(const kn_ctx *ctx, ptrdiff_t T);
 
 /* Arrays and images are opened by each rank. Fails where one has others of the same name, of which
  * ranks would be at odds over their number, or mix them. Collective. */
-kn_status kn_same_responses(kn_ctx *ctx, const kn_data *d);
+kn_status kn_provenance_responses_equal(kn_ctx *ctx, const kn_data *d);
 
 /* p->Y, which has the columns `own` of T, is numbered as if it had all. A column that is elsewhere
  * must not be asked for. */
-void kn_responses_number(kn_people *p, kn_range own, ptrdiff_t T);
+void kn_responses_number(kn_sample *p, kn_range own, ptrdiff_t T);
 
 /* The images of the rows in use, T voxels of each, into what kn_response_room made for this rank's
  * own. `first`: where they stand row by row; NULL: in the scratch file. Collective. */
 kn_status kn_read_images_together(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                                  ptrdiff_t T, float *first, kn_people *p);
+                                  ptrdiff_t T, float *first, kn_sample *p);
 
 double kn_read_together_need(const kn_ctx *ctx, ptrdiff_t T); /* bytes on the way, beside it */
 
 /* From p->Y, n x T in this rank's columns, the whole rows of the people dealt to it, into what
  * kn_response_room made for them as `to`: by what is read together, the other way round. to->Y is
  * numbered as if it had all people. Collective. */
-kn_status kn_turn_to_people(kn_ctx *ctx, const kn_people *p, kn_view Y, kn_people *to);
+kn_status kn_redistribute_by_participant(kn_ctx *ctx, const kn_sample *p, kn_view Y, kn_sample *to);
 
 /* yes[n] = of any rank. Collective. */
-kn_status kn_any_rank(kn_ctx *ctx, bool *yes, ptrdiff_t n);
+kn_status kn_allreduce_any(kn_ctx *ctx, bool *yes, ptrdiff_t n);
 
 #endif

@@ -19,7 +19,7 @@ ptrdiff_t kn_first_from(const kn_responses *Y, kn_range among, ptrdiff_t limit)
     return low;
 }
 
-kn_range kn_dealt_to(const kn_responses *Y, int rank, int ranks)
+kn_range kn_response_range_of(const kn_responses *Y, int rank, int ranks)
 {
     ptrdiff_t all = Y->scaling ? Y->scaling->n_all : Y->T, blocks = (all + KN_BLOCK - 1) / KN_BLOCK;
     kn_range used = {0, Y->T};
@@ -29,13 +29,13 @@ kn_range kn_dealt_to(const kn_responses *Y, int rank, int ranks)
                       kn_first_from(Y, used, blocks * (rank + 1) / ranks * KN_BLOCK)};
 }
 
-kn_range kn_dealt(const kn_ctx *ctx, const kn_responses *Y)
+kn_range kn_response_range(const kn_ctx *ctx, const kn_responses *Y)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    return kn_dealt_to(Y, c->rank, c->size);
+    return kn_response_range_of(Y, c->rank, c->size);
 }
 
-kn_range kn_people_dealt_to(ptrdiff_t n, int rank, int ranks)
+kn_range kn_sample_range_of(ptrdiff_t n, int rank, int ranks)
 {
     return (kn_range){n * rank / ranks, n * (rank + 1) / ranks};
 }
@@ -63,7 +63,7 @@ static kn_status tell(kn_ctx *ctx, kn_of_responses x, kn_range at, int root)
     if (bytes == 0 || x.vectors == 0)
         return KN_OK;
     if (x.vectors == 1)
-        return kn_comm_share(ctx, (char *)x.data + at.first * x.bytes, bytes, root);
+        return kn_comm_broadcast(ctx, (char *)x.data + at.first * x.bytes, bytes, root);
     some = bytes < BUFFER ? BUFFER / bytes : 1;
     some = some < x.vectors ? some : x.vectors;
     KN_TRY(kn_alloc(ctx, some, (size_t)bytes, &buffer));
@@ -71,7 +71,7 @@ static kn_status tell(kn_ctx *ctx, kn_of_responses x, kn_range at, int root)
         ptrdiff_t n = x.vectors - v < some ? x.vectors - v : some;
         if (mine)
             pack(x, v, n, at, buffer, true);
-        KN_TRY(kn_comm_share(ctx, buffer, n * bytes, root));
+        KN_TRY(kn_comm_broadcast(ctx, buffer, n * bytes, root));
         if (!mine)
             pack(x, v, n, at, buffer, false);
     }
@@ -80,33 +80,34 @@ out:
     return status;
 }
 
-kn_status kn_everywhere(kn_ctx *ctx, const kn_responses *Y, kn_of_responses x)
+kn_status kn_allgather_responses(kn_ctx *ctx, const kn_responses *Y, kn_of_responses x)
 {
     kn_status status = KN_OK;
     int ranks = kn_ctx_comm(ctx)->size;
     for (int r = 0; ranks > 1 && x.data && r < ranks && status == KN_OK; r++)
-        status = tell(ctx, x, kn_dealt_to(Y, r, ranks), r);
+        status = tell(ctx, x, kn_response_range_of(Y, r, ranks), r);
     return status;
 }
 
-kn_status kn_everywhere_d(kn_ctx *ctx, const kn_responses *Y, double *x)
+kn_status kn_allgather_responses_d(kn_ctx *ctx, const kn_responses *Y, double *x)
 {
-    return kn_everywhere(ctx, Y, (kn_of_responses){x, 1, 0, sizeof(double)});
+    return kn_allgather_responses(ctx, Y, (kn_of_responses){x, 1, 0, sizeof(double)});
 }
 
-kn_status kn_everywhere_rows(kn_ctx *ctx, const kn_responses *Y, kn_mat x)
-{
-    ptrdiff_t element = sizeof(double);
-    return kn_everywhere(ctx, Y, (kn_of_responses){x.data, x.cols, x.ld * element, element});
-}
-
-kn_status kn_everywhere_cols(kn_ctx *ctx, const kn_responses *Y, kn_mat x)
+kn_status kn_allgather_response_rows(kn_ctx *ctx, const kn_responses *Y, kn_mat x)
 {
     ptrdiff_t element = sizeof(double);
-    return kn_everywhere(ctx, Y, (kn_of_responses){x.data, 1, 0, x.ld * element});
+    return kn_allgather_responses(ctx, Y,
+                                  (kn_of_responses){x.data, x.cols, x.ld * element, element});
 }
 
-kn_status kn_everywhere_largest(kn_ctx *ctx, double *top, ptrdiff_t n)
+kn_status kn_allgather_response_cols(kn_ctx *ctx, const kn_responses *Y, kn_mat x)
+{
+    ptrdiff_t element = sizeof(double);
+    return kn_allgather_responses(ctx, Y, (kn_of_responses){x.data, 1, 0, x.ld * element});
+}
+
+kn_status kn_allreduce_largest(kn_ctx *ctx, double *top, ptrdiff_t n)
 {
     kn_status status = KN_OK;
     const kn_comm *c = kn_ctx_comm(ctx);

@@ -11,10 +11,10 @@ static bool same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-kn_status kn_same_table(kn_ctx *ctx, const char *a, const char *b, bool *one)
+kn_status kn_comm_check_table(kn_ctx *ctx, const char *a, const char *b, bool *one)
 {
     char yes = same_file(a, b);
-    kn_status status = kn_comm_share(ctx, &yes, 1, 0);
+    kn_status status = kn_comm_broadcast(ctx, &yes, 1, 0);
     *one = yes != 0;
     return status;
 }
@@ -28,10 +28,10 @@ kn_status kn_table_read_together(kn_ctx *ctx, const char *path, kn_table **out)
     *out = NULL;
     if (reads)
         KN_TRY(kn_table_bytes(ctx, path, &bytes, &n));
-    KN_TRY(kn_comm_share(ctx, &n, sizeof n, 0));
+    KN_TRY(kn_comm_broadcast(ctx, &n, sizeof n, 0));
     if (!reads)
         KN_TRY(kn_alloc_raw(ctx, n, 1, &bytes));
-    KN_TRY(kn_comm_share(ctx, bytes, n, 0));
+    KN_TRY(kn_comm_broadcast(ctx, bytes, n, 0));
     KN_TRY(kn_table_of_bytes(ctx, path, bytes, n, out));
 out:
     kn_free(bytes);

@@ -12,6 +12,6 @@
 kn_status kn_table_read_together(kn_ctx *ctx, const char *path, kn_table **out);
 
 /* Whether two paths are one file to the first rank: others may not see it. Collective. */
-kn_status kn_same_table(kn_ctx *ctx, const char *a, const char *b, bool *one);
+kn_status kn_comm_check_table(kn_ctx *ctx, const char *a, const char *b, bool *one);
 
 #endif

@@ -26,20 +26,21 @@ static kn_status look_at_own(kn_ctx *ctx, const kn_data *d, const kn_response_ro
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
-    kn_range own = kn_people_dealt_to(r->n, c->rank, c->size);
+    kn_range own = kn_sample_range_of(r->n, c->rank, c->size);
     bool list = kn_images_is_list(d->images);
     ptrdiff_t some = list ? kn_images_workers(ctx, d->images) : 1;
     float *image = NULL;
     KN_TRY(kn_alloc_f(ctx, some * s->V, &image));
     for (ptrdiff_t i = own.first, n; i < own.last; i += n) {
-        n = kn_at_most(some, own.last - i);
+        n = kn_min_size(some, own.last - i);
         kn_image_rows these = {r->row + i, n};
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(list ? kn_images_read_these(ctx, d->images, &these, NULL, s->V, image)
                     : kn_images_read_rows(ctx, d->images, r->row[i], 1, NULL, s->V, image));
         for (ptrdiff_t k = 0; k < n; k++)
             look(s, image + k * s->V);
-        kn_tell(ctx, "mask", (i + n - own.first) * r->n / (own.last - own.first), r->n, NAN);
+        kn_report_progress(ctx, "mask", (i + n - own.first) * r->n / (own.last - own.first), r->n,
+                           NAN);
     }
 out:
     kn_free(image);

@@ -7,25 +7,25 @@
 
 enum { COLUMNS = 64, ROWS = 64 }; /* of a tile: a word of rows, and what lies beside it in a row */
 
-void kn_holes_clear(kn_holes *h)
+void kn_missing_mask_clear(kn_missing_mask *h)
 {
     kn_free(h->bits);
     kn_free(h->before);
-    *h = (kn_holes){0};
+    *h = (kn_missing_mask){0};
 }
 
 typedef struct marking {
     const kn_ctx *ctx;
     kn_view Y;
     const ptrdiff_t *kept;
-    kn_holes *h;
+    kn_missing_mask *h;
 } marking;
 
 /* By tiles, because a caller may have either order. */
 static void mark(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const marking *m = self;
-    kn_holes *h = m->h;
+    kn_missing_mask *h = m->h;
     for (ptrdiff_t w = 0; w < h->words; w++)
         for (ptrdiff_t i = w * ROWS; i < h->N && i < (w + 1) * ROWS; i++)
             for (ptrdiff_t j = from; j < to; j++)
@@ -35,11 +35,12 @@ static void mark(void *self, ptrdiff_t from, ptrdiff_t to)
         kn_view_done(m->ctx, m->Y, m->kept[from], m->kept[to - 1] - m->kept[from] + 1);
 }
 
-kn_status kn_holes_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptrdiff_t T, kn_holes *out)
+kn_status kn_missing_mask_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptrdiff_t T,
+                              kn_missing_mask *out)
 {
     kn_status status;
     void *memory;
-    *out = (kn_holes){.N = Y.rows, .T = T, .words = (Y.rows + 63) / 64};
+    *out = (kn_missing_mask){.N = Y.rows, .T = T, .words = (Y.rows + 63) / 64};
     marking job = {ctx, Y, kept, out};
     KN_TRY(kn_alloc(ctx, out->words * T, sizeof *out->bits, &memory));
     out->bits = memory;
@@ -50,6 +51,6 @@ kn_status kn_holes_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptrdiff_t 
     out->cells = out->before[out->words * T];
 out:
     if (status != KN_OK)
-        kn_holes_clear(out);
+        kn_missing_mask_clear(out);
     return status;
 }

@@ -12,31 +12,32 @@
 
 #include "base/matrix.h"
 
-typedef struct kn_holes {
+typedef struct kn_missing_mask {
     ptrdiff_t N, T, words; /* rows of the caller's table, responses in use, words a response */
     ptrdiff_t cells;       /* missing ones */
     uint64_t *bits;        /* words x T */
     ptrdiff_t *before;     /* words x T + 1 */
-} kn_holes;
+} kn_missing_mask;
 
 /* From the caller's values, of the T responses named by kept. Reads Y once. */
-kn_status kn_holes_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptrdiff_t T, kn_holes *out);
-void kn_holes_clear(kn_holes *h); /* {0} is fine */
+kn_status kn_missing_mask_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptrdiff_t T,
+                              kn_missing_mask *out);
+void kn_missing_mask_clear(kn_missing_mask *h); /* {0} is fine */
 
-static inline bool kn_is_hole(const kn_holes *h, ptrdiff_t i, ptrdiff_t j)
+static inline bool kn_is_missing(const kn_missing_mask *h, ptrdiff_t i, ptrdiff_t j)
 {
     return h->bits[j * h->words + i / 64] >> (i % 64) & 1;
 }
 
 /* The place of a missing cell's value. */
-static inline ptrdiff_t kn_hole_at(const kn_holes *h, ptrdiff_t i, ptrdiff_t j)
+static inline ptrdiff_t kn_hole_at(const kn_missing_mask *h, ptrdiff_t i, ptrdiff_t j)
 {
     ptrdiff_t w = j * h->words + i / 64;
     return h->before[w] + __builtin_popcountll(h->bits[w] & ((UINT64_C(1) << (i % 64)) - 1));
 }
 
 /* Those of a response are before[j words] .. before[(j+1) words] - 1. */
-static inline ptrdiff_t kn_holes_in(const kn_holes *h, ptrdiff_t j)
+static inline ptrdiff_t kn_missing_in(const kn_missing_mask *h, ptrdiff_t j)
 {
     return h->before[(j + 1) * h->words] - h->before[j * h->words];
 }

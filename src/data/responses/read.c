@@ -15,7 +15,7 @@
 #include "io/image/mask.h"
 
 /* Sites that people of these batches can be at. */
-static ptrdiff_t sites_of(const kn_recipe *r, ptrdiff_t n)
+static ptrdiff_t sites_of(const kn_encoding *r, ptrdiff_t n)
 {
     ptrdiff_t sites = 1;
     bool any = false;
@@ -27,7 +27,7 @@ static ptrdiff_t sites_of(const kn_recipe *r, ptrdiff_t n)
     return !any ? 0 : sites < n ? sites : n;
 }
 
-static kn_response_shape shape_of(const kn_people *p, ptrdiff_t n, ptrdiff_t T, kn_type type)
+static kn_response_shape shape_of(const kn_sample *p, ptrdiff_t n, ptrdiff_t T, kn_type type)
 {
     return (kn_response_shape){.n = n,
                                .T = T,
@@ -36,8 +36,8 @@ static kn_response_shape shape_of(const kn_people *p, ptrdiff_t n, ptrdiff_t T, 
                                .value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double)};
 }
 
-kn_status kn_response_room(kn_ctx *ctx, const kn_room *room, const kn_response_shape *s,
-                           bool columns, kn_people *p)
+kn_status kn_response_room(kn_ctx *ctx, const kn_memory_policy *room, const kn_response_shape *s,
+                           bool columns, kn_sample *p)
 {
     kn_status status;
     ptrdiff_t n = s->n, T = s->T - s->elsewhere;
@@ -75,18 +75,19 @@ static char *at(void *data, ptrdiff_t element, int value)
 }
 
 /* Where rows that come one after the other are stored so; NULL: not without turning them. */
-static void *in_rows(const kn_people *p)
+static void *in_rows(const kn_sample *p)
 {
     return !p->scratch.data ? p->values : p->Y.col_stride == 1 ? p->scratch.data : NULL;
 }
 
-static void done_with_rows(kn_ctx *ctx, const kn_people *p, ptrdiff_t first, ptrdiff_t count)
+static void done_with_rows(kn_ctx *ctx, const kn_sample *p, ptrdiff_t first, ptrdiff_t count)
 {
     kn_view_done(ctx, kn_view_some(p->Y, first, count), 0, p->Y.cols);
 }
 
 /* Rows to collect before they are written across the scratch file: a quarter of what there is. */
-static ptrdiff_t rows_at_once(const kn_room *room, const kn_response_shape *s, ptrdiff_t least)
+static ptrdiff_t rows_at_once(const kn_memory_policy *room, const kn_response_shape *s,
+                              ptrdiff_t least)
 {
     double row = (double)s->T * s->value, most = room->bytes / 4 / row;
     ptrdiff_t rows = most < (double)s->n ? (ptrdiff_t)most : s->n;
@@ -124,8 +125,8 @@ static kn_status check_names(kn_ctx *ctx, const kn_data *d, char *const *name, p
     return KN_OK;
 }
 
-kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
-                        const kn_selection *selection, const kn_response_rows *r, kn_people *p)
+kn_status kn_read_table(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                        const kn_selection *selection, const kn_response_rows *r, kn_sample *p)
 {
     enum { COLUMNS = 256 }; /* at a time, so that a scratch file need not stay in memory */
     kn_status status;
@@ -138,7 +139,7 @@ kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
     kn_mat all = kn_mat_cols(p->scratch.data ? p->scratch.data : p->values, r->n, T);
     for (ptrdiff_t t = 0; t < T; t += COLUMNS) {
         kn_selection some = *selection;
-        some.n = kn_at_most(COLUMNS, T - t);
+        some.n = kn_min_size(COLUMNS, T - t);
         some.col += own.first + t;
         some.name += own.first + t;
         KN_TRY(kn_select_read(ctx, d->responses, &some, r->row, r->n, kn_cols(all, t, some.n)));
@@ -157,7 +158,7 @@ out:
 
 /* A file in columns: each of `own` is read whole, and the rows in use are kept. */
 static kn_status read_columns(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, int value,
-                              kn_range own, kn_people *p)
+                              kn_range own, kn_sample *p)
 {
     kn_status status;
     void *column = NULL, *to = p->scratch.data ? p->scratch.data : p->values;
@@ -177,7 +178,7 @@ out:
 /* A file in rows, of each the part `own`: to their place in memory, or by batches to the scratch
  * file. */
 static kn_status read_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                           const kn_response_shape *s, kn_range own, ptrdiff_t batch, kn_people *p)
+                           const kn_response_shape *s, kn_range own, ptrdiff_t batch, kn_sample *p)
 {
     kn_status status = KN_OK;
     void *place = in_rows(p), *buffer = NULL;
@@ -187,7 +188,7 @@ static kn_status read_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows
     for (ptrdiff_t first = 0; first < r->n; first += batch) {
         ptrdiff_t count = r->n - first < batch ? r->n - first : batch;
         for (ptrdiff_t i = 0, run; i < count; i += run) {
-            run = run_from(r, first + i, kn_at_most(count - i, neighbours));
+            run = run_from(r, first + i, kn_min_size(count - i, neighbours));
             KN_TRY(kn_npy_elements(ctx, &d->array, r->row[first + i] * s->T + own.first, run * T,
                                    buffer ? at(buffer, i * T, s->value)
                                           : at(place, (first + i) * T, s->value)));
@@ -202,8 +203,8 @@ out:
     return status;
 }
 
-kn_status kn_read_array(kn_ctx *ctx, const kn_room *room, const kn_data *d,
-                        const kn_response_rows *r, kn_people *p)
+kn_status kn_read_array(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                        const kn_response_rows *r, kn_sample *p)
 {
     kn_status status;
     const kn_npy_header *h = &d->array.header;
@@ -240,8 +241,8 @@ static kn_status name_blank(kn_ctx *ctx, const kn_data *d, const kn_response_row
 
 /* Which voxels are responses. Without a mask that takes a pass over the images, which is not begun
  * when the samples alone are too many. */
-static kn_status choose_voxels(kn_ctx *ctx, const kn_room *room, const kn_data *d,
-                               const kn_response_rows *r, kn_people *p)
+static kn_status choose_voxels(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                               const kn_response_rows *r, kn_sample *p)
 {
     kn_status status;
     kn_mask mask = {0};
@@ -271,7 +272,7 @@ enum { AT_ONCE = 16 }; /* images between two progress reports */
 
 /* Runs of neighbours in the file, some at a time; of a list any. */
 static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, ptrdiff_t T,
-                          ptrdiff_t batch, kn_people *p)
+                          ptrdiff_t batch, kn_sample *p)
 {
     kn_status status = KN_OK;
     float *place = in_rows(p), *buffer = NULL;
@@ -290,7 +291,7 @@ static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows 
                        ? kn_images_read_these(ctx, d->images, &these, p->space.voxel, T, to + i * T)
                        : kn_images_read_rows(ctx, d->images, r->row[first + i], run, p->space.voxel,
                                              T, to + i * T));
-            kn_tell(ctx, "reading", first + i + run, r->n, NAN);
+            kn_report_progress(ctx, "reading", first + i + run, r->n, NAN);
         }
         if (buffer)
             kn_scratch_put_rows(ctx, &p->scratch, first, count, buffer);
@@ -302,8 +303,8 @@ out:
     return status;
 }
 
-kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
-                         const kn_response_rows *r, kn_people *p)
+kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                         const kn_space *space, const kn_response_rows *r, kn_sample *p)
 {
     enum { OF_A_VOXEL = 20 }; /* bytes while an image is read: as a float, stored, compressed */
     enum { OF_A_NAME = 2 * 64 };
@@ -364,8 +365,8 @@ static kn_status find_columns(kn_ctx *ctx, const kn_data *d, const kn_space *spa
 }
 
 /* The caller's own values where all of them are wanted as they lie, else a copy. */
-kn_status kn_read_view(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
-                       const kn_response_rows *r, kn_people *p)
+kn_status kn_read_view(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                       const kn_space *space, const kn_response_rows *r, kn_sample *p)
 {
     kn_status status = KN_OK;
     ptrdiff_t T = space ? space->T : d->view.cols, *col = NULL;

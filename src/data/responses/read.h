@@ -17,18 +17,18 @@ typedef struct kn_response_rows {
  * files a rank gets its own responses (data/mpi/exchange_responses.h), where r->whole says so all.
  * Collective.
  */
-kn_status kn_read_table(kn_ctx *ctx, const kn_room *room, const kn_data *d,
-                        const kn_selection *selection, const kn_response_rows *r, kn_people *p);
-kn_status kn_read_array(kn_ctx *ctx, const kn_room *room, const kn_data *d,
-                        const kn_response_rows *r, kn_people *p);
-kn_status kn_read_images(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
-                         const kn_response_rows *r, kn_people *p);
-kn_status kn_read_view(kn_ctx *ctx, const kn_room *room, const kn_data *d, const kn_space *space,
-                       const kn_response_rows *r, kn_people *p);
+kn_status kn_read_table(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                        const kn_selection *selection, const kn_response_rows *r, kn_sample *p);
+kn_status kn_read_array(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                        const kn_response_rows *r, kn_sample *p);
+kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                         const kn_space *space, const kn_response_rows *r, kn_sample *p);
+kn_status kn_read_view(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+                       const kn_space *space, const kn_response_rows *r, kn_sample *p);
 
 /* Room for n x T values as p->Y, in memory or in a scratch file, as the room says: row by row, or
  * column by column where `columns` asks for it or a fit will read from a file. */
-kn_status kn_response_room(kn_ctx *ctx, const kn_room *room, const kn_response_shape *s,
-                           bool columns, kn_people *p);
+kn_status kn_response_room(kn_ctx *ctx, const kn_memory_policy *room, const kn_response_shape *s,
+                           bool columns, kn_sample *p);
 
 #endif

@@ -215,7 +215,7 @@ static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool obs
     observed_job job = {.moments = {.ctx = ctx, .Y = Y}};
     bool missing = false;
     kn_responses all = {.T = Y.cols};
-    kn_range own = kn_dealt(ctx, &all);
+    kn_range own = kn_response_range(ctx, &all);
     job.moments.own = own.first;
     *out = (kn_scaling){.n_all = Y.cols};
     KN_TRY(kn_alloc_d(ctx, Y.cols, &job.moments.mean));
@@ -226,17 +226,17 @@ static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool obs
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean0));
     KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd0));
     kn_parallel(ctx, own.last - own.first, KN_MOMENTS_COLUMNS, moments, &job.moments);
-    KN_TRY(kn_everywhere_d(ctx, &all, job.moments.mean));
-    KN_TRY(kn_everywhere_d(ctx, &all, job.moments.sd));
+    KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.mean));
+    KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.sd));
     for (ptrdiff_t j = 0; observed && j < Y.cols; j++)
         missing = missing || !isfinite(job.moments.mean[j]) || !isfinite(job.moments.sd[j]);
     if (missing) {
         KN_TRY(kn_alloc_i(ctx, Y.cols, &job.n));
         KN_TRY(kn_alloc_i(ctx, Y.cols, &out->n));
         kn_parallel(ctx, own.last - own.first, KN_MOMENTS_COLUMNS, observe, &job);
-        KN_TRY(kn_everywhere_d(ctx, &all, job.moments.mean));
-        KN_TRY(kn_everywhere_d(ctx, &all, job.moments.sd));
-        KN_TRY(kn_everywhere(ctx, &all, (kn_of_responses){job.n, 1, 0, sizeof *job.n}));
+        KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.mean));
+        KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.sd));
+        KN_TRY(kn_allgather_responses(ctx, &all, (kn_of_responses){job.n, 1, 0, sizeof *job.n}));
     }
     keep(&job.moments, job.n, standardise, out);
     missing = false;
@@ -265,12 +265,12 @@ kn_status kn_scaling_observed(kn_ctx *ctx, kn_view Y, bool standardise, kn_scali
     return make_scaling(ctx, Y, standardise, true, out);
 }
 
-void kn_scaling_need(kn_rehearsal *r, ptrdiff_t T)
+void kn_scaling_need(kn_mem_plan *r, ptrdiff_t T)
 {
-    kn_hold_d(r, KN_NEED_WORK, T, 5);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, T, 2);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 5);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 2);
+    kn_plan_free_to(r, mark);
 }
 
 /* ---- blocks -------------------------------------------------------------------------------- */
@@ -332,7 +332,7 @@ static void mend(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at, const ptrdi
 {
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t j = index ? index[k] : at + k;
-        if (kn_is_hole(Y->holes, row, j))
+        if (kn_is_missing(Y->holes, row, j))
             y[k] = Y->filled ? Y->filled[kn_hole_at(Y->holes, row, j)] : NAN;
     }
 }

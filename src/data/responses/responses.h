@@ -39,7 +39,7 @@ typedef struct kn_responses {
     const ptrdiff_t *rows; /* N  which rows of Y the samples are; NULL: all */
     /* Where cells are missing, lent; NULL: nowhere. Those who learn read what is filled in, those
      * who judge read NaN (filled NULL, or NaN there: rows that were not filled).  [METHOD 0b] */
-    const kn_holes *holes;
+    const kn_missing_mask *holes;
     const double *filled; /* standardised */
 } kn_responses;
 
@@ -74,6 +74,6 @@ void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_
 /* Rounded to float32 after standardising in double: responses far from zero lose nothing. */
 void kn_responses_strip_f32(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_fmat strip);
 
-void kn_scaling_need(kn_rehearsal *r, ptrdiff_t T);
+void kn_scaling_need(kn_mem_plan *r, ptrdiff_t T);
 
 #endif

@@ -53,7 +53,7 @@ static void find(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, pt
     }
 }
 
-kn_status kn_outliers_tell(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *cols,
+kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *cols,
                            ptrdiff_t n_cols, const ptrdiff_t *rows, ptrdiff_t n)
 {
     enum { MOST = 3 };

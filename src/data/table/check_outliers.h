@@ -11,7 +11,7 @@
 /* Over rows[0..n-1] of the columns: one warning that names the first few by line and column. A
  * column that is constant in half of its rows has no robust deviation: there only -999 and -9999
  * are told. n log n a column. */
-kn_status kn_outliers_tell(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *cols,
+kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *cols,
                            ptrdiff_t n_cols, const ptrdiff_t *rows, ptrdiff_t n);
 
 #endif

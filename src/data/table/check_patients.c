@@ -11,7 +11,7 @@ static ptrdiff_t two_values(const kn_table *t, ptrdiff_t col, const ptrdiff_t *r
     const char *first = NULL;
     for (ptrdiff_t i = 0; i < n && list->n < 2; i++) {
         const char *cell = kn_table_cell(t, rows[i], col);
-        if (kn_text_is_missing(cell) || (first && kn_same_name(first, cell)))
+        if (kn_text_is_missing(cell) || (first && kn_names_equal(first, cell)))
             continue;
         first = first ? first : cell;
         kn_listing_add(list, cell);
@@ -19,14 +19,14 @@ static ptrdiff_t two_values(const kn_table *t, ptrdiff_t col, const ptrdiff_t *r
     return list->n;
 }
 
-void kn_patients_tell(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *rows, ptrdiff_t n,
+void kn_patients_warn(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *rows, ptrdiff_t n,
                       const char *but, const char *taken)
 {
     for (ptrdiff_t col = 0; col < kn_table_cols(t); col++) {
         kn_listing list = {.most = KN_NAMES_LISTED};
         const char *name = kn_table_name(t, col);
-        if (!kn_table_named(t, col) || kn_usual_column(name) != KN_COLUMN_GROUP ||
-            (but && kn_same_name_any_case(but, name)))
+        if (!kn_table_named(t, col) || kn_column_role_of(name) != KN_COLUMN_GROUP ||
+            (but && kn_names_equal_any_case(but, name)))
             continue;
         if (two_values(t, col, rows, n, &list) > 1)
             kn_log(ctx, KN_LOG_WARNING,

@@ -8,7 +8,7 @@
 
 /* rows: n of the table. but: a column that is not looked at, or NULL. taken: what all of them are
  * taken to be, "count as healthy controls". */
-void kn_patients_tell(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *rows, ptrdiff_t n,
+void kn_patients_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *rows, ptrdiff_t n,
                       const char *but, const char *taken);
 
 #endif

@@ -18,11 +18,11 @@ static bool is_age(const char *name)
            (n > 4 && strncasecmp(name + n - 4, "_age", 4) == 0);
 }
 
-kn_usual kn_usual_column(const char *name)
+kn_column_role kn_column_role_of(const char *name)
 {
     static const struct {
         const char *name;
-        kn_usual usual;
+        kn_column_role usual;
     } names[] = {
         {"group", KN_COLUMN_GROUP},     {"diagnosis", KN_COLUMN_GROUP},
         {"dx", KN_COLUMN_GROUP},        {"dx_group", KN_COLUMN_GROUP},
@@ -35,7 +35,7 @@ kn_usual kn_usual_column(const char *name)
         {"center_id", KN_COLUMN_SITE},
     };
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (kn_same_name_any_case(name, names[k].name))
+        if (kn_names_equal_any_case(name, names[k].name))
             return names[k].usual;
     return kn_session_is_name(name) ? KN_COLUMN_SESSION
            : is_age(name)           ? KN_COLUMN_AGE

@@ -27,7 +27,7 @@ kn_status kn_trimmed(kn_ctx *ctx, const char *text, char **out)
     return kn_text_copy(ctx, text, n, out);
 }
 
-bool kn_same_name(const char *a, const char *b)
+bool kn_names_equal(const char *a, const char *b)
 {
     size_t n, m;
     a = trim(a, &n);
@@ -35,7 +35,7 @@ bool kn_same_name(const char *a, const char *b)
     return n == m && memcmp(a, b, n) == 0;
 }
 
-bool kn_same_name_any_case(const char *a, const char *b)
+bool kn_names_equal_any_case(const char *a, const char *b)
 {
     size_t n, m;
     a = trim(a, &n);
@@ -47,13 +47,13 @@ ptrdiff_t kn_column_find(const kn_table *table, const char *name)
 {
     ptrdiff_t col = kn_table_find(table, name);
     for (ptrdiff_t j = 0; col < 0 && j < kn_table_cols(table); j++)
-        if (kn_table_named(table, j) && kn_same_name(kn_table_name(table, j), name))
+        if (kn_table_named(table, j) && kn_names_equal(kn_table_name(table, j), name))
             col = j;
     if (col >= 0)
         return col;
     ptrdiff_t alike = 0;
     for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
-        if (kn_table_named(table, j) && kn_same_name_any_case(kn_table_name(table, j), name)) {
+        if (kn_table_named(table, j) && kn_names_equal_any_case(kn_table_name(table, j), name)) {
             col = j;
             alike++;
         }

@@ -10,8 +10,8 @@ enum { KN_NAMES_LISTED = 5 }; /* at most, in a sentence */
 /* A text without the spaces around it, as a copy. Free with kn_free. */
 kn_status kn_trimmed(kn_ctx *ctx, const char *text, char **out);
 
-bool kn_same_name(const char *a, const char *b); /* but for the spaces around them */
-bool kn_same_name_any_case(const char *a, const char *b);
+bool kn_names_equal(const char *a, const char *b); /* but for the spaces around them */
+bool kn_names_equal_any_case(const char *a, const char *b);
 
 /* By exact name, else by the name without the spaces around it ("age, sex" in a header), else by
  * the only one that differs in case alone; -1. */

@@ -14,9 +14,9 @@ static ptrdiff_t number(const char **text)
     return digits > 0 ? x : -1;
 }
 
-kn_status kn_portion_of(kn_ctx *ctx, const char *text, kn_portion *out)
+kn_status kn_job_part_parse(kn_ctx *ctx, const char *text, kn_job_part *out)
 {
-    *out = (kn_portion){0};
+    *out = (kn_job_part){0};
     if (!text)
         return KN_OK;
     const char *c = text;
@@ -26,11 +26,11 @@ kn_status kn_portion_of(kn_ctx *ctx, const char *text, kn_portion *out)
                        "{part} is '%.40s', expected I/N with I from 1 to N and N up to %d, such as "
                        "3/10",
                        text, KN_PARTS_MOST);
-    *out = (kn_portion){i, n};
+    *out = (kn_job_part){i, n};
     return KN_OK;
 }
 
-ptrdiff_t kn_portion_size(kn_portion p, ptrdiff_t n_people)
+ptrdiff_t kn_job_part_size(kn_job_part p, ptrdiff_t n_people)
 {
     if (p.n == 0)
         return n_people;

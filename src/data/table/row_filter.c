@@ -9,14 +9,14 @@
 #include "data/table/text_list.h"
 #include "io/file/path.h"
 
-void kn_where_clear(kn_where *where)
+void kn_row_filter_clear(kn_row_filter *where)
 {
     for (ptrdiff_t k = 0; k < where->n; k++)
-        kn_where_list_clear(&where->condition[k].list);
+        kn_row_filter_list_clear(&where->condition[k].list);
     kn_free(where->condition);
     kn_free(where->text);
     kn_free(where->written);
-    *where = (kn_where){0};
+    *where = (kn_row_filter){0};
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -35,11 +35,11 @@ static char *trim(char *text)
 
 /* The operator of a condition: *length bytes of it. A sign goes before the word, which may be part
  * of a name ("age in years>20"). NULL: there is none. */
-static char *find_operator(char *text, kn_where_op *op, size_t *length)
+static char *find_operator(char *text, kn_row_filter_op *op, size_t *length)
 {
     static const struct {
         const char *sign;
-        kn_where_op op;
+        kn_row_filter_op op;
     } signs[] = {{"!=", KN_WHERE_IS_NOT}, {"<=", KN_WHERE_AT_MOST}, {">=", KN_WHERE_AT_LEAST},
                  {"==", KN_WHERE_IS},     {"=", KN_WHERE_IS},       {"<", KN_WHERE_LESS},
                  {">", KN_WHERE_MORE},    {" in ", KN_WHERE_IN}};
@@ -76,7 +76,7 @@ static bool split_values(kn_condition *c)
     return true;
 }
 
-static bool compares_numbers(kn_where_op op)
+static bool compares_numbers(kn_row_filter_op op)
 {
     return op == KN_WHERE_LESS || op == KN_WHERE_AT_MOST || op == KN_WHERE_MORE ||
            op == KN_WHERE_AT_LEAST;
@@ -99,19 +99,19 @@ static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
                        "value, such as age<60 or site in a|b",
                        kn_clipped(c->written).text);
     if (c->op == KN_WHERE_IN && c->value[0] == '@')
-        return kn_where_list_read(ctx, c->value + 1, &c->list);
+        return kn_row_filter_list_read(ctx, c->value + 1, &c->list);
     if (compares_numbers(c->op) && kn_number_parse(c->value, &x) != KN_CELL_NUMBER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{where} has '%s', expected a number to compare with",
                        kn_clipped(c->written).text);
     return KN_OK;
 }
 
-kn_status kn_where_parse(kn_ctx *ctx, const char *text, kn_where *out)
+kn_status kn_row_filter_parse(kn_ctx *ctx, const char *text, kn_row_filter *out)
 {
     kn_status status = KN_OK;
     void *memory;
 
-    *out = (kn_where){0};
+    *out = (kn_row_filter){0};
     if (!text)
         return KN_OK;
     KN_TRY(kn_text_copy(ctx, text, strlen(text), &out->text));
@@ -132,7 +132,7 @@ kn_status kn_where_parse(kn_ctx *ctx, const char *text, kn_where *out)
     }
 out:
     if (status != KN_OK)
-        kn_where_clear(out);
+        kn_row_filter_clear(out);
     return status;
 }
 
@@ -146,7 +146,7 @@ static bool same_value(const char *cell, const char *value)
         kn_number_parse(cell, &x) == KN_CELL_NUMBER && kn_number_parse(value, &y) == KN_CELL_NUMBER;
     if (numbers && kn_level_of(cell, true, a) && kn_level_of(value, true, b))
         return strcmp(a, b) == 0;
-    return kn_same_name(cell, value);
+    return kn_names_equal(cell, value);
 }
 
 static bool is_one_of(const kn_condition *c, const char *cell)
@@ -154,14 +154,14 @@ static bool is_one_of(const kn_condition *c, const char *cell)
     bool missing = kn_text_is_missing(cell);
     const char *value = c->value;
     if (c->list.n > 0)
-        return !missing && kn_where_list_has(&c->list, cell);
+        return !missing && kn_row_filter_list_has(&c->list, cell);
     for (ptrdiff_t k = 0; k < c->n; k++, value += strlen(value) + 1)
         if (missing ? kn_text_is_missing(value) : same_value(cell, value))
             return true;
     return false;
 }
 
-static bool compare(kn_where_op op, double x, double y)
+static bool compare(kn_row_filter_op op, double x, double y)
 {
     switch (op) {
     case KN_WHERE_LESS: return x < y;
@@ -214,7 +214,7 @@ static void describe(const kn_table *table, ptrdiff_t col, const bool *keep, cha
         numbers = numbers && kn_number_parse(cell, &x) == KN_CELL_NUMBER;
         low = numbers && x < low ? x : low;
         high = numbers && x > high ? x : high;
-        while (k < n && !kn_same_name(seen[k], cell))
+        while (k < n && !kn_names_equal(seen[k], cell))
             k++;
         if (k < n || list.closed)
             continue;
@@ -264,7 +264,8 @@ out:
     return status;
 }
 
-kn_status kn_where_rows(kn_ctx *ctx, const kn_where *where, const kn_table *table, bool *keep)
+kn_status kn_row_filter_rows(kn_ctx *ctx, const kn_row_filter *where, const kn_table *table,
+                             bool *keep)
 {
     ptrdiff_t rows = kn_table_rows(table), left = 0, lacking = 0;
     char more[96] = "";

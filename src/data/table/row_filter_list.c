@@ -9,11 +9,11 @@
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28;
 static const char SPACES[] = " \t\r";
 
-void kn_where_list_clear(kn_where_list *list)
+void kn_row_filter_list_clear(kn_row_filter_list *list)
 {
     kn_free(list->value);
     kn_free(list->text);
-    *list = (kn_where_list){0};
+    *list = (kn_row_filter_list){0};
 }
 
 static int in_order(const void *a, const void *b)
@@ -30,7 +30,7 @@ static ptrdiff_t count_lines(const char *text, ptrdiff_t n)
 }
 
 /* The lines of the text that are not blank, trimmed in place. */
-static void take_lines(kn_where_list *list)
+static void take_lines(kn_row_filter_list *list)
 {
     for (char *at = list->text, *next; at; at = next) {
         next = strchr(at, '\n');
@@ -46,13 +46,13 @@ static void take_lines(kn_where_list *list)
     qsort(list->value, (size_t)list->n, sizeof *list->value, in_order);
 }
 
-kn_status kn_where_list_read(kn_ctx *ctx, const char *path, kn_where_list *out)
+kn_status kn_row_filter_list_read(kn_ctx *ctx, const char *path, kn_row_filter_list *out)
 {
     kn_status status;
-    kn_source source = {0};
+    kn_byte_source source = {0};
     void *text = NULL, *value = NULL;
-    *out = (kn_where_list){0};
-    KN_TRY(kn_source_open(ctx, path, &source));
+    *out = (kn_row_filter_list){0};
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
     if (source.size > MAX_BYTES) {
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s has %td bytes, a list of values at most %td", path,
                          source.size, MAX_BYTES);
@@ -60,20 +60,20 @@ kn_status kn_where_list_read(kn_ctx *ctx, const char *path, kn_where_list *out)
     }
     KN_TRY(kn_alloc(ctx, source.size + 1, 1, &text));
     out->text = text;
-    KN_TRY(kn_source_read(ctx, &source, 0, source.size, text));
+    KN_TRY(kn_byte_source_read(ctx, &source, 0, source.size, text));
     KN_TRY(kn_alloc(ctx, count_lines(text, source.size), sizeof *out->value, &value));
     out->value = value;
     take_lines(out);
     if (out->n == 0)
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s has no values, expected one on each line", path);
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     if (status != KN_OK)
-        kn_where_list_clear(out);
+        kn_row_filter_list_clear(out);
     return status;
 }
 
-bool kn_where_list_has(const kn_where_list *list, const char *cell)
+bool kn_row_filter_list_has(const kn_row_filter_list *list, const char *cell)
 {
     char trimmed[KN_LEVEL_SIZE];
     const char *key = trimmed;

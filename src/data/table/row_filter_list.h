@@ -7,16 +7,16 @@
 
 #include "base/memory/alloc.h"
 
-typedef struct kn_where_list {
+typedef struct kn_row_filter_list {
     ptrdiff_t n;
     const char **value; /* ascending, without the spaces around them */
     char *text;         /* what they point into */
-} kn_where_list;
+} kn_row_filter_list;
 
 /* Refuses a file without values. */
-kn_status kn_where_list_read(kn_ctx *ctx, const char *path, kn_where_list *out);
-void kn_where_list_clear(kn_where_list *list); /* {0} is fine */
+kn_status kn_row_filter_list_read(kn_ctx *ctx, const char *path, kn_row_filter_list *out);
+void kn_row_filter_list_clear(kn_row_filter_list *list); /* {0} is fine */
 
-bool kn_where_list_has(const kn_where_list *list, const char *cell); /* to the letter */
+bool kn_row_filter_list_has(const kn_row_filter_list *list, const char *cell); /* to the letter */
 
 #endif

@@ -12,7 +12,7 @@ static bool is_taken(const kn_table *table, const kn_select_options *o, ptrdiff_
 {
     bool taken = col == o->id_col;
     for (ptrdiff_t k = 0; k < o->n_taken && !taken; k++)
-        taken = kn_same_name(o->taken[k], kn_table_name(table, col));
+        taken = kn_names_equal(o->taken[k], kn_table_name(table, col));
     return taken;
 }
 

@@ -21,7 +21,7 @@ bool kn_session_is_name(const char *column)
     static const char *const names[] = {"session", "session_id", "ses",       "ses_id",
                                         "visit",   "visit_id",   "timepoint", "time_point"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (kn_same_name_any_case(column, names[k]))
+        if (kn_names_equal_any_case(column, names[k]))
             return true;
     return false;
 }

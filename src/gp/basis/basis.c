@@ -53,7 +53,7 @@ kn_status kn_basis_angles(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S
         return kn_fail(ctx, KN_ERR_DATA, "the basis has values that are not finite");
     KN_TRY(kn_sum_new_lower(ctx, B.cols, GENEROUS * most * most, 2, &a.S));
     KN_TRY(kn_mat_new(ctx, B.cols, B.cols, &a.part));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *Y}, &visitor, 1));
     KN_TRY(kn_sum_value(ctx, &a.S, S));
 out:
     kn_mat_clear(&a.part);
@@ -130,7 +130,7 @@ typedef struct projecting {
     kn_slots total;
 } projecting;
 
-static kn_status begin_projecting(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_projecting(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
     projecting *p = self;
@@ -163,7 +163,7 @@ kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_
     /* |z_ip| <= |y_i - mean| |b_p|, and the mean is one of such samples */
     double bound = GENEROUS * sqrt(kn_responses_energy(Y)) * longest_column(B);
     KN_TRY(kn_sum_new(ctx, Z.rows, Z.cols, bound, 2, &p.Z));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *Y}, &visitor, 1));
     KN_TRY(kn_sum_value(ctx, &p.Z, Z));
     KN_TRY(kn_slots_sum(ctx, &p.total, total));
 out:
@@ -284,8 +284,8 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
             kn_col(out->Z, p)[i] = kn_at(gram->U, i, p) * s;
         }
     }
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
-    KN_TRY(kn_everywhere_rows(ctx, Y, out->B));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_allgather_response_rows(ctx, Y, out->B));
     for (ptrdiff_t i = 0; i < N; i++)
         out->total += kn_at(gram->G, i, i);
     out->E = out->total;
@@ -340,46 +340,46 @@ out:
     return status;
 }
 
-void kn_angles_need(kn_rehearsal *r, ptrdiff_t P)
+void kn_angles_need(kn_mem_plan *r, ptrdiff_t P)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     kn_sum_need(r, KN_NEED_WORK, (kn_sum){P, P, true, {0}}, 2);
-    kn_hold_d(r, KN_NEED_WORK, P, P);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, P, P);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_project_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+void kn_project_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {
-    kn_held mark = r->now;
-    ptrdiff_t width = kn_walk_width(0, T);
+    kn_mem_usage mark = r->now;
+    ptrdiff_t width = kn_block_loop_width(0, T);
     kn_sum_need(r, KN_NEED_WORK, (kn_sum){N, P, false, {0}}, 2);
-    kn_hold_d(r, KN_NEED_WORK, N, P);
-    kn_hold_d(r, KN_NEED_WORK, width, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, width, 1);
     kn_slots_need(r, KN_NEED_WORK, 1 + T / KN_BLOCK, 1);
-    kn_walk_need(r, N, width, KN_WALK_Y);
-    kn_let_go(r, mark);
+    kn_block_loop_need(r, N, width, KN_WALK_Y);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_ritz_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t k)
+void kn_ritz_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t k)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, k, 2 * k + 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, k, 2 * k + 1);
     kn_eig_need(r, KN_NEED_WORK, k);
-    kn_hold_d(r, KN_NEED_WORK, kn_at_most(N > T ? N : T, KN_BLOCK), k);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, kn_min_size(N > T ? N : T, KN_BLOCK), k);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_basis_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_basis_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
-    kn_held mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P);
+    kn_mem_usage mark = r->now;
     if (!s->given_basis)
-        kn_hold_d(r, KN_NEED_WORK, s->N, s->P); /* scaled */
-    kn_hold_d(r, KN_NEED_WORK, s->P, s->P);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P); /* scaled */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->P, s->P);
     kn_angles_need(r, s->P);
     kn_project_need(r, s->N, s->T, s->P);
     if (!s->given_basis)
         kn_ritz_need(r, s->N, s->T, s->P);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

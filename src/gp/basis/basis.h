@@ -46,9 +46,9 @@ kn_status kn_basis_angles(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S
 
 /* kn_project of N samples on P columns, and kn_basis_ritz of k: both pass. A basis: of the fit's
  * gram, or given. */
-void kn_project_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
-void kn_ritz_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t k);
-void kn_angles_need(kn_rehearsal *r, ptrdiff_t P);
-void kn_basis_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_project_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
+void kn_ritz_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t k);
+void kn_angles_need(kn_mem_plan *r, ptrdiff_t P);
+void kn_basis_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -91,7 +91,7 @@ static void maker_clear(maker *m)
     kn_slots_clear(&m->slots);
 }
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     maker *m = self;
     kn_status status;
@@ -134,8 +134,8 @@ static kn_status walk(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *o
     kn_status status;
     *m = (maker){.of = of, .energies = m->energies};
     KN_TRY(directions_new(ctx, l, m->energies, of->AV, &m->d));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *of->Y},
-                       &(kn_visitor){m, KN_WALK_Y, begin, make_block, NULL}, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *of->Y},
+                             &(kn_visitor){m, KN_WALK_Y, begin, make_block, NULL}, 1));
 out:
     return status;
 }
@@ -187,26 +187,26 @@ out:
 }
 
 /* U of the directions, and room for a walk with it. */
-static void directions_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t width)
+static void directions_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t width)
 {
     if (s->M < s->N) {
-        kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->M);
         kn_lowrank_vectors_need(r, s);
     }
-    kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
-    kn_hold_d(r, KN_NEED_WORK, s->M, s->P + 2);
-    kn_walk_need(r, s->N, width, KN_WALK_Y);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->M);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, s->P + 2);
+    kn_block_loop_need(r, s->N, width, KN_WALK_Y);
 }
 
-void kn_complement_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t kept)
+void kn_complement_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t kept)
 {
-    ptrdiff_t width = kn_walk_width(0, s->T), blocks = (s->T + KN_BLOCK - 1) / KN_BLOCK;
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->M, width + blocks); /* energies */
+    ptrdiff_t width = kn_block_loop_width(0, s->T), blocks = (s->T + KN_BLOCK - 1) / KN_BLOCK;
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, width + blocks); /* energies */
     directions_need(r, s, width);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_BASIS, kept, s->T); /* D0 */
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, kept, s->T); /* D0 */
     mark = r->now;
     directions_need(r, s, width);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -45,6 +45,6 @@ kn_status kn_complement_smoother(kn_ctx *ctx, const kn_latent *l, kn_mat RU, kn_
                                  kn_mat smooth, kn_mat told);
 
 /* Energies of all directions, passing; and D0 of `kept` rows, which stays. */
-void kn_complement_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t kept);
+void kn_complement_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t kept);
 
 #endif

@@ -46,12 +46,12 @@ static kn_status make_products(kn_ctx *ctx, const kn_responses *Y, bool single, 
 {
     kn_status status;
     products p = {0};
-    kn_walk walk = {.Y = *Y, .stage = "basis"};
+    kn_block_loop walk = {.Y = *Y, .stage = "basis"};
     kn_visitor visitor = {&p, single ? KN_WALK_STRIP_F32 : KN_WALK_Y, NULL, add_block, NULL};
     KN_TRY(kn_sum_new_lower(ctx, Y->N, kn_responses_energy(Y), single ? 1 : 2, &p.sum));
     KN_TRY(single ? kn_fmat_new(ctx, Y->N, Y->N, &p.part_f32)
                   : kn_mat_new(ctx, Y->N, Y->N, &p.part));
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
     kn_fmat_clear(&p.part_f32);
     if (single)
         KN_TRY(kn_mat_new(ctx, Y->N, Y->N, &p.part));
@@ -131,27 +131,28 @@ kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_
     return status;
 }
 
-bool kn_gram_long(const kn_need_shape *s)
+bool kn_gram_long(const kn_problem_size *s)
 {
     return is_long(s->N, s->T);
 }
 
-void kn_gram_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_gram_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    const kn_need_part S = KN_NEED_SAMPLES;
+    const kn_mem_category S = KN_NEED_SAMPLES;
     bool single = s->value == sizeof(float) && is_long(s->N, s->T);
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     kn_sum_need(r, S, (kn_sum){s->N, s->N, true, {0}}, single ? 1 : 2);
-    kn_held sum = r->now;
-    kn_walk_need(r, s->N, kn_walk_width(0, s->T), single ? KN_WALK_STRIP_F32 : KN_WALK_Y);
-    single ? kn_hold_f(r, S, s->N, s->N) : kn_hold_d(r, S, s->N, s->N);
-    kn_let_go(r, sum);
-    kn_hold_d(r, S, s->N, s->N);
-    kn_let_go(r, mark);
-    kn_hold_d(r, S, 2 * s->N, s->N); /* G, U */
-    kn_hold_d(r, S, s->N, 1);
+    kn_mem_usage sum = r->now;
+    kn_block_loop_need(r, s->N, kn_block_loop_width(0, s->T),
+                       single ? KN_WALK_STRIP_F32 : KN_WALK_Y);
+    single ? kn_plan_alloc_f(r, S, s->N, s->N) : kn_plan_alloc_d(r, S, s->N, s->N);
+    kn_plan_free_to(r, sum);
+    kn_plan_alloc_d(r, S, s->N, s->N);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, S, 2 * s->N, s->N); /* G, U */
+    kn_plan_alloc_d(r, S, s->N, 1);
     mark = r->now;
-    kn_hold_d(r, S, s->N, s->N + 1);
+    kn_plan_alloc_d(r, S, s->N, s->N + 1);
     kn_eig_need(r, S, s->N);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -25,7 +25,8 @@ void kn_gram_clear(kn_gram *g);
 /* Z = U_P diag(s): coordinates in the leading P components, without their basis. */
 kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_mat *Z);
 
-bool kn_gram_long(const kn_need_shape *s); /* enough for blocks to be read by all threads at once */
-void kn_gram_need(kn_rehearsal *r, const kn_need_shape *s);
+bool kn_gram_long(
+    const kn_problem_size *s); /* enough for blocks to be read by all threads at once */
+void kn_gram_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

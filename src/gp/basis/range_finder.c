@@ -142,7 +142,8 @@ static kn_status turn(kn_ctx *ctx, work *w, double *t, kn_mat *W)
         }
         *residual = fmax(*residual, t[p] > 0 ? sqrt(sum) / t[p] : INFINITY);
     }
-    KN_TRY(kn_comm_share(ctx, residual, sizeof *residual, 0)); /* it decides on another reading */
+    KN_TRY(
+        kn_comm_broadcast(ctx, residual, sizeof *residual, 0)); /* it decides on another reading */
 out:
     kn_mat_clear(&S);
     return status;
@@ -238,18 +239,18 @@ ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
     return smaller(P + KN_RANGE_OVERSAMPLE, smaller(n, T));
 }
 
-void kn_range_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
+void kn_range_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
 {
     ptrdiff_t k = kn_range_columns(n, T, P);
-    kn_held begin = r->now;
-    kn_hold_d(r, KN_NEED_WORK, T + k, 1);
+    kn_mem_usage begin = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, T + k, 1);
     kn_readings_need(r, n, T, k); /* in double, which takes more */
-    kn_hold_d(r, KN_NEED_WORK, k, 2 * k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, k, 2 * k);
     kn_project_need(r, n, T, k);
     kn_ritz_need(r, n, T, k);
-    kn_let_go(r, begin);
-    kn_hold_d(r, KN_NEED_BASIS, T, k);
-    kn_hold_d(r, KN_NEED_WORK, n, k);
+    kn_plan_free_to(r, begin);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, T, k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, k);
 }
 
 kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,

@@ -65,6 +65,6 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
 
 /* P components of n samples: leaves B and Z with the columns that it works with, k = P + 10. */
 ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
-void kn_range_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
+void kn_range_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
 
 #endif

@@ -55,9 +55,9 @@ static int limbs_for(const kn_scaling *s)
     return most > UNEVEN * sum / (double)s->n_kept ? 2 : 1;
 }
 
-static kn_walk walk_of(const kn_readings *w)
+static kn_block_loop walk_of(const kn_readings *w)
 {
-    kn_walk walk = {.Y = w->Y, .stage = "basis", .cut = w->cut};
+    kn_block_loop walk = {.Y = w->Y, .stage = "basis", .cut = w->cut};
     walk.done = w->done;
     walk.total = w->total;
     return walk;
@@ -69,11 +69,11 @@ kn_status kn_readings_new(kn_ctx *ctx, kn_readings *w)
     w->cut = strip_cut(w->n);
     w->energy = kn_responses_energy(&w->Y);
     w->limbs = limbs_for(w->Y.scaling);
-    kn_walk walk = walk_of(w);
+    kn_block_loop walk = walk_of(w);
     KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->Q));
     KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->M));
     KN_TRY(kn_fmat_new(ctx, w->n, w->k, &w->Q32));
-    KN_TRY(kn_fmat_new(ctx, kn_walk_plan_of(&walk).width, w->k, &w->W));
+    KN_TRY(kn_fmat_new(ctx, kn_block_loop_plan_of(&walk).width, w->k, &w->W));
 out:
     return status;
 }
@@ -105,12 +105,12 @@ static kn_status add_up(kn_ctx *ctx, kn_readings *w, double bound, const kn_visi
                         adding *a)
 {
     kn_status status;
-    kn_walk walk = walk_of(w);
+    kn_block_loop walk = walk_of(w);
     bool single = visitor->needs == KN_WALK_STRIP_F32;
     KN_TRY(kn_sum_new(ctx, w->n, w->k, bound, single ? w->limbs : 2, &a->M));
     KN_TRY(single ? kn_fmat_new(ctx, w->n, w->k, &a->part_f32)
                   : kn_mat_new(ctx, w->n, w->k, &a->part));
-    KN_TRY(kn_walk_run(ctx, &walk, visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &walk, visitor, 1));
     KN_TRY(kn_sum_value(ctx, &a->M, w->M));
     w->done += w->T;
 out:
@@ -257,7 +257,7 @@ static void strip_moments(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-static kn_status begin_single(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_single(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
     last_single *l = self;
@@ -296,8 +296,8 @@ kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, doubl
     if (w->centre)
         centre_columns(w->M);
     KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
-    KN_TRY(kn_everywhere_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
-    KN_TRY(kn_everywhere_d(ctx, &w->Y, w->centre ? mean : NULL));
+    KN_TRY(kn_allgather_response_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
+    KN_TRY(kn_allgather_responses_d(ctx, &w->Y, w->centre ? mean : NULL));
 out:
     kn_slots_clear(&l.total);
     kn_free(l.square);
@@ -346,7 +346,7 @@ static void add_means(void *self, ptrdiff_t from, ptrdiff_t to)
         mean[j] /= n;
 }
 
-static kn_status begin_last(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_last(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     last_reading *l = self;
     return kn_slots_new(ctx, plan->blocks, 1, &l->total);
@@ -377,31 +377,31 @@ kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean
     KN_TRY(kn_alloc_d(ctx, w->n, &l.sample));
     KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
     KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
-    KN_TRY(kn_everywhere_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
-    KN_TRY(kn_everywhere_d(ctx, &w->Y, w->centre ? mean : NULL));
+    KN_TRY(kn_allgather_response_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
+    KN_TRY(kn_allgather_responses_d(ctx, &w->Y, w->centre ? mean : NULL));
 out:
     kn_slots_clear(&l.total);
     kn_free(l.sample);
     return status;
 }
 
-void kn_readings_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k)
+void kn_readings_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k)
 {
-    ptrdiff_t width = kn_walk_width(strip_cut(n), T);
-    kn_held mark;
-    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * k); /* Q, M */
-    kn_hold_f(r, KN_NEED_SAMPLES, n, k);
-    kn_hold_f(r, KN_NEED_WORK, width, k);
+    ptrdiff_t width = kn_block_loop_width(strip_cut(n), T);
+    kn_mem_usage mark;
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, 2 * k); /* Q, M */
+    kn_plan_alloc_f(r, KN_NEED_SAMPLES, n, k);
+    kn_plan_alloc_f(r, KN_NEED_WORK, width, k);
     mark = r->now;
     kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 1);
-    kn_hold_f(r, KN_NEED_SAMPLES, n, k);
-    kn_walk_need(r, n, width, KN_WALK_STRIP_F32);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_BASIS, T, k);
+    kn_plan_alloc_f(r, KN_NEED_SAMPLES, n, k);
+    kn_block_loop_need(r, n, width, KN_WALK_STRIP_F32);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, T, k);
     mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, n, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
     kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 2);
-    kn_hold_d(r, KN_NEED_SAMPLES, n, k);
-    kn_walk_need(r, n, width, KN_WALK_STRIP);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, k);
+    kn_block_loop_need(r, n, width, KN_WALK_STRIP);
+    kn_plan_free_to(r, mark);
 }

@@ -38,6 +38,6 @@ kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean
 kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean);
 
 /* n samples, k columns: leaves the work space and B; the readings themselves pass. */
-void kn_readings_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k);
+void kn_readings_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k);
 
 #endif

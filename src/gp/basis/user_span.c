@@ -21,7 +21,7 @@ static kn_status axes_of(kn_ctx *ctx, kn_mat Z, ptrdiff_t P, eig *solve, kn_mat 
     kn_syrk(ctx, 1, KN_T, Z, 0, S);
     KN_TRY(solve(ctx, S, w));
     double rounding = w[Q - 1] * DBL_EPSILON * (double)(Z.rows + Q);
-    while (rank < kn_at_most(most, Q) && w[Q - 1 - rank] > rounding)
+    while (rank < kn_min_size(most, Q) && w[Q - 1 - rank] > rounding)
         rank++;
     KN_TRY(kn_mat_new(ctx, Q, rank, V));
     for (ptrdiff_t p = 0; p < rank; p++)
@@ -48,7 +48,7 @@ static kn_status turn(kn_ctx *ctx, kn_mat *M, kn_mat V, kn_mat *before)
     return KN_OK;
 }
 
-kn_status kn_span_axes(kn_ctx *ctx, kn_basis *b, ptrdiff_t P, kn_mat *span)
+kn_status kn_user_span_axes(kn_ctx *ctx, kn_basis *b, ptrdiff_t P, kn_mat *span)
 {
     kn_status status;
     kn_mat V = {0}, Z = {0};
@@ -70,21 +70,21 @@ out:
     return status;
 }
 
-kn_status kn_span_given(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
-                        kn_fit_info *info)
+kn_status kn_user_span_given(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
+                             kn_fit_info *info)
 {
     static const double SHARED = 0.5;
     kn_status status;
     KN_TRY(kn_basis_given(ctx, &p->Y, p->options->basis, basis));
     info->basis_columns = basis->B.cols;
-    info->basis_constant = kn_span_constant(basis->B);
+    info->basis_constant = kn_user_span_constant(basis->B);
     if (info->basis_constant < SHARED)
         kn_log(ctx, KN_LOG_WARNING,
                "the basis holds %.0f %% of a shift of all responses alike: effects that all "
                "responses share are taken for noise (add a constant column)",
                100 * info->basis_constant);
     if (!p->options->axes_given) {
-        KN_TRY(kn_span_axes(ctx, basis, gp->P, &gp->span));
+        KN_TRY(kn_user_span_axes(ctx, basis, gp->P, &gp->span));
         if (gp->P > 0)
             KN_TRY(kn_basis_check(ctx, &p->Y, gp->P, basis->B.cols));
     }
@@ -94,7 +94,7 @@ out:
     return status;
 }
 
-double kn_span_constant(kn_mat B)
+double kn_user_span_constant(kn_mat B)
 {
     double inside = 0;
     for (ptrdiff_t p = 0; p < B.cols; p++) {
@@ -106,15 +106,15 @@ double kn_span_constant(kn_mat B)
     return fmin(inside, 1);
 }
 
-kn_mat kn_span_held(const kn_gp *gp)
+kn_mat kn_user_span_fixed(const kn_gp *gp)
 {
     return gp->span.data ? gp->span : kn_cols(gp->B, 0, gp->P);
 }
 
-kn_status kn_span_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat *Z)
+kn_status kn_user_span_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat *Z)
 {
     kn_status status;
-    kn_mat rotated = {0}, held = kn_span_held(gp);
+    kn_mat rotated = {0}, held = kn_user_span_fixed(gp);
     double total;
     KN_TRY(kn_mat_new(ctx, Y->N, gp->spec.identity ? gp->P : held.cols, Z));
     if (gp->spec.identity)
@@ -130,7 +130,7 @@ out:
     return status;
 }
 
-kn_status kn_span_rotation(kn_ctx *ctx, const kn_gp *gp, kn_mat V, kn_mat UC, kn_mat *rotate)
+kn_status kn_user_span_rotation(kn_ctx *ctx, const kn_gp *gp, kn_mat V, kn_mat UC, kn_mat *rotate)
 {
     kn_status status;
     kn_mat own = {0}, from = V;
@@ -151,14 +151,14 @@ out:
 static kn_status fix_signs(kn_ctx *ctx, const kn_gp *gp, kn_fold *f)
 {
     kn_status status;
-    kn_mat rotate = {0}, strip = {0}, held = kn_span_held(gp);
+    kn_mat rotate = {0}, strip = {0}, held = kn_user_span_fixed(gp);
     double *top = NULL;
-    ptrdiff_t rows = kn_at_most(held.rows, KN_BLOCK);
-    KN_TRY(kn_span_rotation(ctx, gp, f->V, kn_mat_none(), &rotate));
+    ptrdiff_t rows = kn_min_size(held.rows, KN_BLOCK);
+    KN_TRY(kn_user_span_rotation(ctx, gp, f->V, kn_mat_none(), &rotate));
     KN_TRY(kn_mat_new(ctx, rows, rotate.cols, &strip));
     KN_TRY(kn_alloc_d(ctx, rotate.cols, &top));
     for (ptrdiff_t i = 0; i < held.rows; i += rows) {
-        ptrdiff_t n = kn_at_most(held.rows - i, rows);
+        ptrdiff_t n = kn_min_size(held.rows - i, rows);
         kn_mat B = kn_sub(strip, 0, 0, n, strip.cols);
         kn_gemm(ctx, 1, KN_N, kn_sub(held, i, 0, n, held.cols), KN_N, rotate, 0, B);
         for (ptrdiff_t p = 0; p < B.cols; p++)
@@ -199,55 +199,55 @@ out:
 }
 
 /* axes_of N samples: V stays. */
-static void axes_need(kn_rehearsal *r, const kn_need_shape *s)
+static void axes_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->span, s->P);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->span, s->span + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->span, s->P);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->span, s->span + 1);
     kn_eig_need(r, KN_NEED_WORK, s->span);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
 /* turn of n rows: in place by strips, or beside. */
-static void turn_need(kn_rehearsal *r, kn_need_part part, const kn_need_shape *s, ptrdiff_t n)
+static void turn_need(kn_mem_plan *r, kn_mem_category part, const kn_problem_size *s, ptrdiff_t n)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     if (s->P < s->span) {
-        kn_hold_d(r, part, n, s->P);
+        kn_plan_alloc_d(r, part, n, s->P);
         return;
     }
-    kn_hold_d(r, KN_NEED_WORK, kn_at_most(n, KN_BLOCK), s->span);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, kn_min_size(n, KN_BLOCK), s->span);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_span_axes_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_user_span_axes_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held begin = r->now, axes;
+    kn_mem_usage begin = r->now, axes;
     axes_need(r, s);
     axes = r->now;
     turn_need(r, KN_NEED_BASIS, s, s->T);
     turn_need(r, KN_NEED_WORK, s, s->N);
-    kn_let_go_of(r, begin, axes);
+    kn_plan_free(r, begin, axes);
 }
 
-void kn_fold_axes_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_fold_axes_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     axes_need(r, s);
     turn_need(r, KN_NEED_WORK, s, n);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_span_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_user_span_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_need_shape all = *s;
-    kn_held begin = r->now, given;
+    kn_problem_size all = *s;
+    kn_mem_usage begin = r->now, given;
     all.P = s->span;
     kn_basis_need(r, &all);
     given = r->now;
-    kn_span_axes_need(r, s);
+    kn_user_span_axes_need(r, s);
     if (s->P < s->span) { /* but their coordinates pass */
-        kn_let_go_of(r, begin, given);
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
+        kn_plan_free(r, begin, given);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->span);
     }
 }

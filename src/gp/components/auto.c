@@ -7,8 +7,8 @@
 #include "gp/components/pilot.h"
 
 /* kn_choose_components. All ranks take part in it, and then all have the result of rank 0. */
-static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p, const kn_found *pilot,
-                                   kn_fit_info *info, ptrdiff_t *P)
+static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p,
+                                   const kn_search_result *pilot, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status;
     struct {
@@ -21,7 +21,7 @@ static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p, const k
     chosen.n_curve = info->n_curve;
     memcpy(chosen.curve, info->curve, sizeof chosen.curve);
     if (p->options->search.lockstep)
-        KN_TRY(kn_comm_share(ctx, &chosen, sizeof chosen, 0));
+        KN_TRY(kn_comm_broadcast(ctx, &chosen, sizeof chosen, 0));
     *P = (ptrdiff_t)chosen.P;
     info->nothing_predicted = (int)chosen.nothing_predicted;
     info->n_curve = (int)chosen.n_curve;

@@ -7,7 +7,7 @@
 /* What a fit has found of R0 before the number of components is settled. */
 typedef struct kn_components_pilot {
     bool found;
-    kn_found at;
+    kn_search_result at;
 } kn_components_pilot;
 
 /* Chooses the number of components from p->gram or, without it, from the held-out set p->held. Runs

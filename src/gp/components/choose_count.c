@@ -120,7 +120,7 @@ static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double 
             info->curve[l].lml -= 0.5 * outside * (LN_2PI + log(E / outside) + 1);
     }
     if (p->core)
-        kn_engine_leave(&e, p->core);
+        kn_engine_donate(&e, p->core);
 out:
     kn_groups_clear(&groups);
     kn_engine_clear(&e);
@@ -161,7 +161,7 @@ out:
 
 static int steps_to(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
 {
-    ptrdiff_t most = kn_at_most(kn_at_most((N - 1) / 2, T), rank);
+    ptrdiff_t most = kn_min_size(kn_min_size((N - 1) / 2, T), rank);
     int steps = 0;
     while (steps < KN_MAX_CURVE && kn_ladder[steps] <= most)
         steps++;
@@ -313,10 +313,10 @@ out:
     return status;
 }
 
-void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
+void kn_components_need(kn_mem_plan *r, const kn_problem_size *shape)
 {
-    kn_need_shape s = *shape, all;
-    kn_held mark = r->now;
+    kn_problem_size s = *shape, all;
+    kn_mem_usage mark = r->now;
     bool once = s.range > 0;
     ptrdiff_t h = once ? kn_held_out(s.N) : (s.N + KN_CURVE_FOLDS - 1) / KN_CURVE_FOLDS,
               n = s.N - h;
@@ -325,11 +325,11 @@ void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
     all = s;
     if (once)
         all.N = n;
-    all.M = s.M < s.N ? kn_at_most(s.M, all.N) : all.N;
+    all.M = s.M < s.N ? kn_min_size(s.M, all.N) : all.N;
     kn_pilot_need(r, &all);
     if (!once)
         kn_engine_core_need(r, &all);
-    kn_hold_d(r, KN_NEED_WORK, s.N, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s.N, 1);
     if (!once)
         kn_folds_pca_need(r, &s, n, KN_CURVE_FOLDS);
     for (int k = 0; k < (once ? KN_HELD_OUT_ONCE : KN_CURVE_FOLDS); k++)
@@ -337,8 +337,8 @@ void kn_components_need(kn_rehearsal *r, const kn_need_shape *shape)
     kn_curve_score_need(r, &s,
                         &(kn_curve_shape){steps_to(s.N, s.T, s.P), once ? h : s.N, h,
                                           once ? h : s.N});
-    kn_let_go(r, mark); /* then the likelihoods */
-    kn_hold_d(r, KN_NEED_WORK, s.N, s.P);
+    kn_plan_free_to(r, mark); /* then the likelihoods */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s.N, s.P);
     kn_engine_need(r, &all, false, false);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -17,6 +17,6 @@ enum { KN_PILOT_COMPONENTS = 25 }; /* at which R0 of the curve is fitted */
 /* The largest number that is tried. */
 ptrdiff_t kn_components_most(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank);
 /* Passes: the search at a few components, and then the curve up to s->P. */
-void kn_components_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_components_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -68,7 +68,7 @@ kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *
     KN_TRY(kn_engine_latent(ctx, &Xt, &e, &model));
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->mean));
     KN_TRY(kn_mat_new(ctx, f->rows.n_test, P, &f->var));
-    KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, f->mean, f->var, &clamped));
+    KN_TRY(kn_latent_predict(ctx, &model, &(kn_predict_input){.X = Xs}, f->mean, f->var, &clamped));
 out:
     kn_pairs_clear(&pairs);
     kn_groups_clear(&groups);
@@ -199,7 +199,7 @@ static kn_status score_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
     kn_curve *c = self;
@@ -272,42 +272,42 @@ void kn_curve_clear(kn_curve *c)
 kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c)
 {
     const kn_fold *rows = &c->fit[0].rows;
-    kn_walk walk = {.Y = *Y,
-                    .stage = "components",
-                    .cut = CUT,
-                    .every = (Y->T + SCORED - 1) / SCORED};
+    kn_block_loop walk = {.Y = *Y,
+                          .stage = "components",
+                          .cut = CUT,
+                          .every = (Y->T + SCORED - 1) / SCORED};
     kn_visitor visitor = {c, KN_WALK_Y, begin_scoring, score_block, end_scoring};
     if (c->fit[0].held)
         walk.Y = kn_responses_rows(Y, rows->test, rows->n_test);
-    return kn_walk_run(ctx, &walk, &visitor, 1);
+    return kn_block_loop_run(ctx, &walk, &visitor, 1);
 }
 
-void kn_curve_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+void kn_curve_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
-    kn_need_shape f = *s;
+    kn_problem_size f = *s;
     f.N = n;
-    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    f.M = s->M < s->N ? kn_min_size(s->M, n) : n;
     kn_fold_need(r, s, n);
-    kn_hold_d(r, KN_NEED_WORK, h, 2 * s->P);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, 2 * s->P);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
     kn_engine_need(r, &f, false, false); /* of which the latent model takes over a part */
     kn_latent_predict_need(r, &f, h);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_curve_score_need(kn_rehearsal *r, const kn_need_shape *s, const kn_curve_shape *of)
+void kn_curve_score_need(kn_mem_plan *r, const kn_problem_size *s, const kn_curve_shape *of)
 {
     ptrdiff_t rows = of->rows, h = of->held_out, n = of->samples;
-    ptrdiff_t steps = of->steps + 1, width = kn_walk_width(CUT, s->T);
+    ptrdiff_t steps = of->steps + 1, width = kn_block_loop_width(CUT, s->T);
     ptrdiff_t every = (s->T + SCORED - 1) / SCORED, cuts = (s->T + CUT - 1) / CUT;
-    kn_hold_d(r, KN_NEED_WORK, rows, steps);
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows, steps);
     kn_slots_need(r, KN_NEED_WORK, (cuts + every - 1) / every, rows * steps);
     for (int t = 0; t < KN_CURVE_TILES; t++)
-        kn_hold_d(r, KN_NEED_WORK, rows, steps);
+        kn_plan_alloc_d(r, KN_NEED_WORK, rows, steps);
     for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
-        kn_hold_d(r, KN_NEED_WORK, kn_at_most(width, TILE), n + 2 * h + 2 * s->P);
-    kn_held mark = r->now;
-    kn_walk_need(r, n, width, KN_WALK_Y);
-    kn_let_go(r, mark);
+        kn_plan_alloc_d(r, KN_NEED_WORK, kn_min_size(width, TILE), n + 2 * h + 2 * s->P);
+    kn_mem_usage mark = r->now;
+    kn_block_loop_need(r, n, width, KN_WALK_Y);
+    kn_plan_free_to(r, mark);
 }

@@ -48,11 +48,11 @@ kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c);
 void kn_curve_clear(kn_curve *c);
 
 /* A fold: n to train on, h held out. */
-void kn_curve_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h);
+void kn_curve_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 /* The scores of `rows` held out in all, held_out at most in a fold; y of so many samples. */
 typedef struct kn_curve_shape {
     ptrdiff_t steps, rows, held_out, samples;
 } kn_curve_shape;
-void kn_curve_score_need(kn_rehearsal *r, const kn_need_shape *s, const kn_curve_shape *of);
+void kn_curve_score_need(kn_mem_plan *r, const kn_problem_size *s, const kn_curve_shape *of);
 
 #endif

@@ -5,16 +5,16 @@
 #include "gp/missing/completion.h"
 #include "gp/zscore.h"
 
-void kn_observed_variance(const kn_holes *h, const ptrdiff_t *row, ptrdiff_t first, kn_mat train,
-                          double *variance)
+void kn_observed_variance(const kn_missing_mask *h, const ptrdiff_t *row, ptrdiff_t first,
+                          kn_mat train, double *variance)
 {
     for (ptrdiff_t j = 0; j < train.cols; j++) {
         ptrdiff_t n = 0;
         double s2 = 0, *t = kn_col(train, j);
-        if (kn_holes_in(h, first + j) == 0)
+        if (kn_missing_in(h, first + j) == 0)
             continue;
         for (ptrdiff_t i = 0; i < train.rows; i++)
-            if (!kn_is_hole(h, row[i], first + j)) {
+            if (!kn_is_missing(h, row[i], first + j)) {
                 s2 += t[i] * t[i];
                 n++;
             }

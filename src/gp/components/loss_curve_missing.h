@@ -9,8 +9,8 @@
 
 /* variance[j] = mean square of the cells of train (n x count, centred) that have a value; of very
  * few, 0. Column j is response first + j, row i sample row[i]; complete responses keep theirs. */
-void kn_observed_variance(const kn_holes *h, const ptrdiff_t *row, ptrdiff_t first, kn_mat train,
-                          double *variance);
+void kn_observed_variance(const kn_missing_mask *h, const ptrdiff_t *row, ptrdiff_t first,
+                          kn_mat train, double *variance);
 
 /* Of `values` cells with mean square `all` those that the held-out y do not have, about mu. A mean
  * that is not known is that of too few. */

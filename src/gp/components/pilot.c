@@ -10,7 +10,7 @@ ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t most)
 }
 
 kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups, kn_mat Z,
-                   kn_fit_info *info, kn_found *found)
+                   kn_fit_info *info, kn_search_result *found)
 {
     kn_status status;
     kn_gp_options o = *p->options;
@@ -29,13 +29,14 @@ kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *gr
     info->evaluations_subsample += found->evals_subsample;
     p->pilot_rank = e.spec.rank; /* as it turned out */
     if (p->core && X.data == p->X.data)
-        kn_engine_leave(&e, p->core);
+        kn_engine_donate(&e, p->core);
 out:
     kn_engine_clear(&e); /* the folds have theirs */
     return status;
 }
 
-kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_found *found)
+kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
+                           kn_search_result *found)
 {
     kn_status status;
     kn_mat Z = {0};
@@ -46,12 +47,12 @@ out:
     return status;
 }
 
-void kn_pilot_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_pilot_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held mark = r->now;
-    kn_need_shape pilot = *s;
-    pilot.P = kn_at_most(s->P, KN_PILOT_COMPONENTS);
-    kn_hold_d(r, KN_NEED_WORK, pilot.N, pilot.P + s->F);
+    kn_mem_usage mark = r->now;
+    kn_problem_size pilot = *s;
+    pilot.P = kn_min_size(s->P, KN_PILOT_COMPONENTS);
+    kn_plan_alloc_d(r, KN_NEED_WORK, pilot.N, pilot.P + s->F);
     kn_search_need(r, &pilot);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -10,10 +10,11 @@ ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t most);
 /* R0 at coordinates Z (without the T x P basis) of samples X, which may be some of the problem's.
  * Evaluations are added to info, and p->pilot_rank is set. */
 kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups, kn_mat Z,
-                   kn_fit_info *info, kn_found *found);
+                   kn_fit_info *info, kn_search_result *found);
 /* The same of all samples, by the Gram matrix at hand. */
-kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_found *found);
+kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
+                           kn_search_result *found);
 
-void kn_pilot_need(kn_rehearsal *r, const kn_need_shape *s); /* of s->P at most; passes */
+void kn_pilot_need(kn_mem_plan *r, const kn_problem_size *s); /* of s->P at most; passes */
 
 #endif

@@ -40,7 +40,7 @@ out:
 }
 
 /* The fold's basis is the held-out set's: B_f, and for iso noise B_f U_C. */
-static kn_status take_basis(kn_ctx *ctx, kn_heldout *held, ptrdiff_t P, kn_part *part)
+static kn_status take_basis(kn_ctx *ctx, kn_heldout *held, ptrdiff_t P, kn_fold_prediction *part)
 {
     kn_status status = KN_OK;
     kn_mat B = kn_cols(held->basis.B, 0, P);
@@ -72,7 +72,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
                         .Y = kn_responses_as_given(problem->Y),
                         .folds = KN_HELD_OUT_ONCE,
                         .n = f.n_test};
-    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_part), &memory));
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_fold_prediction), &memory));
     out->part = memory;
     out->n_parts = 1;
     KN_TRY(kn_alloc(ctx, out->n, sizeof(int), &memory));
@@ -83,7 +83,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, P), &f.Z_train));
     if (gp->P == 0)
         KN_TRY(kn_alloc_d(ctx, gp->N, &far));
-    KN_TRY(kn_part_of_fold(ctx, problem, &f, out, 0, far));
+    KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, 0, far));
     if (far) {
         KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
         for (ptrdiff_t i = 0; i < out->n; i++)
@@ -116,7 +116,7 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     bool signs = gp->pca && kn_sees_signs(gp);
     KN_TRY(kn_gp_maps_folds(ctx, gp, *problem->Y, problem->folds, out));
     if (!gp->pca)
-        KN_TRY(kn_span_coordinates(ctx, gp, problem->Y, &Z));
+        KN_TRY(kn_user_span_coordinates(ctx, gp, problem->Y, &Z));
     else if (!problem->gram)
         KN_TRY(kn_gram_new(ctx, problem->Y, &own));
     KN_TRY(kn_alloc(ctx, problem->folds, sizeof *f, &memory));
@@ -136,12 +136,12 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     else if (gp->spec.noise == KN_NOISE_STRUCTURED)
         KN_TRY(kn_folds_energy(ctx, problem->Y, f, problem->folds));
     for (int k = 0; k < problem->folds; k++) {
-        KN_TRY(kn_agree(ctx, kn_check_cancel(ctx)));
+        KN_TRY(kn_comm_agree_status(ctx, kn_check_cancel(ctx)));
         if (signs)
             KN_TRY(kn_fold_signs(ctx, problem->Y, &f[k]));
-        KN_TRY(kn_part_of_fold(ctx, problem, &f[k], out, k, out->far));
+        KN_TRY(kn_fold_prediction_new(ctx, problem, &f[k], out, k, out->far));
         kn_fold_clear(&f[k]);
-        kn_tell(ctx, "cross-validation", k + 1, problem->folds, NAN);
+        kn_report_progress(ctx, "cross-validation", k + 1, problem->folds, NAN);
     }
 out:
     for (int k = 0; f && k < problem->folds; k++)
@@ -167,33 +167,33 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, k
 }
 
 /* Samples that are held out in fold k. */
-static ptrdiff_t fold_size(const kn_need_shape *s, int k)
+static ptrdiff_t fold_size(const kn_problem_size *s, int k)
 {
     return s->folds == KN_HELD_OUT_ONCE ? kn_held_out(s->N) : (s->N + s->folds - 1 - k) / s->folds;
 }
 
-void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_components_cv_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held begin, coordinates = r->now, kept;
+    kn_mem_usage begin, coordinates = r->now, kept;
     ptrdiff_t held = kn_held_out(s->N);
-    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* fold, twice; sample */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* fold, twice; sample */
     if (s->folds == KN_HELD_OUT_ONCE && !s->given_basis) {
         begin = r->now;
-        kn_hold_d(r, KN_NEED_WORK, s->N - held, s->P);
-        kn_part_of_fold_need(r, s, s->N - held, held);
-        kn_let_go(r, begin);
-        kn_hold_d(r, KN_NEED_WORK, held, (s->sites > 0 ? 3 : 2) * (s->P + 1));
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N - held, s->P);
+        kn_fold_prediction_need(r, s, s->N - held, held);
+        kn_plan_free_to(r, begin);
+        kn_plan_alloc_d(r, KN_NEED_WORK, held, (s->sites > 0 ? 3 : 2) * (s->P + 1));
         return;
     }
     begin = r->now;
     if (s->given_basis) {
         ptrdiff_t Q = s->span > 0 ? s->span : s->P;
-        kn_hold_d(r, KN_NEED_WORK, s->N, Q);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, Q);
         if (!s->method->identity)
             kn_project_need(r, s->N, s->T, Q);
         coordinates = r->now;
-        kn_hold_d(r, KN_NEED_WORK, s->rotated ? s->N : 0, s->P);
-        kn_let_go(r, coordinates);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->rotated ? s->N : 0, s->P);
+        kn_plan_free_to(r, coordinates);
     }
     coordinates = r->now;
     for (int k = 0; k < s->folds; k++) /* rows and coordinates of all, */
@@ -203,12 +203,12 @@ void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s)
         kn_fold_axes_need(r, s, s->N - fold_size(s, s->folds - 1));
     for (int k = 0; k < s->folds; k++) { /* of which parts keep all but the coordinates */
         ptrdiff_t h = fold_size(s, k), n = s->N - h;
-        kn_part_of_fold_need(r, s, n, h);
+        kn_fold_prediction_need(r, s, n, h);
         kept = r->now;
-        kn_hold_d(r, KN_NEED_WORK, n, s->P);
-        kn_held more = r->now;
-        kn_let_go(r, kept);
-        kn_let_go_of(r, kept, more);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, s->P);
+        kn_mem_usage more = r->now;
+        kn_plan_free_to(r, kept);
+        kn_plan_free(r, kept, more);
     }
-    kn_let_go_of(r, begin, coordinates);
+    kn_plan_free(r, begin, coordinates);
 }

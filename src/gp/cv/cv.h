@@ -19,6 +19,6 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
 
 /* The maps of s->folds folds, or of one held-out set where that is 1: for methods with components.
  */
-void kn_components_cv_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_components_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -138,7 +138,7 @@ kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **
     ptrdiff_t most = 0, top = 0;
     void *work = NULL, *failed = NULL;
     for (int k = 0; k < n; k++) {
-        ptrdiff_t some = kn_at_most(P, f[k]->n_train);
+        ptrdiff_t some = kn_min_size(P, f[k]->n_train);
         kn_fold_energy(gram->G, f[k]);
         KN_TRY(kn_mat_new(ctx, f[k]->n_train, some, &f[k]->Z_train));
         KN_TRY(kn_mat_new(ctx, f[k]->n_train, some, &f[k]->US));
@@ -154,8 +154,8 @@ kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **
     for (int k = 0; k < workers; k++)
         KN_TRY(pca_work_new(ctx, most, top, &job.work[k]));
     for (; job.first < n; job.first += workers) {
-        KN_TRY(kn_agree(ctx, kn_check_cancel(ctx)));
-        kn_la_parallel(ctx, kn_at_most(workers, n - job.first), 1, decompose_folds, &job);
+        KN_TRY(kn_comm_agree_status(ctx, kn_check_cancel(ctx)));
+        kn_la_parallel(ctx, kn_min_size(workers, n - job.first), 1, decompose_folds, &job);
     }
     KN_TRY(check_folds(ctx, &job, n));
 out:
@@ -190,14 +190,14 @@ out:
     return status;
 }
 
-void kn_folds_pca_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int folds)
+void kn_folds_pca_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int folds)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     for (int k = 0; !s->given_basis && k < kn_workers_of(s->threads, folds, 1); k++) {
-        kn_eig_top_need(r, KN_NEED_SAMPLES, n, kn_at_most(s->P, n));
-        kn_hold_d(r, KN_NEED_WORK, n, s->P + 2);
+        kn_eig_top_need(r, KN_NEED_SAMPLES, n, kn_min_size(s->P, n));
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, s->P + 2);
     }
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f)
@@ -216,12 +216,12 @@ kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f)
     return KN_OK;
 }
 
-void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* rows */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* rows */
     if (!s->given_basis)
-        kn_hold_d(r, KN_NEED_WORK, n, s->P); /* US */
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, s->P); /* US */
     if (s->span > 0)
-        kn_hold_d(r, KN_NEED_WORK, s->span, s->P); /* V */
-    kn_hold_d(r, KN_NEED_WORK, n, s->P);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->span, s->P); /* V */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, s->P);
 }

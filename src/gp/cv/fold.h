@@ -30,7 +30,7 @@ void kn_fold_clear(kn_fold *f);
 
 /* n of s->N samples to train on, by the Gram matrix or in a basis that is held; and, passing, what
  * finding the components of so many folds takes. */
-void kn_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
-void kn_folds_pca_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int folds);
+void kn_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+void kn_folds_pca_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int folds);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct energies {
     const kn_block *b;
 } energies;
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
     energies *e = self;
@@ -73,7 +73,7 @@ kn_status kn_folds_energy(kn_ctx *ctx, const kn_responses *Y, kn_fold *f, int n)
     double *total = NULL;
     kn_visitor visitor = {&e, KN_WALK_Y, begin, block, NULL};
     KN_TRY(kn_alloc_d(ctx, n, &total));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *Y}, &visitor, 1));
     KN_TRY(kn_slots_sum(ctx, &e.sums, total));
     for (int k = 0; k < n; k++)
         f[k].total = total[k];

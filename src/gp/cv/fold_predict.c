@@ -38,8 +38,8 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, k
             kn_gemm(ctx, 1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
         }
         if (f->V.data) {
-            KN_TRY(
-                kn_span_rotation(ctx, gp, f->V, e.iso.diagonal ? kn_mat_none() : e.iso.UC, rotate));
+            KN_TRY(kn_user_span_rotation(ctx, gp, f->V, e.iso.diagonal ? kn_mat_none() : e.iso.UC,
+                                         rotate));
         } else if (!f->US.data && gp->UC.data && !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
             KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
             kn_gemm(ctx, 1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
@@ -50,7 +50,7 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, k
     } else {
         KN_TRY(kn_engine_at(ctx, &e, gp->latent.cell[0].R0.theta, &lml));
         if (f->V.data)
-            KN_TRY(kn_span_rotation(ctx, gp, f->V, kn_mat_none(), rotate));
+            KN_TRY(kn_user_span_rotation(ctx, gp, f->V, kn_mat_none(), rotate));
     }
     KN_TRY(kn_fit_latent(ctx, &X, &e, out));
 out:
@@ -64,7 +64,7 @@ out:
 
 /* A dense task kernel over the identity: U_C is T x T and the held-out maps are not, so these are
  * kept instead. mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
-static kn_status to_responses(kn_ctx *ctx, kn_part *part)
+static kn_status to_responses(kn_ctx *ctx, kn_fold_prediction *part)
 {
     kn_status status;
     kn_mat latent = {0}, UC = part->rotate;
@@ -97,7 +97,7 @@ out:
 
 /* Means of the rows held out as if they were of no batch. */
 static kn_status fold_alone(kn_ctx *ctx, const kn_latent *model, kn_mat X_alone, const kn_fold *f,
-                            kn_part *part)
+                            kn_fold_prediction *part)
 {
     kn_status status;
     kn_mat Xs = {0}, var = {0};
@@ -108,7 +108,7 @@ static kn_status fold_alone(kn_ctx *ctx, const kn_latent *model, kn_mat X_alone,
     kn_mat_rows(X_alone, f->test, Xs);
     KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &part->alone));
     KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &var));
-    KN_TRY(kn_latent_predict(ctx, model, &(kn_newcomers){.X = Xs}, part->alone, var, &clamped));
+    KN_TRY(kn_latent_predict(ctx, model, &(kn_predict_input){.X = Xs}, part->alone, var, &clamped));
 out:
     kn_mat_clear(&var);
     kn_mat_clear(&Xs);
@@ -119,7 +119,7 @@ out:
  * 8j].
  */
 static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
-                            kn_part *part)
+                            kn_fold_prediction *part)
 {
     static const double EMPTY = 1e-10; /* of |Y|^2, METHOD 2: what is left is rounding */
     kn_status status = KN_OK;
@@ -137,12 +137,12 @@ out:
     return status;
 }
 
-kn_status kn_part_of_fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f, kn_gp_maps *maps,
-                          int k, double *far)
+kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f,
+                                 kn_gp_maps *maps, int k, double *far)
 {
     kn_status status;
     const kn_gp *gp = maps->gp;
-    kn_part *part = &maps->part[k];
+    kn_fold_prediction *part = &maps->part[k];
     kn_latent model = {0};
     kn_mat Xs = {0};
     KN_TRY(fold_model(ctx, gp, problem->pairs, f, &part->rotate, &model));
@@ -152,7 +152,7 @@ kn_status kn_part_of_fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f,
     part->n_train = f->n_train;
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->mean));
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->var));
-    KN_TRY(kn_latent_predict(ctx, &model, &(kn_newcomers){.X = Xs}, part->mean, part->var,
+    KN_TRY(kn_latent_predict(ctx, &model, &(kn_predict_input){.X = Xs}, part->mean, part->var,
                              &maps->clamped));
     KN_TRY(fold_alone(ctx, &model, problem->X_alone, f, part));
     KN_TRY(fold_noise(ctx, gp, &model, f, part));
@@ -171,27 +171,27 @@ out:
     return status;
 }
 
-void kn_part_of_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+void kn_fold_prediction_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
-    kn_need_shape f = *s;
+    kn_problem_size f = *s;
     bool direct = s->method->identity && s->rotated;
     f.N = n;
-    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, n, s->F);
+    f.M = s->M < s->N ? kn_min_size(s->M, n) : n;
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, s->F);
     kn_engine_need(r, &f, false, false);
     if (s->rotated)
-        kn_hold_d(r, KN_NEED_WORK, direct ? 0 : n, s->P);
-    kn_let_go(r, mark);
+        kn_plan_alloc_d(r, KN_NEED_WORK, direct ? 0 : n, s->P);
+    kn_plan_free_to(r, mark);
     if (s->rotated || s->span > 0)
-        kn_hold_d(r, KN_NEED_BASIS, s->span > 0 ? s->span : s->P, s->P); /* rotate */
-    kn_held kept = r->now;
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->span > 0 ? s->span : s->P, s->P); /* rotate */
+    kn_mem_usage kept = r->now;
     kn_latent_need(r, &f);
-    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * (s->F + 2 * (s->P + 1)));
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * (s->F + 2 * (s->P + 1)));
     kn_latent_predict_need(r, &f, h);
     if (direct)
-        kn_hold_d(r, KN_NEED_WORK, h, s->P);
-    kn_let_go(r, direct ? mark : kept);
-    kn_hold_d(r, KN_NEED_WORK, s->P + 1, 1);
-    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * (s->P + 1));
+        kn_plan_alloc_d(r, KN_NEED_WORK, h, s->P);
+    kn_plan_free_to(r, direct ? mark : kept);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->P + 1, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * (s->P + 1));
 }

@@ -13,10 +13,10 @@
 
 /* Part k of the maps. Rows, and US of the fold's own basis, go over to it from the fold. far NULL,
  * or where it goes for the rows held out, by sample. */
-kn_status kn_part_of_fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f, kn_gp_maps *maps,
-                          int k, double *far);
+kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f,
+                                 kn_gp_maps *maps, int k, double *far);
 
 /* Of n samples to train on and h held out: passing, and what the part keeps. */
-void kn_part_of_fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h);
+void kn_fold_prediction_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 #endif

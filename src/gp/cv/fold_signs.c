@@ -13,7 +13,7 @@ typedef struct sign_search {
     double *top; /* P  the entry of largest size so far */
 } sign_search;
 
-static kn_status begin_signs(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_signs(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     sign_search *s = self;
     return kn_mat_new(ctx, plan->width, s->f->US.cols, &s->B);
@@ -37,10 +37,10 @@ kn_status kn_fold_signs(kn_ctx *ctx, const kn_responses *Y, kn_fold *f)
     kn_status status;
     sign_search s = {.f = f};
     kn_visitor visitor = {&s, KN_WALK_Y, begin_signs, look_at_signs, NULL};
-    kn_walk walk = {.Y = kn_responses_rows(Y, f->train, f->n_train)};
+    kn_block_loop walk = {.Y = kn_responses_rows(Y, f->train, f->n_train)};
     KN_TRY(kn_alloc_d(ctx, f->US.cols, &s.top));
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    KN_TRY(kn_everywhere_largest(ctx, s.top, f->US.cols));
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_allreduce_largest(ctx, s.top, f->US.cols));
     for (ptrdiff_t p = 0; p < f->US.cols; p++)
         for (ptrdiff_t i = 0; s.top[p] < 0 && i < f->n_train; i++) {
             kn_col(f->US, p)[i] *= -1;

@@ -11,17 +11,17 @@
 #include "la/la.h"
 
 /* B_f = Y_tr'US and mu of a fold's own completed rows Y, T x P and T, for as long as the maps. */
-static kn_status keep_basis(kn_ctx *ctx, const kn_responses *Y, kn_part *part)
+static kn_status keep_basis(kn_ctx *ctx, const kn_responses *Y, kn_fold_prediction *part)
 {
     kn_status status;
-    ptrdiff_t P = part->US.cols, width = kn_at_most(Y->T, KN_BLOCK);
+    ptrdiff_t P = part->US.cols, width = kn_min_size(Y->T, KN_BLOCK);
     kn_mat y = {0};
     KN_TRY(kn_mat_new(ctx, Y->N, width, &y));
     KN_TRY(kn_alloc_d(ctx, Y->T, &part->mu));
     if (part->US.data)
         KN_TRY(kn_mat_new(ctx, Y->T, P, &part->B));
     for (ptrdiff_t first = 0; first < Y->T; first += width) {
-        kn_mat block = kn_cols(y, 0, kn_at_most(Y->T - first, width));
+        kn_mat block = kn_cols(y, 0, kn_min_size(Y->T - first, width));
         kn_responses_block(ctx, Y, first, block);
         for (ptrdiff_t j = 0; j < block.cols; j++)
             for (ptrdiff_t i = 0; i < block.rows; i++)
@@ -42,7 +42,7 @@ static kn_status completed_given(kn_ctx *ctx, const kn_gp *gp, const kn_response
     kn_status status;
     kn_mat Z = {0};
     ptrdiff_t *train = f->train;
-    KN_TRY(kn_span_coordinates(ctx, gp, Y, &Z));
+    KN_TRY(kn_user_span_coordinates(ctx, gp, Y, &Z));
     KN_TRY(kn_alloc_i(ctx, f->n_train, &f->train));
     for (ptrdiff_t i = 0; i < f->n_train; i++)
         f->train[i] = i; /* all rows of Z */
@@ -65,7 +65,7 @@ static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_proble
 {
     kn_status status;
     kn_fold f = {0};
-    kn_part *part = &out->part[k];
+    kn_fold_prediction *part = &out->part[k];
     double *filled = NULL;
     kn_responses Y;
     bool signs = gp->pca && kn_sees_signs(gp);
@@ -77,13 +77,13 @@ static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_proble
                    : completed_given(ctx, gp, &train, &f));
     if (signs)
         KN_TRY(kn_fold_signs(ctx, &Y, &f));
-    KN_TRY(kn_part_of_fold(ctx, problem, &f, out, k, out->far));
+    KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, k, out->far));
     train.rows = part->train; /* which took the list over */
     KN_TRY(keep_basis(ctx, &train, part));
     kn_completion_judge(problem->completion, part->train, part->n_train, part->mu);
     kn_free(part->train);
     part->train = NULL;
-    kn_tell(ctx, "cross-validation", k + 1, problem->folds, NAN);
+    kn_report_progress(ctx, "cross-validation", k + 1, problem->folds, NAN);
 out:
     kn_fold_clear(&f);
     kn_free(filled);

@@ -41,8 +41,8 @@ kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r)
     r->train = f->train;
     r->Y = kn_responses_rows(&Y, f->train, f->n_train);
     KN_TRY(kn_alloc_d(ctx, Y.T, &r->mu));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = r->Y},
-                       &(kn_visitor){r->mu, KN_WALK_Y, NULL, mean_block, NULL}, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = r->Y},
+                             &(kn_visitor){r->mu, KN_WALK_Y, NULL, mean_block, NULL}, 1));
     KN_TRY(rows_of(ctx, all->X, f->train, f->n_train, &r->X));
     KN_TRY(rows_of(ctx, all->X, f->test, f->n_test, &r->Xs));
     KN_TRY(rows_of(ctx, all->X_alone, f->test, f->n_test, &r->X_alone));
@@ -68,7 +68,7 @@ static kn_status fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit
 {
     kn_status status;
     const kn_latent *l = &r->gp->latent;
-    kn_part *part = &out->part[r->number];
+    kn_fold_prediction *part = &out->part[r->number];
     kn_fold *f = &r->rows;
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_refit_open(ctx,
@@ -88,7 +88,7 @@ static kn_status fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit
     r->mu = NULL;
     if (problem->completion)
         kn_completion_judge(problem->completion, f->train, f->n_train, part->mu);
-    kn_tell(ctx, "cross-validation", r->number + 1, problem->folds, NAN);
+    kn_report_progress(ctx, "cross-validation", r->number + 1, problem->folds, NAN);
 out:
     kn_refit_close(r);
     return status;
@@ -107,13 +107,13 @@ out:
     return status;
 }
 
-void kn_refit_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+void kn_refit_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* rows */
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1); /* mu */
-    kn_hold_d(r, KN_NEED_WORK, n, s->F);
-    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * s->F);
-    kn_held mark = r->now;
-    kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* rows */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1); /* mu */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * s->F);
+    kn_mem_usage mark = r->now;
+    kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_WALK_Y);
+    kn_plan_free_to(r, mark);
 }

@@ -38,14 +38,15 @@ kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r);
 void kn_refit_close(kn_refit *r);
 
 /* Fills part->mean and part->var (h x P), part->alone where X_alone is there, and part->B (T x P):
- * the loadings that lead from them to responses. clamped: see kn_at_least_zero. */
-typedef kn_status (*kn_refit_fn)(kn_ctx *ctx, const kn_refit *fold, kn_part *part, double *clamped);
+ * the loadings that lead from them to responses. clamped: see kn_clamp_nonnegative. */
+typedef kn_status (*kn_refit_fn)(kn_ctx *ctx, const kn_refit *fold, kn_fold_prediction *part,
+                                 double *clamped);
 
 /* For kn_method.cv. */
 kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
                       kn_gp_maps *out);
 
 /* What a fold holds besides what the method's own fit of it does; its part stays. */
-void kn_refit_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h);
+void kn_refit_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 #endif

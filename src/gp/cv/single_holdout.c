@@ -33,7 +33,7 @@ kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses
 {
     kn_status status;
     const kn_fold *f = &h->rows;
-    kn_mat new = {0}, B = kn_cols(h->basis.B, 0, kn_at_most(k, h->basis.B.cols));
+    kn_mat new = {0}, B = kn_cols(h->basis.B, 0, kn_min_size(k, h->basis.B.cols));
     kn_responses some = kn_responses_rows(Y, f->test, f->n_test);
     double total;
     KN_TRY(kn_mat_new(ctx, Y->N, B.cols, out));
@@ -54,18 +54,18 @@ out:
     return status;
 }
 
-void kn_heldout_sketch_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k)
+void kn_heldout_sketch_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->N, k);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, kn_held_out(s->N), k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, k);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, kn_held_out(s->N), k);
     kn_project_need(r, kn_held_out(s->N), s->T, k);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_heldout_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t K)
+void kn_heldout_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t K)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->N, 2);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_range_need(r, s->N - kn_held_out(s->N), s->T, K);
 }

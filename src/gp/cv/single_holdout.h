@@ -26,9 +26,9 @@ void kn_heldout_clear(kn_heldout *h); /* {0} is fine */
  * read, 2 n_test T k flops. Collective. */
 kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
                             kn_mat *out);
-void kn_heldout_sketch_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k); /* leaves it */
+void kn_heldout_sketch_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k); /* leaves it */
 
 /* Of s->N samples, K components. */
-void kn_heldout_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t K);
+void kn_heldout_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t K);
 
 #endif

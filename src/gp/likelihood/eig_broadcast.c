@@ -9,8 +9,8 @@ kn_status kn_eig_shared(kn_ctx *ctx, kn_mat S, double *w)
     ptrdiff_t n = S.rows, bytes = sizeof *w;
     if (kn_ctx_comm(ctx)->rank == 0)
         KN_TRY(kn_eig(ctx, S, w));
-    KN_TRY(kn_comm_share(ctx, w, n * bytes, 0));
-    KN_TRY(kn_comm_share(ctx, S.data, n > 0 ? ((n - 1) * S.ld + n) * bytes : 0, 0));
+    KN_TRY(kn_comm_broadcast(ctx, w, n * bytes, 0));
+    KN_TRY(kn_comm_broadcast(ctx, S.data, n > 0 ? ((n - 1) * S.ld + n) * bytes : 0, 0));
 out:
     return status;
 }

@@ -47,7 +47,7 @@ void kn_engine_core_clear(kn_engine_core *core)
     *core = (kn_engine_core){0};
 }
 
-void kn_engine_leave(kn_engine *e, kn_engine_core *core)
+void kn_engine_donate(kn_engine *e, kn_engine_core *core)
 {
     kn_engine_core_clear(core);
     if (e->spec.rank > 0)
@@ -209,21 +209,21 @@ out:
     return status;
 }
 
-void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool tasks)
+void kn_engine_need(kn_mem_plan *r, const kn_problem_size *s, bool gradient, bool tasks)
 {
     int cells = s->groups > 0 ? KN_GAMMAS : 1;
-    kn_hold_d(r, KN_NEED_WORK, s->P, 8);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->P, 8);
     if (s->iso)
         kn_iso_need(r, s, tasks);
-    kn_hold_d(r, KN_NEED_WORK, s->M, (cells + (s->iso ? 1 : 2)) * s->P + 1); /* A, M, A2, w */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, (cells + (s->iso ? 1 : 2)) * s->P + 1); /* A, M, A2, w */
     if (s->M < s->N) {
         kn_lowrank_need(r, s);
         if (gradient)
             kn_lowrank_gradient_need(r, s);
     } else {
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-        kn_hold_d(r, KN_NEED_WORK, s->N, s->P > WIDE ? s->P : WIDE);
-        kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P > WIDE ? s->P : WIDE);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->N);
         for (int k = 0; k < cells; k++)
             kn_decomp_need(r, s->N);
     }
@@ -231,13 +231,13 @@ void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool
         kn_profile_need(r, s->M, s->P);
 }
 
-void kn_engine_core_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     int cells = s->groups > 0 ? KN_GAMMAS : 1;
     if (s->M < s->N)
         return;
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-    kn_hold_d(r, KN_NEED_SAMPLES, cells * s->N, s->N + 1);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, cells * s->N, s->N + 1);
 }
 
 /* The features at r0, while they suffice: rank_auto turns to the dense matrix where they do not. */
@@ -259,10 +259,10 @@ kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at)
     return e->spec.rank > 0 && e->spec.rank_auto ? make_features(ctx, e, r0) : KN_OK;
 }
 
-kn_status kn_engine_follow(kn_ctx *ctx, kn_engine *e, bool *turned)
+kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned)
 {
     ptrdiff_t rank = e->spec.rank;
-    kn_status status = kn_comm_share(ctx, &rank, sizeof rank, 0);
+    kn_status status = kn_comm_broadcast(ctx, &rank, sizeof rank, 0);
     e->follows = kn_ctx_comm(ctx)->rank > 0;
     *turned = e->spec.rank > 0 && rank == 0;
     if (status != KN_OK || !*turned)
@@ -318,13 +318,13 @@ kn_status kn_engine_share(kn_ctx *ctx, kn_engine *e)
 {
     kn_status status;
     ptrdiff_t P = e->P, bytes = sizeof(double);
-    KN_TRY(kn_comm_share(ctx, e->inside, sizeof e->inside, 0));
+    KN_TRY(kn_comm_broadcast(ctx, e->inside, sizeof e->inside, 0));
     if (e->spec.noise == KN_NOISE_ISO) /* c and d belong to eigenvectors of the engine's own */
         goto out;
-    KN_TRY(kn_comm_share(ctx, e->c, P * bytes, 0));
-    KN_TRY(kn_comm_share(ctx, e->d, P * bytes, 0));
-    KN_TRY(kn_comm_share(ctx, e->in, P * (ptrdiff_t)sizeof *e->in, 0));
-    KN_TRY(kn_comm_share(ctx, &e->s2, bytes, 0));
+    KN_TRY(kn_comm_broadcast(ctx, e->c, P * bytes, 0));
+    KN_TRY(kn_comm_broadcast(ctx, e->d, P * bytes, 0));
+    KN_TRY(kn_comm_broadcast(ctx, e->in, P * (ptrdiff_t)sizeof *e->in, 0));
+    KN_TRY(kn_comm_broadcast(ctx, &e->s2, bytes, 0));
 out:
     return status;
 }
@@ -441,14 +441,14 @@ out:
     return status;
 }
 
-kn_status kn_engine_stand(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml)
+kn_status kn_engine_evaluate_at(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml)
 {
     kn_status status;
     bool turned;
-    KN_TRY(kn_comm_share(ctx, at, sizeof *at, 0));
-    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    KN_TRY(kn_comm_broadcast(ctx, at, sizeof *at, 0));
+    KN_TRY(kn_engine_sync_rank(ctx, e, &turned));
     KN_TRY(kn_engine_nested(ctx, e, at, lml, NULL));
-    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    KN_TRY(kn_engine_sync_rank(ctx, e, &turned));
     if (turned)
         KN_TRY(kn_engine_nested(ctx, e, at, lml, NULL));
     KN_TRY(kn_engine_share(ctx, e));

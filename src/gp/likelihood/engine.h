@@ -75,7 +75,7 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *
 void kn_engine_clear(kn_engine *e);
 
 /* What a dense engine leaves to the next; of low rank nothing. Before it is cleared. */
-void kn_engine_leave(kn_engine *e, kn_engine_core *core);
+void kn_engine_donate(kn_engine *e, kn_engine_core *core);
 
 /* Is a low rank that may be given up enough at these weights and shapes? Else the engine is dense
  * from here on. Nothing is decomposed. */
@@ -84,7 +84,7 @@ kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
 /* All ranks have the engine of one search. From here on the first says whether a low rank suffices;
  * the others turn to the dense matrix when it has, and *turned says that they just did. Collective.
  */
-kn_status kn_engine_follow(kn_ctx *ctx, kn_engine *e, bool *turned);
+kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned);
 
 /* What the first rank's engine came to (c, d and their cells, s2, the inside parameters) on all of
  * them; each keeps its own decomposition. Collective. */
@@ -109,8 +109,8 @@ kn_status kn_engine_maximise(kn_ctx *ctx, kn_engine *e, double *lml); /* c, d, i
 kn_status kn_engine_gradient(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *g);
 
 /* kn_engine_nested on all ranks, without gradient, at the point of the first rank (which *at
- * becomes) and then with its numbers: kn_engine_follow, kn_engine_share. Collective. */
-kn_status kn_engine_stand(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml);
+ * becomes) and then with its numbers: kn_engine_sync_rank, kn_engine_share. Collective. */
+kn_status kn_engine_evaluate_at(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml);
 
 /* Structured noise at R0's own parameters, as a fold holds them. */
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml);
@@ -124,8 +124,8 @@ extern const double kn_rank_tolerance_search, kn_rank_tolerance;
 
 /* Over s->N samples and s->P coordinates, of rank s->M; an evaluation passes, with its gradient.
  * `tasks`: those of iso noise are given. */
-void kn_engine_need(kn_rehearsal *r, const kn_need_shape *s, bool gradient, bool tasks);
+void kn_engine_need(kn_mem_plan *r, const kn_problem_size *s, bool gradient, bool tasks);
 /* What it leaves; of low rank nothing. */
-void kn_engine_core_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -13,7 +13,7 @@ static void dense(kn_ctx *ctx, kn_engine *e, double *g0)
             kn_iso_outer(&e->iso, R0->r, e->M, e->w);
         else if (!kn_structured_outer(e, k))
             continue;
-        kn_decomp_outer(ctx, R0, e->M, e->w, e->V, first, e->H);
+        kn_decomp_contract(ctx, R0, e->M, e->w, e->V, first, e->H);
         first = false;
     }
     kn_cov_gradient(&e->cov, e->cell[0].R0.theta, &e->pairs, e->H, g0);

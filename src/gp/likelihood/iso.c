@@ -99,23 +99,23 @@ out:
     return status;
 }
 
-void kn_iso_need(kn_rehearsal *r, const kn_need_shape *s, bool given)
+void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given)
 {
-    const kn_need_part part = KN_NEED_BASIS; /* P x P: the identity's is T x T */
-    kn_held mark;
+    const kn_mem_category part = KN_NEED_BASIS; /* P x P: the identity's is T x T */
+    kn_mem_usage mark;
     kn_pairs_need(r, part, s->task_stats, s->P, s->P);
     mark = r->now;
     if (!given)
-        kn_hold_d(r, KN_NEED_WORK, s->P, s->N); /* features */
-    kn_let_go(r, mark);
-    kn_hold_d(r, part, s->P, 5); /* c, gc, part */
-    kn_hold_d(r, part, s->P, s->P);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->P, s->N); /* features */
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, part, s->P, 5); /* c, gc, part */
+    kn_plan_alloc_d(r, part, s->P, s->P);
     if (s->rotated)
-        kn_hold_d(r, part, 2 * s->P, s->P);
+        kn_plan_alloc_d(r, part, 2 * s->P, s->P);
     if (s->M < s->N)
-        kn_hold_d(r, part, 2 * s->P, s->P);
-    kn_hold_d(r, KN_NEED_WORK, s->M, s->P);
-    kn_hold_d(r, KN_NEED_WORK, s->M, s->P);
+        kn_plan_alloc_d(r, part, 2 * s->P, s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, s->P);
     if (s->rotated)
         kn_eig_need(r, part, s->P);
 }

@@ -59,6 +59,6 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
 void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
 
 /* For a decomposition of R of rank m; the eigenproblem of C passes. `given`: the tasks are. */
-void kn_iso_need(kn_rehearsal *r, const kn_need_shape *s, bool given);
+void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given);
 
 #endif

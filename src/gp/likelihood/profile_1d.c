@@ -149,10 +149,10 @@ out:
     return status;
 }
 
-void kn_profile_need(kn_rehearsal *r, ptrdiff_t m, ptrdiff_t P)
+void kn_profile_need(kn_mem_plan *r, ptrdiff_t m, ptrdiff_t P)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, m, GRID);
-    kn_hold_d(r, KN_NEED_WORK, P, GRID);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, m, GRID);
+    kn_plan_alloc_d(r, KN_NEED_WORK, P, GRID);
+    kn_plan_free_to(r, mark);
 }

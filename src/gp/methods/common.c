@@ -25,22 +25,22 @@ out:
 }
 
 kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
-                        kn_found *found)
+                        kn_search_result *found)
 {
     kn_status status = make_engine(ctx, p, basis, e);
     return status == KN_OK ? kn_search(ctx, e, &p->options->search, found) : status;
 }
 
 kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
-                    kn_found *found)
+                    kn_search_result *found)
 {
     kn_status status = make_engine(ctx, p, basis, e);
     if (status == KN_OK)
-        status = kn_engine_stand(ctx, e, &found->at, &found->lml);
+        status = kn_engine_evaluate_at(ctx, e, &found->at, &found->lml);
     found->evals = e->evals;
     found->evals_subsample = found->inner_evals = 0;
     if (status == KN_OK)
-        status = kn_comm_share(ctx, found, sizeof *found, 0);
+        status = kn_comm_broadcast(ctx, found, sizeof *found, 0);
     return status;
 }
 
@@ -78,7 +78,7 @@ kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 
 _Static_assert((int)KN_MAX_THETA >= (int)KN_THETA, "info has room for every parameter");
 
-void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
+void kn_fit_record(const kn_gp *gp, const kn_search_result *found, const kn_engine *e,
                    const kn_basis *basis, kn_fit_info *info)
 {
     info->n_components = gp->P;
@@ -119,7 +119,7 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
                         .gram = p->gram.G.data ? &p->gram : NULL,
                         .completion = p->completion,
                         .pairs = p->core && p->core->pairs.n > 0 ? &p->core->pairs : NULL};
-    if (!kn_may_stop_early(ctx))
+    if (!kn_cancel_keeps_best(ctx))
         KN_TRY(kn_check_cancel(ctx));
     if (!o->cv || folds == 0 || gp->N < 2 || info->stop == KN_STOP_CANCELLED)
         return KN_OK;
@@ -131,7 +131,7 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
                         : kn_gp_cv(ctx, gp, &cv, o->cv));
     info->clamped = fmax(info->clamped, o->cv->clamped);
 out:
-    if (status == KN_ERR_CANCELLED && kn_may_stop_early(ctx)) { /* the model stands */
+    if (status == KN_ERR_CANCELLED && kn_cancel_keeps_best(ctx)) { /* the model stands */
         info->stop = KN_STOP_CANCELLED;
         status = KN_OK;
     }

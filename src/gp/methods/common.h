@@ -6,17 +6,17 @@
 
 /* The parameters for the basis at hand; the engine is left at the point found. Collective. */
 kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
-                        kn_found *found);
+                        kn_search_result *found);
 
 /* The same at R0 as it was found: one evaluation, its own counters from here on. Collective. */
 kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
-                    kn_found *found);
+                    kn_search_result *found);
 
 /* The fitted components from the engine where it stands; takes over X and parts of the engine. */
 kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out);
 
 /* What was found, into the parts of info that belong to it. */
-void kn_fit_record(const kn_gp *gp, const kn_found *found, const kn_engine *e,
+void kn_fit_record(const kn_gp *gp, const kn_search_result *found, const kn_engine *e,
                    const kn_basis *basis, kn_fit_info *info);
 
 /* The cross-validated maps into options->cv where they are asked for, by p->gram or p->held, whose

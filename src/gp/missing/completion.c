@@ -10,7 +10,7 @@
 
 void kn_completion_clear(kn_completion *c)
 {
-    kn_holes_clear(&c->holes);
+    kn_missing_mask_clear(&c->holes);
     kn_free(c->filled);
     *c = (kn_completion){0};
 }
@@ -20,15 +20,15 @@ static kn_status centre_table(kn_ctx *ctx, const kn_responses *Y, kn_scaling *s,
 {
     kn_status status;
     kn_mat y = {0};
-    ptrdiff_t width = kn_at_most(Y->T, KN_BLOCK);
+    ptrdiff_t width = kn_min_size(Y->T, KN_BLOCK);
     KN_TRY(kn_mat_new(ctx, Y->N, width, &y));
     for (ptrdiff_t first = 0; first < Y->T; first += width) {
-        kn_mat block = kn_cols(y, 0, kn_at_most(Y->T - first, width));
+        kn_mat block = kn_cols(y, 0, kn_min_size(Y->T - first, width));
         kn_responses_block(ctx, Y, first, block);
         for (ptrdiff_t k = 0; k < block.cols; k++) {
             ptrdiff_t j = first + k, words = Y->holes->words;
             double mean = 0;
-            if (kn_holes_in(Y->holes, j) == 0)
+            if (kn_missing_in(Y->holes, j) == 0)
                 continue; /* not even by rounding */
             for (ptrdiff_t i = 0; i < Y->N; i++)
                 mean += kn_at(block, i, k) / (double)Y->N;
@@ -44,13 +44,13 @@ out:
 }
 
 /* R0 by the completed table. */
-static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_found *found)
+static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found)
 {
     kn_status status;
     kn_basis few = {0};
     kn_range_info range;
     kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = p->options->search.seed};
-    ptrdiff_t P = kn_at_most(KN_PILOT_COMPONENTS, p->Y.T);
+    ptrdiff_t P = kn_min_size(KN_PILOT_COMPONENTS, p->Y.T);
     if (p->Y.N <= KN_MANY) {
         KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
         KN_TRY(kn_pilot_of_gram(ctx, p, info, found));
@@ -68,7 +68,7 @@ out:
 /* What filling in takes beside what is there already: the folds' own cells as well. */
 static kn_status check_room(kn_ctx *ctx, const kn_completion *c)
 {
-    double cells = 8 * (double)c->holes.cells, work = kn_filler_bytes(&c->filler, c->holes.N);
+    double cells = 8 * (double)c->holes.cells, work = kn_imputer_bytes(&c->filler, c->holes.N);
     double need = (double)kn_memory_now(ctx) + 2 * cells + work, have = (double)kn_memory(ctx);
     if (need <= have)
         return KN_OK;
@@ -83,26 +83,26 @@ kn_status kn_completion_new(kn_ctx *ctx, kn_fit_problem *p, kn_scaling *scaling,
 {
     kn_status status;
     *out = (kn_completion){0};
-    KN_TRY(kn_holes_new(ctx, p->Y.Y, scaling->kept, scaling->n_kept, &out->holes));
+    KN_TRY(kn_missing_mask_new(ctx, p->Y.Y, scaling->kept, scaling->n_kept, &out->holes));
     if (out->holes.cells == 0)
         goto out;
     p->Y.holes = &out->holes;
-    KN_TRY(kn_filler_new(ctx, &p->spec, p->X, &p->Y, &out->filler));
+    KN_TRY(kn_imputer_new(ctx, &p->spec, p->X, &p->Y, &out->filler));
     out->filler.seed = p->options->search.seed;
     KN_TRY(check_room(ctx, out));
     KN_TRY(kn_alloc_d(ctx, out->holes.cells, &out->filled));
     for (int again = 0; again < 2; again++) {
-        kn_tell(ctx, "filling in", again, 2, NAN);
-        KN_TRY(kn_filler_run(ctx, &out->filler, NULL, 0, out->filled, &out->info));
+        kn_report_progress(ctx, "filling in", again, 2, NAN);
+        KN_TRY(kn_imputer_run(ctx, &out->filler, NULL, 0, out->filled, &out->info));
         p->Y.filled = out->filled;
         if (centre)
             KN_TRY(centre_table(ctx, &p->Y, scaling, out->filled));
         if (again == 0) {
             KN_TRY(find_r0(ctx, p, info, &out->pilot));
-            kn_filler_move(&out->filler, &out->pilot.at, p->pilot_rank);
+            kn_imputer_move(&out->filler, &out->pilot.at, p->pilot_rank);
         }
     }
-    kn_tell(ctx, "filling in", 2, 2, NAN);
+    kn_report_progress(ctx, "filling in", 2, 2, NAN);
     p->completion = out;
 out:
     if (status != KN_OK || out->holes.cells == 0)
@@ -114,9 +114,9 @@ kn_status kn_completion_fold(kn_ctx *ctx, const kn_completion *c, const ptrdiff_
                              ptrdiff_t n, double **filled, kn_responses *Y)
 {
     kn_status status;
-    kn_fill_info info;
+    kn_impute_info info;
     KN_TRY(kn_alloc_d(ctx, c->holes.cells, filled));
-    KN_TRY(kn_filler_run(ctx, &c->filler, rows, n, *filled, &info));
+    KN_TRY(kn_imputer_run(ctx, &c->filler, rows, n, *filled, &info));
     *Y = c->filler.Y;
     Y->filled = *filled;
 out:
@@ -127,10 +127,10 @@ void kn_completion_judge(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_
 {
     for (ptrdiff_t j = 0; j < c->holes.T; j++) {
         ptrdiff_t observed = n;
-        if (kn_holes_in(&c->holes, j) + KN_FILL_LEAST <= n)
+        if (kn_missing_in(&c->holes, j) + KN_FILL_LEAST <= n)
             continue; /* even if all of them were among these */
         for (ptrdiff_t i = 0; i < n; i++)
-            observed -= kn_is_hole(&c->holes, rows[i], j);
+            observed -= kn_is_missing(&c->holes, rows[i], j);
         if (observed < KN_FILL_LEAST)
             value[j] = NAN;
     }

@@ -10,11 +10,11 @@
 #include "gp/missing/imputer.h"
 
 typedef struct kn_completion {
-    kn_holes holes;
+    kn_missing_mask holes;
     double *filled; /* holes.cells, of all samples; NULL: nothing is missing */
-    kn_filler filler;
-    kn_fill_info info;
-    kn_found pilot; /* R0 as it was found */
+    kn_imputer filler;
+    kn_impute_info info;
+    kn_search_result pilot; /* R0 as it was found */
 } kn_completion;
 
 /* Completes p->Y, whose scaling it moves to the mean of the completed table (`centre`: unless the

@@ -6,14 +6,14 @@
 
 #include "la/la.h"
 
-void kn_fill_levels_clear(kn_fill_levels *l)
+void kn_impute_levels_clear(kn_impute_levels *l)
 {
     for (int k = 0; k < l->n; k++) {
         kn_free(l->category[k].level);
         kn_free(l->category[k].empty);
         kn_free(l->category[k].any);
     }
-    *l = (kn_fill_levels){0};
+    *l = (kn_impute_levels){0};
 }
 
 /* A category's own term: indicators, one of them 1. Slopes of levels are not. */
@@ -35,10 +35,10 @@ static bool indicators(kn_mat E)
 
 /* empty = samples of each level, less those whose response is missing, is none */
 static kn_status find_empty(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *place,
-                            struct kn_fill_category *c, bool *any)
+                            struct kn_impute_category *c, bool *any)
 {
     kn_status status;
-    const kn_holes *h = Y->holes;
+    const kn_missing_mask *h = Y->holes;
     ptrdiff_t L = c->E.cols, *size = NULL, *left = NULL;
     KN_TRY(kn_alloc_i(ctx, L, &size));
     KN_TRY(kn_alloc_i(ctx, L, &left));
@@ -46,12 +46,12 @@ static kn_status find_empty(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t 
         if (c->level[i] >= 0)
             size[c->level[i]]++;
     for (ptrdiff_t j = 0; j < Y->T; j++) {
-        if (kn_holes_in(h, j) == 0)
+        if (kn_missing_in(h, j) == 0)
             continue;
         for (ptrdiff_t l = 0; l < L; l++)
             left[l] = size[l];
         for (ptrdiff_t row = 0; row < h->N; row++)
-            if (kn_is_hole(h, row, j) && place[row] >= 0 && c->level[place[row]] >= 0)
+            if (kn_is_missing(h, row, j) && place[row] >= 0 && c->level[place[row]] >= 0)
                 left[c->level[place[row]]]--;
         for (ptrdiff_t l = 0; l < L; l++)
             if (size[l] > 0 && left[l] == 0)
@@ -64,7 +64,7 @@ out:
 }
 
 static kn_status category_new(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *place,
-                              struct kn_fill_category *c, bool *any)
+                              struct kn_impute_category *c, bool *any)
 {
     kn_status status;
     void *memory;
@@ -85,13 +85,13 @@ out:
     return status;
 }
 
-kn_status kn_fill_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta, kn_mat X,
-                             const kn_responses *Y, kn_fill_levels *out)
+kn_status kn_impute_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta, kn_mat X,
+                               const kn_responses *Y, kn_impute_levels *out)
 {
     kn_status status;
     ptrdiff_t *place = NULL;
-    *out = (kn_fill_levels){.T = Y->T};
-    KN_TRY(kn_fill_places(ctx, Y, &place));
+    *out = (kn_impute_levels){.T = Y->T};
+    KN_TRY(kn_impute_places(ctx, Y, &place));
     for (int k = 0; k < cov->n_between; k++) {
         const kn_term *t = &cov->term[k];
         if (t->kernel->course != KN_OF_LEVELS)
@@ -99,33 +99,34 @@ kn_status kn_fill_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta
         kn_mat E = kn_columns(X, t->first, t->count);
         if (!indicators(E))
             continue;
-        out->category[out->n] = (struct kn_fill_category){.E = E, .w = exp(2 * theta[t->at])};
+        out->category[out->n] = (struct kn_impute_category){.E = E, .w = exp(2 * theta[t->at])};
         KN_TRY(category_new(ctx, Y, place, &out->category[out->n++], &out->any));
     }
 out:
     kn_free(place);
     if (status != KN_OK)
-        kn_fill_levels_clear(out);
+        kn_impute_levels_clear(out);
     return status;
 }
 
-bool kn_fill_empty(const kn_fill_levels *l, ptrdiff_t i, ptrdiff_t j)
+bool kn_impute_empty(const kn_impute_levels *l, ptrdiff_t i, ptrdiff_t j)
 {
     for (int k = 0; k < l->n; k++) {
-        const struct kn_fill_category *c = &l->category[k];
+        const struct kn_impute_category *c = &l->category[k];
         if (c->level[i] >= 0 && c->empty[j * c->E.cols + c->level[i]])
             return true;
     }
     return false;
 }
 
-kn_status kn_fill_level_effects(kn_ctx *ctx, const kn_fill_levels *l, kn_mat alpha, kn_mat effect)
+kn_status kn_impute_level_effects(kn_ctx *ctx, const kn_impute_levels *l, kn_mat alpha,
+                                  kn_mat effect)
 {
     kn_status status = KN_OK;
     kn_mat sums = {0};
     kn_mat_zero(effect);
     for (int k = 0; k < l->n; k++) {
-        const struct kn_fill_category *c = &l->category[k];
+        const struct kn_impute_category *c = &l->category[k];
         KN_TRY(kn_mat_new(ctx, c->E.cols, alpha.cols, &sums));
         kn_gemm(ctx, c->w, KN_T, c->E, KN_N, alpha, 0, sums); /* w E'alpha  L x count */
         for (ptrdiff_t j = 0; j < alpha.cols; j++)

@@ -12,9 +12,9 @@
 
 enum { KN_FILL_CATEGORIES = KN_COV_TERMS };
 
-typedef struct kn_fill_levels {
+typedef struct kn_impute_levels {
     int n; /* categories */
-    struct kn_fill_category {
+    struct kn_impute_category {
         kn_mat E;         /* n x L, view or own */
         double w;         /* weight of the term */
         ptrdiff_t *level; /* n  of each sample; -1: none is known */
@@ -23,16 +23,17 @@ typedef struct kn_fill_levels {
     } category[KN_FILL_CATEGORIES];
     ptrdiff_t T;
     bool any; /* some level has an empty response */
-} kn_fill_levels;
+} kn_impute_levels;
 
 /* From the terms of categories of cov at theta, over the rows X (n x F) of Y. */
-kn_status kn_fill_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta, kn_mat X,
-                             const kn_responses *Y, kn_fill_levels *out);
-void kn_fill_levels_clear(kn_fill_levels *l); /* {0} is fine */
+kn_status kn_impute_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta, kn_mat X,
+                               const kn_responses *Y, kn_impute_levels *out);
+void kn_impute_levels_clear(kn_impute_levels *l); /* {0} is fine */
 
-bool kn_fill_empty(const kn_fill_levels *l, ptrdiff_t i, ptrdiff_t j);
+bool kn_impute_empty(const kn_impute_levels *l, ptrdiff_t i, ptrdiff_t j);
 
 /* effect (n x count) = what G has of empty levels, 0 for samples of none; alpha n x count. */
-kn_status kn_fill_level_effects(kn_ctx *ctx, const kn_fill_levels *l, kn_mat alpha, kn_mat effect);
+kn_status kn_impute_level_effects(kn_ctx *ctx, const kn_impute_levels *l, kn_mat alpha,
+                                  kn_mat effect);
 
 #endif

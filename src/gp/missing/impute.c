@@ -7,12 +7,12 @@
 #include "gp/missing/impute_start.h"
 #include "la/la.h"
 
-const double kn_fill_tolerance = 1e-3;
+const double kn_impute_tolerance = 1e-3;
 static const double LEAST_PSI = 0.05; /* of a response's variance */
 static const double LEAST_D = 1e-6;
 
 typedef struct filling {
-    const kn_fill_problem *p;
+    const kn_impute_problem *p;
     kn_responses Y; /* completed */
     double *filled, *delta;
     ptrdiff_t *place; /* of the caller's rows */
@@ -28,17 +28,17 @@ typedef struct filling {
     double *g;         /* cells: G, or Gn, of the missing ones */
 } filling;
 
-ptrdiff_t kn_fill_components(const kn_responses *Y)
+ptrdiff_t kn_impute_components(const kn_responses *Y)
 {
     double observed = (double)Y->N * (double)Y->T;
     for (ptrdiff_t j = 0; j < Y->T; j++)
-        for (ptrdiff_t i = 0; kn_holes_in(Y->holes, j) > 0 && i < Y->N; i++)
-            observed -= kn_is_hole(Y->holes, Y->rows ? Y->rows[i] : i, j);
+        for (ptrdiff_t i = 0; kn_missing_in(Y->holes, j) > 0 && i < Y->N; i++)
+            observed -= kn_is_missing(Y->holes, Y->rows ? Y->rows[i] : i, j);
     double P = floor(fmin((double)Y->N / 20, observed / (double)Y->N / 7));
     return P < 1 ? 1 : P > KN_FILL_MOST ? KN_FILL_MOST : (ptrdiff_t)P;
 }
 
-kn_status kn_fill_places(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place)
+kn_status kn_impute_places(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place)
 {
     kn_status status = kn_alloc_i(ctx, Y->holes->N, place);
     for (ptrdiff_t i = 0; status == KN_OK && i < Y->holes->N; i++)
@@ -69,7 +69,7 @@ static kn_status rounds_new(kn_ctx *ctx, filling *f, ptrdiff_t P)
 {
     kn_status status;
     ptrdiff_t n = f->Y.N, T = f->Y.T, width = T < KN_BLOCK ? T : KN_BLOCK;
-    KN_TRY(kn_fill_decompose(ctx, f->p->Phi, &f->U, &f->r));
+    KN_TRY(kn_impute_decompose(ctx, f->p->Phi, &f->U, &f->r));
     KN_TRY(kn_mat_new(ctx, n, width, &f->y));
     KN_TRY(kn_mat_new(ctx, f->U.cols, width, &f->A));
     KN_TRY(kn_mat_new(ctx, n, P, &f->F));
@@ -124,7 +124,7 @@ static kn_status residuals(kn_ctx *ctx, void *self, ptrdiff_t first, kn_mat E)
     if (levels_matter(f)) {
         kn_mat alpha = kn_cols(f->alpha, 0, count);
         kn_gemm(ctx, 1, KN_N, f->U, KN_N, A, 1, alpha);
-        status = kn_fill_level_effects(ctx, f->p->levels, alpha, kn_cols(f->effect, 0, count));
+        status = kn_impute_level_effects(ctx, f->p->levels, alpha, kn_cols(f->effect, 0, count));
     }
     for (ptrdiff_t j = 0; j < count; j++)
         for (ptrdiff_t k = 0; k < A.rows; k++)
@@ -144,7 +144,7 @@ static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_
     double sum = 0;
     ptrdiff_t observed = 0, j = first + at;
     for (ptrdiff_t i = 0; i < E.rows; i++) {
-        if (kn_is_hole(f->Y.holes, row_of(f, i), j))
+        if (kn_is_missing(f->Y.holes, row_of(f, i), j))
             continue;
         double e = kn_at(E, i, at);
         for (ptrdiff_t p = 0; p < f->F.cols; p++)
@@ -161,16 +161,16 @@ static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_
 static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
 {
     ptrdiff_t j = first + at, P = f->F.cols;
-    if (kn_holes_in(f->Y.holes, j) == 0)
+    if (kn_missing_in(f->Y.holes, j) == 0)
         return;
     for (ptrdiff_t i = 0; i < E.rows; i++) {
         ptrdiff_t row = row_of(f, i);
-        if (!kn_is_hole(f->Y.holes, row, j))
+        if (!kn_is_missing(f->Y.holes, row, j))
             continue;
         double *e = &kn_col(E, at)[i], *less = kn_col(f->less, i);
         double mean = kn_at(f->y, i, at) - *e;
         if (levels_matter(f)) {
-            if (kn_fill_empty(f->p->levels, i, j))
+            if (kn_impute_empty(f->p->levels, i, j))
                 mean -= kn_at(f->effect, i, at);
             kn_col(f->effect, at)[i] = 0;
         }
@@ -282,12 +282,12 @@ static double put(filling *f)
     double sum = 0;
     ptrdiff_t cells = 0, P = f->F.cols;
     for (ptrdiff_t j = 0; j < f->Y.T; j++)
-        for (ptrdiff_t i = 0; kn_holes_in(f->Y.holes, j) > 0 && i < f->Y.N; i++) {
+        for (ptrdiff_t i = 0; kn_missing_in(f->Y.holes, j) > 0 && i < f->Y.N; i++) {
             ptrdiff_t row = row_of(f, i);
-            if (!kn_is_hole(f->Y.holes, row, j))
+            if (!kn_is_missing(f->Y.holes, row, j))
                 continue;
             ptrdiff_t at = kn_hole_at(f->Y.holes, row, j);
-            bool empty = levels_matter(f) && kn_fill_empty(f->p->levels, i, j);
+            bool empty = levels_matter(f) && kn_impute_empty(f->p->levels, i, j);
             const double *a = kn_col(empty ? f->a_n : f->a, i);
             double y = f->g[at];
             for (ptrdiff_t p = 0; p < P; p++)
@@ -299,18 +299,18 @@ static double put(filling *f)
     return cells > 0 ? sqrt(sum / (double)cells) : 0;
 }
 
-static kn_status do_rounds(kn_ctx *ctx, filling *f, kn_fill_info *info)
+static kn_status do_rounds(kn_ctx *ctx, filling *f, kn_impute_info *info)
 {
     kn_status status;
-    ptrdiff_t P = f->p->P > 0 ? f->p->P : kn_fill_components(&f->Y);
-    P = kn_at_most(kn_at_most(P, KN_FILL_MOST), kn_at_most(f->Y.N - 1, f->Y.T));
+    ptrdiff_t P = f->p->P > 0 ? f->p->P : kn_impute_components(&f->Y);
+    P = kn_min_size(kn_min_size(P, KN_FILL_MOST), kn_min_size(f->Y.N - 1, f->Y.T));
     kn_mat before = kn_mat_none();
     KN_TRY(rounds_new(ctx, f, P));
     info->P = P;
     do {
-        kn_fill_source from = {f->Y.N, f->Y.T, kn_responses_energy(&f->Y), f, residuals};
+        kn_impute_source from = {f->Y.N, f->Y.T, kn_responses_energy(&f->Y), f, residuals};
         f->F.cols = P;
-        KN_TRY(kn_fill_eigen(ctx, &from, before, f->p->seed, &f->F, f->s2));
+        KN_TRY(kn_impute_eigen(ctx, &from, before, f->p->seed, &f->F, f->s2));
         KN_TRY(second_reading(ctx, f));
         coordinates(f);
         info->rms_change = put(f);
@@ -323,14 +323,14 @@ out:
     return status;
 }
 
-kn_status kn_fill(kn_ctx *ctx, const kn_fill_problem *p, double *filled, double *delta,
-                  kn_fill_info *info)
+kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *filled, double *delta,
+                    kn_impute_info *info)
 {
     kn_status status;
-    const kn_holes *h = p->Y.holes;
+    const kn_missing_mask *h = p->Y.holes;
     double *own = NULL;
     filling f = {.p = p, .Y = p->Y, .filled = filled, .delta = delta};
-    *info = (kn_fill_info){0};
+    *info = (kn_impute_info){0};
     f.Y.filled = filled;
     for (ptrdiff_t k = 0; k < h->cells; k++)
         filled[k] = NAN;
@@ -338,8 +338,8 @@ kn_status kn_fill(kn_ctx *ctx, const kn_fill_problem *p, double *filled, double 
         KN_TRY(kn_alloc_d(ctx, p->Y.T, &own));
         f.delta = own;
     }
-    KN_TRY(kn_fill_places(ctx, &p->Y, &f.place));
-    KN_TRY(kn_fill_start(ctx, p, f.place, filled, f.delta));
+    KN_TRY(kn_impute_places(ctx, &p->Y, &f.place));
+    KN_TRY(kn_impute_start(ctx, p, f.place, filled, f.delta));
     for (ptrdiff_t k = 0; k < h->cells; k++)
         info->cells += isfinite(filled[k]) != 0;
     if (p->rounds > 0 && info->cells > 0)

@@ -19,34 +19,34 @@
 
 enum { KN_FILL_ROUNDS = 5, KN_FILL_MOST = 10 }; /* components */
 enum { KN_FILL_LEAST = 3 }; /* values of a response among the rows that say more than a mean */
-extern const double kn_fill_tolerance; /* rms change of the missing cells that ends the rounds */
+extern const double kn_impute_tolerance; /* rms change of the missing cells that ends the rounds */
 
-typedef struct kn_fill_info {
+typedef struct kn_impute_info {
     int rounds;
     ptrdiff_t P;       /* components that were used */
     double rms_change; /* of the last round, in standard deviations */
     ptrdiff_t cells;   /* filled */
-} kn_fill_info;
+} kn_impute_info;
 
-typedef struct kn_fill_problem {
-    kn_responses Y;               /* n x T with holes; what is filled in it is not read */
-    kn_mat Phi;                   /* n x m   R0 = Phi Phi' of these rows */
-    const kn_fill_levels *levels; /* of these rows; NULL: no category */
-    ptrdiff_t P;                  /* components; 0: by the rule */
-    int rounds;                   /* at most */
+typedef struct kn_impute_problem {
+    kn_responses Y;                 /* n x T with holes; what is filled in it is not read */
+    kn_mat Phi;                     /* n x m   R0 = Phi Phi' of these rows */
+    const kn_impute_levels *levels; /* of these rows; NULL: no category */
+    ptrdiff_t P;                    /* components; 0: by the rule */
+    int rounds;                     /* at most */
     double tolerance;
     uint64_t seed; /* of the start of eigenvectors, where samples are very many */
-} kn_fill_problem;
+} kn_impute_problem;
 
 /* P by the rule: floor(min(n/20, observed cells a sample/7)), 1 to 10 */
-ptrdiff_t kn_fill_components(const kn_responses *Y);
+ptrdiff_t kn_impute_components(const kn_responses *Y);
 
 /* filled (holes->cells): the missing cells of these rows; those of others become NaN. delta: T, or
  * NULL where it is not asked for; infinity: a response without signal. */
-kn_status kn_fill(kn_ctx *ctx, const kn_fill_problem *p, double *filled, double *delta,
-                  kn_fill_info *info);
+kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *filled, double *delta,
+                    kn_impute_info *info);
 
 /* rows -> 0 .. n-1 of the caller's rows, -1: not among them. Free with kn_free. */
-kn_status kn_fill_places(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place);
+kn_status kn_impute_places(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place);
 
 #endif

@@ -22,7 +22,7 @@ static kn_status leading(kn_ctx *ctx, kn_eig_top_work *w, ptrdiff_t n, kn_mat V,
 }
 
 /* By E'E, E at hand. */
-static kn_status by_responses(kn_ctx *ctx, const kn_fill_source *from, kn_mat F, double *s2)
+static kn_status by_responses(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
     kn_mat E = {0}, B = {0};
@@ -42,7 +42,7 @@ out:
 }
 
 /* By EE'. */
-static kn_status by_samples(kn_ctx *ctx, const kn_fill_source *from, kn_mat F, double *s2)
+static kn_status by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
     kn_mat E = {0}, part = {0};
@@ -97,7 +97,7 @@ out:
 }
 
 /* M = E E'Q, by one reading. */
-static kn_status multiply(kn_ctx *ctx, const kn_fill_source *from, kn_mat Q, kn_mat M)
+static kn_status multiply(kn_ctx *ctx, const kn_impute_source *from, kn_mat Q, kn_mat M)
 {
     kn_status status;
     kn_mat E = {0}, W = {0};
@@ -118,7 +118,7 @@ out:
 }
 
 /* By subspaces: P + MORE columns, from an earlier F or from random numbers. */
-static kn_status by_passes(kn_ctx *ctx, const kn_fill_source *from, kn_mat start, uint64_t seed,
+static kn_status by_passes(kn_ctx *ctx, const kn_impute_source *from, kn_mat start, uint64_t seed,
                            kn_mat F, double *s2)
 {
     kn_status status;
@@ -155,8 +155,8 @@ out:
     return status;
 }
 
-kn_status kn_fill_eigen(kn_ctx *ctx, const kn_fill_source *from, kn_mat start, uint64_t seed,
-                        kn_mat *F, double *s2)
+kn_status kn_impute_eigen(kn_ctx *ctx, const kn_impute_source *from, kn_mat start, uint64_t seed,
+                          kn_mat *F, double *s2)
 {
     bool small = from->T <= KN_BLOCK && from->T <= from->n;
     kn_status status = small                ? by_responses(ctx, from, *F, s2)

@@ -10,17 +10,17 @@
 
 #include "base/matrix.h"
 
-typedef struct kn_fill_source {
+typedef struct kn_impute_source {
     ptrdiff_t n, T;
     double energy; /* at least |E|_F^2 */
     void *self;
     /* E (n x count) of responses first ... */
     kn_status (*block)(kn_ctx *ctx, void *self, ptrdiff_t first, kn_mat E);
-} kn_fill_source;
+} kn_impute_source;
 
 /* F (n x P, its columns cut down to those that are more than rounding) and s2 (P), the eigenvalues
  * of E'E. start: F of an earlier call for a similar E, or kn_mat_none(). Collective. */
-kn_status kn_fill_eigen(kn_ctx *ctx, const kn_fill_source *from, kn_mat start, uint64_t seed,
-                        kn_mat *F, double *s2);
+kn_status kn_impute_eigen(kn_ctx *ctx, const kn_impute_source *from, kn_mat start, uint64_t seed,
+                          kn_mat *F, double *s2);
 
 #endif

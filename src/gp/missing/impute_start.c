@@ -33,7 +33,8 @@ static uint64_t mixed(uint64_t x) /* murmur's finaliser */
 }
 
 /* The missing rows of response j, as words of the caller's rows among those in use. */
-static void take_pattern(const kn_holes *h, const uint64_t *in_use, ptrdiff_t j, pattern *out)
+static void take_pattern(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_t j,
+                         pattern *out)
 {
     *out = (pattern){.response = j};
     for (ptrdiff_t w = 0; w < h->words; w++) {
@@ -43,7 +44,7 @@ static void take_pattern(const kn_holes *h, const uint64_t *in_use, ptrdiff_t j,
     }
 }
 
-static bool same_rows(const kn_holes *h, const uint64_t *in_use, ptrdiff_t a, ptrdiff_t b)
+static bool same_rows(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_t a, ptrdiff_t b)
 {
     for (ptrdiff_t w = 0; w < h->words; w++)
         if (((h->bits[a * h->words + w] ^ h->bits[b * h->words + w]) & in_use[w]) != 0)
@@ -52,7 +53,7 @@ static bool same_rows(const kn_holes *h, const uint64_t *in_use, ptrdiff_t a, pt
 }
 
 typedef struct starting {
-    const kn_fill_problem *p;
+    const kn_impute_problem *p;
     const ptrdiff_t *place;
     double *filled, *delta;
     uint64_t *in_use; /* words: caller's rows that are samples */
@@ -62,7 +63,7 @@ typedef struct starting {
 static kn_status find_patterns(kn_ctx *ctx, starting *s)
 {
     kn_status status;
-    const kn_holes *h = s->p->Y.holes;
+    const kn_missing_mask *h = s->p->Y.holes;
     void *memory;
     KN_TRY(kn_alloc(ctx, h->words, sizeof *s->in_use, &memory));
     s->in_use = memory;
@@ -80,7 +81,7 @@ out:
 
 /* ---- one pattern ---- */
 
-kn_status kn_fill_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r)
+kn_status kn_impute_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r)
 {
     kn_status status;
     ptrdiff_t n = Phi.rows, m = Phi.cols, size = n < m ? n : m, k = 0;
@@ -139,11 +140,11 @@ static kn_status own_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, ptrdiff_t 
     double **numbers[] = {&o->c, &o->d, &o->lml, &o->rest, &o->mean};
     KN_TRY(kn_alloc_i(ctx, Y->N, &o->row));
     for (ptrdiff_t i = 0; i < Y->N; i++)
-        if (!kn_is_hole(Y->holes, Y->rows ? Y->rows[i] : i, j))
+        if (!kn_is_missing(Y->holes, Y->rows ? Y->rows[i] : i, j))
             o->row[o->n++] = i;
     KN_TRY(kn_mat_new(ctx, o->n, s->p->Phi.cols, &Phi));
     kn_mat_rows(s->p->Phi, o->row, Phi);
-    KN_TRY(kn_fill_decompose(ctx, Phi, &o->U, &o->r));
+    KN_TRY(kn_impute_decompose(ctx, Phi, &o->U, &o->r));
     KN_TRY(kn_mat_new(ctx, Phi.cols, o->U.cols, &cross));
     kn_gemm(ctx, 1, KN_T, Phi, KN_N, o->U, 0, cross);
     KN_TRY(kn_mat_new(ctx, Y->N, o->U.cols, &o->to_all));
@@ -209,7 +210,7 @@ static void put(const starting *s, ptrdiff_t j, double value, const double *g)
     const kn_responses *Y = &s->p->Y;
     for (ptrdiff_t i = 0; i < Y->N; i++) {
         ptrdiff_t row = Y->rows ? Y->rows[i] : i;
-        if (kn_is_hole(Y->holes, row, j))
+        if (kn_is_missing(Y->holes, row, j))
             s->filled[kn_hole_at(Y->holes, row, j)] = value + (g ? g[i] : 0);
     }
 }
@@ -268,12 +269,12 @@ out:
     return status;
 }
 
-kn_status kn_fill_start(kn_ctx *ctx, const kn_fill_problem *p, const ptrdiff_t *place,
-                        double *filled, double *delta)
+kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff_t *place,
+                          double *filled, double *delta)
 {
     kn_status status;
     starting s = {.p = p, .place = place, .filled = filled, .delta = delta};
-    const kn_holes *h = p->Y.holes;
+    const kn_missing_mask *h = p->Y.holes;
     KN_TRY(find_patterns(ctx, &s));
     for (ptrdiff_t k = 0, n; k < h->T; k += n) {
         for (n = 1; k + n < h->T && s.pattern[k + n].hash == s.pattern[k].hash &&

@@ -13,11 +13,11 @@
 
 #include "gp/missing/impute.h"
 
-/* The missing cells of filled, and delta (T). place as kn_fill_places has it. */
-kn_status kn_fill_start(kn_ctx *ctx, const kn_fill_problem *p, const ptrdiff_t *place,
-                        double *filled, double *delta);
+/* The missing cells of filled, and delta (T). place as kn_impute_places has it. */
+kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff_t *place,
+                          double *filled, double *delta);
 
 /* U (n x k) and r (k, ascending, positive) of Phi Phi'. */
-kn_status kn_fill_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r);
+kn_status kn_impute_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r);
 
 #endif

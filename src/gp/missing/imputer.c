@@ -7,23 +7,23 @@
 #include "gp/assign_folds.h"
 #include "gp/likelihood/engine.h"
 
-kn_status kn_filler_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
-                        kn_filler *out)
+kn_status kn_imputer_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
+                         kn_imputer *out)
 {
     kn_box box;
     kn_pairs none = {0};
-    *out = (kn_filler){.X = X,
-                       .Y = kn_responses_as_given(Y),
-                       .cov = kn_cov_between(&spec->sample),
-                       .rank = spec->rank,
-                       .rank_auto = spec->rank_auto};
+    *out = (kn_imputer){.X = X,
+                        .Y = kn_responses_as_given(Y),
+                        .cov = kn_cov_between(&spec->sample),
+                        .rank = spec->rank,
+                        .rank_auto = spec->rank_auto};
     kn_status status = kn_box_new(ctx, &out->cov, &none, X, &box);
     if (status == KN_OK)
         kn_cov_theta(&out->cov, &box.middle, out->theta);
     return status;
 }
 
-void kn_filler_move(kn_filler *f, const kn_cov_point *at, ptrdiff_t rank)
+void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank)
 {
     kn_cov_theta(&f->cov, at, f->theta);
     f->rank = rank;
@@ -31,7 +31,7 @@ void kn_filler_move(kn_filler *f, const kn_cov_point *at, ptrdiff_t rank)
 }
 
 /* Features of low rank, unless these do not suffice and need not: Phi is none then. */
-static kn_status low_rank(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi)
+static kn_status low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     static const double FAR = 10; /* times the tolerance, as in a search */
     kn_status status;
@@ -50,7 +50,7 @@ out:
     return status;
 }
 
-static kn_status dense(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi)
+static kn_status dense(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     kn_status status;
     kn_pairs pairs = {0};
@@ -74,7 +74,7 @@ out:
     return status;
 }
 
-kn_status kn_filler_features(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *Phi)
+kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     kn_status status = KN_OK;
     *Phi = kn_mat_none();
@@ -83,34 +83,34 @@ kn_status kn_filler_features(kn_ctx *ctx, const kn_filler *f, kn_mat X, kn_mat *
     return status == KN_OK && !Phi->data ? dense(ctx, f, X, Phi) : status;
 }
 
-kn_status kn_filler_run(kn_ctx *ctx, const kn_filler *f, const ptrdiff_t *rows, ptrdiff_t n,
-                        double *filled, kn_fill_info *info)
+kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
+                         double *filled, kn_impute_info *info)
 {
     kn_status status;
     kn_mat X = {0};
-    kn_fill_levels levels = {0};
-    kn_fill_problem p = {.Y = rows ? kn_responses_rows(&f->Y, rows, n) : f->Y,
-                         .rounds = KN_FILL_ROUNDS,
-                         .tolerance = kn_fill_tolerance,
-                         .seed = f->seed,
-                         .levels = &levels};
+    kn_impute_levels levels = {0};
+    kn_impute_problem p = {.Y = rows ? kn_responses_rows(&f->Y, rows, n) : f->Y,
+                           .rounds = KN_FILL_ROUNDS,
+                           .tolerance = kn_impute_tolerance,
+                           .seed = f->seed,
+                           .levels = &levels};
     if (rows) {
         KN_TRY(kn_mat_new(ctx, n, f->X.cols, &X));
         kn_mat_rows(f->X, rows, X);
     } else {
         KN_TRY(kn_mat_copy(ctx, f->X, &X));
     }
-    KN_TRY(kn_filler_features(ctx, f, X, &p.Phi));
-    KN_TRY(kn_fill_levels_new(ctx, &f->cov, f->theta, X, &p.Y, &levels));
-    KN_TRY(kn_fill(ctx, &p, filled, NULL, info));
+    KN_TRY(kn_imputer_features(ctx, f, X, &p.Phi));
+    KN_TRY(kn_impute_levels_new(ctx, &f->cov, f->theta, X, &p.Y, &levels));
+    KN_TRY(kn_impute(ctx, &p, filled, NULL, info));
 out:
-    kn_fill_levels_clear(&levels);
+    kn_impute_levels_clear(&levels);
     kn_mat_clear(&p.Phi);
     kn_mat_clear(&X);
     return status;
 }
 
-double kn_filler_bytes(const kn_filler *f, ptrdiff_t n)
+double kn_imputer_bytes(const kn_imputer *f, ptrdiff_t n)
 {
     const kn_responses *Y = &f->Y;
     double N = (double)n, T = (double)Y->T, m = f->rank > 0 ? (double)f->rank : N;

@@ -15,20 +15,20 @@ kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *l
                             kn_objective_fn f, void *self, kn_large_optimum *best)
 {
     kn_status status;
-    kn_summit s = {.x = best->x};
-    kn_ascent a = {.algorithm = KN_LBFGS,
-                   .n = o->n,
-                   .lower = o->lower,
-                   .upper = o->upper,
-                   .unit = o->unit,
-                   .f_tolerance = o->f_tolerance,
-                   .kept = KEPT,
-                   .stage = o->stage};
+    kn_climb_result s = {.x = best->x};
+    kn_climb_options a = {.algorithm = KN_LBFGS,
+                          .n = o->n,
+                          .lower = o->lower,
+                          .upper = o->upper,
+                          .unit = o->unit,
+                          .f_tolerance = o->f_tolerance,
+                          .kept = KEPT,
+                          .stage = o->stage};
     KN_TRY(kn_alloc_d(ctx, o->n, &s.grad));
     KN_TRY(kn_alloc_d(ctx, o->n, &s.at));
     KN_TRY(kn_alloc_d(ctx, o->n, &s.work));
     kn_meter_take(kn_ctx_meter(ctx), inside_bytes(o->n));
-    status = kn_ascend(ctx, &a, limits, f, self, &s);
+    status = kn_climb(ctx, &a, limits, f, self, &s);
     kn_meter_give(kn_ctx_meter(ctx), inside_bytes(o->n));
     KN_TRY(status);
     best->value = s.value;
@@ -42,9 +42,9 @@ out:
     return status;
 }
 
-void kn_maximise_large_need(kn_rehearsal *r, ptrdiff_t n)
+void kn_maximise_large_need(kn_mem_plan *r, ptrdiff_t n)
 {
     for (int k = 0; k < 3; k++)
-        kn_hold_d(r, KN_NEED_WORK, n, 1);
-    kn_hold_d(r, KN_NEED_WORK, n, INSIDE);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, INSIDE);
 }

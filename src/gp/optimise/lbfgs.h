@@ -27,6 +27,6 @@ typedef struct kn_large_optimum {
 kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *limits,
                             kn_objective_fn f, void *self, kn_large_optimum *best);
 
-void kn_maximise_large_need(kn_rehearsal *r, ptrdiff_t n); /* leaves it; the objective is inside */
+void kn_maximise_large_need(kn_mem_plan *r, ptrdiff_t n); /* leaves it; the objective is inside */
 
 #endif

@@ -18,11 +18,11 @@ static const unsigned STEPS_KEPT = 1000;
 
 typedef struct run {
     kn_ctx *ctx;
-    const kn_ascent *o;
+    const kn_climb_options *o;
     kn_limits *limits;
     kn_objective_fn f;
     void *self;
-    kn_summit *best;
+    kn_climb_result *best;
     nlopt_opt opt;
     kn_status status;
     kn_stop stop;
@@ -38,10 +38,10 @@ static double stop_with(run *r, kn_stop why)
     return r->best->evals > 0 ? r->best->value / r->o->unit : 0;
 }
 
-kn_status kn_is_late(kn_ctx *ctx, const kn_limits *limits, bool *late)
+kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late)
 {
     char yes = limits->deadline > 0 && kn_clock() > limits->deadline;
-    kn_status status = limits->deadline > 0 ? kn_comm_share(ctx, &yes, 1, 0) : KN_OK;
+    kn_status status = limits->deadline > 0 ? kn_comm_broadcast(ctx, &yes, 1, 0) : KN_OK;
     *late = yes != 0;
     return status;
 }
@@ -51,7 +51,7 @@ static bool stops(run *r, double *value)
 {
     bool late = false;
     if (kn_cancelled(r->ctx)) {
-        r->status = kn_may_stop_early(r->ctx) ? KN_OK : kn_stopped(r->ctx);
+        r->status = kn_cancel_keeps_best(r->ctx) ? KN_OK : kn_fail_cancelled(r->ctx);
         *value = stop_with(r, KN_STOP_CANCELLED);
         return true;
     }
@@ -62,7 +62,7 @@ static bool stops(run *r, double *value)
         *value = stop_with(r, KN_STOP_MAX_EVALS);
         return true;
     }
-    r->status = kn_is_late(r->ctx, r->limits, &late);
+    r->status = kn_deadline_passed(r->ctx, r->limits, &late);
     if (late || r->status != KN_OK)
         *value = stop_with(r, KN_STOP_MAX_SECONDS);
     return r->stopped;
@@ -98,7 +98,7 @@ static double objective(unsigned n, const double *x, double *grad, void *data)
         for (unsigned i = 0; i < n; i++)
             grad[i] = g[i] / r->o->unit;
     if (r->o->stage)
-        kn_tell(r->ctx, r->o->stage, r->best->evals, 0, r->best->value);
+        kn_report_progress(r->ctx, r->o->stage, r->best->evals, 0, r->best->value);
     return value / r->o->unit;
 }
 
@@ -116,8 +116,8 @@ double kn_projected_gradient(ptrdiff_t n, const double *x, const double *g, cons
     return worst;
 }
 
-kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objective_fn f,
-                    void *self, kn_summit *best)
+kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn_objective_fn f,
+                   void *self, kn_climb_result *best)
 {
     double value;
     run r = {.ctx = ctx, .o = o, .limits = limits, .f = f, .self = self, .best = best};
@@ -142,7 +142,7 @@ kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objec
     nlopt_set_vector_storage(r.opt, o->kept);
     nlopt_result result = nlopt_optimize(r.opt, best->at, &value);
     nlopt_destroy(r.opt);
-    bool stands = best->evals > 0 && kn_may_stop_early(ctx);
+    bool stands = best->evals > 0 && kn_cancel_keeps_best(ctx);
     if (r.status != KN_OK && !(r.status == KN_ERR_CANCELLED && stands))
         return r.status;
     if (result == NLOPT_OUT_OF_MEMORY)
@@ -167,16 +167,16 @@ kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limi
                       kn_objective_fn f, void *self, kn_optimum *best)
 {
     double at[KN_MAX_DIM], work[KN_MAX_DIM];
-    kn_summit s = {.x = best->x, .grad = best->grad, .at = at, .work = work};
-    kn_ascent a = {.algorithm = o->algorithm,
-                   .n = o->n,
-                   .lower = o->lower,
-                   .upper = o->upper,
-                   .unit = o->unit,
-                   .f_tolerance = o->f_tolerance,
-                   .kept = STEPS_KEPT,
-                   .stage = o->stage};
-    kn_status status = kn_ascend(ctx, &a, limits, f, self, &s);
+    kn_climb_result s = {.x = best->x, .grad = best->grad, .at = at, .work = work};
+    kn_climb_options a = {.algorithm = o->algorithm,
+                          .n = o->n,
+                          .lower = o->lower,
+                          .upper = o->upper,
+                          .unit = o->unit,
+                          .f_tolerance = o->f_tolerance,
+                          .kept = STEPS_KEPT,
+                          .stage = o->stage};
+    kn_status status = kn_climb(ctx, &a, limits, f, self, &s);
     best->evals = s.evals;
     if (status != KN_OK)
         return status;

@@ -18,7 +18,7 @@ typedef struct kn_limits {
 
 /* Whether the deadline has passed, by the clock of the first rank. Collective where there is one.
  */
-kn_status kn_is_late(kn_ctx *ctx, const kn_limits *limits, bool *late);
+kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late);
 
 typedef struct kn_optimise_options {
     kn_optimiser algorithm; /* KN_LBFGS or KN_TNEWTON */
@@ -39,25 +39,25 @@ typedef struct kn_optimum {
 } kn_optimum;
 
 /* The same with room of the caller's, for any number of variables. */
-typedef struct kn_ascent {
+typedef struct kn_climb_options {
     kn_optimiser algorithm;
     ptrdiff_t n;
     const double *lower, *upper; /* NULL: none */
     double unit, f_tolerance;
     unsigned kept; /* steps that stand for the curvature */
     const char *stage;
-} kn_ascent;
+} kn_climb_options;
 
-typedef struct kn_summit {
+typedef struct kn_climb_result {
     double *x, *grad;  /* n each: the start; the best point met and its gradient */
     double *at, *work; /* n each */
     double value, projected;
     int evals;
     kn_stop stop;
-} kn_summit;
+} kn_climb_result;
 
-kn_status kn_ascend(kn_ctx *ctx, const kn_ascent *o, kn_limits *limits, kn_objective_fn f,
-                    void *self, kn_summit *best);
+kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn_objective_fn f,
+                   void *self, kn_climb_result *best);
 
 /* Starts at *best->x. On return the best point met, even when it was stopped; KN_ERR_CANCELLED
  * only when nothing was evaluated, or among ranks. Collective where there is a deadline. */

@@ -18,7 +18,7 @@ kn_status kn_diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const p
     kn_status status;
     kn_gp_maps maps = {0};
     ptrdiff_t n = model.data ? model.rows : noise.rows;
-    KN_TRY(kn_gp_predict(ctx, gp, &(kn_newcomers){.X = x}, &maps));
+    KN_TRY(kn_gp_predict(ctx, gp, &(kn_predict_input){.X = x}, &maps));
     if (model.data)
         kn_mat_zero(model);
     if (noise.data)
@@ -52,7 +52,7 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
     kn_mat BJ = {0}, scaled = {0};
     kn_gp_maps maps = {0};
     ptrdiff_t n = model.data ? model.rows : noise.rows, P = gp->P;
-    KN_TRY(kn_gp_predict(ctx, gp, &(kn_newcomers){.X = x}, &maps));
+    KN_TRY(kn_gp_predict(ctx, gp, &(kn_predict_input){.X = x}, &maps));
     /* a complement component adds v0 (I - B_J B_J') */
     double v0 = gp->complement_component ? kn_at(maps.part[0].var, 0, P) : 0;
     KN_TRY(kn_mat_new(ctx, n, P, &BJ));

@@ -84,7 +84,7 @@ static void put(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual, dou
     ptrdiff_t p = kn_cell_component(v->cell, k);
     double left = with_noise - noise + v->l->c[p] * v->l->iso;
     kn_col(v->mean, p)[i] = kn_at(v->Z, i, p) - residual;
-    kn_col(v->variance, p)[i] = kn_at_least_zero(left, with_noise, v->clamped);
+    kn_col(v->variance, p)[i] = kn_clamp_nonnegative(left, with_noise, v->clamped);
 }
 
 static void leave_rows(const leaving *v)
@@ -147,7 +147,7 @@ out:
     return status;
 }
 
-kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_leave leave, kn_mat Z, kn_mat mean,
+kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_loo_unit leave, kn_mat Z, kn_mat mean,
                         kn_mat variance, double *clamped)
 {
     kn_status status = KN_OK;
@@ -171,17 +171,17 @@ kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_leave leave, kn_mat 
     return status;
 }
 
-void kn_latent_loo_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_latent_loo_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->P + 1); /* Z */
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P + 1); /* Z */
     kn_project_need(r, s->N, s->T, s->P);
-    kn_hold_d(r, KN_NEED_WORK, s->M + s->N, 2 * (s->P + 1));
-    kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
-    kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->M);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M + s->N, 2 * (s->P + 1));
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->M);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->M);
     if (s->M < s->N)
         kn_lowrank_vectors_need(r, s);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)

@@ -9,8 +9,8 @@
  * q = U (A./k), residual q/k, variance 1/k - d + c iso. mean = z - q/k, N x P each.
  * KN_LEAVE_GROUP: from the samples of other groups, the whole of its own left out; the variance is
  * that of a new group, without noise d (1 + gamma). */
-typedef enum kn_leave { KN_LEAVE_ROW, KN_LEAVE_GROUP } kn_leave;
-kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_leave leave, kn_mat Z, kn_mat mean,
+typedef enum kn_loo_unit { KN_LEAVE_ROW, KN_LEAVE_GROUP } kn_loo_unit;
+kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_loo_unit leave, kn_mat Z, kn_mat mean,
                         kn_mat variance, double *clamped);
 
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
@@ -19,6 +19,6 @@ kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
 /* Keeps the maps of the n samples named, of leave-one-out maps of all. */
 kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *sample, ptrdiff_t n);
 
-void kn_latent_loo_need(kn_rehearsal *r, const kn_need_shape *s); /* passes, coordinates too */
+void kn_latent_loo_need(kn_mem_plan *r, const kn_problem_size *s); /* passes, coordinates too */
 
 #endif

@@ -13,21 +13,21 @@
 enum { ROWS = 32, WORD = 64 };
 static const double LN_2PI = 1.8378770664093454836;
 
-void kn_law_clear(kn_law *l)
+void kn_map_density_clear(kn_map_density *l)
 {
     kn_mat_clear(&l->v);
     kn_free(l->d);
     kn_free(l->d_known);
     kn_free(l->v0);
     kn_mat_clear(&l->W);
-    *l = (kn_law){0};
+    *l = (kn_map_density){0};
 }
 
 /* What a walk holds beside its results. */
-static void let_go(kn_law_walk *w)
+static void let_go(kn_map_density_walk *w)
 {
     for (int k = 0; w->law && k < w->job.maps->n_parts; k++) {
-        kn_law_clear(&w->law[k]);
+        kn_map_density_clear(&w->law[k]);
         kn_mat_clear(&w->z[k]);
     }
     kn_free(w->law);
@@ -50,19 +50,19 @@ static void let_go(kn_law_walk *w)
     w->gap = NULL;
 }
 
-void kn_law_walk_clear(kn_law_walk *w)
+void kn_map_density_walk_clear(kn_map_density_walk *w)
 {
     let_go(w);
     kn_free(w->dev);
     kn_free(w->dev_noise);
     kn_free(w->log_p);
     kn_free(w->log_null);
-    *w = (kn_law_walk){0};
+    *w = (kn_map_density_walk){0};
 }
 
 /* ---- begin ---- */
 
-static kn_status new_results(kn_ctx *ctx, ptrdiff_t n, kn_law_walk *w)
+static kn_status new_results(kn_ctx *ctx, ptrdiff_t n, kn_map_density_walk *w)
 {
     kn_status status;
     KN_TRY(kn_alloc_d(ctx, n, &w->dev));
@@ -74,7 +74,7 @@ out:
 }
 
 /* The law of each part, and room for its coordinates. */
-static kn_status new_laws(kn_ctx *ctx, const kn_walk_plan *plan, kn_law_walk *w)
+static kn_status new_laws(kn_ctx *ctx, const kn_block_loop_plan *plan, kn_map_density_walk *w)
 {
     kn_status status;
     const kn_gp_maps *maps = w->job.maps;
@@ -98,10 +98,10 @@ out:
     return status;
 }
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
-    kn_law_walk *w = self;
+    kn_map_density_walk *w = self;
     const kn_gp_maps *maps = w->job.maps;
     void *memory;
     w->T = plan->T;
@@ -129,25 +129,25 @@ out:
 /* ---- blocks ---- */
 
 typedef struct block_job {
-    kn_law_walk *w;
+    kn_map_density_walk *w;
     const kn_block *b;
     int part; /* -1: independent responses */
 } block_job;
 
-static ptrdiff_t row_of(const kn_law_walk *w, int part, ptrdiff_t i)
+static ptrdiff_t row_of(const kn_map_density_walk *w, int part, ptrdiff_t i)
 {
     const ptrdiff_t *rows = part >= 0 ? w->job.maps->part[part].rows : NULL;
     return rows ? rows[i] : i;
 }
 
 /* Of n samples those who are to be judged. */
-static ptrdiff_t people_of(const kn_law_walk *w, ptrdiff_t n)
+static ptrdiff_t people_of(const kn_map_density_walk *w, ptrdiff_t n)
 {
-    return w->job.people > 0 ? kn_at_most(n, w->job.people) : n;
+    return w->job.people > 0 ? kn_min_size(n, w->job.people) : n;
 }
 
 /* (y - mean - offset)/scale of a cell, NaN where there is none, and ln scale. */
-static double residual(const kn_law_walk *w, const kn_block *b, ptrdiff_t i, ptrdiff_t j,
+static double residual(const kn_map_density_walk *w, const kn_block *b, ptrdiff_t i, ptrdiff_t j,
                        double *log_scale)
 {
     double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j);
@@ -156,14 +156,14 @@ static double residual(const kn_law_walk *w, const kn_block *b, ptrdiff_t i, ptr
         return NAN;
     if (!w->job.place)
         return e;
-    kn_law_place at = w->job.place(w->job.self, i, b->first + j);
+    kn_map_density_shift at = w->job.place(w->job.self, i, b->first + j);
     if (at.scale != 1)
         *log_scale = log(at.scale);
     return (e - at.offset) / at.scale;
 }
 
 /* Mean, 1/sd and ln sd of each response of a block in training. */
-static void set_null(kn_law_walk *w, const kn_block *b)
+static void set_null(kn_map_density_walk *w, const kn_block *b)
 {
     const kn_scaling *s = w->job.scaling;
     for (ptrdiff_t j = 0; s && j < b->count; j++) {
@@ -175,7 +175,7 @@ static void set_null(kn_law_walk *w, const kn_block *b)
 }
 
 /* ln density of response j under these, less -1/2 ln 2pi */
-static double null_density(const kn_law_walk *w, ptrdiff_t j, double y)
+static double null_density(const kn_map_density_walk *w, ptrdiff_t j, double y)
 {
     double d = (y - kn_at(w->null, j, 0)) * kn_at(w->null, j, 1);
     return -kn_at(w->null, j, 2) - 0.5 * d * d;
@@ -184,7 +184,7 @@ static double null_density(const kn_law_walk *w, ptrdiff_t j, double y)
 static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
-    kn_law_walk *w = job->w;
+    kn_map_density_walk *w = job->w;
     const kn_block *b = job->b;
     for (ptrdiff_t j = 0; j < b->count; j++)
         for (ptrdiff_t i = from; i < to; i++) {
@@ -207,7 +207,7 @@ static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 static void judge_cells(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
-    kn_law_walk *w = job->w;
+    kn_map_density_walk *w = job->w;
     const kn_block *b = job->b;
     const kn_gp_maps *maps = w->job.maps;
     for (ptrdiff_t j = 0; j < b->count; j++)
@@ -231,7 +231,7 @@ static void judge_cells(void *self, ptrdiff_t from, ptrdiff_t to)
 static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
-    kn_law_walk *w = self;
+    kn_map_density_walk *w = self;
     const kn_gp_maps *maps = w->job.maps;
     block_job job = {w, b, -1};
     set_null(w, b);
@@ -258,14 +258,14 @@ out:
 /* ---- end ---- */
 
 /* dev and ln det of e_w, of a sample that has every response. */
-static void judge_whole(const kn_law *l, ptrdiff_t T, const kn_law_row *r, bool model, double *dev,
-                        double *log_det)
+static void judge_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_density_row *r,
+                        bool model, double *dev, double *log_det)
 {
     double inside = 0;
     *dev = 0;
     *log_det = l->log_det;
     for (ptrdiff_t k = 0; k < l->K; k++) {
-        double a = 0, v = kn_law_variance(l, r, k, model), z = r->z[k * r->stride];
+        double a = 0, v = kn_map_density_variance(l, r, k, model), z = r->z[k * r->stride];
         for (ptrdiff_t i = 0; l->W.data && i < l->K; i++)
             a += r->z[i * r->stride] * kn_at(l->W, i, k);
         a = l->W.data ? a : z;
@@ -275,13 +275,14 @@ static void judge_whole(const kn_law *l, ptrdiff_t T, const kn_law_row *r, bool 
     }
     if (l->K == T)
         return;
-    double outside = kn_law_outside(l, r->i, model);
+    double outside = kn_map_density_outside(l, r->i, model);
     *dev += outside > 0 ? fmax(r->q - inside, 0) / outside : NAN;
     *log_det += (double)(T - l->K) * log(outside);
 }
 
 /* From dev and ln det of what a sample has to its numbers. */
-static void tell(kn_law_walk *w, ptrdiff_t row, double dev, double dev_noise, double log_det)
+static void tell(kn_map_density_walk *w, ptrdiff_t row, double dev, double dev_noise,
+                 double log_det)
 {
     double T = (double)w->T, n = T - (double)w->missing[row];
     bool enough = n > 0 && 2 * n >= T;
@@ -293,12 +294,12 @@ static void tell(kn_law_walk *w, ptrdiff_t row, double dev, double dev_noise, do
 }
 
 /* All rows of V of a part, for those who lack some. */
-static kn_status assemble(kn_ctx *ctx, const kn_law_walk *w, int part, kn_mat V)
+static kn_status assemble(kn_ctx *ctx, const kn_map_density_walk *w, int part, kn_mat V)
 {
     kn_status status = KN_OK;
     const kn_gp_maps *maps = w->job.maps;
     for (ptrdiff_t first = 0; first < w->T; first += w->V.rows) {
-        ptrdiff_t n = kn_at_most(w->T - first, w->V.rows);
+        ptrdiff_t n = kn_min_size(w->T - first, w->V.rows);
         KN_TRY(maps->gp->method->law_block(ctx, maps, part, first, kn_mat_none(),
                                            kn_sub(V, first, 0, n, V.cols), w->scale));
     }
@@ -306,54 +307,54 @@ out:
     return status;
 }
 
-static bool has_gaps(const kn_law_walk *w, ptrdiff_t row)
+static bool has_gaps(const kn_map_density_walk *w, ptrdiff_t row)
 {
     return w->missing[row] > 0 && 2 * w->missing[row] <= w->T;
 }
 
 /* Samples of a part that lack something; those that lack the same share what is made of it. */
-static kn_status judge_gaps(kn_ctx *ctx, kn_law_walk *w, int part)
+static kn_status judge_gaps(kn_ctx *ctx, kn_map_density_walk *w, int part)
 {
     kn_status status;
     const kn_gp_maps *maps = w->job.maps;
-    const kn_law *l = &w->law[part];
+    const kn_map_density *l = &w->law[part];
     kn_mat V = {0};
-    kn_law_gaps g = {0};
+    kn_map_density_missing g = {0};
     const uint64_t *last = NULL;
     KN_TRY(kn_mat_new(ctx, w->T, l->K, &V));
     KN_TRY(assemble(ctx, w, part, V));
-    KN_TRY(kn_law_gaps_new(ctx, l, V, &g));
+    KN_TRY(kn_map_density_gaps_new(ctx, l, V, &g));
     for (ptrdiff_t i = 0; i < people_of(w, maps->part[part].n); i++) {
         ptrdiff_t row = row_of(w, part, i);
         const uint64_t *gap = w->gap + row * w->words;
-        kn_law_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
-                        maps->known && maps->known[row]};
+        kn_map_density_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
+                                maps->known && maps->known[row]};
         double dev, noise, log_det, unused;
         if (!has_gaps(w, row))
             continue;
         if (!last || memcmp(last, gap, (size_t)w->words * sizeof *gap) != 0)
-            KN_TRY(kn_law_gaps_set(ctx, &g, gap));
+            KN_TRY(kn_map_density_gaps_set(ctx, &g, gap));
         last = gap;
-        KN_TRY(kn_law_gaps_judge(ctx, &g, &r, true, &dev, &log_det));
-        KN_TRY(kn_law_gaps_judge(ctx, &g, &r, false, &noise, &unused));
+        KN_TRY(kn_map_density_gaps_judge(ctx, &g, &r, true, &dev, &log_det));
+        KN_TRY(kn_map_density_gaps_judge(ctx, &g, &r, false, &noise, &unused));
         tell(w, row, dev, noise, log_det);
         KN_TRY(kn_check_cancel(ctx));
     }
 out:
-    kn_law_gaps_clear(&g);
+    kn_map_density_gaps_clear(&g);
     kn_mat_clear(&V);
     return status;
 }
 
-static kn_status judge_part(kn_ctx *ctx, kn_law_walk *w, int part)
+static kn_status judge_part(kn_ctx *ctx, kn_map_density_walk *w, int part)
 {
     const kn_gp_maps *maps = w->job.maps;
     bool gaps = false;
     kn_status status = kn_reduce(ctx, w->z[part].data, w->z[part].rows * w->z[part].cols);
     for (ptrdiff_t i = 0; status == KN_OK && i < people_of(w, maps->part[part].n); i++) {
         ptrdiff_t row = row_of(w, part, i);
-        kn_law_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
-                        maps->known && maps->known[row]};
+        kn_map_density_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
+                                maps->known && maps->known[row]};
         double dev = NAN, noise = NAN, log_det = NAN, unused;
         if (has_gaps(w, row)) {
             gaps = true;
@@ -371,7 +372,7 @@ static kn_status judge_part(kn_ctx *ctx, kn_law_walk *w, int part)
 static kn_status end(kn_ctx *ctx, void *self)
 {
     kn_status status = KN_OK;
-    kn_law_walk *w = self;
+    kn_map_density_walk *w = self;
     for (ptrdiff_t i = 0; !w->law && i < people_of(w, w->job.maps->n); i++)
         tell(w, i, w->q[i], w->weight[i], 2 * w->log_p[i]);
     for (int k = 0; w->law && k < w->job.maps->n_parts; k++)
@@ -381,35 +382,35 @@ out:
     return status;
 }
 
-kn_visitor kn_law_visitor(kn_law_walk *w)
+kn_visitor kn_map_density_visitor(kn_map_density_walk *w)
 {
     bool joint = w->job.maps->gp->method->law != NULL;
     return (kn_visitor){w, KN_WALK_Y | (joint ? KN_WALK_MEAN : KN_WALK_MAPS), begin, block, end};
 }
 
-kn_status kn_law_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
-                         kn_law_walk *out)
+kn_status kn_map_density_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
+                                 kn_map_density_walk *out)
 {
-    kn_walk walk = {.Y = Y ? *Y : kn_gp_maps_y(maps), .maps = maps};
-    *out = (kn_law_walk){.job = {.maps = maps, .scaling = walk.Y.scaling}};
-    kn_visitor visitor = kn_law_visitor(out);
-    kn_status status = kn_walk_run(ctx, &walk, &visitor, 1);
+    kn_block_loop walk = {.Y = Y ? *Y : kn_gp_maps_y(maps), .maps = maps};
+    *out = (kn_map_density_walk){.job = {.maps = maps, .scaling = walk.Y.scaling}};
+    kn_visitor visitor = kn_map_density_visitor(out);
+    kn_status status = kn_block_loop_run(ctx, &walk, &visitor, 1);
     if (status != KN_OK)
-        kn_law_walk_clear(out);
+        kn_map_density_walk_clear(out);
     return status;
 }
 
-void kn_law_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t K)
+void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t K)
 {
-    ptrdiff_t width = kn_walk_width(0, s->T);
-    kn_hold_d(r, KN_NEED_WORK, n, 4 + 3);
-    kn_hold_d(r, KN_NEED_WORK, width, 3);
+    ptrdiff_t width = kn_block_loop_width(0, s->T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 4 + 3);
+    kn_plan_alloc_d(r, KN_NEED_WORK, width, 3);
     if (s->method->law) {
-        kn_hold(r, KN_NEED_WORK, (s->T / WORD + 1) * n, sizeof(uint64_t));
-        kn_hold_d(r, KN_NEED_WORK, n, 2 * K + 1 + width);
-        kn_hold_d(r, KN_NEED_WORK, width, K + 2);
-        kn_law_gaps_need(r, s->T, K);
+        kn_plan_alloc(r, KN_NEED_WORK, (s->T / WORD + 1) * n, sizeof(uint64_t));
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * K + 1 + width);
+        kn_plan_alloc_d(r, KN_NEED_WORK, width, K + 2);
+        kn_map_density_gaps_need(r, s->T, K);
     } else {
-        kn_hold_d(r, KN_NEED_WORK, n, 1);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
     }
 }

@@ -18,7 +18,7 @@
 #include "gp/block_visitor.h"
 #include "gp/predict/prediction_blocks.h"
 
-typedef struct kn_law { /* of the n samples of a part */
+typedef struct kn_map_density { /* of the n samples of a part */
     ptrdiff_t K;
     kn_mat v;        /* n x K  model variance of each coordinate */
     double *d;       /* K      noise variance of each */
@@ -26,36 +26,37 @@ typedef struct kn_law { /* of the n samples of a part */
     double *v0, d0;  /* n      of a direction outside V; NULL: there is none */
     kn_mat W;        /* K x K  or none */
     double log_det;
-} kn_law;
+} kn_map_density;
 
-void kn_law_clear(kn_law *l);
+void kn_map_density_clear(kn_map_density *l);
 
 /* How a residual is moved before it is judged, as at a site of its own: (e - offset)/scale. */
-typedef struct kn_law_place {
+typedef struct kn_map_density_shift {
     double offset, scale;
-} kn_law_place;
+} kn_map_density_shift;
 
-typedef struct kn_law_job {
+typedef struct kn_map_density_job {
     const kn_gp_maps *maps;
     const kn_scaling *scaling; /* of the responses of the walk: what the null model is of */
-    kn_law_place (*place)(const void *self, ptrdiff_t i, ptrdiff_t j); /* NULL: as they are */
+    kn_map_density_shift (*place)(const void *self, ptrdiff_t i,
+                                  ptrdiff_t j); /* NULL: as they are */
     const void *self;
     ptrdiff_t people; /* the first so many of maps of one part, whom others fill up; 0: all */
-} kn_law_job;
+} kn_map_density_job;
 
 /* A walk over maps and the responses that belong to them: 2 n T K flops and what law_block takes.
  * Where responses are missing (NaN) the law is that of the set J which a sample has: log_p and
  * log_null are of J, deviances times T/|J|; all NaN where |J| < T/2, and where some direction has
  * no variance at all. The same bits for any number of threads, but for samples that lack more than
  * 512 responses of a V with K = T [la.h, kn_chol]. */
-typedef struct kn_law_walk {
-    kn_law_job job;
+typedef struct kn_map_density_walk {
+    kn_map_density_job job;
     /* n each, once the walk is over: the deviance, that by noise alone (v = 0), the logarithm of
      * the joint density, that of independent responses with mean and variance of training */
     double *dev, *dev_noise, *log_p, *log_null;
     /* on the way */
     ptrdiff_t T;
-    kn_law *law;           /* of each part; NULL: independent responses */
+    kn_map_density *law;   /* of each part; NULL: independent responses */
     kn_mat *z;             /* of each part: n x K */
     double *q, *log_scale; /* n: |e_w|^2, sum of ln scale over J */
     ptrdiff_t words, *missing;
@@ -64,19 +65,19 @@ typedef struct kn_law_walk {
     kn_mat e, V;            /* of a block: n x width, width x K */
     double *scale, *logs;   /* width */
     kn_mat null;            /* width x 3 */
-} kn_law_walk;
+} kn_map_density_walk;
 
 /* {.job = ...} begins; visitors after it may do with the block what they like. The end of its walk
  * is a collective. */
-kn_visitor kn_law_visitor(kn_law_walk *w);
-void kn_law_walk_clear(kn_law_walk *w);
+kn_visitor kn_map_density_visitor(kn_map_density_walk *w);
+void kn_map_density_walk_clear(kn_map_density_walk *w);
 
 /* A walk of its own. Y: the n samples' responses; NULL: cross-validated maps have them. Collective.
  */
-kn_status kn_law_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
-                         kn_law_walk *out);
+kn_status kn_map_density_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
+                                 kn_map_density_walk *out);
 
 /* For a walk over n samples with K coordinates at most; all but the results is gone after it. */
-void kn_law_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t K);
+void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t K);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "gp/method.h"
 
-static kn_status structured_noise(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p, kn_law *l)
+static kn_status structured_noise(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
+                                  kn_map_density *l)
 {
     kn_status status = KN_OK;
     const kn_latent *latent = &maps->gp->latent;
@@ -21,12 +22,13 @@ out:
     return status;
 }
 
-kn_status kn_components_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out)
+kn_status kn_components_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                    kn_map_density *out)
 {
     kn_status status;
     const kn_gp *gp = maps->gp;
-    const kn_part *p = &maps->part[part];
-    *out = (kn_law){.K = p->var.cols - gp->complement_component};
+    const kn_fold_prediction *p = &maps->part[part];
+    *out = (kn_map_density){.K = p->var.cols - gp->complement_component};
     if (p->direct)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "the task kernel turns the responses, and its folds do not keep how: "
@@ -45,7 +47,7 @@ kn_status kn_components_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_la
         out->d[k] = gp->s2;
 out:
     if (status != KN_OK)
-        kn_law_clear(out);
+        kn_map_density_clear(out);
     return status;
 }
 

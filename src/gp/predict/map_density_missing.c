@@ -9,7 +9,7 @@ enum { WORD = 64, CHUNK = 512 };
 /* A direction of which so little is left over J says nothing: what is kept is right to eps/this. */
 static const double LEFT = 1e-10;
 
-void kn_law_gaps_clear(kn_law_gaps *g)
+void kn_map_density_gaps_clear(kn_map_density_missing *g)
 {
     kn_mat *m[] = {&g->Vu, &g->Q, &g->X, &g->M, &g->S, &g->w};
     for (size_t k = 0; k < sizeof m / sizeof *m; k++)
@@ -17,21 +17,22 @@ void kn_law_gaps_clear(kn_law_gaps *g)
     kn_free(g->u);
     kn_free(g->lam);
     kn_free(g->spread);
-    *g = (kn_law_gaps){0};
+    *g = (kn_map_density_missing){0};
 }
 
-static bool is_square(const kn_law_gaps *g)
+static bool is_square(const kn_map_density_missing *g)
 {
     return g->law->K == g->T;
 }
 
-kn_status kn_law_gaps_new(kn_ctx *ctx, const kn_law *law, kn_mat V, kn_law_gaps *out)
+kn_status kn_map_density_gaps_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
+                                  kn_map_density_missing *out)
 {
     kn_status status;
     ptrdiff_t T = V.rows, K = law->K, half = T / 2;
-    *out = (kn_law_gaps){.law = law, .V = V, .T = T};
+    *out = (kn_map_density_missing){.law = law, .V = V, .T = T};
     ptrdiff_t size = is_square(out) ? half : K;
-    ptrdiff_t rows = is_square(out) ? half : kn_at_most(half, CHUNK);
+    ptrdiff_t rows = is_square(out) ? half : kn_min_size(half, CHUNK);
     KN_TRY(kn_alloc_i(ctx, half, &out->u));
     KN_TRY(kn_mat_new(ctx, rows, K, &out->Vu));
     KN_TRY(kn_mat_new(ctx, is_square(out) ? half : K, K, &out->X));
@@ -46,12 +47,12 @@ kn_status kn_law_gaps_new(kn_ctx *ctx, const kn_law *law, kn_mat V, kn_law_gaps 
     }
 out:
     if (status != KN_OK)
-        kn_law_gaps_clear(out);
+        kn_map_density_gaps_clear(out);
     return status;
 }
 
 /* V_J'V_J = I - V_u'V_u = Q diag(lam) Q', the directions with something left first. */
-static kn_status decompose(kn_ctx *ctx, kn_law_gaps *g)
+static kn_status decompose(kn_ctx *ctx, kn_map_density_missing *g)
 {
     kn_status status = KN_OK;
     ptrdiff_t K = g->law->K, gone = 0;
@@ -59,11 +60,11 @@ static kn_status decompose(kn_ctx *ctx, kn_law_gaps *g)
     for (ptrdiff_t k = 0; k < K; k++)
         kn_col(g->Q, k)[k] = 1;
     for (ptrdiff_t first = 0; first < g->n; first += CHUNK) {
-        kn_mat rows = kn_sub(g->Vu, 0, 0, kn_at_most(g->n - first, CHUNK), K);
+        kn_mat rows = kn_sub(g->Vu, 0, 0, kn_min_size(g->n - first, CHUNK), K);
         kn_mat_rows(g->V, g->u + first, rows);
         kn_syrk(ctx, -1, KN_T, rows, 1, g->Q);
     }
-    KN_TRY(kn_eig_steady(ctx, g->Q, g->lam));
+    KN_TRY(kn_eig_reproducible(ctx, g->Q, g->lam));
     while (gone < K && !(g->lam[gone] > LEFT)) /* ascending */
         gone++;
     g->rank = K - gone;
@@ -76,7 +77,7 @@ out:
     return status;
 }
 
-kn_status kn_law_gaps_set(kn_ctx *ctx, kn_law_gaps *g, const uint64_t *gap)
+kn_status kn_map_density_gaps_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap)
 {
     ptrdiff_t K = g->law->K;
     g->n = 0;
@@ -96,18 +97,18 @@ kn_status kn_law_gaps_set(kn_ctx *ctx, kn_law_gaps *g, const uint64_t *gap)
 }
 
 /* spread_k = v_k + d_k; false: some are not positive. */
-static bool set_spread(kn_law_gaps *g, const kn_law_row *r, bool model)
+static bool set_spread(kn_map_density_missing *g, const kn_map_density_row *r, bool model)
 {
     bool sound = true;
     for (ptrdiff_t k = 0; k < g->law->K; k++) {
-        g->spread[k] = kn_law_variance(g->law, r, k, model);
+        g->spread[k] = kn_map_density_variance(g->law, r, k, model);
         sound = sound && g->spread[k] > 0;
     }
     return sound;
 }
 
 /* X = C^1/2 Q lam^1/2, any root: C^-1 = W D^-1 W' = LL' and X = L^-1 Q lam^1/2, or D^1/2. */
-static kn_status root(kn_ctx *ctx, kn_law_gaps *g, kn_mat X)
+static kn_status root(kn_ctx *ctx, kn_map_density_missing *g, kn_mat X)
 {
     kn_status status = KN_OK;
     kn_mat W = g->law->W;
@@ -130,8 +131,8 @@ out:
 }
 
 /* K < T */
-static kn_status judge_low(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, double outside,
-                           double *dev, double *log_det)
+static kn_status judge_low(kn_ctx *ctx, kn_map_density_missing *g, const kn_map_density_row *r,
+                           double outside, double *dev, double *log_det)
 {
     kn_status status = KN_OK;
     ptrdiff_t K = g->law->K, m = g->rank;
@@ -161,8 +162,8 @@ out:
 }
 
 /* K = T */
-static kn_status judge_square(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, double *dev,
-                              double *log_det)
+static kn_status judge_square(kn_ctx *ctx, kn_map_density_missing *g, const kn_map_density_row *r,
+                              double *dev, double *log_det)
 {
     kn_status status = KN_OK;
     ptrdiff_t K = g->law->K, n = g->n;
@@ -193,11 +194,12 @@ out:
     return status;
 }
 
-kn_status kn_law_gaps_judge(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, bool model,
-                            double *dev, double *log_det)
+kn_status kn_map_density_gaps_judge(kn_ctx *ctx, kn_map_density_missing *g,
+                                    const kn_map_density_row *r, bool model, double *dev,
+                                    double *log_det)
 {
     kn_status status = KN_OK;
-    double outside = is_square(g) ? 1 : kn_law_outside(g->law, r->i, model);
+    double outside = is_square(g) ? 1 : kn_map_density_outside(g->law, r->i, model);
     *dev = *log_det = NAN;
     if (!set_spread(g, r, model) || !(outside > 0))
         return KN_OK;
@@ -210,20 +212,20 @@ kn_status kn_law_gaps_judge(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, bo
     return status;
 }
 
-void kn_law_gaps_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t K)
+void kn_map_density_gaps_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     ptrdiff_t half = T / 2, size = K == T ? half : K,
-              rows = K == T ? half : kn_at_most(half, CHUNK);
-    kn_hold_d(r, KN_NEED_WORK, T, K + 1);
-    kn_hold_d(r, KN_NEED_WORK, rows, K);
-    kn_hold_d(r, KN_NEED_WORK, half, 1);
-    kn_hold_d(r, KN_NEED_WORK, size, K + size + 1);
+              rows = K == T ? half : kn_min_size(half, CHUNK);
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, K + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows, K);
+    kn_plan_alloc_d(r, KN_NEED_WORK, half, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, size, K + size + 1);
     if (K == T) /* where noise is of all responses it has a W, and that a root */
-        kn_hold_d(r, KN_NEED_WORK, K, K + 1);
+        kn_plan_alloc_d(r, KN_NEED_WORK, K, K + 1);
     if (K < T) {
-        kn_hold_d(r, KN_NEED_WORK, K, K + 2);
+        kn_plan_alloc_d(r, KN_NEED_WORK, K, K + 2);
         kn_eig_need(r, KN_NEED_WORK, K);
     }
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -15,8 +15,8 @@
 
 #include "gp/predict/map_density.h"
 
-typedef struct kn_law_gaps {
-    const kn_law *law;
+typedef struct kn_map_density_missing {
+    const kn_map_density *law;
     kn_mat V; /* T x K, lent */
     ptrdiff_t T;
     /* of the set that was looked at last */
@@ -30,38 +30,41 @@ typedef struct kn_law_gaps {
     kn_mat S;       /* K x K, with W */
     kn_mat w;       /* K or T/2 x 1 */
     double *spread; /* K */
-} kn_law_gaps;
+} kn_map_density_missing;
 
 /* The numbers of one sample: coordinates of its e_w, zero where missing, and |e_w|^2. */
-typedef struct kn_law_row {
+typedef struct kn_map_density_row {
     ptrdiff_t i; /* of the part */
     const double *z;
     ptrdiff_t stride;
     double q;
     bool known; /* in a known group */
-} kn_law_row;
+} kn_map_density_row;
 
 /* v_k + d_k of coordinate k, or d_k alone. */
-static inline double kn_law_variance(const kn_law *l, const kn_law_row *r, ptrdiff_t k, bool model)
+static inline double kn_map_density_variance(const kn_map_density *l, const kn_map_density_row *r,
+                                             ptrdiff_t k, bool model)
 {
     const double *d = r->known && l->d_known ? l->d_known : l->d;
     return d[k] + (model ? kn_at(l->v, r->i, k) : 0);
 }
 
 /* A fold may have fewer directions than its model, which has them all and nothing outside. */
-static inline double kn_law_outside(const kn_law *l, ptrdiff_t i, bool model)
+static inline double kn_map_density_outside(const kn_map_density *l, ptrdiff_t i, bool model)
 {
     return l->d0 + (model && l->v0 ? l->v0[i] : 0);
 }
 
-kn_status kn_law_gaps_new(kn_ctx *ctx, const kn_law *law, kn_mat V, kn_law_gaps *out);
-void kn_law_gaps_clear(kn_law_gaps *g);
+kn_status kn_map_density_gaps_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
+                                  kn_map_density_missing *out);
+void kn_map_density_gaps_clear(kn_map_density_missing *g);
 /* gap: a bit for each response, set where it is missing; fewer than half are. */
-kn_status kn_law_gaps_set(kn_ctx *ctx, kn_law_gaps *g, const uint64_t *gap);
+kn_status kn_map_density_gaps_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap);
 /* dev and ln det of e_w over J; NaN where a variance is not positive. */
-kn_status kn_law_gaps_judge(kn_ctx *ctx, kn_law_gaps *g, const kn_law_row *r, bool model,
-                            double *dev, double *log_det);
+kn_status kn_map_density_gaps_judge(kn_ctx *ctx, kn_map_density_missing *g,
+                                    const kn_map_density_row *r, bool model, double *dev,
+                                    double *log_det);
 
-void kn_law_gaps_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t K); /* V among it; passes */
+void kn_map_density_gaps_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K); /* V among it; passes */
 
 #endif

@@ -12,7 +12,7 @@ static const double FLOOR = 0.5; /* of the mean squared residual */
 
 enum { TILE = 256, COLUMNS = 16 }; /* responses dealt out at a time */
 
-struct kn_noise_maker {
+struct kn_noise_builder {
     kn_gp *gp;
     kn_responses Y; /* all samples */
     bool known;     /* gp->noise is what it will be */
@@ -29,7 +29,7 @@ struct kn_noise_maker {
 };
 
 /* What is made for a walk. */
-static void let_go(kn_noise_maker *m)
+static void let_go(kn_noise_builder *m)
 {
     for (int w = 0; m->work && w < m->workers; w++)
         kn_mat_clear(&m->work[w]);
@@ -38,7 +38,7 @@ static void let_go(kn_noise_maker *m)
     m->work = NULL;
 }
 
-void kn_noise_maker_free(kn_noise_maker *m)
+void kn_noise_builder_free(kn_noise_builder *m)
 {
     if (!m)
         return;
@@ -47,7 +47,7 @@ void kn_noise_maker_free(kn_noise_maker *m)
     kn_free(m);
 }
 
-static kn_status coordinates(kn_ctx *ctx, kn_noise_maker *m)
+static kn_status coordinates(kn_ctx *ctx, kn_noise_builder *m)
 {
     kn_status status;
     const kn_gp *gp = m->gp;
@@ -61,37 +61,37 @@ out:
     return status;
 }
 
-kn_status kn_noise_maker_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
-                             kn_noise_maker **out)
+kn_status kn_noise_builder_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv,
+                               kn_noise_builder **out)
 {
     kn_status status;
     void *memory;
-    kn_noise_maker *m;
+    kn_noise_builder *m;
     *out = NULL;
     KN_TRY(kn_alloc(ctx, 1, sizeof *m, &memory));
     *out = m = memory;
-    *m = (kn_noise_maker){.gp = gp,
-                          .Y = *Y,
-                          .known = (gp->method->known_noise && gp->method->known_noise(gp)) ||
-                                   (!cv && gp->method->training_noise),
-                          .held_out = cv != NULL,
-                          .in_sample = !cv,
-                          .some = cv && cv->sample,
-                          .s2 = gp->energy};
+    *m = (kn_noise_builder){.gp = gp,
+                            .Y = *Y,
+                            .known = (gp->method->known_noise && gp->method->known_noise(gp)) ||
+                                     (!cv && gp->method->training_noise),
+                            .held_out = cv != NULL,
+                            .in_sample = !cv,
+                            .some = cv && cv->sample,
+                            .s2 = gp->energy};
     m->made = !m->known && m->in_sample && !gp->method->training_noise;
     if (m->made && !m->s2 && !gp->psi)
         KN_TRY(coordinates(ctx, m));
 out:
     if (status != KN_OK) {
-        kn_noise_maker_free(*out);
+        kn_noise_builder_free(*out);
         *out = NULL;
     }
     return status;
 }
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
-    kn_noise_maker *m = self;
+    kn_noise_builder *m = self;
     kn_status status = KN_OK;
     void *memory;
     let_go(m); /* of a walk before */
@@ -109,7 +109,7 @@ out:
 }
 
 typedef struct block_job {
-    kn_noise_maker *m;
+    kn_noise_builder *m;
     const kn_block *b;
     kn_mat y; /* N x count: of all samples */
 } block_job;
@@ -118,10 +118,10 @@ typedef struct block_job {
 static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
 {
     double sum = 0;
-    if (!Y->holes || kn_holes_in(Y->holes, j) == 0)
+    if (!Y->holes || kn_missing_in(Y->holes, j) == 0)
         return kn_sumsq(rest) / (double)Y->N;
     for (ptrdiff_t i = 0; i < Y->N; i++)
-        if (!kn_is_hole(Y->holes, i, j))
+        if (!kn_is_missing(Y->holes, i, j))
             sum += rest.data[i] * rest.data[i];
     return sum / (double)Y->scaling->n[j];
 }
@@ -150,7 +150,7 @@ static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 
 /* The same from sums alone, for principal components: |y_j - (ZB')_j|^2 = |y_j|^2 - (B.^2 s2)_j
  * with s2_p = |z_p|^2. Up to the residual of a range finder. */
-static void in_sample_sums(const kn_noise_maker *m, const kn_block *b)
+static void in_sample_sums(const kn_noise_builder *m, const kn_block *b)
 {
     const kn_gp *gp = m->gp;
     const kn_scaling *s = m->Y.scaling;
@@ -212,7 +212,7 @@ static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
 
 static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_noise_maker *m = self;
+    kn_noise_builder *m = self;
     block_job job = {m, b, b->y};
     if (m->known)
         return KN_OK;
@@ -232,7 +232,7 @@ static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-kn_visitor kn_noise_visitor(kn_noise_maker *m)
+kn_visitor kn_noise_visitor(kn_noise_builder *m)
 {
     unsigned y = !m->known && (m->held_out || !m->s2) ? (unsigned)KN_WALK_Y : 0;
     unsigned maps = !m->known && m->held_out ? (unsigned)KN_WALK_MAPS : 0;
@@ -241,29 +241,30 @@ kn_visitor kn_noise_visitor(kn_noise_maker *m)
 
 /* Noise that the fit says is of one response only where each is fitted alone; that of all together
  * is nobody's. */
-void kn_noise_of_others(const kn_noise_maker *m, const kn_block *b, ptrdiff_t j,
-                        const kn_apart *apart, kn_held_out_noise of, double *work, double *noise)
+void kn_noise_of_others(const kn_noise_builder *m, const kn_block *b, ptrdiff_t j,
+                        const kn_exclusion_groups *apart, kn_heldout_residuals of, double *work,
+                        double *noise)
 {
     const kn_gp *gp = m->gp;
     of.known = m->known ? gp->noise[b->first + j] : NAN;
     for (ptrdiff_t i = 0; m->known && !gp->method->alone && i < of.n; i++)
         noise[i] = of.known;
     if (!m->known || gp->method->alone)
-        kn_noise_without(&of, apart, work, noise);
+        kn_noise_leave_one_out(&of, apart, work, noise);
 }
 
 kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv)
 {
     kn_status status;
-    kn_noise_maker *m = NULL;
+    kn_noise_builder *m = NULL;
     /* Without maps it is short, and finishes what a cancelled fit has found. */
-    kn_walk walk = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
-    KN_TRY(kn_noise_maker_new(ctx, gp, Y, cv, &m));
+    kn_block_loop walk = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
+    KN_TRY(kn_noise_builder_new(ctx, gp, Y, cv, &m));
     kn_visitor visitor = kn_noise_visitor(m);
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    KN_TRY(kn_everywhere_d(ctx, &walk.Y, gp->noise));
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_allgather_responses_d(ctx, &walk.Y, gp->noise));
 out:
-    kn_noise_maker_free(m);
+    kn_noise_builder_free(m);
     return status;
 }
 
@@ -294,16 +295,16 @@ double kn_components_group_share(const kn_gp *gp)
     return all > 0 ? own / all : 0;
 }
 
-void kn_noise_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_noise_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
-    ptrdiff_t width = kn_walk_width(0, s->T);
+    ptrdiff_t width = kn_block_loop_width(0, s->T);
     if (s->iso || s->method->alone || s->method->training_noise || s->range > 0 || s->folds > 0)
         return; /* known, made from energies, or from moments alone */
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P);
     if (s->M < s->N || s->method->own_covariance)
         kn_project_need(r, s->N, s->T, s->P);
     for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
-        kn_hold_d(r, KN_NEED_WORK, s->N, kn_at_most(width, TILE));
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, kn_min_size(width, TILE));
     if (n < s->N)
-        kn_hold_d(r, KN_NEED_WORK, s->N, width);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, width);
 }

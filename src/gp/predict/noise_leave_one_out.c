@@ -18,11 +18,11 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-kn_status kn_apart_new(kn_ctx *ctx, ptrdiff_t n, const int *of, kn_apart *out)
+kn_status kn_exclusion_groups_new(kn_ctx *ctx, ptrdiff_t n, const int *of, kn_exclusion_groups *out)
 {
     kn_status status = KN_OK;
     void *memory = NULL, *group = NULL;
-    *out = (kn_apart){NULL, n};
+    *out = (kn_exclusion_groups){NULL, n};
     if (!of)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, n, sizeof(int), &memory));
@@ -46,14 +46,14 @@ out:
     return status;
 }
 
-void kn_apart_clear(kn_apart *a)
+void kn_exclusion_groups_clear(kn_exclusion_groups *a)
 {
     kn_free(a->group);
-    *a = (kn_apart){0};
+    *a = (kn_exclusion_groups){0};
 }
 
 /* The noise that those say who are left. */
-static double said_by(const kn_held_out_noise *of, const sums *all, sums rest)
+static double said_by(const kn_heldout_residuals *of, const sums *all, sums rest)
 {
     if (!isnan(of->known)) {
         double mean = all->square / all->n;
@@ -63,7 +63,7 @@ static double said_by(const kn_held_out_noise *of, const sums *all, sums rest)
                       : NAN;
 }
 
-static sums of_person(const kn_held_out_noise *of, ptrdiff_t i)
+static sums of_person(const kn_heldout_residuals *of, ptrdiff_t i)
 {
     return isfinite(of->e[i]) ? (sums){1, of->e[i] * of->e[i], of->v[i]} : (sums){0};
 }
@@ -77,8 +77,8 @@ static void add(sums *to, sums more)
 
 /* all less those of g, who are `less`. Where they are most of it, which one g can be, the
  * difference would be their rounding, and the others are added up instead. */
-static double left(const kn_held_out_noise *of, const kn_apart *apart, const sums *all,
-                   const sums *less, ptrdiff_t g)
+static double left(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
+                   const sums *all, const sums *less, ptrdiff_t g)
 {
     sums rest = {all->n - less->n, all->square - less->square, all->model - less->model};
     if (2 * less->square > all->square || 2 * less->model > all->model) {
@@ -90,8 +90,8 @@ static double left(const kn_held_out_noise *of, const kn_apart *apart, const sum
     return said_by(of, all, rest);
 }
 
-void kn_noise_without(const kn_held_out_noise *of, const kn_apart *apart, double *work,
-                      double *noise)
+void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
+                            double *work, double *noise)
 {
     sums all = {0}, *group = (sums *)work;
     for (ptrdiff_t i = 0; i < of->n; i++)

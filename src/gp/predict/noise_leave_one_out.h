@@ -11,24 +11,25 @@
 #include "base/context.h"
 
 /* Who leaves together. */
-typedef struct kn_apart {
+typedef struct kn_exclusion_groups {
     int *group;         /* n  0 .. n_groups - 1; NULL: each person alone */
     ptrdiff_t n_groups; /* n where each is alone */
-} kn_apart;
+} kn_exclusion_groups;
 
 /* of: numbers that tell groups apart, n; NULL: each person alone */
-kn_status kn_apart_new(kn_ctx *ctx, ptrdiff_t n, const int *of, kn_apart *out);
-void kn_apart_clear(kn_apart *a);
+kn_status kn_exclusion_groups_new(kn_ctx *ctx, ptrdiff_t n, const int *of,
+                                  kn_exclusion_groups *out);
+void kn_exclusion_groups_clear(kn_exclusion_groups *a);
 
 /* One response over n people: e residuals, NaN where there is none, v model variances. known: the
  * noise where the fit says it, else NaN; it then goes as the mean squares do. work: 3 n_groups, not
  * needed where each is alone. */
-typedef struct kn_held_out_noise {
+typedef struct kn_heldout_residuals {
     ptrdiff_t n;
     const double *e, *v;
     double known;
-} kn_held_out_noise;
-void kn_noise_without(const kn_held_out_noise *of, const kn_apart *apart, double *work,
-                      double *noise);
+} kn_heldout_residuals;
+void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
+                            double *work, double *noise);
 
 #endif

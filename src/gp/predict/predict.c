@@ -91,10 +91,10 @@ static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff
 }
 
 static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
-                              const kn_newcomers *who, ptrdiff_t row, facing *f,
-                              const kn_latent_said *said, double *clamped)
+                              const kn_predict_input *who, ptrdiff_t row, facing *f,
+                              const kn_latent_prediction *said, double *clamped)
 {
-    ptrdiff_t n = kn_at_most(who->X.rows - row, ROWS);
+    ptrdiff_t n = kn_min_size(who->X.rows - row, ROWS);
     kn_mat mean = said->mean, variance = said->variance;
     kn_mat xs = kn_sub(who->X, row, 0, n, who->X.cols), ru = kn_sub(f->RU, 0, 0, n, cell->R0.m);
     kn_mat m = kn_sub(f->mean, 0, 0, n, cell->n), v = kn_sub(f->var, 0, 0, n, cell->n);
@@ -119,22 +119,22 @@ static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_c
             bool known = who->group && own > 0 && who->group[row + i] >= 0;
             double prior = c * (f->self[i] + l->iso) + (known ? own : 0);
             double left = known ? to[i] : prior - c * c * kn_at(v, i, k);
-            to[i] = kn_at_least_zero(left, prior, clamped);
+            to[i] = kn_clamp_nonnegative(left, prior, clamped);
             kn_col(mean, p)[row + i] = kn_at(m, i, k);
         }
     }
     return KN_OK;
 }
 
-kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who, kn_mat mean,
-                            kn_mat variance, double *clamped)
+kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *who,
+                            kn_mat mean, kn_mat variance, double *clamped)
 {
-    return kn_latent_predict_all(ctx, l, who, &(kn_latent_said){mean, variance, kn_mat_none()},
-                                 clamped);
+    return kn_latent_predict_all(ctx, l, who,
+                                 &(kn_latent_prediction){mean, variance, kn_mat_none()}, clamped);
 }
 
-kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_newcomers *who,
-                                const kn_latent_said *to, double *clamped)
+kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *who,
+                                const kn_latent_prediction *to, double *clamped)
 {
     kn_status status = KN_OK;
     facing f = {0};
@@ -164,7 +164,7 @@ kn_status kn_latent_far(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *far)
     probe.cell[0] = (kn_latent_cell){.R0 = l->cell[0].R0, .n = 1};
     KN_TRY(kn_mat_new(ctx, l->cell[0].R0.m, 1, &probe.cell[0].A));
     KN_TRY(kn_mat_new(ctx, Xs.rows, 1, &mean));
-    KN_TRY(kn_latent_predict(ctx, &probe, &(kn_newcomers){.X = Xs}, mean,
+    KN_TRY(kn_latent_predict(ctx, &probe, &(kn_predict_input){.X = Xs}, mean,
                              kn_mat_cols(far, Xs.rows, 1), &clamped));
 out:
     kn_mat_clear(&mean);
@@ -172,28 +172,28 @@ out:
     return status;
 }
 
-void kn_latent_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_latent_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
-    kn_held mark = r->now;
-    ptrdiff_t most = kn_at_most(n, ROWS);
-    kn_hold_d(r, KN_NEED_WORK, s->M, 2 * (s->P + 1));
-    kn_hold_d(r, KN_NEED_WORK, most, 2 * (s->P + 1));
-    kn_hold_d(r, KN_NEED_SAMPLES, most, 2 * s->M + 2);
+    kn_mem_usage mark = r->now;
+    ptrdiff_t most = kn_min_size(n, ROWS);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, 2 * (s->P + 1));
+    kn_plan_alloc_d(r, KN_NEED_WORK, most, 2 * (s->P + 1));
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, most, 2 * s->M + 2);
     if (s->M >= s->N)
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, most, s->N);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who,
+kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
                                 kn_gp_maps *out)
 {
     kn_status status;
     KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
-    kn_part *part = &out->part[0];
+    kn_fold_prediction *part = &out->part[0];
     if (gp->D0.rows > 0)
         KN_TRY(kn_mat_new(ctx, part->n, gp->D0.rows, &part->RU));
     KN_TRY(kn_latent_predict_all(ctx, &gp->latent, who,
-                                 &(kn_latent_said){part->mean, part->var, part->RU},
+                                 &(kn_latent_prediction){part->mean, part->var, part->RU},
                                  &out->clamped));
     if (gp->P == 0) {
         KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
@@ -212,7 +212,7 @@ out:
     return status;
 }
 
-kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
+kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who, kn_gp_maps *out)
 {
     return gp->method->predict(ctx, gp, who, out);
 }

@@ -13,7 +13,7 @@
 #include "gp/predict/prediction_blocks.h"
 #include "la/la.h"
 
-void kn_part_clear(kn_part *p)
+void kn_fold_prediction_clear(kn_fold_prediction *p)
 {
     kn_free(p->rows);
     kn_free(p->train);
@@ -37,7 +37,7 @@ void kn_part_clear(kn_part *p)
 void kn_gp_maps_clear(kn_gp_maps *maps)
 {
     for (int k = 0; k < maps->n_parts; k++)
-        kn_part_clear(&maps->part[k]);
+        kn_fold_prediction_clear(&maps->part[k]);
     kn_free(maps->part);
     kn_free(maps->fold);
     kn_free(maps->sample);
@@ -53,7 +53,7 @@ kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_m
     kn_status status;
     void *part;
     *out = (kn_gp_maps){.gp = gp, .n = n};
-    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_part), &part));
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_fold_prediction), &part));
     out->part = part;
     out->n_parts = 1;
     out->part[0].n = n;
@@ -70,7 +70,7 @@ kn_status kn_gp_maps_folds(kn_ctx *ctx, const kn_gp *gp, kn_responses Y, int fol
     kn_status status;
     void *part;
     *out = (kn_gp_maps){.gp = gp, .Y = Y};
-    KN_TRY(kn_alloc(ctx, folds, sizeof(kn_part), &part));
+    KN_TRY(kn_alloc(ctx, folds, sizeof(kn_fold_prediction), &part));
     out->part = part;
     out->n_parts = folds;
     if (gp->P == 0)
@@ -150,7 +150,7 @@ static void block_work_clear(block_work *w)
 }
 
 /* A part that brings its basis may have a complement where the model has none. */
-static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_part *p)
+static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
     if (p->B.data)
         return p->B.cols;
@@ -158,7 +158,8 @@ static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_part *p)
 }
 
 /* smooth (I - 11'/n) among all rows of Y */
-static kn_status spread(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p, kn_mat *out)
+static kn_status spread(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
+                        kn_mat *out)
 {
     kn_status status = kn_mat_new(ctx, p->n, maps->Y.N, out);
     for (ptrdiff_t i = 0; status == KN_OK && i < p->n; i++) {
@@ -171,7 +172,7 @@ static kn_status spread(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p, k
     return status;
 }
 
-static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_part *p,
+static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
                               part_factors *f)
 {
     kn_status status = KN_OK;
@@ -209,7 +210,7 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
     KN_TRY(kn_alloc(ctx, w->workers, sizeof *w->chunk, &memory));
     w->chunk = memory;
     for (int k = 0; k < maps->n_parts; k++) {
-        const kn_part *p = &maps->part[k];
+        const kn_fold_prediction *p = &maps->part[k];
         rows = p->rows && p->n > rows ? p->n : rows;
         P = basis_size(maps, p) > P ? basis_size(maps, p) : P;
         folds = folds || p->train;
@@ -217,7 +218,7 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
         flops += 4 * (basis_size(maps, p) + 1) * (1 + p->n + (p->train ? p->n_train : 0));
         KN_TRY(make_factors(ctx, maps, p, &w->factors[k]));
     }
-    w->grain = kn_grain(CHUNK, flops);
+    w->grain = kn_chunk_size(CHUNK, flops);
     if (smoothers && maps->Y.holes)
         w->y = kn_mat_none(); /* the caller's may be as given, this one's are filled in */
     if ((folds || smoothers) && !w->y.data) {
@@ -238,9 +239,9 @@ out:
 static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
 {
     const kn_gp_maps *maps = w->maps;
-    const kn_part *p = &maps->part[k];
+    const kn_fold_prediction *p = &maps->part[k];
     ptrdiff_t n = B.rows, P = basis_size(maps, p);
-    kn_mat columns = p->rotate.data ? kn_span_held(maps->gp) : maps->gp->B;
+    kn_mat columns = p->rotate.data ? kn_user_span_fixed(maps->gp) : maps->gp->B;
     kn_mat held = p->direct
                       ? kn_mat_none()
                       : kn_sub(columns, w->first + at, 0, n, p->rotate.data ? p->rotate.rows : P);
@@ -291,7 +292,7 @@ static void whiten_weights(const double *psi, const double *outside, kn_mat B2)
             kn_col(B2, q)[j] *= psi[j];
 }
 
-static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
+static void put_rows(const kn_fold_prediction *p, kn_mat from, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
         const double *f = kn_col(from, j);
@@ -302,7 +303,8 @@ static void put_rows(const kn_part *p, kn_mat from, kn_mat to)
 }
 
 /* mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, or training's, 0   [METHOD 1d] */
-static void draw_in(const block_work *w, const kn_part *p, ptrdiff_t at, kn_mat B, kn_mat m)
+static void draw_in(const block_work *w, const kn_fold_prediction *p, ptrdiff_t at, kn_mat B,
+                    kn_mat m)
 {
     const double *slope = w->maps->gp->slope;
     bool fold = p->train || p->mu;
@@ -316,7 +318,7 @@ static void draw_in(const block_work *w, const kn_part *p, ptrdiff_t at, kn_mat 
 
 /* A chunk of n responses of part k, from first + at on. */
 typedef struct part_chunk {
-    const kn_part *p;
+    const kn_fold_prediction *p;
     int k;
     ptrdiff_t at, n, P;
     kn_mat B;                    /* [B mu], or the model's B itself */
@@ -326,7 +328,7 @@ typedef struct part_chunk {
 
 static void chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
 {
-    const kn_part *p = c->p;
+    const kn_fold_prediction *p = c->p;
     kn_mat v = p->rows ? c->rows : kn_cols(w->var, c->at, c->n);
     if (p->direct) {
         kn_mat_set(v, kn_cols(p->var, w->first + c->at, c->n));
@@ -342,7 +344,7 @@ static void chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
 /* psi_j^1/2 (mean_lat B_j' + RU D0_j) + mu_j + smooth y_j */
 static void whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
 {
-    const kn_part *p = c->p;
+    const kn_fold_prediction *p = c->p;
     kn_mat D0 = p->D0.data ? p->D0 : w->maps->gp->D0;
     kn_mat smooth = w->factors[c->k].smooth.data ? w->factors[c->k].smooth : p->smooth;
     kn_gemm(NULL, 1, KN_N, kn_cols(p->mean, 0, c->P), KN_T, kn_cols(c->B, 0, c->P), 0, m);
@@ -360,7 +362,7 @@ static void whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
 
 static void chunk_mean(const block_work *w, const part_chunk *c)
 {
-    const kn_part *p = c->p;
+    const kn_fold_prediction *p = c->p;
     kn_mat m = p->rows ? c->rows : kn_cols(w->mean, c->at, c->n);
     if (p->direct) {
         kn_mat_set(m, kn_cols(p->mean, w->first + c->at, c->n));
@@ -383,7 +385,7 @@ static void chunk_mean(const block_work *w, const part_chunk *c)
 static void part_block(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, struct chunk_work *c)
 {
     const kn_gp *gp = w->maps->gp;
-    const kn_part *p = &w->maps->part[k];
+    const kn_fold_prediction *p = &w->maps->part[k];
     const double *psi = p->psi ? p->psi : gp->psi;
     const double *outside = p->outside ? p->outside : gp->outside;
     ptrdiff_t P = basis_size(w->maps, p);
@@ -463,7 +465,7 @@ kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, 
 void kn_gp_maps_leave_batch(kn_gp_maps *maps)
 {
     for (int k = 0; k < maps->n_parts; k++) {
-        kn_part *p = &maps->part[k];
+        kn_fold_prediction *p = &maps->part[k];
         kn_mat_clear(&p->mean);
         kn_mat_clear(&p->RU);
         kn_mat_clear(&p->smooth);
@@ -486,31 +488,31 @@ kn_responses kn_gp_maps_y(const kn_gp_maps *maps)
     return maps->sample ? kn_responses_rows(&maps->Y, maps->sample, maps->n) : maps->Y;
 }
 
-void kn_components_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+void kn_components_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                              ptrdiff_t n)
 {
-    kn_hold_d(r, KN_NEED_WORK, n, 2 * (s->P + 1));
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * (s->P + 1));
     if (kind == KN_MAPS_LOO)
         kn_latent_loo_need(r, s);
     else
         kn_latent_predict_need(r, s, n);
 }
 
-void kn_components_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+void kn_components_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                               ptrdiff_t n)
 {
-    kn_held mark = r->now;
-    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), chunk = kn_at_most(width, CHUNK);
+    kn_mem_usage mark = r->now;
+    ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), chunk = kn_min_size(width, CHUNK);
     bool direct = s->method->identity && s->rotated; /* a fold's maps are of the responses */
     ptrdiff_t P = direct && kind == KN_MAPS_CV ? 0 : s->P, rows = 0;
     if (kind == KN_MAPS_CV && s->folds > 1) {
         rows = (n + s->folds - 1) / s->folds;
         for (int k = 0; k < s->folds; k++)
-            kn_hold_d(r, KN_NEED_WORK, s->N, s->given_basis ? 1 : P + 1);
+            kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->given_basis ? 1 : P + 1);
     }
     if (kind == KN_MAPS_CV && !direct)
-        kn_hold_d(r, KN_NEED_WORK, n, P + 1);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, P + 1);
     for (int k = 0; k < kn_workers_of(s->threads, width, CHUNK); k++)
-        kn_hold_d(r, KN_NEED_WORK, chunk, 2 * (P + 1) + rows);
-    kn_let_go(r, mark);
+        kn_plan_alloc_d(r, KN_NEED_WORK, chunk, 2 * (P + 1) + rows);
+    kn_plan_free_to(r, mark);
 }

@@ -10,14 +10,14 @@
 typedef enum kn_maps_kind { KN_MAPS_PREDICT, KN_MAPS_LOO, KN_MAPS_CV } kn_maps_kind;
 
 /* Whom to predict for. */
-typedef struct kn_newcomers {
+typedef struct kn_predict_input {
     kn_mat X;               /* n x F, as the training samples' */
     const ptrdiff_t *group; /* n  the group of training that each belongs to, -1: a new one; NULL:
                              * all are in new ones */
-} kn_newcomers;
+} kn_predict_input;
 
 /* Samples that share a basis: all of them in a prediction, one fold in cross-validation. */
-typedef struct kn_part {
+typedef struct kn_fold_prediction {
     ptrdiff_t n;
     ptrdiff_t *rows;  /* which rows of the maps these are; NULL: 0 .. n-1 */
     kn_mat mean, var; /* n x P (+ 1 with a complement component), latent ... */
@@ -28,7 +28,7 @@ typedef struct kn_part {
     ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
     kn_mat US;        /* n_train x P; none: the model's basis with the fold's mean */
     kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held; Q x P
-                       * from the columns of kn_span_held to the fold's axes */
+                       * from the columns of kn_user_span_fixed to the fold's axes */
     /* or, of a held-out set, that basis and mean as they are */
     kn_mat B;   /* T x P */
     double *mu; /* T */
@@ -45,7 +45,7 @@ typedef struct kn_part {
     kn_mat D0;           /* directions kept x T  a fold's own; none: the model's */
     kn_mat smooth;       /* n x n_train, or n x N without `train` */
     kn_mat smooth_alone;
-} kn_part;
+} kn_fold_prediction;
 
 typedef struct kn_gp_maps {
     const kn_gp *gp;
@@ -56,7 +56,7 @@ typedef struct kn_gp_maps {
     /* n  rows of Y that these are; NULL: all in order, each held out once */
     ptrdiff_t *sample;
     int n_parts;
-    kn_part *part;
+    kn_fold_prediction *part;
     void *own; /* of a method without components: instead of parts */
     void (*own_free)(void *own);
     bool alone;     /* means are as if people were of no batch */
@@ -78,7 +78,7 @@ kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, 
 void kn_gp_maps_leave_batch(kn_gp_maps *maps);
 /* Cross-validation: the responses that belong to the maps, n x T. */
 kn_responses kn_gp_maps_y(const kn_gp_maps *maps);
-void kn_part_clear(kn_part *p);
+void kn_fold_prediction_clear(kn_fold_prediction *p);
 void kn_gp_maps_clear(kn_gp_maps *maps);
 
 /* For kn_method.block of a method with components. */
@@ -99,9 +99,9 @@ kn_status kn_gp_maps_folds(kn_ctx *ctx, const kn_gp *gp, kn_responses Y, int fol
 
 /* For kn_method.need of a method with components: maps of n samples by prediction or leave-one-out;
  * and, passing, a block of them, or of those of the folds. */
-void kn_components_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+void kn_components_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                              ptrdiff_t n);
-void kn_components_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind,
+void kn_components_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                               ptrdiff_t n);
 
 #endif

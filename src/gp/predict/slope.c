@@ -17,7 +17,7 @@ typedef struct gathering {
 } gathering;
 
 /* The mean of response j, column at of the block, in what part p was trained on. */
-static double fold_mean(const gathering *g, const kn_part *p, ptrdiff_t at)
+static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff_t at)
 {
     double sum = 0;
     if (p->mu)
@@ -34,7 +34,7 @@ static void gather(void *self, ptrdiff_t from, ptrdiff_t to)
         const double *y = kn_col(g->b->y, j), *mean = kn_col(g->b->mean, j);
         double md = 0, mm = 0;
         for (int k = 0; k < g->cv->n_parts; k++) {
-            const kn_part *p = &g->cv->part[k];
+            const kn_fold_prediction *p = &g->cv->part[k];
             double mu = fold_mean(g, p, j);
             for (ptrdiff_t i = 0; i < p->n; i++) {
                 ptrdiff_t row = p->rows ? p->rows[i] : i;
@@ -77,14 +77,14 @@ kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv)
     kn_status status;
     gathering g = {.cv = cv};
     double *slope = NULL;
-    kn_walk walk = {.Y = kn_gp_maps_y(cv), .maps = cv, .stage = "slope"};
+    kn_block_loop walk = {.Y = kn_gp_maps_y(cv), .maps = cv, .stage = "slope"};
     kn_visitor visitor = {&g, KN_WALK_Y | KN_WALK_MEAN, NULL, gather_block, NULL};
     KN_TRY(kn_alloc_d(ctx, gp->T, &g.md));
     KN_TRY(kn_alloc_d(ctx, gp->T, &g.mm));
     KN_TRY(kn_alloc_d(ctx, gp->T, &slope));
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    KN_TRY(kn_everywhere_d(ctx, &walk.Y, g.md));
-    KN_TRY(kn_everywhere_d(ctx, &walk.Y, g.mm));
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_allgather_responses_d(ctx, &walk.Y, g.md));
+    KN_TRY(kn_allgather_responses_d(ctx, &walk.Y, g.mm));
     kn_slopes(gp->T, g.md, g.mm, slope);
     gp->slope = slope;
     slope = NULL;
@@ -95,12 +95,12 @@ out:
     return status;
 }
 
-void kn_slope_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_slope_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->T, 2);
-    kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MEAN);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2);
+    kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_WALK_Y | KN_WALK_MEAN);
     s->method->need.block(r, s, KN_MAPS_CV, n);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

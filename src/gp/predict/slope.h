@@ -20,6 +20,6 @@ kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv);
 /* slope_j from sums over people of m d and m^2, T of each. */
 void kn_slopes(ptrdiff_t T, const double *md, const double *mm, double *slope);
 
-void kn_slope_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n); /* passes */
+void kn_slope_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n); /* passes */
 
 #endif

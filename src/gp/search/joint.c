@@ -40,10 +40,12 @@ kn_status kn_search_joint_start(kn_ctx *ctx, kn_engine *e, const kn_search_optio
         status = middle_of_things(ctx, e, theta);
     for (int i = 0; i < n; i++)
         theta[i] = fmin(fmax(theta[i], kn_theta_lower), kn_theta_upper);
-    return status == KN_OK ? kn_comm_share(ctx, theta, n * (ptrdiff_t)sizeof *theta, 0) : status;
+    return status == KN_OK ? kn_comm_broadcast(ctx, theta, n * (ptrdiff_t)sizeof *theta, 0)
+                           : status;
 }
 
-kn_status kn_search_joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
+kn_status kn_search_joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
+                          kn_search_result *found)
 {
     double lower[KN_THETA], upper[KN_THETA], start[KN_THETA] = {0};
     kn_limits limits = o->limits;
@@ -73,7 +75,7 @@ kn_status kn_search_joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
             KN_TRY(kn_search_stopped(ctx, &limits, &stop));
         if (stop)
             break;
-        KN_TRY(kn_comm_share(ctx, best.x, sizeof best.x, 0));
+        KN_TRY(kn_comm_broadcast(ctx, best.x, sizeof best.x, 0));
         KN_TRY(kn_maximise(ctx, &oo, &limits, joint_objective, e, &best));
         if (best.value > found->lml) {
             found->lml = best.value;

@@ -10,6 +10,7 @@ kn_status kn_search_joint_start(kn_ctx *ctx, kn_engine *e, const kn_search_optio
                                 double *theta);
 
 /* theta, likelihood and why it ended. Collective. */
-kn_status kn_search_joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found);
+kn_status kn_search_joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
+                          kn_search_result *found);
 
 #endif

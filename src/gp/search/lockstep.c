@@ -65,12 +65,12 @@ static kn_status evaluate_on_root(kn_ctx *ctx, kn_engine *e, const kn_cov_point 
     if (root) {
         KN_TRY(evaluate(ctx, e, at, theta, &v->lml, g ? v->g : NULL));
         save_state(e, v);
-        if (kn_cancelled(ctx) && !kn_may_stop_early(ctx)) {
-            status = kn_stopped(ctx);
+        if (kn_cancelled(ctx) && !kn_cancel_keeps_best(ctx)) {
+            status = kn_fail_cancelled(ctx);
             goto out;
         }
     }
-    KN_TRY(kn_comm_share(ctx, v, bytes, 0));
+    KN_TRY(kn_comm_broadcast(ctx, v, bytes, 0));
     if (!root)
         KN_TRY(restore_state(ctx, v, e));
     *lml = v->lml;

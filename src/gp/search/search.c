@@ -26,7 +26,7 @@ static kn_search_space at_vertex(const kn_search_space *s, int k, const kn_cov_p
 }
 
 /* The vertices of the simplex; of two terms rho = 0 and rho = 1. */
-static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_found *found)
+static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_search_result *found)
 {
     for (int k = 0; k < s->e->cov.n; k++) {
         kn_search_space end = at_vertex(s, k, &found->at);
@@ -96,7 +96,7 @@ static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_o
 
 /* From anywhere in the box. */
 static kn_status restart(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
-                         kn_limits *limits, kn_found *found)
+                         kn_limits *limits, kn_search_result *found)
 {
     kn_status status = KN_OK;
     kn_rng rng;
@@ -119,7 +119,8 @@ out:
 /* A subsample may have left weights so small that their coordinates no longer move the likelihood:
  * there a climb on all rows ends at once, wherever the maximum is. So it is repeated from weights
  * that are lifted a little, until that gains nothing to speak of. */
-static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_found *found)
+static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
+                              kn_search_result *found)
 {
     enum { MOST = 5 };
     static const double LIFT = 0.01, ENOUGH = 1e-3; /* of the sum of weights; nats */
@@ -141,7 +142,8 @@ out:
     return status;
 }
 
-static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
+static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
+                        kn_search_result *found)
 {
     kn_search_space s;
     kn_cov_point at[2];
@@ -192,7 +194,7 @@ out:
 }
 
 /* theta of a nested result, inside the bounds */
-static void nested_theta(const kn_engine *e, const kn_found *found, double *theta)
+static void nested_theta(const kn_engine *e, const kn_search_result *found, double *theta)
 {
     double r0[KN_COV_THETA] = {0};
     kn_cov_theta(&e->cov, &found->at, r0);
@@ -201,13 +203,13 @@ static void nested_theta(const kn_engine *e, const kn_found *found, double *thet
         theta[i] = fmin(fmax(theta[i], kn_theta_lower), kn_theta_upper);
 }
 
-kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found)
+kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_search_result *found)
 {
     kn_status status;
     bool iso = e->spec.noise == KN_NOISE_ISO, turned;
-    *found = (kn_found){0};
+    *found = (kn_search_result){0};
     e->lockstep = o->lockstep;
-    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    KN_TRY(kn_engine_sync_rank(ctx, e, &turned));
     if (iso && (o->optimiser != KN_NESTED || (o->theta && !o->optimise))) {
         if (o->optimise) {
             KN_TRY(kn_search_joint(ctx, e, o, found));
@@ -219,31 +221,31 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_fo
         KN_TRY(nested(ctx, e, o, found));
         e->thorough = true;
         /* not in lock-step: the engine of every rank has to stand there */
-        KN_TRY(kn_engine_stand(ctx, e, &found->at, &found->lml));
+        KN_TRY(kn_engine_evaluate_at(ctx, e, &found->at, &found->lml));
         if (iso)
             nested_theta(e, found, found->theta);
-        KN_TRY(kn_comm_share(ctx, found->theta, sizeof found->theta, 0));
+        KN_TRY(kn_comm_broadcast(ctx, found->theta, sizeof found->theta, 0));
     }
     if (iso) /* the state, the likelihood and the gradient belong to the theta that is reported */
         KN_TRY(kn_engine_joint(ctx, e, found->theta, &found->lml, found->gradient));
-    KN_TRY(kn_engine_follow(ctx, e, &turned));
+    KN_TRY(kn_engine_sync_rank(ctx, e, &turned));
     if (iso && turned)
         KN_TRY(kn_engine_joint(ctx, e, found->theta, &found->lml, found->gradient));
     found->evals += e->evals;
     found->inner_evals += e->inner_evals;
     KN_TRY(kn_engine_share(ctx, e));
-    KN_TRY(kn_comm_share(ctx, found, sizeof *found, 0));
+    KN_TRY(kn_comm_broadcast(ctx, found, sizeof *found, 0));
 out:
     return status;
 }
 
-void kn_search_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_search_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_engine_need(r, s, true, false);
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     kn_distances_need(r, s->N);
     if (s->N <= KN_SUBSAMPLE_LEAST)
         return;
     kn_subsample_need(r, s);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

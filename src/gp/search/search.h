@@ -17,7 +17,7 @@ typedef struct kn_search_options {
     bool lockstep;       /* all ranks search together, see lockstep.h; false: this process alone */
 } kn_search_options;
 
-typedef struct kn_found {
+typedef struct kn_search_result {
     kn_cov_point at;           /* of a nested search */
     double theta[KN_THETA];    /* iso */
     double gradient[KN_THETA]; /* iso */
@@ -25,12 +25,12 @@ typedef struct kn_found {
     int evals, evals_subsample, inner_evals;
     kn_stop stop;
     double projected; /* per sample */
-} kn_found;
+} kn_search_result;
 
 /* On return the engine stands at the point found (c, d, decomposition, state of iso). The first
  * rank says where to go, by its numbers and its clock. Collective. */
-kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_found *found);
+kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_search_result *found);
 
-void kn_search_need(kn_rehearsal *r, const kn_need_shape *s); /* leaves the engine */
+void kn_search_need(kn_mem_plan *r, const kn_problem_size *s); /* leaves the engine */
 
 #endif

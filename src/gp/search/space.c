@@ -11,7 +11,7 @@ kn_status kn_search_space_new(kn_ctx *ctx, kn_engine *e, kn_search_space *s)
 {
     *s = (kn_search_space){.e = e, .n = kn_cov_n_outer(&e->cov)};
     kn_status status = kn_box_new(ctx, &e->cov, &e->pairs, e->X, &s->box);
-    return status == KN_OK ? kn_comm_share(ctx, &s->box, sizeof s->box, 0) : status;
+    return status == KN_OK ? kn_comm_broadcast(ctx, &s->box, sizeof s->box, 0) : status;
 }
 
 kn_cov_point kn_search_point(const kn_search_space *s, const double *x)
@@ -37,10 +37,10 @@ void kn_search_coordinates(const kn_search_space *s, const kn_cov_point *p, doub
 kn_status kn_search_stopped(kn_ctx *ctx, const kn_limits *limits, bool *yes)
 {
     *yes = kn_cancelled(ctx);
-    if (*yes && !kn_may_stop_early(ctx))
-        return kn_stopped(ctx);
+    if (*yes && !kn_cancel_keeps_best(ctx))
+        return kn_fail_cancelled(ctx);
     *yes = *yes || limits->evals_left == 0;
-    return *yes ? KN_OK : kn_is_late(ctx, limits, yes);
+    return *yes ? KN_OK : kn_deadline_passed(ctx, limits, yes);
 }
 
 static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, double *value,
@@ -55,7 +55,7 @@ static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, doubl
     return status;
 }
 
-void kn_search_take(kn_found *found, const kn_cov_point *at, double lml, kn_stop stop,
+void kn_search_take(kn_search_result *found, const kn_cov_point *at, double lml, kn_stop stop,
                     double projected)
 {
     found->at = *at;
@@ -65,7 +65,7 @@ void kn_search_take(kn_found *found, const kn_cov_point *at, double lml, kn_stop
 }
 
 kn_status kn_search_climb(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
-                          const kn_cov_point *start, const char *stage, kn_found *found)
+                          const kn_cov_point *start, const char *stage, kn_search_result *found)
 {
     kn_optimise_options o = {.algorithm = KN_LBFGS,
                              .n = s->n,
@@ -78,7 +78,7 @@ kn_status kn_search_climb(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
     kn_status status;
     kn_search_coordinates(s, start, best.x);
     s->e->warm = s->warm;
-    KN_TRY(kn_comm_share(ctx, best.x, sizeof best.x, 0));
+    KN_TRY(kn_comm_broadcast(ctx, best.x, sizeof best.x, 0));
     KN_TRY(kn_maximise(ctx, &o, limits, outer_objective, s, &best));
     if (best.value > found->lml) {
         kn_cov_point at = kn_search_point(s, best.x);

@@ -34,9 +34,9 @@ kn_status kn_search_stopped(kn_ctx *ctx, const kn_limits *limits, bool *yes);
 /* From `start`; what is found takes the place of `found` where it is better. stage NULL: nobody is
  * told of steps. Collective. */
 kn_status kn_search_climb(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
-                          const kn_cov_point *start, const char *stage, kn_found *found);
+                          const kn_cov_point *start, const char *stage, kn_search_result *found);
 
-void kn_search_take(kn_found *found, const kn_cov_point *at, double lml, kn_stop stop,
+void kn_search_take(kn_search_result *found, const kn_cov_point *at, double lml, kn_stop stop,
                     double projected);
 
 #endif

@@ -59,15 +59,15 @@ static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
                 c.at.shape[i] = exp(low + t * (high - low));
             }
             bool cancelled = kn_cancelled(ctx); /* asked once: it may be told at any time */
-            if (cancelled && best[0].lml > -INFINITY && kn_may_stop_early(ctx))
+            if (cancelled && best[0].lml > -INFINITY && kn_cancel_keeps_best(ctx))
                 return KN_OK;
-            kn_status status = cancelled ? kn_stopped(ctx) : KN_OK;
+            kn_status status = cancelled ? kn_fail_cancelled(ctx) : KN_OK;
             if (status == KN_OK)
                 status = kn_lockstep_nested(ctx, s->e, &c.at, &c.lml, NULL);
             if (status != KN_OK)
                 return status;
             keep_two(best, c);
-            kn_tell(ctx, "grid", ++done, rows * steps, NAN);
+            kn_report_progress(ctx, "grid", ++done, rows * steps, NAN);
         }
     return KN_OK;
 }
@@ -85,7 +85,7 @@ static bool same_place(const kn_search_space *s, const kn_cov_point *a, const kn
 }
 
 kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_options *o,
-                         kn_cov_point at[2], int *n, kn_found *found)
+                         kn_cov_point at[2], int *n, kn_search_result *found)
 {
     kn_status status = KN_OK;
     kn_engine sub = {0};
@@ -102,7 +102,7 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
     KN_TRY(grid(ctx, &here, best));
     *n = best[1].lml > -INFINITY ? 2 : 1;
     for (int k = 0; k < *n; k++) {
-        kn_found top = {.at = best[k].at, .lml = -INFINITY};
+        kn_search_result top = {.at = best[k].at, .lml = -INFINITY};
         kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
         bool stop = false;
         if (smaller)
@@ -113,7 +113,7 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
     }
     if (smaller && *n == 2 && same_place(s, &at[0], &at[1]))
         *n = 1;
-    KN_TRY(kn_comm_share(ctx, n, sizeof *n, 0));
+    KN_TRY(kn_comm_broadcast(ctx, n, sizeof *n, 0));
     if (smaller) {
         found->evals_subsample += sub.evals;
         found->inner_evals += sub.inner_evals;
@@ -128,7 +128,7 @@ out:
 }
 
 kn_status kn_starts_terms(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, const char *stage,
-                          kn_found *found)
+                          kn_search_result *found)
 {
     static const double MOST = 0.75;
     const kn_cov *cov = &s->e->cov;
@@ -152,19 +152,19 @@ kn_status kn_starts_small(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, boo
     bool turned;
     kn_status status = kn_engine_try_rank(ctx, e, at);
     if (status == KN_OK)
-        status = kn_engine_follow(ctx, e, &turned);
+        status = kn_engine_sync_rank(ctx, e, &turned);
     *small = e->N > (e->spec.rank == 0 ? KN_SUBSAMPLE_LEAST : SUBSAMPLE_LOW);
     return status;
 }
 
 kn_status kn_starts_additive(kn_ctx *ctx, const kn_search_space *s, const kn_search_options *o,
-                             kn_cov_point *at, kn_found *found)
+                             kn_cov_point *at, kn_search_result *found)
 {
     kn_status status = KN_OK;
     kn_engine sub = {0};
     kn_mat Z = {0};
     kn_search_space here = *s;
-    kn_found top = {.at = *at, .lml = -INFINITY};
+    kn_search_result top = {.at = *at, .lml = -INFINITY};
     kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
     KN_TRY(kn_subsample(ctx, s->e, o->seed, &Z, &sub));
     sub.lockstep = s->e->lockstep;

@@ -8,7 +8,7 @@ enum { MOST = 400, STREAM = 101 };
 
 ptrdiff_t kn_subsample_size(ptrdiff_t N)
 {
-    return kn_at_most(N / 3 > KN_SUBSAMPLE_LEAST ? N / 3 : KN_SUBSAMPLE_LEAST, MOST);
+    return kn_min_size(N / 3 > KN_SUBSAMPLE_LEAST ? N / 3 : KN_SUBSAMPLE_LEAST, MOST);
 }
 
 /* index = n seeded rows; groups come whole, and the last of them may make it a few more. */
@@ -74,11 +74,11 @@ out:
     return status;
 }
 
-void kn_subsample_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_subsample_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_need_shape some = *s;
+    kn_problem_size some = *s;
     some.N = some.M = kn_subsample_size(s->N);
-    kn_hold_d(r, KN_NEED_WORK, s->N, 1);
-    kn_hold_d(r, KN_NEED_WORK, some.N, s->P + s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, some.N, s->P + s->F);
     kn_engine_need(r, &some, true, true);
 }

@@ -16,6 +16,6 @@ ptrdiff_t kn_subsample_size(ptrdiff_t N);
 kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z, kn_engine *out);
 
 /* What it holds, over s->N samples. */
-void kn_subsample_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_subsample_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

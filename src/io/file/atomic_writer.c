@@ -21,19 +21,19 @@ struct kn_writer {
     ptrdiff_t end; /* of what is in the file, the buffer not counted */
     int fd;
     bool force;
-    kn_made *made;
-    kn_pending *pending;
+    kn_created_files *made;
+    kn_uncommitted_files *pending;
     bool in_memory; /* there is no file: */
     void *memory;
     ptrdiff_t room;
 };
 
-typedef struct kn_pending_file {
+typedef struct kn_uncommitted_files_file {
     char *path, *temporary; /* temporary NULL: it has its name */
     bool force;
 } pending_file;
 
-static kn_status note_made(kn_ctx *ctx, kn_made *made, const char *path)
+static kn_status note_made(kn_ctx *ctx, kn_created_files *made, const char *path)
 {
     void *array = made->path;
     kn_status status = kn_grow(ctx, made->n + 1, sizeof *made->path, &array, &made->capacity);
@@ -44,7 +44,7 @@ static kn_status note_made(kn_ctx *ctx, kn_made *made, const char *path)
     return status;
 }
 
-kn_status kn_made_folder(kn_ctx *ctx, kn_made *made, const char *path)
+kn_status kn_created_files_folder(kn_ctx *ctx, kn_created_files *made, const char *path)
 {
     if (mkdir(path, 0777) != 0)
         return errno == EEXIST ? KN_OK : kn_fail_errno(ctx, path, "cannot be made", errno);
@@ -54,18 +54,18 @@ kn_status kn_made_folder(kn_ctx *ctx, kn_made *made, const char *path)
     return status;
 }
 
-void kn_made_remove(const kn_made *made)
+void kn_created_files_remove(const kn_created_files *made)
 {
     for (ptrdiff_t i = made->n; i-- > 0;)
         remove(made->path[i]);
 }
 
-void kn_made_clear(kn_made *made)
+void kn_created_files_clear(kn_created_files *made)
 {
     for (ptrdiff_t i = 0; i < made->n; i++)
         kn_free(made->path[i]);
     kn_free(made->path);
-    *made = (kn_made){0};
+    *made = (kn_created_files){0};
 }
 
 const char *kn_writer_path(const kn_writer *w)
@@ -265,7 +265,7 @@ static kn_status take_name(kn_ctx *ctx, const pending_file *f)
 }
 
 /* The file gets its name, which is noted before: to note it may fail. */
-static kn_status settle(kn_ctx *ctx, pending_file *f, kn_made *made)
+static kn_status settle(kn_ctx *ctx, pending_file *f, kn_created_files *made)
 {
     kn_status status = KN_OK;
     if (made)
@@ -291,7 +291,8 @@ static void sync_folder(const char *path)
     }
 }
 
-kn_status kn_pending_commit(kn_ctx *ctx, kn_pending *pending, kn_made *made)
+kn_status kn_uncommitted_files_commit(kn_ctx *ctx, kn_uncommitted_files *pending,
+                                      kn_created_files *made)
 {
     char *folder = NULL, *next = NULL;
     kn_status status = KN_OK;
@@ -320,12 +321,12 @@ static void pending_file_clear(pending_file *f)
     *f = (pending_file){0};
 }
 
-void kn_pending_clear(kn_pending *pending)
+void kn_uncommitted_files_clear(kn_uncommitted_files *pending)
 {
     for (ptrdiff_t i = 0; i < pending->n; i++)
         pending_file_clear(&pending->file[i]);
     kn_free(pending->file);
-    *pending = (kn_pending){0};
+    *pending = (kn_uncommitted_files){0};
 }
 
 static kn_status make_safe(kn_ctx *ctx, kn_writer *w)
@@ -342,7 +343,7 @@ static kn_status make_safe(kn_ctx *ctx, kn_writer *w)
 
 kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *w)
 {
-    kn_pending one = {0}, *to = w->pending ? w->pending : &one;
+    kn_uncommitted_files one = {0}, *to = w->pending ? w->pending : &one;
     void *array = to->file;
     kn_status status;
 
@@ -354,9 +355,9 @@ kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *w)
     to->file[to->n++] = (pending_file){w->path, w->temporary, w->force};
     w->path = w->temporary = NULL;
     if (!w->pending)
-        KN_TRY(kn_pending_commit(ctx, to, w->made));
+        KN_TRY(kn_uncommitted_files_commit(ctx, to, w->made));
 out:
-    kn_pending_clear(&one);
+    kn_uncommitted_files_clear(&one);
     return status;
 }
 

@@ -10,32 +10,35 @@
 enum { KN_WRITER_BUFFER = 1 << 16 }; /* bytes that an open file holds */
 
 /* What a run has put on disk, in order, so that a run that fails can take it away again. */
-typedef struct kn_made {
+typedef struct kn_created_files {
     char **path;
     ptrdiff_t n, capacity;
-} kn_made;
+} kn_created_files;
 
 /* The folder, if it is not there; only one that was not is noted, and none is left unnoted. */
-kn_status kn_made_folder(kn_ctx *ctx, kn_made *made, const char *path);
-void kn_made_remove(const kn_made *made); /* the latest first; a folder goes if it is empty */
-void kn_made_clear(kn_made *made);        /* forgets, and leaves the files */
+kn_status kn_created_files_folder(kn_ctx *ctx, kn_created_files *made, const char *path);
+void kn_created_files_remove(
+    const kn_created_files *made); /* the latest first; a folder goes if it is empty */
+void kn_created_files_clear(kn_created_files *made); /* forgets, and leaves the files */
 
 /* Files that are whole and safe on disk but have no name yet: a run gives all of them theirs at its
  * end, and until then every place keeps what it had. */
-typedef struct kn_pending {
-    struct kn_pending_file *file;
+typedef struct kn_uncommitted_files {
+    struct kn_uncommitted_files_file *file;
     ptrdiff_t n, capacity;
-} kn_pending;
+} kn_uncommitted_files;
 
-kn_status kn_pending_commit(kn_ctx *ctx, kn_pending *pending, kn_made *made); /* in their order */
-void kn_pending_clear(kn_pending *pending); /* what has no name by now is removed */
+kn_status kn_uncommitted_files_commit(kn_ctx *ctx, kn_uncommitted_files *pending,
+                                      kn_created_files *made); /* in their order */
+void kn_uncommitted_files_clear(
+    kn_uncommitted_files *pending); /* what has no name by now is removed */
 
 typedef struct kn_write_options {
     bool force;                /* an existing file may be replaced */
     const char *const *inputs; /* files that were read: never replaced, force or not */
     ptrdiff_t n_inputs;
-    kn_made *made;       /* NULL, or where committed files are noted */
-    kn_pending *pending; /* NULL, or where they wait for their names instead */
+    kn_created_files *made;        /* NULL, or where committed files are noted */
+    kn_uncommitted_files *pending; /* NULL, or where they wait for their names instead */
 } kn_write_options;
 
 typedef struct kn_writer kn_writer;

@@ -18,11 +18,11 @@ kn_status kn_fail_errno(kn_ctx *ctx, const char *path, const char *what, int err
                    reason);
 }
 
-kn_status kn_source_open(kn_ctx *ctx, const char *path, kn_source *out)
+kn_status kn_byte_source_open(kn_ctx *ctx, const char *path, kn_byte_source *out)
 {
     kn_status status = KN_OK;
     struct stat info;
-    *out = (kn_source){.name = path, .fd = -1};
+    *out = (kn_byte_source){.name = path, .fd = -1};
     /* Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -42,20 +42,20 @@ kn_status kn_source_open(kn_ctx *ctx, const char *path, kn_source *out)
     return KN_OK;
 }
 
-kn_source kn_source_of(const char *name, const void *bytes, ptrdiff_t n)
+kn_byte_source kn_byte_source_of(const char *name, const void *bytes, ptrdiff_t n)
 {
     static const unsigned char none[1];
-    return (kn_source){.name = name, .memory = bytes ? bytes : none, .fd = -1, .size = n};
+    return (kn_byte_source){.name = name, .memory = bytes ? bytes : none, .fd = -1, .size = n};
 }
 
-void kn_source_close(kn_source *source)
+void kn_byte_source_close(kn_byte_source *source)
 {
     if (!source->memory && source->name && source->fd >= 0)
         close(source->fd);
-    *source = (kn_source){.fd = -1};
+    *source = (kn_byte_source){.fd = -1};
 }
 
-static bool within(const kn_source *source, ptrdiff_t offset, ptrdiff_t n)
+static bool within(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n)
 {
     return offset >= 0 && n >= 0 && offset <= source->size && n <= source->size - offset;
 }
@@ -63,7 +63,7 @@ static bool within(const kn_source *source, ptrdiff_t offset, ptrdiff_t n)
 enum { ENDED = -1 }; /* beside the system's numbers of errors, which are positive */
 
 /* n bytes that are within the source; 0, or why not. */
-static int fetch(const kn_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
+static int fetch(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
 {
     if (source->memory) {
         if (n > 0) /* out may be NULL else, which memcpy may not be given */
@@ -83,8 +83,8 @@ static int fetch(const kn_source *source, ptrdiff_t offset, ptrdiff_t n, void *o
     return 0;
 }
 
-kn_status kn_source_read(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset, ptrdiff_t n,
-                         void *out)
+kn_status kn_byte_source_read(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t offset,
+                              ptrdiff_t n, void *out)
 {
     if (!within(source, offset, n))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: ends after %td bytes, expected more", source->name,
@@ -95,7 +95,7 @@ kn_status kn_source_read(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset,
     return error ? kn_fail_errno(ctx, source->name, "cannot be read", error) : KN_OK;
 }
 
-bool kn_source_try(const kn_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
+bool kn_byte_source_try(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
 {
     return within(source, offset, n) && fetch(source, offset, n, out) == 0;
 }
@@ -103,7 +103,7 @@ bool kn_source_try(const kn_source *source, ptrdiff_t offset, ptrdiff_t n, void 
 enum { BLOCK = 1 << 20 }; /* bytes that a thread reads at a time */
 
 typedef struct wide_read {
-    const kn_source *source;
+    const kn_byte_source *source;
     ptrdiff_t offset, n;
     unsigned char *out;
     atomic_bool failed;
@@ -113,13 +113,13 @@ static void read_blocks(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     wide_read *w = self;
     for (ptrdiff_t at = first * BLOCK; at < last * BLOCK && at < w->n; at += BLOCK)
-        if (!kn_source_try(w->source, w->offset + at, w->n - at < BLOCK ? w->n - at : BLOCK,
-                           w->out + at))
+        if (!kn_byte_source_try(w->source, w->offset + at, w->n - at < BLOCK ? w->n - at : BLOCK,
+                                w->out + at))
             atomic_store(&w->failed, true);
 }
 
-kn_status kn_source_read_wide(kn_ctx *ctx, const kn_source *source, ptrdiff_t offset, ptrdiff_t n,
-                              void *out)
+kn_status kn_byte_source_read_wide(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t offset,
+                                   ptrdiff_t n, void *out)
 {
     wide_read w = {source, offset, n, out, false};
     if (n > BLOCK && within(source, offset, n)) {
@@ -127,5 +127,5 @@ kn_status kn_source_read_wide(kn_ctx *ctx, const kn_source *source, ptrdiff_t of
         if (!atomic_load(&w.failed))
             return KN_OK;
     }
-    return kn_source_read(ctx, source, offset, n, out); /* or it says what is wrong */
+    return kn_byte_source_read(ctx, source, offset, n, out); /* or it says what is wrong */
 }

@@ -9,12 +9,12 @@
 #include "io/file/byte_source.h"
 #include "io/file/path.h"
 
-void kn_rowstore_clear(kn_rowstore *s)
+void kn_row_spool_clear(kn_row_spool *s)
 {
     kn_free(s->memory);
     if (s->T > 0 && !s->memory && s->fd >= 0)
         close(s->fd);
-    *s = (kn_rowstore){0};
+    *s = (kn_row_spool){0};
 }
 
 static kn_status open_file(kn_ctx *ctx, const char *folder, double bytes, int *fd)
@@ -33,26 +33,26 @@ static kn_status open_file(kn_ctx *ctx, const char *folder, double bytes, int *f
     return error ? kn_fail_errno(ctx, folder, "no scratch space can be had there", error) : KN_OK;
 }
 
-kn_status kn_rowstore_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t T, const char *folder,
-                          kn_rowstore *out)
+kn_status kn_row_spool_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t T, const char *folder,
+                           kn_row_spool *out)
 {
     kn_status status;
-    *out = (kn_rowstore){.n = n, .T = T, .fd = -1};
+    *out = (kn_row_spool){.n = n, .T = T, .fd = -1};
     if (T > PTRDIFF_MAX / 16 / n)
         return kn_fail(ctx, KN_ERR_MEMORY, "a %td x %td matrix cannot exist", n, T);
     status = folder ? open_file(ctx, folder, (double)n * (double)T * sizeof(float), &out->fd)
                     : kn_alloc_f(ctx, n * T, &out->memory);
     if (status != KN_OK)
-        kn_rowstore_clear(out);
+        kn_row_spool_clear(out);
     return status;
 }
 
-static off_t offset(const kn_rowstore *s, ptrdiff_t row)
+static off_t offset(const kn_row_spool *s, ptrdiff_t row)
 {
     return (off_t)(row * s->T) * (off_t)sizeof(float);
 }
 
-kn_status kn_rowstore_put(kn_ctx *ctx, kn_rowstore *s, ptrdiff_t row, const float *values)
+kn_status kn_row_spool_put(kn_ctx *ctx, kn_row_spool *s, ptrdiff_t row, const float *values)
 {
     size_t bytes = (size_t)s->T * sizeof *values;
     const char *from = (const char *)values;
@@ -69,7 +69,7 @@ kn_status kn_rowstore_put(kn_ctx *ctx, kn_rowstore *s, ptrdiff_t row, const floa
     return KN_OK;
 }
 
-kn_status kn_rowstore_get(kn_ctx *ctx, const kn_rowstore *s, ptrdiff_t row, float *values)
+kn_status kn_row_spool_get(kn_ctx *ctx, const kn_row_spool *s, ptrdiff_t row, float *values)
 {
     size_t bytes = (size_t)s->T * sizeof *values;
     char *to = (char *)values;

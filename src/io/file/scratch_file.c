@@ -106,7 +106,7 @@ kn_status kn_scratch_new(kn_ctx *ctx, const char *dir, ptrdiff_t rows, ptrdiff_t
                         data,
                         bytes,
                         {data, type, rows, cols, by_rows ? cols : 1, by_rows ? 1 : rows}};
-    kn_mapped_set(ctx, data, bytes);
+    kn_mmap_hint_set(ctx, data, bytes);
 out:
     if (fd >= 0)
         close(fd); /* the mapping keeps the file */
@@ -116,7 +116,7 @@ out:
 void kn_scratch_clear(kn_scratch *s)
 {
     if (s->data) {
-        kn_mapped_set(s->ctx, NULL, 0);
+        kn_mmap_hint_set(s->ctx, NULL, 0);
         munmap(s->data, s->bytes);
     }
     *s = (kn_scratch){0};

@@ -271,7 +271,7 @@ kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff
 /* ---- the file ----------------------------------------------------------------------------- */
 
 /* All bytes between the header and the data. */
-static kn_status read_extensions(kn_ctx *ctx, const kn_image *image, const kn_source *source,
+static kn_status read_extensions(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
                                  char **out)
 {
     kn_gunzip *g = NULL;
@@ -287,7 +287,7 @@ static kn_status read_extensions(kn_ctx *ctx, const kn_image *image, const kn_so
         if (got < n)
             status = kn_image_changed(ctx, image);
     } else {
-        status = kn_source_read(ctx, source, 0, n, bytes);
+        status = kn_byte_source_read(ctx, source, 0, n, bytes);
     }
 out:
     kn_gunzip_free(g);
@@ -298,7 +298,7 @@ out:
     return status;
 }
 
-kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_source *source)
+kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_byte_source *source)
 {
     const kn_nifti_header *h = &image->header;
     char *bytes = NULL;
@@ -337,7 +337,7 @@ out:
     return status;
 }
 
-static kn_status open_cifti(kn_ctx *ctx, kn_image *image, kn_source *source)
+static kn_status open_cifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status = kn_format_nifti.open(ctx, image, source);
     if (status == KN_OK && !image->header.cifti)

@@ -24,6 +24,6 @@ kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff
                          ptrdiff_t places, kn_brain *out);
 
 /* The header of a dense file has been read: its extension becomes image->brain. */
-kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_source *source);
+kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_byte_source *source);
 
 #endif

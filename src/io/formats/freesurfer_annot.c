@@ -147,13 +147,13 @@ out:
     return status;
 }
 
-kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_vertex_labels *out)
+kn_status kn_annot_read_source(kn_ctx *ctx, const kn_byte_source *source, kn_vertex_labels *out)
 {
     kn_status status;
     void *bytes = NULL;
     *out = (kn_vertex_labels){0};
     KN_TRY(kn_alloc(ctx, source->size, 1, &bytes));
-    KN_TRY(kn_source_read(ctx, source, 0, source->size, bytes));
+    KN_TRY(kn_byte_source_read(ctx, source, 0, source->size, bytes));
     reader r = {.ctx = ctx,
                 .name = source->name,
                 .bytes = bytes,

@@ -13,6 +13,6 @@
 
 #include "io/formats/vertex_labels.h"
 
-kn_status kn_annot_read_source(kn_ctx *ctx, const kn_source *source, kn_vertex_labels *out);
+kn_status kn_annot_read_source(kn_ctx *ctx, const kn_byte_source *source, kn_vertex_labels *out);
 
 #endif

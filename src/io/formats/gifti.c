@@ -22,7 +22,7 @@ enum {
 
 typedef struct parser {
     kn_xml x;
-    const kn_source *source;
+    const kn_byte_source *source;
     bool others;
     int depth;
     bool in_array, in_data, in_table, in_label;
@@ -290,7 +290,7 @@ static kn_status feed(parser *p)
     bool last = false;
     kn_status status;
 
-    KN_TRY(kn_source_read(p->x.ctx, p->source, 0, n, head));
+    KN_TRY(kn_byte_source_read(p->x.ctx, p->source, 0, n, head));
     if (kn_is_gzip(head, n)) {
         KN_TRY(kn_gunzip_new(p->x.ctx, &g));
         KN_TRY(kn_gunzip_start(p->x.ctx, g, p->source));
@@ -306,7 +306,7 @@ static kn_status feed(parser *p)
             KN_TRY(kn_gunzip_read(p->x.ctx, g, PIECE, piece, &n));
         } else {
             n = size - at < PIECE ? size - at : PIECE;
-            KN_TRY(kn_source_read(p->x.ctx, p->source, at, n, piece));
+            KN_TRY(kn_byte_source_read(p->x.ctx, p->source, at, n, piece));
             at += n;
         }
         last = n < PIECE;
@@ -320,7 +320,8 @@ out:
     return status;
 }
 
-kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_source *source, bool others, kn_gifti *out)
+kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_byte_source *source, bool others,
+                               kn_gifti *out)
 {
     static const kn_xml_handlers handlers = {on_start, on_end, on_text};
     parser p = {.source = source, .others = others, .out = out};
@@ -342,13 +343,13 @@ kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_source *source, bool others
 
 kn_status kn_gifti_read(kn_ctx *ctx, const char *path, kn_gifti *out)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     kn_status status;
     *out = (kn_gifti){0};
-    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
     KN_TRY(kn_gifti_read_source(ctx, &source, true, out));
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     return status;
 }
 
@@ -396,7 +397,7 @@ kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, 
 
 /* All of a file is read to know what it holds, and again for its values, so that a list of them
  * needs no memory. */
-static kn_status open_gifti(kn_ctx *ctx, kn_image *image, kn_source *source)
+static kn_status open_gifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_gifti gifti = {0};
     kn_status status;
@@ -407,7 +408,8 @@ out:
     return status;
 }
 
-static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_source *source, void *raw)
+static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
+                            void *raw)
 {
     kn_gifti gifti = {0};
     kn_nifti_header h;

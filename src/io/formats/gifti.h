@@ -34,7 +34,8 @@ typedef struct kn_gifti {
 
 kn_status kn_gifti_read(kn_ctx *ctx, const char *path, kn_gifti *out);
 /* The same from an open source, plain or gzip; others: it may name files beside it. */
-kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_source *source, bool others, kn_gifti *out);
+kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_byte_source *source, bool others,
+                               kn_gifti *out);
 void kn_gifti_clear(kn_gifti *gifti); /* {0} is fine */
 
 /* The arrays as volumes of n x 1 x 1 without orientation, one after the other from byte 0 on; they

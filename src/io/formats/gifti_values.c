@@ -185,7 +185,7 @@ static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 
 static kn_status decode_external(const job *j, bool others)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     char *path = NULL;
     const char *name = j->form->external;
     kn_status status;
@@ -195,7 +195,7 @@ static kn_status decode_external(const job *j, bool others)
     if (!name || !*name || strchr(name, '/'))
         return fail(j, "is in another file, which must be in the same folder");
     KN_TRY(kn_path_beside(j->ctx, j->file, name, &path));
-    KN_TRY(kn_source_open(j->ctx, path, &source));
+    KN_TRY(kn_byte_source_open(j->ctx, path, &source));
     if (j->form->offset > source.size || j->bytes > source.size - j->form->offset) {
         status = kn_fail(j->ctx, KN_ERR_FORMAT,
                          "%s: data array %td of %s needs %s, the file has %s", path, j->number,
@@ -204,9 +204,9 @@ static kn_status decode_external(const job *j, bool others)
         goto out;
     }
     KN_TRY(reserve(j));
-    KN_TRY(kn_source_read(j->ctx, &source, j->form->offset, j->bytes, j->array->data));
+    KN_TRY(kn_byte_source_read(j->ctx, &source, j->form->offset, j->bytes, j->array->data));
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     kn_free(path);
     return status;
 }

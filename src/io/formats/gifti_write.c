@@ -9,7 +9,7 @@
 #include "io/gzip/maybe_gzip_file.h"
 
 typedef struct gifti_writer {
-    kn_packed_file file;
+    kn_maybe_gzip_file file;
     unsigned char *volume, *packed;
     char *text;
     ptrdiff_t room, voxels, done; /* of `packed`; of a volume; volumes so far */
@@ -39,7 +39,7 @@ static void to_base64(const unsigned char *bytes, ptrdiff_t n, char *out)
 
 static kn_status put(kn_ctx *ctx, gifti_writer *w, const char *text)
 {
-    return kn_packed_put(ctx, &w->file, text, (ptrdiff_t)strlen(text));
+    return kn_maybe_gzip_put(ctx, &w->file, text, (ptrdiff_t)strlen(text));
 }
 
 static void release(void *state)
@@ -47,7 +47,7 @@ static void release(void *state)
     gifti_writer *w = state;
     if (!w)
         return;
-    kn_packed_clear(&w->file);
+    kn_maybe_gzip_clear(&w->file);
     kn_free(w->volume);
     kn_free(w->packed);
     kn_free(w->text);
@@ -102,7 +102,7 @@ static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *tar
     w->packed = p;
     KN_TRY(kn_alloc(ctx, base64_size(w->room) + 1, 1, &p));
     w->text = p;
-    KN_TRY(kn_packed_open(ctx, path, options, &w->file));
+    KN_TRY(kn_maybe_gzip_open(ctx, path, options, &w->file));
     KN_TRY(put(ctx, w,
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                "<!DOCTYPE GIFTI SYSTEM "
@@ -152,7 +152,7 @@ static kn_status commit(kn_ctx *ctx, void *state)
 {
     gifti_writer *w = state;
     kn_status status = put(ctx, w, "</GIFTI>\n");
-    return status == KN_OK ? kn_packed_commit(ctx, &w->file) : status;
+    return status == KN_OK ? kn_maybe_gzip_commit(ctx, &w->file) : status;
 }
 
 static const char *const ENDINGS[] = {".gii", ".func.gii", ".shape.gii", ".gii.gz", NULL};

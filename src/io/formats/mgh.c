@@ -132,7 +132,7 @@ void kn_mgh_header_encode(const kn_geometry *g, ptrdiff_t frames, unsigned char 
     }
 }
 
-static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_source *source)
+static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status = kn_image_open_header(ctx, image, source, kn_mgh_header_parse);
     return status == KN_OK ? kn_image_check_size(ctx, image, source) : status;

@@ -58,20 +58,20 @@ out:
 
 /* The file itself or its other half, as `wanted` says; *source becomes it. */
 static kn_status turn_to(kn_ctx *ctx, kn_image *image, const char *ending, const char *wanted,
-                         kn_source *source)
+                         kn_byte_source *source)
 {
     kn_status status;
-    kn_source_close(source);
+    kn_byte_source_close(source);
     kn_free(image->data_path);
     image->data_path = NULL;
     KN_TRY(partner(ctx, image->path, ending, wanted, &image->data_path));
-    KN_TRY(kn_source_open(ctx, image->data_path, source));
+    KN_TRY(kn_byte_source_open(ctx, image->data_path, source));
 out:
     return status;
 }
 
 /* The voxels of a pair, whose header has been read. */
-static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_source *source)
+static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_byte_source *source)
 {
     unsigned char head[2];
     kn_status status;
@@ -82,14 +82,14 @@ static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_source *
                        image->path);
     KN_TRY(turn_to(ctx, image, PAIRS[pair].ending, PAIRS[pair].data, source));
     ptrdiff_t n = source->size < 2 ? source->size : 2;
-    KN_TRY(kn_source_read(ctx, source, 0, n, head));
+    KN_TRY(kn_byte_source_read(ctx, source, 0, n, head));
     /* By name here: raw voxels may begin with gzip's two bytes. */
     image->gzip = kn_path_ends(image->data_path, ".gz") && kn_is_gzip(head, n);
 out:
     return status;
 }
 
-static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_source *source)
+static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status;
     int pair = pair_of(image->path);

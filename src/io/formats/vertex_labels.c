@@ -115,10 +115,10 @@ out:
 kn_status kn_vertex_labels_read(kn_ctx *ctx, const char *path, kn_vertex_labels *out)
 {
     kn_gifti gifti = {0};
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     kn_status status;
     *out = (kn_vertex_labels){0};
-    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
     if (kn_path_ends(path, ".annot")) {
         KN_TRY(kn_annot_read_source(ctx, &source, out));
     } else if (kn_path_ends(path, ".gii") || kn_path_ends(path, ".gii.gz")) {
@@ -129,7 +129,7 @@ kn_status kn_vertex_labels_read(kn_ctx *ctx, const char *path, kn_vertex_labels 
                          "%s: expected labels of vertices, named .label.gii or .annot", path);
     }
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     kn_gifti_clear(&gifti);
     return status;
 }

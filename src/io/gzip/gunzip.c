@@ -27,21 +27,21 @@ static ptrdiff_t bgzf_size(const unsigned char head[BGZF_HEAD])
 }
 
 /* The lengths of all members, where each says where the next one is. */
-static bool bgzf_hint(const kn_source *source, ptrdiff_t *length)
+static bool bgzf_hint(const kn_byte_source *source, ptrdiff_t *length)
 {
     unsigned char head[BGZF_HEAD], tail[4];
     ptrdiff_t size;
     *length = 0;
     for (ptrdiff_t at = 0; at < source->size; at += size) {
-        if (!kn_source_try(source, at, BGZF_HEAD, head) || (size = bgzf_size(head)) == 0 ||
-            !kn_source_try(source, at + size - 4, 4, tail))
+        if (!kn_byte_source_try(source, at, BGZF_HEAD, head) || (size = bgzf_size(head)) == 0 ||
+            !kn_byte_source_try(source, at + size - 4, 4, tail))
             return false;
         *length = (*length + (ptrdiff_t)kn_load32(tail, KN_BIG_ENDIAN)) & 0xffffffff;
     }
     return true;
 }
 
-kn_status kn_gzip_hint(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length)
+kn_status kn_gzip_hint(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length)
 {
     unsigned char tail[4];
     *length = 0;
@@ -50,7 +50,7 @@ kn_status kn_gzip_hint(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length)
                        source->name, source->size);
     if (bgzf_hint(source, length))
         return KN_OK;
-    kn_status status = kn_source_read(ctx, source, source->size - 4, 4, tail);
+    kn_status status = kn_byte_source_read(ctx, source, source->size - 4, 4, tail);
     if (status == KN_OK)
         *length = (ptrdiff_t)kn_load32(tail, KN_BIG_ENDIAN);
     return status;
@@ -62,7 +62,7 @@ struct kn_gunzip {
     z_stream z;
     bool ready; /* inflateInit2 was done */
     bool ended; /* after the last member */
-    kn_source source;
+    kn_byte_source source;
     ptrdiff_t offset;      /* of the next bytes to fetch */
     unsigned char *in;     /* CHUNK bytes of the source */
     unsigned char *beyond; /* CHUNK bytes for what is passed over; made when first needed */
@@ -103,7 +103,7 @@ void kn_gunzip_free(kn_gunzip *g)
     kn_free(g);
 }
 
-kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_source *source)
+kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_byte_source *source)
 {
     g->source = *source;
     g->offset = 0;
@@ -122,7 +122,7 @@ static kn_status fetch(kn_ctx *ctx, kn_gunzip *g)
         memmove(g->in, g->z.next_in, (size_t)left);
     if (n > CHUNK - left)
         n = CHUNK - left;
-    kn_status status = kn_source_read(ctx, &g->source, g->offset, n, g->in + left);
+    kn_status status = kn_byte_source_read(ctx, &g->source, g->offset, n, g->in + left);
     if (status == KN_OK) {
         g->offset += n;
         g->z.next_in = g->in;
@@ -198,7 +198,7 @@ out:
     return status;
 }
 
-kn_status kn_gzip_length(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length)
+kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length)
 {
     kn_gunzip *g = NULL;
     kn_status status;
@@ -243,7 +243,7 @@ void kn_inflater_free(kn_inflater *inflater)
 /* libdeflate says only that something is bad; zlib says what. */
 static kn_status explain(kn_ctx *ctx, const char *name, const unsigned char *bytes, ptrdiff_t n)
 {
-    kn_source source = kn_source_of(name, bytes, n);
+    kn_byte_source source = kn_byte_source_of(name, bytes, n);
     ptrdiff_t length;
     kn_status status = kn_gzip_length(ctx, &source, &length);
     if (status == KN_OK)

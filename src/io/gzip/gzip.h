@@ -14,7 +14,7 @@ bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n); /* by its two first by
 
 /* What the last four bytes say: the length modulo 2^32 of the last member; of BGZF, the lengths of
  * all members together. A hint, no more. */
-kn_status kn_gzip_hint(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length);
+kn_status kn_gzip_hint(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length);
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
@@ -24,13 +24,13 @@ kn_status kn_gunzip_new(kn_ctx *ctx, kn_gunzip **out);
 void kn_gunzip_free(kn_gunzip *g);
 
 /* From the start of a source, which must stay open. May be called again for the next one. */
-kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_source *source);
+kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_byte_source *source);
 
 /* Up to n bytes; *got < n only at the end. out NULL: they are passed over. */
 kn_status kn_gunzip_read(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, void *out, ptrdiff_t *got);
 
 /* Length of all that is in a source, found by passing over it; checksums are checked. */
-kn_status kn_gzip_length(kn_ctx *ctx, const kn_source *source, ptrdiff_t *length);
+kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length);
 
 /* ---- whole buffers ------------------------------------------------------------------------ */
 

@@ -5,15 +5,15 @@
 #include "io/file/atomic_writer.h"
 #include "io/gzip/gzip.h"
 
-typedef struct kn_packed_file {
+typedef struct kn_maybe_gzip_file {
     kn_writer *file;
     kn_gzip_writer *gzip; /* NULL: plain */
-} kn_packed_file;
+} kn_maybe_gzip_file;
 
-kn_status kn_packed_open(kn_ctx *ctx, const char *path, const kn_write_options *options,
-                         kn_packed_file *out); /* a failure leaves nothing to clear */
-kn_status kn_packed_put(kn_ctx *ctx, kn_packed_file *f, const void *bytes, ptrdiff_t n);
-kn_status kn_packed_commit(kn_ctx *ctx, kn_packed_file *f);
-void kn_packed_clear(kn_packed_file *f); /* not committed: leaves no file */
+kn_status kn_maybe_gzip_open(kn_ctx *ctx, const char *path, const kn_write_options *options,
+                             kn_maybe_gzip_file *out); /* a failure leaves nothing to clear */
+kn_status kn_maybe_gzip_put(kn_ctx *ctx, kn_maybe_gzip_file *f, const void *bytes, ptrdiff_t n);
+kn_status kn_maybe_gzip_commit(kn_ctx *ctx, kn_maybe_gzip_file *f);
+void kn_maybe_gzip_clear(kn_maybe_gzip_file *f); /* not committed: leaves no file */
 
 #endif

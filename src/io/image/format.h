@@ -30,10 +30,10 @@ struct kn_image_format {
     const char *names; /* the usual ones, in sentences: ".mgh, .mgz"; NULL: none of its own */
     /* The header from the file that `source` is; it may turn to another (a pair), which is then
      * image->data_path. */
-    kn_status (*open)(kn_ctx *ctx, kn_image *image, kn_source *source);
+    kn_status (*open)(kn_ctx *ctx, kn_image *image, kn_byte_source *source);
     /* NULL: voxels lie in the data file from header.data_offset on, perhaps compressed. Else puts
      * those of all volumes into raw, kn_nifti_data_size bytes, data_offset being 0. */
-    kn_status (*load)(kn_ctx *ctx, const kn_image *image, const kn_source *source, void *raw);
+    kn_status (*load)(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source, void *raw);
     const kn_image_writing *writing;
 };
 
@@ -47,9 +47,9 @@ KN_IMAGE_FORMATS(KN_IMAGE_FORMAT_DECLARED)
  * gzip, the first bytes parsed. The data are not looked for yet: kn_image_check_size does that. */
 typedef kn_status (*kn_header_parse)(kn_ctx *ctx, const char *name, const unsigned char *bytes,
                                      ptrdiff_t n, kn_nifti_header *out);
-kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_source *source,
+kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_byte_source *source,
                                kn_header_parse parse);
-kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_source *source);
+kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source);
 
 kn_status kn_image_changed(kn_ctx *ctx,
                            const kn_image *image); /* since it was opened: a sentence */

@@ -50,7 +50,7 @@ void kn_image_part_clear(kn_image_part *part)
     *part = (kn_image_part){0};
 }
 
-void kn_image_parts_settle(kn_image_part *part, int parts)
+void kn_image_parts_finalise(kn_image_part *part, int parts)
 {
     if (parts < 2 || (*part[0].side && *part[1].side && strcmp(part[0].side, part[1].side) != 0))
         return;

@@ -22,7 +22,7 @@ kn_status kn_image_part_of(kn_ctx *ctx, const kn_image *image, kn_image_part *ou
 kn_status kn_image_part_copy(kn_ctx *ctx, const kn_image_part *from, kn_image_part *out);
 void kn_image_part_clear(kn_image_part *part); /* {0} is fine */
 /* Two of one side, or of none that is known, become "1" and "2". */
-void kn_image_parts_settle(kn_image_part *part, int parts);
+void kn_image_parts_finalise(kn_image_part *part, int parts);
 
 /* Of all parts together: their own where there is one, else their voxels in a row, which are
  * nowhere. */

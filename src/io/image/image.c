@@ -81,14 +81,14 @@ const char *kn_image_ending_known(const char *ending)
 /* ---- headers ------------------------------------------------------------------------------ */
 
 /* The first bytes of a header file, decompressed if need be; *gzip says whether. */
-static kn_status first_bytes(kn_ctx *ctx, const kn_source *source, unsigned char *out,
+static kn_status first_bytes(kn_ctx *ctx, const kn_byte_source *source, unsigned char *out,
                              ptrdiff_t *got, bool *gzip)
 {
     kn_gunzip *g = NULL;
     kn_status status;
 
     ptrdiff_t n = source->size < KN_NIFTI2_SIZE ? source->size : KN_NIFTI2_SIZE;
-    KN_TRY(kn_source_read(ctx, source, 0, n, out));
+    KN_TRY(kn_byte_source_read(ctx, source, 0, n, out));
     *got = n;
     *gzip = kn_is_gzip(out, n);
     if (*gzip) {
@@ -101,7 +101,7 @@ out:
     return status;
 }
 
-kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_source *source,
+kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_byte_source *source,
                                kn_header_parse parse)
 {
     unsigned char head[KN_NIFTI2_SIZE];
@@ -121,7 +121,7 @@ static kn_status too_short(kn_ctx *ctx, const char *name, const kn_nifti_header 
 /* The data are there: all bytes up to data_offset + data size. A compressed file is believed when
  * deflate could hold that much and its last bytes say that it does; else (several members, bytes
  * after the image, a file cut short) it is decompressed once, keeping nothing. */
-kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_source *source)
+kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source)
 {
     const kn_nifti_header *h = &image->header;
     ptrdiff_t size = kn_nifti_data_size(h), has = source->size, hint;
@@ -146,13 +146,13 @@ kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_sourc
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-static kn_status open_source(kn_ctx *ctx, kn_source *source, kn_image *image)
+static kn_status open_source(kn_ctx *ctx, kn_byte_source *source, kn_image *image)
 {
     kn_status status;
     KN_TRY(image->format->open(ctx, image, source));
     KN_TRY(kn_geometry_of(ctx, image->path, &image->header, &image->geometry));
 out:
-    kn_source_close(source);
+    kn_byte_source_close(source);
     if (status != KN_OK)
         kn_image_clear(image);
     return status;
@@ -161,7 +161,7 @@ out:
 kn_status kn_image_open_memory(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                                kn_image *out)
 {
-    kn_source source = kn_source_of(name, bytes, n);
+    kn_byte_source source = kn_byte_source_of(name, bytes, n);
     const kn_image_format *format = format_of(name);
     *out = (kn_image){.memory = source.memory,
                       .memory_size = n,
@@ -172,7 +172,7 @@ kn_status kn_image_open_memory(kn_ctx *ctx, const char *name, const void *bytes,
 
 kn_status kn_image_open(kn_ctx *ctx, const char *path, kn_image *out)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     kn_status status;
     *out = (kn_image){.format = format_of(path)};
     if (!out->format)
@@ -180,7 +180,7 @@ kn_status kn_image_open(kn_ctx *ctx, const char *path, kn_image *out)
                        kn_image_known_names().text);
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path));
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->data_path));
-    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
     return open_source(ctx, &source, out);
 out:
     kn_image_clear(out);

@@ -140,7 +140,7 @@ static kn_status describe_parts(kn_ctx *ctx, const char *path, kn_images *images
     kn_status status = KN_OK;
     for (int k = 0; k < images->parts; k++)
         KN_TRY(kn_image_part_of(ctx, &images->file[k], &images->part[k]));
-    kn_image_parts_settle(images->part, images->parts);
+    kn_image_parts_finalise(images->part, images->parts);
     KN_TRY(kn_image_parts_geometry(ctx, path, images->part, images->parts, &images->geometry));
 out:
     return status;

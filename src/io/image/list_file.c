@@ -229,23 +229,23 @@ out:
 
 kn_status kn_image_list_read(kn_ctx *ctx, const char *path, kn_image_list *out)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     void *text = NULL;
     kn_status status;
 
     *out = (kn_image_list){0};
-    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
     if (source.size > MAX_BYTES) {
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is too large for a list of images", path,
                          kn_size_in_words((double)source.size).text);
         goto out;
     }
     KN_TRY(kn_alloc(ctx, source.size + 1, 1, &text));
-    KN_TRY(kn_source_read(ctx, &source, 0, source.size, text));
+    KN_TRY(kn_byte_source_read(ctx, &source, 0, source.size, text));
     KN_TRY(kn_image_list_parse(ctx, path, text, source.size, out));
 out:
     kn_free(text);
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     return status;
 }
 

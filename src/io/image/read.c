@@ -12,7 +12,7 @@ struct kn_image_reader {
     const kn_image *whole;    /* the image of which raw holds every byte */
     const kn_image *streamed; /* the image the stream is in */
     ptrdiff_t next;           /* volume that the stream comes to */
-    kn_source source;         /* of the stream */
+    kn_byte_source source;    /* of the stream */
 };
 
 kn_status kn_image_reader_new(kn_ctx *ctx, ptrdiff_t memory, kn_image_reader **out)
@@ -31,7 +31,7 @@ void kn_image_reader_free(kn_image_reader *r)
 {
     if (!r)
         return;
-    kn_source_close(&r->source);
+    kn_byte_source_close(&r->source);
     kn_inflater_free(r->inflater);
     kn_gunzip_free(r->stream);
     kn_free(r->packed);
@@ -39,13 +39,13 @@ void kn_image_reader_free(kn_image_reader *r)
     kn_free(r);
 }
 
-static kn_status open_data(kn_ctx *ctx, const kn_image *image, kn_source *out)
+static kn_status open_data(kn_ctx *ctx, const kn_image *image, kn_byte_source *out)
 {
     if (!image->data_path) {
-        *out = kn_source_of(image->path, image->memory, image->memory_size);
+        *out = kn_byte_source_of(image->path, image->memory, image->memory_size);
         return KN_OK;
     }
-    return kn_source_open(ctx, image->data_path, out);
+    return kn_byte_source_open(ctx, image->data_path, out);
 }
 
 kn_status kn_image_changed(kn_ctx *ctx, const kn_image *image)
@@ -64,13 +64,13 @@ static ptrdiff_t block_volumes(const kn_nifti_header *h)
 static kn_status read_plain(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                             ptrdiff_t offset, ptrdiff_t n)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     kn_status status;
     KN_TRY(kn_reserve(ctx, n, &r->raw, &r->raw_room));
     KN_TRY(open_data(ctx, image, &source));
-    KN_TRY(kn_source_read(ctx, &source, offset, n, r->raw));
+    KN_TRY(kn_byte_source_read(ctx, &source, offset, n, r->raw));
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     return status;
 }
 
@@ -80,7 +80,7 @@ out:
 static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, bool *fits)
 {
     enum { TAGS = 1 << 16 }; /* bytes that may follow the voxels: FreeSurfer writes some */
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     const kn_nifti_header *h = &image->header;
     ptrdiff_t need = h->data_offset + kn_nifti_data_size(h), got;
     const unsigned char *packed;
@@ -91,7 +91,7 @@ static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *ima
     packed = source.memory;
     if (!packed) {
         KN_TRY(kn_reserve(ctx, source.size, &r->packed, &r->packed_room));
-        KN_TRY(kn_source_read_wide(ctx, &source, 0, source.size, r->packed));
+        KN_TRY(kn_byte_source_read_wide(ctx, &source, 0, source.size, r->packed));
         packed = r->packed;
     }
     if (!r->inflater)
@@ -101,7 +101,7 @@ static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *ima
     if (*fits && got < need)
         status = kn_image_changed(ctx, image);
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     return status;
 }
 
@@ -118,7 +118,7 @@ static kn_status start_stream(kn_ctx *ctx, kn_image_reader *r, const kn_image *i
 {
     kn_status status;
     r->streamed = NULL;
-    kn_source_close(&r->source);
+    kn_byte_source_close(&r->source);
     KN_TRY(open_data(ctx, image, &r->source));
     if (!r->stream)
         KN_TRY(kn_gunzip_new(ctx, &r->stream));
@@ -155,13 +155,13 @@ out:
 
 static kn_status load(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     kn_status status;
     KN_TRY(kn_reserve(ctx, kn_nifti_data_size(&image->header), &r->raw, &r->raw_room));
     KN_TRY(open_data(ctx, image, &source));
     KN_TRY(image->format->load(ctx, image, &source, r->raw));
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     return status;
 }
 

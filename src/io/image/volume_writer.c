@@ -3,7 +3,7 @@
 #include "io/gzip/maybe_gzip_file.h"
 
 typedef struct volume_file {
-    kn_packed_file file;
+    kn_maybe_gzip_file file;
     unsigned char *volume;
     ptrdiff_t voxels;
     bool swap;
@@ -14,7 +14,7 @@ void kn_volume_file_free(void *state)
     volume_file *f = state;
     if (!f)
         return;
-    kn_packed_clear(&f->file);
+    kn_maybe_gzip_clear(&f->file);
     kn_free(f->volume);
     kn_free(f);
 }
@@ -32,8 +32,8 @@ kn_status kn_volume_file_begin(kn_ctx *ctx, const char *path, const kn_volume_la
     f->swap = layout->swap;
     KN_TRY(kn_alloc(ctx, f->voxels, sizeof(float), &p));
     f->volume = p;
-    KN_TRY(kn_packed_open(ctx, path, options, &f->file));
-    KN_TRY(kn_packed_put(ctx, &f->file, layout->header, layout->header_size));
+    KN_TRY(kn_maybe_gzip_open(ctx, path, options, &f->file));
+    KN_TRY(kn_maybe_gzip_put(ctx, &f->file, layout->header, layout->header_size));
 out:
     if (status == KN_OK)
         *state = f;
@@ -46,11 +46,11 @@ kn_status kn_volume_file_put(kn_ctx *ctx, void *state, const kn_volume *volume)
 {
     volume_file *f = state;
     kn_volume_store(volume, f->voxels, f->swap, f->volume);
-    return kn_packed_put(ctx, &f->file, f->volume, 4 * f->voxels);
+    return kn_maybe_gzip_put(ctx, &f->file, f->volume, 4 * f->voxels);
 }
 
 kn_status kn_volume_file_commit(kn_ctx *ctx, void *state)
 {
     volume_file *f = state;
-    return kn_packed_commit(ctx, &f->file);
+    return kn_maybe_gzip_commit(ctx, &f->file);
 }

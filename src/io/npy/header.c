@@ -168,7 +168,7 @@ static kn_status parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_
 }
 
 /* Before anything is allocated for the data: they are all there, and nothing else is. */
-static kn_status check_size(kn_ctx *ctx, const kn_source *source, const kn_npy_header *h)
+static kn_status check_size(kn_ctx *ctx, const kn_byte_source *source, const kn_npy_header *h)
 {
     if (h->rows == 0 || h->cols == 0)
         return kn_fail(ctx, KN_ERR_SHAPE, "%s: an array of %td x %td has no values", source->name,
@@ -182,7 +182,7 @@ static kn_status check_size(kn_ctx *ctx, const kn_source *source, const kn_npy_h
                    source->name, kn_size_in_words(wanted).text, kn_size_in_words((double)has).text);
 }
 
-kn_status kn_npy_header_read(kn_ctx *ctx, const kn_source *source, kn_npy_header *out)
+kn_status kn_npy_header_read(kn_ctx *ctx, const kn_byte_source *source, kn_npy_header *out)
 {
     unsigned char prefix[PREFIX];
     void *text = NULL;
@@ -192,7 +192,7 @@ kn_status kn_npy_header_read(kn_ctx *ctx, const kn_source *source, kn_npy_header
     if (source->size < PREFIX)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes are too few for a .npy file",
                        source->name, source->size);
-    KN_TRY(kn_source_read(ctx, source, 0, PREFIX, prefix));
+    KN_TRY(kn_byte_source_read(ctx, source, 0, PREFIX, prefix));
     if (memcmp(prefix, "\x93NUMPY", 6) != 0)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: does not start as a .npy file", source->name);
     int major = prefix[6], minor = prefix[7];
@@ -206,7 +206,7 @@ kn_status kn_npy_header_read(kn_ctx *ctx, const kn_source *source, kn_npy_header
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header's length of %td bytes is not credible",
                        source->name, n);
     KN_TRY(kn_alloc(ctx, n + 1, 1, &text));
-    KN_TRY(kn_source_read(ctx, source, start, n, text));
+    KN_TRY(kn_byte_source_read(ctx, source, start, n, text));
     KN_TRY(parse(ctx, source->name, text, n, out));
     out->data_offset = start + n;
     KN_TRY(check_size(ctx, source, out));

@@ -16,6 +16,6 @@ typedef struct kn_npy_header {
     ptrdiff_t data_offset; /* rows * cols elements from here to the end of the file: checked */
 } kn_npy_header;
 
-kn_status kn_npy_header_read(kn_ctx *ctx, const kn_source *source, kn_npy_header *out);
+kn_status kn_npy_header_read(kn_ctx *ctx, const kn_byte_source *source, kn_npy_header *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include "io/file/path.h"
 #include "io/image/voxel_types.h"
 
-static kn_npy_file file_of(kn_source source, const kn_npy_header *h)
+static kn_npy_file file_of(kn_byte_source source, const kn_npy_header *h)
 {
     return (kn_npy_file){source, *h, h->type->code == KN_VOXEL_FLOAT32 ? KN_F32 : KN_F64};
 }
@@ -55,7 +55,7 @@ static void read_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     unsigned char *raw = c->chunks + (ptrdiff_t)worker * c->step * bytes;
     for (ptrdiff_t k = first; k < last; k++) {
         chunk at = chunk_of(c, k);
-        if (kn_source_try(&c->file->source, at.offset, at.n * bytes, raw))
+        if (kn_byte_source_try(&c->file->source, at.offset, at.n * bytes, raw))
             convert(c, at, raw);
         else
             atomic_store(&c->failed, true);
@@ -77,7 +77,7 @@ static kn_status read_converted(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t 
     kn_parallel_workers(ctx, chunks, 1, read_chunks, &c);
     for (ptrdiff_t k = 0; atomic_load(&c.failed) && k < chunks; k++) { /* or a sentence says why */
         chunk at = chunk_of(&c, k);
-        KN_TRY(kn_source_read(ctx, &file->source, at.offset, at.n * bytes, c.chunks));
+        KN_TRY(kn_byte_source_read(ctx, &file->source, at.offset, at.n * bytes, c.chunks));
         convert(&c, at, c.chunks);
     }
 out:
@@ -92,11 +92,11 @@ kn_status kn_npy_elements(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first,
     int as_stored = file->type == KN_F32 ? KN_VOXEL_FLOAT32 : KN_VOXEL_FLOAT64;
     if (h->type->code != as_stored || h->swapped)
         return read_converted(ctx, file, first, n, out);
-    return kn_source_read_wide(ctx, &file->source, h->data_offset + first * h->type->bytes,
-                               n * h->type->bytes, out);
+    return kn_byte_source_read_wide(ctx, &file->source, h->data_offset + first * h->type->bytes,
+                                    n * h->type->bytes, out);
 }
 
-static kn_status read_source(kn_ctx *ctx, const kn_source *source, kn_npy *out)
+static kn_status read_source(kn_ctx *ctx, const kn_byte_source *source, kn_npy *out)
 {
     kn_npy_header h;
     kn_status status;
@@ -117,39 +117,39 @@ out:
 
 kn_status kn_npy_open(kn_ctx *ctx, const char *path, kn_npy_file *out)
 {
-    kn_source source;
+    kn_byte_source source;
     kn_npy_header h;
     *out = (kn_npy_file){0};
-    kn_status status = kn_source_open(ctx, path, &source);
+    kn_status status = kn_byte_source_open(ctx, path, &source);
     if (status == KN_OK)
         status = kn_npy_header_read(ctx, &source, &h);
     if (status == KN_OK)
         *out = file_of(source, &h);
     else
-        kn_source_close(&source);
+        kn_byte_source_close(&source);
     return status;
 }
 
 void kn_npy_close(kn_npy_file *file)
 {
-    kn_source_close(&file->source);
+    kn_byte_source_close(&file->source);
     *file = (kn_npy_file){0};
 }
 
 kn_status kn_npy_read(kn_ctx *ctx, const char *path, kn_npy *out)
 {
-    kn_source source;
+    kn_byte_source source;
     *out = (kn_npy){0};
-    kn_status status = kn_source_open(ctx, path, &source);
+    kn_status status = kn_byte_source_open(ctx, path, &source);
     if (status == KN_OK)
         status = read_source(ctx, &source, out);
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     return status;
 }
 
 kn_status kn_npy_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n, kn_npy *out)
 {
-    kn_source source = kn_source_of(name, bytes, n);
+    kn_byte_source source = kn_byte_source_of(name, bytes, n);
     return read_source(ctx, &source, out);
 }
 

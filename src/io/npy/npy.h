@@ -18,7 +18,7 @@ void kn_npy_clear(kn_npy *npy); /* {0} is fine */
 
 /* The same piece by piece: the shape first, then as much as there is room for. */
 typedef struct kn_npy_file {
-    kn_source source; /* name NULL: not open */
+    kn_byte_source source; /* name NULL: not open */
     kn_npy_header header;
     kn_type type; /* of what is read: float32 stays float32, all else becomes double */
 } kn_npy_file;

@@ -328,11 +328,11 @@ out:
 
 kn_status kn_st_open(kn_ctx *ctx, const char *path, kn_st_file **out)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     kn_st_file *file = NULL;
     kn_status status;
     *out = NULL;
-    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
     KN_TRY(new_file(ctx, path, &file));
     if (source.size > 0) { /* an empty file cannot be mapped; parse has the sentence for it */
         void *map = mmap(NULL, (size_t)source.size, PROT_READ, MAP_PRIVATE, source.fd, 0);
@@ -348,7 +348,7 @@ kn_status kn_st_open(kn_ctx *ctx, const char *path, kn_st_file **out)
     file = NULL;
 out:
     kn_st_close(file);
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     return status;
 }
 

@@ -115,7 +115,7 @@ static bool take_exponent(const char **text, ptrdiff_t *q)
     return n > 0 && n <= ROOM;
 }
 
-bool kn_decimal(const char *text, double *out)
+bool kn_fast_strtod(const char *text, double *out)
 {
     uint64_t w = 0;
     ptrdiff_t q = 0, n;

@@ -13,6 +13,6 @@ static inline bool kn_is_space(char c) /* around a number */
 /* [sign] digits [. digits] [e [sign] digits] and spaces up to the closing NUL: true, with *out.
  * False where it is anything else, or one of the few numbers that take more: digits beyond 2^64
  * without leading zeros, or a power of ten, once the point is gone, beyond 27. */
-bool kn_decimal(const char *text, double *out);
+bool kn_fast_strtod(const char *text, double *out);
 
 #endif

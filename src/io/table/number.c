@@ -97,7 +97,7 @@ static bool is_decimal(const char *text, size_t n)
 kn_cell kn_number_parse(const char *text, double *out)
 {
     size_t n;
-    if (kn_decimal(text, out))
+    if (kn_fast_strtod(text, out))
         return KN_CELL_NUMBER;
     *out = NAN;
     text = trim(text, &n);

@@ -271,21 +271,21 @@ kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const vo
 
 kn_status kn_table_bytes(kn_ctx *ctx, const char *path, void **bytes, ptrdiff_t *n)
 {
-    kn_source source = {.fd = -1};
+    kn_byte_source source = {.fd = -1};
     kn_status status;
     *bytes = NULL;
     if (!kn_table_is_name(path))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected a table named .csv or .tsv", path);
-    KN_TRY(kn_source_open(ctx, path, &source));
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
     if (source.size > MAX_BYTES) {
         status = check_bytes(ctx, path, NULL, source.size);
         goto out;
     }
     *n = source.size;
     KN_TRY(kn_alloc_raw(ctx, source.size, 1, bytes));
-    KN_TRY(kn_source_read_wide(ctx, &source, 0, source.size, *bytes));
+    KN_TRY(kn_byte_source_read_wide(ctx, &source, 0, source.size, *bytes));
 out:
-    kn_source_close(&source);
+    kn_byte_source_close(&source);
     if (status != KN_OK) {
         kn_free(*bytes);
         *bytes = NULL;

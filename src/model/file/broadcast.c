@@ -3,7 +3,7 @@
 #include "base/mpi/comm.h"
 #include "model/file/file.h"
 
-kn_status kn_model_everywhere(kn_ctx *ctx, kn_model **model)
+kn_status kn_model_broadcast(kn_ctx *ctx, kn_model **model)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
@@ -15,10 +15,10 @@ kn_status kn_model_everywhere(kn_ctx *ctx, kn_model **model)
         return KN_OK;
     if (c->rank == 0)
         KN_TRY(kn_model_write_bytes(ctx, *model, &bytes, &n));
-    KN_TRY(kn_comm_share(ctx, &n, sizeof n, 0));
+    KN_TRY(kn_comm_broadcast(ctx, &n, sizeof n, 0));
     if (c->rank > 0)
         KN_TRY(kn_alloc_raw(ctx, n, 1, &bytes));
-    KN_TRY(kn_comm_share(ctx, bytes, n, 0));
+    KN_TRY(kn_comm_broadcast(ctx, bytes, n, 0));
     if (!*model)
         KN_TRY(kn_model_parse(ctx, "the model of rank 0", bytes, n, model));
 out:

@@ -6,6 +6,6 @@
 
 /* *model of rank 0 becomes that of ranks that have none (NULL), by its bytes; nothing where all
  * have one. Collective. */
-kn_status kn_model_everywhere(kn_ctx *ctx, kn_model **model);
+kn_status kn_model_broadcast(kn_ctx *ctx, kn_model **model);
 
 #endif

@@ -8,11 +8,11 @@
 #include "model/info_json.h"
 #include "norm/calibration/shash_fit.h"
 
-static json_t *columns_json(const kn_scale_columns *c)
+static json_t *columns_json(const kn_noise_scale_columns *c)
 {
     json_t *list = json_array();
     for (ptrdiff_t f = 0; f < c->F; f++) {
-        const kn_scale_column *k = &c->column[f];
+        const kn_noise_scale_column *k = &c->column[f];
         json_array_append_new(list,
                               json_pack("{s:i s:I s:o s:o s:o s:o s:o}", "kind", (int)k->kind,
                                         "source", (json_int_t)k->source, "mean",
@@ -23,7 +23,7 @@ static json_t *columns_json(const kn_scale_columns *c)
     return list;
 }
 
-json_t *kn_layer_to_json(const kn_layer *l)
+json_t *kn_calibration_to_json(const kn_calibration_transform *l)
 {
     json_t *parts = json_object();
     if (!(l->nu > 0)) {
@@ -32,7 +32,7 @@ json_t *kn_layer_to_json(const kn_layer *l)
     }
     for (int k = 0; k < KN_LAYER_PARTS; k++)
         if (l->part[k].tried)
-            json_object_set_new(parts, kn_layer_part_name[k],
+            json_object_set_new(parts, kn_calibration_component_name[k],
                                 json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
                                           kn_json_number(l->part[k].gain), "gain_se",
                                           kn_json_number(l->part[k].se)));
@@ -43,7 +43,7 @@ json_t *kn_layer_to_json(const kn_layer *l)
     return layer;
 }
 
-kn_status kn_layer_add(kn_ctx *ctx, const kn_layer *l, kn_st_writer *w)
+kn_status kn_calibration_add(kn_ctx *ctx, const kn_calibration_transform *l, kn_st_writer *w)
 {
     kn_status status = KN_OK;
     if (l->beta.data)
@@ -64,10 +64,10 @@ static int whole(json_t *object, const char *key, int otherwise)
 }
 
 /* Is there such a column of the covariates? */
-static bool is_sound(const kn_scale_column *c, const kn_design *x)
+static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
 {
     ptrdiff_t numbers, levels;
-    kn_layer_covariates_count(x, &numbers, &levels);
+    kn_calibration_covariates_count(x, &numbers, &levels);
     ptrdiff_t of = c->kind == KN_SCALE_LEVEL ? levels : numbers;
     if (c->kind == KN_SCALE_ONE)
         return true;
@@ -77,7 +77,7 @@ static bool is_sound(const kn_scale_column *c, const kn_design *x)
 }
 
 static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
-                              kn_scale_columns *out)
+                              kn_noise_scale_columns *out)
 {
     enum { MOST = 10000, UNKNOWN = -7 };
     void *memory;
@@ -94,32 +94,32 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     for (size_t i = 0; i < n; i++) {
         json_t *j = json_array_get(list, i);
         out->column[i] =
-            (kn_scale_column){.kind = (kn_scale_kind)whole(j, "kind", UNKNOWN),
-                              .source = whole(j, "source", UNKNOWN),
-                              .mean = kn_json_value(j, "mean", NAN),
-                              .sd = kn_json_value(j, "sd", NAN),
-                              .low = kn_json_value(j, "low", -INFINITY), /* null: no bound */
-                              .high = kn_json_value(j, "high", INFINITY),
-                              .centre = kn_json_value(j, "centre", NAN)};
+            (kn_noise_scale_column){.kind = (kn_noise_scale_kind)whole(j, "kind", UNKNOWN),
+                                    .source = whole(j, "source", UNKNOWN),
+                                    .mean = kn_json_value(j, "mean", NAN),
+                                    .sd = kn_json_value(j, "sd", NAN),
+                                    .low = kn_json_value(j, "low", -INFINITY), /* null: no bound */
+                                    .high = kn_json_value(j, "high", INFINITY),
+                                    .centre = kn_json_value(j, "centre", NAN)};
         if (!is_sound(&out->column[i], x))
             return kn_st_bad(ctx, f, "'layer'");
     }
     return KN_OK;
 }
 
-static void read_parts(json_t *parts, kn_layer *l)
+static void read_parts(json_t *parts, kn_calibration_transform *l)
 {
     for (int k = 0; k < KN_LAYER_PARTS; k++) {
-        json_t *p = json_object_get(parts, kn_layer_part_name[k]);
+        json_t *p = json_object_get(parts, kn_calibration_component_name[k]);
         if (json_is_object(p))
-            l->part[k] =
-                (kn_layer_part){true, json_is_true(json_object_get(p, "kept")),
-                                kn_json_value(p, "gain", NAN), kn_json_value(p, "gain_se", NAN)};
+            l->part[k] = (kn_calibration_component){true, json_is_true(json_object_get(p, "kept")),
+                                                    kn_json_value(p, "gain", NAN),
+                                                    kn_json_value(p, "gain_se", NAN)};
     }
 }
 
 /* Coefficients far beyond anything that is fitted, and laws that no fit ends at, are none. */
-static bool are_sound(const kn_layer *l)
+static bool are_sound(const kn_calibration_transform *l)
 {
     static const double MOST = 1e6;
     for (ptrdiff_t j = 0; j < l->beta.cols; j++)
@@ -137,7 +137,7 @@ static bool are_sound(const kn_layer *l)
 
 /* Terms of the sites, of which the model says how many there are. */
 static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *layer, ptrdiff_t S,
-                            kn_layer *out)
+                            kn_calibration_transform *out)
 {
     json_t *sites = json_object_get(layer, "sites");
     if (!sites)
@@ -149,8 +149,8 @@ static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *layer, ptr
     return status;
 }
 
-kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_layer_for of,
-                        kn_layer *out)
+kn_status kn_calibration_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
+                              kn_calibration_for of, kn_calibration_transform *out)
 {
     kn_status status;
     json_t *j = json_object_get(record, "layer"), *shape = json_object_get(j, "shape");
@@ -170,7 +170,7 @@ kn_status kn_layer_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_lay
         status = kn_st_bad(ctx, f, "'layer'");
         goto out;
     }
-    KN_TRY(kn_layer_prepare(ctx, out));
+    KN_TRY(kn_calibration_prepare(ctx, out));
 out:
     return status;
 }

@@ -12,7 +12,7 @@ static const char RECORD[] = "'change'";
 
 json_t *kn_change_to_json(const kn_change_reference *r)
 {
-    const kn_change_law *l = &r->law;
+    const kn_change_distribution *l = &r->law;
     double people = (double)r->people;
     return json_pack("{s:I s:I s:I s:s s:o s:o s:o s:o s:o s:o s:{s:s? s:o s:o}}", "people",
                      (json_int_t)r->people, "pairs", (json_int_t)r->pairs, "unknown_sites",
@@ -50,7 +50,7 @@ out:
 /* Numbers that a fit can have. */
 static bool is_sound(const kn_change_reference *r)
 {
-    const kn_change_law *l = &r->law;
+    const kn_change_distribution *l = &r->law;
     bool interval =
         isnan(r->interval[0]) ? isnan(r->interval[1]) : r->interval[1] >= r->interval[0];
     if (!(r->people >= KN_CHANGE_LEAST && r->pairs >= r->people && r->unknown >= 0 &&

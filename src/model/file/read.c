@@ -20,12 +20,12 @@ void kn_model_clear(kn_model *m)
     kn_names_free(m->group_name, m->gp.latent.groups.n);
     kn_free(m->group_column);
     kn_space_clear(&m->space);
-    kn_recipe_clear(&m->recipe);
+    kn_encoding_clear(&m->recipe);
     kn_reference_clear(&m->reference);
     kn_change_reference_clear(&m->change);
-    kn_layer_clear(&m->layer);
+    kn_calibration_clear(&m->layer);
     kn_adapted_clear(&m->adapted);
-    kn_batch_clear(&m->batch);
+    kn_site_levels_clear(&m->batch);
     kn_sites_clear(&m->sites);
     kn_design_clear(&m->x);
     kn_scaling_clear(&m->y);
@@ -191,8 +191,8 @@ static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
         goto out;
     }
     if (kn_design_has_batch(&m->x))
-        status = kn_batch_from_json(ctx, kn_st_name(f), json_object_get(record, "batch"), &m->x,
-                                    &m->batch);
+        status = kn_site_levels_from_json(ctx, kn_st_name(f), json_object_get(record, "batch"),
+                                          &m->x, &m->batch);
 out:
     kn_free(sd);
     kn_free(mean);
@@ -269,10 +269,10 @@ static kn_status read_recipe(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     json_t *recipe = json_object_get(record, "recipe");
     if (!json_is_object(recipe))
         return KN_OK;
-    kn_status status = kn_recipe_from_json(ctx, kn_st_name(f), recipe, &m->recipe);
+    kn_status status = kn_encoding_from_json(ctx, kn_st_name(f), recipe, &m->recipe);
     if (status != KN_OK)
         return status;
-    if (kn_recipe_width(&m->recipe) != m->x.C)
+    if (kn_encoding_width(&m->recipe) != m->x.C)
         return kn_st_bad(ctx, f, "'recipe'");
     for (ptrdiff_t c = 0; c < m->x.C; c++)
         if (m->x.column[c].levels != (m->recipe.codes ? (int)m->recipe.column[c].levels.n : 0) ||
@@ -316,10 +316,11 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     m->shareable = json_is_true(json_object_get(record, "shareable"));
     KN_TRY(read_scaling(ctx, f, m));
     KN_TRY(read_design(ctx, f, record, m));
-    KN_TRY(kn_gaps_read(ctx, f, record, m));
+    KN_TRY(kn_missing_record_read(ctx, f, record, m));
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_groups(ctx, f, record, m));
-    KN_TRY(kn_layer_read(ctx, f, record, (kn_layer_for){&m->x, m->gp.T, m->batch.S}, &m->layer));
+    KN_TRY(kn_calibration_read(ctx, f, record, (kn_calibration_for){&m->x, m->gp.T, m->batch.S},
+                               &m->layer));
     KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
     KN_TRY(kn_reference_read(ctx, f, record,
                              (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable,
@@ -334,7 +335,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     json_t *options = json_object_get(record, "options");
     if (json_is_object(options)) /* some were given */
         m->options = json_dumps(options, JSON_COMPACT);
-    kn_model_settle(m);
+    kn_model_finalise(m);
     KN_TRY(read_recipe(ctx, f, record, m));
 out:
     json_decref(record);

@@ -51,7 +51,7 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     if (m->shareable)
         json_object_set_new(record, "shareable", json_true());
     json_object_set_new(record, "kernel", kn_kernel_to_json(&m->gp));
-    json_object_set_new(record, "layer", kn_layer_to_json(&m->layer));
+    json_object_set_new(record, "layer", kn_calibration_to_json(&m->layer));
     if (m->sites.T > 0)
         json_object_set_new(record, "sites", kn_sites_to_json(&m->sites));
     json_object_set_new(record, "reference", kn_reference_to_json(&m->reference));
@@ -61,18 +61,18 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     if (m->space.kind == KN_SPACE_IMAGE)
         json_object_set_new(record, "parts", kn_space_parts_to_json(&m->space));
     json_object_set_new(record, "recipe",
-                        m->recipe.n > 0 ? kn_recipe_to_json(&m->recipe) : json_null());
+                        m->recipe.n > 0 ? kn_encoding_to_json(&m->recipe) : json_null());
     json_object_set_new(record, "n_columns", json_integer((json_int_t)m->gp.F));
     json_object_set_new(record, "design", kn_design_to_json(&m->x));
     if (m->batch.M > 0)
-        json_object_set_new(record, "batch", kn_batch_to_json(&m->batch));
+        json_object_set_new(record, "batch", kn_site_levels_to_json(&m->batch));
     if (m->adapted.n > 0)
         json_object_set_new(record, "adapted", kn_adapted_to_json(&m->adapted));
     if (m->group_rule != KN_GROUP_NONE)
         json_object_set_new(record, "group",
                             json_pack("{s:i s:s?}", "rule", (int)m->group_rule, "column",
                                       m->group_column));
-    json_t *missing = kn_gaps_to_json(m);
+    json_t *missing = kn_missing_record_to_json(m);
     if (missing)
         json_object_set_new(record, "missing", missing);
     if (m->options)
@@ -186,7 +186,7 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
                          (ptrdiff_t[]){m->n_levels, m->y.n_kept}, m->empty_level));
     KN_TRY(kn_st_add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
     KN_TRY(kn_st_add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
-    KN_TRY(kn_layer_add(ctx, &m->layer, w));
+    KN_TRY(kn_calibration_add(ctx, &m->layer, w));
     KN_TRY(kn_sites_add(ctx, &m->sites, w));
     KN_TRY(kn_reference_add(ctx, &m->reference, m->gp.T, m->ids != NULL, w));
     KN_TRY(kn_adapted_add(ctx, &m->adapted, w));

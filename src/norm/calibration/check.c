@@ -156,7 +156,7 @@ kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool 
         goto out;
     }
     b.tally = tally;
-    kn_parallel(ctx, z.cols, kn_grain(RESPONSES, FLOPS * z.rows), some_responses, &b);
+    kn_parallel(ctx, z.cols, kn_chunk_size(RESPONSES, FLOPS * z.rows), some_responses, &b);
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         c->total = joined(&c->total, &b.tally[j]);
         count(c, kn_col(b.work, j), (ptrdiff_t)b.tally[j].n);
@@ -167,7 +167,7 @@ out:
     return status;
 }
 
-void kn_calibrator_settle(kn_calibrator *c, ptrdiff_t n)
+void kn_calibrator_finalise(kn_calibrator *c, ptrdiff_t n)
 {
     c->total = (kn_tally){0};
     for (ptrdiff_t i = 0; i < n; i++)
@@ -194,12 +194,12 @@ void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION])
     report(&c->total, ks, out);
 }
 
-void kn_calibrator_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t cols)
+void kn_calibrator_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t cols)
 {
     kn_calibrator c;
-    kn_hold(r, KN_NEED_WORK, BINS, sizeof *c.bins);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, rows, cols);
-    kn_hold(r, KN_NEED_WORK, cols > rows ? cols : rows, sizeof(kn_tally));
-    kn_let_go(r, mark);
+    kn_plan_alloc(r, KN_NEED_WORK, BINS, sizeof *c.bins);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows, cols);
+    kn_plan_alloc(r, KN_NEED_WORK, cols > rows ? cols : rows, sizeof(kn_tally));
+    kn_plan_free_to(r, mark);
 }

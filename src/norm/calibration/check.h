@@ -54,12 +54,12 @@ void kn_calibrator_clear(kn_calibrator *c);
  * added in order: the same bits for any number of threads. */
 kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool *use, kn_mat per);
 /* total = that of n people, in their order: the same bits however they were dealt. */
-void kn_calibrator_settle(kn_calibrator *c, ptrdiff_t n);
+void kn_calibrator_finalise(kn_calibrator *c, ptrdiff_t n);
 /* What b has seen is seen by c too. */
 void kn_calibrator_join(kn_calibrator *c, const kn_calibrator *b);
 void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION]);
 
 /* A calibrator; adding rows x cols passes. */
-void kn_calibrator_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t cols);
+void kn_calibrator_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t cols);
 
 #endif

@@ -7,7 +7,7 @@
 /* Adds the squares of a response to the levels (S) without fold f; -1: of everybody. Each sum is of
  * its own people: what is left of a difference of two sums may be rounding alone. */
 static void add_response(const kn_learner *l, const int *site, const double *z1, int f,
-                         double spread, kn_scale_level *level)
+                         double spread, kn_noise_scale_level *level)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         if (site[i] >= 0 && l->fold[i] != f && isfinite(z1[i])) {
@@ -18,7 +18,7 @@ static void add_response(const kn_learner *l, const int *site, const double *z1,
 
 /* People of each level, without fold f, who have any value. */
 static void count_people(const kn_learner *l, const int *site, kn_mat z1, int f,
-                         kn_scale_level *level)
+                         kn_noise_scale_level *level)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++) {
         bool any = false;
@@ -38,11 +38,11 @@ static kn_status make_terms(kn_ctx *ctx, const kn_learner *l, const int *site, k
     ptrdiff_t S = l->job.S;
     void *memory = NULL;
     double *spread = NULL;
-    kn_scale_prior squares;
-    KN_TRY(kn_alloc(ctx, (folds + 1) * S, sizeof(kn_scale_level), &memory));
-    kn_scale_level *level = memory;
+    kn_noise_scale_prior squares;
+    KN_TRY(kn_alloc(ctx, (folds + 1) * S, sizeof(kn_noise_scale_level), &memory));
+    kn_noise_scale_level *level = memory;
     for (ptrdiff_t k = 0; k < (folds + 1) * S; k++)
-        level[k] = (kn_scale_level){0};
+        level[k] = (kn_noise_scale_level){0};
     KN_TRY(kn_alloc_d(ctx, folds + 1, &spread));
     for (ptrdiff_t j = 0; j < z1.cols; j++) {
         kn_learner_spread(l, kn_col(l->e, j), spread);
@@ -54,7 +54,7 @@ static kn_status make_terms(kn_ctx *ctx, const kn_learner *l, const int *site, k
         int without = f < folds ? f : -1;
         count_people(l, site, z1, without, level + f * S);
         KN_TRY(kn_learner_squares(ctx, l, z1, without, &squares));
-        kn_scale_batch(S, level + f * S, squares.kurt, squares.T_sq, kn_col(term, f));
+        kn_noise_scale_batch(S, level + f * S, squares.kurt, squares.T_sq, kn_col(term, f));
     }
 out:
     kn_free(spread);
@@ -81,7 +81,7 @@ kn_status kn_learner_batch(kn_ctx *ctx, kn_learner *l, const double *before, kn_
 {
     kn_status status;
     ptrdiff_t n = l->job.n;
-    kn_layer_part *part = &l->layer->part[KN_LAYER_BATCH];
+    kn_calibration_component *part = &l->layer->part[KN_LAYER_BATCH];
     kn_mat term = {0};
     void *memory = NULL;
     double *after = NULL;

@@ -1,6 +1,6 @@
 /* The noise of each site, common to all responses, from z1 of the sample             [METHOD 8c]
  *
- *     term_s = a_s v_a/(v_a + q_s),  a_s = ln mean_{i in s, j} z1^2           (kn_scale_batch)
+ *     term_s = a_s v_a/(v_a + q_s),  a_s = ln mean_{i in s, j} z1^2 (kn_noise_scale_batch)
  *
  * with and without each fold; a site that has nobody outside a fold: 0. Without a fold z1 of the
  * others are larger by its spread, as for the other parts. n folds flops a response. */

@@ -15,20 +15,20 @@ enum { PEOPLE_A_COLUMN = 10, GRAIN = 8 };
 
 /* A scale that is tried. */
 typedef struct trial {
-    kn_scale_columns columns;
+    kn_noise_scale_columns columns;
     kn_mat D;
-    kn_scale_prior prior, *without;
+    kn_noise_scale_prior prior, *without;
     kn_mat factor; /* n x sampled, each person's without its fold */
     double *score; /* n: mean loss over the sample */
 } trial;
 
 static void trial_clear(trial *t, int folds)
 {
-    kn_scale_columns_clear(&t->columns);
+    kn_noise_scale_columns_clear(&t->columns);
     kn_mat_clear(&t->D);
-    kn_scale_prior_clear(&t->prior);
+    kn_noise_scale_prior_clear(&t->prior);
     for (int f = 0; t->without && f < folds; f++)
-        kn_scale_prior_clear(&t->without[f]);
+        kn_noise_scale_prior_clear(&t->without[f]);
     kn_free(t->without);
     kn_mat_clear(&t->factor);
     kn_free(t->score);
@@ -68,27 +68,27 @@ double kn_learner_gain(ptrdiff_t n, const double *before, const double *after, d
 }
 
 kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fold,
-                             kn_scale_prior *out)
+                             kn_noise_scale_prior *out)
 {
-    kn_squares s = {0};
+    kn_z2_moments s = {0};
     kn_mat room = {0};
     ptrdiff_t from = fold < 0 ? 0 : l->start[fold], to = fold < 0 ? 0 : l->start[fold + 1];
     kn_status status = kn_check_cancel(ctx);
     if (status == KN_OK)
-        status = kn_squares_init(ctx, l->job.n, &s);
+        status = kn_z2_moments_init(ctx, l->job.n, &s);
     if (status == KN_OK)
         status = kn_mat_new(ctx, l->job.n, 1, &room);
     for (ptrdiff_t j = 0; status == KN_OK && j < z.cols; j++) {
         for (ptrdiff_t i = 0; i < l->job.n; i++)
             room.data[i] = i >= from && i < to ? NAN : kn_at(z, i, j);
-        kn_squares_add(&s, room);
+        kn_z2_moments_add(&s, room);
     }
     if (status == KN_OK) {
-        out->kurt = kn_squares_kurt(&s);
-        out->T_sq = kn_squares_T_sq(&s);
+        out->kurt = kn_z2_moments_kurt(&s);
+        out->T_sq = kn_effective_responses(&s);
     }
     kn_mat_clear(&room);
-    kn_squares_clear(&s);
+    kn_z2_moments_clear(&s);
     return status;
 }
 
@@ -107,10 +107,11 @@ static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     double *work = kn_col(job->work, worker);
     kn_mat apart = {work, F, l->job.folds, F};
     double *spread = work + F * l->job.folds, *room = spread + l->job.folds;
-    kn_scale_folds rows = {l->fold, l->job.folds, job->t->without, spread};
+    kn_noise_scale_folds rows = {l->fold, l->job.folds, job->t->without, spread};
     for (ptrdiff_t j = first; j < last; j++) {
         kn_learner_spread(l, kn_col(l->e, j), spread);
-        kn_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j), room, apart);
+        kn_noise_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j), room,
+                             apart);
         kn_learner_factors(l, job->t->D, apart, kn_col(job->t->factor, j));
     }
 }
@@ -120,23 +121,23 @@ static kn_status trial_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_ma
     kn_status status;
     void *memory;
     int folds = l->job.folds;
-    KN_TRY(kn_scale_prior_init(ctx, t->columns.F, &t->prior));
+    KN_TRY(kn_noise_scale_prior_init(ctx, t->columns.F, &t->prior));
     KN_TRY(kn_alloc(ctx, folds, sizeof *t->without, &memory));
     t->without = memory;
     for (int f = 0; f < folds; f++)
-        t->without[f] = (kn_scale_prior){0};
+        t->without[f] = (kn_noise_scale_prior){0};
     for (int f = 0; f < folds; f++) {
-        KN_TRY(kn_scale_prior_init(ctx, t->columns.F, &t->without[f]));
+        KN_TRY(kn_noise_scale_prior_init(ctx, t->columns.F, &t->without[f]));
         KN_TRY(kn_learner_squares(ctx, l, z0, f, &t->without[f]));
     }
     KN_TRY(kn_learner_squares(ctx, l, z0, -1, &t->prior));
-    KN_TRY(kn_scale_prior_fit(ctx, t->D, z0, b, &t->prior));
-    kn_scale_folds rows = {l->fold, folds, t->without, NULL};
-    kn_scale_sample of = {t->D, z0, b, {0}};
+    KN_TRY(kn_noise_scale_prior_fit(ctx, t->D, z0, b, &t->prior));
+    kn_noise_scale_folds rows = {l->fold, folds, t->without, NULL};
+    kn_noise_scale_sample of = {t->D, z0, b, {0}};
     KN_TRY(kn_mat_new(ctx, folds, l->sampled, &of.spread));
     for (ptrdiff_t j = 0; j < l->sampled; j++)
         kn_learner_spread(l, kn_col(l->e, j), kn_col(of.spread, j));
-    status = kn_scale_priors_without(ctx, &of, &rows, t->without);
+    status = kn_noise_scale_priors_without(ctx, &of, &rows, t->without);
     kn_mat_clear(&of.spread);
 out:
     return status;
@@ -151,14 +152,14 @@ static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *
     factor_job job = {.l = l, .t = t, .z0 = z0};
     KN_TRY(kn_mat_new(ctx, n, F, &D));
     KN_TRY(kn_mat_new(ctx, n, F, &t->D));
-    kn_scale_columns_apply(&t->columns, l->job.x, D);
+    kn_noise_scale_columns_apply(&t->columns, l->job.x, D);
     for (ptrdiff_t f = 0; f < F; f++)
         kn_learner_in_order(l, kn_col(D, f), kn_col(t->D, f));
     KN_TRY(kn_mat_new(ctx, F, l->sampled, &b));
     KN_TRY(trial_priors(ctx, l, z0, b, t));
-    KN_TRY(kn_scale_fit(ctx, t->D, z0, &t->prior, b));
+    KN_TRY(kn_noise_scale_fit(ctx, t->D, z0, &t->prior, b));
     KN_TRY(kn_mat_new(ctx, n, l->sampled, &t->factor));
-    KN_TRY(kn_mat_new(ctx, (F + 1) * folds + kn_scale_refit_work(n, F, folds),
+    KN_TRY(kn_mat_new(ctx, (F + 1) * folds + kn_noise_scale_refit_work(n, F, folds),
                       kn_workers(ctx, l->sampled, GRAIN), &job.work));
     job.beta = b;
     KN_TRY(kn_parallel_or_stop(ctx, l->sampled, GRAIN, try_columns, &job));
@@ -171,13 +172,13 @@ out:
     return status;
 }
 
-static bool keeps(const kn_learner *l, kn_layer_part *part)
+static bool keeps(const kn_learner *l, kn_calibration_component *part)
 {
     part->kept = l->job.how == KN_CALIBRATE_FULL || part->gain > part->se;
     return part->kept;
 }
 
-static bool has_square(const kn_scale_columns *c)
+static bool has_square(const kn_noise_scale_columns *c)
 {
     for (ptrdiff_t f = 0; f < c->F; f++)
         if (c->column[f].kind == KN_SCALE_SQUARE)
@@ -190,15 +191,15 @@ static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic
 {
     kn_status status;
     trial t = {0};
-    kn_layer_part *part = &l->layer->part[quadratic ? KN_LAYER_SQUARE : KN_LAYER_LINE];
-    KN_TRY(kn_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
+    kn_calibration_component *part = &l->layer->part[quadratic ? KN_LAYER_SQUARE : KN_LAYER_LINE];
+    KN_TRY(kn_noise_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
     if (t.columns.F < 2 || t.columns.F * PEOPLE_A_COLUMN > l->job.n ||
         (quadratic && !has_square(&t.columns)))
         goto out; /* nothing to vary with, too few people, or nothing new */
     KN_TRY(trial_make(ctx, l, z0, &t));
     part->tried = true;
     part->gain = kn_learner_gain(l->job.n, best->score, t.score, &part->se);
-    KN_TRY(kn_comm_share(ctx, part, sizeof *part, 0));
+    KN_TRY(kn_comm_broadcast(ctx, part, sizeof *part, 0));
     if (keeps(l, part)) {
         trial old = *best;
         *best = t;
@@ -275,8 +276,8 @@ static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
     kn_status status;
     kn_mat theta = {0};
     double *scores = NULL;
-    kn_scale_prior squares;
-    kn_layer_part *part = &l->layer->part[KN_LAYER_SHAPE];
+    kn_noise_scale_prior squares;
+    kn_calibration_component *part = &l->layer->part[KN_LAYER_SHAPE];
     student_sample(l, zt);
     KN_TRY(kn_learner_squares(ctx, l, zt, -1, &squares));
     KN_TRY(kn_mat_new(ctx, 2, l->sampled, &theta));
@@ -285,7 +286,7 @@ static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
     KN_TRY(shape_scores(ctx, l, zt, theta, scores, scores + l->job.n));
     part->tried = true;
     part->gain = kn_learner_gain(l->job.n, scores, scores + l->job.n, &part->se);
-    KN_TRY(kn_comm_share(ctx, part, sizeof *part, 0));
+    KN_TRY(kn_comm_broadcast(ctx, part, sizeof *part, 0));
     *kept = keeps(l, part);
 out:
     kn_free(scores);
@@ -295,14 +296,14 @@ out:
 
 static void take_scale(kn_learner *l, trial *t)
 {
-    kn_scale_columns_clear(&l->layer->columns);
+    kn_noise_scale_columns_clear(&l->layer->columns);
     l->layer->columns = t->columns;
     l->D = t->D;
     l->prior = t->prior;
     l->without = t->without;
-    t->columns = (kn_scale_columns){0};
+    t->columns = (kn_noise_scale_columns){0};
     t->D = kn_mat_none();
-    t->prior = (kn_scale_prior){0};
+    t->prior = (kn_noise_scale_prior){0};
     t->without = NULL;
 }
 
@@ -344,48 +345,48 @@ out:
     return status;
 }
 
-ptrdiff_t kn_learner_columns_most(const kn_need_shape *s, ptrdiff_t n)
+ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n)
 {
-    ptrdiff_t F = kn_at_most(1 + s->F, n / PEOPLE_A_COLUMN);
+    ptrdiff_t F = kn_min_size(1 + s->F, n / PEOPLE_A_COLUMN);
     return kn_learner_chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
 }
 
 /* Scales: the best so far and one that is tried, of which priors without each fold come first. */
-static void choice_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t some)
+static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t some)
 {
     ptrdiff_t F = kn_learner_columns_most(s, n);
     int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
-    kn_hold_d(r, KN_NEED_WORK, n, some); /* z */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, some); /* z */
     if (F > 0) {
-        kn_held mark;
-        kn_hold_d(r, KN_NEED_WORK, n, some + 3 * F);
-        kn_hold_d(r, KN_NEED_WORK, F, some);
+        kn_mem_usage mark;
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, some + 3 * F);
+        kn_plan_alloc_d(r, KN_NEED_WORK, F, some);
         mark = r->now;
-        kn_hold_d(r, KN_NEED_WORK, F, folds * some);
-        kn_let_go(r, mark);
-        kn_hold_d(r, KN_NEED_WORK, n, some);
-        kn_hold_d(r, KN_NEED_WORK, (F + 1) * folds + kn_scale_refit_work(n, F, folds),
-                  kn_workers_of(s->threads, some, GRAIN));
+        kn_plan_alloc_d(r, KN_NEED_WORK, F, folds * some);
+        kn_plan_free_to(r, mark);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, some);
+        kn_plan_alloc_d(r, KN_NEED_WORK, (F + 1) * folds + kn_noise_scale_refit_work(n, F, folds),
+                        kn_workers_of(s->threads, some, GRAIN));
     }
 }
 
-void kn_learner_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
-    kn_hold(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
-    kn_hold_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* with shift */
+    kn_plan_alloc(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* with shift */
     if (!kn_learner_chooses((kn_calibrate)s->calibrate, n))
         return;
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     choice_need(r, s, n, kn_learner_sample_need(r, s, n));
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_layer_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     enum { OF_SHAPE = 2 };
     if (s->calibrate == KN_CALIBRATE_NONE)
         return;
-    kn_hold_bytes(r, KN_NEED_REFERENCE, KN_STUDENT_MAP_BYTES);
+    kn_plan_alloc_bytes(r, KN_NEED_REFERENCE, KN_STUDENT_MAP_BYTES);
     if (kn_learner_chooses((kn_calibrate)s->calibrate, n))
-        kn_hold_d(r, KN_NEED_REFERENCE, kn_learner_columns_most(s, n) + OF_SHAPE, s->T);
+        kn_plan_alloc_d(r, KN_NEED_REFERENCE, kn_learner_columns_most(s, n) + OF_SHAPE, s->T);
 }

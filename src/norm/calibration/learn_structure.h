@@ -10,7 +10,7 @@
 void kn_learner_in_order(const kn_learner *l, const double *from, double *to);
 
 /* noise (n) as others say, in the order in which people came; sums: 3 n of work. */
-void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_held_out_noise of,
+void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_heldout_residuals of,
                        double *sums, double *noise);
 
 /* factor (n) = exp(eta) of the people of each fold by beta (F x folds) made without it, and by
@@ -39,6 +39,6 @@ double kn_learner_gain(ptrdiff_t n, const double *before, const double *after, d
 
 /* kurt and T_sq of z (n x sampled) with the people of a fold left out; -1: of everybody. */
 kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fold,
-                             kn_scale_prior *out);
+                             kn_noise_scale_prior *out);
 
 #endif

@@ -13,8 +13,8 @@ enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000, AUTO_FROM = 50 };
 static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
 {
     ptrdiff_t most = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
-    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_at_most(most, SAMPLE_MOST);
-    return kn_at_most(T, most);
+    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_min_size(most, SAMPLE_MOST);
+    return kn_min_size(T, most);
 }
 
 bool kn_learner_chooses(kn_calibrate how, ptrdiff_t n)
@@ -32,11 +32,11 @@ ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every)
     return some;
 }
 
-static kn_status begin_sample(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_sample(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
     kn_learner *l = self;
-    ptrdiff_t most = kn_at_most(plan->blocks * plan->width, l->job.T);
+    ptrdiff_t most = kn_min_size(plan->blocks * plan->width, l->job.T);
     l->sampled = 0;
     KN_TRY(kn_mat_new(ctx, plan->n, most, &l->e));
     KN_TRY(kn_mat_new(ctx, plan->n, most, &l->v));
@@ -57,7 +57,7 @@ static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
         const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
         for (ptrdiff_t i = 0; i < n; i++)
             e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
-        kn_learner_others(l, b, j, (kn_held_out_noise){.e = e, .v = v}, sums, noise);
+        kn_learner_others(l, b, j, (kn_heldout_residuals){.e = e, .v = v}, sums, noise);
         kn_learner_in_order(l, e, kn_col(l->e, l->sampled));
         kn_learner_in_order(l, v, kn_col(l->v, l->sampled));
         kn_learner_in_order(l, noise, kn_col(l->others, l->sampled));
@@ -73,8 +73,8 @@ static kn_status share_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t at, p
     kn_status status = KN_OK;
     const kn_mat of[] = {l->e, l->v, l->others};
     for (int k = 0; k < 3 && n > 0 && status == KN_OK; k++)
-        status =
-            kn_comm_share(ctx, kn_col(of[k], at), n * of[k].ld * (ptrdiff_t)sizeof *of[k].data, r);
+        status = kn_comm_broadcast(ctx, kn_col(of[k], at),
+                                   n * of[k].ld * (ptrdiff_t)sizeof *of[k].data, r);
     return status;
 }
 
@@ -112,17 +112,17 @@ kn_visitor kn_learner_visitor(kn_learner *l)
 }
 
 /* The walk leaves what maps keep of it. */
-ptrdiff_t kn_learner_sample_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+ptrdiff_t kn_learner_sample_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     enum { SAMPLE = 4 }; /* e, v, others, factor */
-    ptrdiff_t some = sample_size(n, s->T), most = kn_at_most(some + KN_LEARNER_CUT, s->T);
-    kn_hold_d(r, KN_NEED_WORK, n, SAMPLE * most);
-    kn_held mark = r->now, room;
-    kn_walk_need(r, n, kn_walk_width(some < s->T ? KN_LEARNER_CUT : 0, s->T),
-                 KN_WALK_Y | KN_WALK_MAPS);
-    kn_hold_d(r, KN_NEED_WORK, n, 5);
+    ptrdiff_t some = sample_size(n, s->T), most = kn_min_size(some + KN_LEARNER_CUT, s->T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, SAMPLE * most);
+    kn_mem_usage mark = r->now, room;
+    kn_block_loop_need(r, n, kn_block_loop_width(some < s->T ? KN_LEARNER_CUT : 0, s->T),
+                       KN_WALK_Y | KN_WALK_MAPS);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 5);
     room = r->now;
     s->method->need.block(r, s, KN_MAPS_CV, n);
-    kn_let_go_of(r, mark, room);
+    kn_plan_free(r, mark, room);
     return most;
 }

@@ -16,6 +16,6 @@ ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every);
 kn_visitor kn_learner_visitor(kn_learner *l);
 
 /* The walk, and the sample that it leaves, of n people: so many responses at most. */
-ptrdiff_t kn_learner_sample_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
+ptrdiff_t kn_learner_sample_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

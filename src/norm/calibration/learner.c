@@ -9,9 +9,9 @@ void kn_learner_free(kn_learner *l)
     if (!l)
         return;
     for (int f = 0; l->without && f < l->job.folds; f++)
-        kn_scale_prior_clear(&l->without[f]);
+        kn_noise_scale_prior_clear(&l->without[f]);
     kn_free(l->without);
-    kn_scale_prior_clear(&l->prior);
+    kn_noise_scale_prior_clear(&l->prior);
     kn_mat *mats[] = {&l->D, &l->e, &l->v, &l->others, &l->factor};
     for (size_t i = 0; i < sizeof mats / sizeof *mats; i++)
         kn_mat_clear(mats[i]);
@@ -46,7 +46,8 @@ out:
     return status;
 }
 
-kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_layer *layer, kn_learner **out)
+kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_calibration_transform *layer,
+                         kn_learner **out)
 {
     kn_status status;
     kn_learner *l = NULL;
@@ -55,9 +56,9 @@ kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_layer *layer
     KN_TRY(kn_alloc(ctx, 1, sizeof *l, &memory));
     l = memory;
     *l = (kn_learner){.job = *job, .layer = layer};
-    kn_layer_clear(layer);
+    kn_calibration_clear(layer);
     layer->nu = job->how == KN_CALIBRATE_NONE ? 0 : (double)(job->n - 1);
-    KN_TRY(kn_layer_prepare(ctx, layer));
+    KN_TRY(kn_calibration_prepare(ctx, layer));
     KN_TRY(put_in_order(ctx, l));
     *out = l;
     l = NULL;
@@ -74,7 +75,7 @@ void kn_learner_in_order(const kn_learner *l, const double *from, double *to)
         to[i] = from[l->order[i]];
 }
 
-void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_held_out_noise of,
+void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_heldout_residuals of,
                        double *sums, double *noise)
 {
     const kn_learner_job *job = &l->job;
@@ -90,7 +91,8 @@ void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *fact
     for (int f = 0; f < l->job.folds; f++) {
         ptrdiff_t from = l->start[f], n = l->start[f + 1] - from;
         const double *shift = l->shift ? l->shift + from : NULL;
-        kn_layer_factor(kn_sub(D, from, 0, n, D.cols), kn_col(beta, f), n, shift, factor + from);
+        kn_calibration_factor(kn_sub(D, from, 0, n, D.cols), kn_col(beta, f), n, shift,
+                              factor + from);
     }
 }
 
@@ -137,7 +139,7 @@ enum { E, V_MODEL, OTHERS, Z0, FACTOR, TOTAL, ZT, LOSS, COLUMNS };
 
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds)
 {
-    ptrdiff_t scale = F > 0 ? kn_scale_refit_work(n, F, folds) + F * folds : 0;
+    ptrdiff_t scale = F > 0 ? kn_noise_scale_refit_work(n, F, folds) + F * folds : 0;
     return COLUMNS * n + 3 * n + scale + 3 * folds;
 }
 
@@ -159,18 +161,18 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
     double *beta, *z0 = column(l, work, Z0), *factor = column(l, work, FACTOR);
     double *room = work + (COLUMNS + 3) * n;
     if (F == 0) {
-        kn_layer_factor(kn_mat_none(), NULL, n, l->shift, factor);
+        kn_calibration_factor(kn_mat_none(), NULL, n, l->shift, factor);
         return;
     }
     beta = kn_col(l->layer->beta, c->b->first + c->j);
     kn_mat apart = {room, F, l->job.folds, F};
-    kn_scale_penalty penalty = {l->prior.mu, l->prior.weight};
-    kn_scale_folds rows = {l->fold, l->job.folds, l->without, spread};
+    kn_noise_scale_penalty penalty = {l->prior.mu, l->prior.weight};
+    kn_noise_scale_folds rows = {l->fold, l->job.folds, l->without, spread};
     room += F * l->job.folds;
-    if (!c->known && isnan(kn_scale_newton(l->D, z0, &penalty, room, beta)))
+    if (!c->known && isnan(kn_noise_scale_newton(l->D, z0, &penalty, room, beta)))
         for (ptrdiff_t f = 0; f < F; f++)
             beta[f] = l->prior.mu[f];
-    kn_scale_refit(l->D, z0, &rows, beta, room, apart);
+    kn_noise_scale_refit(l->D, z0, &rows, beta, room, apart);
     kn_learner_factors(l, l->D, apart, factor);
 }
 
@@ -204,13 +206,13 @@ static void by_fold(const kn_learner *l, kn_mat apart, double *work, double *z, 
     double *made = column(l, work, ZT), *losses = column(l, work, LOSS);
     for (int f = 0; f < l->job.folds; f++) {
         ptrdiff_t from = l->start[f], n = l->start[f + 1] - from;
-        kn_layer_cells cells = {n, e + from, total + from, made + from,
-                                loss ? losses + from : NULL};
+        kn_calibration_cells cells = {n, e + from, total + from, made + from,
+                                      loss ? losses + from : NULL};
         if (apart.data) {
             kn_shash law = kn_shash_at(&l->layer->nodes, kn_col(apart, f));
-            kn_layer_z(l->layer, &law, &cells);
+            kn_calibration_z(l->layer, &law, &cells);
         } else {
-            kn_layer_z(l->layer, NULL, &cells);
+            kn_calibration_z(l->layer, NULL, &cells);
         }
     }
     as_they_came(l, made, z);
@@ -237,8 +239,8 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
     kn_mat apart = kn_mat_none();
     kn_learner_in_order(l, c->e, e);
     kn_learner_in_order(l, c->v, v);
-    kn_learner_others(l, c->b, c->j, (kn_held_out_noise){.e = c->e, .v = c->v}, work + COLUMNS * n,
-                      z0);
+    kn_learner_others(l, c->b, c->j, (kn_heldout_residuals){.e = c->e, .v = c->v},
+                      work + COLUMNS * n, z0);
     kn_learner_in_order(l, z0, others);
     for (ptrdiff_t i = 0; i < n; i++) {
         double V = v[i] + others[i];

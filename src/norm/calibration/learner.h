@@ -24,12 +24,13 @@
 
 typedef struct kn_learner_job {
     kn_calibrate how;
-    const kn_scale_covariates *x; /* of the n people; NULL: none are known, and scale has no part */
+    const kn_noise_scale_covariates
+        *x; /* of the n people; NULL: none are known, and scale has no part */
     ptrdiff_t n, T;
     const int *fold; /* n */
     int folds;
-    const kn_noise_maker *noise; /* NULL: noise_j for everybody */
-    const kn_apart *apart;
+    const kn_noise_builder *noise; /* NULL: noise_j for everybody */
+    const kn_exclusion_groups *apart;
     const double *noise_of_all; /* T, set block by block */
     const int *site;            /* n: 0 .. S-1, -1 of none; NULL: there are no sites */
     ptrdiff_t S;
@@ -37,12 +38,12 @@ typedef struct kn_learner_job {
 
 typedef struct kn_learner {
     kn_learner_job job;
-    kn_layer *layer;                /* what is learned, the caller's */
-    ptrdiff_t *order;               /* n: the person at each place */
-    int *fold;                      /* n, in that order, ascending */
-    ptrdiff_t *start;               /* folds + 1: where each begins */
-    kn_mat D;                       /* n x F, in that order; none: no scale */
-    kn_scale_prior prior, *without; /* of everybody; folds */
+    kn_calibration_transform *layer;      /* what is learned, the caller's */
+    ptrdiff_t *order;                     /* n: the person at each place */
+    int *fold;                            /* n, in that order, ascending */
+    ptrdiff_t *start;                     /* folds + 1: where each begins */
+    kn_mat D;                             /* n x F, in that order; none: no scale */
+    kn_noise_scale_prior prior, *without; /* of everybody; folds */
     kn_shash_prior shape;
     double *shift; /* n, in that order: of each person's site, without its fold; NULL: none */
     /* the sample: n x sampled, in that order */
@@ -50,7 +51,8 @@ typedef struct kn_learner {
     kn_mat e, v, others, factor;
 } kn_learner;
 
-kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_layer *layer, kn_learner **out);
+kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_calibration_transform *layer,
+                         kn_learner **out);
 void kn_learner_free(kn_learner *l);
 
 /* After a walk over a sample of the responses (learner_sample.h). Collective. */
@@ -72,9 +74,9 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
 /* What a learner holds, and for a while until it has chosen; what the layer holds that is learned.
  * Columns of the scale, with its constant, there will be at most so many; 0: no scale. */
 enum { KN_LEARNER_FOLDS = 5 }; /* where maps come from one held-out set */
-void kn_learner_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
-void kn_layer_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n);
-ptrdiff_t kn_learner_columns_most(const kn_need_shape *s, ptrdiff_t n);
+void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n);
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds); /* kn_learner_work */
 
 #endif

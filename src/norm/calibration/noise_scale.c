@@ -23,15 +23,16 @@ typedef struct problem {
     double *X;          /* F x n: a row of D after the other */
     double *z2, *e;     /* n: z0^2, and z0^2 e^-eta at beta */
     double *H, *g, *to; /* F x F lower triangle; F; F */
-    const kn_scale_penalty *penalty;
+    const kn_noise_scale_penalty *penalty;
 } problem;
 
-ptrdiff_t kn_scale_work(ptrdiff_t n, ptrdiff_t F)
+ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F)
 {
     return n * (F + 2) + F * (F + 2);
 }
 
-static problem problem_of(kn_mat D, const double *z0, const kn_scale_penalty *penalty, double *work)
+static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
+                          double *work)
 {
     problem p = {.F = D.cols, .X = work, .penalty = penalty};
     for (ptrdiff_t i = 0; i < D.rows; i++) {
@@ -83,7 +84,7 @@ static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H
     }
 }
 
-static void add_penalty(const kn_scale_penalty *p, ptrdiff_t F, const double *beta, double *g,
+static void add_penalty(const kn_noise_scale_penalty *p, ptrdiff_t F, const double *beta, double *g,
                         double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++) {
@@ -152,8 +153,8 @@ static double step(problem *p, double *value, double *beta)
     return 0;
 }
 
-double kn_scale_newton(kn_mat D, const double *z0, const kn_scale_penalty *penalty, double *work,
-                       double *beta)
+double kn_noise_scale_newton(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
+                             double *work, double *beta)
 {
     problem p = problem_of(D, z0, penalty, work);
     double mean = 0;
@@ -172,9 +173,9 @@ double kn_scale_newton(kn_mat D, const double *z0, const kn_scale_penalty *penal
 
 /* ---- without each fold ----------------------------------------------------------------------- */
 
-ptrdiff_t kn_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
+ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
 {
-    return kn_scale_work(n, F) + folds * F * (F + 1);
+    return kn_noise_scale_work(n, F) + folds * F * (F + 1);
 }
 
 /* to = beta - H^-1 g, the step limited; beta where H is singular. */
@@ -199,13 +200,13 @@ static void stretch(ptrdiff_t F, double by, double *g, double *H)
         H[c] *= by;
 }
 
-void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, const double *beta,
-                    double *work, kn_mat out)
+void kn_noise_scale_refit(kn_mat D, const double *z0, const kn_noise_scale_folds *rows,
+                          const double *beta, double *work, kn_mat out)
 {
     ptrdiff_t F = D.cols, one = F * (F + 1), k = 0;
-    kn_scale_penalty first = {rows->prior[0].mu, rows->prior[0].weight};
+    kn_noise_scale_penalty first = {rows->prior[0].mu, rows->prior[0].weight};
     problem p = problem_of(D, z0, &first, work);
-    double *part = work + kn_scale_work(D.rows, F), *total = p.H; /* H, g: F^2 + F in a row */
+    double *part = work + kn_noise_scale_work(D.rows, F), *total = p.H; /* H, g: F^2 + F in a row */
     value_at(&p, beta);
     memset(part, 0, (size_t)(rows->folds * one) * sizeof *part);
     memset(total, 0, (size_t)one * sizeof *total);
@@ -218,7 +219,7 @@ void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, cons
     for (ptrdiff_t c = 0; c < rows->folds * one; c++)
         total[c % one] += part[c];
     for (int f = 0; f < rows->folds; f++) {
-        kn_scale_penalty penalty = {rows->prior[f].mu, rows->prior[f].weight};
+        kn_noise_scale_penalty penalty = {rows->prior[f].mu, rows->prior[f].weight};
         double *rest = part + f * one;
         for (ptrdiff_t c = 0; c < one; c++)
             rest[c] = total[c] - rest[c];
@@ -233,7 +234,7 @@ void kn_scale_refit(kn_mat D, const double *z0, const kn_scale_folds *rows, cons
 
 typedef struct block_job {
     kn_mat D, z0, beta;
-    const kn_scale_penalty *penalty;
+    const kn_noise_scale_penalty *penalty;
     const double *otherwise; /* F, of a response without a minimum; NULL: NaN */
     double *work;
 } block_job;
@@ -241,10 +242,10 @@ typedef struct block_job {
 static void fit_some(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_job *job = self;
-    double *work = job->work + worker * kn_scale_work(job->D.rows, job->D.cols);
+    double *work = job->work + worker * kn_noise_scale_work(job->D.rows, job->D.cols);
     for (ptrdiff_t j = first; j < last; j++) {
         double *beta = kn_col(job->beta, j);
-        if (isnan(kn_scale_newton(job->D, kn_col(job->z0, j), job->penalty, work, beta)))
+        if (isnan(kn_noise_scale_newton(job->D, kn_col(job->z0, j), job->penalty, work, beta)))
             for (ptrdiff_t f = 0; f < job->D.cols; f++)
                 beta[f] = job->otherwise ? job->otherwise[f] : NAN;
     }
@@ -253,7 +254,7 @@ static void fit_some(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 static kn_status fit_block(kn_ctx *ctx, block_job *job)
 {
     enum { GRAIN = 16 };
-    ptrdiff_t T = job->z0.cols, one = kn_scale_work(job->D.rows, job->D.cols);
+    ptrdiff_t T = job->z0.cols, one = kn_noise_scale_work(job->D.rows, job->D.cols);
     assert(job->D.rows == job->z0.rows && job->beta.rows == job->D.cols && job->beta.cols == T);
     kn_status status = kn_alloc_d(ctx, kn_workers(ctx, T, GRAIN) * one, &job->work);
     if (status == KN_OK)
@@ -262,36 +263,37 @@ static kn_status fit_block(kn_ctx *ctx, block_job *job)
     return status;
 }
 
-kn_status kn_scale_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, const kn_scale_prior *prior, kn_mat beta)
+kn_status kn_noise_scale_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, const kn_noise_scale_prior *prior,
+                             kn_mat beta)
 {
-    kn_scale_penalty penalty = {prior->mu, prior->weight};
+    kn_noise_scale_penalty penalty = {prior->mu, prior->weight};
     block_job job = {D, z0, beta, &penalty, prior->mu, NULL};
     return fit_block(ctx, &job);
 }
 
 /* ---- what responses have in common ----------------------------------------------------------- */
 
-kn_status kn_scale_prior_init(kn_ctx *ctx, ptrdiff_t F, kn_scale_prior *prior)
+kn_status kn_noise_scale_prior_init(kn_ctx *ctx, ptrdiff_t F, kn_noise_scale_prior *prior)
 {
     kn_status status;
-    *prior = (kn_scale_prior){.F = F, .kurt = 2, .T_sq = 1};
+    *prior = (kn_noise_scale_prior){.F = F, .kurt = 2, .T_sq = 1};
     KN_TRY(kn_alloc_d(ctx, F, &prior->S));
     KN_TRY(kn_alloc_d(ctx, F, &prior->mu));
     KN_TRY(kn_alloc_d(ctx, F, &prior->v));
     KN_TRY(kn_alloc_d(ctx, F, &prior->weight));
 out:
     if (status != KN_OK)
-        kn_scale_prior_clear(prior);
+        kn_noise_scale_prior_clear(prior);
     return status;
 }
 
-void kn_scale_prior_clear(kn_scale_prior *prior)
+void kn_noise_scale_prior_clear(kn_noise_scale_prior *prior)
 {
     kn_free(prior->S);
     kn_free(prior->mu);
     kn_free(prior->v);
     kn_free(prior->weight);
-    *prior = (kn_scale_prior){0};
+    *prior = (kn_noise_scale_prior){0};
 }
 
 /* x = column f of (D'D)^-1; A: F x F of work. A column that is constant or doubled among these
@@ -327,7 +329,7 @@ static double thinning(kn_mat z0, kn_mat b)
     return T > 0 ? sum / T : 1;
 }
 
-static void column_prior(kn_mat b, ptrdiff_t f, kn_scale_prior *p)
+static void column_prior(kn_mat b, ptrdiff_t f, kn_noise_scale_prior *p)
 {
     double T = 0, mean = 0, var = 0;
     for (ptrdiff_t j = 0; j < b.cols; j++)
@@ -345,7 +347,8 @@ static void column_prior(kn_mat b, ptrdiff_t f, kn_scale_prior *p)
     p->weight[f] = 2 / (p->kurt * p->v[f]);
 }
 
-kn_status kn_scale_prior_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b, kn_scale_prior *prior)
+kn_status kn_noise_scale_prior_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
+                                   kn_noise_scale_prior *prior)
 {
     kn_status status;
     ptrdiff_t F = D.cols;
@@ -355,7 +358,7 @@ kn_status kn_scale_prior_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b, kn_scal
     KN_TRY(kn_alloc_d(ctx, 2 * F, &flat));
     for (ptrdiff_t f = 0; f < F; f++)
         flat[F + f] = RIDGE;
-    kn_scale_penalty ridge = {flat, flat + F};
+    kn_noise_scale_penalty ridge = {flat, flat + F};
     block_job job = {D, z0, b, &ridge, NULL, NULL};
     KN_TRY(fit_block(ctx, &job));
     double thin = thinning(z0, b);
@@ -385,17 +388,18 @@ static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat room)
     return kn_sub(room, 0, 0, n, D.cols);
 }
 
-kn_status kn_scale_priors_without(kn_ctx *ctx, const kn_scale_sample *of,
-                                  const kn_scale_folds *rows, kn_scale_prior *priors)
+kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample *of,
+                                        const kn_noise_scale_folds *rows,
+                                        kn_noise_scale_prior *priors)
 {
     kn_status status;
     kn_mat D = of->D, z0 = of->z0, b = of->b;
-    kn_scale_folds own = *rows;
+    kn_noise_scale_folds own = *rows;
     ptrdiff_t F = D.cols, T = z0.cols;
     double *A = NULL, *work = NULL;
     kn_mat apart = {0}, each = {0}, room = {0};
     KN_TRY(kn_alloc_d(ctx, F * F + F, &A));
-    KN_TRY(kn_alloc_d(ctx, kn_scale_refit_work(D.rows, F, rows->folds), &work));
+    KN_TRY(kn_alloc_d(ctx, kn_noise_scale_refit_work(D.rows, F, rows->folds), &work));
     KN_TRY(kn_mat_new(ctx, F, rows->folds, &each));
     KN_TRY(kn_mat_new(ctx, F, rows->folds * T, &apart));
     KN_TRY(kn_mat_new(ctx, D.rows, F, &room));
@@ -409,7 +413,7 @@ kn_status kn_scale_priors_without(kn_ctx *ctx, const kn_scale_sample *of,
         bool part = !isnan(kn_at(b, 0, j));
         own.spread = of->spread.data ? kn_col(of->spread, j) : NULL;
         if (part)
-            kn_scale_refit(D, kn_col(z0, j), &own, kn_col(b, j), work, each);
+            kn_noise_scale_refit(D, kn_col(z0, j), &own, kn_col(b, j), work, each);
         for (int f = 0; f < rows->folds; f++)
             for (ptrdiff_t c = 0; c < F; c++)
                 kn_col(apart, f * T + j)[c] = part ? kn_at(each, c, f) : NAN;
@@ -434,8 +438,8 @@ out:
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-double kn_scale_batch(ptrdiff_t S, const kn_scale_level *level, double kurt, double T_sq,
-                      double *term)
+double kn_noise_scale_batch(ptrdiff_t S, const kn_noise_scale_level *level, double kurt,
+                            double T_sq, double *term)
 {
     double N = 0, mean = 0, var = 0, q = 0;
     for (ptrdiff_t s = 0; s < S; s++) {

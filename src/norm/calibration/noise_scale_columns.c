@@ -8,7 +8,8 @@
 enum { SQUARE_VALUES = 5 };           /* different ones that t^2 needs */
 static const double DEPENDENT = 1e-8; /* of a column's sum of squares, left by the others */
 
-static double value_of(const kn_scale_column *c, const kn_scale_covariates *people, ptrdiff_t i)
+static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_covariates *people,
+                       ptrdiff_t i)
 {
     if (c->kind == KN_SCALE_ONE)
         return 1;
@@ -21,8 +22,8 @@ static double value_of(const kn_scale_column *c, const kn_scale_covariates *peop
     return (c->kind == KN_SCALE_LINE ? t : t * t) - c->centre;
 }
 
-void kn_scale_columns_apply(const kn_scale_columns *columns, const kn_scale_covariates *people,
-                            kn_mat D)
+void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
+                                  const kn_noise_scale_covariates *people, kn_mat D)
 {
     assert(D.cols == columns->F);
     for (ptrdiff_t f = 0; f < columns->F; f++)
@@ -45,9 +46,12 @@ static int different(kn_mat x, ptrdiff_t c, int most)
     return n;
 }
 
-static kn_scale_column line_of(kn_mat x, ptrdiff_t c)
+static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
 {
-    kn_scale_column k = {.kind = KN_SCALE_LINE, .source = c, .low = INFINITY, .high = -INFINITY};
+    kn_noise_scale_column k = {.kind = KN_SCALE_LINE,
+                               .source = c,
+                               .low = INFINITY,
+                               .high = -INFINITY};
     double n = 0, sum = 0, squares = 0;
     for (ptrdiff_t i = 0; i < x.rows; i++)
         if (!isnan(kn_at(x, i, c))) {
@@ -64,8 +68,8 @@ static kn_scale_column line_of(kn_mat x, ptrdiff_t c)
     return k;
 }
 
-static void add(kn_scale_columns *to, kn_scale_column c, const kn_scale_covariates *training,
-                ptrdiff_t n)
+static void add(kn_noise_scale_columns *to, kn_noise_scale_column c,
+                const kn_noise_scale_covariates *training, ptrdiff_t n)
 {
     double sum = 0, count = 0;
     kn_mat from = c.kind == KN_SCALE_LEVEL ? training->level : training->numeric;
@@ -79,15 +83,15 @@ static void add(kn_scale_columns *to, kn_scale_column c, const kn_scale_covariat
 }
 
 /* Leaves out columns that those before them make, by Gram-Schmidt, twice for the rounding. */
-static kn_status drop_dependent(kn_ctx *ctx, const kn_scale_covariates *training, ptrdiff_t n,
-                                kn_scale_columns *k)
+static kn_status drop_dependent(kn_ctx *ctx, const kn_noise_scale_covariates *training, ptrdiff_t n,
+                                kn_noise_scale_columns *k)
 {
     kn_mat D;
     ptrdiff_t kept = 0;
     kn_status status = kn_mat_new(ctx, n, k->F, &D);
     if (status != KN_OK)
         return status;
-    kn_scale_columns_apply(k, training, D);
+    kn_noise_scale_columns_apply(k, training, D);
     for (ptrdiff_t f = 0; f < k->F; f++) {
         double *x = kn_col(D, kept), before = kn_sumsq(kn_cols(D, f, 1));
         kn_mat_set(kn_cols(D, kept, 1), kn_cols(D, f, 1));
@@ -109,22 +113,22 @@ static kn_status drop_dependent(kn_ctx *ctx, const kn_scale_covariates *training
     return KN_OK;
 }
 
-kn_status kn_scale_columns_new(kn_ctx *ctx, const kn_scale_covariates *training, bool quadratic,
-                               kn_scale_columns *out)
+kn_status kn_noise_scale_columns_new(kn_ctx *ctx, const kn_noise_scale_covariates *training,
+                                     bool quadratic, kn_noise_scale_columns *out)
 {
     kn_mat x = training->numeric, level = training->level;
     void *room = NULL;
-    *out = (kn_scale_columns){0};
+    *out = (kn_noise_scale_columns){0};
     kn_status status = kn_alloc(ctx, 1 + 2 * x.cols + level.cols, sizeof *out->column, &room);
     if (status != KN_OK)
         return status;
     out->column = room;
-    add(out, (kn_scale_column){KN_SCALE_ONE, -1, 0, 1, -INFINITY, INFINITY, 0}, training, 0);
+    add(out, (kn_noise_scale_column){KN_SCALE_ONE, -1, 0, 1, -INFINITY, INFINITY, 0}, training, 0);
     for (ptrdiff_t c = 0; c < x.cols; c++) {
         int values = different(x, c, SQUARE_VALUES);
         if (values < 2)
             continue;
-        kn_scale_column line = line_of(x, c);
+        kn_noise_scale_column line = line_of(x, c);
         add(out, line, training, x.rows);
         line.kind = KN_SCALE_SQUARE;
         if (quadratic && values == SQUARE_VALUES)
@@ -132,15 +136,16 @@ kn_status kn_scale_columns_new(kn_ctx *ctx, const kn_scale_covariates *training,
     }
     for (ptrdiff_t c = 0; c < level.cols; c++)
         if (different(level, c, 2) == 2)
-            add(out, (kn_scale_column){KN_SCALE_LEVEL, c, 0, 1, 0, 1, 0}, training, level.rows);
+            add(out, (kn_noise_scale_column){KN_SCALE_LEVEL, c, 0, 1, 0, 1, 0}, training,
+                level.rows);
     status = drop_dependent(ctx, training, x.cols > 0 ? x.rows : level.rows, out);
     if (status != KN_OK)
-        kn_scale_columns_clear(out);
+        kn_noise_scale_columns_clear(out);
     return status;
 }
 
-void kn_scale_columns_clear(kn_scale_columns *columns)
+void kn_noise_scale_columns_clear(kn_noise_scale_columns *columns)
 {
     kn_free(columns->column);
-    *columns = (kn_scale_columns){0};
+    *columns = (kn_noise_scale_columns){0};
 }

@@ -7,23 +7,23 @@
 #include "la/vec.h"
 #include "stats/normal.h"
 
-const char *const kn_layer_part_name[KN_LAYER_PARTS] = {"line", "curve", "batch", "shape"};
-const char *const kn_layer_part_words[KN_LAYER_PARTS] = {"noise that varies with the covariates",
-                                                         "noise that bends with them",
-                                                         "noise of each site",
-                                                         "skew and tails of each response"};
+const char *const kn_calibration_component_name[KN_LAYER_PARTS] = {"line", "curve", "batch",
+                                                                   "shape"};
+const char *const kn_calibration_component_words[KN_LAYER_PARTS] = {
+    "noise that varies with the covariates", "noise that bends with them", "noise of each site",
+    "skew and tails of each response"};
 
-void kn_layer_clear(kn_layer *l)
+void kn_calibration_clear(kn_calibration_transform *l)
 {
-    kn_scale_columns_clear(&l->columns);
+    kn_noise_scale_columns_clear(&l->columns);
     kn_mat_clear(&l->beta);
     kn_mat_clear(&l->theta);
     kn_free(l->batch);
     kn_student_map_free(l->map);
-    *l = (kn_layer){0};
+    *l = (kn_calibration_transform){0};
 }
 
-kn_status kn_layer_prepare(kn_ctx *ctx, kn_layer *l)
+kn_status kn_calibration_prepare(kn_ctx *ctx, kn_calibration_transform *l)
 {
     kn_student_map_free(l->map);
     l->map = NULL;
@@ -33,7 +33,7 @@ kn_status kn_layer_prepare(kn_ctx *ctx, kn_layer *l)
 
 /* ---- covariates ------------------------------------------------------------------------------ */
 
-void kn_layer_covariates_clear(kn_layer_covariates *c)
+void kn_calibration_covariates_clear(kn_calibration_covariates *c)
 {
     kn_mat_clear(&c->x.numeric);
     kn_mat_clear(&c->x.level);
@@ -46,7 +46,7 @@ static kind kind_of(const kn_design_column *c)
     return c->levels == 0 ? NUMBER : c->levels == 2 && !c->batch ? LEVEL : NEITHER;
 }
 
-void kn_layer_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels)
+void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels)
 {
     *numbers = *levels = 0;
     for (ptrdiff_t c = 0; c < d->C; c++) {
@@ -61,13 +61,14 @@ static double value_of(const kn_design_column *c, double x)
     return c->levels > 0 && !(x == 0 || x == 1) ? NAN : x;
 }
 
-kn_status kn_layer_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
-                                  const ptrdiff_t *rows, ptrdiff_t n, kn_layer_covariates *out)
+kn_status kn_calibration_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
+                                        const ptrdiff_t *rows, ptrdiff_t n,
+                                        kn_calibration_covariates *out)
 {
     kn_status status;
     ptrdiff_t numbers, levels;
-    *out = (kn_layer_covariates){0};
-    kn_layer_covariates_count(d, &numbers, &levels);
+    *out = (kn_calibration_covariates){0};
+    kn_calibration_covariates_count(d, &numbers, &levels);
     KN_TRY(kn_mat_new(ctx, n, numbers, &out->x.numeric));
     KN_TRY(kn_mat_new(ctx, n, levels, &out->x.level));
     numbers = levels = 0;
@@ -83,35 +84,37 @@ kn_status kn_layer_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
     }
 out:
     if (status != KN_OK)
-        kn_layer_covariates_clear(out);
+        kn_calibration_covariates_clear(out);
     return status;
 }
 
-kn_status kn_layer_columns(kn_ctx *ctx, const kn_layer *l, const kn_design *d, kn_view raw,
-                           kn_mat *D)
+kn_status kn_calibration_columns(kn_ctx *ctx, const kn_calibration_transform *l, const kn_design *d,
+                                 kn_view raw, kn_mat *D)
 {
     kn_status status;
-    kn_layer_covariates of = {0};
+    kn_calibration_covariates of = {0};
     *D = kn_mat_none();
     if (l->columns.F == 0)
         return KN_OK;
-    KN_TRY(kn_layer_covariates_new(ctx, d, raw, NULL, raw.rows, &of));
+    KN_TRY(kn_calibration_covariates_new(ctx, d, raw, NULL, raw.rows, &of));
     KN_TRY(kn_mat_new(ctx, raw.rows, l->columns.F, D));
-    kn_scale_columns_apply(&l->columns, &of.x, *D);
+    kn_noise_scale_columns_apply(&l->columns, &of.x, *D);
 out:
-    kn_layer_covariates_clear(&of);
+    kn_calibration_covariates_clear(&of);
     return status;
 }
 
 /* ---- z --------------------------------------------------------------------------------------- */
 
-void kn_layer_shift(const kn_layer *l, const int *site, ptrdiff_t n, double *shift)
+void kn_calibration_shift(const kn_calibration_transform *l, const int *site, ptrdiff_t n,
+                          double *shift)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         shift[i] = site[i] >= 0 && site[i] < l->S ? l->batch[site[i]] : 0;
 }
 
-void kn_layer_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift, double *factor)
+void kn_calibration_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift,
+                           double *factor)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         factor[i] = shift ? shift[i] : 0;
@@ -123,7 +126,7 @@ void kn_layer_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *sh
     kn_vec_exp(n, factor);
 }
 
-kn_shash kn_layer_law(const kn_layer *l, ptrdiff_t j)
+kn_shash kn_calibration_law(const kn_calibration_transform *l, ptrdiff_t j)
 {
     return kn_shash_at(&l->nodes, kn_col(l->theta, j));
 }
@@ -131,8 +134,8 @@ kn_shash kn_layer_law(const kn_layer *l, ptrdiff_t j)
 enum { FEW = 256 };
 
 /* loss = 1/2 ln V - ln t_nu(z1) - 1/2 ln 2pi of a few cells. */
-static void add_losses(const kn_layer *l, ptrdiff_t n, const double *V, const double *z1,
-                       double *loss)
+static void add_losses(const kn_calibration_transform *l, ptrdiff_t n, const double *V,
+                       const double *z1, double *loss)
 {
     double t[FEW], nu = l->nu;
     bool student = nu > 0 && nu <= KN_STUDENT_MOST;
@@ -181,7 +184,8 @@ static void standard(ptrdiff_t n, const double *e, const double *V, double *z)
     }
 }
 
-static void some_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells *c)
+static void some_z(const kn_calibration_transform *l, const kn_shash *law,
+                   const kn_calibration_cells *c)
 {
     standard(c->n, c->e, c->V, c->z);
     if (c->loss)
@@ -192,11 +196,12 @@ static void some_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells 
         take_shape(law, c->n, c->z, c->loss);
 }
 
-void kn_layer_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells *c)
+void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *law,
+                      const kn_calibration_cells *c)
 {
     for (ptrdiff_t at = 0; at < c->n; at += FEW) {
-        kn_layer_cells some = {c->n - at < FEW ? c->n - at : FEW, c->e + at, c->V + at, c->z + at,
-                               c->loss ? c->loss + at : NULL};
+        kn_calibration_cells some = {c->n - at < FEW ? c->n - at : FEW, c->e + at, c->V + at,
+                                     c->z + at, c->loss ? c->loss + at : NULL};
         some_z(l, law, &some);
     }
 }

@@ -25,61 +25,66 @@ typedef enum kn_calibrate { /* the option, in its order */
 } kn_calibrate;
 
 enum { KN_LAYER_LINE, KN_LAYER_SQUARE, KN_LAYER_BATCH, KN_LAYER_SHAPE, KN_LAYER_PARTS };
-extern const char *const kn_layer_part_name[KN_LAYER_PARTS]; /* in model files */
-extern const char *const kn_layer_part_words[KN_LAYER_PARTS];
+extern const char *const kn_calibration_component_name[KN_LAYER_PARTS]; /* in model files */
+extern const char *const kn_calibration_component_words[KN_LAYER_PARTS];
 
-typedef struct kn_layer_part { /* that may be there beside the Student step */
+typedef struct kn_calibration_component { /* that may be there beside the Student step */
     bool tried, kept;
     double gain, se; /* held out: mean loss of a person less with it than without, and its error */
-} kn_layer_part;
+} kn_calibration_component;
 
-typedef struct kn_layer {
-    double nu;                /* of the Student step; 0: no layer at all, z = z1 */
-    kn_scale_columns columns; /* of D; F = 0: the noise is the same for everybody */
-    kn_mat beta;              /* F x T */
-    ptrdiff_t S;              /* sites of training; 0: none, or their noise is the same */
-    double *batch;            /* S: the term of each, in the order in which the model has them */
-    kn_mat theta;             /* 2 x T: a, ln b; none: z = zt */
-    kn_layer_part part[KN_LAYER_PARTS];
+typedef struct kn_calibration_transform {
+    double nu;                      /* of the Student step; 0: no layer at all, z = z1 */
+    kn_noise_scale_columns columns; /* of D; F = 0: the noise is the same for everybody */
+    kn_mat beta;                    /* F x T */
+    ptrdiff_t S;                    /* sites of training; 0: none, or their noise is the same */
+    double *batch; /* S: the term of each, in the order in which the model has them */
+    kn_mat theta;  /* 2 x T: a, ln b; none: z = zt */
+    kn_calibration_component part[KN_LAYER_PARTS];
     kn_student_map *map; /* made of nu */
     kn_shash_nodes nodes;
-} kn_layer;
+} kn_calibration_transform;
 
-void kn_layer_clear(kn_layer *l);                     /* {0} is fine */
-kn_status kn_layer_prepare(kn_ctx *ctx, kn_layer *l); /* what is made of the rest */
+void kn_calibration_clear(kn_calibration_transform *l); /* {0} is fine */
+kn_status kn_calibration_prepare(kn_ctx *ctx,
+                                 kn_calibration_transform *l); /* what is made of the rest */
 
 /* The covariates that D is made of: numbers and categories of two levels of a design, but for
  * batches, which have terms of their own. raw: people as kn_design_apply takes them. `rows`: some
  * of them, n; NULL: all. */
-typedef struct kn_layer_covariates {
-    kn_scale_covariates x; /* owned */
-} kn_layer_covariates;
-kn_status kn_layer_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
-                                  const ptrdiff_t *rows, ptrdiff_t n, kn_layer_covariates *out);
-void kn_layer_covariates_clear(kn_layer_covariates *c);
-void kn_layer_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels);
+typedef struct kn_calibration_covariates {
+    kn_noise_scale_covariates x; /* owned */
+} kn_calibration_covariates;
+kn_status kn_calibration_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
+                                        const ptrdiff_t *rows, ptrdiff_t n,
+                                        kn_calibration_covariates *out);
+void kn_calibration_covariates_clear(kn_calibration_covariates *c);
+void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels);
 
 /* D of people, n x F; none without scale. */
-kn_status kn_layer_columns(kn_ctx *ctx, const kn_layer *l, const kn_design *d, kn_view raw,
-                           kn_mat *D);
+kn_status kn_calibration_columns(kn_ctx *ctx, const kn_calibration_transform *l, const kn_design *d,
+                                 kn_view raw, kn_mat *D);
 
 /* shift_i = the term of the site that each of n people is at; 0 of a site that training did not
  * have, -1, and where there are no terms. */
-void kn_layer_shift(const kn_layer *l, const int *site, ptrdiff_t n, double *shift);
+void kn_calibration_shift(const kn_calibration_transform *l, const int *site, ptrdiff_t n,
+                          double *shift);
 
 /* factor_i = exp(D_i beta + shift_i), n of them; D none: without the line, shift NULL: without. */
-void kn_layer_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift,
-                     double *factor);
+void kn_calibration_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift,
+                           double *factor);
 
 /* z (n) of residuals e and total variances V; loss (or NULL): -ln p(y) - 1/2 ln 2pi. Both NaN where
  * e or V is not finite or V not positive. z may be e. law: of the response; NULL: z = zt. */
-typedef struct kn_layer_cells {
+typedef struct kn_calibration_cells {
     ptrdiff_t n;
     const double *e, *V;
     double *z, *loss;
-} kn_layer_cells;
-void kn_layer_z(const kn_layer *l, const kn_shash *law, const kn_layer_cells *cells);
+} kn_calibration_cells;
+void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *law,
+                      const kn_calibration_cells *cells);
 
-kn_shash kn_layer_law(const kn_layer *l, ptrdiff_t j); /* of a layer with a shape */
+kn_shash kn_calibration_law(const kn_calibration_transform *l,
+                            ptrdiff_t j); /* of a layer with a shape */
 
 #endif

@@ -1,6 +1,6 @@
 #include "norm/calibration/transform_inverse.h"
 
-double kn_layer_inverse(const kn_layer *l, const kn_shash *law, double z)
+double kn_calibration_inverse(const kn_calibration_transform *l, const kn_shash *law, double z)
 {
     double zt = law ? kn_shash_inverse(law, z) : z;
     return l->nu > 0 ? kn_normal_to_student(zt, l->nu) : zt;

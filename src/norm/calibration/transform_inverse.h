@@ -11,6 +11,6 @@
 #include "norm/calibration/transform.h"
 
 /* t of a z; law: of the response, NULL: no shape. NaN of NaN. */
-double kn_layer_inverse(const kn_layer *l, const kn_shash *law, double z);
+double kn_calibration_inverse(const kn_calibration_transform *l, const kn_shash *law, double z);
 
 #endif

@@ -5,27 +5,27 @@
 
 static const double LEAST_KURT = 0.5;
 
-kn_status kn_squares_init(kn_ctx *ctx, ptrdiff_t n, kn_squares *s)
+kn_status kn_z2_moments_init(kn_ctx *ctx, ptrdiff_t n, kn_z2_moments *s)
 {
     kn_status status;
-    *s = (kn_squares){.n = n};
+    *s = (kn_z2_moments){.n = n};
     KN_TRY(kn_alloc_d(ctx, n, &s->sum));
     KN_TRY(kn_alloc_d(ctx, n, &s->count));
 out:
     if (status != KN_OK)
-        kn_squares_clear(s);
+        kn_z2_moments_clear(s);
     return status;
 }
 
-void kn_squares_clear(kn_squares *s)
+void kn_z2_moments_clear(kn_z2_moments *s)
 {
     kn_free(s->sum);
     kn_free(s->count);
-    *s = (kn_squares){0};
+    *s = (kn_z2_moments){0};
 }
 
 /* In two passes: z^2 of one response may vary little about a large mean. */
-static void add_response(kn_squares *s, const double *z)
+static void add_response(kn_z2_moments *s, const double *z)
 {
     double n = 0, sum = 0, var = 0;
     for (ptrdiff_t i = 0; i < s->n; i++)
@@ -48,20 +48,20 @@ static void add_response(kn_squares *s, const double *z)
     s->z2 += sum;
 }
 
-void kn_squares_add(kn_squares *s, kn_mat z)
+void kn_z2_moments_add(kn_z2_moments *s, kn_mat z)
 {
     assert(z.rows == s->n);
     for (ptrdiff_t j = 0; j < z.cols; j++)
         add_response(s, kn_col(z, j));
 }
 
-double kn_squares_kurt(const kn_squares *s)
+double kn_z2_moments_kurt(const kn_z2_moments *s)
 {
     double kurt = s->cells * s->z4 / (s->z2 * s->z2) - 1;
     return kurt > LEAST_KURT ? kurt : LEAST_KURT; /* also of 0/0 */
 }
 
-double kn_squares_T_sq(const kn_squares *s)
+double kn_effective_responses(const kn_z2_moments *s)
 {
     double n = 0, sum = 0, var = 0;
     for (ptrdiff_t i = 0; i < s->n; i++)

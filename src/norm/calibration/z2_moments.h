@@ -11,18 +11,18 @@
 
 #include "base/matrix.h"
 
-typedef struct kn_squares {
+typedef struct kn_z2_moments {
     ptrdiff_t n;         /* people */
     double *sum, *count; /* n: of z^2 over the responses */
     double T, var;       /* responses with a value, and the sum of their variances of z^2 */
     double cells, z2, z4;
-} kn_squares;
+} kn_z2_moments;
 
-kn_status kn_squares_init(kn_ctx *ctx, ptrdiff_t n, kn_squares *s);
-void kn_squares_clear(kn_squares *s);
-void kn_squares_add(kn_squares *s, kn_mat z); /* n x any; NaN: missing */
+kn_status kn_z2_moments_init(kn_ctx *ctx, ptrdiff_t n, kn_z2_moments *s);
+void kn_z2_moments_clear(kn_z2_moments *s);
+void kn_z2_moments_add(kn_z2_moments *s, kn_mat z); /* n x any; NaN: missing */
 
-double kn_squares_kurt(const kn_squares *s); /* .5 of nothing */
-double kn_squares_T_sq(const kn_squares *s); /* 1 of nothing */
+double kn_z2_moments_kurt(const kn_z2_moments *s);     /* .5 of nothing */
+double kn_effective_responses(const kn_z2_moments *s); /* 1 of nothing */
 
 #endif

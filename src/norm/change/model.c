@@ -77,13 +77,14 @@ static double common_slope(const kn_change_sums *s, const double *noise, double 
     return down > 0 ? fmin(fmax(up / down, -1), 0) : 0;
 }
 
-static double df_of(const kn_change_law *law, double n)
+static double df_of(const kn_change_distribution *law, double n)
 {
     return law->conditional ? n - 1 : n;
 }
 
 /* q of each response before it is moderated; 0: none. */
-static void raw_q(const kn_change_sums *s, const double *noise, double least, kn_change_law *law)
+static void raw_q(const kn_change_sums *s, const double *noise, double least,
+                  kn_change_distribution *law)
 {
     double g = law->gamma;
     for (ptrdiff_t j = 0; j < law->T; j++) {
@@ -99,7 +100,7 @@ static void raw_q(const kn_change_sums *s, const double *noise, double least, kn
 }
 
 /* d0 and s0 from q: mean and variance of e in two passes. */
-static void find_prior(kn_change_law *law)
+static void find_prior(kn_change_distribution *law)
 {
     double sum = 0, squares = 0, tri = 0, n = 0;
     double of_n = NAN, of_e = NAN, of_tri = NAN; /* of the last n_j: mostly all have one */
@@ -139,7 +140,7 @@ static void find_prior(kn_change_law *law)
     law->s0 = exp(sum / n + kn_digamma(half) - log(half));
 }
 
-static void moderate(kn_change_law *law)
+static void moderate(kn_change_distribution *law)
 {
     for (ptrdiff_t j = 0; j < law->T; j++) {
         double df = df_of(law, law->n[j]);
@@ -149,12 +150,12 @@ static void moderate(kn_change_law *law)
     }
 }
 
-double kn_change_df(const kn_change_law *law, ptrdiff_t j)
+double kn_change_df(const kn_change_distribution *law, ptrdiff_t j)
 {
     return law->d0 + df_of(law, law->n[j]);
 }
 
-kn_status kn_change_prepare(kn_ctx *ctx, kn_change_law *law)
+kn_status kn_change_prepare(kn_ctx *ctx, kn_change_distribution *law)
 {
     kn_student_map_free(law->map);
     law->map = NULL;
@@ -171,10 +172,10 @@ kn_status kn_change_prepare(kn_ctx *ctx, kn_change_law *law)
 }
 
 kn_status kn_change_fit(kn_ctx *ctx, const kn_change_sums *s, const double *noise, bool conditional,
-                        double least, kn_change_law *out)
+                        double least, kn_change_distribution *out)
 {
     kn_status status;
-    *out = (kn_change_law){.T = s->of.rows, .conditional = conditional};
+    *out = (kn_change_distribution){.T = s->of.rows, .conditional = conditional};
     KN_TRY(kn_alloc_d(ctx, out->T, &out->q));
     KN_TRY(kn_alloc_d(ctx, out->T, &out->m1));
     KN_TRY(kn_alloc_d(ctx, out->T, &out->n));
@@ -190,20 +191,20 @@ out:
     return status;
 }
 
-void kn_change_law_clear(kn_change_law *law)
+void kn_change_law_clear(kn_change_distribution *law)
 {
     kn_free(law->q);
     kn_free(law->m1);
     kn_free(law->n);
     kn_student_map_free(law->map);
-    *law = (kn_change_law){0};
+    *law = (kn_change_distribution){0};
 }
 
 /* ---- z ------------------------------------------------------------------------------------------
  */
 
-void kn_change_z(const kn_change_law *law, const double *noise, const double *r1, const double *r2,
-                 double *z)
+void kn_change_z(const kn_change_distribution *law, const double *noise, const double *r1,
+                 const double *r2, double *z)
 {
     double g = law->gamma;
     for (ptrdiff_t j = 0; j < law->T; j++) {

@@ -34,7 +34,7 @@ void kn_change_sums_clear(kn_change_sums *s); /* {0} is fine */
 /* A pair with weight w; a negative one takes it out again. */
 void kn_change_sums_add(kn_change_sums *s, const double *r1, const double *r2, double w);
 
-typedef struct kn_change_law {
+typedef struct kn_change_distribution {
     ptrdiff_t T; /* 0: there is none */
     bool conditional;
     double gamma;
@@ -46,19 +46,20 @@ typedef struct kn_change_law {
     kn_student_map
         *map; /* of the degrees of freedom that most responses have; NULL: not worth it */
     double map_df;
-} kn_change_law;
+} kn_change_distribution;
 
 /* least: n_j of a response. The law is all zero where nothing can be said. */
 kn_status kn_change_fit(kn_ctx *ctx, const kn_change_sums *s, const double *noise, bool conditional,
-                        double least, kn_change_law *out);
-void kn_change_law_clear(kn_change_law *law); /* {0} is fine */
+                        double least, kn_change_distribution *out);
+void kn_change_law_clear(kn_change_distribution *law); /* {0} is fine */
 /* Of a law whose arrays were read: the map. */
-kn_status kn_change_prepare(kn_ctx *ctx, kn_change_law *law);
+kn_status kn_change_prepare(kn_ctx *ctx, kn_change_distribution *law);
 
-double kn_change_df(const kn_change_law *law, ptrdiff_t j); /* d0 + df_j, may be infinite */
+double kn_change_df(const kn_change_distribution *law,
+                    ptrdiff_t j); /* d0 + df_j, may be infinite */
 
 /* z (T) of a pair; NaN where a visit has no value or the law says nothing. */
-void kn_change_z(const kn_change_law *law, const double *noise, const double *r1, const double *r2,
-                 double *z);
+void kn_change_z(const kn_change_distribution *law, const double *noise, const double *r1,
+                 const double *r2, double *z);
 
 #endif

@@ -29,7 +29,7 @@ ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_refere
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(z[j]))
             squares += (double)z[j] * (double)z[j];
-    value[KN_CHANGE_STATISTIC] = kn_top_f(z, 1, T, r->top, work);
+    value[KN_CHANGE_STATISTIC] = kn_extreme_f(z, 1, T, r->top, work);
     value[KN_CHANGE_MEAN_Z] = b.mean_z;
     value[KN_CHANGE_NEGATIVE] = b.negative;
     value[KN_CHANGE_POSITIVE] = b.positive;
@@ -43,7 +43,7 @@ static void to_doubles(const float *x, ptrdiff_t n, double *out)
         out[j] = (double)x[j];
 }
 
-void kn_change_pair_z(const kn_change_law *law, const double *noise, const float *r1,
+void kn_change_pair_z(const kn_change_distribution *law, const double *noise, const float *r1,
                       const float *r2, double *work, float *z)
 {
     ptrdiff_t T = law->T;
@@ -107,7 +107,7 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
                            ptrdiff_t to, kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
-    kn_change_law law = {0};
+    kn_change_distribution law = {0};
     double value[KN_CHANGE_VALUES];
     kn_mat_set(s->of, all->of);
     add_person(w, from, to, -1, s);
@@ -170,7 +170,7 @@ kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *p, const 
         to = end_of(p, i);
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(leave_out(ctx, &w, &all, i, to, &others));
-        kn_tell(ctx, "reference", to, p->n, NAN);
+        kn_report_progress(ctx, "reference", to, p->n, NAN);
     }
     KN_TRY(sort_values(ctx, &w));
 out:
@@ -183,7 +183,7 @@ out:
 
 double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which)
 {
-    return fmax(kn_rarity_least(r->people), 1 / ((double)r->n[which] + 1));
+    return fmax(kn_tail_p_least(r->people), 1 / ((double)r->n[which] + 1));
 }
 
 kn_status kn_change_reference_share(kn_ctx *ctx, kn_change_reference *r)
@@ -220,5 +220,5 @@ double kn_change_p(const kn_change_reference *r, kn_change_value which, double v
     if (n < 1)
         return NAN;
     double p = (double)(1 + above) / (double)(n + 1);
-    return fmax(p, kn_rarity_least(r->people - (n_own > 0)));
+    return fmax(p, kn_tail_p_least(r->people - (n_own > 0)));
 }

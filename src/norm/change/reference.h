@@ -41,8 +41,8 @@ typedef struct kn_change_sink { /* takes the z of pair i, in order; T floats, le
 } kn_change_sink;
 
 typedef struct kn_change_reference {
-    kn_change_law law;       /* T = 0: there is no reference */
-    ptrdiff_t people, pairs; /* it was made of */
+    kn_change_distribution law; /* T = 0: there is no reference */
+    ptrdiff_t people, pairs;    /* it was made of */
     ptrdiff_t
         unknown; /* of these pairs, whose first visit was at a site that the model did not know */
     double threshold, top;            /* of counts and statistic */
@@ -66,7 +66,7 @@ kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *pairs, co
                                    kn_change_reference *r);
 
 /* The z of a pair of rows, as floats; work: 3 T doubles. */
-void kn_change_pair_z(const kn_change_law *law, const double *noise, const float *r1,
+void kn_change_pair_z(const kn_change_distribution *law, const double *noise, const float *r1,
                       const float *r2, double *work, float *z);
 
 /* The least that a new person's can be. */

@@ -9,7 +9,7 @@
 static const double PSI_FLOOR = 1e-6; /* of the mean square of z */
 
 typedef kn_deviance_fitter fitter;
-typedef kn_deviance_part part;
+typedef kn_deviance_fold part;
 
 typedef struct decomposing {
     fitter *f;
@@ -63,9 +63,9 @@ static kn_status share_parts(kn_ctx *ctx, const decomposing *d)
     for (int p = 0; d->ranks > 1 && p <= f->folds; p++) {
         part *pt = &f->parts[p];
         int root = p % d->ranks;
-        KN_TRY(kn_comm_share(ctx, &d->failed[p], sizeof d->failed[p], root));
-        KN_TRY(kn_comm_share(ctx, &pt->floor, sizeof pt->floor, root));
-        KN_TRY(kn_comm_share(ctx, pt->s2, f->Kmax * (ptrdiff_t)sizeof *pt->s2, root));
+        KN_TRY(kn_comm_broadcast(ctx, &d->failed[p], sizeof d->failed[p], root));
+        KN_TRY(kn_comm_broadcast(ctx, &pt->floor, sizeof pt->floor, root));
+        KN_TRY(kn_comm_broadcast(ctx, pt->s2, f->Kmax * (ptrdiff_t)sizeof *pt->s2, root));
         KN_TRY(kn_deviance_pass_share(ctx, f, p, root));
     }
 out:
@@ -121,10 +121,10 @@ out:
     return status;
 }
 
-void kn_deviance_decompose_need(kn_rehearsal *r, const fitter *f, int threads)
+void kn_deviance_decompose_need(kn_mem_plan *r, const fitter *f, int threads)
 {
     for (int w = 0; w < kn_workers_of(threads, f->folds + 1, 1); w++) {
         (f->single ? kn_eig_top_single_need : kn_eig_top_need)(r, KN_NEED_SAMPLES, f->N, f->Kmax);
-        kn_hold_d(r, KN_NEED_SAMPLES, f->N, f->Kmax);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, f->N, f->Kmax);
     }
 }

@@ -14,6 +14,6 @@
  * rank of z have s2 = 0 and V = 0. z that are all zero are KN_ERR_DATA, an overflow or an
  * eigenproblem that does not converge KN_ERR_NUMERIC. Collective. */
 kn_status kn_deviance_decompose(kn_ctx *ctx, kn_deviance_fitter *f);
-void kn_deviance_decompose_need(kn_rehearsal *r, const kn_deviance_fitter *f, int threads);
+void kn_deviance_decompose_need(kn_mem_plan *r, const kn_deviance_fitter *f, int threads);
 
 #endif

@@ -259,7 +259,7 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
     KN_TRY(kn_mat_new(ctx, d->K, d->K, &s.L));
     KN_TRY(kn_alloc_d(ctx, z->rows, &s.q));
     KN_TRY(kn_alloc_i(ctx, z->rows, &s.missing));
-    KN_TRY(kn_z_walk(ctx, z, (kn_walk){0}, &visitor));
+    KN_TRY(kn_z_walk(ctx, z, (kn_block_loop){0}, &visitor));
     for (ptrdiff_t i = 0; i < s.people; i++)
         KN_TRY(finish_row(ctx, &s, i, &factored, &dev[i]));
 out:
@@ -272,21 +272,21 @@ out:
     return status;
 }
 
-void kn_deviance_prepare_need(kn_rehearsal *r, ptrdiff_t K)
+void kn_deviance_prepare_need(kn_mem_plan *r, ptrdiff_t K)
 {
-    kn_hold_d(r, KN_NEED_REFERENCE, 2 * K, K);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_REFERENCE, CHUNK, K);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, 2 * K, K);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, CHUNK, K);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_deviance_score_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T)
+void kn_deviance_score_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T)
 {
-    kn_held mark = r->now;
-    ptrdiff_t K = kn_at_most(KN_DEVIANCE_MOST, T);
-    kn_hold_d(r, KN_NEED_WORK, rows + CHUNK + K, K);
-    kn_hold_d(r, KN_NEED_WORK, rows, 2);
-    kn_hold(r, KN_NEED_WORK, (T / WORD + 1) * rows, sizeof(uint64_t));
-    kn_hold_d(r, KN_NEED_WORK, rows, kn_walk_width(0, T)); /* z */
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    ptrdiff_t K = kn_min_size(KN_DEVIANCE_MOST, T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows + CHUNK + K, K);
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows, 2);
+    kn_plan_alloc(r, KN_NEED_WORK, (T / WORD + 1) * rows, sizeof(uint64_t));
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows, kn_block_loop_width(0, T)); /* z */
+    kn_plan_free_to(r, mark);
 }

@@ -56,7 +56,7 @@ double kn_deviance_p(const kn_deviance *d, double dev); /* its rank among d->ref
 
 enum { KN_DEVIANCE_MOST = 1 << (KN_DEVIANCE_LADDER - 2) }; /* K at the top of the ladder */
 /* What _prepare keeps, of K at most; and, passing, the scores of some rows. */
-void kn_deviance_prepare_need(kn_rehearsal *r, ptrdiff_t K);
-void kn_deviance_score_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T);
+void kn_deviance_prepare_need(kn_mem_plan *r, ptrdiff_t K);
+void kn_deviance_score_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T);
 
 #endif

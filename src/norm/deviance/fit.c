@@ -16,7 +16,7 @@ static const double MOST_Z2 = 0x1p20;   /* guessed mean square of a sample's z *
 static const double SINGLE_FROM = 5e9;  /* N (N + 2 folds K) T: larger problems in float */
 
 typedef kn_deviance_fitter fitter;
-typedef kn_deviance_part part;
+typedef kn_deviance_fold part;
 
 void kn_deviance_fitter_free(fitter *f)
 {
@@ -181,7 +181,7 @@ static fitter sizes_of(const kn_deviance_sizes *s)
 {
     fitter f = {.N = s->N,
                 .T = s->T,
-                .block = kn_walk_width(0, s->T),
+                .block = kn_block_loop_width(0, s->T),
                 .folds = s->folds,
                 .workers = kn_workers_of(s->threads, s->N, 1)};
     climb(&f, s->N - (s->N + s->folds - 1) / s->folds);
@@ -189,61 +189,61 @@ static fitter sizes_of(const kn_deviance_sizes *s)
     return f;
 }
 
-static void sum_need(kn_rehearsal *r, const fitter *f)
+static void sum_need(kn_mem_plan *r, const fitter *f)
 {
     kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){f->N, f->N, true, {0}}, f->single ? 1 : 2);
 }
 
-void kn_deviance_fitter_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
     ptrdiff_t most = (s->N + s->folds - 1) / s->folds;
-    kn_hold(r, KN_NEED_WORK, f.folds + 1, sizeof *f.parts);
+    kn_plan_alloc(r, KN_NEED_WORK, f.folds + 1, sizeof *f.parts);
     for (int l = 0; l < f.n_stages; l++) {
-        kn_hold_d(r, KN_NEED_WORK, f.folds * f.ladder[l], f.ladder[l]);
-        kn_hold_d(r, KN_NEED_WORK, f.N, f.ladder[l]);
+        kn_plan_alloc_d(r, KN_NEED_WORK, f.folds * f.ladder[l], f.ladder[l]);
+        kn_plan_alloc_d(r, KN_NEED_WORK, f.N, f.ladder[l]);
     }
-    kn_hold_d(r, KN_NEED_WORK, (f.folds + 1) * f.Kmax, f.n_stages + 1);
-    kn_hold_d(r, KN_NEED_WORK, f.N, f.n_stages + 1);
-    kn_hold_d(r, KN_NEED_REFERENCE, f.T, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, (f.folds + 1) * f.Kmax, f.n_stages + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, f.N, f.n_stages + 1);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, 1);
     sum_need(r, &f);
-    kn_hold_d(r, KN_NEED_WORK, f.block, f.folds);
+    kn_plan_alloc_d(r, KN_NEED_WORK, f.block, f.folds);
     kn_deviance_pass_need(r, &f, most);
 }
 
-void kn_deviance_turn_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+void kn_deviance_turn_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
-    kn_rehearsal given = {0};
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.N);
-    kn_let_go(r, mark);
+    kn_mem_plan given = {0};
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, f.N, f.N);
+    kn_plan_free_to(r, mark);
     sum_need(&given, &f);
     kn_deviance_pass_gram_need(&given, &f);
-    kn_let_go_of(r, (kn_held){0}, given.now);
+    kn_plan_free(r, (kn_mem_usage){0}, given.now);
     mark = r->now;
-    kn_hold_d(r, KN_NEED_SAMPLES, f.N, f.N);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, f.N, f.N);
     kn_deviance_decompose_need(r, &f, s->threads);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
     kn_gathered_need(r, &f);
-    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
 }
 
 /* Q of fewer than Kmax columns, at most every other, is a copy. */
-void kn_deviance_finish_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
-    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax / 2 + 1);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax / 2 + 1);
     kn_deviance_prepare_need(r, f.Kmax);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, f.N, 2 * f.n_stages);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, f.N, 2 * f.n_stages);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_deviance_kept_need(kn_rehearsal *r, const kn_deviance_sizes *s)
+void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
-    kn_hold_d(r, KN_NEED_REFERENCE, f.T, f.Kmax + 1);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax + 1);
     kn_deviance_prepare_need(r, f.Kmax);
 }
 
@@ -266,7 +266,7 @@ static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
 {
     kn_status status;
     double trace = 0;
-    KN_TRY(kn_everywhere_d(ctx, &f->Y, f->ss));
+    KN_TRY(kn_allgather_responses_d(ctx, &f->Y, f->ss));
     KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
     status = kn_sum_value(ctx, &f->sum, f->G);
     if (status != KN_ERR_NUMERIC)
@@ -450,7 +450,7 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
     fitter *f = NULL;
     kn_mat zz;
     bool again;
-    kn_walk walk = {.stage = "deviance", .total = 2 * z->cols};
+    kn_block_loop walk = {.stage = "deviance", .total = 2 * z->cols};
     kn_deviance_shape shape = {
         .N = z->rows, .T = z->cols, .plan = kn_z_plan(z), .fold = fold, .folds = folds, .K = K};
     shape.Y = (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};

@@ -34,9 +34,9 @@ typedef struct kn_deviance_fitter kn_deviance_fitter;
 typedef enum kn_precision { KN_BY_SIZE, KN_DOUBLE, KN_SINGLE } kn_precision;
 typedef struct kn_deviance_shape {
     ptrdiff_t N, T;
-    kn_walk_plan plan; /* how z will come */
-    kn_responses Y;    /* whose z they are: their numbering */
-    const int *fold;   /* N */
+    kn_block_loop_plan plan; /* how z will come */
+    kn_responses Y;          /* whose z they are: their numbering */
+    const int *fold;         /* N */
     int folds;
     ptrdiff_t K;
     kn_precision precision;
@@ -57,9 +57,9 @@ typedef struct kn_deviance_sizes {
     ptrdiff_t N, T;
     int folds, threads;
 } kn_deviance_sizes;
-void kn_deviance_fitter_need(kn_rehearsal *r, const kn_deviance_sizes *s);
-void kn_deviance_turn_need(kn_rehearsal *r, const kn_deviance_sizes *s);
-void kn_deviance_finish_need(kn_rehearsal *r, const kn_deviance_sizes *s);
-void kn_deviance_kept_need(kn_rehearsal *r, const kn_deviance_sizes *s);
+void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+void kn_deviance_turn_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 
 #endif

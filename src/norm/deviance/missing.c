@@ -18,7 +18,7 @@ typedef struct filling {
 
 static ptrdiff_t width_of(ptrdiff_t T)
 {
-    return kn_walk_width(0, T);
+    return kn_block_loop_width(0, T);
 }
 
 static kn_mat block_of(const filling *f, const float *z, ptrdiff_t first)
@@ -158,7 +158,7 @@ static ptrdiff_t components(const filling *f)
         observed += !isnan(f->from->z[k]);
     double P = floor(fmin(n / 20, observed / n / 7));
     P = P < 1 ? 1 : fmin(P, P_MOST);
-    return kn_at_most((ptrdiff_t)P, kn_at_most(f->from->n - 1, f->from->T));
+    return kn_min_size((ptrdiff_t)P, kn_min_size(f->from->n - 1, f->from->T));
 }
 
 /* a of person i by what is observed; M (P x P) and a (P) are room. */

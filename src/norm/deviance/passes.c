@@ -23,7 +23,7 @@
 #define GEMM    kn_gemm
 #define SYRK    kn_syrk
 #define ADD     kn_sum_add
-#define EXACT   kn_exact_add
+#define EXACT   kn_exact_sum_add
 #include "norm/deviance/products_template.h"
 #undef REAL
 #undef MAT
@@ -46,7 +46,7 @@
 #define GEMM    kn_gemm_f32
 #define SYRK    kn_syrk_f32
 #define ADD     kn_sum_add_f32
-#define EXACT   kn_exact_add_f32
+#define EXACT   kn_exact_sum_add_f32
 #include "norm/deviance/products_template.h"
 
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)
@@ -54,12 +54,12 @@ kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f)
     return f->single ? space_new_f(ctx, f) : space_new_d(ctx, f);
 }
 
-void kn_deviance_pass_gram_need(kn_rehearsal *r, const kn_deviance_fitter *f)
+void kn_deviance_pass_gram_need(kn_mem_plan *r, const kn_deviance_fitter *f)
 {
-    kn_hold(r, KN_NEED_SAMPLES, f->N * f->N, f->single ? sizeof(float) : sizeof(double));
+    kn_plan_alloc(r, KN_NEED_SAMPLES, f->N * f->N, f->single ? sizeof(float) : sizeof(double));
 }
 
-void kn_deviance_pass_need(kn_rehearsal *r, const kn_deviance_fitter *f, ptrdiff_t most)
+void kn_deviance_pass_need(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t most)
 {
     f->single ? space_need_f(r, f, most) : space_need_d(r, f, most);
     kn_deviance_pass_gram_need(r, f);

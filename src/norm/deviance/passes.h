@@ -15,7 +15,7 @@
 #include "base/sum/reduce.h"
 #include "norm/deviance/fit.h"
 
-typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whole sample */
+typedef struct kn_deviance_fold { /* a fold; or, with no held-out rows, the whole sample */
     ptrdiff_t first, count;       /* held-out rows, in fold order */
     ptrdiff_t n;                  /* training rows */
     double *s2;                   /* Kmax eigenvalues of the Gram matrix, descending */
@@ -26,7 +26,7 @@ typedef struct kn_deviance_part { /* a fold; or, with no held-out rows, the whol
     kn_mat own;                         /* Kmax x stages: sum_j C_jk^2 psi_j */
     kn_mat q;                           /* held-out x stages: sum_j z^2/psi */
     double log_psi[KN_DEVIANCE_LADDER]; /* sum_j ln psi_j */
-} kn_deviance_part;
+} kn_deviance_fold;
 
 /* What pass 2 gathers, as exact sums: matrices of all stages of all folds one after the other. */
 typedef enum kn_gathered {
@@ -46,7 +46,7 @@ struct kn_deviance_fitter {
     bool automatic; /* K is to be chosen */
     ptrdiff_t ladder[KN_DEVIANCE_LADDER];
     ptrdiff_t *order;        /* order[i]: the row of z that comes i-th in fold order */
-    kn_deviance_part *parts; /* folds, then the whole */
+    kn_deviance_fold *parts; /* folds, then the whole */
     kn_sum sum;              /* zz', lower triangle, rows as they come */
     kn_mat G;                /* that, after pass 1 */
     bool repeated;           /* pass 1, with a larger bound */
@@ -55,14 +55,14 @@ struct kn_deviance_fitter {
     kn_mat fold_ss;          /* block x folds: sums of squares within each fold */
     bool single;             /* products in single precision, sums over blocks in double */
     int workers;
-    kn_exact gathered[KN_GATHERED];
+    kn_exact_sum gathered[KN_GATHERED];
     void *space; /* of deviance_pass.c */
 };
 
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f);
 /* `most`: held-out rows of a fold; and the part of it that pass_gram_end gives back. */
-void kn_deviance_pass_need(kn_rehearsal *r, const kn_deviance_fitter *f, ptrdiff_t most);
-void kn_deviance_pass_gram_need(kn_rehearsal *r, const kn_deviance_fitter *f);
+void kn_deviance_pass_need(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t most);
+void kn_deviance_pass_gram_need(kn_mem_plan *r, const kn_deviance_fitter *f);
 void kn_deviance_pass_free(kn_deviance_fitter *f);
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 void kn_deviance_pass_gram_end(kn_deviance_fitter *f); /* gives its memory back */

@@ -89,16 +89,17 @@ out:
     return status;
 }
 
-static void NAME(space_need)(kn_rehearsal *r, const kn_deviance_fitter *f, ptrdiff_t most)
+static void NAME(space_need)(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t most)
 {
     ptrdiff_t side = f->Kmax, rows = side > most ? side : most;
-    kn_hold(r, KN_NEED_WORK, f->N * f->block, sizeof(REAL));
-    kn_hold(r, KN_NEED_WORK, f->N * f->folds * f->Kmax, sizeof(REAL)); /* V */
+    kn_plan_alloc(r, KN_NEED_WORK, f->N * f->block, sizeof(REAL));
+    kn_plan_alloc(r, KN_NEED_WORK, f->N * f->folds * f->Kmax, sizeof(REAL)); /* V */
     for (int w = 0; w < f->workers; w++) {
-        kn_hold(r, KN_NEED_WORK, NAME(CHUNK) * (3 * f->Kmax + most + 2 * f->n_stages),
-                sizeof(REAL));
-        kn_hold(r, KN_NEED_WORK, rows * (side > f->n_stages ? side : f->n_stages), sizeof(REAL));
-        kn_hold_d(r, KN_NEED_WORK, NAME(CHUNK), 2);
+        kn_plan_alloc(r, KN_NEED_WORK, NAME(CHUNK) * (3 * f->Kmax + most + 2 * f->n_stages),
+                      sizeof(REAL));
+        kn_plan_alloc(r, KN_NEED_WORK, rows * (side > f->n_stages ? side : f->n_stages),
+                      sizeof(REAL));
+        kn_plan_alloc_d(r, KN_NEED_WORK, NAME(CHUNK), 2);
     }
 }
 
@@ -120,7 +121,7 @@ static kn_status NAME(share_vectors)(kn_ctx *ctx, kn_deviance_fitter *f, int par
 {
     NAME(space) *s = f->space;
     MAT V = s->V[part];
-    return kn_comm_share(ctx, V.data, V.ld * V.cols * (ptrdiff_t)sizeof *V.data, root);
+    return kn_comm_broadcast(ctx, V.data, V.ld * V.cols * (ptrdiff_t)sizeof *V.data, root);
 }
 
 /* ---- pass 1: G += zz'   N^2 width flops ------------------------------------------------------ */
@@ -175,7 +176,7 @@ static void NAME(sort_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
 static void NAME(project)(const kn_deviance_fitter *f, int p, ptrdiff_t at, MAT C)
 {
     const NAME(space) *s = f->space;
-    const kn_deviance_part *pt = &f->parts[p];
+    const kn_deviance_fold *pt = &f->parts[p];
     ptrdiff_t below = pt->n - pt->first;
     if (pt->first > 0)
         GEMM(NULL, 1, KN_T, SUB(s->z, 0, at, pt->first, C.rows), KN_N,
@@ -196,7 +197,7 @@ KN_CLONES static void NAME(square)(MAT from, MAT to)
 }
 
 /* Sums at, at + 1, ... take a matrix, or its lower triangle, column by column. */
-static void NAME(add_product)(MAT product, bool lower, kn_exact *sums, ptrdiff_t at)
+static void NAME(add_product)(MAT product, bool lower, kn_exact_sum *sums, ptrdiff_t at)
 {
     for (ptrdiff_t j = 0; j < product.cols; j++) {
         ptrdiff_t top = lower ? j : 0;
@@ -234,7 +235,7 @@ KN_CLONES static void NAME(subtract)(const REAL *a, ptrdiff_t n, double *b)
 static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at,
                            ptrdiff_t n)
 {
-    kn_deviance_part *pt = &f->parts[p];
+    kn_deviance_fold *pt = &f->parts[p];
     double *rest = c->rest, *psi = c->column;
     ptrdiff_t k = 0;
     for (ptrdiff_t j = 0; j < n; j++)
@@ -252,7 +253,8 @@ static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrd
             COL(c->inverse, l)[j] = (REAL)(1 / psi[j]);
         }
         double logs = kn_vec_sum_log(n, psi);
-        kn_exact_add(&f->gathered[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1, &logs);
+        kn_exact_sum_add(&f->gathered[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1,
+                         &logs);
     }
 }
 
@@ -261,7 +263,7 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
                         ptrdiff_t n)
 {
     const NAME(space) *s = f->space;
-    kn_deviance_part *pt = &f->parts[p];
+    kn_deviance_fold *pt = &f->parts[p];
     ptrdiff_t K = f->ladder[l];
     MAT Cs = SUB(c->Cs, 0, 0, n, K), zs = SUB(c->zs, 0, 0, pt->count, n);
     MAT H = SUB(c->product, 0, 0, K, K), A = SUB(c->product, 0, 0, pt->count, K);
@@ -280,7 +282,7 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
 static void NAME(chunk)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at, ptrdiff_t n)
 {
     const NAME(space) *s = f->space;
-    kn_deviance_part *pt = &f->parts[p];
+    kn_deviance_fold *pt = &f->parts[p];
     ptrdiff_t L = f->n_stages;
     MAT C2 = SUB(c->C2, 0, 0, n, f->Kmax), z2 = SUB(c->zs, 0, 0, pt->count, n);
     MAT own = SUB(c->product, 0, 0, f->Kmax, L), q = SUB(c->product, 0, 0, pt->count, L);

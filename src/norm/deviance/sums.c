@@ -5,12 +5,12 @@
 #include "data/mpi/partition_responses.h"
 
 typedef kn_deviance_fitter fitter;
-typedef kn_deviance_part part;
+typedef kn_deviance_fold part;
 
 ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, int l)
 {
     ptrdiff_t before = 0, all = 0; /* columns, or elements of H, of the stages before and of all */
-    const kn_deviance_part *pt = &f->parts[p];
+    const kn_deviance_fold *pt = &f->parts[p];
     for (int k = 0; k < f->n_stages; k++) {
         ptrdiff_t K = f->ladder[k], n = what == KN_GATHER_H ? K * K : what == KN_GATHER_A ? K : 1;
         before += k < l ? n : 0;
@@ -43,13 +43,13 @@ static ptrdiff_t gathered_size(const fitter *f, kn_gathered what)
 void kn_gathered_clear(fitter *f)
 {
     for (int k = 0; k < KN_GATHERED; k++)
-        kn_exact_clear(&f->gathered[k]);
+        kn_exact_sum_clear(&f->gathered[k]);
 }
 
-void kn_gathered_need(kn_rehearsal *r, const fitter *f)
+void kn_gathered_need(kn_mem_plan *r, const fitter *f)
 {
     for (int k = 0; k < KN_GATHERED; k++)
-        kn_hold_d(r, KN_NEED_WORK, gathered_size(f, (kn_gathered)k), 2);
+        kn_plan_alloc_d(r, KN_NEED_WORK, gathered_size(f, (kn_gathered)k), 2);
 }
 
 /* Sums for pass 2. V has orthonormal columns, so that sum_k C_jk^2 <= ss_j; and psi_j lies between
@@ -73,34 +73,34 @@ kn_status kn_gathered_new(kn_ctx *ctx, fitter *f)
         double bound = k == KN_GATHER_LOG   ? LOG * (double)f->T
                        : k == KN_GATHER_OWN ? GENEROUS * total * psi
                                             : GENEROUS * total / floor;
-        KN_TRY(kn_exact_new(ctx, gathered_size(f, (kn_gathered)k), fmin(bound, MOST), 2,
-                            &f->gathered[k]));
+        KN_TRY(kn_exact_sum_new(ctx, gathered_size(f, (kn_gathered)k), fmin(bound, MOST), 2,
+                                &f->gathered[k]));
     }
 out:
     return status;
 }
 
-static void take_columns(const kn_exact *from, ptrdiff_t at, kn_mat to)
+static void take_columns(const kn_exact_sum *from, ptrdiff_t at, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++)
-        kn_exact_value(from, at + j * to.rows, to.rows, kn_col(to, j));
+        kn_exact_sum_value(from, at + j * to.rows, to.rows, kn_col(to, j));
 }
 
 /* What pass 2 gathered, on all ranks. */
 kn_status kn_gathered_take(kn_ctx *ctx, fitter *f)
 {
     kn_status status = KN_OK;
-    kn_exact *from = f->gathered;
+    kn_exact_sum *from = f->gathered;
     for (int k = 0; k < KN_GATHERED; k++)
-        KN_TRY(kn_exact_reduce(ctx, &from[k]));
-    KN_TRY(kn_everywhere_rows(ctx, &f->Y, f->Q));
+        KN_TRY(kn_exact_sum_reduce(ctx, &from[k]));
+    KN_TRY(kn_allgather_response_rows(ctx, &f->Y, f->Q));
     for (int p = 0; p < f->folds; p++) {
         part *pt = &f->parts[p];
         for (int l = 0; l < f->n_stages; l++) {
             take_columns(&from[KN_GATHER_H], kn_gathered_at(f, KN_GATHER_H, p, l), pt->H[l]);
             take_columns(&from[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l), pt->A[l]);
-            kn_exact_value(&from[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1,
-                           &pt->log_psi[l]);
+            kn_exact_sum_value(&from[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1,
+                               &pt->log_psi[l]);
         }
         take_columns(&from[KN_GATHER_OWN], kn_gathered_at(f, KN_GATHER_OWN, p, 0), pt->own);
         take_columns(&from[KN_GATHER_Q], kn_gathered_at(f, KN_GATHER_Q, p, 0), pt->q);

@@ -8,7 +8,7 @@
 /* After pass 1 and the eigenproblems, which say how large they can be. */
 kn_status kn_gathered_new(kn_ctx *ctx, kn_deviance_fitter *f);
 void kn_gathered_clear(kn_deviance_fitter *f);
-void kn_gathered_need(kn_rehearsal *r, const kn_deviance_fitter *f);
+void kn_gathered_need(kn_mem_plan *r, const kn_deviance_fitter *f);
 
 /* Where among the sums `what` of fold p and stage l begins: a column of these is pt->count long in
  * A and q, K in H, Kmax in own. */

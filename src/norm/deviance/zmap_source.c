@@ -18,7 +18,7 @@ typedef struct maker {
     kn_mat z; /* rows x width */
 } maker;
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     maker *m = self;
     return kn_mat_new(ctx, plan->n, plan->width, &m->z);
@@ -36,17 +36,18 @@ static kn_responses numbering(const kn_z_source *z)
     return (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};
 }
 
-kn_walk_plan kn_z_plan(const kn_z_source *z)
+kn_block_loop_plan kn_z_plan(const kn_z_source *z)
 {
-    return kn_walk_plan_of(&(kn_walk){.Y = numbering(z)});
+    return kn_block_loop_plan_of(&(kn_block_loop){.Y = numbering(z)});
 }
 
-kn_status kn_z_walk(kn_ctx *ctx, const kn_z_source *z, kn_walk walk, const kn_visitor *visitor)
+kn_status kn_z_walk(kn_ctx *ctx, const kn_z_source *z, kn_block_loop walk,
+                    const kn_visitor *visitor)
 {
     maker m = {.source = z};
     kn_visitor both[] = {{&m, 0, begin, make, NULL}, *visitor};
     walk.Y = numbering(z);
-    kn_status status = kn_walk_run(ctx, &walk, both, 2);
+    kn_status status = kn_block_loop_run(ctx, &walk, both, 2);
     kn_mat_clear(&m.z);
     return status;
 }

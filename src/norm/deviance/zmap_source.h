@@ -16,7 +16,8 @@ typedef struct kn_z_source {
 kn_z_source kn_z_from_mat(kn_mat *z); /* a map that is held after all; *z must outlive the source */
 
 /* A walk over the source: the visitor finds z in each block. */
-kn_status kn_z_walk(kn_ctx *ctx, const kn_z_source *z, kn_walk walk, const kn_visitor *visitor);
-kn_walk_plan kn_z_plan(const kn_z_source *z);
+kn_status kn_z_walk(kn_ctx *ctx, const kn_z_source *z, kn_block_loop walk,
+                    const kn_visitor *visitor);
+kn_block_loop_plan kn_z_plan(const kn_z_source *z);
 
 #endif

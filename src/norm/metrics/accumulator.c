@@ -21,12 +21,12 @@ static void add_sample(kn_metric_tally *t, double y, double m, double e)
     see(y, t->n, &t->y_low, &t->y_high);
     see(m, t->n, &t->m_low, &t->m_high);
     t->n++;
-    kn_steady_add(&t->y, y);
-    kn_steady_add(&t->m, m);
-    kn_steady_add(&t->yy, y * y);
-    kn_steady_add(&t->mm, m * m);
-    kn_steady_add(&t->ym, y * m);
-    kn_steady_add(&t->e2, e * e);
+    kn_binned_sum_add(&t->y, y);
+    kn_binned_sum_add(&t->m, m);
+    kn_binned_sum_add(&t->yy, y * y);
+    kn_binned_sum_add(&t->mm, m * m);
+    kn_binned_sum_add(&t->ym, y * m);
+    kn_binned_sum_add(&t->e2, e * e);
 }
 
 static void add_response(const job *of, ptrdiff_t j)
@@ -40,8 +40,8 @@ static void add_response(const job *of, ptrdiff_t j)
         if ((b->use && !b->use[i]) || !isfinite(y[i]) || !isfinite(m[i]) || !isfinite(loss[i]))
             continue;
         add_sample(t, y[i] - mean0, m[i] - mean0, y[i] - m[i]);
-        kn_steady_add(&t->z2, z[i] * z[i]);
-        kn_steady_add(&t->loss, loss[i] - 0.5 * (log_var + kn_z2(y[i] - mean0, var0)));
+        kn_binned_sum_add(&t->z2, z[i] * z[i]);
+        kn_binned_sum_add(&t->loss, loss[i] - 0.5 * (log_var + kn_z2(y[i] - mean0, var0)));
     }
 }
 
@@ -55,7 +55,7 @@ void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, kn_mat z, kn_mat loss,
                     kn_metric_tally *tally)
 {
     enum { RESPONSES = 64, FLOPS = 150 }; /* a cell */
-    kn_parallel(ctx, m->y.cols, kn_grain(RESPONSES, FLOPS * m->y.rows), some_responses,
+    kn_parallel(ctx, m->y.cols, kn_chunk_size(RESPONSES, FLOPS * m->y.rows), some_responses,
                 &(job){m, z, loss, tally});
 }
 
@@ -71,14 +71,14 @@ void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t
         see(f->m_low, t->n, &t->m_low, &t->m_high);
         see(f->m_high, 1, &t->m_low, &t->m_high);
         t->n += f->n;
-        kn_steady_join(&t->y, &f->y);
-        kn_steady_join(&t->m, &f->m);
-        kn_steady_join(&t->yy, &f->yy);
-        kn_steady_join(&t->mm, &f->mm);
-        kn_steady_join(&t->ym, &f->ym);
-        kn_steady_join(&t->e2, &f->e2);
-        kn_steady_join(&t->z2, &f->z2);
-        kn_steady_join(&t->loss, &f->loss);
+        kn_binned_sum_merge(&t->y, &f->y);
+        kn_binned_sum_merge(&t->m, &f->m);
+        kn_binned_sum_merge(&t->yy, &f->yy);
+        kn_binned_sum_merge(&t->mm, &f->mm);
+        kn_binned_sum_merge(&t->ym, &f->ym);
+        kn_binned_sum_merge(&t->e2, &f->e2);
+        kn_binned_sum_merge(&t->z2, &f->z2);
+        kn_binned_sum_merge(&t->loss, &f->loss);
     }
 }
 
@@ -90,7 +90,8 @@ static double about_means(double ab, double a, double b, double n)
 
 kn_metric_sums kn_tally_sums(const kn_metric_tally *t, double mean0)
 {
-    double y = kn_steady_value(&t->y), m = kn_steady_value(&t->m), e2 = kn_steady_value(&t->e2);
+    double y = kn_binned_sum_value(&t->y), m = kn_binned_sum_value(&t->m),
+           e2 = kn_binned_sum_value(&t->e2);
     bool varies = t->y_high > t->y_low, moves = t->m_high > t->m_low;
     if (t->n == 0)
         return (kn_metric_sums){0};
@@ -99,13 +100,13 @@ kn_metric_sums kn_tally_sums(const kn_metric_tally *t, double mean0)
     s.m = m / t->n;
     s.e = s.y - s.m;
     if (varies)
-        s.yy = fmax(0, about_means(kn_steady_value(&t->yy), y, y, t->n));
+        s.yy = fmax(0, about_means(kn_binned_sum_value(&t->yy), y, y, t->n));
     if (moves)
-        s.mm = fmax(0, about_means(kn_steady_value(&t->mm), m, m, t->n));
+        s.mm = fmax(0, about_means(kn_binned_sum_value(&t->mm), m, m, t->n));
     if (varies && moves)
-        s.ym = about_means(kn_steady_value(&t->ym), y, m, t->n);
+        s.ym = about_means(kn_binned_sum_value(&t->ym), y, m, t->n);
     s.ee = fmax(0, about_means(e2, y - m, y - m, t->n));
-    s.z2 = kn_steady_value(&t->z2);
-    s.loss = kn_steady_value(&t->loss);
+    s.z2 = kn_binned_sum_value(&t->z2);
+    s.loss = kn_binned_sum_value(&t->loss);
     return s;
 }

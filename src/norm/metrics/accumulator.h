@@ -14,7 +14,7 @@
 typedef struct kn_metric_tally {
     double n;
     double y_low, y_high, m_low, m_high;
-    kn_steady y, m, yy, mm, ym, e2, z2, loss;
+    kn_binned_sum y, m, yy, mm, ym, e2, z2, loss;
 } kn_metric_tally;
 
 enum { KN_TALLY_DOUBLES = sizeof(kn_metric_tally) / sizeof(double) };

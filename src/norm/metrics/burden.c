@@ -23,10 +23,10 @@ static kn_burden of_finite(double *z, ptrdiff_t n, double threshold, double frac
         b.negative = below;
         b.positive = above;
     }
-    b.top_positive = kn_top_signed(z, n, fraction);
+    b.top_positive = kn_extreme_signed(z, n, fraction);
     for (ptrdiff_t j = 0; j < n; j++)
         z[j] = -z[j];
-    b.top_negative = -kn_top_signed(z, n, fraction);
+    b.top_negative = -kn_extreme_signed(z, n, fraction);
     return b;
 }
 

@@ -10,7 +10,7 @@
 
 enum { TRIM = 20 }; /* one value in twenty is dropped at each end */
 
-ptrdiff_t kn_top_count(ptrdiff_t T, double fraction)
+ptrdiff_t kn_extreme_count(ptrdiff_t T, double fraction)
 {
     ptrdiff_t k = (ptrdiff_t)floor(fraction * (double)T + 0.5);
     return k < 1 ? 1 : k < T ? k : T;
@@ -28,27 +28,27 @@ static double trimmed_mean_of_largest(double *a, ptrdiff_t n, ptrdiff_t k)
     return sum / (double)(k - 2 * d);
 }
 
-double kn_top_signed(double *z, ptrdiff_t n, double fraction)
+double kn_extreme_signed(double *z, ptrdiff_t n, double fraction)
 {
-    return n > 0 ? trimmed_mean_of_largest(z, n, kn_top_count(n, fraction)) : NAN;
+    return n > 0 ? trimmed_mean_of_largest(z, n, kn_extreme_count(n, fraction)) : NAN;
 }
 
-double kn_top(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
+double kn_extreme(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(z[j * stride]))
             work[n++] = fabs(z[j * stride]);
-    return kn_top_signed(work, n, fraction);
+    return kn_extreme_signed(work, n, fraction);
 }
 
-double kn_top_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
+double kn_extreme_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(z[j * stride]))
             work[n++] = fabs((double)z[j * stride]);
-    return kn_top_signed(work, n, fraction);
+    return kn_extreme_signed(work, n, fraction);
 }
 
 typedef struct rows_job {
@@ -62,12 +62,12 @@ static void some_lanes(void *self, ptrdiff_t first, ptrdiff_t last)
     rows_job *job = self;
     for (ptrdiff_t lane = first; lane < last; lane++)
         for (ptrdiff_t i = lane; i < job->rows; i += job->lanes)
-            job->m[i] =
-                kn_top_f(job->z + i * job->T, 1, job->T, job->fraction, job->work + lane * job->T);
+            job->m[i] = kn_extreme_f(job->z + i * job->T, 1, job->T, job->fraction,
+                                     job->work + lane * job->T);
 }
 
-kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
-                      double *m)
+kn_status kn_extreme_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
+                          double *m)
 {
     ptrdiff_t lanes = kn_threads(ctx) < rows ? kn_threads(ctx) : rows;
     rows_job job = {.z = z, .rows = rows, .T = T, .lanes = lanes, .fraction = fraction, .m = m};
@@ -78,49 +78,49 @@ kn_status kn_top_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, 
     return status;
 }
 
-void kn_top_rows_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, int threads)
+void kn_extreme_rows_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, int threads)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, kn_at_most(threads, rows), T);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, kn_min_size(threads, rows), T);
+    kn_plan_free_to(r, mark);
 }
 
-kn_status kn_top_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
-                             kn_top_stream *s)
+kn_status kn_extreme_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
+                                 kn_extreme_stream *s)
 {
     kn_status status;
-    *s = (kn_top_stream){.rows = rows, .fraction = fraction};
+    *s = (kn_extreme_stream){.rows = rows, .fraction = fraction};
     if (!(fraction > 0 && fraction <= 1))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "top fraction is %g, expected above 0 and at most 1",
                        fraction);
-    s->k = kn_top_count(T, fraction);
+    s->k = kn_extreme_count(T, fraction);
     KN_TRY(kn_mat_new(ctx, 2 * s->k, rows, &s->best));
     KN_TRY(kn_alloc_i(ctx, rows, &s->held));
     KN_TRY(kn_alloc_i(ctx, rows, &s->finite));
     KN_TRY(kn_alloc_d(ctx, rows, &s->bar));
 out:
     if (status != KN_OK)
-        kn_top_stream_clear(s);
+        kn_extreme_stream_clear(s);
     return status;
 }
 
-void kn_top_stream_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
+void kn_extreme_stream_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
 {
-    kn_hold_d(r, KN_NEED_REFERENCE, 2 * kn_top_count(T, fraction), rows);
-    kn_hold_d(r, KN_NEED_REFERENCE, rows, 3);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, 2 * kn_extreme_count(T, fraction), rows);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, rows, 3);
 }
 
-void kn_top_stream_clear(kn_top_stream *s)
+void kn_extreme_stream_clear(kn_extreme_stream *s)
 {
     kn_mat_clear(&s->best);
     kn_free(s->held);
     kn_free(s->finite);
     kn_free(s->bar);
-    *s = (kn_top_stream){0};
+    *s = (kn_extreme_stream){0};
 }
 
 typedef struct add_job {
-    kn_top_stream *stream;
+    kn_extreme_stream *stream;
     kn_mat z;
 } add_job;
 
@@ -135,7 +135,7 @@ static ptrdiff_t not_below(const double *x, ptrdiff_t n, double bar)
 /* Halves the candidates of sample i, or nearly: a bar with k to 5/4 k of them not below it is found
  * by halving where they lie, without a branch that depends on them. Which go has no part in the
  * result, as long as the k largest stay. */
-static void shrink(kn_top_stream *s, ptrdiff_t i)
+static void shrink(kn_extreme_stream *s, ptrdiff_t i)
 {
     enum { TRIES = 24, SLACK = 4 };
     double *best = kn_col(s->best, i), low = INFINITY, high = 0;
@@ -172,7 +172,7 @@ static void shrink(kn_top_stream *s, ptrdiff_t i)
     s->bar[i] = bar;
 }
 
-static void take(kn_top_stream *s, ptrdiff_t i, double a)
+static void take(kn_extreme_stream *s, ptrdiff_t i, double a)
 {
     kn_col(s->best, i)[s->held[i]++] = a;
     if (s->held[i] == s->best.rows)
@@ -185,7 +185,7 @@ static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     enum { AHEAD = 12, LINE = 8 }; /* columns; doubles of a cache line */
     add_job *job = self;
-    kn_top_stream *s = job->stream;
+    kn_extreme_stream *s = job->stream;
     const kn_mat best = s->best;
     ptrdiff_t *held = s->held, *seen = s->finite;
     const double *bar = s->bar;
@@ -208,7 +208,7 @@ static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-void kn_top_stream_add(kn_ctx *ctx, kn_top_stream *s, kn_mat z)
+void kn_extreme_stream_add(kn_ctx *ctx, kn_extreme_stream *s, kn_mat z)
 {
     enum { ROWS = 16 }; /* two cache lines of each column */
     assert(z.rows == s->rows);
@@ -225,7 +225,7 @@ typedef struct parcel {
     double *values;     /* n x (k + 1) */
 } parcel;
 
-static void wrap(const kn_top_stream *s, const parcel *p)
+static void wrap(const kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
         double *to = p->values + i * (s->k + 1), *best = kn_col(s->best, p->first + i);
@@ -239,7 +239,7 @@ static void wrap(const kn_top_stream *s, const parcel *p)
     }
 }
 
-static void unwrap(kn_top_stream *s, const parcel *p)
+static void unwrap(kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
         const double *from = p->values + i * (s->k + 1);
@@ -250,7 +250,7 @@ static void unwrap(kn_top_stream *s, const parcel *p)
 }
 
 /* Whatever a sample has from all ranks, of which each gives what it came with. */
-static kn_status join(kn_ctx *ctx, kn_top_stream *s, parcel p, double *mine)
+static kn_status join(kn_ctx *ctx, kn_extreme_stream *s, parcel p, double *mine)
 {
     kn_status status = KN_OK;
     const kn_comm *c = kn_ctx_comm(ctx);
@@ -260,7 +260,7 @@ static kn_status join(kn_ctx *ctx, kn_top_stream *s, parcel p, double *mine)
     wrap(s, &p);
     for (int r = 0; r < c->size; r++) {
         p.values = r == c->rank ? mine : theirs;
-        KN_TRY(kn_comm_share(ctx, p.values, numbers * (ptrdiff_t)sizeof(double), r));
+        KN_TRY(kn_comm_broadcast(ctx, p.values, numbers * (ptrdiff_t)sizeof(double), r));
         if (r != c->rank)
             unwrap(s, &p);
     }
@@ -276,16 +276,16 @@ static ptrdiff_t at_a_time(ptrdiff_t rows, ptrdiff_t k)
     return some < rows ? some : rows;
 }
 
-void kn_top_join_need(kn_rehearsal *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
+void kn_extreme_join_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
 {
-    kn_held mark = r->now;
-    ptrdiff_t k = kn_top_count(T, fraction);
-    kn_hold_d(r, KN_NEED_REFERENCE, 2 * at_a_time(rows, k), k + 1);
-    kn_hold_d(r, KN_NEED_REFERENCE, rows, 1);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    ptrdiff_t k = kn_extreme_count(T, fraction);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, 2 * at_a_time(rows, k), k + 1);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, rows, 1);
+    kn_plan_free_to(r, mark);
 }
 
-kn_status kn_top_stream_join(kn_ctx *ctx, kn_top_stream *s)
+kn_status kn_extreme_stream_join(kn_ctx *ctx, kn_extreme_stream *s)
 {
     kn_status status = KN_OK;
     double *room = NULL, *finite = NULL;
@@ -309,10 +309,11 @@ out:
     return status;
 }
 
-void kn_top_stream_result(kn_top_stream *s, double *m)
+void kn_extreme_stream_result(kn_extreme_stream *s, double *m)
 {
     for (ptrdiff_t i = 0; i < s->rows; i++)
-        m[i] = s->finite[i] > 0 ? trimmed_mean_of_largest(kn_col(s->best, i), s->held[i],
-                                                          kn_top_count(s->finite[i], s->fraction))
-                                : NAN;
+        m[i] = s->finite[i] > 0
+                   ? trimmed_mean_of_largest(kn_col(s->best, i), s->held[i],
+                                             kn_extreme_count(s->finite[i], s->fraction))
+                   : NAN;
 }

@@ -101,7 +101,7 @@ static void run(kn_ctx *ctx, job *b)
     const kn_measured *m = b->m;
     assert(m->mean.rows == m->y.rows && m->mean.cols == m->y.cols);
     assert(m->v.rows == m->y.rows && m->v.cols == m->y.cols);
-    kn_parallel(ctx, m->y.cols, kn_grain(RESPONSES, FLOPS * m->y.rows), some_responses, b);
+    kn_parallel(ctx, m->y.cols, kn_chunk_size(RESPONSES, FLOPS * m->y.rows), some_responses, b);
 }
 
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums)

@@ -66,7 +66,7 @@ typedef struct pass {
     const kn_exceedance *e;
     const uint64_t *beyond;
     const kn_labels *labels;
-    kn_relabelled out;
+    kn_permutation_result out;
     reach *order;                     /* T: the largest bound first */
     ptrdiff_t first;                  /* place in that order of the loop's item 0 */
     ptrdiff_t *n_beyond, *n_observed; /* T: e_j and N_j */
@@ -214,14 +214,14 @@ static kn_status meet_all(kn_ctx *ctx, pass *p)
         ptrdiff_t some = T - p->first < step ? T - p->first : step;
         KN_TRY(kn_check_cancel(ctx));
         kn_parallel_workers(ctx, some, BLOCK, meet, p);
-        kn_tell(ctx, "permuting", p->first + some, T, NAN);
+        kn_report_progress(ctx, "permuting", p->first + some, T, NAN);
     }
 out:
     return status;
 }
 
-kn_status kn_relabel(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign, const kn_labels *labels,
-                     kn_relabelled out)
+kn_status kn_permutation_test(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign,
+                              const kn_labels *labels, kn_permutation_result out)
 {
     kn_status status;
     int workers = kn_workers(ctx, e->T, BLOCK);

@@ -29,11 +29,11 @@ kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, ptrdiff_t 
 void kn_labels_clear(kn_labels *labels); /* {0} is fine */
 
 /* T each; NaN where one of the groups has nobody. */
-typedef struct kn_relabelled {
+typedef struct kn_permutation_result {
     double *difference, *p, *p_fdr;
-} kn_relabelled;
+} kn_permutation_result;
 
-kn_status kn_relabel(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign, const kn_labels *labels,
-                     kn_relabelled out);
+kn_status kn_permutation_test(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign,
+                              const kn_labels *labels, kn_permutation_result out);
 
 #endif

@@ -22,13 +22,13 @@ void kn_reference_drop_deviances(kn_reference_walk *w)
 /* What these data cannot give is left out with a warning, by all ranks or by none. */
 static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_walk *w)
 {
-    status = kn_agree(ctx, status);
+    status = kn_comm_agree_status(ctx, status);
     if (status == KN_OK)
         return KN_OK;
     if (status != KN_ERR_DATA && status != KN_ERR_NUMERIC && status != KN_ERR_ARGUMENT)
         return status;
     kn_log(ctx, KN_LOG_WARNING, "no joint deviance: %s", kn_message(ctx));
-    kn_forgive(ctx);
+    kn_comm_clear_error(ctx);
     kn_reference_drop_deviances(w);
     return KN_OK;
 }
@@ -42,11 +42,11 @@ static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     const kn_responses *Y = &job->cv->Y;
     ptrdiff_t n = w->r->n;
     kn_deviance_sizes sizes = {n, job->gp->T, job->folds, kn_threads(ctx)};
-    kn_z_keeper *k = &w->keeper;
+    kn_z_cache *k = &w->keeper;
     void *memory;
-    *k = (kn_z_keeper){.n = n, .T = job->gp->T, .z = w->r->z};
+    *k = (kn_z_cache){.n = n, .T = job->gp->T, .z = w->r->z};
     if (job->keep_z)
-        k->own = kn_dealt(ctx, Y);
+        k->own = kn_response_range(ctx, Y);
     else if (!Y->holes && !w->own)
         k->own = kn_reference_room(ctx, Y, &sizes, job->top);
     for (int i = 0; i < 2 && k->own.last > k->own.first; i++) {
@@ -60,10 +60,10 @@ out:
 static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status = KN_OK;
-    kn_walk walk = kn_z_maker_walk(&w->z, NULL);
+    kn_block_loop walk = kn_z_builder_walk(&w->z, NULL);
     kn_deviance_shape shape = {.N = w->r->n,
                                .T = w->z.gp->T,
-                               .plan = kn_walk_plan_of(&walk),
+                               .plan = kn_block_loop_plan_of(&walk),
                                .Y = walk.Y,
                                .fold = job->fold,
                                .folds = job->folds,
@@ -125,14 +125,14 @@ static kn_status walk_again(kn_ctx *ctx, const kn_reference_job *job, kn_referen
                             kn_visitor visitor)
 {
     kn_status status = KN_OK;
-    kn_walk walk = kn_z_maker_walk(&w->z, "deviance");
-    kn_visitor recall[] = {kn_z_recall(&w->keeper), visitor}, make[3];
-    kn_range all = kn_dealt(ctx, &walk.Y), kept = w->keeper.own;
+    kn_block_loop walk = kn_z_builder_walk(&w->z, "deviance");
+    kn_visitor recall[] = {kn_z_replay(&w->keeper), visitor}, make[3];
+    kn_range all = kn_response_range(ctx, &walk.Y), kept = w->keeper.own;
     int n = 0;
     if (w->keeper.joint[0]) {
         walk.to = kept.last;
-        KN_TRY(kn_walk_run(ctx, &walk, recall, 2));
-        kn_z_keeper_clear(&w->keeper);
+        KN_TRY(kn_block_loop_run(ctx, &walk, recall, 2));
+        kn_z_cache_clear(&w->keeper);
         walk.from = kept.last;
         walk.to = all.last;
     }
@@ -140,9 +140,9 @@ static kn_status walk_again(kn_ctx *ctx, const kn_reference_job *job, kn_referen
         return KN_OK;
     if (job->noise)
         make[n++] = kn_noise_visitor(job->noise);
-    make[n++] = kn_z_maker_again(&w->z);
+    make[n++] = kn_z_builder_again(&w->z);
     make[n++] = visitor;
-    KN_TRY(kn_walk_run(ctx, &walk, make, n));
+    KN_TRY(kn_block_loop_run(ctx, &walk, make, n));
 out:
     return status;
 }

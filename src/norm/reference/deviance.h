@@ -17,16 +17,16 @@
 /* What the walks over the maps share. */
 typedef struct kn_reference_walk {
     kn_reference *r;
-    kn_z_maker z;
-    kn_z_keeper keeper;
+    kn_z_builder z;
+    kn_z_cache keeper;
     kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had. Of a
                                       * method with a law of its own the first, for zz' */
     bool own;
-    kn_law_walk law;
+    kn_map_density_walk law;
     bool noiseless; /* some z by noise alone are undefined */
-    kn_apart apart;
+    kn_exclusion_groups apart;
     kn_learner *learner;
-    kn_layer layer; /* where nobody asks for one: none */
+    kn_calibration_transform layer; /* where nobody asks for one: none */
 } kn_reference_walk;
 
 /* Room for them, before the first walk. Collective. */

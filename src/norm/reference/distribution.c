@@ -6,7 +6,7 @@
 #include "stats/gev_fit.h"
 #include "stats/tail_probability.h"
 
-kn_status kn_reference_law(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
+kn_status kn_reference_distribution(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
 {
     kn_gev_estimate e;
     const char *what = r->units < r->n ? "groups of samples" : "samples";
@@ -14,7 +14,7 @@ kn_status kn_reference_law(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
         kn_log(ctx, KN_LOG_WARNING,
                "%td reference %s%s: probabilities are ranks among them, and no p can be below %.2g",
                r->units, what, T == 1 ? " and one response" : ", fewer than 30",
-               kn_rarity_smallest(&(kn_rarity_law){.n = r->n, .units = r->units}));
+               kn_tail_p_smallest(&(kn_tail_p_reference){.n = r->n, .units = r->units}));
         return KN_OK;
     }
     kn_status status = kn_gev_fit(ctx, r->statistic, r->n, &e);
@@ -36,7 +36,7 @@ kn_status kn_reference_law(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
                e.gev.xi);
     if (r->units < KN_SAY_BELOW)
         kn_log(ctx, KN_LOG_INFO, "%td reference %s: no p_upper is said to be below %.2g", r->units,
-               what, kn_rarity_least(r->units));
+               what, kn_tail_p_least(r->units));
     return KN_OK;
 }
 

@@ -7,7 +7,7 @@
 
 /* r->gev from r->statistic, where people are enough for a law; else, with a warning, none, and
  * probabilities are ranks. What the least p can be is told. */
-kn_status kn_reference_law(kn_ctx *ctx, kn_reference *r, ptrdiff_t T);
+kn_status kn_reference_distribution(kn_ctx *ctx, kn_reference *r, ptrdiff_t T);
 
 /* r->fdr_share: how many have a finding after FDR, as many of healthy people will. From r->z, n x
  * T, O(n T ln T); NaN where they are not kept. */

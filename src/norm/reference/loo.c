@@ -6,7 +6,7 @@
 
 /* D and shift of the samples that maps are of; room: D with one more column. */
 static kn_status take_some(kn_ctx *ctx, const kn_loo_job *job, const kn_reference *r, kn_mat *room,
-                           kn_z_maker *z)
+                           kn_z_builder *z)
 {
     ptrdiff_t F = job->D.data ? job->D.cols : 0;
     kn_status status = kn_mat_new(ctx, r->n, F + 1, room);
@@ -29,13 +29,13 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
     const kn_gp *gp = job->gp;
     kn_gp_maps loo = {0};
     kn_mat some = {0};
-    kn_z_maker z = {.gp = gp,
-                    .maps = &loo,
-                    .share = r->top,
-                    .layer = job->layer,
-                    .D = job->D,
-                    .shift = job->shift};
-    kn_visitor visitor = kn_z_maker_visitor(&z);
+    kn_z_builder z = {.gp = gp,
+                      .maps = &loo,
+                      .share = r->top,
+                      .layer = job->layer,
+                      .D = job->D,
+                      .shift = job->shift};
+    kn_visitor visitor = kn_z_builder_visitor(&z);
     kn_gev_estimate e;
     double losses[KN_N_LOSSES];
     if (r->sample)
@@ -45,10 +45,10 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
     if (r->sample)
         KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
-    kn_walk walk = kn_z_maker_walk(&z, "leave-one-out");
-    KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
-    KN_TRY(kn_top_stream_join(ctx, &z.top));
-    kn_top_stream_result(&z.top, r->loo_statistic);
+    kn_block_loop walk = kn_z_builder_walk(&z, "leave-one-out");
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_extreme_stream_join(ctx, &z.top));
+    kn_extreme_stream_result(&z.top, r->loo_statistic);
     KN_TRY(kn_slots_sum(ctx, &z.losses, losses));
     *summary = kn_losses_summary(losses, (int)gp->N);
     if (r->has_gev) { /* what the folds allow, leave-one-out allows */
@@ -65,7 +65,7 @@ out:
         r->loo_statistic = NULL;
     }
     kn_mat_clear(&some);
-    kn_z_maker_clear(&z);
+    kn_z_builder_clear(&z);
     kn_gp_maps_clear(&loo);
     return status;
 }

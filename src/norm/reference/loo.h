@@ -10,7 +10,7 @@
 typedef struct kn_loo_job {
     const kn_gp *gp;
     const kn_responses *Y;
-    const kn_layer *layer;
+    const kn_calibration_transform *layer;
     kn_mat D;            /* of all samples, its columns; none without scale */
     const double *shift; /* of all samples, its terms of sites; NULL: none */
 } kn_loo_job;

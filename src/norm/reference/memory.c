@@ -11,24 +11,24 @@
 #include "norm/sites/learn.h"
 
 /* A walk over maps that makes z; leaves what the maps keep of it. */
-static void walk_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+static void walk_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
-    kn_held mark = r->now, room;
-    kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
-    kn_top_stream_need(r, n, s->T, s->top);
+    kn_mem_usage mark = r->now, room;
+    kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
+    kn_extreme_stream_need(r, n, s->T, s->top);
     if (s->elsewhere > 0)
-        kn_top_join_need(r, n, s->T, s->top);
+        kn_extreme_join_need(r, n, s->T, s->top);
     room = r->now;
     s->method->need.block(r, s, kind, n);
-    kn_let_go_of(r, mark, room);
+    kn_plan_free(r, mark, room);
 }
 
 /* The second walk, with z at hand or by maps made once more, a panel of which (`panel`: taken
  * between these marks) is made anew. */
-static void deviance_need(kn_rehearsal *r, const kn_need_shape *s, const kn_deviance_sizes *d,
-                          const kn_held panel[2])
+static void deviance_need(kn_mem_plan *r, const kn_problem_size *s, const kn_deviance_sizes *d,
+                          const kn_mem_usage panel[2])
 {
-    kn_held mark;
+    kn_mem_usage mark;
     kn_rehearse_stage(r, "deviance");
     kn_neighbours_need(r, d->N);
     if (s->method->own_deviance) /* that is all: the law has been walked over */
@@ -37,48 +37,48 @@ static void deviance_need(kn_rehearsal *r, const kn_need_shape *s, const kn_devi
     kn_deviance_turn_need(r, d);
     mark = r->now;
     if (kn_reference_keeps_z(d->N, s->T)) {
-        kn_z_recall_need(r, d->N, s->T);
+        kn_z_replay_need(r, d->N, s->T);
     } else {
-        kn_let_go_of(r, panel[0], panel[1]);
-        kn_walk_need(r, d->N, kn_walk_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
+        kn_plan_free(r, panel[0], panel[1]);
+        kn_block_loop_need(r, d->N, kn_block_loop_width(0, s->T), KN_WALK_Y | KN_WALK_MAPS);
         s->method->need.block(r, s, KN_MAPS_CV, d->N);
     }
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
     kn_deviance_finish_need(r, d);
 }
 
-void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     bool once = s->folds == KN_HELD_OUT_ONCE, keep;
     ptrdiff_t n = once ? kn_held_out(s->N) : s->N;
     kn_deviance_sizes d = {n, s->T, once ? KN_REFERENCE_FOLDS : s->folds, s->threads};
-    kn_held begin, law[2], panel[2]; /* panel: before and after what the maps keep of a walk */
+    kn_mem_usage begin, law[2], panel[2]; /* panel: before and after what the maps keep of a walk */
     kn_rehearse_stage(r, "reference");
     if (!s->iso && !s->method->alone)
         kn_slope_need(r, s, n);
     keep = kn_reference_keeps_z(n, s->T);
-    kn_hold_d(r, KN_NEED_REFERENCE, n, 8);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, n, 8);
     if (keep)
-        kn_hold_f(r, KN_NEED_REFERENCE, n, s->T);
-    kn_layer_need(r, s, n);
+        kn_plan_alloc_f(r, KN_NEED_REFERENCE, n, s->T);
+    kn_calibration_need(r, s, n);
     begin = r->now;
     kn_learner_need(r, s, n);
     kn_noise_need(r, s, n);
     if (keep)
-        kn_hold_f(r, KN_NEED_REFERENCE, n, 2 * (s->T - s->elsewhere));
+        kn_plan_alloc_f(r, KN_NEED_REFERENCE, n, 2 * (s->T - s->elsewhere));
     for (int k = 0; k < (s->method->own_deviance ? 1 : 2); k++) /* one for zz' */
         kn_deviance_fitter_need(r, &d);
-    kn_z_maker_need(r, s, n, true);
+    kn_z_builder_need(r, s, n, true);
     law[0] = r->now;
     if (s->method->own_deviance)
-        kn_law_need(r, s, n, s->P);
+        kn_map_density_need(r, s, n, s->P);
     law[1] = panel[0] = r->now;
     walk_need(r, s, KN_MAPS_CV, n);
     panel[1] = r->now;
-    kn_let_go_of(r, law[0], law[1]);
+    kn_plan_free(r, law[0], law[1]);
     deviance_need(r, s, &d, panel);
-    kn_let_go(r, begin);
-    kn_let_go_of(r, panel[1], panel[0]); /* that is still there */
+    kn_plan_free_to(r, begin);
+    kn_plan_free(r, panel[1], panel[0]); /* that is still there */
     for (int k = 0; !s->method->own_deviance && k < 2; k++)
         kn_deviance_kept_need(r, &d);
     if (s->sites > 0)
@@ -87,7 +87,7 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
         return;
     kn_rehearse_stage(r, "leave-one-out");
     s->method->need.maps(r, s, KN_MAPS_LOO, n);
-    kn_z_maker_need(r, s, n, false);
+    kn_z_builder_need(r, s, n, false);
     walk_need(r, s, KN_MAPS_LOO, n);
 }
 
@@ -95,14 +95,14 @@ void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s)
 static double to_come(const kn_deviance_sizes *d, double top)
 {
     static const double BESIDE = 128e6; /* the program, and what the maps of a block take */
-    kn_rehearsal r = {0};
-    ptrdiff_t width = kn_walk_width(0, d->T);
+    kn_mem_plan r = {0};
+    ptrdiff_t width = kn_block_loop_width(0, d->T);
     double sum = BESIDE;
     kn_deviance_fitter_need(&r, d);
     kn_deviance_fitter_need(&r, d);
     kn_slots_need(&r, KN_NEED_WORK, 1 + d->T / KN_BLOCK, 5 * d->N);
-    kn_top_stream_need(&r, d->N, d->T, top);
-    kn_walk_need(&r, d->N, width, KN_WALK_Y | KN_WALK_MAPS);
+    kn_extreme_stream_need(&r, d->N, d->T, top);
+    kn_block_loop_need(&r, d->N, width, KN_WALK_Y | KN_WALK_MAPS);
     kn_deviance_turn_need(&r, d);
     kn_deviance_turn_need(&r, d);
     kn_deviance_finish_need(&r, d);
@@ -114,9 +114,9 @@ static double to_come(const kn_deviance_sizes *d, double top)
 kn_range kn_reference_room(kn_ctx *ctx, const kn_responses *Y, const kn_deviance_sizes *d,
                            double top)
 {
-    kn_range own = kn_dealt(ctx, Y), kept = {own.first, own.first};
+    kn_range own = kn_response_range(ctx, Y), kept = {own.first, own.first};
     double each = 2 * sizeof(float) * (double)d->N;
-    double room = kn_allowance_of(ctx).bytes - (double)kn_memory_now(ctx) - to_come(d, top);
+    double room = kn_mem_budget_of(ctx).bytes - (double)kn_memory_now(ctx) - to_come(d, top);
     while (kept.last < own.last) {
         ptrdiff_t end = kn_block_end(Y, KN_BLOCK, kept.last);
         if (each * (double)(end - own.first) > room)

@@ -8,7 +8,7 @@
 #include "norm/deviance/fit.h"
 
 /* Both, and the noise that is made on the way, over the maps that the fit has left. */
-void kn_reference_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* Of a rank's responses, from the first, those whose z of both deviances the allowance has room for
  * beside all that is yet to come when the first walk begins; whole blocks, all or none. */

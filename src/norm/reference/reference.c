@@ -72,14 +72,14 @@ static void walk_clear(kn_reference_walk *w)
 {
     for (int k = 0; k < 2; k++)
         kn_deviance_fitter_free(w->deviance[k]);
-    kn_z_maker_clear(&w->z);
-    kn_z_keeper_clear(&w->keeper);
+    kn_z_builder_clear(&w->z);
+    kn_z_cache_clear(&w->keeper);
     kn_free(w->keeper.joint[0]);
     kn_free(w->keeper.joint[1]);
-    kn_apart_clear(&w->apart);
+    kn_exclusion_groups_clear(&w->apart);
     kn_learner_free(w->learner);
-    kn_layer_clear(&w->layer);
-    kn_law_walk_clear(&w->law);
+    kn_calibration_clear(&w->layer);
+    kn_map_density_walk_clear(&w->law);
 }
 
 /* What the first walk left for each response, from all ranks. Where one of them found no noise, no
@@ -88,14 +88,15 @@ static kn_status bring_together(kn_ctx *ctx, const kn_reference_job *job, kn_ref
 {
     kn_status status;
     const kn_responses *Y = &job->cv->Y;
-    const kn_layer *layer = job->layer ? job->layer : &w->layer;
+    const kn_calibration_transform *layer = job->layer ? job->layer : &w->layer;
     double noiseless = w->noiseless;
     ptrdiff_t element = sizeof(float), T = job->gp->T;
-    KN_TRY(kn_everywhere_d(ctx, Y, job->gp->noise));
-    KN_TRY(kn_everywhere_cols(ctx, Y, layer->beta));
-    KN_TRY(kn_everywhere_cols(ctx, Y, layer->theta));
-    KN_TRY(kn_everywhere(ctx, Y, (kn_of_responses){w->r->z, w->r->n, T * element, element}));
-    KN_TRY(kn_top_stream_join(ctx, &w->z.top));
+    KN_TRY(kn_allgather_responses_d(ctx, Y, job->gp->noise));
+    KN_TRY(kn_allgather_response_cols(ctx, Y, layer->beta));
+    KN_TRY(kn_allgather_response_cols(ctx, Y, layer->theta));
+    KN_TRY(
+        kn_allgather_responses(ctx, Y, (kn_of_responses){w->r->z, w->r->n, T * element, element}));
+    KN_TRY(kn_extreme_stream_join(ctx, &w->z.top));
     KN_TRY(kn_comm_max(ctx, &noiseless, 1));
     if (noiseless > 0 && !w->noiseless) {
         w->noiseless = true;
@@ -128,19 +129,19 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_referen
 {
     kn_status status;
     kn_reference *r = w->r;
-    kn_z_maker *z = &w->z;
-    kn_walk walk = kn_z_maker_walk(z, "reference");
+    kn_z_builder *z = &w->z;
+    kn_block_loop walk = kn_z_builder_walk(z, "reference");
     kn_visitor visitor[5];
     double noise;
     int n = 0;
     if (job->noise)
         visitor[n++] = kn_noise_visitor(job->noise);
     if (w->own) /* before the block becomes z */
-        visitor[n++] = kn_law_visitor(&w->law);
-    visitor[n++] = kn_z_maker_visitor(z);
+        visitor[n++] = kn_map_density_visitor(&w->law);
+    visitor[n++] = kn_z_builder_visitor(z);
     visitor[n++] = kn_z_keep(&w->keeper);
     visitor[n++] = kn_reference_deviances_visitor(w);
-    KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    KN_TRY(kn_block_loop_run(ctx, &walk, visitor, n));
     KN_TRY(bring_together(ctx, job, w));
     KN_TRY(kn_slots_sum(ctx, &z->noise_sum, &noise));
     KN_TRY(take_burden(ctx, w));
@@ -152,7 +153,7 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     for (ptrdiff_t j = 0; job->cv->Y.holes && j < z->gp->T;
          j++) /* missing cells have none either */
         *finite = *finite && !(z->gp->noise[j] <= 0);
-    kn_top_stream_result(&z->top, r->statistic);
+    kn_extreme_stream_result(&z->top, r->statistic);
     kn_extrapolation_ratio(r->extrapolation, r->n, noise);
     for (ptrdiff_t i = 0; job->cv->far && i < r->n; i++)
         r->extrapolation[i] = job->cv->far[i];
@@ -196,27 +197,27 @@ static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, kn_refere
         for (ptrdiff_t i = 0; i < cv->n; i++)
             of[i] = job->group[cv->sample ? cv->sample[i] : i];
     }
-    KN_TRY(kn_apart_new(ctx, cv->n, of, &w->apart));
+    KN_TRY(kn_exclusion_groups_new(ctx, cv->n, of, &w->apart));
     w->r->units = w->apart.n_groups;
 out:
     kn_free(memory);
     return status;
 }
 
-static void say_layer(kn_ctx *ctx, const kn_layer *l)
+static void say_layer(kn_ctx *ctx, const kn_calibration_transform *l)
 {
-    const kn_layer_part *batch = &l->part[KN_LAYER_BATCH];
+    const kn_calibration_component *batch = &l->part[KN_LAYER_BATCH];
     for (int k = 0; k < KN_LAYER_PARTS; k++)
         if (l->part[k].tried)
             kn_log(ctx, KN_LOG_DETAIL,
                    "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
-                   kn_layer_part_words[k], l->part[k].kept ? "kept" : "not kept", l->part[k].gain,
-                   l->part[k].se);
+                   kn_calibration_component_words[k], l->part[k].kept ? "kept" : "not kept",
+                   l->part[k].gain, l->part[k].se);
     if (batch->tried && batch->gain < -batch->se)
         kn_log(ctx, KN_LOG_INFO,
                "calibration: %s is kept where there is a batch, although people held out lose by "
                "it",
-               kn_layer_part_words[KN_LAYER_BATCH]);
+               kn_calibration_component_words[KN_LAYER_BATCH]);
 }
 
 /* The calibration layer: what is common to responses, and which parts it has. */
@@ -241,13 +242,13 @@ static kn_status learn(kn_ctx *ctx, const kn_reference_job *job, kn_reference_wa
     w->z.learner = w->learner;
     if (kn_learner_sample(w->learner, &every) == 0)
         goto out;
-    kn_walk walk = kn_z_maker_walk(&w->z, NULL);
+    kn_block_loop walk = kn_z_builder_walk(&w->z, NULL);
     walk.cut = every > 1 ? KN_LEARNER_CUT : 0;
     walk.every = every;
     if (job->noise)
         visitor[n++] = kn_noise_visitor(job->noise);
     visitor[n++] = kn_learner_visitor(w->learner);
-    KN_TRY(kn_walk_run(ctx, &walk, visitor, n));
+    KN_TRY(kn_block_loop_run(ctx, &walk, visitor, n));
     KN_TRY(kn_learner_choose(ctx, w->learner));
     say_layer(ctx, w->learner->layer);
 out:
@@ -277,8 +278,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
                "no abnormality statistics");
         goto out;
     }
-    kn_top_stream_clear(&w.z.top);
-    KN_TRY(kn_reference_law(ctx, out, job->gp->T));
+    kn_extreme_stream_clear(&w.z.top);
+    KN_TRY(kn_reference_distribution(ctx, out, job->gp->T));
     KN_TRY(kn_reference_findings(ctx, out, job->gp->T));
     KN_TRY(kn_reference_deviances(ctx, job, &w));
 out:
@@ -286,7 +287,7 @@ out:
     if (status != KN_OK) {
         kn_reference_clear(out);
         if (job->layer) /* half a layer is none */
-            kn_layer_clear(job->layer);
+            kn_calibration_clear(job->layer);
     }
     return status;
 }

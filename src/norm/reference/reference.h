@@ -66,16 +66,16 @@ typedef struct kn_reference_job {
     int folds;
     double top;
     bool keep_z;
-    kn_noise_maker *noise;  /* sets the noise of a block before z are made, and knows what others
-                             * than each sample say of it; NULL: gp->noise is everybody's */
-    const ptrdiff_t *order; /* n: the sample at each place of the table; NULL: as they are */
-    const int *group;       /* n, or NULL: of each sample; who is expected to resemble whom */
+    kn_noise_builder *noise; /* sets the noise of a block before z are made, and knows what others
+                              * than each sample say of it; NULL: gp->noise is everybody's */
+    const ptrdiff_t *order;  /* n: the sample at each place of the table; NULL: as they are */
+    const int *group;        /* n, or NULL: of each sample; who is expected to resemble whom */
     uint64_t seed;
     kn_calibrate calibrate;
-    const kn_scale_covariates *x; /* of the cv->n samples; NULL: noise depends on nothing */
-    const int *site;              /* cv->n: 0 .. S-1, -1 of none; NULL: there are no sites */
+    const kn_noise_scale_covariates *x; /* of the cv->n samples; NULL: noise depends on nothing */
+    const int *site;                    /* cv->n: 0 .. S-1, -1 of none; NULL: there are no sites */
     ptrdiff_t S;
-    kn_layer *layer; /* where what is learned goes; NULL: nothing is */
+    kn_calibration_transform *layer; /* where what is learned goes; NULL: nothing is */
 } kn_reference_job;
 
 /* From the cross-validated maps. What cannot be had from these data, such as an extreme value fit

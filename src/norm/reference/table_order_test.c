@@ -122,9 +122,9 @@ out:
     return status;
 }
 
-void kn_neighbours_need(kn_rehearsal *r, ptrdiff_t n)
+void kn_neighbours_need(kn_mem_plan *r, ptrdiff_t n)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_SAMPLES, n, 4);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, 4);
+    kn_plan_free_to(r, mark);
 }

@@ -19,6 +19,6 @@ typedef struct kn_resemblance {
  * them. Samples without any z (zz'_ii = 0) are passed over. O(n) for each of 999 permutations. */
 kn_status kn_neighbours(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
                         uint64_t seed, kn_resemblance *out);
-void kn_neighbours_need(kn_rehearsal *r, ptrdiff_t n);
+void kn_neighbours_need(kn_mem_plan *r, ptrdiff_t n);
 
 #endif

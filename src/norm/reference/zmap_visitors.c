@@ -14,7 +14,7 @@ enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
 /* Of a worker: residuals, total variances, z, losses, n each; then what the learner works with. */
 enum { E, V, Z, LOSS, WORK };
 
-static kn_status begin_sums(kn_ctx *ctx, kn_z_maker *m, const kn_walk_plan *plan)
+static kn_status begin_sums(kn_ctx *ctx, kn_z_builder *m, const kn_block_loop_plan *plan)
 {
     kn_status status;
     KN_TRY(kn_alloc_d(ctx, plan->width, &m->iso));
@@ -26,10 +26,10 @@ out:
     return status;
 }
 
-static kn_status begin_z(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_z(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
-    kn_z_maker *m = self;
+    kn_z_builder *m = self;
     void *memory;
     KN_TRY(kn_alloc(ctx, plan->width, sizeof *m->column, &memory));
     m->column = memory;
@@ -38,13 +38,13 @@ static kn_status begin_z(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
     KN_TRY(kn_slots_new(ctx, plan->blocks, KN_N_LOSSES, &m->losses));
     if (m->whole)
         KN_TRY(begin_sums(ctx, m, plan));
-    KN_TRY(kn_top_stream_init(ctx, plan->n, plan->T, m->share, &m->top));
+    KN_TRY(kn_extreme_stream_init(ctx, plan->n, plan->T, m->share, &m->top));
 out:
     return status;
 }
 
 typedef struct block_job {
-    kn_z_maker *m;
+    kn_z_builder *m;
     const kn_block *b;
 } block_job;
 
@@ -82,24 +82,24 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* z of one response by the layer as it is, and the losses. */
-static void apply_layer(const kn_z_maker *m, ptrdiff_t j, const kn_layer_cells *cells,
+static void apply_layer(const kn_z_builder *m, ptrdiff_t j, const kn_calibration_cells *cells,
                         const double *v, double *total)
 {
-    const kn_layer *l = m->layer;
+    const kn_calibration_transform *l = m->layer;
     const kn_shash *law = NULL;
     kn_shash own;
-    kn_layer_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, m->shift, total);
+    kn_calibration_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, m->shift, total);
     for (ptrdiff_t i = 0; i < cells->n; i++)
         total[i] = v[i] + m->gp->noise[j] * total[i];
     if (l->theta.data) {
-        own = kn_layer_law(l, j);
+        own = kn_calibration_law(l, j);
         law = &own;
     }
-    kn_layer_z(l, law, cells);
+    kn_calibration_z(l, law, cells);
 }
 
 /* One response: z, and its losses. */
-static void make_column(const kn_z_maker *m, const kn_block *b, ptrdiff_t j, double *work)
+static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, double *work)
 {
     ptrdiff_t n = b->y.rows, t = b->first + j;
     double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
@@ -120,13 +120,13 @@ static void make_column(const kn_z_maker *m, const kn_block *b, ptrdiff_t j, dou
                                .known = !m->column};
         kn_learner_learn(m->learner, &c, work + WORK * n);
     } else {
-        apply_layer(m, t, &(kn_layer_cells){n, e, V_, z, loss}, v, V_);
+        apply_layer(m, t, &(kn_calibration_cells){n, e, V_, z, loss}, v, V_);
     }
     if (!m->column)
         return;
     const kn_scaling *s = m->maps->Y.scaling;
     double sd = s->sd0[t] / s->sd[t];
-    kn_trivial trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
+    kn_null_model trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
     m->column[j] = kn_losses_of(n, y, z, loss, trivial);
     for (ptrdiff_t i = 0; i < n; i++)
         y[i] = z[i];
@@ -139,7 +139,7 @@ static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         make_column(job->m, job->b, j, kn_col(job->m->work, worker));
 }
 
-static kn_status make_all(kn_ctx *ctx, kn_z_maker *m, kn_block *b)
+static kn_status make_all(kn_ctx *ctx, kn_z_builder *m, kn_block *b)
 {
     b->z = b->y;
     b->z_joint = m->whole ? b->var : kn_mat_none();
@@ -149,7 +149,7 @@ static kn_status make_all(kn_ctx *ctx, kn_z_maker *m, kn_block *b)
 
 static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_z_maker *m = self;
+    kn_z_builder *m = self;
     block_job job = {m, b};
     double *losses = kn_slot(&m->losses, b->number);
     if (m->whole) {
@@ -166,7 +166,7 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
         kn_losses_add(losses, &m->column[j]);
     if (m->whole)
         kn_parallel(ctx, b->y.rows, ROWS, sum_burden, &job);
-    kn_top_stream_add(ctx, &m->top, b->z);
+    kn_extreme_stream_add(ctx, &m->top, b->z);
     return KN_OK;
 }
 
@@ -192,24 +192,24 @@ static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
-kn_walk kn_z_maker_walk(const kn_z_maker *m, const char *stage)
+kn_block_loop kn_z_builder_walk(const kn_z_builder *m, const char *stage)
 {
-    return (kn_walk){.Y = kn_gp_maps_y(m->maps), .maps = m->maps, .stage = stage};
+    return (kn_block_loop){.Y = kn_gp_maps_y(m->maps), .maps = m->maps, .stage = stage};
 }
 
-kn_visitor kn_z_maker_visitor(kn_z_maker *m)
+kn_visitor kn_z_builder_visitor(kn_z_builder *m)
 {
     return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, begin_z, make_z, NULL};
 }
 
-kn_visitor kn_z_maker_again(kn_z_maker *m)
+kn_visitor kn_z_builder_again(kn_z_builder *m)
 {
     kn_free(m->column); /* nobody asks for z itself, nor for losses */
     m->column = NULL;
     return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, NULL, make_z_again, NULL};
 }
 
-void kn_z_maker_clear(kn_z_maker *m)
+void kn_z_builder_clear(kn_z_builder *m)
 {
     kn_slots *slots[] = {&m->losses, &m->y, &m->model, &m->noise_sum, &m->burden};
     kn_mat_clear(&m->work);
@@ -217,20 +217,20 @@ void kn_z_maker_clear(kn_z_maker *m)
         kn_slots_clear(slots[i]);
     kn_free(m->iso);
     kn_free(m->column);
-    kn_top_stream_clear(&m->top);
+    kn_extreme_stream_clear(&m->top);
 }
 
-void kn_z_maker_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, bool whole)
+void kn_z_builder_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, bool whole)
 {
-    ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_walk_width(0, s->T);
-    kn_hold(r, KN_NEED_WORK, width, sizeof(kn_losses));
+    ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_block_loop_width(0, s->T);
+    kn_plan_alloc(r, KN_NEED_WORK, width, sizeof(kn_losses));
     int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
     ptrdiff_t learner = kn_learner_work_of(n, kn_learner_columns_most(s, n), folds);
-    kn_hold_d(r, KN_NEED_WORK, WORK * n + (whole ? learner : 0),
-              kn_workers_of(s->threads, width, COLUMNS));
+    kn_plan_alloc_d(r, KN_NEED_WORK, WORK * n + (whole ? learner : 0),
+                    kn_workers_of(s->threads, width, COLUMNS));
     kn_slots_need(r, KN_NEED_WORK, blocks, KN_N_LOSSES);
     if (whole) {
-        kn_hold_d(r, KN_NEED_WORK, width, 1);
+        kn_plan_alloc_d(r, KN_NEED_WORK, width, 1);
         kn_slots_need(r, KN_NEED_WORK, blocks, 5 * n + 1);
     }
 }
@@ -238,7 +238,7 @@ void kn_z_maker_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, bool 
 /* ---- z kept, and recalled ---- */
 
 typedef struct kept_job {
-    kn_z_keeper *k;
+    kn_z_cache *k;
     const kn_block *b;
 } kept_job;
 
@@ -281,21 +281,21 @@ static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-static kn_status begin_recall(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_recall(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
-    kn_z_keeper *k = self;
-    kn_z_keeper_clear(k);
+    kn_z_cache *k = self;
+    kn_z_cache_clear(k);
     KN_TRY(kn_mat_new(ctx, plan->n, plan->width, &k->recalled[0]));
     KN_TRY(kn_mat_new(ctx, plan->n, plan->width, &k->recalled[1]));
 out:
     return status;
 }
 
-void kn_z_recall_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t T)
+void kn_z_replay_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T)
 {
-    kn_hold_d(r, KN_NEED_WORK, n, kn_walk_width(0, T));
-    kn_hold_d(r, KN_NEED_WORK, n, kn_walk_width(0, T));
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_block_loop_width(0, T));
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_block_loop_width(0, T));
 }
 
 static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
@@ -313,24 +313,24 @@ static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 
 static kn_status recall_z(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_z_keeper *k = self;
+    kn_z_cache *k = self;
     kn_parallel(ctx, b->count, COLUMNS, recall_columns, &(kept_job){k, b});
     b->z_joint = kn_cols(k->recalled[0], 0, b->count);
     b->z_noise = kn_cols(k->recalled[1], 0, b->count);
     return KN_OK;
 }
 
-kn_visitor kn_z_keep(kn_z_keeper *k)
+kn_visitor kn_z_keep(kn_z_cache *k)
 {
     return (kn_visitor){k, 0, NULL, keep_z, NULL};
 }
 
-kn_visitor kn_z_recall(kn_z_keeper *k)
+kn_visitor kn_z_replay(kn_z_cache *k)
 {
     return (kn_visitor){k, 0, begin_recall, recall_z, NULL};
 }
 
-void kn_z_keeper_clear(kn_z_keeper *k)
+void kn_z_cache_clear(kn_z_cache *k)
 {
     kn_mat_clear(&k->recalled[0]);
     kn_mat_clear(&k->recalled[1]);

@@ -21,8 +21,8 @@ enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000 };
 static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
 {
     ptrdiff_t most = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
-    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_at_most(most, SAMPLE_MOST);
-    return kn_at_most(T, most);
+    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_min_size(most, SAMPLE_MOST);
+    return kn_min_size(T, most);
 }
 
 /* t of T, each set as likely as any other: one by one, as many of the rest as are still wanted. */
@@ -37,7 +37,7 @@ static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *samp
 }
 
 /* The first of the sample that is not before response j. */
-static ptrdiff_t place_from(const kn_sites_maker *m, ptrdiff_t j)
+static ptrdiff_t place_from(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t low = 0, high = m->t; /* sample[low - 1] < j <= sample[high] */
     while (low < high) {
@@ -51,7 +51,7 @@ static ptrdiff_t place_from(const kn_sites_maker *m, ptrdiff_t j)
 }
 
 /* Where response j is in the sample; -1: it is not. */
-static ptrdiff_t place_of(const kn_sites_maker *m, ptrdiff_t j)
+static ptrdiff_t place_of(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t place = place_from(m, j);
     return place < m->t && m->sample[place] == j ? place : -1;
@@ -62,7 +62,7 @@ static ptrdiff_t place_of(const kn_sites_maker *m, ptrdiff_t j)
 
 enum { OF_A_SITE = 3 }; /* kn_site_room */
 
-void kn_sites_maker_clear(kn_sites_maker *m)
+void kn_sites_builder_clear(kn_sites_builder *m)
 {
     kn_free(m->sites);
     kn_slots_clear(&m->sums);
@@ -75,16 +75,16 @@ void kn_sites_maker_clear(kn_sites_maker *m)
     kn_mat_clear(&m->ln_ratio);
     kn_mat_clear(&m->count);
     kn_mat_clear(&m->work);
-    *m = (kn_sites_maker){0};
+    *m = (kn_sites_builder){0};
 }
 
-kn_status kn_sites_maker_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_sites *out,
-                             kn_sites_maker *m)
+kn_status kn_sites_builder_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_sites *out,
+                               kn_sites_builder *m)
 {
     kn_status status;
     void *memory;
     ptrdiff_t n = shape->of.n;
-    *m = (kn_sites_maker){.shape = *shape, .out = out};
+    *m = (kn_sites_builder){.shape = *shape, .out = out};
     *out = (kn_sites){0};
     KN_TRY(kn_sites_new(ctx, shape->T, out));
     KN_TRY(kn_alloc_d(ctx, shape->T, &m->sites));
@@ -104,19 +104,19 @@ kn_status kn_sites_maker_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_sites 
                       kn_workers(ctx, shape->width, COLUMNS), &m->work));
 out:
     if (status != KN_OK) {
-        kn_sites_maker_clear(m);
+        kn_sites_builder_clear(m);
         kn_sites_clear(out);
     }
     return status;
 }
 
 typedef struct take_job {
-    kn_sites_maker *m;
+    kn_sites_builder *m;
     const kn_site_block *b;
 } take_job;
 
 /* Moments of one response, as it is (k = 0) or scaled; kept where it is of the sample. */
-static kn_site_moments moments_of(kn_sites_maker *m, int k, const double *e, double *work,
+static kn_site_moments moments_of(kn_sites_builder *m, int k, const double *e, double *work,
                                   ptrdiff_t place)
 {
     ptrdiff_t n = m->shape.of.n;
@@ -136,7 +136,7 @@ static kn_site_moments moments_of(kn_sites_maker *m, int k, const double *e, dou
 static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const take_job *job = self;
-    kn_sites_maker *m = job->m;
+    kn_sites_builder *m = job->m;
     kn_sites *out = m->out;
     ptrdiff_t n = m->shape.of.n;
     int S = m->shape.of.S;
@@ -160,7 +160,7 @@ static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-void kn_sites_maker_take(kn_ctx *ctx, kn_sites_maker *m, const kn_site_block *b)
+void kn_sites_builder_take(kn_ctx *ctx, kn_sites_builder *m, const kn_site_block *b)
 {
     double *sums = kn_slot(&m->sums, b->number);
     kn_parallel_workers(ctx, b->e.cols, COLUMNS, take_columns, &(take_job){m, b});
@@ -169,7 +169,7 @@ void kn_sites_maker_take(kn_ctx *ctx, kn_sites_maker *m, const kn_site_block *b)
                          kn_col(m->ln_ratio, j), kn_col(m->count, j));
 }
 
-kn_status kn_sites_maker_finish(kn_ctx *ctx, kn_sites_maker *m)
+kn_status kn_sites_builder_finish(kn_ctx *ctx, kn_sites_builder *m)
 {
     kn_status status;
     double *sums = NULL;
@@ -192,10 +192,10 @@ out:
 typedef struct site_walk {
     const kn_sites_job *job;
     kn_sites *out;
-    kn_sites_maker maker;
+    kn_sites_builder maker;
 } site_walk;
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     site_walk *w = self;
     kn_sites_shape shape = {.of = {plan->n, w->job->site, w->job->S},
@@ -204,7 +204,7 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
                             .width = plan->width,
                             .scaled = w->job->D.data != NULL,
                             .seed = w->job->seed};
-    return kn_sites_maker_new(ctx, &shape, w->out, &w->maker);
+    return kn_sites_builder_new(ctx, &shape, w->out, &w->maker);
 }
 
 typedef struct residual_job {
@@ -224,7 +224,8 @@ static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
             e[i] = isfinite(e[i]) ? e[i] - scaled[i] : NAN;
         if (!D.data)
             continue;
-        kn_layer_factor(D, kn_col(job->of->layer->beta, b->first + j), b->y.rows, NULL, scaled);
+        kn_calibration_factor(D, kn_col(job->of->layer->beta, b->first + j), b->y.rows, NULL,
+                              scaled);
         for (ptrdiff_t i = 0; i < b->y.rows; i++)
             scaled[i] = e[i] / sqrt(scaled[i]);
     }
@@ -234,33 +235,33 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     site_walk *w = self;
     kn_parallel(ctx, b->count, COLUMNS, make_residuals, &(residual_job){w->job, b});
-    kn_sites_maker_take(ctx, &w->maker, &(kn_site_block){b->number, b->first, b->y, b->mean});
+    kn_sites_builder_take(ctx, &w->maker, &(kn_site_block){b->number, b->first, b->y, b->mean});
     return KN_OK;
 }
 
 /* What rank r has of the sample to the others. */
-static kn_status share_sample(kn_ctx *ctx, kn_sites_maker *m, kn_range of, int r)
+static kn_status share_sample(kn_ctx *ctx, kn_sites_builder *m, kn_range of, int r)
 {
     kn_status status = KN_OK;
     ptrdiff_t at = place_from(m, of.first), n = place_from(m, of.last) - at, bytes = sizeof(double);
     for (int k = 0; k < 2 && n > 0 && m->within[k].data; k++) {
-        KN_TRY(kn_comm_share(ctx, kn_col(m->within[k], at), n * m->within[k].ld * bytes, r));
-        KN_TRY(kn_comm_share(ctx, m->dof[k] + at, n * bytes, r));
+        KN_TRY(kn_comm_broadcast(ctx, kn_col(m->within[k], at), n * m->within[k].ld * bytes, r));
+        KN_TRY(kn_comm_broadcast(ctx, m->dof[k] + at, n * bytes, r));
     }
 out:
     return status;
 }
 
 /* Moments of all responses, and the sample, on every rank. */
-static kn_status bring_together(kn_ctx *ctx, const kn_responses *Y, kn_sites_maker *m)
+static kn_status bring_together(kn_ctx *ctx, const kn_responses *Y, kn_sites_builder *m)
 {
     kn_status status = KN_OK;
     double *of_each[] = {m->sites, m->out->mu, m->out->tau2, m->out->w, m->out->w_scale};
     int ranks = kn_ctx_comm(ctx)->size;
     for (size_t k = 0; k < sizeof of_each / sizeof *of_each; k++)
-        KN_TRY(kn_everywhere_d(ctx, Y, of_each[k]));
+        KN_TRY(kn_allgather_responses_d(ctx, Y, of_each[k]));
     for (int r = 0; ranks > 1 && r < ranks; r++)
-        KN_TRY(share_sample(ctx, m, kn_dealt_to(Y, r, ranks), r));
+        KN_TRY(share_sample(ctx, m, kn_response_range_of(Y, r, ranks), r));
 out:
     return status;
 }
@@ -270,46 +271,46 @@ static kn_status end(kn_ctx *ctx, void *self)
     site_walk *w = self;
     kn_responses Y = kn_gp_maps_y(w->job->cv);
     kn_status status = bring_together(ctx, &Y, &w->maker);
-    return status == KN_OK ? kn_sites_maker_finish(ctx, &w->maker) : status;
+    return status == KN_OK ? kn_sites_builder_finish(ctx, &w->maker) : status;
 }
 
 kn_status kn_sites_make(kn_ctx *ctx, const kn_sites_job *job, kn_sites *out)
 {
     site_walk w = {.job = job, .out = out};
-    kn_walk walk = {.Y = kn_gp_maps_y(job->cv), .maps = job->cv, .stage = "sites"};
+    kn_block_loop walk = {.Y = kn_gp_maps_y(job->cv), .maps = job->cv, .stage = "sites"};
     kn_visitor visitor = {&w, KN_WALK_Y | KN_WALK_MEAN, begin, take_block, end};
     *out = (kn_sites){0};
-    kn_status status = kn_walk_run(ctx, &walk, &visitor, 1);
-    kn_sites_maker_clear(&w.maker);
+    kn_status status = kn_block_loop_run(ctx, &walk, &visitor, 1);
+    kn_sites_builder_clear(&w.maker);
     if (status != KN_OK)
         kn_sites_clear(out);
     return status;
 }
 
-void kn_sites_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int S)
+void kn_sites_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int S)
 {
     enum { OF_A_RESPONSE = 4 };
-    ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_walk_width(0, s->T);
+    ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_block_loop_width(0, s->T);
     ptrdiff_t t = sample_size(n, s->T);
     kn_rehearse_stage(r, "sites");
     for (int k = 0; k < OF_A_RESPONSE; k++)
-        kn_hold_d(r, KN_NEED_REFERENCE, s->T, 1);
-    kn_held mark = r->now, room;
-    kn_walk_need(r, n, width, KN_WALK_Y | KN_WALK_MEAN);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+        kn_plan_alloc_d(r, KN_NEED_REFERENCE, s->T, 1);
+    kn_mem_usage mark = r->now, room;
+    kn_block_loop_need(r, n, width, KN_WALK_Y | KN_WALK_MEAN);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_slots_need(r, KN_NEED_WORK, blocks, kn_site_sums(S));
-    kn_hold_d(r, KN_NEED_WORK, kn_site_sums(S), 1);
-    kn_hold(r, KN_NEED_WORK, t, sizeof(ptrdiff_t));
-    kn_hold(r, KN_NEED_WORK, 2 * width, sizeof(kn_site_moments));
+    kn_plan_alloc_d(r, KN_NEED_WORK, kn_site_sums(S), 1);
+    kn_plan_alloc(r, KN_NEED_WORK, t, sizeof(ptrdiff_t));
+    kn_plan_alloc(r, KN_NEED_WORK, 2 * width, sizeof(kn_site_moments));
     for (int k = 0; k < 2; k++) { /* as it is and scaled; ratios and counts */
-        kn_hold_d(r, KN_NEED_WORK, n, t);
-        kn_hold_d(r, KN_NEED_WORK, t, 1);
-        kn_hold_d(r, KN_NEED_WORK, S, width);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, t);
+        kn_plan_alloc_d(r, KN_NEED_WORK, t, 1);
+        kn_plan_alloc_d(r, KN_NEED_WORK, S, width);
     }
-    kn_hold_d(r, KN_NEED_WORK, n + OF_A_SITE * (ptrdiff_t)S,
-              kn_workers_of(s->threads, width, COLUMNS));
+    kn_plan_alloc_d(r, KN_NEED_WORK, n + OF_A_SITE * (ptrdiff_t)S,
+                    kn_workers_of(s->threads, width, COLUMNS));
     room = r->now;
     s->method->need.block(r, s, KN_MAPS_CV, n);
     kn_site_T_eff_need(r, n, t);
-    kn_let_go_of(r, mark, room);
+    kn_plan_free(r, mark, room);
 }

@@ -21,7 +21,7 @@ typedef struct kn_sites_shape {
     uint64_t seed;
 } kn_sites_shape;
 
-typedef struct kn_sites_maker {
+typedef struct kn_sites_builder {
     kn_sites_shape shape;
     kn_sites *out;            /* the caller's: each response's own moments until it is finished */
     double *sites;            /* T  that each response has values of */
@@ -32,19 +32,20 @@ typedef struct kn_sites_maker {
     kn_site_moments *moments; /* 2 width: of each response of a block, as it is and scaled */
     kn_mat ln_ratio, count;   /* S x width */
     kn_mat work;              /* of a worker: a column */
-} kn_sites_maker;
+} kn_sites_builder;
 
-kn_status kn_sites_maker_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_sites *out,
-                             kn_sites_maker *m);
-void kn_sites_maker_clear(kn_sites_maker *m); /* {0} is fine */
+kn_status kn_sites_builder_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_sites *out,
+                               kn_sites_builder *m);
+void kn_sites_builder_clear(kn_sites_builder *m); /* {0} is fine */
 
 /* A block: e, and scaled where the shape says so, n x count; NaN: missing. */
 typedef struct kn_site_block {
     ptrdiff_t number, first;
     kn_mat e, scaled;
 } kn_site_block;
-void kn_sites_maker_take(kn_ctx *ctx, kn_sites_maker *m, const kn_site_block *b);
-kn_status kn_sites_maker_finish(kn_ctx *ctx, kn_sites_maker *m); /* after the last; collective */
+void kn_sites_builder_take(kn_ctx *ctx, kn_sites_builder *m, const kn_site_block *b);
+kn_status kn_sites_builder_finish(kn_ctx *ctx,
+                                  kn_sites_builder *m); /* after the last; collective */
 
 /* ---- from maps ---- */
 
@@ -52,8 +53,8 @@ typedef struct kn_sites_job {
     const kn_gp_maps *cv; /* whose means know no site */
     const int *site;      /* cv->n  0 .. S-1; -1: none */
     int S;
-    const kn_layer *layer; /* NULL: none */
-    kn_mat D;              /* cv->n x F, columns of its scale (kn_layer_columns); none without */
+    const kn_calibration_transform *layer; /* NULL: none */
+    kn_mat D; /* cv->n x F, columns of its scale (kn_calibration_columns); none without */
     uint64_t seed;
 } kn_sites_job;
 
@@ -61,6 +62,6 @@ typedef struct kn_sites_job {
 kn_status kn_sites_make(kn_ctx *ctx, const kn_sites_job *job, kn_sites *out);
 
 /* Of n people in S sites, by maps of the folds. Leaves what the result and the maps keep. */
-void kn_sites_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, int S);
+void kn_sites_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int S);
 
 #endif

@@ -222,7 +222,7 @@ kn_status kn_site_T_eff(kn_ctx *ctx, kn_mat within, const double *dof, ptrdiff_t
     ptrdiff_t t = unit_columns(within, dof, observed), n = within.rows;
     if (t < 2)
         goto out;
-    KN_TRY(kn_mat_new(ctx, kn_at_most(n, t), kn_at_most(n, t), &gram));
+    KN_TRY(kn_mat_new(ctx, kn_min_size(n, t), kn_min_size(n, t), &gram));
     kn_syrk(ctx, 1, n <= t ? KN_N : KN_T, kn_cols(within, 0, t), 0, gram); /* ZZ' or Z'Z */
     for (ptrdiff_t i = 0; i < n; i++)
         chance += pow(observed[i] / (double)t, 2);
@@ -235,12 +235,12 @@ out:
     return status;
 }
 
-void kn_site_T_eff_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t t)
+void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, n, 1);
-    kn_hold_d(r, KN_NEED_WORK, kn_at_most(n, t), kn_at_most(n, t));
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, kn_min_size(n, t), kn_min_size(n, t));
+    kn_plan_free_to(r, mark);
 }
 
 /* ---- all responses ----------------------------------------------------------------------------

@@ -88,7 +88,7 @@ void kn_site_ln_ratio(const kn_site_room *room, int S, double w, double *ln_rati
  * t. within: n x t, e - ebar_s, NaN: missing; overwritten. dof: t, N_j - S_j; 0: has no part.
  * 2 n t min(n, t) flops, a matrix of min(n, t)^2. */
 kn_status kn_site_T_eff(kn_ctx *ctx, kn_mat within, const double *dof, ptrdiff_t T, double *T_eff);
-void kn_site_T_eff_need(kn_rehearsal *r, ptrdiff_t n, ptrdiff_t t); /* passes */
+void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t); /* passes */
 
 /* From the sums of all responses, with T_eff of both kinds in place, and in mu, tau2, w, w_scale
  * what each response's moments say. sites (T): each response's S. KN_ERR_DATA: no values at all. */

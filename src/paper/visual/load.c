@@ -310,7 +310,7 @@ kn_status kn_visual_read(kn_ctx *ctx, const char *dir, kn_visual *v)
     for (ptrdiff_t r = 0, row = 0; r < l.n_runs; row += l.run[r++].rows) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(read_run(ctx, &l, &l.run[r], row, v));
-        kn_tell(ctx, "reading", r + 1, l.n_runs, NAN);
+        kn_report_progress(ctx, "reading", r + 1, l.n_runs, NAN);
     }
     find_patterns(v);
 out:

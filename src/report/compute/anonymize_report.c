@@ -15,7 +15,7 @@ typedef struct sweep {
 static void clean(sweep *s, const char **text, bool sentence)
 {
     if (s->status == KN_OK)
-        s->status = kn_strip(s->ctx, s->stripper, *text, sentence, &s->r->arena, text);
+        s->status = kn_anonymize(s->ctx, s->stripper, *text, sentence, &s->r->arena, text);
 }
 
 static void clean_notes(sweep *s, kn_report_notes *notes)
@@ -128,9 +128,9 @@ static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, alias_list 
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     const char *const *person =
-        m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
+        m->kind == KN_MATERIAL_CHANGE ? kn_report_input_texts(m, "person") : NULL;
     const char *const *name = m->dir ? m->id : m->training_id;
     for (ptrdiff_t i = 0; name && i < r->people.n; i++) {
         const char *instead = r->people.person[i].id;

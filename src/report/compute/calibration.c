@@ -64,7 +64,8 @@ static void divide(double *x, ptrdiff_t n, double by)
 }
 
 /* Rows of one person are put together, then everybody is a share of 1. */
-static kn_status crowd_new(kn_ctx *ctx, const kn_report_zhist *h, const kn_counted *u, crowd *c)
+static kn_status crowd_new(kn_ctx *ctx, const kn_report_zhist *h, const kn_distinct_participants *u,
+                           crowd *c)
 {
     kn_status status;
     double *total = NULL;
@@ -240,7 +241,7 @@ static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng 
             weight[kn_rng_below(rng, c->n)]++;
         memcpy(drawn + b * FIGURES, out->observed, sizeof out->observed); /* its NaN stay */
         figures(c, weight, q, hist, drawn + b * FIGURES);
-        kn_tell(ctx, "bands", b + 1, BOOTSTRAPS, NAN);
+        kn_report_progress(ctx, "bands", b + 1, BOOTSTRAPS, NAN);
     }
     simultaneous(drawn, out->observed, out->se, out->half);
     for (int k = AT_WORM; c->n < LEAST_WORM && k < AT_WORM + KN_REPORT_QQ; k++)
@@ -305,16 +306,16 @@ static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
                            kn_report_calibration *out)
 {
     kn_status status;
-    kn_counted u = {0};
+    kn_distinct_participants u = {0};
     crowd c = {0};
     bands b = {0};
     kn_rng rng;
-    KN_TRY(kn_counted_new(ctx, job, training, &u));
+    KN_TRY(kn_distinct_participants_new(ctx, job, training, &u));
     if (u.n == 0)
         goto out;
     KN_TRY(crowd_new(ctx, training ? &job->r->zhist_training : &job->r->zhist, &u, &c));
     kn_rng_init(&rng, job->s->seed, STREAM + !training);
-    const double n = (double)u.n, widening = kn_counted_widening(job, training, u.n);
+    const double n = (double)u.n, widening = kn_distinct_participants_widening(job, training, u.n);
     const double factor = u.n > 1
                               ? widening * sqrt(n / (n - 1)) * kn_student_quantile(0.975, n - 1) /
                                     kn_normal_quantile(0.975)
@@ -327,7 +328,7 @@ static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
     give_bands(&b, factor, out);
 out:
     crowd_clear(&c);
-    kn_counted_clear(&u);
+    kn_distinct_participants_clear(&u);
     return status;
 }
 

@@ -14,122 +14,123 @@ static const double FAR = 99; /* percentile of extrapolation beyond which a smal
 /* ---- words ------------------------------------------------------------------------------------
  */
 
-static void say_who(kn_say *s, const kn_report *r, const kn_report_person *one)
+static void say_who(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     ptrdiff_t said = 0;
     for (ptrdiff_t k = 0; one->covariate && k < r->cohort.n; k++)
         if (one->covariate[k] && strcmp(one->covariate[k], "n/a") != 0)
-            kn_say_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name,
-                         one->covariate[k]);
+            kn_sentence_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name,
+                              one->covariate[k]);
     if (isfinite(one->interval)) {
-        kn_say_words(s, "Visits ");
-        kn_say_figures(s, one->interval, 3);
-        kn_say_words(s, " apart%s%s", r->change.interval_units ? " in " : "",
-                     r->change.interval_units ? r->change.interval_units : "");
+        kn_sentence_words(s, "Visits ");
+        kn_sentence_figures(s, one->interval, 3);
+        kn_sentence_words(s, " apart%s%s", r->change.interval_units ? " in " : "",
+                          r->change.interval_units ? r->change.interval_units : "");
         said++;
     }
     if (one->label == 1 && r->group.label)
-        kn_say_words(s, "%slabelled %s", said++ ? "; " : "", r->group.label);
+        kn_sentence_words(s, "%slabelled %s", said++ ? "; " : "", r->group.label);
     if (one->training)
-        kn_say_words(s, "%sof training%s", said++ ? "; " : "",
-                     r->people.training_anew      ? ", by the model that has seen this person"
-                     : r->kind == KN_REPORT_MODEL ? ", by models without this person"
-                                                  : "");
+        kn_sentence_words(s, "%sof training%s", said++ ? "; " : "",
+                          r->people.training_anew      ? ", by the model that has seen this person"
+                          : r->kind == KN_REPORT_MODEL ? ", by models without this person"
+                                                       : "");
     if (said)
-        kn_say_words(s, ". ");
+        kn_sentence_words(s, ". ");
 }
 
 /* "More extreme than 98.7 % of people like those of training by the largest |z| (p = 0.013); .." */
-static void say_rarity(kn_say *s, const kn_report *r, const kn_report_person *one)
+static void say_rarity(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     const char *whom = r->people.compared ? r->people.compared : "the reference";
     const char *what = r->kind == KN_REPORT_CHANGE
                            ? "The largest changes are more extreme than those of "
                            : "More extreme than ";
     if (isfinite(one->p)) {
-        kn_say_words(s, "%s", what);
-        kn_say_words(s, "%s%s %%", one->p_is_bound ? "at least " : "",
-                     one->p_is_bound ? kn_said_percent_least(1 - one->p).text
-                                     : kn_said_percent(1 - one->p).text);
-        kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " of %s (" : " of %s by the largest |z| (",
-                     whom);
-        kn_say_p(s, one->p, one->p_is_bound);
-        kn_say_words(s, one->note && strcmp(one->note, "rough") == 0 ? ", roughly)" : ")");
+        kn_sentence_words(s, "%s", what);
+        kn_sentence_words(s, "%s%s %%", one->p_is_bound ? "at least " : "",
+                          one->p_is_bound ? kn_format_percent_least(1 - one->p).text
+                                          : kn_format_percent(1 - one->p).text);
+        kn_sentence_words(s,
+                          r->kind == KN_REPORT_CHANGE ? " of %s (" : " of %s by the largest |z| (",
+                          whom);
+        kn_sentence_p(s, one->p, one->p_is_bound);
+        kn_sentence_words(s, one->note && strcmp(one->note, "rough") == 0 ? ", roughly)" : ")");
     } else if (isfinite(one->statistic)) {
-        kn_say_words(s, "The largest |z| are ");
-        kn_say_fixed(s, one->statistic, 2);
-        kn_say_words(s, " in the mean; there is nobody to compare that with");
+        kn_sentence_words(s, "The largest |z| are ");
+        kn_sentence_fixed(s, one->statistic, 2);
+        kn_sentence_words(s, " in the mean; there is nobody to compare that with");
     } else {
-        kn_say_words(s, "Not one response has a z");
+        kn_sentence_words(s, "Not one response has a z");
     }
 }
 
-static void say_burden(kn_say *s, const kn_report *r, const kn_report_person *one)
+static void say_burden(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     double t = r->people.threshold;
     if (!isfinite(one->share))
         return;
-    kn_say_words(s, "; |z| is beyond ");
-    kn_say_figures(s, t, 3);
-    kn_say_words(s, " in ");
-    kn_say_percent(s, one->share);
-    kn_say_words(s, " of responses (");
-    kn_say_percent(s, 2 * kn_normal_cdf(-t));
-    kn_say_words(s, " expected)");
+    kn_sentence_words(s, "; |z| is beyond ");
+    kn_sentence_figures(s, t, 3);
+    kn_sentence_words(s, " in ");
+    kn_sentence_percent(s, one->share);
+    kn_sentence_words(s, " of responses (");
+    kn_sentence_percent(s, 2 * kn_normal_cdf(-t));
+    kn_sentence_words(s, " expected)");
     if (one->negative + one->positive > 0)
-        kn_say_words(s, ", %.0f low and %.0f high", one->negative, one->positive);
+        kn_sentence_words(s, ", %.0f low and %.0f high", one->negative, one->positive);
 }
 
-static void say_joint(kn_say *s, const kn_report *r, const kn_report_person *one)
+static void say_joint(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     double found = one->fdr_negative + one->fdr_positive;
     if (isfinite(one->deviance_p)) {
-        kn_say_words(s, r->kind == KN_REPORT_CHANGE ? " All changes together: "
-                                                    : " The whole map at once: ");
-        kn_say_p(s, one->deviance_p, false);
-        kn_say_words(s, ".");
+        kn_sentence_words(s, r->kind == KN_REPORT_CHANGE ? " All changes together: "
+                                                         : " The whole map at once: ");
+        kn_sentence_p(s, one->deviance_p, false);
+        kn_sentence_words(s, ".");
     }
     if (found > 0)
-        kn_say_words(
+        kn_sentence_words(
             s, " %.0f response%s out after control of false discoveries (%.0f low, %.0f high).",
             found, found == 1 ? " stands" : "s stand", one->fdr_negative, one->fdr_positive);
     else if (found == 0)
-        kn_say_words(s, " No single response stands out after control of false discoveries.");
+        kn_sentence_words(s, " No single response stands out after control of false discoveries.");
 }
 
-static void say_caution(kn_say *s, const kn_report_person *one)
+static void say_caution(kn_sentence *s, const kn_report_person *one)
 {
     if (one->implausible)
-        kn_say_words(s, " The data of this person cannot be right: look at them first.");
+        kn_sentence_words(s, " The data of this person cannot be right: look at them first.");
     if (one->unseen)
-        kn_say_words(s, " A category has a level that training did not have.");
+        kn_sentence_words(s, " A category has a level that training did not have.");
     if (one->adapted)
-        kn_say_words(s, " The model was adapted to this person's site.");
+        kn_sentence_words(s, " The model was adapted to this person's site.");
     if (one->site_unknown)
-        kn_say_words(s, " The model does not know this person's site, which is in every z.");
+        kn_sentence_words(s, " The model does not know this person's site, which is in every z.");
     if (!(one->extrapolation_pct > FAR))
         return;
-    kn_say_words(s, " The covariates are further from training than ");
-    kn_say_percent(s, one->extrapolation_pct / 100);
-    kn_say_words(s, " of training itself: here a small z is ignorance, not health");
+    kn_sentence_words(s, " The covariates are further from training than ");
+    kn_sentence_percent(s, one->extrapolation_pct / 100);
+    kn_sentence_words(s, " of training itself: here a small z is ignorance, not health");
     if (isfinite(one->deviance_noise_p)) {
-        kn_say_words(s, "; by the noise alone the whole map has ");
-        kn_say_p(s, one->deviance_noise_p, false);
+        kn_sentence_words(s, "; by the noise alone the whole map has ");
+        kn_sentence_p(s, one->deviance_noise_p, false);
     }
-    kn_say_words(s, ".");
+    kn_sentence_words(s, ".");
 }
 
 static kn_status say_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
 {
     const kn_report_person *one = &r->people.person[card->person];
-    kn_say s = {.ctx = ctx, .arena = &r->arena};
+    kn_sentence s = {.ctx = ctx, .arena = &r->arena};
     say_who(&s, r, one);
     say_rarity(&s, r, one);
     say_burden(&s, r, one);
-    kn_say_words(&s, ".");
+    kn_sentence_words(&s, ".");
     say_joint(&s, r, one);
     say_caution(&s, one);
-    return kn_say_end(&s, &card->words);
+    return kn_sentence_end(&s, &card->words);
 }
 
 /* ---- where ------------------------------------------------------------------------------------
@@ -154,8 +155,8 @@ static void find_tops(const float *z, ptrdiff_t T, kn_report_card *card)
 
 static kn_status read_map(kn_ctx *ctx, const kn_report_job *job, ptrdiff_t person, float *z)
 {
-    return job->m->dir ? kn_material_z(ctx, job->m, person, z)
-                       : kn_material_training_z(ctx, job->m, person, z);
+    return job->m->dir ? kn_report_input_z(ctx, job->m, person, z)
+                       : kn_report_input_training_z(ctx, job->m, person, z);
 }
 
 static kn_status fill_card(kn_ctx *ctx, const kn_report_job *job, kn_clusters *clusters, float *z,
@@ -201,7 +202,7 @@ kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job)
     for (kn_report_card *c = next_card(&r->people, -1); c; c = next_card(&r->people, c->person)) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(fill_card(ctx, job, clusters, z, c));
-        kn_tell(ctx, "cards", ++done, r->people.n_cards, NAN);
+        kn_report_progress(ctx, "cards", ++done, r->people.n_cards, NAN);
     }
 out:
     kn_clusters_free(clusters);

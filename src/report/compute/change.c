@@ -10,22 +10,22 @@
 enum { PATH = 4096 };
 
 /* reference.json of the folder; NULL: it was taken away, and the page does without. */
-static kn_status read_reference(kn_ctx *ctx, const kn_material *m, json_t **out)
+static kn_status read_reference(kn_ctx *ctx, const kn_report_input *m, json_t **out)
 {
     kn_status status = KN_OK;
-    kn_source file = {0};
+    kn_byte_source file = {0};
     char path[PATH];
     void *text = NULL;
     *out = NULL;
     if (!m->dir || snprintf(path, sizeof path, "%s/reference.json", m->dir) >= PATH ||
         access(path, F_OK) != 0)
         return KN_OK;
-    KN_TRY(kn_source_open(ctx, path, &file));
+    KN_TRY(kn_byte_source_open(ctx, path, &file));
     KN_TRY(kn_alloc(ctx, file.size + 1, 1, &text));
-    KN_TRY(kn_source_read(ctx, &file, 0, file.size, text));
+    KN_TRY(kn_byte_source_read(ctx, &file, 0, file.size, text));
     KN_TRY(kn_json_parse(ctx, path, text, out));
 out:
-    kn_source_close(&file);
+    kn_byte_source_close(&file);
     kn_free(text);
     return status;
 }

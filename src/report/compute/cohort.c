@@ -21,7 +21,7 @@ static span span_of(const double *x, ptrdiff_t n, span so_far)
     return so_far;
 }
 
-static void set_edges(const kn_material *m, const kn_material_column *from, double *edge)
+static void set_edges(const kn_report_input *m, const kn_report_input_column *from, double *edge)
 {
     span s = {INFINITY, -INFINITY};
     s = span_of(from->training, m->N, s);
@@ -89,11 +89,11 @@ out:
     return status;
 }
 
-static kn_status column(kn_ctx *ctx, const kn_report_job *job, const kn_material_column *from,
+static kn_status column(kn_ctx *ctx, const kn_report_job *job, const kn_report_input_column *from,
                         kn_report_column *to)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     kn_report *r = job->r;
     to->numeric = from->numeric;
     to->batch = from->batch;
@@ -115,7 +115,7 @@ out:
 static kn_status dropped(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     kn_report_cohort *c = &job->r->cohort;
     KN_TRY(texts(ctx, job->r, m->dropped_id, m->n_dropped, &c->dropped_id));
     KN_TRY(texts(ctx, job->r, m->dropped_why, m->n_dropped, &c->dropped_why));
@@ -127,7 +127,7 @@ out:
 kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     kn_report_cohort *c = &job->r->cohort;
     json_t *summary = NULL;
     void *memory;

@@ -8,7 +8,7 @@
 #include "report/report.h"
 
 typedef struct kn_report_job {
-    kn_material *m;
+    kn_report_input *m;
     const kn_settings *s; /* of "report" */
     const kn_options *options;
     kn_report *r;

@@ -19,7 +19,7 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
-static kn_status curve(kn_ctx *ctx, kn_report *r, const kn_material_curve *from,
+static kn_status curve(kn_ctx *ctx, kn_report *r, const kn_report_input_curve *from,
                        kn_report_curve *to)
 {
     kn_status status;
@@ -35,7 +35,7 @@ out:
     return status;
 }
 
-static kn_status points(kn_ctx *ctx, kn_report *r, const kn_material_points *from,
+static kn_status points(kn_ctx *ctx, kn_report *r, const kn_report_input_points *from,
                         kn_report_points *to)
 {
     kn_status status;
@@ -52,7 +52,7 @@ out:
     return status;
 }
 
-static kn_status response(kn_ctx *ctx, kn_report *r, const kn_material_response *from,
+static kn_status response(kn_ctx *ctx, kn_report *r, const kn_report_input_response *from,
                           kn_report_shown *to)
 {
     kn_status status;
@@ -84,19 +84,19 @@ kn_status kn_compute_curves(kn_ctx *ctx, const kn_report_job *job)
     ptrdiff_t *asked = NULL;
     void *memory = NULL;
     if (job->m->model && S > 0)
-        KN_TRY(kn_material_over(ctx, job->m, job->s->over, &over));
+        KN_TRY(kn_report_input_over(ctx, job->m, job->s->over, &over));
     if (!over) {
         c->n = 0;
         goto out;
     }
     KN_TRY(kn_arena_text(ctx, &job->r->arena, over, &c->over));
     KN_TRY(kn_alloc_i(ctx, S, &asked));
-    KN_TRY(kn_alloc(ctx, S, sizeof(kn_material_response), &memory));
-    kn_material_response *made = memory;
+    KN_TRY(kn_alloc(ctx, S, sizeof(kn_report_input_response), &memory));
+    kn_report_input_response *made = memory;
     for (ptrdiff_t k = 0; k < S; k++)
         asked[k] = c->shown[k].response;
     qsort(asked, (size_t)S, sizeof *asked, ascending);
-    KN_TRY(kn_material_curves(ctx, job->m, over, asked, S, made));
+    KN_TRY(kn_report_input_curves(ctx, job->m, over, asked, S, made));
     for (ptrdiff_t k = 0; k < S; k++)
         for (ptrdiff_t i = 0; i < S; i++)
             if (made[i].response == c->shown[k].response)

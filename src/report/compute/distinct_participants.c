@@ -42,12 +42,12 @@ static void join(row *rows, ptrdiff_t k, ptrdiff_t *of)
     qsort(rows, (size_t)k, sizeof *rows, by_place);
 }
 
-static const char *const *ids_of(const kn_material *m, bool training)
+static const char *const *ids_of(const kn_report_input *m, bool training)
 {
     if (training)
         return m->training_id;
     const char *const *person =
-        m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
+        m->kind == KN_MATERIAL_CHANGE ? kn_report_input_texts(m, "person") : NULL;
     return person ? person : m->id;
 }
 
@@ -63,7 +63,8 @@ static void join_groups(const ptrdiff_t *group, row *rows, ptrdiff_t k, ptrdiff_
     }
 }
 
-kn_status kn_counted_new(kn_ctx *ctx, const kn_report_job *job, bool training, kn_counted *out)
+kn_status kn_distinct_participants_new(kn_ctx *ctx, const kn_report_job *job, bool training,
+                                       kn_distinct_participants *out)
 {
     kn_status status;
     const kn_report_zhist *h = training ? &job->r->zhist_training : &job->r->zhist;
@@ -71,7 +72,7 @@ kn_status kn_counted_new(kn_ctx *ctx, const kn_report_job *job, bool training, k
     const ptrdiff_t *group = training ? job->m->training_group : NULL;
     void *memory = NULL;
     ptrdiff_t *first = NULL;
-    *out = (kn_counted){0};
+    *out = (kn_distinct_participants){0};
     KN_TRY(kn_alloc(ctx, h->n, sizeof(row), &memory));
     KN_TRY(kn_alloc_i(ctx, h->n, &first)); /* a group has a row or more */
     KN_TRY(kn_alloc_i(ctx, h->n, &out->of));
@@ -95,17 +96,17 @@ out:
     kn_free(first);
     kn_free(memory);
     if (status != KN_OK)
-        kn_counted_clear(out);
+        kn_distinct_participants_clear(out);
     return status;
 }
 
-void kn_counted_clear(kn_counted *u)
+void kn_distinct_participants_clear(kn_distinct_participants *u)
 {
     kn_free(u->of);
-    *u = (kn_counted){0};
+    *u = (kn_distinct_participants){0};
 }
 
-double kn_counted_widening(const kn_report_job *job, bool training, ptrdiff_t n)
+double kn_distinct_participants_widening(const kn_report_job *job, bool training, ptrdiff_t n)
 {
     const double N = (double)job->m->units;
     return !training && job->m->kind == KN_MATERIAL_SCORE && N > 0 ? sqrt(1 + (double)n / N) : 1;

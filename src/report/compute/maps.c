@@ -248,7 +248,7 @@ typedef struct pass {
 static kn_status scored(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;
-    kn_material *m = w->job->m;
+    kn_report_input *m = w->job->m;
     kn_report *r = w->job->r;
     const double threshold = r->people.threshold > 0 ? r->people.threshold : 1.96;
     if (m->n == 0)
@@ -256,7 +256,7 @@ static kn_status scored(kn_ctx *ctx, pass *w)
     KN_TRY(zhist_new(ctx, r, m->n, &r->zhist));
     for (ptrdiff_t i = 0; i < m->n; i++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_material_z(ctx, m, i, w->z));
+        KN_TRY(kn_report_input_z(ctx, m, i, w->z));
         count_person(&w->cuts, w->z, m->T, &r->zhist, i);
         if (kn_report_is_normal(w->job, i)) {
             w->normal++;
@@ -266,7 +266,7 @@ static kn_status scored(kn_ctx *ctx, pass *w)
             sums_add(r->people.person[i].label == 1 ? &w->labelled : &w->others, w->z, m->T,
                      threshold);
         KN_TRY(keep_map(ctx, r, i, w->z, m->T));
-        kn_tell(ctx, "maps", i + 1, m->n, NAN);
+        kn_report_progress(ctx, "maps", i + 1, m->n, NAN);
     }
 out:
     return status;
@@ -276,7 +276,7 @@ out:
 static kn_status training(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;
-    kn_material *m = w->job->m;
+    kn_report_input *m = w->job->m;
     kn_report *r = w->job->r;
     const bool shown = m->n == 0 && r->people.n == m->N;
     if (!m->has_training_z || m->N == 0)
@@ -284,13 +284,13 @@ static kn_status training(kn_ctx *ctx, pass *w)
     KN_TRY(zhist_new(ctx, r, m->N, &r->zhist_training));
     for (ptrdiff_t i = 0; i < m->N; i++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_material_training_z(ctx, m, i, w->z));
+        KN_TRY(kn_report_input_training_z(ctx, m, i, w->z));
         count_person(&w->cuts, w->z, m->T, &r->zhist_training, i);
         if (w->normal == 0)
             sums_add(&w->normals, w->z, m->T, INFINITY);
         if (shown)
             KN_TRY(keep_map(ctx, r, i, w->z, m->T));
-        kn_tell(ctx, "maps of training", i + 1, m->N, NAN);
+        kn_report_progress(ctx, "maps of training", i + 1, m->N, NAN);
     }
 out:
     return status;

@@ -48,7 +48,7 @@ static kn_status write_paragraphs(kn_ctx *ctx, kn_methods *m)
     const char **text = memory;
     for (int k = 0; k < N_PARAGRAPHS; k++) {
         PARAGRAPHS[k](m);
-        KN_TRY(kn_say_end(&m->say, &text[r->words.paragraphs]));
+        KN_TRY(kn_sentence_end(&m->say, &text[r->words.paragraphs]));
         r->words.paragraphs += text[r->words.paragraphs][0] != '\0';
     }
     r->words.paragraph = text;
@@ -60,7 +60,7 @@ static kn_status write_references(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
     kn_report *r = m->job->r;
-    const char *own = kn_material_method(m->job->m, "paper");
+    const char *own = kn_report_input_method(m->job->m, "paper");
     void *memory;
     KN_TRY(kn_arena_alloc(ctx, &r->arena, KN_PAPERS, sizeof(char *), &memory));
     const char **text = memory;
@@ -108,7 +108,7 @@ out:
 static kn_status add_options(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status = KN_OK;
-    kn_say s = {.ctx = ctx, .arena = &m->job->r->arena};
+    kn_sentence s = {.ctx = ctx, .arena = &m->job->r->arena};
     const json_t *options = kn_json_at(m->model, "options");
     const char *key, *text;
     json_t *value;
@@ -117,15 +117,15 @@ static kn_status add_options(kn_ctx *ctx, kn_methods *m)
     json_object_foreach((json_t *)(uintptr_t)options, key, value)
     {
         const char *given = json_string_value(value);
-        kn_say_words(&s, "%s--", s.used > 0 ? " " : "");
+        kn_sentence_words(&s, "%s--", s.used > 0 ? " " : "");
         for (const char *c = key; *c; c++)
-            kn_say_words(&s, "%c", *c == '_' ? '-' : *c);
+            kn_sentence_words(&s, "%c", *c == '_' ? '-' : *c);
         if (given)
-            kn_say_words(&s, " %s", given);
+            kn_sentence_words(&s, " %s", given);
     }
     if (s.used == 0)
-        kn_say_words(&s, "defaults");
-    KN_TRY(kn_say_end(&s, &text));
+        kn_sentence_words(&s, "defaults");
+    KN_TRY(kn_sentence_end(&s, &text));
     KN_TRY(add_fact(ctx, m->job->r, "options of fit", text));
     const char *seed = kn_json_text_at(options, "seed");
     KN_TRY(add_fact(ctx, m->job->r, "seed of fit", seed ? seed : "1"));

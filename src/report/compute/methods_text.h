@@ -23,7 +23,7 @@ typedef struct kn_methods {
     const kn_report_job *job;
     json_t *model, *folder; /* their records; NULL: none */
     bool cited[KN_PAPERS];
-    kn_say say;
+    kn_sentence say;
 } kn_methods;
 
 /* Each adds sentences to m->say, or nothing where nothing is known. */

@@ -139,8 +139,8 @@ static kn_status texts(kn_ctx *ctx, const kn_report_job *job, json_t *info)
     kn_report *r = job->r;
     kn_report_model *to = &r->model;
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "method"), &to->method));
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_material_method(job->m, "title"), &to->title));
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_material_method(job->m, "words"), &to->means));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_report_input_method(job->m, "title"), &to->title));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_report_input_method(job->m, "words"), &to->means));
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "noise"), &to->noise));
     KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(info, "likelihood"), &to->likelihood));
 out:

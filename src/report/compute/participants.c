@@ -62,7 +62,7 @@ static void take_numbers(const kn_report_job *job)
     for (int k = 0; k < N_COLUMNS; k++) {
         const column *c = &COLUMNS[k];
         const double *values =
-            kn_material_people(job->m, change && c->change ? c->change : c->name);
+            kn_report_input_people(job->m, change && c->change ? c->change : c->name);
         for (ptrdiff_t i = 0; i < people->n; i++)
             *field(&people->person[i], c) = value_of(values, i);
     }
@@ -71,13 +71,13 @@ static void take_numbers(const kn_report_job *job)
 static void take_flags(const kn_report_job *job)
 {
     kn_report_people *people = &job->r->people;
-    const double *training = kn_material_people(job->m, "in_training");
-    const double *label = kn_material_people(job->m, "label");
-    const double *unseen = kn_material_people(job->m, "unseen_level");
-    const double *implausible = kn_material_people(job->m, "implausible");
-    const double *adapted = kn_material_people(job->m, "site_adapted");
-    const double *extrapolation = kn_material_people(job->m, "extrapolation");
-    const double *reference = kn_material_people(job->m, "reference");
+    const double *training = kn_report_input_people(job->m, "in_training");
+    const double *label = kn_report_input_people(job->m, "label");
+    const double *unseen = kn_report_input_people(job->m, "unseen_level");
+    const double *implausible = kn_report_input_people(job->m, "implausible");
+    const double *adapted = kn_report_input_people(job->m, "site_adapted");
+    const double *extrapolation = kn_report_input_people(job->m, "extrapolation");
+    const double *reference = kn_report_input_people(job->m, "reference");
     for (ptrdiff_t i = 0; i < people->n; i++) {
         kn_report_person *one = &people->person[i];
         double labelled = value_of(label, i);
@@ -103,9 +103,9 @@ static kn_status take_texts(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    const char *const *note = kn_material_texts(job->m, "p_note");
-    const char *const *visit1 = kn_material_texts(job->m, "visit1");
-    const char *const *visit2 = kn_material_texts(job->m, "visit2");
+    const char *const *note = kn_report_input_texts(job->m, "p_note");
+    const char *const *visit1 = kn_report_input_texts(job->m, "visit1");
+    const char *const *visit2 = kn_report_input_texts(job->m, "visit2");
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         kn_report_person *one = &r->people.person[i];
         KN_TRY(take_text(ctx, r, note, i, &one->note));
@@ -150,10 +150,10 @@ static kn_status take_training(kn_ctx *ctx, const kn_report_job *job)
     KN_TRY(kn_alloc_d(ctx, people->n, &p));
     for (size_t k = 0; k < sizeof TRAINING / sizeof *TRAINING; k++) {
         const reference_column *c = &TRAINING[k];
-        const double *values = kn_material_training(job->m, c->name);
+        const double *values = kn_report_input_training(job->m, c->name);
         if (!values)
             continue;
-        KN_TRY(kn_people_rank(ctx, values, people->n, c->sizes, p));
+        KN_TRY(kn_participants_rank(ctx, values, people->n, c->sizes, p));
         for (ptrdiff_t i = 0; i < people->n; i++) {
             char *one = (char *)&people->person[i];
             memcpy(one + c->p, &p[i], sizeof *p);
@@ -190,19 +190,19 @@ out:
 }
 
 /* Of change: the person of each pair; NULL. */
-static const char *const *persons_of(const kn_material *m)
+static const char *const *persons_of(const kn_report_input *m)
 {
-    return m->kind == KN_MATERIAL_CHANGE ? kn_material_texts(m, "person") : NULL;
+    return m->kind == KN_MATERIAL_CHANGE ? kn_report_input_texts(m, "person") : NULL;
 }
 
 /* "person-" with as many hyphens as it takes to be nobody's id. */
 static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     static const char most[] = "person----------------------------------------";
-    const kn_material *m = job->m;
-    ptrdiff_t hyphens = kn_strip_hyphens(name, job->r->people.n, 0);
-    hyphens = kn_strip_hyphens(m->training_id, m->N, hyphens);
-    hyphens = kn_strip_hyphens(m->dropped_id, m->n_dropped, hyphens);
+    const kn_report_input *m = job->m;
+    ptrdiff_t hyphens = kn_anonymize_hyphens(name, job->r->people.n, 0);
+    hyphens = kn_anonymize_hyphens(m->training_id, m->N, hyphens);
+    hyphens = kn_anonymize_hyphens(m->dropped_id, m->n_dropped, hyphens);
     return kn_arena_print(ctx, &job->r->arena, &job->r->alias, "%.*s",
                           (int)(sizeof "person" + (size_t)hyphens), most);
 }
@@ -216,7 +216,7 @@ static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *
     ptrdiff_t *number = NULL;
     KN_TRY(kn_alloc_i(ctx, r->people.n, &number));
     KN_TRY(choose_alias(ctx, job, person ? person : name));
-    KN_TRY(kn_strip_numbers(ctx, person ? person : name, r->people.n, number));
+    KN_TRY(kn_anonymize_numbers(ctx, person ? person : name, r->people.n, number));
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         kn_report_person *one = &r->people.person[i];
         if (one->visit1 && one->visit2)
@@ -246,7 +246,7 @@ out:
 /* ---- covariates -------------------------------------------------------------------------------
  */
 
-static const kn_material_column *column_named(const kn_material *m, const char *name)
+static const kn_report_input_column *column_named(const kn_report_input *m, const char *name)
 {
     for (ptrdiff_t k = 0; k < m->C; k++)
         if (strcmp(m->column[k].name, name) == 0)
@@ -254,8 +254,8 @@ static const kn_material_column *column_named(const kn_material *m, const char *
     return NULL;
 }
 
-static kn_status covariate_text(kn_ctx *ctx, kn_report *r, const kn_material_column *c, double x,
-                                const char **out)
+static kn_status covariate_text(kn_ctx *ctx, kn_report *r, const kn_report_input_column *c,
+                                double x, const char **out)
 {
     char number[KN_NUMBER_SIZE] = "n/a";
     if (c && !c->numeric && x >= 0 && x < (double)c->levels)
@@ -276,7 +276,7 @@ static kn_status take_covariates(kn_ctx *ctx, const kn_report_job *job)
         const char **text = memory;
         bool some = false;
         for (ptrdiff_t k = 0; k < r->cohort.n; k++) {
-            const kn_material_column *c = column_named(job->m, r->cohort.column[k].name);
+            const kn_report_input_column *c = column_named(job->m, r->cohort.column[k].name);
             const double *x = !c ? NULL : job->m->dir ? c->scored : c->training;
             some = some || x;
             KN_TRY(covariate_text(ctx, r, c, value_of(x, i), &text[k]));
@@ -344,8 +344,9 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     kn_report *r = job->r;
     kn_report_people *people = &r->people;
     people->N = job->m->N;
-    KN_TRY(copied(ctx, r, kn_material_training(job->m, "statistic"), people->N, &people->training));
-    KN_TRY(copied(ctx, r, kn_material_training(job->m, "deviance"), people->N,
+    KN_TRY(copied(ctx, r, kn_report_input_training(job->m, "statistic"), people->N,
+                  &people->training));
+    KN_TRY(copied(ctx, r, kn_report_input_training(job->m, "deviance"), people->N,
                   &people->training_deviance));
     people->threshold = threshold_of(summary);
     double smallest = summary ? kn_json_number_at(summary, "abnormality.smallest_p")
@@ -353,8 +354,8 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     people->smallest_p = smallest;
     draw_lines(people, summary ? summary : model, smallest);
     bound_p(r, smallest);
-    KN_TRY(kn_compared_find(ctx, job, summary));
-    kn_people_count(r, kn_compared_rate(job));
+    KN_TRY(kn_reference_population_find(ctx, job, summary));
+    kn_sample_count(r, kn_reference_population_rate(job));
 out:
     return status;
 }
@@ -375,8 +376,8 @@ static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const
         KN_TRY(kn_arena_print(ctx, &job->m->arena, &where, "%s/%s", job->m->dir, file));
     else
         where = "training";
-    const kn_people_named named = {name, persons_of(job->m), where};
-    KN_TRY(kn_people_choose(ctx, r, job->s->page_people, &named));
+    const kn_participants_named named = {name, persons_of(job->m), where};
+    KN_TRY(kn_sample_choose(ctx, r, job->s->page_people, &named));
     people->n_thumbs = 0;
     ptrdiff_t most = people->n < KN_REPORT_THUMBS ? people->n : KN_REPORT_THUMBS;
     KN_TRY(kn_arena_i(ctx, &r->arena, most, &people->thumb));
@@ -399,7 +400,7 @@ static void set_shares(kn_report *r)
 }
 
 /* Without a folder the people are those of training; a model to give away has nobody. */
-static ptrdiff_t count_people(const kn_material *m, const json_t *model)
+static ptrdiff_t count_people(const kn_report_input *m, const json_t *model)
 {
     if (m->dir)
         return m->n;
@@ -431,7 +432,7 @@ kn_status kn_compute_people(kn_ctx *ctx, const kn_report_job *job)
     KN_TRY(true_names(ctx, job, &name));
     KN_TRY(give_names(ctx, job, name));
     KN_TRY(take_reference(ctx, job, summary, model));
-    KN_TRY(kn_people_sort(ctx, r));
+    KN_TRY(kn_participants_sort(ctx, r));
     KN_TRY(choose(ctx, job, name));
 out:
     json_decref(summary);

@@ -31,7 +31,7 @@ static int abnormal_first(const void *x, const void *y)
     return c ? c : (a->i > b->i) - (a->i < b->i);
 }
 
-kn_status kn_people_sort(kn_ctx *ctx, kn_report *r)
+kn_status kn_participants_sort(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
     kn_report_people *people = &r->people;
@@ -74,7 +74,7 @@ static ptrdiff_t count_below(const double *sorted, ptrdiff_t n, double value)
     return low;
 }
 
-kn_status kn_people_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes, double *p)
+kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes, double *p)
 {
     double *sorted;
     ptrdiff_t m = 0;
@@ -94,7 +94,7 @@ kn_status kn_people_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool siz
     return KN_OK;
 }
 
-void kn_people_count(kn_report *r, double rate)
+void kn_sample_count(kn_report *r, double rate)
 {
     static const double ALPHA = 0.05;
     kn_report_people *people = &r->people;
@@ -166,7 +166,7 @@ static int edits(const char *a, const char *b)
     return row[m];
 }
 
-static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_people_named *named,
+static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_participants_named *named,
                         const char *id)
 {
     int least = (int)strlen(id) / 3 + 2; /* further off is no slip of the pen */
@@ -184,7 +184,8 @@ static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_people_named *
                 : kn_fail(ctx, KN_ERR_DATA, "{people}: %s has no '%s'", named->where, id);
 }
 
-static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_people_named *named, const char *id)
+static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_participants_named *named,
+                           const char *id)
 {
     bool found = false;
     for (ptrdiff_t i = 0; i < r->people.n; i++)
@@ -195,7 +196,8 @@ static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_people_named *nam
     return found ? KN_OK : nobody(ctx, r, named, id);
 }
 
-static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_people_named *named, char *list)
+static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participants_named *named,
+                              char *list)
 {
     kn_status status = new_cards(ctx, r, r->people.n);
     char *next = list;
@@ -214,7 +216,8 @@ static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_people_named *
     return status;
 }
 
-kn_status kn_people_choose(kn_ctx *ctx, kn_report *r, const char *who, const kn_people_named *named)
+kn_status kn_sample_choose(kn_ctx *ctx, kn_report *r, const char *who,
+                           const kn_participants_named *named)
 {
     if (who[0] != '\0' && strspn(who, "0123456789") == strlen(who))
         return choose_first(ctx, r, strtod(who, NULL));

@@ -6,26 +6,27 @@
 
 /* The most abnormal first: smallest p, then the largest statistic; who has none last, ties as they
  * come. [METHOD 11c] */
-kn_status kn_people_sort(kn_ctx *ctx, kn_report *r);
+kn_status kn_participants_sort(kn_ctx *ctx, kn_report *r);
 
 /* p[i] = (1 + #{others >= value})/n among the other n - 1 people with a value, of its size where
  * `sizes`; NaN of who has none, and where there is nobody else   [METHOD 8] */
-kn_status kn_people_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes, double *p);
+kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes,
+                               double *p);
 
 /* How many normal people have deviance_p <= .05, and how many are expected: of those who are not
  * labelled, of training or of the reference, each with the chance `rate` (compared.h). Nothing is
  * expected (NaN) where no p can be so small.   [METHOD 11c] */
-void kn_people_count(kn_report *r, double rate);
+void kn_sample_count(kn_report *r, double rate);
 
 /* Who gets a card: N, or ids with commas. `name` of each person as it was in the files; person:
  * NULL, or of change the person alone. where: the file or model that has them, for the sentence. */
-typedef struct kn_people_named {
+typedef struct kn_participants_named {
     const char *const *id;
     const char *const *person;
     const char *where;
-} kn_people_named;
+} kn_participants_named;
 
-kn_status kn_people_choose(kn_ctx *ctx, kn_report *r, const char *who,
-                           const kn_people_named *named);
+kn_status kn_sample_choose(kn_ctx *ctx, kn_report *r, const char *who,
+                           const kn_participants_named *named);
 
 #endif

@@ -17,9 +17,9 @@ static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
 }
 
 /* The smallest of the trainings of cv; 0: the folder does not say. */
-static ptrdiff_t smallest_training(const kn_material *m)
+static ptrdiff_t smallest_training(const kn_report_input *m)
 {
-    const double *n = kn_material_people(m, "n_train");
+    const double *n = kn_report_input_people(m, "n_train");
     double least = INFINITY;
     for (ptrdiff_t i = 0; n && i < m->n; i++)
         least = fmin(least, n[i]);
@@ -45,7 +45,7 @@ static kn_status of_score(kn_ctx *ctx, const kn_report_job *job, const json_t *s
     to->training_anew = kn_command_option(command, "--training-rows", named, sizeof named) &&
                         strcmp(named, "plain") == 0;
     to->compared = "people like those of training";
-    to->compared_n = count_finite(kn_material_training(job->m, "statistic"), job->m->N);
+    to->compared_n = count_finite(kn_report_input_training(job->m, "statistic"), job->m->N);
     if (!kn_command_option(command, "--reference", named, sizeof named) ||
         strcmp(named, "cv") == 0 || strcmp(named, "loo") == 0)
         return KN_OK;
@@ -57,14 +57,14 @@ static kn_status of_score(kn_ctx *ctx, const kn_report_job *job, const json_t *s
     return kn_arena_print(ctx, &r->arena, &to->compared, "people like those with %s", named);
 }
 
-kn_status kn_compared_find(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
+kn_status kn_reference_population_find(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
 {
     kn_report_people *to = &job->r->people;
     to->compared_among_them = false;
     switch (job->m->kind) {
     case KN_MATERIAL_MODEL:
         to->compared = "the people of training";
-        to->compared_n = count_finite(kn_material_training(job->m, "statistic"), job->m->N);
+        to->compared_n = count_finite(kn_report_input_training(job->m, "statistic"), job->m->N);
         break;
     case KN_MATERIAL_SCORE: return of_score(ctx, job, summary);
     case KN_MATERIAL_CV:
@@ -85,10 +85,11 @@ static double rate_of(double n)
     return floor(ALPHA * (n + 1) + ROUNDING) / (n + 1);
 }
 
-double kn_compared_rate(const kn_report_job *job)
+double kn_reference_population_rate(const kn_report_job *job)
 {
     const kn_report_people *p = &job->r->people;
-    const double *n = job->m->kind == KN_MATERIAL_CV ? kn_material_people(job->m, "n_train") : NULL;
+    const double *n =
+        job->m->kind == KN_MATERIAL_CV ? kn_report_input_people(job->m, "n_train") : NULL;
     double sum = 0;
     if (p->compared_among_them)
         return NAN;

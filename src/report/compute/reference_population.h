@@ -7,11 +7,12 @@
 #include "report/input/json_path.h"
 
 /* Fills people.compared, .compared_n, .compared_among_them and .training_anew. */
-kn_status kn_compared_find(kn_ctx *ctx, const kn_report_job *job, const json_t *summary);
+kn_status kn_reference_population_find(kn_ctx *ctx, const kn_report_job *job,
+                                       const json_t *summary);
 
 /* The share of normal people whose rank among n others is .05 or less: floor(.05 (n + 1))/(n + 1);
  * of cv the mean over everybody's models. NaN: ranks say nothing, since those who are counted are
  * the reference. */
-double kn_compared_rate(const kn_report_job *job);
+double kn_reference_population_rate(const kn_report_job *job);
 
 #endif

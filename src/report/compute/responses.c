@@ -27,7 +27,7 @@ static const double APART = 25; /* mm */
 static kn_status names(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     void *list, *text;
     size_t size = 0, at = 0;
     if (!m->name)
@@ -61,7 +61,7 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
 static kn_status explained(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     const ptrdiff_t *kept = NULL;
     double *noise = NULL;
     job->r->responses.R2 = NULL;
@@ -97,19 +97,19 @@ static kn_status limits(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     kn_report_responses *to = &job->r->responses;
-    kn_counted u = {0};
+    kn_distinct_participants u = {0};
     bool training = false;
     double inside = 0, known = 0;
     to->z2_low = to->z2_high = to->z2_inside = NAN;
-    KN_TRY(kn_counted_new(ctx, job, training, &u));
+    KN_TRY(kn_distinct_participants_new(ctx, job, training, &u));
     if (u.n == 0) {
         training = true;
-        kn_counted_clear(&u);
-        KN_TRY(kn_counted_new(ctx, job, training, &u));
+        kn_distinct_participants_clear(&u);
+        KN_TRY(kn_distinct_participants_new(ctx, job, training, &u));
     }
     if (u.n == 0 || !to->z2)
         goto out;
-    const double widening = kn_counted_widening(job, training, u.n);
+    const double widening = kn_distinct_participants_widening(job, training, u.n);
     const double m = (double)u.n / (widening * widening);
     to->z2_low = kn_quantile_chi2(0.025, m) / m;
     to->z2_high = kn_quantile_chi2(0.975, m) / m;
@@ -120,7 +120,7 @@ static kn_status limits(kn_ctx *ctx, const kn_report_job *job)
         }
     to->z2_inside = known > 0 ? inside / known : NAN;
 out:
-    kn_counted_clear(&u);
+    kn_distinct_participants_clear(&u);
     return status;
 }
 
@@ -340,8 +340,8 @@ kn_status kn_compute_responses(kn_ctx *ctx, const kn_report_job *job)
     ptrdiff_t n = 0;
     to->T = job->m->T;
     KN_TRY(names(ctx, job));
-    KN_TRY(copied(ctx, job->r, kn_material_responses(job->m, "R2"), to->T, &to->R2));
-    KN_TRY(copied(ctx, job->r, kn_material_responses(job->m, "MSLL"), to->T, &to->MSLL));
+    KN_TRY(copied(ctx, job->r, kn_report_input_responses(job->m, "R2"), to->T, &to->R2));
+    KN_TRY(copied(ctx, job->r, kn_report_input_responses(job->m, "MSLL"), to->T, &to->MSLL));
     if (isnan(mean_known(to->R2, to->T)))
         KN_TRY(explained(ctx, job));
     if (isnan(mean_known(to->MSLL, to->T)))

@@ -29,7 +29,7 @@ static kn_status check_options(kn_ctx *ctx, const kn_report_job *job, bool volum
 kn_status kn_compute_space(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     kn_report *r = job->r;
     const bool volume = is_volume(&m->space);
     KN_TRY(check_options(ctx, job, volume));

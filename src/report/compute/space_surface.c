@@ -270,7 +270,7 @@ static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
 static kn_status take_regions(kn_ctx *ctx, const kn_report_job *job, const kn_vertex_labels *labels)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     kn_report_space *space = &job->r->space;
     void *matched = NULL;
     KN_TRY(kn_alloc(ctx, m->T, sizeof(bool), &matched));

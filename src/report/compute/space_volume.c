@@ -172,7 +172,7 @@ out:
 kn_status kn_space_volume(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     kn_report_space *space = &job->r->space;
     const kn_geometry *geometry = &m->space.geometry;
     void *memory;

@@ -79,8 +79,8 @@ kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job)
     const bool outside = fabs(c->z2 - 1) > Z2_OFF, wide = c->z2 > 1;
     const bool evident = c->z2_low > 1 || c->z2_high < 1;
     const bool sure = c->z2_low > 1 + Z2_OFF || c->z2_high < 1 - Z2_OFF;
-    const kn_said value = kn_said_fixed(c->z2, 2), low = kn_said_fixed(c->z2_low, 2),
-                  high = kn_said_fixed(c->z2_high, 2);
+    const kn_formatted value = kn_format_fixed(c->z2, 2), low = kn_format_fixed(c->z2_low, 2),
+                       high = kn_format_fixed(c->z2_high, 2);
     if (!outside || !evident)
         return kn_report_note_add(
             ctx, r, &r->good, "calibration", "",
@@ -110,8 +110,8 @@ kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job)
     const kn_report_calibration *c = j.c;
     if (!c)
         return KN_OK;
-    const kn_said mean = kn_said_signed(c->mean, 2), low = kn_said_signed(c->mean_low, 2),
-                  high = kn_said_signed(c->mean_high, 2);
+    const kn_formatted mean = kn_format_signed(c->mean, 2), low = kn_format_signed(c->mean_low, 2),
+                       high = kn_format_signed(c->mean_high, 2);
     const bool evident = c->mean_low > 0 || c->mean_high < 0;
     if (fabs(c->mean) > SHIFT && evident)
         return kn_report_note_add(ctx, r, &r->warnings, "shift", "These people are shifted.",
@@ -143,9 +143,9 @@ kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job)
         outside = outside || fabs(c->tenth[k] - 1) > TENTH_OFF;
         off = off || fabs(c->tenth[k] - 1) > fmax(TENTH_OFF, c->tenth_half[k]);
     }
-    const kn_said low = kn_said_fixed(10 * c->tenth[0], 1),
-                  high = kn_said_fixed(10 * c->tenth[1], 1),
-                  far = kn_said_percent(1 - c->coverage[KN_REPORT_COVERAGES - 1]);
+    const kn_formatted low = kn_format_fixed(10 * c->tenth[0], 1),
+                       high = kn_format_fixed(10 * c->tenth[1], 1),
+                       far = kn_format_percent(1 - c->coverage[KN_REPORT_COVERAGES - 1]);
     if (!off)
         return kn_report_note_add(
             ctx, r, &r->good, "shape", "",
@@ -183,12 +183,12 @@ kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
             "Covariates predict %s no better than the mean and the spread of training do (mean "
             "standardised log loss %s, below 0 where they help). z are then plain z-scores. What "
             "to do: try other covariates, or train on more people.",
-            who, kn_said_signed(msll, 3).text);
+            who, kn_format_signed(msll, 3).text);
     return kn_report_note_add(
         ctx, r, &r->good, "msll", "",
         "The covariates help to predict %s: the mean standardised log loss is %s "
         "(0 is no gain, lower is better).",
-        who, kn_said_fixed(msll, 3).text);
+        who, kn_format_fixed(msll, 3).text);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
 static double deviation_of(const kn_report_job *job, const char *name)
 {
     for (ptrdiff_t k = 0; k < job->m->C; k++) {
-        const kn_material_column *c = &job->m->column[k];
+        const kn_report_input_column *c = &job->m->column[k];
         double n = 0, mean = 0, ss = 0;
         if (!c->numeric || !c->training || strcmp(c->name, name) != 0)
             continue;
@@ -231,7 +231,7 @@ kn_status kn_summary_wiggly(kn_ctx *ctx, const kn_report_job *job)
         "told apart: "
         "bends of the curves may be those of single people of training. What to do: look at the "
         "curves; where they bend for no reason, do not trust them there.",
-        kn_said_percent(share).text, kn_said_fixed(m->length, 2).text,
+        kn_format_percent(share).text, kn_format_fixed(m->length, 2).text,
         in_sd ? "standard deviations" : "of ", in_sd ? "" : m->length_units,
         in_sd ? "the covariates" : m->length_units);
 }
@@ -244,8 +244,8 @@ kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job)
     const bool change = job->m->kind == KN_MATERIAL_CHANGE;
     if (p->deviance_of == 0 || isnan(p->deviance_expected_low) || job->m->kind == KN_MATERIAL_MODEL)
         return KN_OK;
-    const kn_said low = kn_said_fixed(p->deviance_expected_low, 0),
-                  high = kn_said_fixed(p->deviance_expected_high, 0);
+    const kn_formatted low = kn_format_fixed(p->deviance_expected_low, 0),
+                       high = kn_format_fixed(p->deviance_expected_high, 0);
     const bool normal = found >= p->deviance_expected_low && found <= p->deviance_expected_high;
     if (normal && p->deviance_of < LEAST_PEOPLE) /* of so few it is no praise */
         return KN_OK;
@@ -325,11 +325,11 @@ kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
     if (least < rank_p * (1 - SAME))
         KN_TRY(kn_arena_print(ctx, &r->arena, &ranks,
                               ", and that of the deviance, which is a rank, not below %s",
-                              kn_said_p(rank_p).text));
+                              kn_format_p(rank_p).text));
     KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "few", "The reference is small.",
                               "%s. However unusual %s is, p cannot be below %s%s. What to do: go "
                               "by z and by the order of people, or %s.",
-                              who, change ? "a change" : "somebody", kn_said_p(least).text, ranks,
+                              who, change ? "a change" : "somebody", kn_format_p(least).text, ranks,
                               change ? "compare with more stable people"
                               : r->people.compared_among_them
                                   ? "compare them with training (score without --reference)"

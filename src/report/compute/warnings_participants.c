@@ -117,7 +117,7 @@ static bool is_row(const char *id)
 }
 
 /* Could they be recognised? The model and they have ids. */
-static bool have_ids(const kn_material *m)
+static bool have_ids(const kn_report_input *m)
 {
     bool ids = false;
     for (ptrdiff_t i = 0; m->training_id && m->id && i < m->n; i++)
@@ -185,14 +185,15 @@ static double largest(const double *x, ptrdiff_t n)
 kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    const kn_material *m = job->m;
+    const kn_report_input *m = job->m;
     const double N = (double)kn_summary_training(job);
     some who = {0};
     bool far = false;
     ptrdiff_t known = 0;
     if (m->kind != KN_MATERIAL_SCORE && m->kind != KN_MATERIAL_CV)
         return KN_OK;
-    const double most = m->model ? largest(kn_material_training(m, "extrapolation"), m->N) : NAN;
+    const double most =
+        m->model ? largest(kn_report_input_training(m, "extrapolation"), m->N) : NAN;
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         const kn_report_person *p = &r->people.person[i];
         if (p->training || isnan(p->extrapolation_pct))

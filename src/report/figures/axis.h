@@ -19,14 +19,14 @@ kn_range kn_range_wide(kn_range r, double room);
 
 /* ---- scales ---- */
 
-typedef struct kn_scale {
+typedef struct kn_noise_scale {
     kn_range range;  /* of the data */
     double from, to; /* px of its ends */
     bool log;        /* range must be above 0 */
-} kn_scale;
+} kn_noise_scale;
 
-double kn_scale_px(const kn_scale *s, double x); /* NaN stays NaN */
-bool kn_scale_holds(const kn_scale *s, double x);
+double kn_noise_scale_px(const kn_noise_scale *s, double x); /* NaN stays NaN */
+bool kn_noise_scale_holds(const kn_noise_scale *s, double x);
 
 enum { KN_TICKS = 16 };
 typedef struct kn_ticks {
@@ -36,9 +36,9 @@ typedef struct kn_ticks {
 } kn_ticks;
 
 /* At most `most`: multiples of 1, 2 or 5 times a power of ten; on a log scale 1, 2, 5, 10 .. */
-kn_ticks kn_ticks_of(const kn_scale *s, int most);
+kn_ticks kn_ticks_of(const kn_noise_scale *s, int most);
 /* As many as fit side by side along the scale. */
-kn_ticks kn_ticks_across(const kn_scale *s);
+kn_ticks kn_ticks_across(const kn_noise_scale *s);
 /* From 0 to a round number above `high`. */
 kn_range kn_range_counts(double high);
 

@@ -7,7 +7,7 @@
 typedef struct kn_plot {
     kn_svg *svg;
     double left, top, right, bottom;
-    kn_scale x, y;
+    kn_noise_scale x, y;
     const char *x_more; /* words of ours after the name of the x axis; NULL: none */
 } kn_plot;
 

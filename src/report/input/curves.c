@@ -11,12 +11,12 @@
 #include "report/input/internal.h"
 #include "stats/normal.h"
 
-const double kn_material_centile[KN_MATERIAL_CENTILES] = {5, 25, 50, 75, 95};
+const double kn_report_input_centile[KN_MATERIAL_CENTILES] = {5, 25, 50, 75, 95};
 
 /* ---- over what ---------------------------------------------------------------------------------
  */
 
-static kn_status grid_over(kn_ctx *ctx, const kn_material *m, const char *over, kn_grid *g)
+static kn_status grid_over(kn_ctx *ctx, const kn_report_input *m, const char *over, kn_grid *g)
 {
     kn_settings s = {.over = over, .grid = KN_MATERIAL_GRID};
     return kn_grid_new(ctx, m->model, &s, g);
@@ -24,17 +24,17 @@ static kn_status grid_over(kn_ctx *ctx, const kn_material *m, const char *over, 
 
 /* Mean over responses of the variance of what is predicted along the curves over it, in units of
  * the responses' standard deviations; NaN: there are no curves over it. */
-static kn_status movement(kn_ctx *ctx, const kn_material *m, const char *over, double *out)
+static kn_status movement(kn_ctx *ctx, const kn_report_input *m, const char *over, double *out)
 {
     enum { MOST = 1000 }; /* responses that are asked */
     kn_status status;
     kn_grid g = {0};
     kn_mat raw = {0}, mean = {0};
     ptrdiff_t S = m->T < MOST ? m->T : MOST, *response = NULL;
-    bool was = kn_hush(ctx, true);
+    bool was = kn_ctx_set_quiet(ctx, true);
     *out = NAN;
     status = grid_over(ctx, m, over, &g);
-    kn_hush(ctx, was);
+    kn_ctx_set_quiet(ctx, was);
     if (status == KN_ERR_DATA || status == KN_ERR_ARGUMENT)
         return KN_OK;
     KN_TRY(status);
@@ -65,15 +65,15 @@ out:
 }
 
 /* An age, the one called so before others, else what moves the predictions the most. */
-static kn_status choose_over(kn_ctx *ctx, const kn_material *m, const char **out)
+static kn_status choose_over(kn_ctx *ctx, const kn_report_input *m, const char **out)
 {
     kn_status status = KN_OK;
     double best = -1, most = -1;
     for (int only = 2; only >= 0 && !*out; only--)
         for (ptrdiff_t c = 0; c < m->C; c++) {
             const char *name = m->column[c].name;
-            bool named = kn_same_name_any_case(name, "age"),
-                 age = kn_usual_column(name) == KN_COLUMN_AGE;
+            bool named = kn_names_equal_any_case(name, "age"),
+                 age = kn_column_role_of(name) == KN_COLUMN_AGE;
             if (!m->column[c].numeric || (only == 2 && !named) || (only == 1 && !age))
                 continue;
             KN_TRY(movement(ctx, m, name, &most));
@@ -86,7 +86,8 @@ out:
     return status;
 }
 
-kn_status kn_material_over(kn_ctx *ctx, const kn_material *m, const char *over, const char **out)
+kn_status kn_report_input_over(kn_ctx *ctx, const kn_report_input *m, const char *over,
+                               const char **out)
 {
     kn_grid g = {0};
     *out = NULL;
@@ -108,9 +109,9 @@ kn_status kn_material_over(kn_ctx *ctx, const kn_material *m, const char *over, 
  */
 
 typedef struct drawing {
-    kn_material *m;
+    kn_report_input *m;
     kn_centiles_work w;
-    kn_material_response *out; /* w.S */
+    kn_report_input_response *out; /* w.S */
 } drawing;
 
 /* "F"; of two drawn categories "F, right". */
@@ -125,7 +126,7 @@ static kn_status level_of(kn_ctx *ctx, drawing *d, ptrdiff_t point, const char *
     return status;
 }
 
-static kn_status new_curve(kn_ctx *ctx, drawing *d, ptrdiff_t k, kn_material_curve *out)
+static kn_status new_curve(kn_ctx *ctx, drawing *d, ptrdiff_t k, kn_report_input_curve *out)
 {
     kn_status status;
     kn_arena *a = &d->m->arena;
@@ -148,7 +149,7 @@ out:
 }
 
 static void fill_curve(const drawing *d, const kn_curves *c, ptrdiff_t j, ptrdiff_t first,
-                       const kn_material_curve *out)
+                       const kn_report_input_curve *out)
 {
     const kn_grid *g = &d->w.grid;
     for (ptrdiff_t i = 0; i < g->values; i++) {
@@ -173,7 +174,7 @@ static kn_status draw_curves(kn_ctx *ctx, drawing *d)
     void *memory;
     KN_TRY(kn_curves_make(ctx, kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols), &c));
     for (ptrdiff_t j = 0; j < w->S; j++) {
-        kn_material_response *r = &d->out[j];
+        kn_report_input_response *r = &d->out[j];
         KN_TRY(kn_arena_alloc(ctx, &d->m->arena, w->grid.curves, sizeof *r->curve, &memory));
         r->curve = memory;
         r->curves = w->grid.curves;
@@ -265,12 +266,12 @@ static kn_status read_z(kn_ctx *ctx, const drawing *d, crowd *p)
     KN_TRY(kn_alloc_f(ctx, d->m->T, &row));
     KN_TRY(kn_alloc_f(ctx, p->n * S, &p->z));
     for (ptrdiff_t i = 0; i < p->n; i++) {
-        KN_TRY(p->training ? kn_material_training_z(ctx, d->m, i, row)
-                           : kn_material_z(ctx, d->m, i, row));
+        KN_TRY(p->training ? kn_report_input_training_z(ctx, d->m, i, row)
+                           : kn_report_input_z(ctx, d->m, i, row));
         for (ptrdiff_t j = 0; j < S; j++)
             p->z[i * S + j] = row[d->w.kept[j]];
         KN_TRY(kn_check_cancel(ctx));
-        kn_tell(ctx, p->training ? "curves, training" : "curves", i + 1, p->n, NAN);
+        kn_report_progress(ctx, p->training ? "curves, training" : "curves", i + 1, p->n, NAN);
     }
 out:
     kn_free(row);
@@ -278,7 +279,7 @@ out:
 }
 
 static kn_status new_points(kn_ctx *ctx, drawing *d, const crowd *p, ptrdiff_t j,
-                            kn_material_points *out)
+                            kn_report_input_points *out)
 {
     kn_status status;
     kn_arena *a = &d->m->arena;
@@ -300,7 +301,7 @@ out:
     return status;
 }
 
-static kn_material_points *points_of(const drawing *d, const crowd *p, ptrdiff_t j)
+static kn_report_input_points *points_of(const drawing *d, const crowd *p, ptrdiff_t j)
 {
     return p->training ? &d->out[j].training : &d->out[j].scored;
 }
@@ -330,7 +331,7 @@ static kn_status put_points(kn_ctx *ctx, drawing *d, const crowd *p)
         KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
         for (ptrdiff_t j = 0; j < w->S; j++)
             for (ptrdiff_t i = 0; i < rows; i++) {
-                kn_material_points *to = points_of(d, p, j);
+                kn_report_input_points *to = points_of(d, p, j);
                 ptrdiff_t who = p->who[first + i];
                 to->value[who] = kn_centiles_at_z(w, &c, i, j, to->z[who]);
             }
@@ -367,13 +368,13 @@ static kn_status prepare(kn_ctx *ctx, drawing *d, const char *over, const ptrdif
     KN_TRY(kn_grid_raw(ctx, &w->grid, w->grid.code, model, &w->raw));
     w->n_centiles = KN_MATERIAL_CENTILES;
     for (int k = 0; k < KN_MATERIAL_CENTILES; k++)
-        w->centile[k] = (kn_centile){.percent = kn_material_centile[k],
-                                     .z = kn_normal_quantile(kn_material_centile[k] / 100)};
+        w->centile[k] = (kn_centile){.percent = kn_report_input_centile[k],
+                                     .z = kn_normal_quantile(kn_report_input_centile[k] / 100)};
     w->bands = model->info.noise == KN_NOISE_ISO ? KN_BANDS_NONE : KN_BANDS_MODEL;
     KN_TRY(kn_alloc_i(ctx, w->S, &w->kept));
     KN_TRY(kn_alloc_i(ctx, w->S, &w->response));
     for (ptrdiff_t j = 0; j < w->S; j++) {
-        d->out[j] = (kn_material_response){.response = response[j]};
+        d->out[j] = (kn_report_input_response){.response = response[j]};
         w->kept[j] = response[j];
         w->response[j] = model->y.kept[response[j]];
     }
@@ -382,8 +383,9 @@ out:
     return status;
 }
 
-kn_status kn_material_curves(kn_ctx *ctx, kn_material *m, const char *over,
-                             const ptrdiff_t *response, ptrdiff_t S, kn_material_response *out)
+kn_status kn_report_input_curves(kn_ctx *ctx, kn_report_input *m, const char *over,
+                                 const ptrdiff_t *response, ptrdiff_t S,
+                                 kn_report_input_response *out)
 {
     kn_status status;
     drawing d = {.m = m, .w = {.model = m->model, .S = S}, .out = out};

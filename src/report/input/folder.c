@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "report/input/internal.h"
 
-static const kn_scored *scored_of(const kn_material *m)
+static const kn_scored *scored_of(const kn_report_input *m)
 {
     return &m->files->scored;
 }
@@ -22,13 +22,13 @@ static const kn_scored *scored_of(const kn_material *m)
  */
 
 /* Ids of score are the folder's own texts. */
-static kn_status take_ids(kn_ctx *ctx, kn_material *m)
+static kn_status take_ids(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     const kn_scored *s = scored_of(m);
     const char **id;
     m->n = s->n;
-    KN_TRY(kn_material_pointers(ctx, m, m->n, &id));
+    KN_TRY(kn_report_input_pointers(ctx, m, m->n, &id));
     m->id = id;
     for (ptrdiff_t i = 0; i < m->n; i++) {
         const char *part[3] = {"", "", ""};
@@ -44,7 +44,7 @@ out:
     return status;
 }
 
-static kn_status take_dropped(kn_ctx *ctx, kn_material *m)
+static kn_status take_dropped(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     const kn_table *t = scored_of(m)->people;
@@ -53,8 +53,8 @@ static kn_status take_dropped(kn_ctx *ctx, kn_material *m)
     const char **id, **reason;
     if (m->kind == KN_MATERIAL_CHANGE || why < 0 || rows == m->n)
         return KN_OK;
-    KN_TRY(kn_material_pointers(ctx, m, rows - m->n, &id));
-    KN_TRY(kn_material_pointers(ctx, m, rows - m->n, &reason));
+    KN_TRY(kn_report_input_pointers(ctx, m, rows - m->n, &id));
+    KN_TRY(kn_report_input_pointers(ctx, m, rows - m->n, &reason));
     m->dropped_id = id;
     m->dropped_why = reason;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -76,7 +76,8 @@ typedef struct gathered { /* the levels of a category while people are read */
 } gathered;
 
 /* The place of a text among them, at their end if it is not there. */
-static kn_status place_of(kn_ctx *ctx, kn_material *m, gathered *g, const char *text, double *code)
+static kn_status place_of(kn_ctx *ctx, kn_report_input *m, gathered *g, const char *text,
+                          double *code)
 {
     const char **more;
     ptrdiff_t l = 0;
@@ -86,7 +87,7 @@ static kn_status place_of(kn_ctx *ctx, kn_material *m, gathered *g, const char *
     if (l < g->n)
         return KN_OK;
     if (g->n == g->room) {
-        kn_status status = kn_material_pointers(ctx, m, 2 * g->room + 4, &more);
+        kn_status status = kn_report_input_pointers(ctx, m, 2 * g->room + 4, &more);
         if (status != KN_OK)
             return status;
         for (l = 0; l < g->n; l++)
@@ -98,8 +99,8 @@ static kn_status place_of(kn_ctx *ctx, kn_material *m, gathered *g, const char *
 }
 
 /* numbers: 1 in one table is 1.0 in the next, as the recipe has it. */
-static kn_status read_levels(kn_ctx *ctx, kn_material *m, kn_material_column *c, ptrdiff_t col,
-                             bool numbers)
+static kn_status read_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
+                             ptrdiff_t col, bool numbers)
 {
     kn_status status = KN_OK;
     const kn_scored *s = scored_of(m);
@@ -118,8 +119,8 @@ out:
     return status;
 }
 
-static kn_status read_column(kn_ctx *ctx, kn_material *m, kn_material_column *c, ptrdiff_t col,
-                             bool numbers)
+static kn_status read_column(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
+                             ptrdiff_t col, bool numbers)
 {
     const kn_scored *s = scored_of(m);
     kn_status status = kn_arena_d(ctx, &m->arena, m->n, &c->scored);
@@ -132,13 +133,13 @@ static kn_status read_column(kn_ctx *ctx, kn_material *m, kn_material_column *c,
     return KN_OK;
 }
 
-static kn_status read_covariates(kn_ctx *ctx, kn_material *m)
+static kn_status read_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
-    const kn_recipe *r = &m->model->recipe;
+    const kn_encoding *r = &m->model->recipe;
     char name[KN_PEOPLE_NAME];
     for (ptrdiff_t k = 0; k < r->n; k++) {
-        kn_people_covariate(r->column[k].name, name);
+        kn_sample_covariate(r->column[k].name, name);
         ptrdiff_t col = kn_table_find(scored_of(m)->people, name);
         if (col < 0)
             return kn_column_unknown(ctx, scored_of(m)->people, name, "which the model has");
@@ -152,7 +153,7 @@ out:
  */
 
 /* Two different numbers at most, and it is no age. */
-static bool two_valued(const kn_material *m, ptrdiff_t col)
+static bool two_valued(const kn_report_input *m, ptrdiff_t col)
 {
     const kn_scored *s = scored_of(m);
     double seen[2], x;
@@ -166,28 +167,29 @@ static bool two_valued(const kn_material *m, ptrdiff_t col)
         if (k == n && n++ < 2)
             seen[n - 1] = x;
     }
-    return n == 2 && kn_usual_column(kn_table_name(s->people, col)) != KN_COLUMN_AGE;
+    return n == 2 && kn_column_role_of(kn_table_name(s->people, col)) != KN_COLUMN_AGE;
 }
 
-/* As kn_recipe_learn would: texts, sites and two numbers are categories. */
-static kn_material_column guess(const kn_material *m, ptrdiff_t col, bool *numbers)
+/* As kn_encoding_learn would: texts, sites and two numbers are categories. */
+static kn_report_input_column guess(const kn_report_input *m, ptrdiff_t col, bool *numbers)
 {
     const kn_scored *s = scored_of(m);
     const char *name = kn_table_name(s->people, col);
-    bool site = kn_usual_column(name) == KN_COLUMN_SITE;
+    bool site = kn_column_role_of(name) == KN_COLUMN_SITE;
     *numbers = kn_column_census(s->people, col, s->row, s->n).texts == 0;
-    return (kn_material_column){.name = name,
-                                .numeric = *numbers && !site && !two_valued(m, col),
-                                .batch = site};
+    return (kn_report_input_column){.name = name,
+                                    .numeric = *numbers && !site && !two_valued(m, col),
+                                    .batch = site};
 }
 
 /* Levels in the order that a model has them in, and people by it. */
-static kn_status sort_levels(kn_ctx *ctx, kn_material *m, kn_material_column *c, bool numbers)
+static kn_status sort_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
+                             bool numbers)
 {
     kn_status status;
     const char **sorted;
     ptrdiff_t *place = NULL;
-    KN_TRY(kn_material_pointers(ctx, m, c->levels, &sorted));
+    KN_TRY(kn_report_input_pointers(ctx, m, c->levels, &sorted));
     KN_TRY(kn_alloc_i(ctx, c->levels, &place));
     for (ptrdiff_t a = 0; a < c->levels; a++)
         for (ptrdiff_t b = 0; b < c->levels; b++)
@@ -203,7 +205,7 @@ out:
     return status;
 }
 
-static kn_status guess_covariates(kn_ctx *ctx, kn_material *m)
+static kn_status guess_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     static const char used[] = "used_";
     kn_status status;
@@ -215,11 +217,11 @@ static kn_status guess_covariates(kn_ctx *ctx, kn_material *m)
     m->column = memory;
     for (ptrdiff_t col = 0; col < cols; col++) {
         const char *name = kn_table_name(t, col);
-        if (kn_people_ours(name))
+        if (kn_sample_ours(name))
             continue;
-        kn_material_column *c = &m->column[m->C++];
+        kn_report_input_column *c = &m->column[m->C++];
         *c = guess(m, col, &numbers);
-        if (strncmp(name, used, sizeof used - 1) == 0 && kn_people_ours(name + sizeof used - 1))
+        if (strncmp(name, used, sizeof used - 1) == 0 && kn_sample_ours(name + sizeof used - 1))
             c->name = name + sizeof used - 1;
         KN_TRY(read_column(ctx, m, c, col, numbers));
         if (!c->numeric)
@@ -245,7 +247,7 @@ static ptrdiff_t part_begins(const kn_space *files, const kn_space *own, int k)
     return -1;
 }
 
-static kn_status place_voxels(kn_ctx *ctx, kn_material *m)
+static kn_status place_voxels(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space, *own = &m->space;
     ptrdiff_t first = own->parts > 1 ? kn_geometry_voxels(&own->part[0].geometry) : PTRDIFF_MAX;
@@ -267,7 +269,7 @@ out:
 }
 
 /* Columns of a table say which responses they are. */
-static kn_status check_names(kn_ctx *ctx, const kn_material *m)
+static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
 {
     const kn_scored *s = scored_of(m);
     const bool named = s->space.kind == KN_SPACE_TABLE && m->space.kind == KN_SPACE_TABLE;
@@ -283,7 +285,7 @@ static kn_status check_names(kn_ctx *ctx, const kn_material *m)
 }
 
 /* Of a model: columns as it has them, of those in use; voxels of its mask. */
-static kn_status place_responses(kn_ctx *ctx, kn_material *m)
+static kn_status place_responses(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space;
     const kn_scaling *y = &m->model->y;
@@ -303,10 +305,10 @@ static kn_status place_responses(kn_ctx *ctx, kn_material *m)
 
 /* Voxels that a mask has let in: outside of it maps are 0, which a z or a mean of their squares is
  * not, and inside NaN where there is no value. */
-static kn_status find_mask(kn_ctx *ctx, kn_material *m)
+static kn_status find_mask(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
-    struct kn_material_files *f = m->files;
+    struct kn_report_input_files *f = m->files;
     ptrdiff_t all = f->scored.space.T;
     float *map = NULL;
     bool found = false;
@@ -325,10 +327,10 @@ out:
 }
 
 /* Of a folder of cv all responses. */
-static kn_status take_space(kn_ctx *ctx, kn_material *m)
+static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
-    struct kn_material_files *f = m->files;
+    struct kn_report_input_files *f = m->files;
     const kn_space *from = &f->scored.space;
     if (from->kind == KN_SPACE_IMAGE) {
         KN_TRY(find_mask(ctx, m));
@@ -341,16 +343,16 @@ static kn_status take_space(kn_ctx *ctx, kn_material *m)
     m->space.T = m->T;
     for (ptrdiff_t j = 0; m->space.voxel && j < m->T; j++)
         m->space.voxel[j] = f->at[j];
-    KN_TRY(kn_material_name(ctx, m, NULL));
+    KN_TRY(kn_report_input_name(ctx, m, NULL));
 out:
     return status;
 }
 
-kn_status kn_material_take_folder(kn_ctx *ctx, kn_material *m)
+kn_status kn_report_input_take_folder(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     bool change = m->kind == KN_MATERIAL_CHANGE;
-    struct kn_material_files *f = m->files;
+    struct kn_report_input_files *f = m->files;
     KN_TRY(kn_scored_open(ctx, m->dir, change ? &kn_scored_by_change : &kn_scored_by_score,
                           &f->scored));
     KN_TRY(kn_arena_f(ctx, &m->arena, f->scored.space.T, &f->row));
@@ -359,7 +361,7 @@ kn_status kn_material_take_folder(kn_ctx *ctx, kn_material *m)
     if (!change)
         KN_TRY(m->model ? read_covariates(ctx, m) : guess_covariates(ctx, m));
     KN_TRY(m->model ? place_responses(ctx, m) : take_space(ctx, m));
-    KN_TRY(kn_material_take_tables(ctx, m));
+    KN_TRY(kn_report_input_take_tables(ctx, m));
 out:
     return status;
 }

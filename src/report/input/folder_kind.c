@@ -14,39 +14,39 @@
 enum { PATH = 4096, HASH = 32 };
 static const char EXPECTED[] = "expected a folder that score, cv or change wrote";
 
-static kn_status path_of(kn_ctx *ctx, const kn_material *m, const char *name, char path[PATH])
+static kn_status path_of(kn_ctx *ctx, const kn_report_input *m, const char *name, char path[PATH])
 {
     return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH
                ? KN_OK
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", m->dir);
 }
 
-static kn_status read_summary(kn_ctx *ctx, kn_material *m)
+static kn_status read_summary(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     char path[PATH];
-    kn_source file = {0};
+    kn_byte_source file = {0};
     void *text;
     KN_TRY(path_of(ctx, m, "summary.json", path));
     if (access(path, F_OK) != 0)
         return kn_fail(ctx, KN_ERR_IO, "%s: has no summary.json, %s", m->dir, EXPECTED);
-    KN_TRY(kn_source_open(ctx, path, &file));
+    KN_TRY(kn_byte_source_open(ctx, path, &file));
     KN_TRY(kn_arena_alloc(ctx, &m->arena, file.size + 1, 1, &text));
-    KN_TRY(kn_source_read(ctx, &file, 0, file.size, text));
+    KN_TRY(kn_byte_source_read(ctx, &file, 0, file.size, text));
     m->summary_json = text;
 out:
-    kn_source_close(&file);
+    kn_byte_source_close(&file);
     return status;
 }
 
-static bool has_file(const kn_material *m, const char *name)
+static bool has_file(const kn_report_input *m, const char *name)
 {
     char path[PATH];
     return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH && access(path, F_OK) == 0;
 }
 
 /* By what only they have. */
-static kn_status find_kind(kn_ctx *ctx, kn_material *m, const json_t *summary, const char *hash)
+static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summary, const char *hash)
 {
     bool change = json_object_get(summary, "changed") && json_object_get(summary, "pairs");
     bool scores = json_object_get(summary, "abnormality") && json_object_get(summary, "metrics");
@@ -60,7 +60,8 @@ static kn_status find_kind(kn_ctx *ctx, kn_material *m, const json_t *summary, c
 }
 
 /* saved: hash of the same model with the reference of change that it was saved with. */
-static kn_status check_model(kn_ctx *ctx, const kn_material *m, const char *hash, const char *saved)
+static kn_status check_model(kn_ctx *ctx, const kn_report_input *m, const char *hash,
+                             const char *saved)
 {
     const char *command = m->kind == KN_MATERIAL_CHANGE ? "change" : "score";
     char own[HASH];
@@ -92,7 +93,7 @@ static kn_status check_model(kn_ctx *ctx, const kn_material *m, const char *hash
                    m->dir, kn_clipped(hash).text, own);
 }
 
-kn_status kn_material_recognise(kn_ctx *ctx, kn_material *m)
+kn_status kn_report_input_identify(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     json_t *summary = NULL;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void files_clear(struct kn_material_files *f)
+static void files_clear(struct kn_report_input_files *f)
 {
     if (!f)
         return;
@@ -12,15 +12,15 @@ static void files_clear(struct kn_material_files *f)
     kn_table_free(f->folds);
 }
 
-void kn_material_clear(kn_material *m)
+void kn_report_input_clear(kn_report_input *m)
 {
     files_clear(m->files);
     kn_space_clear(&m->space);
     kn_arena_clear(&m->arena);
-    *m = (kn_material){0};
+    *m = (kn_report_input){0};
 }
 
-kn_status kn_material_pointers(kn_ctx *ctx, kn_material *m, ptrdiff_t n, const char ***out)
+kn_status kn_report_input_pointers(kn_ctx *ctx, kn_report_input *m, ptrdiff_t n, const char ***out)
 {
     void *memory;
     kn_status status = kn_arena_alloc(ctx, &m->arena, n, sizeof(char *), &memory);
@@ -41,7 +41,7 @@ static int digits(ptrdiff_t n)
 }
 
 /* One block for all: there can be a million of them. */
-static kn_status number_names(kn_ctx *ctx, kn_material *m, const ptrdiff_t *number,
+static kn_status number_names(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *number,
                               const char **name)
 {
     const kn_space *s = &m->space;
@@ -65,10 +65,10 @@ static kn_status number_names(kn_ctx *ctx, kn_material *m, const ptrdiff_t *numb
     return status;
 }
 
-kn_status kn_material_name(kn_ctx *ctx, kn_material *m, const ptrdiff_t *number)
+kn_status kn_report_input_name(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *number)
 {
     const char **name;
-    kn_status status = kn_material_pointers(ctx, m, m->T, &name);
+    kn_status status = kn_report_input_pointers(ctx, m, m->T, &name);
     if (status != KN_OK)
         return status;
     m->name = name;
@@ -82,25 +82,26 @@ kn_status kn_material_name(kn_ctx *ctx, kn_material *m, const ptrdiff_t *number)
 /* ---- open --------------------------------------------------------------------------------------
  */
 
-static kn_status take(kn_ctx *ctx, kn_material *m)
+static kn_status take(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
     void *memory;
     KN_TRY(kn_arena_alloc(ctx, &m->arena, 1, sizeof *m->files, &memory));
     m->files = memory;
     if (m->dir)
-        KN_TRY(kn_material_recognise(ctx, m));
+        KN_TRY(kn_report_input_identify(ctx, m));
     if (m->model)
-        KN_TRY(kn_material_take_model(ctx, m));
+        KN_TRY(kn_report_input_take_model(ctx, m));
     if (m->dir)
-        KN_TRY(kn_material_take_folder(ctx, m));
+        KN_TRY(kn_report_input_take_folder(ctx, m));
 out:
     return status;
 }
 
-kn_status kn_material_open(kn_ctx *ctx, const kn_model *model, const char *dir, kn_material *out)
+kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *dir,
+                               kn_report_input *out)
 {
-    *out = (kn_material){.model = model};
+    *out = (kn_report_input){.model = model};
     if (!model && !dir)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "there is neither a model nor a folder, expected a model or {scored}");
@@ -108,14 +109,14 @@ kn_status kn_material_open(kn_ctx *ctx, const kn_model *model, const char *dir, 
     if (status == KN_OK)
         status = take(ctx, out);
     if (status != KN_OK)
-        kn_material_clear(out);
+        kn_report_input_clear(out);
     return status;
 }
 
 /* ---- by name -----------------------------------------------------------------------------------
  */
 
-static const kn_material_named *find(const kn_material_list *list, const char *name)
+static const kn_report_input_named *find(const kn_report_input_list *list, const char *name)
 {
     for (ptrdiff_t k = 0; k < list->n; k++)
         if (strcmp(list->column[k].name, name) == 0)
@@ -123,29 +124,29 @@ static const kn_material_named *find(const kn_material_list *list, const char *n
     return NULL;
 }
 
-static const double *numbers(const kn_material_list *list, const char *name)
+static const double *numbers(const kn_report_input_list *list, const char *name)
 {
-    const kn_material_named *c = find(list, name);
+    const kn_report_input_named *c = find(list, name);
     return c ? c->number : NULL;
 }
 
-const double *kn_material_people(const kn_material *m, const char *name)
+const double *kn_report_input_people(const kn_report_input *m, const char *name)
 {
     return numbers(&m->files->people, name);
 }
 
-const char *const *kn_material_texts(const kn_material *m, const char *name)
+const char *const *kn_report_input_texts(const kn_report_input *m, const char *name)
 {
-    const kn_material_named *c = find(&m->files->people, name);
+    const kn_report_input_named *c = find(&m->files->people, name);
     return c ? c->text : NULL;
 }
 
-const double *kn_material_training(const kn_material *m, const char *name)
+const double *kn_report_input_training(const kn_report_input *m, const char *name)
 {
     return numbers(&m->files->training, name);
 }
 
-const double *kn_material_responses(const kn_material *m, const char *name)
+const double *kn_report_input_responses(const kn_report_input *m, const char *name)
 {
     return numbers(&m->files->responses, name);
 }
@@ -153,9 +154,9 @@ const double *kn_material_responses(const kn_material *m, const char *name)
 /* ---- z -----------------------------------------------------------------------------------------
  */
 
-kn_status kn_material_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z)
+kn_status kn_report_input_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float *z)
 {
-    struct kn_material_files *f = m->files;
+    struct kn_report_input_files *f = m->files;
     kn_status status = kn_scored_z(ctx, &f->scored, i, f->row);
     for (ptrdiff_t j = 0; j < m->T && status == KN_OK; j++)
         z[j] = f->row[f->at[j]];

@@ -43,7 +43,7 @@ static looked look_at(const char *path)
     return l;
 }
 
-static void add_table(kn_material_table *t, looked l)
+static void add_table(kn_report_input_table *t, looked l)
 {
     t->bytes += l.bytes;
     t->cells += l.cells;
@@ -57,20 +57,20 @@ static bool is_any(const char *name, const char *const *list)
 }
 
 /* One file of z, or one for each person, of which the largest counts. */
-static void add_maps(kn_material_sizes *s, const char *path)
+static void add_maps(kn_report_input_sizes *s, const char *path)
 {
     struct stat what;
     if (kn_path_ends(path, "z.csv")) {
         looked l = look_at(path);
         if (l.bytes > s->maps.bytes)
-            s->maps = (kn_material_table){l.bytes, l.cells};
+            s->maps = (kn_report_input_table){l.bytes, l.cells};
         return;
     }
     if (stat(path, &what) == 0 && S_ISREG(what.st_mode))
         s->packed = fmax(s->packed, (double)what.st_size);
 }
 
-static void look_into(const char *dir, kn_material_sizes *s, double *responses)
+static void look_into(const char *dir, kn_report_input_sizes *s, double *responses)
 {
     static const char *const STAY[] = {"people.tsv", "abnormality.tsv", "folds.tsv", "change.tsv",
                                        NULL};
@@ -106,7 +106,7 @@ static ptrdiff_t curves_of(const kn_model *m)
     return m->recipe.n > 0 ? curves : 0;
 }
 
-static void measure_model(kn_ctx *ctx, const kn_settings *settings, kn_material_sizes *s)
+static void measure_model(kn_ctx *ctx, const kn_settings *settings, kn_report_input_sizes *s)
 {
     const kn_model *m = s->model;
     s->model_bytes = kn_model_bytes(m);
@@ -116,20 +116,20 @@ static void measure_model(kn_ctx *ctx, const kn_settings *settings, kn_material_
     s->named = m->space.name != NULL;
     s->voxels = m->space.kind == KN_SPACE_IMAGE ? kn_geometry_voxels(&m->space.geometry) : 0;
     s->curves = curves_of(m);
-    s->shape = kn_room_to_score(ctx, settings, m, 0, 0).shape;
+    s->shape = kn_memory_policy_score(ctx, settings, m, 0, 0).shape;
     s->shape.N = s->N;
     s->shape.T = s->T;
     s->shape.F = m->x.F;
 }
 
-void kn_material_measure(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
-                         const char *dir, kn_material_sizes *out)
+void kn_report_input_measure(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
+                             const char *dir, kn_report_input_sizes *out)
 {
     enum {
         SPARSE = 8
     }; /* what a map of cv has in voxels and bytes, at most, of each in the mask */
     double responses = 0;
-    *out = (kn_material_sizes){.model = model};
+    *out = (kn_report_input_sizes){.model = model};
     if (model)
         measure_model(ctx, settings, out);
     if (dir)
@@ -148,85 +148,88 @@ void kn_material_measure(kn_ctx *ctx, const kn_settings *settings, const kn_mode
  */
 
 /* Text and the position of each cell in it; while the table is parsed, also the file's bytes. */
-static void table_need(kn_rehearsal *r, kn_material_table t)
+static void table_need(kn_mem_plan *r, kn_report_input_table t)
 {
-    kn_hold_bytes(r, KN_NEED_WORK, t.bytes + sizeof(ptrdiff_t) * t.cells);
-    kn_held mark = r->now;
-    kn_hold_bytes(r, KN_NEED_WORK, t.bytes);
-    kn_let_go(r, mark);
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, t.bytes + sizeof(ptrdiff_t) * t.cells);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, t.bytes);
+    kn_plan_free_to(r, mark);
 }
 
 /* Beside the model: means and deviations, names, where a response is in files, statistics and
  * covariates of training. */
-static void taken_need(kn_rehearsal *r, const kn_material_sizes *s)
+static void taken_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 {
     enum { WORDS = 48, STATISTICS = 16 };
     ptrdiff_t all = s->voxels > s->T ? s->voxels : s->T;
-    kn_hold_d(r, KN_NEED_WORK, s->T, 2 + KN_N_METRICS + 1);
-    kn_hold(r, KN_NEED_WORK, s->T, 3 * sizeof(ptrdiff_t) + (s->named ? 3 * NAME : WORDS));
-    kn_hold_f(r, KN_NEED_WORK, all, 2);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->C + STATISTICS);
-    kn_hold(r, KN_NEED_WORK, s->n, NAME + (size_t)s->C * sizeof(double));
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2 + KN_N_METRICS + 1);
+    kn_plan_alloc(r, KN_NEED_WORK, s->T, 3 * sizeof(ptrdiff_t) + (s->named ? 3 * NAME : WORDS));
+    kn_plan_alloc_f(r, KN_NEED_WORK, all, 2);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->C + STATISTICS);
+    kn_plan_alloc(r, KN_NEED_WORK, s->n, NAME + (size_t)s->C * sizeof(double));
 }
 
-void kn_material_need(kn_rehearsal *r, const kn_material_sizes *s)
+void kn_report_input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 {
     static const double SMALL = 192e3; /* texts of a summary and of a model, headers */
     kn_rehearse_stage(r, "tables");
-    kn_hold_bytes(r, KN_NEED_BASIS, s->model_bytes);
-    kn_hold_bytes(r, KN_NEED_WORK, SMALL);
+    kn_plan_alloc_bytes(r, KN_NEED_BASIS, s->model_bytes);
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, SMALL);
     taken_need(r, s);
     table_need(r, s->people);
-    kn_hold_bytes(r, KN_NEED_WORK, 2 * sizeof(double) * s->people.cells); /* numbers and texts */
+    kn_plan_alloc_bytes(r, KN_NEED_WORK,
+                        2 * sizeof(double) * s->people.cells); /* numbers and texts */
     table_need(r, s->maps);
-    kn_hold_bytes(r, KN_NEED_WORK, s->packed + s->image);
-    kn_held mark = r->now;
+    kn_plan_alloc_bytes(r, KN_NEED_WORK, s->packed + s->image);
+    kn_mem_usage mark = r->now;
     table_need(r, s->metrics);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
 /* Curves at some points: means and variances of a block, and what predicts them. */
-static void points_need(kn_rehearsal *r, const kn_material_sizes *s, ptrdiff_t points, ptrdiff_t S)
+static void points_need(kn_mem_plan *r, const kn_report_input_sizes *s, ptrdiff_t points,
+                        ptrdiff_t S)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, points, 2 * KN_BLOCK);
-    kn_hold_d(r, KN_NEED_WORK, points, 3 * S + 4 * s->shape.F + 2 * s->C + 8);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, points, 2 * KN_BLOCK);
+    kn_plan_alloc_d(r, KN_NEED_WORK, points, 3 * S + 4 * s->shape.F + 2 * s->C + 8);
     s->shape.method->need.maps(r, &s->shape, KN_MAPS_PREDICT, points);
     s->shape.method->need.block(r, &s->shape, KN_MAPS_PREDICT, points);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_material_curves_need(kn_rehearsal *r, const kn_material_sizes *s, ptrdiff_t S)
+void kn_report_input_curves_need(kn_mem_plan *r, const kn_report_input_sizes *s, ptrdiff_t S)
 {
     enum { ASKED = 1000, OF_CURVE = 2 + 3 * KN_MATERIAL_CENTILES, OF_POINT = 4 };
     ptrdiff_t grid = KN_MATERIAL_GRID * s->curves, people = s->N > s->n ? s->N : s->n;
-    ptrdiff_t batch = kn_at_most(kn_centiles_batch(S), (1 << 20) / (s->N + 1) + 64);
+    ptrdiff_t batch = kn_min_size(kn_centiles_batch(S), (1 << 20) / (s->N + 1) + 64);
     if (s->curves == 0 || S == 0)
         return;
     kn_rehearse_stage(r, "curves");
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, grid, kn_at_most(s->T, ASKED) + 2 * s->C); /* which covariate */
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, grid,
+                    kn_min_size(s->T, ASKED) + 2 * s->C); /* which covariate */
     s->shape.method->need.maps(r, &s->shape, KN_MAPS_PREDICT, grid);
     s->shape.method->need.block(r, &s->shape, KN_MAPS_PREDICT, grid);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_WORK, S * s->curves, KN_MATERIAL_GRID * OF_CURVE);
-    kn_hold_d(r, KN_NEED_WORK, S * (s->N + s->n), OF_POINT);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, S * s->curves, KN_MATERIAL_GRID * OF_CURVE);
+    kn_plan_alloc_d(r, KN_NEED_WORK, S * (s->N + s->n), OF_POINT);
     points_need(r, s, grid, S);
-    kn_held between = r->now;
-    kn_hold_d(r, KN_NEED_WORK, people, 2 + 2 * s->C + S); /* whose z and covariates */
-    kn_hold_f(r, KN_NEED_WORK, s->T, 1);
-    points_need(r, s, kn_at_most(people, batch), S);
-    kn_let_go(r, between);
+    kn_mem_usage between = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, people, 2 + 2 * s->C + S); /* whose z and covariates */
+    kn_plan_alloc_f(r, KN_NEED_WORK, s->T, 1);
+    points_need(r, s, kn_min_size(people, batch), S);
+    kn_plan_free_to(r, between);
 }
 
 /* ---- room --------------------------------------------------------------------------------------
  */
 
-kn_status kn_material_room(kn_ctx *ctx, const kn_rehearsal *r, const char *what)
+kn_status kn_report_input_room(kn_ctx *ctx, const kn_mem_plan *r, const char *what)
 {
-    const kn_allowance a = kn_allowance_of(ctx);
+    const kn_mem_budget a = kn_mem_budget_of(ctx);
     const double program = kn_need_program(kn_threads(ctx)), model = r->peak.part[KN_NEED_BASIS],
-                 work = kn_held_sum(&r->peak) - model, bytes = program + model + work;
+                 work = kn_mem_usage_sum(&r->peak) - model, bytes = program + model + work;
     char parts[160];
     snprintf(parts, sizeof parts, "model %s, work space %s, program and BLAS %s",
              kn_size_in_words(model).text, kn_size_in_words(work).text,

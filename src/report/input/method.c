@@ -4,7 +4,7 @@
 #include "model/model.h"
 #include "report/input/input.h"
 
-const char *kn_material_method(const kn_material *m, const char *what)
+const char *kn_report_input_method(const kn_report_input *m, const char *what)
 {
     const kn_method *method = m->model ? m->model->gp.method : NULL;
     if (!method)

@@ -52,10 +52,10 @@ static double spread_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrd
 }
 
 /* Column k of the recipe, raw columns from f on; without a recipe raw column k. */
-static kn_status take_training(kn_ctx *ctx, kn_material *m, ptrdiff_t k, ptrdiff_t f)
+static kn_status take_training(kn_ctx *ctx, kn_report_input *m, ptrdiff_t k, ptrdiff_t f)
 {
     const kn_model *model = m->model;
-    kn_material_column *c = &m->column[k];
+    kn_report_input_column *c = &m->column[k];
     if (!model->gp.latent.X.data)
         return KN_OK;
     kn_status status = kn_arena_d(ctx, &m->arena, m->N, &c->training);
@@ -66,18 +66,18 @@ static kn_status take_training(kn_ctx *ctx, kn_material *m, ptrdiff_t k, ptrdiff
     return status;
 }
 
-static kn_status from_recipe(kn_ctx *ctx, kn_material *m)
+static kn_status from_recipe(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
-    const kn_recipe *r = &m->model->recipe;
+    const kn_encoding *r = &m->model->recipe;
     for (ptrdiff_t k = 0, f = 0; k < r->n; k++) {
         const kn_covariate *from = &r->column[k];
         bool numeric = from->kind == KN_COVARIATE_NUMERIC;
-        m->column[k] = (kn_material_column){.name = from->name,
-                                            .numeric = numeric,
-                                            .batch = from->batch,
-                                            .levels = numeric ? 0 : from->levels.n,
-                                            .level = (const char *const *)from->levels.text};
+        m->column[k] = (kn_report_input_column){.name = from->name,
+                                                .numeric = numeric,
+                                                .batch = from->batch,
+                                                .levels = numeric ? 0 : from->levels.n,
+                                                .level = (const char *const *)from->levels.text};
         KN_TRY(take_training(ctx, m, k, f));
         f += r->codes || numeric || from->levels.n < 3 ? 1 : from->levels.n;
     }
@@ -86,18 +86,18 @@ out:
 }
 
 /* Covariates that were numbers without names: x1, x2, ... */
-static kn_status from_design(kn_ctx *ctx, kn_material *m)
+static kn_status from_design(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
     const kn_design *d = &m->model->x;
     for (ptrdiff_t k = 0; k < d->C; k++) {
-        kn_material_column *c = &m->column[k];
+        kn_report_input_column *c = &m->column[k];
         const char **level;
-        *c = (kn_material_column){.numeric = d->column[k].levels == 0,
-                                  .batch = d->column[k].batch,
-                                  .levels = d->column[k].levels};
+        *c = (kn_report_input_column){.numeric = d->column[k].levels == 0,
+                                      .batch = d->column[k].batch,
+                                      .levels = d->column[k].levels};
         KN_TRY(kn_arena_print(ctx, &m->arena, &c->name, "x%td", k + 1));
-        KN_TRY(kn_material_pointers(ctx, m, c->levels, &level));
+        KN_TRY(kn_report_input_pointers(ctx, m, c->levels, &level));
         for (ptrdiff_t l = 0; l < c->levels; l++)
             KN_TRY(kn_arena_print(ctx, &m->arena, &level[l], "%td", l));
         c->level = level;
@@ -107,7 +107,7 @@ out:
     return status;
 }
 
-static kn_status take_covariates(kn_ctx *ctx, kn_material *m)
+static kn_status take_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     void *memory;
@@ -124,10 +124,10 @@ out:
  */
 
 /* Spread over all N, NaN where a sample is not in the reference. */
-static kn_status take_statistics(kn_ctx *ctx, kn_material *m)
+static kn_status take_statistics(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_reference *r = &m->model->reference;
-    kn_material_list *list = &m->files->training;
+    kn_report_input_list *list = &m->files->training;
     const struct {
         const char *name;
         const double *values;
@@ -153,13 +153,13 @@ static kn_status take_statistics(kn_ctx *ctx, kn_material *m)
             to[i] = NAN;
         for (ptrdiff_t i = 0; i < r->n && i < m->N; i++)
             to[r->sample && !all[k].sorted ? r->sample[i] : i] = all[k].values[i];
-        list->column[list->n++] = (kn_material_named){.name = all[k].name, .number = to};
+        list->column[list->n++] = (kn_report_input_named){.name = all[k].name, .number = to};
     }
 out:
     return status;
 }
 
-kn_status kn_material_training_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float *z)
+kn_status kn_report_input_training_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float *z)
 {
     const kn_reference *r = m->model ? &m->model->reference : NULL;
     ptrdiff_t row = m->has_training_z ? kn_reference_row(r, i) : -1;
@@ -174,7 +174,7 @@ kn_status kn_material_training_z(kn_ctx *ctx, kn_material *m, ptrdiff_t i, float
  */
 
 /* Those in use of the space of all. */
-static kn_status take_space(kn_ctx *ctx, kn_material *m)
+static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *from = &m->model->space;
     const ptrdiff_t *kept = m->model->y.kept;
@@ -191,19 +191,19 @@ static kn_status take_space(kn_ctx *ctx, kn_material *m)
             to->voxel[j] = from->voxel[kept[j]];
     }
     if (from->kind == KN_SPACE_TABLE) {
-        KN_TRY(kn_material_pointers(ctx, m, m->T, &name));
+        KN_TRY(kn_report_input_pointers(ctx, m, m->T, &name));
         for (ptrdiff_t j = 0; j < m->T; j++)
             name[j] = from->name[kept[j]];
         KN_TRY(kn_names_copy(ctx, name, m->T, &copies));
         to->name = copies;
     }
     to->T = m->T;
-    KN_TRY(kn_material_name(ctx, m, kept));
+    KN_TRY(kn_report_input_name(ctx, m, kept));
 out:
     return status;
 }
 
-static kn_status take_scale(kn_ctx *ctx, kn_material *m)
+static kn_status take_scale(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_scaling *y = &m->model->y;
     kn_status status;
@@ -222,7 +222,7 @@ out:
 
 typedef kn_status (*telling)(kn_ctx *ctx, const kn_model *model, char **text);
 
-static kn_status take_text(kn_ctx *ctx, kn_material *m, telling tell, const char **out)
+static kn_status take_text(kn_ctx *ctx, kn_report_input *m, telling tell, const char **out)
 {
     char *text = NULL;
     kn_status status = tell(ctx, m->model, &text);
@@ -232,7 +232,7 @@ static kn_status take_text(kn_ctx *ctx, kn_material *m, telling tell, const char
     return status;
 }
 
-kn_status kn_material_take_model(kn_ctx *ctx, kn_material *m)
+kn_status kn_report_input_take_model(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     const kn_model *model = m->model;

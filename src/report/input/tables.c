@@ -11,7 +11,7 @@
 
 enum { PATH = 4096 };
 
-static kn_status path_of(kn_ctx *ctx, const kn_material *m, const char *name, char path[PATH])
+static kn_status path_of(kn_ctx *ctx, const kn_report_input *m, const char *name, char path[PATH])
 {
     return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH
                ? KN_OK
@@ -19,7 +19,8 @@ static kn_status path_of(kn_ctx *ctx, const kn_material *m, const char *name, ch
 }
 
 /* Room for `more` columns. */
-static kn_status list_grow(kn_ctx *ctx, kn_material *m, ptrdiff_t more, kn_material_list *list)
+static kn_status list_grow(kn_ctx *ctx, kn_report_input *m, ptrdiff_t more,
+                           kn_report_input_list *list)
 {
     void *memory;
     kn_status status =
@@ -35,30 +36,30 @@ static kn_status list_grow(kn_ctx *ctx, kn_material *m, ptrdiff_t more, kn_mater
  */
 
 /* The columns of a table, of the rows row[0 .. n-1] (NULL: 0 ..). The first of a name is found. */
-static kn_status add_table(kn_ctx *ctx, kn_material *m, const kn_table *t, const ptrdiff_t *row)
+static kn_status add_table(kn_ctx *ctx, kn_report_input *m, const kn_table *t, const ptrdiff_t *row)
 {
     kn_status status;
-    kn_material_list *list = &m->files->people;
+    kn_report_input_list *list = &m->files->people;
     ptrdiff_t cols = kn_table_cols(t);
     KN_TRY(list_grow(ctx, m, cols, list));
     for (ptrdiff_t c = 0; c < cols; c++) {
         const char **text;
         double *number;
-        KN_TRY(kn_material_pointers(ctx, m, m->n, &text));
+        KN_TRY(kn_report_input_pointers(ctx, m, m->n, &text));
         KN_TRY(kn_arena_d(ctx, &m->arena, m->n, &number));
         for (ptrdiff_t i = 0; i < m->n; i++) {
             ptrdiff_t r = row ? row[i] : i;
             text[i] = kn_table_cell(t, r, c);
             kn_table_number(t, r, c, &number[i]); /* NaN: not a number */
         }
-        list->column[list->n++] = (kn_material_named){kn_table_name(t, c), number, text};
+        list->column[list->n++] = (kn_report_input_named){kn_table_name(t, c), number, text};
     }
 out:
     return status;
 }
 
 /* The same people in the same order? */
-static kn_status check_ids(kn_ctx *ctx, const kn_material *m, const kn_table *t)
+static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table *t)
 {
     if (kn_table_rows(t) != m->n)
         return kn_fail(ctx, KN_ERR_DATA, "%s: %td people, expected %td as in people.tsv",
@@ -73,11 +74,11 @@ static kn_status check_ids(kn_ctx *ctx, const kn_material *m, const kn_table *t)
     return KN_OK;
 }
 
-static kn_status take_people(kn_ctx *ctx, kn_material *m)
+static kn_status take_people(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     char path[PATH];
-    struct kn_material_files *f = m->files;
+    struct kn_report_input_files *f = m->files;
     if (m->kind != KN_MATERIAL_CHANGE) {
         KN_TRY(path_of(ctx, m, "abnormality.tsv", path));
         KN_TRY(kn_table_read(ctx, path, &f->judged));
@@ -99,7 +100,7 @@ out:
  */
 
 /* Rows are all responses of the model, or those of a folder of cv. */
-static kn_status check_responses(kn_ctx *ctx, const kn_material *m, const kn_table *t)
+static kn_status check_responses(kn_ctx *ctx, const kn_report_input *m, const kn_table *t)
 {
     ptrdiff_t all = m->model ? m->model->y.n_all : m->T;
     if (kn_table_rows(t) != all)
@@ -118,16 +119,16 @@ static kn_status check_responses(kn_ctx *ctx, const kn_material *m, const kn_tab
     return KN_OK;
 }
 
-static kn_status from_table(kn_ctx *ctx, kn_material *m, const char *path)
+static kn_status from_table(kn_ctx *ctx, kn_report_input *m, const char *path)
 {
     kn_status status;
     kn_table *t = NULL;
-    kn_material_list *list = &m->files->responses;
+    kn_report_input_list *list = &m->files->responses;
     KN_TRY(kn_table_read(ctx, path, &t));
     KN_TRY(check_responses(ctx, m, t));
     KN_TRY(list_grow(ctx, m, kn_table_cols(t), list));
     for (ptrdiff_t c = 1; c < kn_table_cols(t); c++) {
-        kn_material_named *to = &list->column[list->n];
+        kn_report_input_named *to = &list->column[list->n];
         KN_TRY(kn_arena_text(ctx, &m->arena, kn_table_name(t, c), &to->name));
         KN_TRY(kn_arena_d(ctx, &m->arena, m->T, &to->number));
         for (ptrdiff_t j = 0; j < m->T; j++)
@@ -139,13 +140,13 @@ out:
     return status;
 }
 
-static kn_status from_maps(kn_ctx *ctx, kn_material *m)
+static kn_status from_maps(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
-    struct kn_material_files *f = m->files;
+    struct kn_report_input_files *f = m->files;
     KN_TRY(list_grow(ctx, m, KN_N_METRIC_MAPS, &f->responses));
     for (int k = 0; k < KN_N_METRIC_MAPS; k++) {
-        kn_material_named *to = &f->responses.column[f->responses.n];
+        kn_report_input_named *to = &f->responses.column[f->responses.n];
         bool found;
         KN_TRY(kn_scored_single(ctx, &f->scored, kn_metric_maps[k].file, &found, f->row));
         if (!found)
@@ -161,7 +162,7 @@ out:
 }
 
 /* The table of two hemispheres without a model may have them in another order than the maps. */
-static kn_status take_responses(kn_ctx *ctx, kn_material *m)
+static kn_status take_responses(kn_ctx *ctx, kn_report_input *m)
 {
     char path[PATH];
     kn_status status = path_of(ctx, m, "metrics.tsv", path);
@@ -171,7 +172,7 @@ static kn_status take_responses(kn_ctx *ctx, kn_material *m)
     return !unsure && access(path, F_OK) == 0 ? from_table(ctx, m, path) : from_maps(ctx, m);
 }
 
-kn_status kn_material_take_tables(kn_ctx *ctx, kn_material *m)
+kn_status kn_report_input_take_tables(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     KN_TRY(take_people(ctx, m));

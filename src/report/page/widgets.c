@@ -196,7 +196,7 @@ bool kn_page_goes_on(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n)
     if (p->h->status == KN_OK)
         p->h->status = kn_check_cancel(p->ctx);
     if (p->h->status == KN_OK)
-        kn_tell(p->ctx, stage, k + 1, n, NAN);
+        kn_report_progress(p->ctx, stage, k + 1, n, NAN);
     return p->h->status == KN_OK;
 }
 

@@ -21,7 +21,7 @@ static int by_name(const void *x, const void *y)
     return c ? c : (a->i > b->i) - (a->i < b->i);
 }
 
-kn_status kn_strip_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, ptrdiff_t *number)
+kn_status kn_anonymize_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, ptrdiff_t *number)
 {
     void *memory;
     kn_status status = kn_alloc(ctx, n, sizeof(named), &memory);
@@ -44,7 +44,7 @@ kn_status kn_strip_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, pt
     return KN_OK;
 }
 
-ptrdiff_t kn_strip_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least)
+ptrdiff_t kn_anonymize_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least)
 {
     static const char word[] = "person";
     const size_t length = sizeof word - 1;
@@ -171,10 +171,10 @@ static size_t alias_at(const kn_stripper *s, const char *text)
     return number ? n + number : 0;
 }
 
-kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
-                   kn_arena *arena, const char **out)
+kn_status kn_anonymize(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
+                       kn_arena *arena, const char **out)
 {
-    kn_say said = {.ctx = ctx, .arena = arena};
+    kn_sentence said = {.ctx = ctx, .arena = arena};
     const char *kept = text; /* from here on nothing is written yet */
     *out = text;
     for (const char *at = text; at && *at;) {
@@ -185,11 +185,11 @@ kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sen
             at += ours ? ours : 1;
             continue;
         }
-        kn_say_words(&said, "%.*s%s", (int)(at - kept), kept, a->instead);
+        kn_sentence_words(&said, "%.*s%s", (int)(at - kept), kept, a->instead);
         kept = at += strlen(a->id);
     }
     if (kept == text)
         return KN_OK;
-    kn_say_words(&said, "%s", kept);
-    return kn_say_end(&said, out);
+    kn_sentence_words(&said, "%s", kept);
+    return kn_sentence_end(&said, out);
 }

@@ -6,11 +6,12 @@
 #include "base/memory/arena.h"
 
 /* number[i], from 1 in the order of appearance: the same of equal names. */
-kn_status kn_strip_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, ptrdiff_t *number);
+kn_status kn_anonymize_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n,
+                               ptrdiff_t *number);
 
 /* Hyphens of the longest "person-" that one of the names begins with and a digit follows; or
  * `least`, if that is more. One more than that is what nobody is called. */
-ptrdiff_t kn_strip_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least);
+ptrdiff_t kn_anonymize_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least);
 
 typedef struct kn_stripper kn_stripper;
 
@@ -28,7 +29,7 @@ void kn_stripper_free(kn_stripper *s);
 /* *out: the text with every id replaced that stands as a word, not within a longer run of letters
  * and digits; the text itself where there is none. sentence: of our own, where a number is a
  * number; ids that are numbers stay. */
-kn_status kn_strip(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
-                   kn_arena *arena, const char **out);
+kn_status kn_anonymize(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
+                       kn_arena *arena, const char **out);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool make_room(kn_say *s, ptrdiff_t n)
+static bool make_room(kn_sentence *s, ptrdiff_t n)
 {
     if (s->status != KN_OK)
         return false;
@@ -24,7 +24,7 @@ static bool make_room(kn_say *s, ptrdiff_t n)
     return true;
 }
 
-static void append(kn_say *s, const char *text)
+static void append(kn_sentence *s, const char *text)
 {
     ptrdiff_t n = (ptrdiff_t)strlen(text);
     if (!make_room(s, n))
@@ -33,7 +33,7 @@ static void append(kn_say *s, const char *text)
     s->used += n;
 }
 
-void kn_say_words(kn_say *s, const char *format, ...)
+void kn_sentence_words(kn_sentence *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -61,10 +61,10 @@ static void with_point(char *text)
     memmove(text + n + 1, text + n + mark, strlen(text + n + mark) + 1);
 }
 
-static kn_said fixed(double x, int digits, bool sign)
+static kn_formatted fixed(double x, int digits, bool sign)
 {
     static const double LARGE = 1e15;
-    kn_said s;
+    kn_formatted s;
     if (!isfinite(x)) {
         snprintf(s.text, sizeof s.text, "%s", isnan(x) ? "n/a" : x > 0 ? "infinity" : "-infinity");
         return s;
@@ -79,12 +79,12 @@ static kn_said fixed(double x, int digits, bool sign)
     return s;
 }
 
-kn_said kn_said_fixed(double x, int digits)
+kn_formatted kn_format_fixed(double x, int digits)
 {
     return fixed(x, digits, false);
 }
 
-kn_said kn_said_signed(double x, int digits)
+kn_formatted kn_format_signed(double x, int digits)
 {
     return fixed(x, digits, true);
 }
@@ -95,9 +95,9 @@ static int digits_after(double x, int digits)
     return digits - 1 - (int)floor(log10(fabs(x)));
 }
 
-kn_said kn_said_figures(double x, int digits)
+kn_formatted kn_format_figures(double x, int digits)
 {
-    kn_said s;
+    kn_formatted s;
     if (!isfinite(x) || x == 0)
         return fixed(x, 0, false);
     int after = digits_after(x, digits);
@@ -114,7 +114,7 @@ static int percent_digits(double percent)
     return far >= 0.1 || far == 0 ? 1 : far >= 0.01 ? 2 : 3;
 }
 
-kn_said kn_said_percent(double share)
+kn_formatted kn_format_percent(double share)
 {
     return fixed(100 * share, percent_digits(100 * share), false);
 }
@@ -122,60 +122,60 @@ kn_said kn_said_percent(double share)
 /* A share that rounding alone has moved off a digit stays there. */
 static const double ROUNDING = 1e-9;
 
-kn_said kn_said_percent_least(double share)
+kn_formatted kn_format_percent_least(double share)
 {
     int digits = percent_digits(100 * share);
     double unit = pow(10, digits);
     return fixed(floor(100 * share * unit + ROUNDING) / unit, digits, false);
 }
 
-kn_said kn_said_p(double p)
+kn_formatted kn_format_p(double p)
 {
-    return p <= 0 ? (kn_said){"0.000001"} : kn_said_figures(p, 2);
+    return p <= 0 ? (kn_formatted){"0.000001"} : kn_format_figures(p, 2);
 }
 
-kn_said kn_said_p_bound(double p)
+kn_formatted kn_format_p_bound(double p)
 {
     int after = p > 0 ? digits_after(p, 2) : 0;
     double unit = pow(10, after);
     if (p > 0 && isfinite(unit))
         p = ceil(p * unit * (1 - ROUNDING)) / unit;
-    return kn_said_p(p);
+    return kn_format_p(p);
 }
 
 /* ---- pieces -----------------------------------------------------------------------------------
  */
 
-void kn_say_fixed(kn_say *s, double x, int digits)
+void kn_sentence_fixed(kn_sentence *s, double x, int digits)
 {
-    append(s, kn_said_fixed(x, digits).text);
+    append(s, kn_format_fixed(x, digits).text);
 }
 
-void kn_say_figures(kn_say *s, double x, int digits)
+void kn_sentence_figures(kn_sentence *s, double x, int digits)
 {
-    append(s, kn_said_figures(x, digits).text);
+    append(s, kn_format_figures(x, digits).text);
 }
 
-void kn_say_percent(kn_say *s, double share)
+void kn_sentence_percent(kn_sentence *s, double share)
 {
-    append(s, kn_said_percent(share).text);
+    append(s, kn_format_percent(share).text);
     append(s, " %");
 }
 
-void kn_say_p(kn_say *s, double p, bool bound)
+void kn_sentence_p(kn_sentence *s, double p, bool bound)
 {
     bound = bound || p <= 0; /* nothing is impossible: less than any number here */
     append(s, bound ? "p < " : "p = ");
-    append(s, bound ? kn_said_p_bound(p).text : kn_said_p(p).text);
+    append(s, bound ? kn_format_p_bound(p).text : kn_format_p(p).text);
 }
 
-void kn_say_and(kn_say *s, ptrdiff_t k, ptrdiff_t n)
+void kn_sentence_and(kn_sentence *s, ptrdiff_t k, ptrdiff_t n)
 {
     if (k > 0)
         append(s, k == n - 1 ? " and " : ", ");
 }
 
-kn_status kn_say_end(kn_say *s, const char **out)
+kn_status kn_sentence_end(kn_sentence *s, const char **out)
 {
     *out = NULL;
     append(s, "");
@@ -183,6 +183,6 @@ kn_status kn_say_end(kn_say *s, const char **out)
     if (status == KN_OK)
         status = kn_arena_text(s->ctx, s->arena, s->text, out);
     kn_free(s->text);
-    *s = (kn_say){.ctx = s->ctx, .arena = s->arena};
+    *s = (kn_sentence){.ctx = s->ctx, .arena = s->arena};
     return status;
 }

@@ -374,11 +374,11 @@ static void an_arena_goes_all_at_once(void **state)
 static void a_grain_is_whole_and_worth_a_thread(void **state)
 {
     (void)state;
-    assert_int_equal(kn_grain(64, 300), 53 * 64); /* one row of z: more than a block */
-    assert_int_equal(kn_grain(64, 300 * 200), 64);
-    assert_int_equal(kn_grain(256, 1000), 1024);
-    assert_int_equal(kn_grain(1, 0), 1000000);
-    assert_int_equal(kn_grain(16, PTRDIFF_MAX), 16);
+    assert_int_equal(kn_chunk_size(64, 300), 53 * 64); /* one row of z: more than a block */
+    assert_int_equal(kn_chunk_size(64, 300 * 200), 64);
+    assert_int_equal(kn_chunk_size(256, 1000), 1024);
+    assert_int_equal(kn_chunk_size(1, 0), 1000000);
+    assert_int_equal(kn_chunk_size(16, PTRDIFF_MAX), 16);
 }
 
 /* Items that have been made; the one at `stop` asks for an end. */
@@ -449,10 +449,10 @@ static void workers_of_a_team_have_the_memory_and_the_stop_of_their_context(void
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     team_log log = {.fails_from = 8};
-    kn_team team = {.workers = 2, .fn = team_item, .self = &log};
+    kn_worker_pool team = {.workers = 2, .fn = team_item, .self = &log};
     kn_set_threads(ctx, 5);
     size_t before = kn_memory_now(ctx);
-    assert_ok(ctx, kn_team_run(ctx, &team, 0, 8));
+    assert_ok(ctx, kn_worker_pool_run(ctx, &team, 0, 8));
     assert_true(kn_memory_now(ctx) - before >= 8000);
     assert_int_equal(kn_threads(ctx), 5);
     for (int k = 0; k < 8; k++) {
@@ -463,7 +463,7 @@ static void workers_of_a_team_have_the_memory_and_the_stop_of_their_context(void
     for (long k = 1; k < 9; k++) {
         log = (team_log){.fails_from = 8};
         kn_fail_allocation(ctx, k);
-        kn_status status = kn_team_run(ctx, &team, 0, 8);
+        kn_status status = kn_worker_pool_run(ctx, &team, 0, 8);
         kn_fail_allocation(ctx, 0);
         assert_int_equal(status, KN_ERR_MEMORY);
         for (int i = 0; i < 8; i++)
@@ -471,15 +471,15 @@ static void workers_of_a_team_have_the_memory_and_the_stop_of_their_context(void
     }
     log = (team_log){.fails_from = 0};
     team.workers = 1;
-    assert_int_equal(kn_team_run(ctx, &team, 3, 5), KN_ERR_DATA);
+    assert_int_equal(kn_worker_pool_run(ctx, &team, 3, 5), KN_ERR_DATA);
     assert_string_equal(kn_message(ctx), "item 3 is wrong");
     kn_cancel(ctx);
-    assert_int_equal(kn_team_run(ctx, &team, 0, 8), KN_ERR_CANCELLED);
+    assert_int_equal(kn_worker_pool_run(ctx, &team, 0, 8), KN_ERR_CANCELLED);
     kn_ctx_free(ctx);
 }
 
 typedef struct nested {
-    kn_team team; /* of a worker */
+    kn_worker_pool team; /* of a worker */
     team_log log;
     bool stops;
     kn_ctx *whole;
@@ -493,7 +493,7 @@ static kn_status team_inside(kn_ctx *ctx, void *self, int worker, ptrdiff_t item
         return kn_fail(ctx, KN_ERR_ARGUMENT, "a worker has %zu bytes", kn_memory(ctx));
     if (n->stops)
         kn_cancel(n->whole);
-    return kn_team_run(ctx, &n->team, 0, 8);
+    return kn_worker_pool_run(ctx, &n->team, 0, 8);
 }
 
 /* Both items are begun before either fails, the second first. */
@@ -514,11 +514,11 @@ static void the_sentence_of_a_team_is_that_of_the_lowest_item_that_failed(void *
     (void)state;
     atomic_int failed = 0;
     kn_ctx *ctx = kn_ctx_new();
-    kn_team team = {.workers = 2, .fn = fail_together, .self = &failed};
+    kn_worker_pool team = {.workers = 2, .fn = fail_together, .self = &failed};
     kn_set_threads(ctx, 2);
     for (int k = 0; k < 20; k++) {
         atomic_store(&failed, 0);
-        assert_int_equal(kn_team_run(ctx, &team, 0, 2), KN_ERR_DATA);
+        assert_int_equal(kn_worker_pool_run(ctx, &team, 0, 2), KN_ERR_DATA);
         assert_string_equal(kn_message(ctx), "item 0");
     }
     kn_ctx_free(ctx);
@@ -529,14 +529,14 @@ static void a_team_inside_a_team_has_them_too(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     nested n = {.team = {.workers = 1, .fn = team_item}, .log = {.fails_from = 8}, .whole = ctx};
-    kn_team team = {.workers = 1, .fn = team_inside, .self = &n};
+    kn_worker_pool team = {.workers = 1, .fn = team_inside, .self = &n};
     n.team.self = &n.log;
     kn_set_threads(ctx, 2);
     kn_set_memory(ctx, 12345);
     for (int run = 0; run < 3; run++) {
         n.stops = run == 2;
         kn_fail_allocation(ctx, run == 1 ? 5 : 0); /* two are the teams' */
-        kn_status status = kn_team_run(ctx, &team, 0, 1);
+        kn_status status = kn_worker_pool_run(ctx, &team, 0, 1);
         kn_fail_allocation(ctx, 0);
         assert_int_equal(status, run == 0 ? KN_OK : run == 1 ? KN_ERR_MEMORY : KN_ERR_CANCELLED);
         for (int i = 0; i < 8; i++) {

@@ -58,28 +58,28 @@ static void any_order_and_any_partition_have_the_same_bits(void **state)
         double bound = sum_of_sizes(x, ADDENDS);
         for (int t = 0; t < PERMUTATIONS; t++) {
             ptrdiff_t order[ADDENDS];
-            kn_exact part[8];
+            kn_exact_sum part[8];
             int parts = t == 0 ? 1 : 1 + (int)(8 * kn_rng_uniform(&rng));
             double naive = 0, value;
             kn_rng_permutation(&rng, ADDENDS, order);
             for (int p = 0; p < parts; p++)
-                assert_ok(ctx, kn_exact_new(ctx, 1, bound, limbs, &part[p]));
+                assert_ok(ctx, kn_exact_sum_new(ctx, 1, bound, limbs, &part[p]));
             for (int i = 0; i < ADDENDS; i++) {
                 int p = (int)(parts * kn_rng_uniform(&rng));
-                kn_exact_add(&part[p], 0, 1, &x[order[i]]);
+                kn_exact_sum_add(&part[p], 0, 1, &x[order[i]]);
                 naive += x[order[i]];
             }
             for (int p = 1; p < parts; p++)
                 for (int l = 0; l < limbs; l++)
                     part[0].limb[l][0] += part[p].limb[l][0];
-            assert_ok(ctx, kn_exact_check(ctx, &part[0]));
-            kn_exact_value(&part[0], 0, 1, &value);
+            assert_ok(ctx, kn_exact_sum_check(ctx, &part[0]));
+            kn_exact_sum_value(&part[0], 0, 1, &value);
             if (t == 0)
                 expected = value, plain = naive;
             assert_memory_equal(&value, &expected, sizeof value);
             differ += naive != plain;
             for (int p = 0; p < parts; p++)
-                kn_exact_clear(&part[p]);
+                kn_exact_sum_clear(&part[p]);
         }
         assert_true(differ > PERMUTATIONS / 4); /* the addends are ones for which order matters */
     }
@@ -95,18 +95,18 @@ static void a_sum_is_off_by_half_a_unit_an_addend_at_most(void **state)
         for (int limbs = 1; limbs <= 2; limbs++) {
             int n = 1 + (int)(ADDENDS * kn_rng_uniform(&rng));
             double x[ADDENDS], sum, rest;
-            kn_exact s;
+            kn_exact_sum s;
             for (int i = 0; i < n; i++)
                 x[i] = wide(&rng);
-            assert_ok(ctx, kn_exact_new(ctx, 1, sum_of_sizes(x, n), limbs, &s));
+            assert_ok(ctx, kn_exact_sum_new(ctx, 1, sum_of_sizes(x, n), limbs, &s));
             for (int i = 0; i < n; i++)
-                kn_exact_add(&s, 0, 1, &x[i]);
+                kn_exact_sum_add(&s, 0, 1, &x[i]);
             oracle(x, n, &sum, &rest);
             double lo = limbs == 2 ? s.limb[1][0] : 0, error;
             error = fabs((s.limb[0][0] - sum) + (lo - rest)) / s.d[limbs - 1];
             assert_true(error <= 0.5 * n);
             largest[limbs - 1] = fmax(largest[limbs - 1], error);
-            kn_exact_clear(&s);
+            kn_exact_sum_clear(&s);
         }
     assert_true(largest[0] > 0.5 && largest[1] > 0.5); /* else the units are finer than they say */
 }
@@ -119,16 +119,16 @@ static void two_limbs_lose_nothing_of_ordinary_numbers(void **state)
     ref_rng_init(&rng, 23, 0);
     for (int t = 0; t < 200; t++) {
         double x[ADDENDS], sum, rest, value;
-        kn_exact s;
+        kn_exact_sum s;
         for (int i = 0; i < ADDENDS; i++)
             x[i] = kn_rng_normal(&rng) + 1e-3;
-        assert_ok(ctx, kn_exact_new(ctx, 1, sum_of_sizes(x, ADDENDS), 2, &s));
+        assert_ok(ctx, kn_exact_sum_new(ctx, 1, sum_of_sizes(x, ADDENDS), 2, &s));
         for (int i = 0; i < ADDENDS; i++)
-            kn_exact_add(&s, 0, 1, &x[i]);
+            kn_exact_sum_add(&s, 0, 1, &x[i]);
         oracle(x, ADDENDS, &sum, &rest);
-        kn_exact_value(&s, 0, 1, &value);
+        kn_exact_sum_value(&s, 0, 1, &value);
         assert_true(value == sum);
-        kn_exact_clear(&s);
+        kn_exact_sum_clear(&s);
     }
 }
 
@@ -137,29 +137,29 @@ static void a_bound_that_does_not_hold_is_reported(void **state)
     (void)state;
     static const double too_much[] = {1.0000001, -1.0000001, INFINITY, -INFINITY, NAN};
     for (int limbs = 1; limbs <= 2; limbs++) {
-        kn_exact s;
+        kn_exact_sum s;
         for (int k = 0; k < 5; k++) {
             double x[40] = {0};
-            assert_ok(ctx, kn_exact_new(ctx, 40, 1, limbs, &s));
+            assert_ok(ctx, kn_exact_sum_new(ctx, 40, 1, limbs, &s));
             x[k] = 1;
-            kn_exact_add(&s, 0, 40, x);
-            assert_ok(ctx, kn_exact_check(ctx, &s));
+            kn_exact_sum_add(&s, 0, 40, x);
+            assert_ok(ctx, kn_exact_sum_check(ctx, &s));
             x[17 + k] = too_much[k];
-            kn_exact_add(&s, 0, 40, x);
-            assert_refused(ctx, kn_exact_check(ctx, &s), KN_ERR_NUMERIC, "beyond its bound 1");
-            kn_exact_clear(&s);
+            kn_exact_sum_add(&s, 0, 40, x);
+            assert_refused(ctx, kn_exact_sum_check(ctx, &s), KN_ERR_NUMERIC, "beyond its bound 1");
+            kn_exact_sum_clear(&s);
         }
         double one = 1, minus = -1; /* each is within, their sum leaves and comes back */
-        assert_ok(ctx, kn_exact_new(ctx, 1, 1, limbs, &s));
+        assert_ok(ctx, kn_exact_sum_new(ctx, 1, 1, limbs, &s));
         for (int i = 0; i < 10; i++)
-            kn_exact_add(&s, 0, 1, &one);
+            kn_exact_sum_add(&s, 0, 1, &one);
         for (int i = 0; i < 10; i++)
-            kn_exact_add(&s, 0, 1, &minus);
-        assert_refused(ctx, kn_exact_check(ctx, &s), KN_ERR_NUMERIC, "beyond its bound");
-        kn_exact_clear(&s);
-        assert_refused(ctx, kn_exact_new(ctx, 1, INFINITY, limbs, &s), KN_ERR_NUMERIC, "inf");
-        assert_refused(ctx, kn_exact_new(ctx, 1, NAN, limbs, &s), KN_ERR_NUMERIC, "nan");
-        assert_refused(ctx, kn_exact_new(ctx, 1, -1, limbs, &s), KN_ERR_NUMERIC, "-1");
+            kn_exact_sum_add(&s, 0, 1, &minus);
+        assert_refused(ctx, kn_exact_sum_check(ctx, &s), KN_ERR_NUMERIC, "beyond its bound");
+        kn_exact_sum_clear(&s);
+        assert_refused(ctx, kn_exact_sum_new(ctx, 1, INFINITY, limbs, &s), KN_ERR_NUMERIC, "inf");
+        assert_refused(ctx, kn_exact_sum_new(ctx, 1, NAN, limbs, &s), KN_ERR_NUMERIC, "nan");
+        assert_refused(ctx, kn_exact_sum_new(ctx, 1, -1, limbs, &s), KN_ERR_NUMERIC, "-1");
     }
 }
 
@@ -169,15 +169,15 @@ static void bounds_may_be_small_large_or_zero(void **state)
     static const double bounds[] = {0, 1e-320, 1e-200, 1, 1024, 1e200, 1e300};
     for (int k = 0; k < 7; k++)
         for (int limbs = 1; limbs <= 2; limbs++) {
-            kn_exact s;
+            kn_exact_sum s;
             double value, x[3] = {bounds[k], -bounds[k], bounds[k]};
-            assert_ok(ctx, kn_exact_new(ctx, 1, bounds[k], limbs, &s));
+            assert_ok(ctx, kn_exact_sum_new(ctx, 1, bounds[k], limbs, &s));
             for (int i = 0; i < 3; i++)
-                kn_exact_add(&s, 0, 1, &x[i]);
-            assert_ok(ctx, kn_exact_check(ctx, &s));
-            kn_exact_value(&s, 0, 1, &value);
+                kn_exact_sum_add(&s, 0, 1, &x[i]);
+            assert_ok(ctx, kn_exact_sum_check(ctx, &s));
+            kn_exact_sum_value(&s, 0, 1, &value);
             assert_true(fabs(value - bounds[k]) <= fmax(3 * s.d[limbs - 1], bounds[k] * 1e-15));
-            kn_exact_clear(&s);
+            kn_exact_sum_clear(&s);
         }
 }
 

@@ -64,9 +64,10 @@ static said said_of(const kn_model *m, const visitors *v)
     kn_mat raw = raw_of(m, v), D;
     kn_view view = kn_view_cols(raw.data, v->n, 3);
     memset(alone, 1, sizeof alone);
-    assert_ok(ctx, kn_maps_predict_known(ctx, m, view, (kn_known_of){.alone = alone}, &maps));
+    assert_ok(ctx,
+              kn_maps_predict_known(ctx, m, view, (kn_predict_context){.alone = alone}, &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, s.mean, s.var));
-    assert_ok(ctx, kn_layer_columns(ctx, &m->layer, &m->x, view, &D));
+    assert_ok(ctx, kn_calibration_columns(ctx, &m->layer, &m->x, view, &D));
     for (int j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < v->n; i++) {
             double sd = m->y.sd[j], eta = 0;
@@ -126,14 +127,14 @@ static void assert_chain(const kn_model *m, const visitors *v, const char *optio
     kn_mat ys2 = visitors_map(ctx, scores, "ys2_model");
     for (int j = 0; j < T; j++) {
         double sd = m->y.sd[j];
-        kn_shash law = m->layer.theta.data ? kn_layer_law(&m->layer, j) : (kn_shash){0};
+        kn_shash law = m->layer.theta.data ? kn_calibration_law(&m->layer, j) : (kn_shash){0};
         for (ptrdiff_t i = 0; i < v->n; i++) {
             double mean = kn_at(s.mean, i, j) + by->offset[j],
                    var = kn_at(s.var, i, j) + by->var[j];
             double V = var + by->scale[j] * m->gp.noise[j] * kn_at(s.factor, i, j);
             double e = kn_at(s.y, i, j) - mean, expected;
-            kn_layer_z(&m->layer, m->layer.theta.data ? &law : NULL,
-                       &(kn_layer_cells){1, &e, &V, &expected, NULL});
+            kn_calibration_z(&m->layer, m->layer.theta.data ? &law : NULL,
+                             &(kn_calibration_cells){1, &e, &V, &expected, NULL});
             assert_close(kn_at(z, i, j), expected, 1e-6); /* maps are floats */
             assert_close(kn_at(yhat, i, j), m->y.mean[j] + sd * mean, 1e-6);
             assert_close(kn_at(ys2, i, j), sd * sd * var, 1e-6);

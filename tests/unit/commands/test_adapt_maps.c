@@ -249,8 +249,8 @@ static void check_predicted(const crowd *c, double tol)
     assert_ok(ctx, kn_design_apply(ctx, &m->x, view(c->fresh), true, Xs, NULL));
     (strcmp(c->s.method, "stgpr") == 0 ? expect_responses : expect_components)(c, Xs, alone, mean,
                                                                                var);
-    assert_ok(ctx,
-              kn_maps_predict_known(ctx, m, view(c->fresh), (kn_known_of){.alone = alone}, &maps));
+    assert_ok(ctx, kn_maps_predict_known(ctx, m, view(c->fresh),
+                                         (kn_predict_context){.alone = alone}, &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, own, v));
     for (int j = 0; j < T; j++)
         for (int i = 0; i < FRESH; i++) {

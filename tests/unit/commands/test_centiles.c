@@ -115,8 +115,8 @@ static void inverse_undoes_the_layer(void **state)
     kn_shash_nodes nodes;
     kn_shash_nodes_init(&nodes);
     for (size_t k = 0; k < sizeof NU / sizeof *NU; k++) {
-        kn_layer l = {.nu = NU[k]};
-        assert_ok(ctx, kn_layer_prepare(ctx, &l));
+        kn_calibration_transform l = {.nu = NU[k]};
+        assert_ok(ctx, kn_calibration_prepare(ctx, &l));
         for (size_t h = 0; h <= sizeof THETA / sizeof *THETA; h++) {
             kn_shash law = {0}, *shape = NULL;
             if (h == 4 && NU[k] < 1000) /* with such tails t would be no double */
@@ -127,18 +127,19 @@ static void inverse_undoes_the_layer(void **state)
             }
             double last = -INFINITY;
             for (double z = -8; z <= 8; z += 0.125) {
-                double e = kn_layer_inverse(&l, shape, z), V = 4, back;
+                double e = kn_calibration_inverse(&l, shape, z), V = 4, back;
                 assert_true(isfinite(e) && e > last);
                 last = e;
                 e *= 2;
-                kn_layer_z(&l, shape, &(kn_layer_cells){1, &e, &V, &back, NULL});
+                kn_calibration_z(&l, shape, &(kn_calibration_cells){1, &e, &V, &back, NULL});
                 assert_close(back, z, 1e-9);
             }
         }
-        kn_layer_clear(&l);
+        kn_calibration_clear(&l);
     }
-    assert_true(kn_layer_inverse(&(kn_layer){0}, NULL, 1.5) == 1.5); /* no layer at all */
-    assert_true(isnan(kn_layer_inverse(&(kn_layer){.nu = 9}, NULL, NAN)));
+    assert_true(kn_calibration_inverse(&(kn_calibration_transform){0}, NULL, 1.5) ==
+                1.5); /* no layer at all */
+    assert_true(isnan(kn_calibration_inverse(&(kn_calibration_transform){.nu = 9}, NULL, NAN)));
 }
 
 static void kurtosis_is_that_of_the_law(void **state)

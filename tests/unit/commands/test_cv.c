@@ -104,23 +104,23 @@ static void rows_come_back_from_memory_and_from_a_file(void **state)
     (void)state;
     float row[T], back[T];
     for (int file = 0; file < 2; file++) {
-        kn_rowstore s;
-        assert_ok(ctx, kn_rowstore_new(ctx, N, T, file ? scratch_dir : NULL, &s));
+        kn_row_spool s;
+        assert_ok(ctx, kn_row_spool_new(ctx, N, T, file ? scratch_dir : NULL, &s));
         for (int i = N - 1; i >= 0; i--) {
             for (int t = 0; t < T; t++)
                 row[t] = (float)(100 * i + t);
-            assert_ok(ctx, kn_rowstore_put(ctx, &s, i, row));
+            assert_ok(ctx, kn_row_spool_put(ctx, &s, i, row));
         }
         assert_int_equal(scratch_count(), 0); /* the file has no name */
         for (int i = 0; i < N; i++) {
-            assert_ok(ctx, kn_rowstore_get(ctx, &s, i, back));
+            assert_ok(ctx, kn_row_spool_get(ctx, &s, i, back));
             for (int t = 0; t < T; t++)
                 assert_true(back[t] == (float)(100 * i + t));
         }
-        kn_rowstore_clear(&s);
+        kn_row_spool_clear(&s);
     }
-    kn_rowstore s;
-    assert_refused(ctx, kn_rowstore_new(ctx, N, T, "/nowhere", &s), KN_ERR_IO,
+    kn_row_spool s;
+    assert_refused(ctx, kn_row_spool_new(ctx, N, T, "/nowhere", &s), KN_ERR_IO,
                    "no scratch space can be had there");
 }
 
@@ -184,8 +184,8 @@ static void people_and_groups_stay_whole(void **state)
     kn_settings s;
     kn_settings_init(&s);
     kn_data *d = make_data(true), *plain = make_data(false);
-    assert_ok(ctx, kn_data_settle(ctx, &s, d));
-    assert_ok(ctx, kn_data_settle(ctx, &s, plain));
+    assert_ok(ctx, kn_data_finalise(ctx, &s, d));
+    assert_ok(ctx, kn_data_finalise(ctx, &s, plain));
     s.group = "none";
     assert_ok(ctx, kn_holdout_new(ctx, d, &s, NULL, &h));
     assert_int_equal(h.units, N / 2);
@@ -231,7 +231,7 @@ static void whoever_is_labelled_is_not_learned_from(void **state)
     kn_settings_init(&s);
     s.cv_folds = 3;
     kn_data *d = make_data(false);
-    assert_ok(ctx, kn_data_settle(ctx, &s, d));
+    assert_ok(ctx, kn_data_finalise(ctx, &s, d));
     assert_ok(ctx, kn_holdout_new(ctx, d, &s, NULL, &h));
     assert_ok(ctx, kn_holdout_folds(ctx, &s, &h));
     ptrdiff_t n = 0;
@@ -254,7 +254,7 @@ static void a_test_list_has_its_share_of_every_level(void **state)
     kn_settings s;
     kn_settings_init(&s);
     kn_data *d = make_data(false);
-    assert_ok(ctx, kn_data_settle(ctx, &s, d));
+    assert_ok(ctx, kn_data_finalise(ctx, &s, d));
     for (int k = 0; k < 3; k++) {
         kn_holdout h;
         int n = 0, of[4] = {0};

@@ -74,8 +74,9 @@ static void relabel(const kn_exceedance *e, kn_sign sign, ptrdiff_t B, uint64_t 
 {
     kn_labels labels;
     assert_ok(ctx, kn_labels_new(ctx, data.second, data.n, B, seed, &labels));
-    assert_ok(ctx, kn_relabel(ctx, e, sign, &labels,
-                              (kn_relabelled){out->difference, out->p, out->p_fdr}));
+    assert_ok(ctx,
+              kn_permutation_test(ctx, e, sign, &labels,
+                                  (kn_permutation_result){out->difference, out->p, out->p_fdr}));
     kn_labels_clear(&labels);
 }
 
@@ -318,8 +319,9 @@ static void without_memory_it_says_so(void **state)
     assert_ok(ctx, kn_labels_new(ctx, data.second, 20, 9, 1, &labels));
     for (long k = 1; k <= 8; k++) {
         kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_relabel(ctx, &e, KN_SIGN_POSITIVE, &labels,
-                                    (kn_relabelled){out.difference, out.p, out.p_fdr}),
+        assert_int_equal(kn_permutation_test(ctx, &e, KN_SIGN_POSITIVE, &labels,
+                                             (kn_permutation_result){out.difference, out.p,
+                                                                     out.p_fdr}),
                          KN_ERR_MEMORY);
     }
     kn_fail_allocation(ctx, 0);

@@ -339,9 +339,9 @@ static void the_statistic_of_rows_is_that_of_each(void **state)
         z[i] = i % 31 ? (float)kn_rng_normal(&rng) : NAN;
     for (int threads = 1; threads < 12; threads += 5) {
         kn_set_threads(ctx, threads);
-        assert_ok(ctx, kn_top_rows(ctx, z, ROWS, COLS, 0.05, m));
+        assert_ok(ctx, kn_extreme_rows(ctx, z, ROWS, COLS, 0.05, m));
         for (int i = 0; i < ROWS; i++)
-            assert_true(m[i] == kn_top_f(z + i * COLS, 1, COLS, 0.05, work));
+            assert_true(m[i] == kn_extreme_f(z + i * COLS, 1, COLS, 0.05, work));
     }
     kn_set_threads(ctx, 0);
 }

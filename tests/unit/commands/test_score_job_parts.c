@@ -42,12 +42,12 @@ static void sums_know_neither_order_nor_parts(void **state)
             size = fmaxl(size, fabsl((long double)x[i]));
         }
         for (int turn = 0; turn < 4; turn++) {
-            kn_steady part[3] = {{0}}, all = {0};
+            kn_binned_sum part[3] = {{0}}, all = {0};
             for (int i = 0; i < n; i++)
-                kn_steady_add(&part[turn == 0 ? 0 : i % (turn + 1) % 3], x[i]);
+                kn_binned_sum_add(&part[turn == 0 ? 0 : i % (turn + 1) % 3], x[i]);
             for (int p = 2; p >= 0; p--)
-                kn_steady_join(&all, &part[p]);
-            double value = kn_steady_value(&all);
+                kn_binned_sum_merge(&all, &part[p]);
+            double value = kn_binned_sum_value(&all);
             if (turn == 0)
                 first = value;
             assert_true(value == first);
@@ -60,23 +60,23 @@ static void sums_know_neither_order_nor_parts(void **state)
 static void sums_of_nothing_and_of_no_numbers(void **state)
 {
     (void)state;
-    kn_steady none = {0}, some = {0};
-    kn_steady_add(&none, 0);
-    kn_steady_join(&some, &none);
-    assert_true(kn_steady_value(&some) == 0);
-    kn_steady_add(&some, 0.1);
-    assert_true(kn_steady_value(&some) == 0.1);
+    kn_binned_sum none = {0}, some = {0};
+    kn_binned_sum_add(&none, 0);
+    kn_binned_sum_merge(&some, &none);
+    assert_true(kn_binned_sum_value(&some) == 0);
+    kn_binned_sum_add(&some, 0.1);
+    assert_true(kn_binned_sum_value(&some) == 0.1);
     const double odd[] = {NAN, INFINITY, -INFINITY, 1e300};
     for (int k = 0; k < 4; k++)
         for (int late = 0; late < 2; late++) {
-            kn_steady s = {0};
-            kn_steady_add(&s, late ? 3 : odd[k]);
-            kn_steady_add(&s, late ? odd[k] : 3);
-            assert_true(isnan(kn_steady_value(&s)));
+            kn_binned_sum s = {0};
+            kn_binned_sum_add(&s, late ? 3 : odd[k]);
+            kn_binned_sum_add(&s, late ? odd[k] : 3);
+            assert_true(isnan(kn_binned_sum_value(&s)));
         }
-    kn_steady small = {0};
-    kn_steady_add(&small, 5e-324);
-    assert_true(fabs(kn_steady_value(&small)) < 1e-290);
+    kn_binned_sum small = {0};
+    kn_binned_sum_add(&small, 5e-324);
+    assert_true(fabs(kn_binned_sum_value(&small)) < 1e-290);
 }
 
 static void metrics_of_parts_are_the_bits_of_all(void **state)
@@ -125,8 +125,8 @@ static void everybody_is_in_one_part(void **state)
         for (ptrdiff_t n = 1; n < 25; n++) {
             int seen[20] = {0};
             for (ptrdiff_t i = 1; i <= n; i++)
-                for (ptrdiff_t k = 0; k < kn_portion_size((kn_portion){i, n}, people); k++)
-                    seen[kn_portion_person((kn_portion){i, n}, k)]++;
+                for (ptrdiff_t k = 0; k < kn_job_part_size((kn_job_part){i, n}, people); k++)
+                    seen[kn_job_part_participant((kn_job_part){i, n}, k)]++;
             for (ptrdiff_t p = 0; p < people; p++)
                 assert_int_equal(seen[p], 1);
         }

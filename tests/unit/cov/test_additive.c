@@ -108,7 +108,7 @@ static void check_going_on(const problem *q, bool low)
     for (int to = 0; to < 2; to++) {
         kn_engine first = engine_for(q, low), fresh = engine_for(q, low);
         assert_ok(ctx, kn_engine_nested(ctx, &first, &at[0], &f[0], g[0]));
-        kn_engine_leave(&first, &core);
+        kn_engine_donate(&first, &core);
         assert_true(core.stands == !low);
         const double *U = core.R0[0].U.data;
         kn_engine_clear(&first);
@@ -194,7 +194,7 @@ static void check_prediction(const problem *q, bool low)
     for (ptrdiff_t i = 0; i < q->N; i++)
         use[i] = 1;
     for (int known = 0; known < 2; known++) {
-        kn_newcomers who = {q->new.design, known && q->grouped ? q->known : NULL};
+        kn_predict_input who = {q->new.design, known && q->grouped ? q->known : NULL};
         assert_ok(ctx, kn_latent_predict(ctx, &l, &who, mean, var, &clamped));
         for (int k = 0; k < NEW; k++) {
             int code = who.group ? code_of_group(q, &l, q->known[k]) : -1;

@@ -272,7 +272,7 @@ static void what_needs_two_terms_refuses_three(void **state)
     kn_spec spec = spec_of((setting){20, 3, false, false}, ref);
     kn_mat X = ref_normal(&rng, 20, F), Z = ref_normal(&rng, 20, 2);
     kn_search_options o = {.limits = {.evals_left = -1}, .optimise = true, .rho = 0.5, .length = 1};
-    kn_found found;
+    kn_search_result found;
     kn_engine e;
     assert_ok(ctx, engine_over(ctx, &spec, X, Z, 2, 0, 1, &e));
     assert_refused(ctx, kn_search(ctx, &e, &o, &found), KN_ERR_ARGUMENT, "two terms at most");

@@ -235,7 +235,7 @@ static void check_third_term(kn_mat X, kn_mat Z, ptrdiff_t rank, double lml)
     kn_spec spec = spec_of((setting){N, 2, false, false}, ref);
     kn_search_options o = {
         .limits = {.evals_left = -1}, .optimise = true, .rho = NAN, .length = NAN, .seed = 1};
-    kn_found without;
+    kn_search_result without;
     kn_engine e;
     spec.rank = rank;
     assert_ok(ctx, engine_over(ctx, &spec, X, Z, P, 0, 1, &e));
@@ -252,7 +252,7 @@ static void check_fit(ptrdiff_t rank)
     kn_mat mean = ref_new(NS, P), var = ref_new(NS, P);
     kn_search_options o = {
         .limits = {.evals_left = -1}, .optimise = true, .rho = NAN, .length = NAN, .seed = 1};
-    kn_found found;
+    kn_search_result found;
     kn_engine e;
     kn_latent latent;
     double clamped = 0, lml = 0;
@@ -264,7 +264,8 @@ static void check_fit(ptrdiff_t rank)
     assert_ok(ctx, kn_mat_copy(ctx, X, &own));
     assert_ok(ctx, kn_fit_latent(ctx, &own, &e, &latent));
     assert_int_equal(latent.cell[0].R0.n_pivots, rank);
-    assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = Xs}, mean, var, &clamped));
+    assert_ok(ctx,
+              kn_latent_predict(ctx, &latent, &(kn_predict_input){.X = Xs}, mean, var, &clamped));
     for (int p = 0; p < P; p++)
         lml += check_component(&latent, Z, p, ref, Xs, mean, var);
     assert_close(found.lml, lml, 1e-9);
@@ -296,7 +297,7 @@ static void a_search_of_three_terms_reaches_a_vertex(void **state)
     kn_mat X = ref_normal(&rng, 60, 3), Z = ref_new(60, 1);
     kn_search_options o = {
         .limits = {.evals_left = -1}, .optimise = true, .rho = NAN, .length = NAN, .seed = 1};
-    kn_found found;
+    kn_search_result found;
     kn_engine e;
     for (int f = 0; f < 3; f++)
         assert_ok(ctx, kn_cov_add(ctx, &spec.sample, &kn_kernel_linear, f, 1));

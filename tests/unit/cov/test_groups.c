@@ -259,8 +259,9 @@ static maps maps_of(const kn_model *m, const cohort *c)
         fold[i] = c->group[i] % FOLDS;
     assert_ok(ctx, kn_maps_predict(ctx, m, cohort_view(c->X), &made));
     take(made, o.mean, o.var);
-    assert_ok(ctx, kn_maps_predict_known(ctx, m, cohort_view(c->X),
-                                         (kn_known_of){.group = m->gp.latent.groups.of}, &made));
+    assert_ok(ctx,
+              kn_maps_predict_known(ctx, m, cohort_view(c->X),
+                                    (kn_predict_context){.group = m->gp.latent.groups.of}, &made));
     take(made, o.known, o.known_var);
     assert_ok(ctx, kn_maps_cv(ctx, m, cohort_view(c->Y), FOLDS, fold, &made));
     take(made, o.cv, kn_mat_none());

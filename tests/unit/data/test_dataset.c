@@ -69,7 +69,7 @@ static void scores_in_memory_are_those_that_are_written(void **state)
             double written;
             kn_table_number(t, i, c, &written);
             if (strcmp(kn_table_name(t, c), "p_note") == 0)
-                assert_string_equal(kn_table_cell(t, i, c), kn_note_text(x[i]));
+                assert_string_equal(kn_table_cell(t, i, c), kn_p_note_name(x[i]));
             else
                 assert_true(same(x[i], written));
             assert_string_equal(kn_scores_ids(here)[i], kn_table_cell(t, i, 0));

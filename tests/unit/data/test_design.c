@@ -180,7 +180,7 @@ static void new_people_are_held_near_training(void **state)
         kn_col(as_held, 0)[i] = fmin(fmax(kn_at(new, i, 0), -7.5), 102.5);
         kn_col(as_held, 3)[i] = fmin(fmax(kn_at(new, i, 3), -1), 3);
     }
-    assert_ok(ctx, kn_design_count_held(ctx, &d, view(new), people));
+    assert_ok(ctx, kn_design_count_clamped(ctx, &d, view(new), people));
     for (int c = 0; c < 4; c++)
         assert_int_equal(people[c], by_column[c]);
     kn_mat X2 = applied(ctx, &d, as_held, false, NULL);

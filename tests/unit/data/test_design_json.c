@@ -148,7 +148,7 @@ static void running_out_of_memory_is_a_sentence(void **state)
         if (s == KN_OK)
             s = kn_design_apply(ctx, &d, view(raw), true, X, NULL);
         if (s == KN_OK)
-            s = kn_design_count_held(ctx, &d, view(raw), people);
+            s = kn_design_count_clamped(ctx, &d, view(raw), people);
         if (s == KN_OK)
             s = kn_design_from_json(ctx, "m", json = kn_design_to_json(&d),
                                     (kn_design_scale){d.C, d.mean, d.sd}, &back);

@@ -7,9 +7,9 @@ static void a_table_becomes_numbers_and_indicators(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_id(KN_MISSING_ERROR);
-    kn_recipe r = learned(ctx, COHORT, &o);
-    assert_int_equal(kn_recipe_width(&r), 5);
+    kn_encoding_options o = with_id(KN_MISSING_ERROR);
+    kn_encoding r = learned(ctx, COHORT, &o);
+    assert_int_equal(kn_encoding_width(&r), 5);
     assert_x_names(ctx, &r, "age sex=M site=A site=B site=C");
     assert_close(r.column[0].mean, 27, 1e-15);
     kn_mat X = applied(ctx, &r, COHORT, NULL);
@@ -18,7 +18,7 @@ static void a_table_becomes_numbers_and_indicators(void **state)
         for (ptrdiff_t f = 0; f < 5; f++)
             assert_true(kn_at(X, i, f) == first[i][f]);
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -27,9 +27,9 @@ static void levels_are_equally_far_apart(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_id(KN_MISSING_ERROR);
+    kn_encoding_options o = with_id(KN_MISSING_ERROR);
     o.use = "site";
-    kn_recipe r = learned(ctx, COHORT, &o);
+    kn_encoding r = learned(ctx, COHORT, &o);
     kn_mat X = applied(ctx, &r, COHORT, NULL);
     for (ptrdiff_t i = 0; i < 3; i++)
         for (ptrdiff_t j = 0; j < i; j++) {
@@ -39,7 +39,7 @@ static void levels_are_equally_far_apart(void **state)
             assert_true(d == 2);
         }
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -47,9 +47,9 @@ static void the_order_of_columns_and_rows_changes_nothing(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_id(KN_MISSING_ERROR);
+    kn_encoding_options o = with_id(KN_MISSING_ERROR);
     static const int orders[4][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}};
-    kn_recipe r = learned(ctx, COHORT, &o);
+    kn_encoding r = learned(ctx, COHORT, &o);
     kn_mat X = applied(ctx, &r, COHORT, NULL);
     kn_table *t = table_of(ctx, COHORT);
     for (int p = 0; p < 4; p++) {
@@ -69,21 +69,21 @@ static void the_order_of_columns_and_rows_changes_nothing(void **state)
     ptrdiff_t rows[15];
     for (ptrdiff_t i = 0; i < 15; i++)
         rows[i] = 14 - i;
-    kn_recipe back;
+    kn_encoding back;
     o.rows = rows;
     o.n_rows = 15;
-    assert_ok(ctx, kn_recipe_learn(ctx, t, &o, &back));
+    assert_ok(ctx, kn_encoding_learn(ctx, t, &o, &back));
     assert_x_names(ctx, &back, "age sex=M site=A site=B site=C");
     kn_mat X2;
     assert_ok(ctx, kn_mat_new(ctx, 15, 5, &X2));
-    assert_ok(ctx, kn_recipe_apply(ctx, &back, t, rows, X2, NULL));
+    assert_ok(ctx, kn_encoding_apply(ctx, &back, t, rows, X2, NULL));
     for (ptrdiff_t i = 0; i < 15; i++)
         for (ptrdiff_t f = 0; f < 5; f++)
             assert_true(kn_at(X2, i, f) == kn_at(X, 14 - i, f));
     kn_mat_clear(&X2);
     kn_mat_clear(&X);
-    kn_recipe_clear(&back);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&back);
+    kn_encoding_clear(&r);
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -93,12 +93,13 @@ static void numeric_levels_are_numbers(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = DEFAULTS;
+    kn_encoding_options o = DEFAULTS;
     o.categorical = "site";
-    kn_recipe r = learned(ctx,
-                          "site\n10\n9\n1.0\n10\n9\n1\n10\n9\n1\n10\n9\n1\n10\n9\n1.00\n10\n9\n-0\n"
-                          "0\n0\n",
-                          &o);
+    kn_encoding r =
+        learned(ctx,
+                "site\n10\n9\n1.0\n10\n9\n1\n10\n9\n1\n10\n9\n1\n10\n9\n1.00\n10\n9\n-0\n"
+                "0\n0\n",
+                &o);
     assert_x_names(ctx, &r, "site=0 site=1 site=9 site=10");
     kn_mat X = applied(ctx, &r, "site\n10.0\n 1 \n", NULL);
     assert_true(kn_at(X, 0, 3) == 1 && kn_at(X, 1, 1) == 1);
@@ -106,7 +107,7 @@ static void numeric_levels_are_numbers(void **state)
     refuse_apply(ctx, &r, "site\n9\n11\n",
                  "new.tsv line 3: site is '11', a level that training did not have (it had 0, 1, "
                  "9, 10)");
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
 
     /* Beyond 2^53 two codes may be one double, and are still two codes. */
     r = learned(ctx,
@@ -116,7 +117,7 @@ static void numeric_levels_are_numbers(void **state)
                 "123456789012345679\n",
                 &o);
     assert_x_names(ctx, &r, "site=123456789012345679");
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -124,18 +125,18 @@ static void options_choose_the_columns(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_id(KN_MISSING_ERROR);
+    kn_encoding_options o = with_id(KN_MISSING_ERROR);
     const char *const responses[] = {"age"};
     o.use = " site , age";
-    kn_recipe r = learned(ctx, COHORT, &o);
+    kn_encoding r = learned(ctx, COHORT, &o);
     assert_x_names(ctx, &r, "site=A site=B site=C age");
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     o.use = NULL;
     o.responses = responses;
     o.n_responses = 1;
     r = learned(ctx, COHORT, &o);
     assert_x_names(ctx, &r, "sex=M site=A site=B site=C");
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
 
     /* Blank headers are ignored, spaces around a header are not part of it. */
     r = learned(ctx, "\t age \t\n1\t2\t3\n4\t5\t6\n", &DEFAULTS);
@@ -143,7 +144,7 @@ static void options_choose_the_columns(void **state)
     kn_mat X = applied(ctx, &r, "age\n7\n", NULL);
     assert_true(kn_at(X, 0, 0) == 7);
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -151,7 +152,7 @@ static void a_wrong_choice_is_a_sentence(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_id(KN_MISSING_ERROR);
+    kn_encoding_options o = with_id(KN_MISSING_ERROR);
     const char *const responses[] = {"age"};
     static const struct {
         const char *use, *categorical, *sentence;
@@ -215,9 +216,9 @@ static void more_than_twenty_columns_need_use(void **state)
                          "participants.tsv: 21 columns, more than the 20 that are covariates by "
                          "default, name the covariates with {use}");
         else {
-            kn_recipe r = learned(ctx, text, &DEFAULTS);
+            kn_encoding r = learned(ctx, text, &DEFAULTS);
             assert_int_equal(r.n, 20);
-            kn_recipe_clear(&r);
+            kn_encoding_clear(&r);
         }
     }
     kn_ctx_free(ctx);
@@ -227,7 +228,7 @@ static void cells_that_do_not_fit_are_named(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = DEFAULTS;
+    kn_encoding_options o = DEFAULTS;
     refuse_learn(ctx, "age\n1\n2\n\n3O\n4\n", o, KN_ERR_DATA,
                  "participants.tsv line 5: age is '3O', expected a number as in most rows (or "
                  "name the column in {categorical})");
@@ -269,9 +270,9 @@ static void cells_that_do_not_fit_are_named(void **state)
                          "rows, at most 50 and one for every 5 rows can be used (leave it out "
                          "with {use})");
         else {
-            kn_recipe r = learned(ctx, text, &o);
-            assert_int_equal(kn_recipe_width(&r), 50);
-            kn_recipe_clear(&r);
+            kn_encoding r = learned(ctx, text, &o);
+            assert_int_equal(kn_encoding_width(&r), 50);
+            kn_encoding_clear(&r);
         }
     }
     kn_ctx_free(ctx);
@@ -281,8 +282,8 @@ static void a_new_table_that_does_not_fit_is_named(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_id(KN_MISSING_ERROR);
-    kn_recipe r = learned(ctx, COHORT, &o);
+    kn_encoding_options o = with_id(KN_MISSING_ERROR);
+    kn_encoding r = learned(ctx, COHORT, &o);
     refuse_apply(ctx, &r, "age\tsex\tplace\n20\tM\tA\n",
                  "new.tsv: no column 'site' which the model was fitted with; the closest are sex, "
                  "age, place");
@@ -301,7 +302,7 @@ static void a_new_table_that_does_not_fit_is_named(void **state)
     r.missing = KN_MISSING_MEAN;
     refuse_apply(ctx, &r, "site\tage\tsex\nn/a\t20\tM\n",
                  "new.tsv line 2: site is 'n/a', expected a category (use {missing=drop})");
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -311,14 +312,14 @@ static void missing_values_drop_the_row_or_become_the_mean(void **state)
     static const char gaps[] = "age\tsite\n10\tA\n20\tB\nn/a\tQ\n30\t\n40\tA\n50\tB\n60\tA\n70\tB\n"
                                "80\tA\n90\tB\n20\tA\n30\tB\n";
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = DEFAULTS;
+    kn_encoding_options o = DEFAULTS;
     logged log = {0};
     bool dropped[12];
     kn_set_log(ctx, logged_take, &log);
 
     /* What stands in a dropped row is no level and counts in no mean. */
     o.missing = KN_MISSING_DROP;
-    kn_recipe r = learned(ctx, gaps, &o);
+    kn_encoding r = learned(ctx, gaps, &o);
     assert_x_names(ctx, &r, "age site=B");
     assert_close(r.column[0].mean, 47, 1e-15);
     kn_mat X = applied(ctx, &r, gaps, dropped);
@@ -330,7 +331,7 @@ static void missing_values_drop_the_row_or_become_the_mean(void **state)
         assert_int_equal(isnan(kn_at(X, i, 1)), dropped[i]);
     }
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
 
     o.missing = KN_MISSING_MEAN;
     o.use = "age";
@@ -342,7 +343,7 @@ static void missing_values_drop_the_row_or_become_the_mean(void **state)
     assert_true(kn_at(X, 0, 0) == r.column[0].mean && kn_at(X, 1, 0) == 7);
     assert_false(dropped[0] || dropped[1]);
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -352,13 +353,13 @@ static void a_category_of_one_level_is_left_out(void **state)
     kn_ctx *ctx = kn_ctx_new();
     logged log = {0};
     kn_set_log(ctx, logged_take, &log);
-    kn_recipe r = learned(ctx, "site\tage\nOxford\t1\nOxford\t2\n", &DEFAULTS);
+    kn_encoding r = learned(ctx, "site\tage\nOxford\t1\nOxford\t2\n", &DEFAULTS);
     assert_logged(log, KN_LOG_WARNING,
                   "participants.tsv: site is 'Oxford' in every row, it is left out");
     assert_x_names(ctx, &r, "age");
     kn_mat X = applied(ctx, &r, "age\n5\n", NULL);
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -388,31 +389,31 @@ static void running_out_of_memory_is_a_sentence(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_table *t = table_of(ctx, COHORT);
-    kn_recipe_options o = with_id(KN_MISSING_DROP);
+    kn_encoding_options o = with_id(KN_MISSING_DROP);
     o.use = "age,sex,site";
     o.categorical = "site";
     o.numeric = "age";
     for (int codes = 0; codes < 2; codes++)
         for (long k = 1;; k++) {
             o.codes = codes;
-            kn_recipe r, back = {0};
+            kn_encoding r, back = {0};
             kn_mat X = {0};
             json_t *json = NULL;
             char *name = NULL;
             bool dropped[15];
             kn_fail_allocation(ctx, k);
-            kn_status s = kn_recipe_learn(ctx, t, &o, &r);
+            kn_status s = kn_encoding_learn(ctx, t, &o, &r);
             if (s == KN_OK)
-                s = kn_mat_new(ctx, 15, kn_recipe_width(&r), &X);
+                s = kn_mat_new(ctx, 15, kn_encoding_width(&r), &X);
             if (s == KN_OK)
-                s = kn_recipe_apply(ctx, &r, t, NULL, X, dropped);
+                s = kn_encoding_apply(ctx, &r, t, NULL, X, dropped);
             if (s == KN_OK)
-                s = kn_recipe_x_name(ctx, &r, codes ? 2 : 4, &name);
+                s = kn_encoding_x_name(ctx, &r, codes ? 2 : 4, &name);
             if (s == KN_OK)
-                s = kn_recipe_from_json(ctx, "m", json = kn_recipe_to_json(&r), &back);
+                s = kn_encoding_from_json(ctx, "m", json = kn_encoding_to_json(&r), &back);
             kn_fail_allocation(ctx, 0);
-            kn_recipe_clear(&r);
-            kn_recipe_clear(&back);
+            kn_encoding_clear(&r);
+            kn_encoding_clear(&back);
             kn_mat_clear(&X);
             kn_free(name);
             json_decref(json);

@@ -12,15 +12,15 @@ static void with_codes_a_covariate_is_one_column(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_codes(KN_MISSING_ERROR);
+    kn_encoding_options o = with_codes(KN_MISSING_ERROR);
     o.id_col = 0;
-    kn_recipe r = learned(ctx, COHORT, &o);
+    kn_encoding r = learned(ctx, COHORT, &o);
     int levels[3], values[3];
     assert_true(r.codes);
-    assert_int_equal(kn_recipe_width(&r), 3);
+    assert_int_equal(kn_encoding_width(&r), 3);
     assert_x_names(ctx, &r, "age sex site");
-    kn_recipe_levels(&r, levels);
-    kn_recipe_values(&r, values);
+    kn_encoding_levels(&r, levels);
+    kn_encoding_values(&r, values);
     assert_true(levels[0] == 0 && levels[1] == 2 && levels[2] == 3);
     assert_true(values[0] == KN_VALUES_COUNTED && values[1] == 0 && values[2] == 0);
     kn_mat X = applied(ctx, &r, COHORT, NULL);
@@ -30,7 +30,7 @@ static void with_codes_a_covariate_is_one_column(void **state)
         assert_true(kn_at(X, i, 2) == (i % 3 == 0 ? 1 : i % 3 == 1 ? 0 : 2));
     }
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -43,7 +43,7 @@ static void sites_are_categories_by_their_name(void **state)
     char text[1024];
     kn_ctx *ctx = kn_ctx_new();
     logged log = {0};
-    kn_recipe_options o = with_codes(KN_MISSING_ERROR);
+    kn_encoding_options o = with_codes(KN_MISSING_ERROR);
     for (size_t h = 0; h < 9; h++) {
         const char *head = h < 5 ? heads[h] : others[h - 5];
         snprintf(text, sizeof text, "%s\tx\n", head);
@@ -51,26 +51,26 @@ static void sites_are_categories_by_their_name(void **state)
             snprintf(text + strlen(text), 32, "%d\t%d.5\n", 1 + i % 4, i);
         log = (logged){0};
         kn_set_log(ctx, logged_take, &log);
-        kn_recipe r = learned(ctx, text, &o);
+        kn_encoding r = learned(ctx, text, &o);
         assert_int_equal(r.column[0].kind, h < 5 ? KN_COVARIATE_CATEGORY : KN_COVARIATE_NUMERIC);
         assert_int_equal(log.lines, h < 7); /* an age is not doubted */
         if (h >= 5 && h < 7)
             assert_int_equal(log.level, KN_LOG_WARNING);
-        kn_recipe_clear(&r);
+        kn_encoding_clear(&r);
         o.numeric = head;
         log = (logged){0};
         r = learned(ctx, text, &o);
         assert_true(r.column[0].kind == KN_COVARIATE_NUMERIC && log.lines == 0);
-        kn_recipe_clear(&r);
+        kn_encoding_clear(&r);
         o.numeric = NULL;
     }
     /* more levels than the rows can bear stay numbers */
     snprintf(text, sizeof text, "site\n");
     for (int i = 0; i < 25; i++)
         snprintf(text + strlen(text), 32, "%d\n", 1 + i % 6);
-    kn_recipe r = learned(ctx, text, &o);
+    kn_encoding r = learned(ctx, text, &o);
     assert_int_equal(r.column[0].kind, KN_COVARIATE_NUMERIC);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -89,13 +89,13 @@ static void some_columns_are_covariates_only_where_they_are_named(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_table *t = table_of(ctx, text);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        kn_recipe_options o = with_id(KN_MISSING_ERROR);
+        kn_encoding_options o = with_id(KN_MISSING_ERROR);
         const char **names;
         ptrdiff_t n;
         char all[128] = "";
         o.use = cases[i].use;
         o.session = cases[i].session;
-        assert_ok(ctx, kn_recipe_names(ctx, t, &o, &names, &n));
+        assert_ok(ctx, kn_encoding_names(ctx, t, &o, &names, &n));
         for (ptrdiff_t k = 0; k < n; k++)
             strcat(strcat(all, k ? " " : ""), names[k]);
         assert_string_equal(all, cases[i].names);
@@ -111,8 +111,8 @@ static void two_numbers_are_a_category(void **state)
     (void)state;
     static const char sexes[] = "sex\tage\tone\n2.0\t30\t4\n1\t31\t4\n2\t32\t4\n";
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_codes(KN_MISSING_ERROR);
-    kn_recipe r = learned(ctx, sexes, &o); /* three rows are enough */
+    kn_encoding_options o = with_codes(KN_MISSING_ERROR);
+    kn_encoding r = learned(ctx, sexes, &o); /* three rows are enough */
     assert_int_equal(r.n, 3);
     assert_true(r.column[0].kind == KN_COVARIATE_CATEGORY && r.column[0].two_valued);
     assert_true(r.column[0].levels.numbers);
@@ -126,17 +126,17 @@ static void two_numbers_are_a_category(void **state)
                  "2; {numeric=sex} would take it as a number)");
     refuse_apply(ctx, &r, "sex\tage\tone\nn/a\t30\t4\n",
                  "new.tsv line 2: sex is 'n/a', expected a number (use {missing=drop})");
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
 
     o.numeric = "sex";
     r = learned(ctx, sexes, &o);
     assert_true(r.column[0].kind == KN_COVARIATE_NUMERIC && r.column[0].values == 2);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     o.numeric = NULL;
     o.codes = false;
     r = learned(ctx, sexes, &o);
     assert_int_equal(r.column[0].kind, KN_COVARIATE_NUMERIC);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
 
     /* A slip is still a slip, and a missing value is no value. */
     o.codes = true;
@@ -149,7 +149,7 @@ static void two_numbers_are_a_category(void **state)
     /* Codes too long for a double are numbers or named categories. */
     r = learned(ctx, "c\n123456789012345678\n123456789012345679\n900000000000000000\n", &o);
     assert_true(r.column[0].kind == KN_COVARIATE_NUMERIC && r.column[0].values == 2);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -157,7 +157,7 @@ static void many_columns_of_two_numbers_stay_numbers(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_codes(KN_MISSING_ERROR);
+    kn_encoding_options o = with_codes(KN_MISSING_ERROR);
     for (int pixels = 6; pixels <= 7; pixels++)
         for (int named = 0; named < 2; named++) {
             char text[512] = "age\tblank";
@@ -170,11 +170,11 @@ static void many_columns_of_two_numbers_stay_numbers(void **state)
             }
             strcat(text, "\n");
             o.numeric = named ? "p1" : NULL;
-            kn_recipe r = learned(ctx, text, &o);
+            kn_encoding r = learned(ctx, text, &o);
             for (ptrdiff_t k = 0; k < r.n; k++)
                 assert_int_equal(r.column[k].kind == KN_COVARIATE_CATEGORY,
                                  pixels == 6 && k >= 2 && !(named && k == 3));
-            kn_recipe_clear(&r);
+            kn_encoding_clear(&r);
         }
     kn_ctx_free(ctx);
 }
@@ -184,7 +184,7 @@ static void numeric_is_checked_like_categorical(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     for (int codes = 0; codes < 2; codes++) {
-        kn_recipe_options o = with_id(KN_MISSING_ERROR);
+        kn_encoding_options o = with_id(KN_MISSING_ERROR);
         o.codes = codes;
         o.numeric = "ages";
         refuse_learn(ctx, COHORT, o, KN_ERR_DATA,
@@ -205,9 +205,9 @@ static void numeric_is_checked_like_categorical(void **state)
                      "for");
         o.numeric = NULL;
         o.group = "site";
-        kn_recipe r = learned(ctx, COHORT, &o);
+        kn_encoding r = learned(ctx, COHORT, &o);
         assert_int_equal(r.n, 2);
-        kn_recipe_clear(&r);
+        kn_encoding_clear(&r);
         o.use = "age,site";
         refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
                      "participants.tsv: {use=site}: it is the column of {group} and cannot be a "
@@ -220,10 +220,10 @@ static void one_level_is_kept_as_a_code(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_codes(KN_MISSING_ERROR);
+    kn_encoding_options o = with_codes(KN_MISSING_ERROR);
     logged log = {0};
     kn_set_log(ctx, logged_take, &log);
-    kn_recipe r = learned(ctx, "site\tage\nOxford\t1\nOxford\t2\nOxford\t3\n", &o);
+    kn_encoding r = learned(ctx, "site\tage\nOxford\t1\nOxford\t2\nOxford\t3\n", &o);
     assert_logged(log, KN_LOG_WARNING,
                   "participants.tsv: site is 'Oxford' in every row, it says nothing of the "
                   "responses");
@@ -231,7 +231,7 @@ static void one_level_is_kept_as_a_code(void **state)
     refuse_apply(ctx, &r, "age\tsite\n5\tOxford\n5\tBonn\n",
                  "new.tsv line 3: site is 'Bonn', a level that training did not have (it had "
                  "Oxford)");
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     refuse_learn(ctx, "site\tage\nOxford\t1\nOxford\t1\n", o, KN_ERR_DATA,
                  "participants.tsv: every covariate is constant");
     refuse_learn(ctx, "age\n1\n1\n", o, KN_ERR_DATA,
@@ -244,11 +244,11 @@ static void an_unseen_level_is_a_code_where_that_is_allowed(void **state)
     (void)state;
     static const char new[] = "site\tage\tsex\nB\t1\tM\nLeeds\t1\tM\n Leeds\t1\tF\nBonn\t1\tF\n";
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_codes(KN_MISSING_ERROR);
+    kn_encoding_options o = with_codes(KN_MISSING_ERROR);
     o.id_col = 0;
     logged log = {0};
     kn_set_log(ctx, logged_take, &log);
-    kn_recipe r = learned(ctx, COHORT, &o);
+    kn_encoding r = learned(ctx, COHORT, &o);
     refuse_apply(ctx, &r, new,
                  "new.tsv line 3: site is 'Leeds', a level that training did not have (it had A, "
                  "B, C)");
@@ -269,7 +269,7 @@ static void an_unseen_level_is_a_code_where_that_is_allowed(void **state)
                   "participants.tsv: site of 20 people is a level that training did not have: s0, "
                   "s1, s2, s3, s4, ...");
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 
@@ -279,15 +279,15 @@ static void a_missing_category_has_no_code(void **state)
     static const char gaps[] = "site\tsex\tage\nA\t0\t1\nn/a\t1\t2\nB\t\t3\nA\t1\tn/a\nA\t0\t5\n"
                                "A\t0\t5\nA\t0\t5\nB\t0\t5\nA\t0\t5\nA\t0\t5\n";
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_codes(KN_MISSING_MEAN);
-    kn_recipe r = learned(ctx, gaps, &o);
+    kn_encoding_options o = with_codes(KN_MISSING_MEAN);
+    kn_encoding r = learned(ctx, gaps, &o);
     kn_mat X = applied(ctx, &r, gaps, NULL);
     assert_column(X, 0, (const double[]){0, NAN, 1, 0, 0, 0, 0, 1, 0, 0});
     assert_column(X, 1, (const double[]){0, 1, NAN, 1, 0, 0, 0, 0, 0, 0});
     assert_close(kn_at(X, 3, 2), 4, 1e-15);
     assert_int_equal(r.column[2].values, 4); /* the mean that fills is no value */
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     o.missing = KN_MISSING_ERROR;
     refuse_learn(ctx, gaps, o, KN_ERR_DATA,
                  "participants.tsv line 3: site is 'n/a', expected a category (use "
@@ -300,7 +300,7 @@ static void a_missing_category_has_no_code(void **state)
     assert_column(X, 0, (const double[]){0, 1, NAN, NAN, 0, 0, 0, 0, 0, 0});
     assert_int_equal(r.column[0].levels.n, 2);
     kn_mat_clear(&X);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 

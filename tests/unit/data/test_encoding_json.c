@@ -1,7 +1,7 @@
 /* A recipe goes to JSON and comes back; what is no recipe is refused. */
 #include "support/recipes.h"
 
-static void assert_recipes_equal(const kn_recipe *a, const kn_recipe *b)
+static void assert_recipes_equal(const kn_encoding *a, const kn_encoding *b)
 {
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->missing, b->missing);
@@ -23,22 +23,23 @@ static void a_recipe_survives_json_to_the_bit(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = DEFAULTS;
+    kn_encoding_options o = DEFAULTS;
     o.missing = KN_MISSING_MEAN;
     o.categorical = "code";
-    kn_recipe r = learned(ctx,
-                          "age\tZ\xc3\xbcrich & \"co\"\tcode\n.1\ta,b\t9\n.2\ta\\\t10\n.7\ta,b\t9\n"
-                          ".1\ta\\\t10\n.1\ta\\\t9\n.1\ta\\\t9\n.1\ta\\\t9\n.1\ta\\\t9\n"
-                          ".1\ta\\\t9\n.1\ta\\\t9\n",
-                          &o);
-    json_t *json = kn_recipe_to_json(&r);
+    kn_encoding r =
+        learned(ctx,
+                "age\tZ\xc3\xbcrich & \"co\"\tcode\n.1\ta,b\t9\n.2\ta\\\t10\n.7\ta,b\t9\n"
+                ".1\ta\\\t10\n.1\ta\\\t9\n.1\ta\\\t9\n.1\ta\\\t9\n.1\ta\\\t9\n"
+                ".1\ta\\\t9\n.1\ta\\\t9\n",
+                &o);
+    json_t *json = kn_encoding_to_json(&r);
     assert_non_null(json);
     char *text = json_dumps(json, JSON_COMPACT);
     json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    kn_recipe back;
-    assert_ok(ctx, kn_recipe_from_json(ctx, "m", again, &back));
+    kn_encoding back;
+    assert_ok(ctx, kn_encoding_from_json(ctx, "m", again, &back));
     assert_recipes_equal(&r, &back);
-    json_t *json2 = kn_recipe_to_json(&back);
+    json_t *json2 = kn_encoding_to_json(&back);
     char *text2 = json_dumps(json2, JSON_COMPACT);
     assert_string_equal(text, text2);
     free(text);
@@ -46,8 +47,8 @@ static void a_recipe_survives_json_to_the_bit(void **state)
     json_decref(json);
     json_decref(again);
     json_decref(json2);
-    kn_recipe_clear(&r);
-    kn_recipe_clear(&back);
+    kn_encoding_clear(&r);
+    kn_encoding_clear(&back);
     kn_ctx_free(ctx);
 }
 
@@ -115,16 +116,16 @@ static void hostile_json_is_refused(void **state)
     kn_ctx *ctx = kn_ctx_new();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         json_t *json = json_loads(cases[i].text, JSON_ALLOW_NUL, NULL);
-        kn_recipe r = {.n = 7};
+        kn_encoding r = {.n = 7};
         assert_non_null(json);
-        assert_sentence(ctx, kn_recipe_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
+        assert_sentence(ctx, kn_encoding_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
                         cases[i].sentence);
         assert_int_equal(r.n, 0);
         assert_null(r.column);
         json_decref(json);
     }
-    kn_recipe r;
-    assert_refused(ctx, kn_recipe_from_json(ctx, "m", NULL, &r), KN_ERR_FORMAT, "m: the recipe");
+    kn_encoding r;
+    assert_refused(ctx, kn_encoding_from_json(ctx, "m", NULL, &r), KN_ERR_FORMAT, "m: the recipe");
     kn_ctx_free(ctx);
 }
 
@@ -133,12 +134,12 @@ static void hostile_sizes_are_refused(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     char name[KN_LEVEL_SIZE + 1];
-    kn_recipe r;
+    kn_encoding r;
     memset(name, 'x', sizeof name);
     name[KN_LEVEL_SIZE] = '\0';
     json_t *json = json_pack("{s:s, s:[{s:s, s:s, s:f}]}", "missing", "drop", "columns", "name",
                              name, "kind", "numeric", "mean", 1.0);
-    assert_sentence(ctx, kn_recipe_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_encoding_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
                     "m: covariate 1: expected a name");
     json_decref(json);
 
@@ -146,7 +147,7 @@ static void hostile_sizes_are_refused(void **state)
     for (int i = 0; i < KN_RECIPE_MOST + 1; i++)
         json_array_append_new(columns, json_null());
     json = json_pack("{s:s, s:o}", "missing", "drop", "columns", columns);
-    assert_sentence(ctx, kn_recipe_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_encoding_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
                     "m: the recipe has 10001 covariates, expected 1 to 10000");
     json_decref(json);
 
@@ -155,7 +156,7 @@ static void hostile_sizes_are_refused(void **state)
         json_array_append_new(levels, json_sprintf("%03d", i));
     json = json_pack("{s:s, s:[{s:s, s:s, s:o}]}", "missing", "drop", "columns", "name", "a",
                      "kind", "categorical", "levels", levels);
-    assert_sentence(ctx, kn_recipe_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_encoding_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
                     "m: covariate 1: 51 levels, expected 2 to 50");
     json_decref(json);
     kn_ctx_free(ctx);
@@ -165,20 +166,20 @@ static void codes_survive_json(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_recipe_options o = with_codes(KN_MISSING_MEAN);
-    kn_recipe r = learned(ctx, "sex\tage\tsite\n1\t.1\tA\n2\t.2\tA\n1\t.3\tA\n", &o);
-    json_t *json = kn_recipe_to_json(&r);
+    kn_encoding_options o = with_codes(KN_MISSING_MEAN);
+    kn_encoding r = learned(ctx, "sex\tage\tsite\n1\t.1\tA\n2\t.2\tA\n1\t.3\tA\n", &o);
+    json_t *json = kn_encoding_to_json(&r);
     char *text = json_dumps(json, JSON_COMPACT), *old;
     json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    kn_recipe back;
-    assert_ok(ctx, kn_recipe_from_json(ctx, "m", again, &back));
+    kn_encoding back;
+    assert_ok(ctx, kn_encoding_from_json(ctx, "m", again, &back));
     assert_recipes_equal(&r, &back);
     assert_true(back.codes && back.column[0].two_valued && !back.column[2].two_valued);
     refuse_apply(ctx, &back, "sex\tage\tsite\n3\t1\tA\n",
                  "new.tsv line 2: sex is '3', a level that training did not have (it had 1 and 2; "
                  "{numeric=sex} would take it as a number)");
-    kn_recipe_clear(&back);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&back);
+    kn_encoding_clear(&r);
     json_decref(json);
     json_decref(again);
     free(text);
@@ -186,15 +187,15 @@ static void codes_survive_json(void **state)
     /* A recipe of before says nothing of codes, and has none. */
     o.codes = false;
     r = learned(ctx, "sex\tage\n1\t.1\n2\t.2\n", &o);
-    json = kn_recipe_to_json(&r);
+    json = kn_encoding_to_json(&r);
     old = json_dumps(json, JSON_COMPACT);
     assert_null(strstr(old, "codes"));
-    assert_ok(ctx, kn_recipe_from_json(ctx, "m", json, &back));
+    assert_ok(ctx, kn_encoding_from_json(ctx, "m", json, &back));
     assert_false(back.codes);
     free(old);
     json_decref(json);
-    kn_recipe_clear(&back);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&back);
+    kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
 

@@ -12,7 +12,7 @@ static logged said;
 /* A table, its recipe and its rows as numbers. */
 typedef struct rows {
     kn_table *table;
-    kn_recipe recipe;
+    kn_encoding recipe;
     kn_mat X;
     ptrdiff_t *row;
     const char **id;
@@ -22,14 +22,14 @@ static rows rows_of(const char *text, const char *use, const char *group, bool i
 {
     rows r = {0};
     assert_ok(ctx, kn_table_parse(ctx, "p.tsv", '\t', text, (ptrdiff_t)strlen(text), &r.table));
-    kn_recipe_options o = {.use = use,
-                           .group = kn_group_column(group),
-                           .codes = true,
-                           .id_col = ids ? 0 : -1};
-    assert_ok(ctx, kn_recipe_learn(ctx, r.table, &o, &r.recipe));
+    kn_encoding_options o = {.use = use,
+                             .group = kn_group_column(group),
+                             .codes = true,
+                             .id_col = ids ? 0 : -1};
+    assert_ok(ctx, kn_encoding_learn(ctx, r.table, &o, &r.recipe));
     ptrdiff_t n = kn_table_rows(r.table);
-    assert_ok(ctx, kn_mat_new(ctx, n, kn_recipe_width(&r.recipe), &r.X));
-    assert_ok(ctx, kn_recipe_apply(ctx, &r.recipe, r.table, NULL, r.X, NULL));
+    assert_ok(ctx, kn_mat_new(ctx, n, kn_encoding_width(&r.recipe), &r.X));
+    assert_ok(ctx, kn_encoding_apply(ctx, &r.recipe, r.table, NULL, r.X, NULL));
     r.row = calloc((size_t)n, sizeof *r.row);
     r.id = calloc((size_t)n, sizeof *r.id);
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -47,7 +47,7 @@ static rows rows_of(const char *text, const char *use, const char *group, bool i
 static void rows_clear(rows *r)
 {
     kn_table_free(r->table);
-    kn_recipe_clear(&r->recipe);
+    kn_encoding_clear(&r->recipe);
     kn_mat_clear(&r->X);
     free(r->row);
     free(r->id);
@@ -237,29 +237,30 @@ static void rows_with_many_equal_covariates_are_one_stimulus(void **state)
  * ------------------------------------------------------------------------------------
  */
 
-static kn_status anywhere(const kn_room *self, kn_ctx *c, const kn_response_shape *shape,
+static kn_status anywhere(const kn_memory_policy *self, kn_ctx *c, const kn_response_shape *shape,
                           bool at_least, bool *in_file)
 {
     (void)self, (void)c, (void)shape, (void)at_least;
     *in_file = false;
     return KN_OK;
 }
-static const kn_room ROOM = {.place = anywhere, .bytes = 1e9};
+static const kn_memory_policy ROOM = {.place = anywhere, .bytes = 1e9};
 
 /* "use=age group=family", and the additive model unless sum */
-static kn_status train(const char *text, bool sum, kn_people *p, kn_data **data, kn_recipe *recipe)
+static kn_status train(const char *text, bool sum, kn_sample *p, kn_data **data,
+                       kn_encoding *recipe)
 {
     kn_options *o = options_of(ctx, "fit", text);
     kn_settings s;
-    *recipe = (kn_recipe){0};
-    *p = (kn_people){0};
+    *recipe = (kn_encoding){0};
+    *p = (kn_sample){0};
     kn_status status = kn_data_read(ctx, o, data);
     if (status == KN_OK)
         status = kn_settings_of(ctx, o, "fit", &s);
     if (status == KN_OK) {
         s.sample_kernel = sum ? "linear+se" : "additive";
         said = (logged){0};
-        status = kn_people_train(ctx, *data, &s, &ROOM, p);
+        status = kn_sample_train(ctx, *data, &s, &ROOM, p);
     }
     kn_options_free(o);
     return status;
@@ -268,9 +269,9 @@ static kn_status train(const char *text, bool sum, kn_people *p, kn_data **data,
 static void people_are_grouped_for_the_additive_model(void **state)
 {
     (void)state;
-    kn_people p;
+    kn_sample p;
     kn_data *d;
-    kn_recipe r;
+    kn_encoding r;
     scratch_text("one.csv", "participant_id,age,sex,family,y1,y2\n"
                             "a,20,0,1,1.5,2.5\nb,30,1,1,2,3\nc,40,0,2,1,1\nd,n/a,1,2,1,1\n"
                             "e,50,1,2,4,3\n");
@@ -281,7 +282,7 @@ static void people_are_grouped_for_the_additive_model(void **state)
     assert_int_equal(p.Y.cols, 2); /* the family is no response */
     assert_groups(&p.grouping, 4, (const int[]){0, 0, 1, 1}, "1 2");
     assert_true(kn_at(p.X, 1, 1) == 1 && p.recipe.column[1].two_valued);
-    kn_people_clear(&p);
+    kn_sample_clear(&p);
     kn_data_free(d);
 
     assert_ok(ctx, train("covariates=one.csv responses=one.csv use=age,sex targets=y* "
@@ -289,7 +290,7 @@ static void people_are_grouped_for_the_additive_model(void **state)
                          false, &p, &d, &r));
     assert_int_equal(p.recipe.column[1].kind, KN_COVARIATE_NUMERIC);
     assert_null(p.grouping.group);
-    kn_people_clear(&p);
+    kn_sample_clear(&p);
     kn_data_free(d);
 
     assert_refused(ctx,
@@ -304,9 +305,9 @@ static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
 {
     (void)state;
     static const char visits[] = "participant_id,age,y\na,20,1.5\nb,30,2\na,21,3\nc,40,4\n";
-    kn_people p;
+    kn_sample p;
     kn_data *d;
-    kn_recipe r;
+    kn_encoding r;
     scratch_text("v.csv", visits);
     char array[128 + 4 * sizeof(double)] = "\x93NUMPY\1\0\x76\0{'descr': '<f8', "
                                            "'fortran_order': False, 'shape': (4, 1), }";
@@ -328,7 +329,7 @@ static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
             } else {
                 assert_groups(&p.grouping, 4, (const int[]){0, 1, 0, 2}, "a b c");
             }
-            kn_people_clear(&p);
+            kn_sample_clear(&p);
             kn_data_free(d);
         }
     assert_refused(ctx, train("covariates=v.csv responses=yid.csv use=age", false, &p, &d, &r),
@@ -338,16 +339,16 @@ static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
     kn_data_free(d);
 }
 
-static kn_status meet(const char *text, kn_known known, kn_people *p, kn_data **data)
+static kn_status meet(const char *text, kn_sample_spec known, kn_sample *p, kn_data **data)
 {
     kn_options *o = options_of(ctx, "predict", text);
     kn_settings s;
-    *p = (kn_people){0};
+    *p = (kn_sample){0};
     kn_status status = kn_data_read(ctx, o, data);
     if (status == KN_OK)
         status = kn_settings_of(ctx, o, "predict", &s);
     if (status == KN_OK)
-        status = kn_people_new(ctx, *data, &s, known, &ROOM, p);
+        status = kn_sample_new(ctx, *data, &s, known, &ROOM, p);
     kn_options_free(o);
     return status;
 }
@@ -355,16 +356,16 @@ static kn_status meet(const char *text, kn_known known, kn_people *p, kn_data **
 static void new_people_say_which_group_they_are_of(void **state)
 {
     (void)state;
-    kn_people p, new;
+    kn_sample p, new;
     kn_data *d, *e;
-    kn_recipe r;
+    kn_encoding r;
     scratch_text("t.csv",
                  "participant_id,age,site,family,y\na,20,A,1,1.5\nb,30,A,1,2\nc,40,A,2,3\n");
     scratch_text("n.csv", "participant_id,age,site,family\na,25,A, 1 \na,26,B,n/a\n");
     scratch_text("m.csv", "age,site\n25,A\n");
     assert_ok(ctx, train("covariates=t.csv responses=t.csv use=age,site group=family batch=none",
                          false, &p, &d, &r));
-    kn_known known = {.recipe = &p.recipe, .group_column = p.grouping.column};
+    kn_sample_spec known = {.recipe = &p.recipe, .group_column = p.grouping.column};
     assert_refused(ctx, meet("covariates=n.csv", known, &new, &e), KN_ERR_DATA,
                    "n.csv line 3: site is 'B', a level that training did not have (it had A)");
     kn_data_free(e);
@@ -372,24 +373,24 @@ static void new_people_say_which_group_they_are_of(void **state)
     assert_true(kn_at(new.X, 1, 1) == 1);
     assert_string_equal(new.group_text[0], "1");
     assert_null(new.group_text[1]);
-    kn_people_clear(&new);
+    kn_sample_clear(&new);
     kn_data_free(e);
     known.group_column = "";
     assert_ok(ctx, meet("covariates=n.csv unseen=prior", known, &new, &e));
     assert_string_equal(new.group_text[1], "a");
-    kn_people_clear(&new);
+    kn_sample_clear(&new);
     kn_data_free(e);
     for (int k = 0; k < 3; k++) { /* not asked for, no such column, no ids */
         known.group_column = k == 0 ? NULL : k == 1 ? "family" : "";
         assert_ok(ctx, meet("covariates=m.csv", known, &new, &e));
         assert_null(new.group_text);
-        kn_people_clear(&new);
+        kn_sample_clear(&new);
         kn_data_free(e);
     }
     assert_refused(ctx, meet("covariates=n.csv split=yes", known, &new, &e), KN_ERR_DATA,
                    "n.csv: id a is on lines 2 and 3, {split} writes one file for each id");
     kn_data_free(e);
-    kn_people_clear(&p);
+    kn_sample_clear(&p);
     kn_data_free(d);
     scratch_empty();
 }
@@ -407,11 +408,11 @@ static void interactions_are_pairs_of_columns(void **state)
                      NULL, NULL, false);
     kn_interaction *pair;
     ptrdiff_t n;
-    assert_ok(ctx, kn_recipe_interactions(ctx, &r.recipe, " site : age,sex:age", &pair, &n));
+    assert_ok(ctx, kn_encoding_interactions(ctx, &r.recipe, " site : age,sex:age", &pair, &n));
     assert_int_equal(n, 2);
     assert_true(pair[0].category == 1 && pair[0].numeric == 0 && pair[1].category == 2);
     kn_free(pair);
-    assert_ok(ctx, kn_recipe_interactions(ctx, &r.recipe, NULL, &pair, &n));
+    assert_ok(ctx, kn_encoding_interactions(ctx, &r.recipe, NULL, &pair, &n));
     assert_true(n == 0 && !pair);
     static const struct {
         const char *text, *sentence;
@@ -435,13 +436,13 @@ static void interactions_are_pairs_of_columns(void **state)
                       "between them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_true(kn_recipe_interactions(ctx, &r.recipe, cases[i].text, &pair, &n) != KN_OK);
+        assert_true(kn_encoding_interactions(ctx, &r.recipe, cases[i].text, &pair, &n) != KN_OK);
         assert_string_equal(kn_message(ctx), cases[i].sentence);
         assert_true(n == 0 && !pair);
     }
     rows_clear(&r);
     r = rows_of("a:b\tc\n1\t0\n2\t1\n3\t0\n", NULL, NULL, false); /* a name with a colon */
-    assert_ok(ctx, kn_recipe_interactions(ctx, &r.recipe, "c:a:b", &pair, &n));
+    assert_ok(ctx, kn_encoding_interactions(ctx, &r.recipe, "c:a:b", &pair, &n));
     assert_true(n == 1 && pair[0].category == 1);
     kn_free(pair);
     rows_clear(&r);
@@ -459,8 +460,9 @@ static void running_out_of_memory_is_a_sentence(void **state)
             kn_interaction *pair = NULL;
             ptrdiff_t n;
             kn_fail_allocation(ctx, k);
-            kn_status s = way < 2 ? kn_grouping_find(ctx, &from, way ? "auto" : "family", &g)
-                                  : kn_recipe_interactions(ctx, &r->recipe, "site:age", &pair, &n);
+            kn_status s = way < 2
+                              ? kn_grouping_find(ctx, &from, way ? "auto" : "family", &g)
+                              : kn_encoding_interactions(ctx, &r->recipe, "site:age", &pair, &n);
             kn_fail_allocation(ctx, 0);
             kn_grouping_clear(&g);
             kn_free(pair);

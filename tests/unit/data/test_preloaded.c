@@ -194,8 +194,8 @@ static void assert_same_z(const kn_scores *a, const kn_scores *b)
     free(x.data), free(y.data);
 }
 
-static kn_status in_file(const kn_room *self, kn_ctx *c, const kn_response_shape *s, bool at_least,
-                         bool *file)
+static kn_status in_file(const kn_memory_policy *self, kn_ctx *c, const kn_response_shape *s,
+                         bool at_least, bool *file)
 {
     (void)self, (void)c, (void)s, (void)at_least;
     *file = true;
@@ -203,17 +203,17 @@ static kn_status in_file(const kn_room *self, kn_ctx *c, const kn_response_shape
 }
 
 /* As one of the kinds, in memory or in a scratch file. */
-static kn_held_data *hold(kn_data *data, kind k, bool scratch)
+static kn_preloaded *hold(kn_data *data, kind k, bool scratch)
 {
-    kn_held_data *held;
+    kn_preloaded *held;
     kn_settings s;
     kn_options *o = options_of(ctx, "fit", model_options(k));
-    kn_room room = {.place = in_file, .bytes = 1e6, .scratch = scratch_dir};
+    kn_memory_policy room = {.place = in_file, .bytes = 1e6, .scratch = scratch_dir};
     assert_ok(ctx, kn_settings_of(ctx, o, "fit", &s));
     if (scratch)
-        assert_ok(ctx, kn_data_hold(ctx, data, &s, &room, &held));
+        assert_ok(ctx, kn_data_preload(ctx, data, &s, &room, &held));
     else
-        assert_ok(ctx, kn_hold_to_fit(ctx, data, o, 0, &held));
+        assert_ok(ctx, kn_preload_for_fit(ctx, data, o, 0, &held));
     kn_options_free(o);
     return held;
 }
@@ -235,8 +235,8 @@ static void a_part_is_fitted_and_scored_as_if_there_were_nobody_else(void **stat
             left = data_of((kind)k, others);
             kn_scores *expected = score(left, alone);
             kn_data *all = data_of((kind)k, NULL);
-            kn_held_data *held = hold(all, (kind)k, scratch);
-            assert_int_equal(kn_held_people(held)->n, N);
+            kn_preloaded *held = hold(all, (kind)k, scratch);
+            assert_int_equal(kn_preloaded_sample(held)->n, N);
             remove("all_y.csv"), remove("all_y.npy"), remove("all_y.nii"); /* not read again */
             assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
             assert_ok(ctx, kn_data_some(ctx, held, others, &rest));
@@ -251,7 +251,7 @@ static void a_part_is_fitted_and_scored_as_if_there_were_nobody_else(void **stat
             for (int i = 0; k == MEMORY && i < N; i++)
                 assert_memory_equal(given + i * T, Y[i], sizeof Y[i]);
             kn_scores_free(expected);
-            kn_data_free(part), kn_data_free(rest), kn_held_free(held);
+            kn_data_free(part), kn_data_free(rest), kn_preloaded_free(held);
             kn_data_free(all), kn_data_free(some), kn_data_free(left);
             kn_model_free(alone);
         }
@@ -263,7 +263,7 @@ static void whoever_is_not_in_a_part_says_why(void **state)
     bool nobody[N] = {false};
     write_files("all", NULL);
     kn_data *all = data_of(TABLE, NULL), *part;
-    kn_held_data *held = hold(all, TABLE, false);
+    kn_preloaded *held = hold(all, TABLE, false);
     assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
     assert_int_equal(kn_data_count(part), 37);
     for (int i = 0; i < N; i++)
@@ -274,7 +274,7 @@ static void whoever_is_not_in_a_part_says_why(void **state)
     assert_refused(ctx, kn_data_some(ctx, held, nobody, &part), KN_ERR_DATA,
                    "all_x.csv: nobody is left of 48 samples");
     assert_null(part);
-    kn_held_free(held);
+    kn_preloaded_free(held);
     kn_data_free(all);
 }
 
@@ -287,14 +287,14 @@ static void another_space_is_refused(void **state)
     kn_data *array = data_of(ARRAY, NULL);
     kn_model *model;
     fit(array, ARRAY, "other.safetensors", &model);
-    kn_held_data *held = hold(all, TABLE, false);
+    kn_preloaded *held = hold(all, TABLE, false);
     assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
     kn_options *o = options_of(ctx, "score", "write=z");
     kn_scores *scores;
     assert_refused(ctx, kn_score(ctx, model, part, o, &scores), KN_ERR_SHAPE,
                    "is a table, but the model was trained on an array");
     kn_options_free(o);
-    kn_data_free(part), kn_held_free(held), kn_data_free(all), kn_data_free(array);
+    kn_data_free(part), kn_preloaded_free(held), kn_data_free(all), kn_data_free(array);
     kn_model_free(model);
 }
 
@@ -305,17 +305,18 @@ static void memory_for_everybody_is_counted(void **state)
     (void)state;
     write_files("all", NULL);
     kn_data *all = data_of(MEMORY, NULL), *part;
-    kn_held_data *held;
+    kn_preloaded *held;
     kn_model *model;
     kn_options *o = options_of(ctx, "fit", model_options(MEMORY));
-    assert_refused(ctx, kn_hold_to_fit(ctx, all, o, 1e15, &held), KN_ERR_MEMORY, "this fit needs");
+    assert_refused(ctx, kn_preload_for_fit(ctx, all, o, 1e15, &held), KN_ERR_MEMORY,
+                   "this fit needs");
     assert_null(held);
-    assert_ok(ctx, kn_hold_to_fit(ctx, all, o, 0, &held));
+    assert_ok(ctx, kn_preload_for_fit(ctx, all, o, 0, &held));
     assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
     assert_ok(ctx, kn_options_set(ctx, o, "memory", "1M"));
     assert_refused(ctx, kn_fit(ctx, part, o, &model), KN_ERR_MEMORY, "this fit needs");
     kn_options_free(o);
-    kn_data_free(part), kn_held_free(held), kn_data_free(all);
+    kn_data_free(part), kn_preloaded_free(held), kn_data_free(all);
 }
 
 static void no_allocation_that_fails_leaks(void **state)
@@ -326,16 +327,16 @@ static void no_allocation_that_fails_leaks(void **state)
     kn_options *o = options_of(ctx, "fit", model_options(TABLE));
     kn_status status = KN_ERR_MEMORY;
     for (long k = 1; status != KN_OK; k++) {
-        kn_held_data *held = NULL;
+        kn_preloaded *held = NULL;
         kn_data *part = NULL;
         kn_fail_allocation(ctx, k);
-        status = kn_hold_to_fit(ctx, all, o, 0, &held);
+        status = kn_preload_for_fit(ctx, all, o, 0, &held);
         if (status == KN_OK)
             status = kn_data_some(ctx, held, in_part, &part);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
         kn_data_free(part);
-        kn_held_free(held);
+        kn_preloaded_free(held);
     }
     kn_options_free(o);
     kn_data_free(all);

@@ -20,16 +20,16 @@ static kn_table *table_of(kn_ctx *ctx, const char *text)
 /* The ids of the rows that are chosen. */
 static void assert_chooses(kn_ctx *ctx, const kn_table *t, const char *text, const char *ids)
 {
-    kn_where where;
+    kn_row_filter where;
     bool keep[8] = {0};
     char chosen[16] = "";
-    assert_ok(ctx, kn_where_parse(ctx, text, &where));
-    assert_ok(ctx, kn_where_rows(ctx, &where, t, keep));
+    assert_ok(ctx, kn_row_filter_parse(ctx, text, &where));
+    assert_ok(ctx, kn_row_filter_rows(ctx, &where, t, keep));
     for (ptrdiff_t i = 0; i < kn_table_rows(t); i++)
         if (keep[i])
             strcat(chosen, kn_table_cell(t, i, 0));
     assert_string_equal(chosen, ids);
-    kn_where_clear(&where);
+    kn_row_filter_clear(&where);
 }
 
 static void conditions_choose_rows(void **state)
@@ -71,14 +71,14 @@ static void values_come_from_a_file(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_table *t = table_of(ctx, PEOPLE);
-    kn_where where;
+    kn_row_filter where;
     scratch_text("ids.txt", "d\r\n\n  a \nnobody\n");
     scratch_text("blank.txt", " \n\n");
     assert_chooses(ctx, t, "id in @ids.txt", "ad");
     assert_chooses(ctx, t, "id in @ids.txt,age>20", "d");
-    assert_refused(ctx, kn_where_parse(ctx, "id in @blank.txt", &where), KN_ERR_FORMAT,
+    assert_refused(ctx, kn_row_filter_parse(ctx, "id in @blank.txt", &where), KN_ERR_FORMAT,
                    "blank.txt has no values, expected one on each line");
-    assert_int_equal(kn_where_parse(ctx, "id in @none.txt", &where), KN_ERR_IO);
+    assert_int_equal(kn_row_filter_parse(ctx, "id in @none.txt", &where), KN_ERR_IO);
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -141,13 +141,13 @@ static void a_wrong_condition_is_a_sentence(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_table *t = table_of(ctx, PEOPLE);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        kn_where where;
+        kn_row_filter where;
         bool keep[8];
-        kn_status status = kn_where_parse(ctx, cases[i].where, &where);
+        kn_status status = kn_row_filter_parse(ctx, cases[i].where, &where);
         if (status == KN_OK)
-            status = kn_where_rows(ctx, &where, t, keep);
+            status = kn_row_filter_rows(ctx, &where, t, keep);
         assert_sentence(ctx, status, cases[i].status, cases[i].sentence);
-        kn_where_clear(&where);
+        kn_row_filter_clear(&where);
     }
     kn_table_free(t);
     kn_ctx_free(ctx);
@@ -160,14 +160,15 @@ static void failing_allocations_leave_nothing(void **state)
     kn_table *t = table_of(ctx, PEOPLE);
     scratch_text("some.txt", "a\nb\n");
     for (long k = 1; k < 100; k++) {
-        kn_where where;
+        kn_row_filter where;
         bool keep[8];
         kn_fail_allocation(ctx, k);
-        kn_status status = kn_where_parse(ctx, "group in control|x,age<60,id in @some.txt", &where);
+        kn_status status =
+            kn_row_filter_parse(ctx, "group in control|x,age<60,id in @some.txt", &where);
         if (status == KN_OK)
-            status = kn_where_rows(ctx, &where, t, keep);
+            status = kn_row_filter_rows(ctx, &where, t, keep);
         kn_fail_allocation(ctx, 0);
-        kn_where_clear(&where);
+        kn_row_filter_clear(&where);
         if (status == KN_OK)
             break;
         assert_int_equal(status, KN_ERR_MEMORY);

@@ -49,16 +49,16 @@ static void sites_are_the_combinations_that_training_has(void **state)
     (void)state;
     kn_mat raw = people();
     kn_design d = design_of(raw, TWO, false);
-    kn_batch b;
+    kn_site_levels b;
     int site[10];
     static const int CODES[4][2] = {{0, 0}, {1, 0}, {2, 0}, {2, 1}}, PEOPLE[4] = {3, 2, 1, 2};
     static const int WHERE[10] = {3, 0, 1, 3, 0, 2, -1, -1, 0, 1};
-    assert_ok(ctx, kn_batch_new(ctx, &d, view(raw), &b));
+    assert_ok(ctx, kn_site_levels_new(ctx, &d, view(raw), &b));
     assert_true(b.M == 2 && b.column[0] == SITE && b.column[1] == SCANNER && b.S == 4);
     assert_memory_equal(b.code, CODES, sizeof CODES);
     for (int s = 0; s < 4; s++)
         assert_int_equal(b.people[s], PEOPLE[s]);
-    kn_batch_sites(&b, view(raw), site);
+    kn_site_levels_sites(&b, view(raw), site);
     assert_memory_equal(site, WHERE, sizeof WHERE);
     /* a level of its own, and one that is not known beside one that is: both are new; a pair of
      * known levels is none of training, but nothing in it is new; a missing level neither */
@@ -66,12 +66,12 @@ static void sites_are_the_combinations_that_training_has(void **state)
     kn_col(new, SITE)[0] = 3, kn_col(new, SCANNER)[1] = 2;
     kn_col(new, SITE)[2] = 1, kn_col(new, SCANNER)[2] = 1;
     kn_col(new, SITE)[3] = NAN;
-    kn_batch_sites(&b, view(new), site);
+    kn_site_levels_sites(&b, view(new), site);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(site[i], -1);
-        assert_int_equal(kn_batch_is_new(&b, &d, view(new), i), i < 2);
+        assert_int_equal(kn_site_levels_is_new(&b, &d, view(new), i), i < 2);
     }
-    kn_batch_clear(&b);
+    kn_site_levels_clear(&b);
     kn_design_clear(&d);
     free(raw.data), free(new.data);
 }
@@ -81,14 +81,14 @@ static void without_a_batch_there_are_no_sites(void **state)
     (void)state;
     kn_mat raw = people();
     kn_design d = design_of(raw, NULL, false);
-    kn_batch b;
+    kn_site_levels b;
     int site[10];
     assert_false(kn_design_has_batch(&d));
-    assert_ok(ctx, kn_batch_new(ctx, &d, view(raw), &b));
+    assert_ok(ctx, kn_site_levels_new(ctx, &d, view(raw), &b));
     assert_true(b.M == 0 && b.S == 0 && !b.column && !b.code && !b.people);
-    kn_batch_sites(&b, view(raw), site);
+    kn_site_levels_sites(&b, view(raw), site);
     for (int i = 0; i < 10; i++)
-        assert_true(site[i] == -1 && !kn_batch_is_new(&b, &d, view(raw), i));
+        assert_true(site[i] == -1 && !kn_site_levels_is_new(&b, &d, view(raw), i));
     kn_design_clear(&d);
     free(raw.data);
 }
@@ -116,37 +116,37 @@ static void sites_survive_json_and_lies_are_refused(void **state)
     };
     kn_mat raw = people();
     kn_design d = design_of(raw, TWO, false), none = design_of(raw, NULL, false);
-    kn_batch b, again;
-    assert_ok(ctx, kn_batch_new(ctx, &d, view(raw), &b));
-    json_t *json = kn_batch_to_json(&b);
-    assert_ok(ctx, kn_batch_from_json(ctx, "m", json, &d, &again));
+    kn_site_levels b, again;
+    assert_ok(ctx, kn_site_levels_new(ctx, &d, view(raw), &b));
+    json_t *json = kn_site_levels_to_json(&b);
+    assert_ok(ctx, kn_site_levels_from_json(ctx, "m", json, &d, &again));
     assert_true(again.S == b.S && again.M == b.M);
     assert_memory_equal(again.code, b.code, sizeof(int) * 8);
     assert_memory_equal(again.people, b.people, sizeof(ptrdiff_t) * 4);
     assert_memory_equal(again.column, b.column, sizeof(ptrdiff_t) * 2);
-    kn_batch_clear(&again);
+    kn_site_levels_clear(&again);
     static const char SENTENCE[] = "m: sites, expected combinations of levels of the batch "
                                    "categories in order, and how many people each has";
-    assert_sentence(ctx, kn_batch_from_json(ctx, "m", json, &none, &again), KN_ERR_FORMAT,
+    assert_sentence(ctx, kn_site_levels_from_json(ctx, "m", json, &none, &again), KN_ERR_FORMAT,
                     SENTENCE);
     for (size_t k = 0; k < sizeof LIES / sizeof *LIES; k++) {
         json_t *lie = json_loads(LIES[k], JSON_DECODE_ANY, NULL);
         assert_non_null(lie);
-        assert_sentence(ctx, kn_batch_from_json(ctx, "m", lie, &d, &again), KN_ERR_FORMAT,
+        assert_sentence(ctx, kn_site_levels_from_json(ctx, "m", lie, &d, &again), KN_ERR_FORMAT,
                         SENTENCE);
         assert_true(again.M == 0 && !again.code && !again.column);
         json_decref(lie);
     }
     for (long k = 1; k <= 3; k++) {
         kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_batch_from_json(ctx, "m", json, &d, &again), KN_ERR_MEMORY);
+        assert_int_equal(kn_site_levels_from_json(ctx, "m", json, &d, &again), KN_ERR_MEMORY);
         kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_batch_new(ctx, &d, view(raw), &again), KN_ERR_MEMORY);
+        assert_int_equal(kn_site_levels_new(ctx, &d, view(raw), &again), KN_ERR_MEMORY);
         assert_null(again.column);
     }
     kn_fail_allocation(ctx, 0);
     json_decref(json);
-    kn_batch_clear(&b);
+    kn_site_levels_clear(&b);
     kn_design_clear(&d), kn_design_clear(&none);
     free(raw.data);
 }
@@ -226,20 +226,20 @@ static kn_table *table_of(const char *name, const char *text)
 static void assert_batches(const char *batch, bool codes, const char *expected)
 {
     kn_table *t = table_of("participants.tsv", TABLE);
-    kn_recipe_options o = {.id_col = -1,
-                           .codes = codes,
-                           .batch = batch,
-                           .use = "age,sex,site,coil,code"};
-    kn_recipe r;
+    kn_encoding_options o = {.id_col = -1,
+                             .codes = codes,
+                             .batch = batch,
+                             .use = "age,sex,site,coil,code"};
+    kn_encoding r;
     char found[256] = "";
-    assert_ok(ctx, kn_recipe_learn(ctx, t, &o, &r));
+    assert_ok(ctx, kn_encoding_learn(ctx, t, &o, &r));
     for (ptrdiff_t k = 0; k < r.n; k++) {
         assert_true(!r.column[k].batch || r.column[k].kind == KN_COVARIATE_CATEGORY);
         if (r.column[k].batch)
             strcat(strcat(found, *found ? " " : ""), r.column[k].name);
     }
     assert_string_equal(found, expected);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_table_free(t);
 }
 
@@ -273,13 +273,13 @@ static void a_wrong_batch_is_a_sentence(void **state)
     };
     kn_table *t = table_of("participants.tsv", TABLE);
     for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
-        kn_recipe_options o = {.id_col = -1,
-                               .codes = true,
-                               .batch = WRONG[k].batch,
-                               .numeric = WRONG[k].numeric,
-                               .use = WRONG[k].use};
-        kn_recipe r;
-        kn_status status = kn_recipe_learn(ctx, t, &o, &r);
+        kn_encoding_options o = {.id_col = -1,
+                                 .codes = true,
+                                 .batch = WRONG[k].batch,
+                                 .numeric = WRONG[k].numeric,
+                                 .use = WRONG[k].use};
+        kn_encoding r;
+        kn_status status = kn_encoding_learn(ctx, t, &o, &r);
         if (status != WRONG[k].status ||
             strncmp(kn_message(ctx), WRONG[k].sentence, strlen(WRONG[k].sentence)) != 0)
             fail_msg("%s: %s", WRONG[k].batch, kn_message(ctx));
@@ -296,19 +296,19 @@ static void a_site_that_rows_were_chosen_by_stays_a_batch(void **state)
     kn_table *t = table_of("participants.tsv", "age\tsite\n1\tB\n1\tA\n2\tC\n2\tB\n3\tA\n3\tC\n"
                                                "4\tB\n4\tA\n5\tC\n5\tB\n6\tA\n6\tC\n7\tB\n");
     for (int k = 0; k < 3; k++) {
-        kn_recipe_options o = {.id_col = -1,
-                               .codes = k < 2,
-                               .batch = k == 0 ? "auto" : "none",
-                               .where = "site=B",
-                               .rows = rows,
-                               .n_rows = 5};
-        kn_recipe r;
+        kn_encoding_options o = {.id_col = -1,
+                                 .codes = k < 2,
+                                 .batch = k == 0 ? "auto" : "none",
+                                 .where = "site=B",
+                                 .rows = rows,
+                                 .n_rows = 5};
+        kn_encoding r;
         ptrdiff_t sites = 0;
-        assert_ok(ctx, kn_recipe_learn(ctx, t, &o, &r));
+        assert_ok(ctx, kn_encoding_learn(ctx, t, &o, &r));
         for (ptrdiff_t c = 0; c < r.n; c++)
             sites += strcmp(r.column[c].name, "site") == 0 && r.column[c].batch;
         assert_int_equal(sites, k == 0);
-        kn_recipe_clear(&r);
+        kn_encoding_clear(&r);
     }
     kn_table_free(t);
 }
@@ -319,27 +319,27 @@ static void further_levels_of_a_batch_are_a_code_and_of_others_refused(void **st
     kn_table *t = table_of("participants.tsv", TABLE);
     kn_table *new = table_of("new.tsv", "age\tsex\tsite\n20\tM\tLeeds\n20\tF\tB\n20\tF\tBonn\n");
     kn_table *other = table_of("new.tsv", "age\tsex\tsite\n20\tX\tLeeds\n");
-    kn_recipe_options o = {.id_col = -1, .codes = true, .batch = "auto", .use = "age,sex,site"};
-    kn_recipe r, again;
+    kn_encoding_options o = {.id_col = -1, .codes = true, .batch = "auto", .use = "age,sex,site"};
+    kn_encoding r, again;
     kn_mat X = ref_new(3, 3), Y = ref_new(1, 3);
-    assert_ok(ctx, kn_recipe_learn(ctx, t, &o, &r));
-    json_t *json = kn_recipe_to_json(&r);
-    assert_ok(ctx, kn_recipe_from_json(ctx, "m", json, &again));
+    assert_ok(ctx, kn_encoding_learn(ctx, t, &o, &r));
+    json_t *json = kn_encoding_to_json(&r);
+    assert_ok(ctx, kn_encoding_from_json(ctx, "m", json, &again));
     bool batch[3];
-    kn_recipe_batch(&again, batch);
+    kn_encoding_batch(&again, batch);
     assert_true(!batch[0] && !batch[1] && batch[2]);
-    assert_ok(ctx, kn_recipe_apply(ctx, &again, new, NULL, X, NULL));
+    assert_ok(ctx, kn_encoding_apply(ctx, &again, new, NULL, X, NULL));
     assert_true(kn_at(X, 0, 2) == 3 && kn_at(X, 1, 2) == 1 && kn_at(X, 2, 2) == 3);
-    assert_sentence(ctx, kn_recipe_apply(ctx, &again, other, NULL, Y, NULL), KN_ERR_DATA,
+    assert_sentence(ctx, kn_encoding_apply(ctx, &again, other, NULL, Y, NULL), KN_ERR_DATA,
                     "new.tsv line 2: sex is 'X', a level that training did not have (it had F, "
                     "M)");
-    kn_recipe_clear(&again);
+    kn_encoding_clear(&again);
     json_object_set_new(json_array_get(json_object_get(json, "columns"), 2), "batch",
                         json_string("yes"));
-    assert_refused(ctx, kn_recipe_from_json(ctx, "m", json, &again), KN_ERR_FORMAT,
+    assert_refused(ctx, kn_encoding_from_json(ctx, "m", json, &again), KN_ERR_FORMAT,
                    "batch, expected of a category with codes");
     json_decref(json);
-    kn_recipe_clear(&r);
+    kn_encoding_clear(&r);
     kn_table_free(t), kn_table_free(new), kn_table_free(other);
     free(X.data), free(Y.data);
 }

@@ -71,7 +71,7 @@ static void axes_span_what_the_columns_did(void **state)
     kn_responses Y = kn_responses_of(view(p.Y), &s);
     for (ptrdiff_t P = 1; P <= Q; P++) {
         assert_ok(ctx, kn_basis_given(ctx, &Y, view(p.B), &b));
-        assert_ok(ctx, kn_span_axes(ctx, &b, P, &span));
+        assert_ok(ctx, kn_user_span_axes(ctx, &b, P, &span));
         assert_int_equal(b.B.cols, P);
         assert_int_equal(span.data != NULL, P < Q);
         for (ptrdiff_t j = 0; j < T; j++)
@@ -145,7 +145,7 @@ static void folds_find_axes_of_their_own(void **state)
             assert_ok(ctx, kn_scaling_new(ctx, view(Yt), false, &st));
             kn_responses train = kn_responses_of(view(Yt), &st);
             fit(Xt, &train, view(p.B), P, given, &own);
-            assert_ok(ctx, own.method->predict(ctx, &own, &(kn_newcomers){.X = Xs}, &one));
+            assert_ok(ctx, own.method->predict(ctx, &own, &(kn_predict_input){.X = Xs}, &one));
             kn_mat some = kn_sub(m, 0, 0, Xs.rows, T), some_v = kn_sub(v, 0, 0, Xs.rows, T);
             assert_ok(ctx, kn_gp_maps_block(ctx, &one, 0, some, some_v));
             for (ptrdiff_t j = 0; j < T; j++)
@@ -224,10 +224,10 @@ static void a_constant_is_inside_or_not(void **state)
     kn_mat B = ref_new(T, 2);
     for (ptrdiff_t j = 0; j < T; j++)
         kn_col(B, 0)[j] = 1 / sqrt(T);
-    assert_close(kn_span_constant(B), 1, 1e-14);
+    assert_close(kn_user_span_constant(B), 1, 1e-14);
     for (ptrdiff_t j = 0; j < T; j++)
         kn_col(B, 0)[j] = j < 3 ? 1 / sqrt(3) : 0;
-    assert_close(kn_span_constant(B), 3.0 / T, 1e-14);
+    assert_close(kn_user_span_constant(B), 3.0 / T, 1e-14);
     free(B.data);
 }
 

@@ -60,12 +60,12 @@ typedef struct witness {
     const kn_responses *Y;
     ptrdiff_t cut, every;
     int begun, ended;
-    kn_walk_plan plan;
+    kn_block_loop_plan plan;
     ptrdiff_t blocks, widest, last; /* blocks seen; the last one's place between the cuts */
     int *seen;                      /* T  times */
 } witness;
 
-static kn_status begin(kn_ctx *c, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *c, void *self, const kn_block_loop_plan *plan)
 {
     (void)c;
     witness *w = self;
@@ -116,10 +116,10 @@ static void every_response_in_use_is_seen_once_between_two_cuts(void **state)
                 data d = make(3, SIZE[t], constants);
                 witness w = {.Y = open(&d), .cut = CUT[c] ? CUT[c] : KN_BLOCK};
                 w.seen = calloc((size_t)d.Y.T, sizeof *w.seen);
-                kn_walk walk = {.Y = d.Y, .cut = CUT[c]};
+                kn_block_loop walk = {.Y = d.Y, .cut = CUT[c]};
                 unsigned all = KN_WALK_Y | KN_WALK_STRIP | KN_WALK_STRIP_F32;
                 kn_visitor visitor = {&w, all, begin, look, end};
-                assert_ok(ctx, kn_walk_run(ctx, &walk, &visitor, 1));
+                assert_ok(ctx, kn_block_loop_run(ctx, &walk, &visitor, 1));
                 for (ptrdiff_t j = 0; j < d.Y.T; j++)
                     assert_int_equal(w.seen[j], 1);
                 assert_true(w.begun == 1 && w.ended == 1);
@@ -140,9 +140,9 @@ static void a_sample_of_blocks_is_an_even_one(void **state)
     data d = make(3, 9001, true);
     witness w = {.Y = open(&d), .cut = 512};
     w.seen = calloc((size_t)d.Y.T, sizeof *w.seen);
-    kn_walk walk = {.Y = d.Y, .cut = 512, .every = 3};
+    kn_block_loop walk = {.Y = d.Y, .cut = 512, .every = 3};
     kn_visitor visitor = {&w, KN_WALK_Y | KN_WALK_STRIP | KN_WALK_STRIP_F32, begin, look, end};
-    assert_ok(ctx, kn_walk_run(ctx, &walk, &visitor, 1));
+    assert_ok(ctx, kn_block_loop_run(ctx, &walk, &visitor, 1));
     assert_int_equal(w.plan.blocks, w.blocks);
     assert_int_equal(w.blocks, (18 - 4 + 2) / 3); /* four of eighteen have nothing in use */
     free(w.seen);
@@ -176,17 +176,17 @@ static void a_failure_or_a_cancel_ends_the_walk_without_an_end(void **state)
 {
     (void)state;
     data d = make(2, 9001, false);
-    kn_walk walk = {.Y = *open(&d)};
+    kn_block_loop walk = {.Y = *open(&d)};
     stopper first = {.after = 9}, second = {.after = 1};
     kn_visitor both[] = {{&first, 0, NULL, stop, note_end}, {&second, 0, NULL, stop, note_end}};
-    assert_refused(ctx, kn_walk_run(ctx, &walk, both, 2), KN_ERR_DATA, "enough");
+    assert_refused(ctx, kn_block_loop_run(ctx, &walk, both, 2), KN_ERR_DATA, "enough");
     assert_true(first.seen == 2 && second.seen == 2 && first.ended + second.ended == 0);
     second = (stopper){.cancels = true};
-    assert_refused(ctx, kn_walk_run(ctx, &walk, &both[1], 1), KN_ERR_CANCELLED, "stopped");
+    assert_refused(ctx, kn_block_loop_run(ctx, &walk, &both[1], 1), KN_ERR_CANCELLED, "stopped");
     assert_true(second.seen == 1 && second.ended == 0);
     walk.to_the_end = true;
     second = (stopper){.cancels = true};
-    assert_ok(ctx, kn_walk_run(ctx, &walk, &both[1], 1));
+    assert_ok(ctx, kn_block_loop_run(ctx, &walk, &both[1], 1));
     assert_true(second.seen == 5 && second.ended == 1);
     kn_cancel_clear(ctx);
     data_free(&d);
@@ -246,7 +246,7 @@ static char *model_of(kn_view X, kn_view Y, kn_settings o, int threads, size_t *
 {
     kn_ctx *c = kn_ctx_new();
     kn_model *m;
-    char path[] = "/tmp/kn_walk_XXXXXX";
+    char path[] = "/tmp/kn_block_loop_XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);

@@ -14,9 +14,9 @@ static kn_ctx *ctx;
 typedef struct table {
     kn_mat X, Y;
     kn_scaling scaling;
-    kn_holes holes;
+    kn_missing_mask holes;
     kn_responses R;
-    kn_filler filler;
+    kn_imputer filler;
     double *filled;
 } table;
 
@@ -41,9 +41,9 @@ static void table_open(table *t)
     kn_spec spec = {.noise = KN_NOISE_STRUCTURED, .sample = cov_of("linear+se", 1)};
     assert_ok(ctx, kn_scaling_observed(ctx, view(t->Y), true, &t->scaling));
     t->R = kn_responses_of(view(t->Y), &t->scaling);
-    assert_ok(ctx, kn_holes_new(ctx, t->R.Y, t->scaling.kept, t->R.T, &t->holes));
+    assert_ok(ctx, kn_missing_mask_new(ctx, t->R.Y, t->scaling.kept, t->R.T, &t->holes));
     t->R.holes = &t->holes;
-    assert_ok(ctx, kn_filler_new(ctx, &spec, t->X, &t->R, &t->filler));
+    assert_ok(ctx, kn_imputer_new(ctx, &spec, t->X, &t->R, &t->filler));
     t->filled = calloc((size_t)t->holes.cells + 1, sizeof *t->filled);
 }
 
@@ -51,7 +51,7 @@ static void table_clear(table *t)
 {
     free(t->X.data), free(t->Y.data), free(t->filled);
     kn_scaling_clear(&t->scaling);
-    kn_holes_clear(&t->holes);
+    kn_missing_mask_clear(&t->holes);
 }
 
 static void every_shape_is_filled_with_finite_numbers(void **state)
@@ -60,11 +60,11 @@ static void every_shape_is_filled_with_finite_numbers(void **state)
     static const ptrdiff_t SHAPE[][2] = {{13, 1}, {13, 2}, {16, 3}, {40, 60}, {64, 5}, {65, 130}};
     for (size_t k = 0; k < sizeof SHAPE / sizeof *SHAPE; k++) {
         table t;
-        kn_fill_info info;
+        kn_impute_info info;
         table_new(&t, SHAPE[k][0], SHAPE[k][1], 0.4, k);
         kn_col(t.Y, 0)[12] = NAN;
         table_open(&t);
-        assert_ok(ctx, kn_filler_run(ctx, &t.filler, NULL, 0, t.filled, &info));
+        assert_ok(ctx, kn_imputer_run(ctx, &t.filler, NULL, 0, t.filled, &info));
         assert_int_equal(info.cells, t.holes.cells);
         for (ptrdiff_t c = 0; c < t.holes.cells; c++)
             assert_true(isfinite(t.filled[c]) && fabs(t.filled[c]) < 10);
@@ -77,7 +77,7 @@ static void little_to_go_by_is_enough(void **state)
 {
     (void)state;
     table t;
-    kn_fill_info info;
+    kn_impute_info info;
     table_new(&t, 30, 3000, 0.1, 7);
     for (ptrdiff_t j = 1; j < 3000; j++)
         kn_col(t.Y, j)[29] = NAN;
@@ -87,7 +87,7 @@ static void little_to_go_by_is_enough(void **state)
     table_open(&t);
     assert_int_equal(t.scaling.n_kept, 3000);
     assert_int_equal(t.scaling.n[2], 10);
-    assert_ok(ctx, kn_filler_run(ctx, &t.filler, NULL, 0, t.filled, &info));
+    assert_ok(ctx, kn_imputer_run(ctx, &t.filler, NULL, 0, t.filled, &info));
     for (ptrdiff_t c = 0; c < t.holes.cells; c++)
         assert_true(isfinite(t.filled[c]));
     table_clear(&t);
@@ -98,23 +98,23 @@ static void a_fold_is_filled_by_its_own_rows(void **state)
 {
     (void)state;
     table t;
-    kn_fill_info info;
+    kn_impute_info info;
     ptrdiff_t rows[40], n = 0;
     table_new(&t, 50, 8, 0.3, 3);
     table_open(&t);
     for (ptrdiff_t i = 0; i < 50; i++)
         if (i % 5 != 2)
             rows[n++] = i;
-    assert_ok(ctx, kn_filler_run(ctx, &t.filler, rows, n, t.filled, &info));
+    assert_ok(ctx, kn_imputer_run(ctx, &t.filler, rows, n, t.filled, &info));
     double *first = calloc((size_t)t.holes.cells, sizeof *first);
     memcpy(first, t.filled, (size_t)t.holes.cells * sizeof *first);
     for (ptrdiff_t j = 0; j < 8; j++)
         for (ptrdiff_t i = 2; i < 50; i += 5)
             kn_col(t.Y, j)[i] *= 1000; /* whatever they are */
-    assert_ok(ctx, kn_filler_run(ctx, &t.filler, rows, n, t.filled, &info));
+    assert_ok(ctx, kn_imputer_run(ctx, &t.filler, rows, n, t.filled, &info));
     for (ptrdiff_t j = 0; j < 8; j++)
         for (ptrdiff_t i = 0; i < 50; i++) {
-            if (!kn_is_hole(&t.holes, i, j))
+            if (!kn_is_missing(&t.holes, i, j))
                 continue;
             ptrdiff_t at = kn_hole_at(&t.holes, i, j);
             if (i % 5 == 2)
@@ -132,7 +132,7 @@ static void other_responses_help(void **state)
 {
     (void)state;
     table t, whole;
-    kn_fill_info info;
+    kn_impute_info info;
     table_new(&t, 300, 40, 0, 11);
     table_new(&whole, 300, 40, 0, 11);
     kn_rng rng;
@@ -152,13 +152,13 @@ static void other_responses_help(void **state)
     double error[3] = {0};
     for (int how = 0; how < 2; how++) {
         kn_mat Phi;
-        kn_fill_problem p = {.Y = t.R, .rounds = how * KN_FILL_ROUNDS, .tolerance = 0};
-        assert_ok(ctx, kn_filler_features(ctx, &t.filler, t.X, &Phi));
+        kn_impute_problem p = {.Y = t.R, .rounds = how * KN_FILL_ROUNDS, .tolerance = 0};
+        assert_ok(ctx, kn_imputer_features(ctx, &t.filler, t.X, &Phi));
         p.Phi = Phi;
-        assert_ok(ctx, kn_fill(ctx, &p, t.filled, NULL, &info));
+        assert_ok(ctx, kn_impute(ctx, &p, t.filled, NULL, &info));
         for (ptrdiff_t j = 0; j < 40; j++)
             for (ptrdiff_t i = 0; i < 300; i++)
-                if (kn_is_hole(&t.holes, i, j)) {
+                if (kn_is_missing(&t.holes, i, j)) {
                     double y = (kn_at(whole.Y, i, j) - t.scaling.mean[j]) / t.scaling.sd[j];
                     double f = t.filled[kn_hole_at(&t.holes, i, j)];
                     error[how] += (y - f) * (y - f);

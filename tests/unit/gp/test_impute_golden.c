@@ -18,10 +18,10 @@ typedef struct golden {
     kn_cov cov;
     kn_cov_point at;
     kn_scaling scaling;
-    kn_holes holes;
+    kn_missing_mask holes;
     kn_responses R;
-    kn_filler filler;
-    kn_fill_levels levels;
+    kn_imputer filler;
+    kn_impute_levels levels;
     kn_mat Phi;
 } golden;
 
@@ -74,13 +74,13 @@ static void golden_load(golden *g, ptrdiff_t rank)
     g->at.shape[0] = 1;
     assert_ok(ctx, kn_scaling_observed(ctx, view(g->Y), true, &g->scaling));
     g->R = kn_responses_of(view(g->Y), &g->scaling);
-    assert_ok(ctx, kn_holes_new(ctx, g->R.Y, g->scaling.kept, g->R.T, &g->holes));
+    assert_ok(ctx, kn_missing_mask_new(ctx, g->R.Y, g->scaling.kept, g->R.T, &g->holes));
     g->R.holes = &g->holes;
     g->T = g->R.T;
-    g->filler = (kn_filler){.X = g->X, .Y = g->R, .cov = g->cov, .rank = rank};
+    g->filler = (kn_imputer){.X = g->X, .Y = g->R, .cov = g->cov, .rank = rank};
     kn_cov_theta(&g->cov, &g->at, g->filler.theta);
-    assert_ok(ctx, kn_filler_features(ctx, &g->filler, g->X, &g->Phi));
-    assert_ok(ctx, kn_fill_levels_new(ctx, &g->cov, g->filler.theta, g->X, &g->R, &g->levels));
+    assert_ok(ctx, kn_imputer_features(ctx, &g->filler, g->X, &g->Phi));
+    assert_ok(ctx, kn_impute_levels_new(ctx, &g->cov, g->filler.theta, g->X, &g->R, &g->levels));
     free(people.data);
 }
 
@@ -90,19 +90,19 @@ static void golden_clear(golden *g)
     free(g->Y.data), free(g->raw.data), free(g->X.data), free(g->raw_new.data), free(g->Xs.data);
     kn_design_clear(&g->design);
     kn_scaling_clear(&g->scaling);
-    kn_holes_clear(&g->holes);
-    kn_fill_levels_clear(&g->levels);
+    kn_missing_mask_clear(&g->holes);
+    kn_impute_levels_clear(&g->levels);
     kn_mat_clear(&g->Phi);
 }
 
 /* The completed table after so many rounds, P = 2. */
-static kn_mat completed(golden *g, int rounds, double *delta, kn_fill_info *info)
+static kn_mat completed(golden *g, int rounds, double *delta, kn_impute_info *info)
 {
     double *filled = calloc((size_t)g->holes.cells, sizeof *filled);
-    kn_fill_problem p = {
+    kn_impute_problem p = {
         .Y = g->R, .Phi = g->Phi, .levels = &g->levels, .P = 2, .rounds = rounds, .tolerance = 0};
     kn_mat Y = ref_new(g->N, g->T);
-    assert_ok(ctx, kn_fill(ctx, &p, filled, delta, info));
+    assert_ok(ctx, kn_impute(ctx, &p, filled, delta, info));
     kn_responses R = g->R;
     R.filled = filled;
     kn_responses_block(ctx, &R, 0, Y);
@@ -123,9 +123,9 @@ static void what_is_left_out_and_scaled_is_that_of_golden(void **state)
         assert_int_equal(g.scaling.kept[j], (ptrdiff_t)kept.data[j]);
         assert_close(g.scaling.mean[j], mean.data[j], 1e-14);
         assert_close(g.scaling.sd[j], sd.data[j], 1e-13);
-        assert_int_equal(g.scaling.n[j] + kn_holes_in(&g.holes, j), g.N);
+        assert_int_equal(g.scaling.n[j] + kn_missing_in(&g.holes, j), g.N);
         for (ptrdiff_t i = 0; i < g.N; i++)
-            assert_int_equal(kn_fill_empty(&g.levels, i, j),
+            assert_int_equal(kn_impute_empty(&g.levels, i, j),
                              (int)cell(json_object_get(g.json, "empty_level"), i, j));
     }
     free(kept.data), free(mean.data), free(sd.data);
@@ -141,7 +141,7 @@ static void fill_matches_golden(ptrdiff_t rank)
     static const char *const AFTER[] = {"completed_start", "completed_round1", "completed"};
     static const int ROUNDS[] = {0, 1, 5};
     for (int k = 0; k < 3; k++) {
-        kn_fill_info info;
+        kn_impute_info info;
         kn_mat Y = completed(&g, ROUNDS[k], delta, &info), want = ref_matrix(g.json, AFTER[k]);
         assert_same(Y, want, 1e-8);
         assert_int_equal(info.rounds, ROUNDS[k]);
@@ -172,7 +172,7 @@ static void a_fit_of_the_completed_table_is_that_of_golden(void **state)
     (void)state;
     golden g;
     golden_load(&g, 0);
-    kn_fill_info info;
+    kn_impute_info info;
     kn_mat Y = completed(&g, 5, NULL, &info), mean = ref_numbers(g.json, "fit.column_mean");
     for (ptrdiff_t j = 0; j < g.T; j++) {
         double m = 0;
@@ -205,8 +205,8 @@ static void a_fit_of_the_completed_table_is_that_of_golden(void **state)
     }
     assert_ok(ctx, kn_mat_copy(ctx, g.X, &X));
     assert_ok(ctx, kn_engine_latent(ctx, &X, &e, &model));
-    assert_ok(ctx,
-              kn_latent_predict(ctx, &model, &(kn_newcomers){.X = g.Xs}, latent, var, &clamped));
+    assert_ok(ctx, kn_latent_predict(ctx, &model, &(kn_predict_input){.X = g.Xs}, latent, var,
+                                     &clamped));
     kn_mat got = ref_mul(0, latent, 1, basis.B), want = ref_matrix(g.json, "fit.new_mean");
     for (ptrdiff_t j = 0; j < g.T; j++)
         for (ptrdiff_t i = 0; i < 3; i++)

@@ -71,7 +71,7 @@ static kn_mat spread(kn_mat B, const double *d, double s)
 }
 
 /* Energy outside the basis of what a fold was trained on, a cell of its own at a time. */
-static double fold_s2(const kn_responses *Y, const kn_part *p, kn_mat B)
+static double fold_s2(const kn_responses *Y, const kn_fold_prediction *p, kn_mat B)
 {
     ptrdiff_t T = Y->T, n = p->n_train;
     kn_mat y = ref_new(Y->N, T);
@@ -104,7 +104,7 @@ typedef struct covariances {
 static covariances of_sample(const kn_gp_maps *maps, const kn_responses *Y, int part, ptrdiff_t i)
 {
     const kn_gp *gp = maps->gp;
-    const kn_part *p = &maps->part[part];
+    const kn_fold_prediction *p = &maps->part[part];
     bool iso = gp->spec.noise == KN_NOISE_ISO, known = maps->known && maps->known[i];
     ptrdiff_t P = p->var.cols - gp->complement_component;
     kn_mat B = ref_new(gp->T, P);
@@ -130,10 +130,10 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat x, doubl
 {
     const kn_gp *gp = maps->gp;
     ptrdiff_t T = gp->T, n = maps->n, all[64];
-    kn_law_walk w;
+    kn_map_density_walk w;
     kn_mat y = ref_new(n, T), mean = ref_new(n, T), var = ref_new(n, T);
     kn_responses own = Y ? *Y : kn_gp_maps_y(maps);
-    assert_ok(ctx, kn_law_density(ctx, maps, Y, &w));
+    assert_ok(ctx, kn_map_density_density(ctx, maps, Y, &w));
     kn_responses_block(ctx, &own, 0, y);
     assert_ok(ctx, kn_gp_maps_block(ctx, maps, 0, mean, var));
     for (ptrdiff_t j = 0; j < T; j++)
@@ -184,7 +184,7 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat x, doubl
             }
             free(c.model.data), free(c.noise.data), free(S0.data);
         }
-    kn_law_walk_clear(&w);
+    kn_map_density_walk_clear(&w);
     free(y.data), free(mean.data), free(var.data);
 }
 
@@ -204,7 +204,7 @@ static void check_new(const kn_model *m, bool gaps, double tolerance)
     }
     Xs = ref_new(NEW, m->x.F);
     assert_ok(ctx, kn_design_apply(ctx, &m->x, view(X), true, Xs, NULL));
-    assert_ok(ctx, kn_gp_predict(ctx, &m->gp, &(kn_newcomers){.X = Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &m->gp, &(kn_predict_input){.X = Xs}, &maps));
     kn_responses R = kn_responses_of(view(Y), &m->y);
     check(&maps, &R, Xs, tolerance);
     kn_gp_maps_clear(&maps);
@@ -328,13 +328,13 @@ static void kronprod_has_what_is_outside_its_components(void **state)
             } else {
                 int folds = FOLDS, fold[64];
                 kn_gp_maps cv;
-                kn_law_walk w;
+                kn_map_density_walk w;
                 kn_responses R = kn_responses_of(view(Y), &m->y);
                 assert_ok(ctx, kn_folds_deal(ctx, Y.rows, NULL, 1, &folds, fold));
                 assert_ok(ctx,
                           kn_gp_cv(ctx, &m->gp,
                                    &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
-                assert_refused(ctx, kn_law_density(ctx, &cv, NULL, &w), KN_ERR_ARGUMENT,
+                assert_refused(ctx, kn_map_density_density(ctx, &cv, NULL, &w), KN_ERR_ARGUMENT,
                                "there is no joint density of their maps");
                 kn_gp_maps_clear(&cv);
             }
@@ -369,7 +369,7 @@ static void own_deviances_are_those_of_the_cross_validated_law(void **state)
     kn_settings o = quick();
     int folds = FOLDS, fold[N];
     kn_gp_maps cv;
-    kn_law_walk w;
+    kn_map_density_walk w;
     kn_cv_summary summary;
     kn_method own = kn_method_smtgpr;
     void *bytes;
@@ -383,7 +383,7 @@ static void own_deviances_are_those_of_the_cross_validated_law(void **state)
     assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
     assert_ok(ctx,
               kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
-    assert_ok(ctx, kn_law_density(ctx, &cv, NULL, &w));
+    assert_ok(ctx, kn_map_density_density(ctx, &cv, NULL, &w));
     kn_reference_clear(&m->reference);
     kn_reference_job job = {
         .gp = &m->gp, .cv = &cv, .fold = fold, .folds = FOLDS, .top = 0.05, .keep_z = true};
@@ -402,7 +402,7 @@ static void own_deviances_are_those_of_the_cross_validated_law(void **state)
     assert_ok(ctx, kn_model_write_bytes(ctx, m, &bytes, &n));
     assert_refused(ctx, kn_model_parse(ctx, "own", bytes, n, &back), KN_ERR_FORMAT, "own_deviance");
     kn_free(bytes);
-    kn_law_walk_clear(&w);
+    kn_map_density_walk_clear(&w);
     kn_gp_maps_clear(&cv);
     kn_model_free(m);
     free(X.data), free(Y.data);

@@ -98,13 +98,13 @@ typedef struct rivals {
 static void rival_fit(const kn_fit_problem *p, const fitted *f, rivals *out)
 {
     const kn_decomp *R0 = &f->gp.latent.cell[0].R0;
-    kn_found found = {0};
+    kn_search_result found = {0};
     kn_gp_maps cv = {0};
     kn_gp_options o = *p->options;
     kn_fit_problem q = *p;
     kn_fit_info info = {0};
     kn_gp gp = {0};
-    kn_law_walk a, b;
+    kn_map_density_walk a, b;
     double total;
     kn_cov_point_of(&R0->cov, R0->theta, &found.at, &total);
     o.cv = &cv;
@@ -112,12 +112,12 @@ static void rival_fit(const kn_fit_problem *p, const fitted *f, rivals *out)
     q.groups = (kn_groups){0};
     q.spec.rank = f->gp.spec.rank;
     assert_ok(ctx, kn_whitened_fit_at(ctx, &q, &found, f->gp.P, &gp, &info));
-    assert_ok(ctx, kn_law_density(ctx, &f->cv, NULL, &a));
-    assert_ok(ctx, kn_law_density(ctx, &cv, NULL, &b));
+    assert_ok(ctx, kn_map_density_density(ctx, &f->cv, NULL, &a));
+    assert_ok(ctx, kn_map_density_density(ctx, &cv, NULL, &b));
     memcpy(out->structured, a.log_p, (size_t)cv.n * sizeof *a.log_p);
     memcpy(out->whitened, b.log_p, (size_t)cv.n * sizeof *b.log_p);
-    kn_law_walk_clear(&a);
-    kn_law_walk_clear(&b);
+    kn_map_density_walk_clear(&a);
+    kn_map_density_walk_clear(&b);
     kn_gp_maps_clear(&cv);
     kn_gp_clear(&gp);
 }
@@ -234,7 +234,7 @@ typedef struct covariances {
 static covariances of_sample(const kn_gp_maps *maps, int part, ptrdiff_t i)
 {
     const kn_gp *gp = maps->gp;
-    const kn_part *p = &maps->part[part];
+    const kn_fold_prediction *p = &maps->part[part];
     const kn_latent *l = &gp->latent;
     bool known = maps->known && maps->known[i];
     bool kronsum = gp->method == &kn_method_kronsum, mtgpr = !strcmp(gp->method->name, "mtgpr");
@@ -289,10 +289,10 @@ static void dense(kn_mat S, const double *e, double *dev, double *log_p)
 }
 
 /* offset + scale of a site that is made up */
-static kn_law_place moved(const void *self, ptrdiff_t i, ptrdiff_t j)
+static kn_map_density_shift moved(const void *self, ptrdiff_t i, ptrdiff_t j)
 {
     (void)self;
-    return (kn_law_place){0.3 * cos((double)j), 1 + 0.1 * (double)((i + j) % 4)};
+    return (kn_map_density_shift){0.3 * cos((double)j), 1 + 0.1 * (double)((i + j) % 4)};
 }
 
 /* Every sample's numbers by brute force; Xs: where the model's own covariance is asked too. */
@@ -300,12 +300,12 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat Xs, bool
 {
     ptrdiff_t T = maps->gp->T, n = maps->n, all[MOST], judged = 0;
     kn_responses own = Y ? *Y : kn_gp_maps_y(maps);
-    kn_law_walk w = {.job = {.maps = maps, .scaling = own.scaling}};
+    kn_map_density_walk w = {.job = {.maps = maps, .scaling = own.scaling}};
     kn_mat y = ref_new(n, T), mean = ref_new(n, T), var = ref_new(n, T);
     kn_visitor visitor;
     w.job.place = elsewhere ? moved : NULL;
-    visitor = kn_law_visitor(&w);
-    assert_ok(ctx, kn_walk_run(ctx, &(kn_walk){.Y = own, .maps = maps}, &visitor, 1));
+    visitor = kn_map_density_visitor(&w);
+    assert_ok(ctx, kn_block_loop_run(ctx, &(kn_block_loop){.Y = own, .maps = maps}, &visitor, 1));
     kn_responses_block(ctx, &own, 0, y);
     assert_ok(ctx, kn_gp_maps_block(ctx, maps, 0, mean, var));
     for (ptrdiff_t j = 0; j < T; j++)
@@ -327,7 +327,7 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat Xs, bool
                 e[j] = kn_at(y, row, j) - kn_at(mean, row, j);
             }
             for (ptrdiff_t q = 0; q < T * T; q++) {
-                kn_law_place a = moved(NULL, row, q % T), b = moved(NULL, row, q / T);
+                kn_map_density_shift a = moved(NULL, row, q % T), b = moved(NULL, row, q / T);
                 c.model.data[q] += c.noise.data[q];
                 c.model.data[q] *= elsewhere ? a.scale * b.scale : 1;
                 c.noise.data[q] *= elsewhere ? a.scale * b.scale : 1;
@@ -346,7 +346,7 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat Xs, bool
             free(c.model.data), free(c.noise.data);
         }
     assert_true(2 * judged > n);
-    kn_law_walk_clear(&w);
+    kn_map_density_walk_clear(&w);
     free(y.data), free(mean.data), free(var.data);
 }
 
@@ -379,7 +379,7 @@ static void predicted_maps_have_the_density_of_the_model(void **state)
         for (int gaps = 0; gaps < 2; gaps++)
             for (int known = 0; known < (f.gp.latent.groups.n > 0 ? 2 : 1); known++) {
                 kn_gp_maps maps;
-                kn_newcomers who = {.X = Xs, .group = known ? member : NULL};
+                kn_predict_input who = {.X = Xs, .group = known ? member : NULL};
                 for (ptrdiff_t j = 0; gaps && j < T; j++) {
                     if (j % 3 == 1)
                         kn_col(Y, j)[1] = kn_col(Y, j)[2] = NAN; /* the same gaps */
@@ -407,7 +407,7 @@ static void a_set_held_out_once_has_its_density_too(void **state)
     way w = {.method = "smtgpr", .N = KN_MANY + 200, .T = 6, .P = 2};
     fitted f = {0};
     fit(&w, &f);
-    const kn_part *p = &f.cv.part[0];
+    const kn_fold_prediction *p = &f.cv.part[0];
     ptrdiff_t next = 0;
     double left = 0;
     kn_mat y = ref_new(w.N, w.T), inside = projector(p->B);
@@ -439,14 +439,14 @@ static void auto_stays_where_nobody_has_a_density(void **state)
     (void)state;
     way w = {.method = "smtgpr", .noise = KN_NOISE_AUTO, .N = 15, .T = 12, .P = 11};
     fitted f = {0};
-    kn_law_walk law;
+    kn_map_density_walk law;
     fit(&w, &f);
     assert_ptr_equal(f.gp.method, &kn_method_smtgpr);
     assert_int_equal(f.info.noise_choice.tried, 0);
-    assert_ok(ctx, kn_law_density(ctx, &f.cv, NULL, &law));
+    assert_ok(ctx, kn_map_density_density(ctx, &f.cv, NULL, &law));
     for (ptrdiff_t i = 0; i < w.N; i++)
         assert_true(isnan(law.log_p[i]) && isnan(law.dev[i]));
-    kn_law_walk_clear(&law);
+    kn_map_density_walk_clear(&law);
     fitted_clear(&f);
 }
 

@@ -13,12 +13,12 @@ enum { MOST = 64 };
 static void without(ptrdiff_t n, const double *e, const double *v, const int *of, double known,
                     double *noise)
 {
-    kn_apart apart;
+    kn_exclusion_groups apart;
     double work[3 * MOST];
-    kn_held_out_noise job = {.n = n, .e = e, .v = v, .known = known};
-    assert_ok(ctx, kn_apart_new(ctx, n, of, &apart));
-    kn_noise_without(&job, &apart, work, noise);
-    kn_apart_clear(&apart);
+    kn_heldout_residuals job = {.n = n, .e = e, .v = v, .known = known};
+    assert_ok(ctx, kn_exclusion_groups_new(ctx, n, of, &apart));
+    kn_noise_leave_one_out(&job, &apart, work, noise);
+    kn_exclusion_groups_clear(&apart);
 }
 
 /* The same by the formula, everybody in turn. */

@@ -70,7 +70,7 @@ static void second_version(void)
 
 static kn_status parse(kn_ctx *ctx, size_t n, kn_vertex_labels *out)
 {
-    const kn_source source = kn_source_of("lh.annot", file, (ptrdiff_t)n);
+    const kn_byte_source source = kn_byte_source_of("lh.annot", file, (ptrdiff_t)n);
     return kn_annot_read_source(ctx, &source, out);
 }
 
@@ -114,7 +114,7 @@ static void a_file_cut_anywhere_is_refused(void **state)
             kn_vertex_labels l;
             unsigned char *part = malloc(n > 0 ? n : 1);
             memcpy(part, file, n);
-            const kn_source source = kn_source_of("lh.annot", part, (ptrdiff_t)n);
+            const kn_byte_source source = kn_byte_source_of("lh.annot", part, (ptrdiff_t)n);
             assert_refused(ctx, kn_annot_read_source(ctx, &source, &l), KN_ERR_FORMAT,
                            "lh.annot: ends within its ");
             assert_null(l.region);

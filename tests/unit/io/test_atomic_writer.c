@@ -134,8 +134,8 @@ static void pending_files_get_their_names_at_the_end(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_pending pending = {0};
-    kn_made made = {0};
+    kn_uncommitted_files pending = {0};
+    kn_created_files made = {0};
     const kn_write_options options = {.force = true, .made = &made, .pending = &pending};
     static const char *const names[] = {"a.bin", "b.bin", "c.bin"};
     scratch_empty();
@@ -151,15 +151,15 @@ static void pending_files_get_their_names_at_the_end(void **state)
         assert_holds("b.bin", "old");
         assert_int_equal(made.n, 0);
         if (good)
-            assert_ok(ctx, kn_pending_commit(ctx, &pending, &made));
-        kn_pending_clear(&pending);
+            assert_ok(ctx, kn_uncommitted_files_commit(ctx, &pending, &made));
+        kn_uncommitted_files_clear(&pending);
         assert_int_equal(scratch_count(), good ? 3 : 1);
     }
     for (int i = 0; i < 3; i++)
         assert_holds(names[i], names[i]);
     assert_int_equal(made.n, 3);
     assert_string_equal(made.path[2], "c.bin");
-    kn_made_clear(&made);
+    kn_created_files_clear(&made);
     kn_ctx_free(ctx);
 }
 
@@ -170,25 +170,25 @@ static void a_folder_that_was_made_is_noted(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_made made = {0};
+    kn_created_files made = {0};
     scratch_empty();
     assert_int_equal(mkdir("old", 0777), 0);
-    assert_ok(ctx, kn_made_folder(ctx, &made, "old"));
+    assert_ok(ctx, kn_created_files_folder(ctx, &made, "old"));
     assert_int_equal(made.n, 0);
-    assert_refused(ctx, kn_made_folder(ctx, &made, "no/such"), KN_ERR_IO,
+    assert_refused(ctx, kn_created_files_folder(ctx, &made, "no/such"), KN_ERR_IO,
                    "no/such: cannot be made");
     for (long k = 1; k <= 2; k++) {
-        kn_made none = {0};
+        kn_created_files none = {0};
         kn_fail_allocation(ctx, k);
-        assert_refused(ctx, kn_made_folder(ctx, &none, "new"), KN_ERR_MEMORY, "memory");
+        assert_refused(ctx, kn_created_files_folder(ctx, &none, "new"), KN_ERR_MEMORY, "memory");
         kn_fail_allocation(ctx, 0);
-        kn_made_clear(&none);
+        kn_created_files_clear(&none);
         assert_int_equal(scratch_count(), 1);
     }
-    assert_ok(ctx, kn_made_folder(ctx, &made, "new"));
+    assert_ok(ctx, kn_created_files_folder(ctx, &made, "new"));
     assert_int_equal(scratch_count(), 2);
-    kn_made_remove(&made);
-    kn_made_clear(&made);
+    kn_created_files_remove(&made);
+    kn_created_files_clear(&made);
     assert_int_equal(scratch_count(), 1);
     assert_int_equal(rmdir("old"), 0);
     kn_ctx_free(ctx);
@@ -199,8 +199,8 @@ static void a_pending_file_does_not_replace_unasked(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_pending pending = {0};
-    kn_made made = {0};
+    kn_uncommitted_files pending = {0};
+    kn_created_files made = {0};
     const kn_write_options options = {.pending = &pending};
     scratch_empty();
     for (int i = 0; i < 3; i++) {
@@ -210,12 +210,12 @@ static void a_pending_file_does_not_replace_unasked(void **state)
         kn_writer_free(w);
     }
     scratch_text("b", "came meanwhile");
-    assert_sentence(ctx, kn_pending_commit(ctx, &pending, &made), KN_ERR_IO,
+    assert_sentence(ctx, kn_uncommitted_files_commit(ctx, &pending, &made), KN_ERR_IO,
                     "b: exists already (use {force} to replace it)");
-    kn_pending_clear(&pending);
+    kn_uncommitted_files_clear(&pending);
     assert_int_equal(made.n, 1);
-    kn_made_remove(&made);
-    kn_made_clear(&made);
+    kn_created_files_remove(&made);
+    kn_created_files_clear(&made);
     assert_holds("b", "came meanwhile");
     assert_int_equal(scratch_count(), 1);
     kn_ctx_free(ctx);

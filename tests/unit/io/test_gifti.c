@@ -17,7 +17,7 @@
 
 static kn_status parse(kn_ctx *ctx, const char *text, bool others, kn_gifti *out)
 {
-    kn_source source = kn_source_of("x.gii", text, (ptrdiff_t)strlen(text));
+    kn_byte_source source = kn_byte_source_of("x.gii", text, (ptrdiff_t)strlen(text));
     return kn_gifti_read_source(ctx, &source, others, out);
 }
 
@@ -125,7 +125,7 @@ static void a_bad_file_is_a_sentence(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_gifti g;
     for (ptrdiff_t n = 0; n < (ptrdiff_t)strlen(whole); n++) {
-        kn_source source = kn_source_of("x.gii", whole, n);
+        kn_byte_source source = kn_byte_source_of("x.gii", whole, n);
         assert_sentence(ctx, kn_gifti_read_source(ctx, &source, false, &g), KN_ERR_FORMAT,
                         "x.gii: the XML ends too early: the file was cut short");
     }

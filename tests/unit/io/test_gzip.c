@@ -46,7 +46,7 @@ static void the_contents_come_back(void **state)
     for (int k = 0; k < 2; k++) {
         kn_set_threads(ctx, k ? 2 : 1);
         ptrdiff_t n = (ptrdiff_t)compress_ours(ctx, 70001), got, length;
-        kn_source source = kn_source_of("x.gz", packed, n);
+        kn_byte_source source = kn_byte_source_of("x.gz", packed, n);
         bool fits;
         assert_ok(ctx, kn_inflate(ctx, inflater, "x.gz", packed, n, back, N, &got, &fits));
         assert_true(fits && got == N && memcmp(back, contents, N) == 0);
@@ -105,7 +105,7 @@ static void nothing_is_a_file_too(void **state)
     kn_gzip_writer_free(w);
     kn_writer_free(file);
     ptrdiff_t n = (ptrdiff_t)scratch_read("x.gz", packed, sizeof packed);
-    kn_source source = kn_source_of("x.gz", packed, n);
+    kn_byte_source source = kn_byte_source_of("x.gz", packed, n);
     assert_ok(ctx, kn_gzip_length(ctx, &source, &length));
     assert_int_equal(length, 0);
     kn_ctx_free(ctx);
@@ -115,7 +115,7 @@ static void too_few_bytes_are_a_sentence(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_source source = kn_source_of("x.gz", "\x1f\x8b", 2);
+    kn_byte_source source = kn_byte_source_of("x.gz", "\x1f\x8b", 2);
     ptrdiff_t length;
     assert_sentence(ctx, kn_gzip_hint(ctx, &source, &length), KN_ERR_FORMAT,
                     "x.gz: 2 bytes are too few for a gzip file");
@@ -194,7 +194,7 @@ static void any_layout_gives_its_contents(void **state)
     assert_ok(ctx, kn_inflater_new(ctx, &inflater));
     for (int layout = 0; layout < LAYOUTS; layout++) {
         ptrdiff_t n = (ptrdiff_t)compress_as(ctx, layout), got, length;
-        kn_source source = kn_source_of("x.gz", packed, n);
+        kn_byte_source source = kn_byte_source_of("x.gz", packed, n);
         bool fits;
         memset(back, 0, N);
         assert_ok(ctx, kn_inflate(ctx, inflater, "x.gz", packed, n, back, N, &got, &fits));

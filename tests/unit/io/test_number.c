@@ -21,7 +21,7 @@ static void check(const char *text)
         fail_msg("'%s' is not taken as it should be", text);
     if (isfinite(expected) && memcmp(&x, &expected, sizeof x) != 0)
         fail_msg("'%s' is read as %a, expected %a", text, x, expected);
-    if (!kn_decimal(text, &y))
+    if (!kn_fast_strtod(text, &y))
         return;
     by_integers++;
     if (memcmp(&y, &expected, sizeof y) != 0)
@@ -147,7 +147,7 @@ static void what_is_no_number_stays_none(void **state)
                                         "--1", "1e5.", "inf", "1_000", "1e 5", "1f"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         double x;
-        if (kn_decimal(texts[i], &x))
+        if (kn_fast_strtod(texts[i], &x))
             fail_msg("'%s' is taken for a number", texts[i]);
         assert_int_not_equal(kn_number_parse(texts[i], &x), KN_CELL_NUMBER);
         assert_true(isnan(x));

@@ -29,7 +29,7 @@ static void rows_put_into_a_file_come_back_and_leave_no_name(void **state)
     kn_view_done(ctx, ordinary, 0, COLS);
     assert_true(rows[1] == 1); /* memory that is nobody's file stays */
     kn_scratch_clear(&s);
-    assert_false(kn_mapped(ctx, rows));
+    assert_false(kn_mmap_hint(ctx, rows));
     kn_ctx_free(ctx);
 }
 
@@ -74,26 +74,26 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
     fclose(f);
     for (int kind = 0; kind < 4; kind++) {
         kn_data *data;
-        kn_people memory, file;
+        kn_sample memory, file;
         write_array("y.npy", N, T, kind & 1, kind & 2);
-        kn_need_shape shape = {.method = &kn_method_smtgpr,
-                               .N = N - 1,
-                               .T = T,
-                               .F = 1,
-                               .P = 2,
-                               .M = N - 1,
-                               .folds = 10,
-                               .top = s.top,
-                               .value = kind & 2 ? 8 : 4,
-                               .threads = 1};
-        kn_work_room room;
-        assert_ok(ctx, kn_room_to_fit(ctx, &s, &room));
+        kn_problem_size shape = {.method = &kn_method_smtgpr,
+                                 .N = N - 1,
+                                 .T = T,
+                                 .F = 1,
+                                 .P = 2,
+                                 .M = N - 1,
+                                 .folds = 10,
+                                 .top = s.top,
+                                 .value = kind & 2 ? 8 : 4,
+                                 .threads = 1};
+        kn_command_memory room;
+        assert_ok(ctx, kn_memory_policy_fit(ctx, &s, &room));
         assert_ok(ctx, kn_data_read(ctx, o, &data));
-        assert_ok(ctx, kn_people_train(ctx, data, &s, &room.room, &memory));
+        assert_ok(ctx, kn_sample_train(ctx, data, &s, &room.room, &memory));
         assert_null(memory.scratch.data);
         kn_set_memory(ctx, (size_t)total(shape) - 1);
-        assert_ok(ctx, kn_room_to_fit(ctx, &s, &room));
-        assert_ok(ctx, kn_people_train(ctx, data, &s, &room.room, &file));
+        assert_ok(ctx, kn_memory_policy_fit(ctx, &s, &room));
+        assert_ok(ctx, kn_sample_train(ctx, data, &s, &room.room, &file));
         kn_set_memory(ctx, 0);
         assert_non_null(file.scratch.data);
         assert_int_equal(file.Y.type, kind & 2 ? KN_F64 : KN_F32);
@@ -103,8 +103,8 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
                 assert_true(kn_view_at(file.Y, i, j) == (double)(1000 * (i + (i >= 7)) + j));
                 assert_true(kn_view_at(memory.Y, i, j) == kn_view_at(file.Y, i, j));
             }
-        kn_people_clear(&memory);
-        kn_people_clear(&file);
+        kn_sample_clear(&memory);
+        kn_sample_clear(&file);
         kn_data_free(data);
     }
     kn_options_free(o);

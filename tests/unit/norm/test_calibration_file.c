@@ -36,7 +36,7 @@ static void a_model_saved_and_opened_gives_the_same_z(void **state)
         assert_memory_equal(a.data, b.data, (size_t)(a.rows * a.cols) * sizeof(double));
         assert_true(m->layer.nu == back->layer.nu);
         for (int p = 0; p < KN_LAYER_PARTS; p++) {
-            const kn_layer_part *x = &m->layer.part[p], *y = &back->layer.part[p];
+            const kn_calibration_component *x = &m->layer.part[p], *y = &back->layer.part[p];
             assert_true(x->tried == y->tried && x->kept == y->kept);
             assert_true(!x->tried || (x->gain == y->gain && x->se == y->se));
         }
@@ -49,23 +49,23 @@ static void a_model_saved_and_opened_gives_the_same_z(void **state)
 }
 
 /* The layer of m as its file would have it, with the record as it is here. */
-static kn_status read_sites(const kn_model *m, const kn_layer *arrays, json_t *layer,
-                            kn_layer_for of, kn_layer *out)
+static kn_status read_sites(const kn_model *m, const kn_calibration_transform *arrays,
+                            json_t *layer, kn_calibration_for of, kn_calibration_transform *out)
 {
     kn_st_writer *w;
     kn_st_file *f;
     void *bytes;
     ptrdiff_t n;
-    *out = (kn_layer){0};
+    *out = (kn_calibration_transform){0};
     of.x = &m->x;
     json_t *record = json_object();
     if (layer)
         json_object_set(record, "layer", layer);
     assert_ok(ctx, kn_st_writer_new(ctx, &w));
-    assert_ok(ctx, kn_layer_add(ctx, arrays, w));
+    assert_ok(ctx, kn_calibration_add(ctx, arrays, w));
     assert_ok(ctx, kn_st_write_bytes(ctx, w, &bytes, &n));
     assert_ok(ctx, kn_st_parse(ctx, "x.safetensors", bytes, n, &f));
-    kn_status status = kn_layer_read(ctx, f, record, of, out);
+    kn_status status = kn_calibration_read(ctx, f, record, of, out);
     kn_st_close(f);
     kn_free(bytes);
     kn_st_writer_free(w);
@@ -73,15 +73,17 @@ static kn_status read_sites(const kn_model *m, const kn_layer *arrays, json_t *l
     return status;
 }
 
-static kn_status read_back(const kn_model *m, const kn_layer *arrays, json_t *layer, ptrdiff_t T)
+static kn_status read_back(const kn_model *m, const kn_calibration_transform *arrays, json_t *layer,
+                           ptrdiff_t T)
 {
-    kn_layer out;
-    kn_status status = read_sites(m, arrays, layer, (kn_layer_for){.T = T, .S = arrays->S}, &out);
-    kn_layer_clear(&out);
+    kn_calibration_transform out;
+    kn_status status =
+        read_sites(m, arrays, layer, (kn_calibration_for){.T = T, .S = arrays->S}, &out);
+    kn_calibration_clear(&out);
     return status;
 }
 
-static void assert_bad(const kn_model *m, const kn_layer *arrays, json_t *layer)
+static void assert_bad(const kn_model *m, const kn_calibration_transform *arrays, json_t *layer)
 {
     assert_refused(ctx, read_back(m, arrays, layer, m->gp.T), KN_ERR_FORMAT, "x.safetensors: ");
     assert_null(strchr(kn_message(ctx), '\n'));
@@ -106,7 +108,7 @@ static void a_record_that_lies_is_refused(void **state)
         {1, "low", "1e9"},      {1, "centre", "null"},     {1, "centre", "\"0\""}};
     crowd train = people(3, 80);
     kn_model *m = crowd_fit(ctx, &train, "calibrate=full");
-    json_t *good = kn_layer_to_json(&m->layer);
+    json_t *good = kn_calibration_to_json(&m->layer);
     assert_ok(ctx, read_back(m, &m->layer, good, m->gp.T));
     for (size_t k = 0; k < sizeof LIES / sizeof *LIES; k++) {
         json_t *bad = json_deep_copy(good), *at = bad;
@@ -137,8 +139,8 @@ static void arrays_that_lie_are_refused(void **state)
     (void)state;
     crowd train = people(3, 80);
     kn_model *m = crowd_fit(ctx, &train, "calibrate=full");
-    json_t *good = kn_layer_to_json(&m->layer);
-    kn_layer *l = &m->layer, less = m->layer;
+    json_t *good = kn_calibration_to_json(&m->layer);
+    kn_calibration_transform *l = &m->layer, less = m->layer;
     static const double NONSENSE[] = {NAN, INFINITY, 1e7};
     assert_int_not_equal(read_back(m, l, good, m->gp.T + 1), KN_OK); /* of other responses */
     less.beta = kn_mat_none();
@@ -173,17 +175,17 @@ static void terms_of_sites_come_back_or_are_refused(void **state)
     double terms[3] = {0.25, -1.5, 0.1 + 0.2};
     crowd train = people(3, 80);
     kn_model *m = crowd_fit(ctx, &train, "calibrate=full");
-    kn_layer out, l = m->layer;
+    kn_calibration_transform out, l = m->layer;
     l.S = 3;
     l.batch = terms;
-    json_t *good = kn_layer_to_json(&l), *without = kn_layer_to_json(&m->layer);
+    json_t *good = kn_calibration_to_json(&l), *without = kn_calibration_to_json(&m->layer);
     assert_null(json_object_get(without, "sites"));
-    assert_ok(ctx, read_sites(m, &l, good, (kn_layer_for){.T = m->gp.T, .S = 3}, &out));
+    assert_ok(ctx, read_sites(m, &l, good, (kn_calibration_for){.T = m->gp.T, .S = 3}, &out));
     assert_int_equal(out.S, 3);
     assert_memory_equal(out.batch, terms, sizeof terms);
-    kn_layer_clear(&out);
-    assert_int_not_equal(read_sites(m, &l, good, (kn_layer_for){.T = m->gp.T}, &out), KN_OK);
-    kn_layer_clear(&out); /* of a model that has no sites */
+    kn_calibration_clear(&out);
+    assert_int_not_equal(read_sites(m, &l, good, (kn_calibration_for){.T = m->gp.T}, &out), KN_OK);
+    kn_calibration_clear(&out); /* of a model that has no sites */
     for (size_t k = 0; k < sizeof LIES / sizeof *LIES; k++) {
         json_t *bad = json_deep_copy(good);
         json_object_set_new(bad, "sites", json_loads(LIES[k], JSON_DECODE_ANY, NULL));
@@ -195,14 +197,15 @@ static void terms_of_sites_come_back_or_are_refused(void **state)
         assert_bad(m, &l, good);
     }
     terms[1] = 0;
-    kn_layer none = m->layer; /* no array, one of other length */
-    assert_int_not_equal(read_sites(m, &none, good, (kn_layer_for){.T = m->gp.T, .S = 3}, &out),
+    kn_calibration_transform none = m->layer; /* no array, one of other length */
+    assert_int_not_equal(read_sites(m, &none, good, (kn_calibration_for){.T = m->gp.T, .S = 3},
+                                    &out),
                          KN_OK);
-    kn_layer_clear(&out);
+    kn_calibration_clear(&out);
     l.S = 2;
-    assert_int_not_equal(read_sites(m, &l, good, (kn_layer_for){.T = m->gp.T, .S = 3}, &out),
+    assert_int_not_equal(read_sites(m, &l, good, (kn_calibration_for){.T = m->gp.T, .S = 3}, &out),
                          KN_OK);
-    kn_layer_clear(&out);
+    kn_calibration_clear(&out);
     json_decref(good), json_decref(without);
     kn_model_free(m);
     crowd_free(&train);

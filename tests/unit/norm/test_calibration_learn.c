@@ -178,7 +178,7 @@ static void order_of_people_does_not_matter(void **state)
                 if ((7 * k + 3) % N == i)
                     fold_a[i] = fold_b[k] = i;
     remake ra = remake_new(ctx, &a, fold_a, FOLDS), rb = remake_new(ctx, &b, fold_b, FOLDS);
-    kn_layer la = {0}, lb = {0};
+    kn_calibration_transform la = {0}, lb = {0};
     kn_reference za, zb;
     assert_ok(ctx, remake_run(ctx, &ra, &la, &za));
     assert_ok(ctx, remake_run(ctx, &rb, &lb, &zb));
@@ -189,7 +189,7 @@ static void order_of_people_does_not_matter(void **state)
         for (ptrdiff_t j = 0; j < T; j++)
             assert_close((double)zb.z[i * T + j], (double)za.z[k * T + j], 1e-6);
     }
-    kn_layer_clear(&la), kn_layer_clear(&lb);
+    kn_calibration_clear(&la), kn_calibration_clear(&lb);
     kn_reference_clear(&za), kn_reference_clear(&zb);
     remake_clear(&ra), remake_clear(&rb);
     crowd_free(&a), crowd_free(&b);
@@ -201,7 +201,7 @@ static void keeping_z_or_not_gives_the_same_deviances(void **state)
     enum { N = 70, T = 600 };
     crowd c = skewed_crowd(5, N, T);
     remake r = remake_new(ctx, &c, NULL, 5);
-    kn_layer a = {0}, b = {0};
+    kn_calibration_transform a = {0}, b = {0};
     kn_reference with, without;
     assert_ok(ctx, remake_run(ctx, &r, &a, &with));
     r.keep_z = false;
@@ -215,7 +215,7 @@ static void keeping_z_or_not_gives_the_same_deviances(void **state)
     }
     for (ptrdiff_t j = 0; j < T; j++)
         assert_memory_equal(kn_col(a.theta, j), kn_col(b.theta, j), 2 * sizeof(double));
-    kn_layer_clear(&a), kn_layer_clear(&b);
+    kn_calibration_clear(&a), kn_calibration_clear(&b);
     kn_reference_clear(&with), kn_reference_clear(&without);
     remake_clear(&r);
     crowd_free(&c);
@@ -231,17 +231,17 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
     ref_rng_init(&rng, 6, 0);
     crowd c = spread_crowd(6, N, T);
     kn_mat age = c.age;
-    kn_scale_covariates x = {age, {0}};
-    kn_scale_columns columns;
-    kn_scale_prior prior[FOLDS];
+    kn_noise_scale_covariates x = {age, {0}};
+    kn_noise_scale_columns columns;
+    kn_noise_scale_prior prior[FOLDS];
     int fold[N];
     double beta[F], work[N * (F + 2) + F * (F + 2) + FOLDS * F * (F + 1)];
     double left[T * FOLDS]; /* share of the way that is left after the step */
     kn_mat D = ref_new(N, F), out = ref_new(F, FOLDS);
-    assert_ok(ctx, kn_scale_columns_new(ctx, &x, false, &columns));
-    kn_scale_columns_apply(&columns, &x, D);
+    assert_ok(ctx, kn_noise_scale_columns_new(ctx, &x, false, &columns));
+    kn_noise_scale_columns_apply(&columns, &x, D);
     for (int f = 0; f < FOLDS; f++) {
-        assert_ok(ctx, kn_scale_prior_init(ctx, F, &prior[f]));
+        assert_ok(ctx, kn_noise_scale_prior_init(ctx, F, &prior[f]));
         for (int k = 0; k < F; k++) {
             prior[f].mu[k] = 0.2;
             prior[f].weight[k] = 4;
@@ -251,15 +251,15 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
         fold[i] = i % FOLDS;
     for (ptrdiff_t j = 0; j < T; j++) {
         double *z0 = kn_col(c.Y, j), rest[N];
-        kn_scale_penalty penalty = {prior[0].mu, prior[0].weight};
-        kn_scale_folds rows = {fold, FOLDS, prior, NULL};
-        kn_scale_newton(D, z0, &penalty, work, beta);
-        kn_scale_refit(D, z0, &rows, beta, work, out);
+        kn_noise_scale_penalty penalty = {prior[0].mu, prior[0].weight};
+        kn_noise_scale_folds rows = {fold, FOLDS, prior, NULL};
+        kn_noise_scale_newton(D, z0, &penalty, work, beta);
+        kn_noise_scale_refit(D, z0, &rows, beta, work, out);
         for (int f = 0; f < FOLDS; f++) {
             double full[F];
             for (int i = 0; i < N; i++)
                 rest[i] = fold[i] == f ? NAN : z0[i];
-            kn_scale_newton(D, rest, &penalty, work, full);
+            kn_noise_scale_newton(D, rest, &penalty, work, full);
             left[j * FOLDS + f] = hypot(full[0] - kn_at(out, 0, f), full[1] - kn_at(out, 1, f)) /
                                   hypot(full[0] - beta[0], full[1] - beta[1]);
         }
@@ -270,8 +270,8 @@ static void one_step_without_a_fold_is_near_a_full_fit(void **state)
     print_message("# one step leaves %.4f\n", left[T * FOLDS / 2]);
     assert_true(left[T * FOLDS / 2] < 0.1);
     for (int f = 0; f < FOLDS; f++)
-        kn_scale_prior_clear(&prior[f]);
-    kn_scale_columns_clear(&columns);
+        kn_noise_scale_prior_clear(&prior[f]);
+    kn_noise_scale_columns_clear(&columns);
     free(D.data), free(out.data);
     crowd_free(&c);
 }
@@ -419,7 +419,7 @@ static void groups_leave_together(void **state)
     enum { N = 90, T = 8 };
     crowd c = plain_crowd(11, N, T);
     remake r = remake_new(ctx, &c, NULL, 5);
-    kn_layer l = {0};
+    kn_calibration_transform l = {0};
     kn_reference z;
     int group[N];
     for (int i = 0; i < N; i++)
@@ -429,13 +429,13 @@ static void groups_leave_together(void **state)
     assert_int_equal(z.units, 20);
     for (int i = 0; i < N; i++)
         assert_true(isfinite(z.statistic[i]));
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
     kn_reference_clear(&z);
     for (int i = 0; i < N; i++)
         group[i] = 3; /* nobody has others: said, not a crash */
     assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     assert_false(z.has_gev);
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
     kn_reference_clear(&z);
     remake_clear(&r);
     crowd_free(&c);
@@ -447,7 +447,7 @@ static void folds_may_be_empty_or_hold_nearly_everybody(void **state)
     enum { N = 60, T = 8, FOLDS = 4 };
     crowd c = plain_crowd(12, N, T);
     remake r = remake_new(ctx, &c, NULL, FOLDS);
-    kn_layer l = {0};
+    kn_calibration_transform l = {0};
     kn_reference z;
     for (int trial = 0; trial < 3; trial++) {
         for (int i = 0; i < N; i++) /* of the layer; the maps stay what they are */
@@ -455,15 +455,15 @@ static void folds_may_be_empty_or_hold_nearly_everybody(void **state)
         assert_ok(ctx, remake_run(ctx, &r, &l, &z));
         for (int i = 0; i < N; i++)
             assert_true(isfinite(z.statistic[i]));
-        kn_layer_clear(&l);
+        kn_calibration_clear(&l);
         kn_reference_clear(&z);
     }
-    kn_layer_covariates_clear(&r.x); /* and without any covariates */
-    r.x = (kn_layer_covariates){0};
+    kn_calibration_covariates_clear(&r.x); /* and without any covariates */
+    r.x = (kn_calibration_covariates){0};
     assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     assert_int_equal(l.columns.F, 0);
     assert_true(l.theta.data && isfinite(z.statistic[0]));
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
     kn_reference_clear(&z);
     remake_clear(&r);
     crowd_free(&c);
@@ -474,7 +474,7 @@ static void threads_do_not_change_a_bit(void **state)
     (void)state;
     crowd c = skewed_crowd(13, 80, 700);
     remake r = remake_new(ctx, &c, NULL, 5);
-    kn_layer l[2];
+    kn_calibration_transform l[2];
     kn_reference z[2];
     memset(l, 0, sizeof l);
     for (int k = 0; k < 2; k++) {
@@ -491,7 +491,7 @@ static void threads_do_not_change_a_bit(void **state)
                             (size_t)l[0].columns.F * sizeof(double));
     }
     for (int k = 0; k < 2; k++) {
-        kn_layer_clear(&l[k]);
+        kn_calibration_clear(&l[k]);
         kn_reference_clear(&z[k]);
     }
     remake_clear(&r);
@@ -510,14 +510,14 @@ static void any_failing_allocation_leaves_nothing(void **state)
     kn_status status = KN_ERR_MEMORY;
     failing f = failing_by(11);
     while (failing_next(&f, status)) {
-        kn_layer l = {0};
+        kn_calibration_transform l = {0};
         kn_reference z;
         kn_fail_allocation(ctx, f.k);
         status = remake_run(ctx, &r, &l, &z);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
         assert_true(status == KN_OK || z.n == 0);
-        kn_layer_clear(&l);
+        kn_calibration_clear(&l);
         kn_reference_clear(&z);
     }
     assert_int_equal(status, KN_OK);

@@ -85,7 +85,7 @@ static void the_reference_has_the_same_spread_at_every_site(void **state)
     r.S = 2;
     for (int k = 0; k < 2; k++)
         for (int with = 0; with < 2; with++) {
-            kn_layer l = {0};
+            kn_calibration_transform l = {0};
             kn_reference z;
             r.how = HOW[k];
             r.site = with ? site : NULL;
@@ -96,13 +96,13 @@ static void the_reference_has_the_same_spread_at_every_site(void **state)
                 assert_true(first > 0.9 && first < 1.1 && second > 0.9 && second < 1.1);
                 assert_true(fabs(l.batch[1] - l.batch[0] - log(4)) <
                             ratio_error(0.6 * N, 0.4 * N, T));
-                const kn_layer_part *part = &l.part[KN_LAYER_BATCH];
+                const kn_calibration_component *part = &l.part[KN_LAYER_BATCH];
                 assert_true(part->tried && part->kept && part->gain > 10 * part->se);
             } else {
                 assert_true(first < 0.75 && second > 1.25);
                 assert_true(l.S == 0 && !l.batch && !l.part[KN_LAYER_BATCH].tried);
             }
-            kn_layer_clear(&l);
+            kn_calibration_clear(&l);
             kn_reference_clear(&z);
         }
     remake_clear(&r);
@@ -122,7 +122,7 @@ static void sites_that_do_not_differ_hardly_have_a_term(void **state)
         int site[N];
         crowd c = two_scanners(200 + k, N, T, 1, site);
         remake r = remake_new(ctx, &c, NULL, 5);
-        kn_layer l = {0};
+        kn_calibration_transform l = {0};
         kn_reference z;
         for (int i = 0; i < N; i++)
             site[i] = i % S;
@@ -130,12 +130,12 @@ static void sites_that_do_not_differ_hardly_have_a_term(void **state)
         r.site = site;
         r.S = S;
         assert_ok(ctx, remake_run(ctx, &r, &l, &z));
-        const kn_layer_part *part = &l.part[KN_LAYER_BATCH];
+        const kn_calibration_component *part = &l.part[KN_LAYER_BATCH];
         assert_true(part->tried && part->kept); /* no gate */
         assert_true(part->gain > -0.005);
         for (int s = 0; s < S; s++)
             square += l.batch[s] * l.batch[s] / (S * CROWDS);
-        kn_layer_clear(&l);
+        kn_calibration_clear(&l);
         kn_reference_clear(&z);
         remake_clear(&r);
         crowd_free(&c);
@@ -161,7 +161,7 @@ static void no_terms_without_parts_or_with_one_site(void **state)
         int site[N];
         crowd c = two_scanners(3, trials[k].n, T, 2, site);
         remake r = remake_new(ctx, &c, NULL, 4);
-        kn_layer l[2];
+        kn_calibration_transform l[2];
         kn_reference z[2];
         memset(l, 0, sizeof l);
         r.how = trials[k].how;
@@ -174,7 +174,7 @@ static void no_terms_without_parts_or_with_one_site(void **state)
         size_t bytes = (size_t)(trials[k].n * T) * sizeof(float);
         assert_true((memcmp(z[0].z, z[1].z, bytes) == 0) == !trials[k].terms);
         for (int with = 0; with < 2; with++) {
-            kn_layer_clear(&l[with]);
+            kn_calibration_clear(&l[with]);
             kn_reference_clear(&z[with]);
         }
         remake_clear(&r);
@@ -197,7 +197,7 @@ static void any_sites_and_folds_work(void **state)
             if (trial == TRIALS - 1)
                 r.fold[i] = of[i]; /* a site is a fold, and two folds are empty */
         }
-        kn_layer l = {0};
+        kn_calibration_transform l = {0};
         kn_reference z;
         r.site = site;
         r.S = trial == 2 ? MANY : 2;
@@ -213,7 +213,7 @@ static void any_sites_and_folds_work(void **state)
             print_message("# terms differ by %.3f\n", l.batch[1] - l.batch[0]);
             assert_true(fabs(l.part[KN_LAYER_BATCH].gain) < 1e-12 && l.batch[1] > l.batch[0] + 1);
         }
-        kn_layer_clear(&l);
+        kn_calibration_clear(&l);
         kn_reference_clear(&z);
     }
     remake_clear(&r);
@@ -238,7 +238,7 @@ static void terms_that_lose_are_kept_and_told(void **state)
             kn_col(c.Y, j)[i] *= fold[i] == site[i] ? 2 : 1;
     }
     remake r = remake_new(ctx, &c, fold, FOLDS);
-    kn_layer l = {0};
+    kn_calibration_transform l = {0};
     kn_reference z;
     r.site = site;
     r.S = 2;
@@ -246,10 +246,10 @@ static void terms_that_lose_are_kept_and_told(void **state)
     kn_set_log(ctx, hear, &told);
     assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     kn_set_log(ctx, NULL, NULL);
-    const kn_layer_part *part = &l.part[KN_LAYER_BATCH];
+    const kn_calibration_component *part = &l.part[KN_LAYER_BATCH];
     assert_true(part->kept && part->gain < -part->se && l.S == 2);
     assert_int_equal(told, 1);
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
     kn_reference_clear(&z);
     remake_clear(&r);
     crowd_free(&c);
@@ -338,7 +338,7 @@ static void a_site_has_its_term_in_the_noise(void **state)
         kn_col(X, 1)[i] = c.sex[i][0] == 'm'; /* levels in the order of their names */
         kn_col(X, 2)[i] = site[i];
     }
-    assert_ok(ctx, kn_layer_columns(ctx, &m->layer, &m->x, kn_view_cols(X.data, N, 3), &D));
+    assert_ok(ctx, kn_calibration_columns(ctx, &m->layer, &m->x, kn_view_cols(X.data, N, 3), &D));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
     for (int loo = 0; loo < 2; loo++) {
         crowd other = two_scanners(11, N, T, 2, site); /* of the same sites, whoever they are */
@@ -357,7 +357,7 @@ static void a_site_has_its_term_in_the_noise(void **state)
         for (ptrdiff_t i = 0; i < N; i++) {
             double most = 0;
             for (ptrdiff_t j = 0; j < T; j++) {
-                kn_shash law = kn_layer_law(&m->layer, j);
+                kn_shash law = kn_calibration_law(&m->layer, j);
                 double eta = m->layer.batch[site[i]];
                 for (ptrdiff_t f = 0; f < D.cols; f++)
                     eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);
@@ -440,14 +440,14 @@ static void any_failing_allocation_leaves_nothing(void **state)
     kn_status status = KN_ERR_MEMORY;
     failing f = failing_by(11);
     while (failing_next(&f, status)) {
-        kn_layer l = {0};
+        kn_calibration_transform l = {0};
         kn_reference z;
         kn_fail_allocation(ctx, f.k);
         status = remake_run(ctx, &r, &l, &z);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
         assert_true(status == KN_OK || (z.n == 0 && l.S == 0 && !l.batch));
-        kn_layer_clear(&l);
+        kn_calibration_clear(&l);
         kn_reference_clear(&z);
     }
     assert_int_equal(status, KN_OK);

@@ -82,15 +82,15 @@ static cells held_out(const kn_gp_maps *maps, const int *group)
 /* kurt and T_sq without a fold; -1: of all */
 static void squares(kn_mat z, const int *fold, int f, double *kurt, double *T_sq)
 {
-    kn_squares s;
+    kn_z2_moments s;
     kn_mat some = ref_new(z.rows, z.cols);
     for (ptrdiff_t k = 0; k < z.rows * z.cols; k++)
         some.data[k] = f >= 0 && fold[k % z.rows] == f ? NAN : z.data[k];
-    assert_ok(ctx, kn_squares_init(ctx, z.rows, &s));
-    kn_squares_add(&s, some);
-    *kurt = kn_squares_kurt(&s);
-    *T_sq = kn_squares_T_sq(&s);
-    kn_squares_clear(&s);
+    assert_ok(ctx, kn_z2_moments_init(ctx, z.rows, &s));
+    kn_z2_moments_add(&s, some);
+    *kurt = kn_z2_moments_kurt(&s);
+    *T_sq = kn_effective_responses(&s);
+    kn_z2_moments_clear(&s);
     free(some.data);
 }
 
@@ -106,7 +106,7 @@ static void gaussian(const cells *c, double *score)
     }
 }
 
-static void assert_gain(const kn_layer_part *part, ptrdiff_t n, const double *before,
+static void assert_gain(const kn_calibration_component *part, ptrdiff_t n, const double *before,
                         const double *after)
 {
     double mean = 0, var = 0;
@@ -133,31 +133,32 @@ static double spread(const cells *c, const int *fold, int f, ptrdiff_t j)
 }
 
 /* factor of everybody without its fold; beta (F x T) of all */
-static void scale(const remake *r, cells *c, const kn_scale_columns *columns, kn_mat beta)
+static void scale(const remake *r, cells *c, const kn_noise_scale_columns *columns, kn_mat beta)
 {
     ptrdiff_t F = columns->F, n = c->n;
     kn_mat D = ref_new(n, F), b = ref_new(F, T), apart = ref_new(F, FOLDS);
-    double *work = calloc((size_t)kn_scale_refit_work(n, F, FOLDS), sizeof *work);
-    kn_scale_prior prior, without[FOLDS];
+    double *work = calloc((size_t)kn_noise_scale_refit_work(n, F, FOLDS), sizeof *work);
+    kn_noise_scale_prior prior, without[FOLDS];
     kn_mat spreads = ref_new(FOLDS, T);
-    kn_scale_folds rows = {r->fold, FOLDS, without, NULL};
+    kn_noise_scale_folds rows = {r->fold, FOLDS, without, NULL};
     for (ptrdiff_t j = 0; j < T; j++)
         for (int f = 0; f < FOLDS; f++)
             kn_col(spreads, j)[f] = spread(c, r->fold, f, j);
-    kn_scale_columns_apply(columns, &r->x.x, D);
-    assert_ok(ctx, kn_scale_prior_init(ctx, F, &prior));
+    kn_noise_scale_columns_apply(columns, &r->x.x, D);
+    assert_ok(ctx, kn_noise_scale_prior_init(ctx, F, &prior));
     squares(c->z0, r->fold, -1, &prior.kurt, &prior.T_sq);
-    assert_ok(ctx, kn_scale_prior_fit(ctx, D, c->z0, b, &prior));
+    assert_ok(ctx, kn_noise_scale_prior_fit(ctx, D, c->z0, b, &prior));
     for (int f = 0; f < FOLDS; f++) {
-        assert_ok(ctx, kn_scale_prior_init(ctx, F, &without[f]));
+        assert_ok(ctx, kn_noise_scale_prior_init(ctx, F, &without[f]));
         squares(c->z0, r->fold, f, &without[f].kurt, &without[f].T_sq);
     }
-    assert_ok(ctx, kn_scale_priors_without(ctx, &(kn_scale_sample){D, c->z0, b, spreads}, &rows,
-                                           without));
-    assert_ok(ctx, kn_scale_fit(ctx, D, c->z0, &prior, beta));
+    assert_ok(ctx,
+              kn_noise_scale_priors_without(ctx, &(kn_noise_scale_sample){D, c->z0, b, spreads},
+                                            &rows, without));
+    assert_ok(ctx, kn_noise_scale_fit(ctx, D, c->z0, &prior, beta));
     for (ptrdiff_t j = 0; j < T; j++) {
         rows.spread = kn_col(spreads, j);
-        kn_scale_refit(D, kn_col(c->z0, j), &rows, kn_col(beta, j), work, apart);
+        kn_noise_scale_refit(D, kn_col(c->z0, j), &rows, kn_col(beta, j), work, apart);
         for (ptrdiff_t i = 0; i < n; i++) {
             double eta = 0;
             for (ptrdiff_t f = 0; f < F; f++)
@@ -166,8 +167,8 @@ static void scale(const remake *r, cells *c, const kn_scale_columns *columns, kn
         }
     }
     for (int f = 0; f < FOLDS; f++)
-        kn_scale_prior_clear(&without[f]);
-    kn_scale_prior_clear(&prior);
+        kn_noise_scale_prior_clear(&without[f]);
+    kn_noise_scale_prior_clear(&prior);
     free(D.data), free(b.data), free(apart.data), free(work), free(spreads.data);
 }
 
@@ -296,7 +297,7 @@ static void assert_steps(bool sites)
 {
     crowd crowd_ = people(1);
     remake r = remake_new(ctx, &crowd_, NULL, FOLDS);
-    kn_layer l = {0};
+    kn_calibration_transform l = {0};
     kn_reference made;
     double none[N], line[N], curve[N], with[N], before[N], after[N], term[SITES];
     int site[N];
@@ -314,12 +315,12 @@ static void assert_steps(bool sites)
     cells c = held_out(&r.cv, NULL);
     gaussian(&c, none);
     for (int quadratic = 0; quadratic < 2; quadratic++) {
-        kn_scale_columns columns;
-        assert_ok(ctx, kn_scale_columns_new(ctx, &r.x.x, quadratic, &columns));
+        kn_noise_scale_columns columns;
+        assert_ok(ctx, kn_noise_scale_columns_new(ctx, &r.x.x, quadratic, &columns));
         assert_int_equal(columns.F, quadratic ? 4 : 3);
         scale(&r, &c, &columns, kn_sub(beta, 0, 0, columns.F, T));
         gaussian(&c, quadratic ? curve : line);
-        kn_scale_columns_clear(&columns);
+        kn_noise_scale_columns_clear(&columns);
     }
     assert_gain(&l.part[KN_LAYER_LINE], N, none, line);
     assert_gain(&l.part[KN_LAYER_SQUARE], N, line, curve);
@@ -339,7 +340,7 @@ static void assert_steps(bool sites)
     assert_same(l.beta, kn_sub(beta, 0, 0, 4, T), 1e-8);
     assert_same(l.theta, theta, 1e-7);
     assert_z(&made, &c);
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
     kn_reference_clear(&made);
     cells_free(&c);
     remake_clear(&r);
@@ -369,7 +370,7 @@ static void without_parts_it_is_the_student_step(void **state)
         group[i] = r.fold[i] * 10 + i % 3;
     for (int grouped = 0; grouped < 2; grouped++)
         for (int student_ = 0; student_ < 2; student_++) {
-            kn_layer l = {0};
+            kn_calibration_transform l = {0};
             kn_reference made;
             r.group = grouped ? group : NULL;
             r.how = student_ ? KN_CALIBRATE_STUDENT : KN_CALIBRATE_NONE;
@@ -379,7 +380,7 @@ static void without_parts_it_is_the_student_step(void **state)
             for (ptrdiff_t k = 0; !student_ && k < N * T; k++)
                 c.z.data[k] = c.z0.data[k];
             assert_z(&made, &c);
-            kn_layer_clear(&l);
+            kn_calibration_clear(&l);
             kn_reference_clear(&made);
             cells_free(&c);
         }
@@ -397,7 +398,7 @@ static void some_people_are_judged_by_their_own_groups(void **state)
     int group[N], own[N];
     kn_gp_maps *cv = &r.cv;
     for (int k = 1; k < EVERY; k++) /* the first fold's alone */
-        kn_part_clear(&cv->part[k]);
+        kn_fold_prediction_clear(&cv->part[k]);
     cv->n_parts = 1;
     cv->n = cv->part[0].n;
     cv->sample = cv->part[0].rows;
@@ -410,9 +411,9 @@ static void some_people_are_judged_by_their_own_groups(void **state)
     }
     r.folds = FOLDS;
     r.group = group;
-    kn_layer_covariates_clear(&r.x);
-    assert_ok(ctx, kn_layer_covariates_new(ctx, &r.m->x, r.X, cv->sample, cv->n, &r.x));
-    kn_layer l = {0};
+    kn_calibration_covariates_clear(&r.x);
+    assert_ok(ctx, kn_calibration_covariates_new(ctx, &r.m->x, r.X, cv->sample, cv->n, &r.x));
+    kn_calibration_transform l = {0};
     kn_reference made;
     double before[N], after[N];
     kn_mat beta = ref_new(10, T), theta = ref_new(2, T);
@@ -425,7 +426,7 @@ static void some_people_are_judged_by_their_own_groups(void **state)
     shape(&r, &c, theta, before, after);
     assert_same(l.beta, kn_sub(beta, 0, 0, 4, T), 1e-8);
     assert_z(&made, &c);
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
     kn_reference_clear(&made);
     cells_free(&c);
     remake_clear(&r);
@@ -446,14 +447,14 @@ static void leave_one_out_takes_the_layer_as_it_is(void **state)
         X.data[i] = c.age.data[i];
         kn_col(X, 1)[i] = c.sex[i][0] == 'm'; /* levels in the order of their names */
     }
-    assert_ok(ctx, kn_layer_columns(ctx, &m->layer, &m->x, kn_view_cols(X.data, N, 2), &D));
+    assert_ok(ctx, kn_calibration_columns(ctx, &m->layer, &m->x, kn_view_cols(X.data, N, 2), &D));
     assert_ok(ctx, kn_maps_loo(ctx, m, kn_view_cols(c.Y.data, N, T), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
     for (ptrdiff_t i = 0; i < N; i++) {
         double most = 0;
         for (ptrdiff_t j = 0; j < T; j++) {
-            kn_shash law = kn_layer_law(&m->layer, j);
+            kn_shash law = kn_calibration_law(&m->layer, j);
             double eta = 0, e = kn_at(c.Y, i, j) - kn_at(mean, i, j);
             for (ptrdiff_t f = 0; f < D.cols; f++)
                 eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);

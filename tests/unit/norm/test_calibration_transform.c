@@ -8,10 +8,10 @@
 
 static kn_ctx *ctx;
 
-static kn_layer layer_of(double nu)
+static kn_calibration_transform layer_of(double nu)
 {
-    kn_layer l = {.nu = nu};
-    assert_ok(ctx, kn_layer_prepare(ctx, &l));
+    kn_calibration_transform l = {.nu = nu};
+    assert_ok(ctx, kn_calibration_prepare(ctx, &l));
     return l;
 }
 
@@ -20,10 +20,10 @@ typedef struct cell {
     double z, loss;
 } cell;
 
-static cell one(const kn_layer *l, const kn_shash *law, double e, double V)
+static cell one(const kn_calibration_transform *l, const kn_shash *law, double e, double V)
 {
     cell c;
-    kn_layer_z(l, law, &(kn_layer_cells){1, &e, &V, &c.z, &c.loss});
+    kn_calibration_z(l, law, &(kn_calibration_cells){1, &e, &V, &c.z, &c.loss});
     return c;
 }
 
@@ -38,7 +38,7 @@ static void z_and_loss_are_the_steps_one_by_one(void **state)
     ref_rng_init(&rng, 3, 0);
     for (int k = 0; k < N_NUS; k++)
         for (int shape = -1; shape < 4; shape++) {
-            kn_layer l = layer_of(NUS[k]);
+            kn_calibration_transform l = layer_of(NUS[k]);
             kn_shash law;
             double e[CELLS], V[CELLS], z[CELLS], bare[CELLS], loss[CELLS];
             if (shape >= 0)
@@ -48,8 +48,8 @@ static void z_and_loss_are_the_steps_one_by_one(void **state)
                 e[i] = 2 * kn_rng_normal(&rng) * (i % 50 == 0 ? 10 : 1);
             }
             const kn_shash *used = shape < 0 ? NULL : &law;
-            kn_layer_z(&l, used, &(kn_layer_cells){CELLS, e, V, z, loss});
-            kn_layer_z(&l, used, &(kn_layer_cells){CELLS, e, V, bare, NULL});
+            kn_calibration_z(&l, used, &(kn_calibration_cells){CELLS, e, V, z, loss});
+            kn_calibration_z(&l, used, &(kn_calibration_cells){CELLS, e, V, bare, NULL});
             for (int i = 0; i < CELLS; i++) {
                 double z1 = e[i] / sqrt(V[i]);
                 double zt = NUS[k] > 0 ? kn_student_to_normal(z1, NUS[k]) : z1;
@@ -63,7 +63,7 @@ static void z_and_loss_are_the_steps_one_by_one(void **state)
                 assert_close(loss[i], -lp - 0.5 * KN_LOG_2PI, 1e-10);
                 assert_true(bare[i] == z[i]); /* asking for the loss changes nothing */
             }
-            kn_layer_clear(&l);
+            kn_calibration_clear(&l);
         }
 }
 
@@ -75,7 +75,7 @@ static void density_integrates_to_one(void **state)
     enum { STEPS = 20000 };
     for (int k = 0; k < 5; k++)
         for (int shape = -1; shape < 4; shape++) {
-            kn_layer l = layer_of(nus[k]);
+            kn_calibration_transform l = layer_of(nus[k]);
             kn_shash law;
             double V = 2.5, sum = 0, end = nus[k] == 0 || nus[k] > 1000 ? 12 : 60;
             double h = 2 * end / STEPS;
@@ -88,7 +88,7 @@ static void density_integrates_to_one(void **state)
                 sum += isfinite(p) ? w * p : 0;
             }
             assert_close(sum * h / 3, 1, 1e-6);
-            kn_layer_clear(&l);
+            kn_calibration_clear(&l);
         }
 }
 
@@ -100,7 +100,7 @@ static void new_people_match_golden(void **state)
     kn_mat zt = ref_matrix(g, "compose.new.z_student"), z = ref_matrix(g, "compose.new.z");
     kn_mat ln_p = ref_matrix(g, "compose.new.ln_p"), a = ref_numbers(g, "compose.inputs.a");
     kn_mat ln_b = ref_numbers(g, "compose.inputs.ln_b");
-    kn_layer l = layer_of(ref_number(g, "compose.new.nu"));
+    kn_calibration_transform l = layer_of(ref_number(g, "compose.new.nu"));
     for (ptrdiff_t j = 0; j < z.cols; j++)
         for (ptrdiff_t i = 0; i < z.rows; i++) {
             double theta[2] = {a.data[j], ln_b.data[j]};
@@ -112,7 +112,7 @@ static void new_people_match_golden(void **state)
             /* golden's ln_p is of the standardised response: 1/2 ln 2 pi is in it */
             assert_close(-full.loss - 0.5 * KN_LOG_2PI, kn_at(ln_p, i, j), 1e-9);
         }
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
     json_decref(g);
     free(V.data), free(z1.data), free(zt.data), free(z.data), free(ln_p.data), free(a.data);
     free(ln_b.data);
@@ -127,58 +127,58 @@ static void what_is_missing_or_has_no_variance_is_nan_and_nothing_else_is(void *
     static const bool fine[8] = {true, false, false, false, false, false, false, true};
     for (int k = 0; k < 3; k++)
         for (int shape = 0; shape < 2; shape++) {
-            kn_layer l = layer_of(nus[k]);
+            kn_calibration_transform l = layer_of(nus[k]);
             kn_shash law = kn_shash_at(&l.nodes, THETAS[1]);
             double z[8], loss[8];
-            kn_layer_z(&l, shape ? &law : NULL, &(kn_layer_cells){7, e, V, z, loss});
+            kn_calibration_z(&l, shape ? &law : NULL, &(kn_calibration_cells){7, e, V, z, loss});
             for (int i = 0; i < 7; i++) {
                 assert_true(isnan(z[i]) == !fine[i]);
                 assert_true(isnan(loss[i]) == !fine[i]);
             }
-            kn_layer_z(&l, shape ? &law : NULL, &(kn_layer_cells){8, e, V, z, NULL});
+            kn_calibration_z(&l, shape ? &law : NULL, &(kn_calibration_cells){8, e, V, z, NULL});
             assert_true(!isnan(z[7]) && z[7] < 0);
-            kn_layer_clear(&l);
+            kn_calibration_clear(&l);
         }
 }
 
 static void z_may_take_the_place_of_residuals(void **state)
 {
     (void)state;
-    kn_layer l = layer_of(30);
+    kn_calibration_transform l = layer_of(30);
     kn_shash law = kn_shash_at(&l.nodes, THETAS[2]);
     double e[CELLS], V[CELLS], z[CELLS], loss[CELLS], again[CELLS];
     for (int i = 0; i < CELLS; i++) {
         e[i] = 0.01 * (i - CELLS / 2);
         V[i] = 1 + 0.001 * i;
     }
-    kn_layer_z(&l, &law, &(kn_layer_cells){CELLS, e, V, z, loss});
-    kn_layer_z(&l, &law, &(kn_layer_cells){CELLS, e, V, e, again});
+    kn_calibration_z(&l, &law, &(kn_calibration_cells){CELLS, e, V, z, loss});
+    kn_calibration_z(&l, &law, &(kn_calibration_cells){CELLS, e, V, e, again});
     assert_memory_equal(e, z, sizeof z);
     assert_memory_equal(loss, again, sizeof loss);
-    kn_layer_clear(&l);
+    kn_calibration_clear(&l);
 }
 
 /* Above 10000 degrees of freedom the Student step is none. */
 static void many_people_make_no_student_step(void **state)
 {
     (void)state;
-    kn_layer l = layer_of(10001), none = layer_of(0);
+    kn_calibration_transform l = layer_of(10001), none = layer_of(0);
     for (double e = -8; e <= 8; e += 0.25) {
         cell a = one(&l, NULL, e, 1.3), b = one(&none, NULL, e, 1.3);
         assert_true(a.z == b.z && a.loss == b.loss);
     }
-    kn_layer_clear(&l);
-    kn_layer_clear(&none);
+    kn_calibration_clear(&l);
+    kn_calibration_clear(&none);
 }
 
 static void factor_is_the_exponential_of_the_line(void **state)
 {
     (void)state;
     double x[6] = {1, 1, 1, -0.5, 0.25, 2}, beta[2] = {0.3, -1.1}, factor[3];
-    kn_layer_factor((kn_mat){x, 3, 2, 3}, beta, 3, NULL, factor);
+    kn_calibration_factor((kn_mat){x, 3, 2, 3}, beta, 3, NULL, factor);
     for (int i = 0; i < 3; i++)
         assert_close(factor[i], exp(0.3 - 1.1 * x[3 + i]), 1e-14);
-    kn_layer_factor(kn_mat_none(), NULL, 3, NULL, factor);
+    kn_calibration_factor(kn_mat_none(), NULL, 3, NULL, factor);
     for (int i = 0; i < 3; i++)
         assert_true(factor[i] == 1);
 }
@@ -188,17 +188,17 @@ static void a_shift_is_the_term_of_the_site(void **state)
     (void)state;
     double terms[3] = {0.2, -0.4, 1.5}, shift[5], factor[5], x[5] = {1, 2, 3, 4, 5}, beta = 0.1;
     int site[5] = {2, -1, 0, 1, 3};
-    kn_layer l = {.S = 3, .batch = terms}, none = {0};
-    kn_layer_shift(&l, site, 5, shift);
+    kn_calibration_transform l = {.S = 3, .batch = terms}, none = {0};
+    kn_calibration_shift(&l, site, 5, shift);
     static const double EXPECTED[5] = {1.5, 0, 0.2, -0.4, 0}; /* a site that is not there: 0 */
     assert_memory_equal(shift, EXPECTED, sizeof shift);
-    kn_layer_factor((kn_mat){x, 5, 1, 5}, &beta, 5, shift, factor);
+    kn_calibration_factor((kn_mat){x, 5, 1, 5}, &beta, 5, shift, factor);
     for (int i = 0; i < 5; i++)
         assert_close(factor[i], exp(0.1 * x[i] + EXPECTED[i]), 1e-14);
-    kn_layer_factor(kn_mat_none(), NULL, 5, shift, factor);
+    kn_calibration_factor(kn_mat_none(), NULL, 5, shift, factor);
     for (int i = 0; i < 5; i++)
         assert_close(factor[i], exp(EXPECTED[i]), 1e-14);
-    kn_layer_shift(&none, site, 5, shift);
+    kn_calibration_shift(&none, site, 5, shift);
     for (int i = 0; i < 5; i++)
         assert_true(shift[i] == 0);
 }
@@ -213,15 +213,15 @@ static void a_batch_is_no_column_of_the_scale(void **state)
                                   {.levels = 3, .batch = true}};
     kn_design d = {.C = 4, .column = column};
     double raw[8] = {0, 1, 31, 62, 1, 0, 2, 0};
-    kn_layer_covariates x;
+    kn_calibration_covariates x;
     ptrdiff_t numbers, levels;
-    kn_layer_covariates_count(&d, &numbers, &levels);
+    kn_calibration_covariates_count(&d, &numbers, &levels);
     assert_true(numbers == 1 && levels == 1);
-    assert_ok(ctx, kn_layer_covariates_new(ctx, &d, kn_view_cols(raw, 2, 4), NULL, 2, &x));
+    assert_ok(ctx, kn_calibration_covariates_new(ctx, &d, kn_view_cols(raw, 2, 4), NULL, 2, &x));
     assert_true(x.x.numeric.cols == 1 && x.x.level.cols == 1);
     assert_true(kn_at(x.x.numeric, 0, 0) == 31 && kn_at(x.x.numeric, 1, 0) == 62);
     assert_true(kn_at(x.x.level, 0, 0) == 1 && kn_at(x.x.level, 1, 0) == 0);
-    kn_layer_covariates_clear(&x);
+    kn_calibration_covariates_clear(&x);
 }
 
 TEST_PROGRAM(norm_calibration_transform)

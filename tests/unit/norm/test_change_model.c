@@ -88,7 +88,7 @@ static void check_golden(kn_ctx *ctx, json_t *all, const char *name, bool condit
            noise = ref_numbers(in, "noise"), q = ref_numbers(want, "q"),
            m1 = ref_numbers(want, "m1");
     kn_change_sums s = {0};
-    kn_change_law law;
+    kn_change_distribution law;
     snprintf(z_name, sizeof z_name, "%s_z", name);
     kn_mat z = ref_matrix(all, z_name);
     assert_ok(ctx, kn_change_sums_new(ctx, r1.cols, &s));
@@ -221,7 +221,7 @@ static void own_pairs_are_never_in_their_reference(void **state)
         assert_true(s.n >= 8 ? r.law.gamma < 0 : r.law.gamma == 0);
         for (ptrdiff_t i = 0; i < s.n; i++) {
             kn_change_sums others = {0};
-            kn_change_law law;
+            kn_change_distribution law;
             assert_ok(ctx, kn_change_sums_new(ctx, s.T, &others));
             for (ptrdiff_t o = 0; o <= s.n; o++) { /* the person last, to be scored */
                 ptrdiff_t p = o < s.n ? o : i;

@@ -147,7 +147,7 @@ static void training_people_have_the_deviances_of_their_folds(void **state)
 /* ---- sites ---- */
 
 /* What METHOD 8j says of an adapted site, or of any that training did not have. */
-static kn_law_place place_of(const void *self, ptrdiff_t i, ptrdiff_t j)
+static kn_map_density_shift place_of(const void *self, ptrdiff_t i, ptrdiff_t j)
 {
     const kn_model *m = self;
     bool adapted = m->adapted.offset.data != NULL;
@@ -155,7 +155,7 @@ static kn_law_place place_of(const void *self, ptrdiff_t i, ptrdiff_t j)
     double var = adapted ? kn_at(m->adapted.offset_var, j, 0) : m->sites.tau2[j];
     double scale = adapted ? kn_at(m->adapted.scale, j, 0) : 1;
     (void)i;
-    return (kn_law_place){offset, sqrt(scale + var / m->gp.noise[j])};
+    return (kn_map_density_shift){offset, sqrt(scale + var / m->gp.noise[j])};
 }
 
 static void assert_law_at_site(const kn_model *m, const visitors *v, const char *options)
@@ -172,11 +172,12 @@ static void assert_law_at_site(const kn_model *m, const visitors *v, const char 
         kn_col(raw, 2)[i] = (double)m->recipe.column[2].levels.n;
     }
     assert_ok(ctx, kn_maps_predict_known(ctx, m, kn_view_cols(raw.data, v->n, 3),
-                                         (kn_known_of){.alone = alone}, &maps));
+                                         (kn_predict_context){.alone = alone}, &maps));
     kn_responses Y = kn_responses_of(kn_view_cols(v->Y.data, v->n, v->Y.cols), &m->y);
-    kn_law_walk w = {.job = {&maps->maps, &m->y, place_of, m, 0}};
-    kn_visitor visitor = kn_law_visitor(&w);
-    assert_ok(ctx, kn_walk_run(ctx, &(kn_walk){.Y = Y, .maps = &maps->maps}, &visitor, 1));
+    kn_map_density_walk w = {.job = {&maps->maps, &m->y, place_of, m, 0}};
+    kn_visitor visitor = kn_map_density_visitor(&w);
+    assert_ok(ctx,
+              kn_block_loop_run(ctx, &(kn_block_loop){.Y = Y, .maps = &maps->maps}, &visitor, 1));
     assert_ok(ctx, visitors_score(ctx, m, v, options, &s));
     for (ptrdiff_t i = 0; i < v->n; i++) {
         assert_close(kn_scores_people(s, "deviance")[i], w.dev[i], 1e-10);
@@ -185,7 +186,7 @@ static void assert_law_at_site(const kn_model *m, const visitors *v, const char 
     }
     assert_close(kn_scores_number(s, "metrics.joint_density"), joint, 1e-10);
     kn_scores_free(s);
-    kn_law_walk_clear(&w);
+    kn_map_density_walk_clear(&w);
     kn_maps_free(maps);
     free(raw.data);
 }

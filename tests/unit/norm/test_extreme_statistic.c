@@ -77,9 +77,10 @@ static void statistic_matches_golden(void **state)
     {
         double fraction = ref_number(each, "perc");
         kn_mat value = ref_numbers(each, "value");
-        assert_int_equal(kn_top_count(200, fraction), ref_number(each, "k"));
+        assert_int_equal(kn_extreme_count(200, fraction), ref_number(each, "k"));
         for (ptrdiff_t i = 0; i < 80; i++)
-            assert_close(kn_top(map.data + i, map.ld, 200, fraction, work), value.data[i], 1e-12);
+            assert_close(kn_extreme(map.data + i, map.ld, 200, fraction, work), value.data[i],
+                         1e-12);
         free(value.data);
     }
     json_decref(all);
@@ -108,8 +109,8 @@ static void statistic_matches_a_full_sort(void **state)
                     z[2 * j] = (double)zf[j];
                 }
                 double e = literal(z, 2, T, FRACTIONS[f]);
-                double a = kn_top(z, 2, T, FRACTIONS[f], work);
-                double b = kn_top_f(zf, 1, T, FRACTIONS[f], work);
+                double a = kn_extreme(z, 2, T, FRACTIONS[f], work);
+                double b = kn_extreme_f(zf, 1, T, FRACTIONS[f], work);
                 if (isnan(e)) {
                     assert_true(isnan(a) && isnan(b));
                 } else {
@@ -123,8 +124,8 @@ static void a_sample_without_finite_values_has_no_statistic(void **state)
 {
     (void)state;
     double z[3] = {NAN, INFINITY, NAN}, work[3];
-    assert_true(isnan(kn_top(z, 1, 3, 0.05, work)));
-    assert_true(isnan(kn_top(z, 1, 0, 0.05, work)));
+    assert_true(isnan(kn_extreme(z, 1, 3, 0.05, work)));
+    assert_true(isnan(kn_extreme(z, 1, 0, 0.05, work)));
 }
 
 static void stream_over_blocks_matches_whole_rows(void **state)
@@ -145,23 +146,23 @@ static void stream_over_blocks_matches_whole_rows(void **state)
     }
     for (int f = 0; f < 3; f++) {
         double fraction = f == 0 ? 0.05 : f == 1 ? 0.25 : 1;
-        kn_top_stream s;
-        assert_ok(ctx, kn_top_stream_init(ctx, N, T, fraction, &s));
+        kn_extreme_stream s;
+        assert_ok(ctx, kn_extreme_stream_init(ctx, N, T, fraction, &s));
         for (ptrdiff_t j = 0; j < T;) {
             ptrdiff_t count = 1 + kn_rng_below(&rng, 90);
             count = j + count < T ? count : T - j;
-            kn_top_stream_add(ctx, &s, kn_cols(z, j, count));
+            kn_extreme_stream_add(ctx, &s, kn_cols(z, j, count));
             j += count;
         }
-        kn_top_stream_result(&s, m);
+        kn_extreme_stream_result(&s, m);
         for (ptrdiff_t i = 0; i < N; i++) {
-            double e = kn_top(z.data + i, z.ld, T, fraction, work);
+            double e = kn_extreme(z.data + i, z.ld, T, fraction, work);
             if (i == 3)
                 assert_true(isnan(m[i]));
             else
                 assert_true(m[i] == e); /* added up in the same order */
         }
-        kn_top_stream_clear(&s);
+        kn_extreme_stream_clear(&s);
     }
     free(z.data);
 }
@@ -169,13 +170,13 @@ static void stream_over_blocks_matches_whole_rows(void **state)
 static void a_stream_that_cannot_be_is_refused(void **state)
 {
     (void)state;
-    kn_top_stream s;
-    assert_refused(ctx, kn_top_stream_init(ctx, 3, 10, 0, &s), KN_ERR_ARGUMENT,
+    kn_extreme_stream s;
+    assert_refused(ctx, kn_extreme_stream_init(ctx, 3, 10, 0, &s), KN_ERR_ARGUMENT,
                    "top fraction is 0");
-    assert_refused(ctx, kn_top_stream_init(ctx, 3, 10, 1.5, &s), KN_ERR_ARGUMENT, "at most 1");
+    assert_refused(ctx, kn_extreme_stream_init(ctx, 3, 10, 1.5, &s), KN_ERR_ARGUMENT, "at most 1");
     for (long k = 1; k <= 4; k++) {
         kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_top_stream_init(ctx, 3, 10, 0.05, &s), KN_ERR_MEMORY);
+        assert_int_equal(kn_extreme_stream_init(ctx, 3, 10, 0.05, &s), KN_ERR_MEMORY);
         assert_null(s.best.data);
     }
     kn_fail_allocation(ctx, 0);

@@ -85,7 +85,7 @@ static scored score(kn_model *m, kn_mat X, kn_mat Y)
     kn_z_source source = kn_z_from_mat(&z);
     assert_ok(ctx, kn_deviance_score(ctx, &m->reference.deviance, &source, s.deviance));
     for (ptrdiff_t i = 0; i < n; i++) {
-        s.statistic[i] = kn_top(z.data + i, z.ld, T, 0.05, work);
+        s.statistic[i] = kn_extreme(z.data + i, z.ld, T, 0.05, work);
         s.p_top[i] = kn_gev_upper(m->reference.gev, s.statistic[i]);
         s.p_deviance[i] = kn_deviance_p(&m->reference.deviance, s.deviance[i]);
     }

@@ -10,31 +10,31 @@
 static kn_ctx *ctx;
 static kn_rng rng;
 
-static kn_squares squares_of(kn_mat z)
+static kn_z2_moments squares_of(kn_mat z)
 {
-    kn_squares s;
-    assert_ok(ctx, kn_squares_init(ctx, z.rows, &s));
-    kn_squares_add(&s, z);
+    kn_z2_moments s;
+    assert_ok(ctx, kn_z2_moments_init(ctx, z.rows, &s));
+    kn_z2_moments_add(&s, z);
     return s;
 }
 
-static kn_scale_prior prior_of(kn_mat D, kn_mat z0, kn_mat b)
+static kn_noise_scale_prior prior_of(kn_mat D, kn_mat z0, kn_mat b)
 {
-    kn_scale_prior p;
-    kn_squares s = squares_of(z0);
-    assert_ok(ctx, kn_scale_prior_init(ctx, D.cols, &p));
-    p.kurt = kn_squares_kurt(&s);
-    p.T_sq = kn_squares_T_sq(&s);
-    kn_squares_clear(&s);
-    assert_ok(ctx, kn_scale_prior_fit(ctx, D, z0, b, &p));
+    kn_noise_scale_prior p;
+    kn_z2_moments s = squares_of(z0);
+    assert_ok(ctx, kn_noise_scale_prior_init(ctx, D.cols, &p));
+    p.kurt = kn_z2_moments_kurt(&s);
+    p.T_sq = kn_effective_responses(&s);
+    kn_z2_moments_clear(&s);
+    assert_ok(ctx, kn_noise_scale_prior_fit(ctx, D, z0, b, &p));
     return p;
 }
 
 typedef struct golden {
     json_t *json;
     kn_mat age, sex, z0, D, b, beta;
-    kn_scale_columns columns;
-    kn_scale_prior prior;
+    kn_noise_scale_columns columns;
+    kn_noise_scale_prior prior;
 } golden;
 
 static golden golden_fit(bool quadratic)
@@ -43,15 +43,15 @@ static golden golden_fit(bool quadratic)
     g.age = ref_numbers(g.json, "N2a.inputs.age");
     g.sex = ref_numbers(g.json, "N2a.inputs.sex");
     g.z0 = ref_matrix(g.json, "N2a.inputs.z0");
-    kn_scale_covariates x = {g.age, g.sex};
-    assert_ok(ctx, kn_scale_columns_new(ctx, &x, quadratic, &g.columns));
+    kn_noise_scale_covariates x = {g.age, g.sex};
+    assert_ok(ctx, kn_noise_scale_columns_new(ctx, &x, quadratic, &g.columns));
     assert_int_equal(g.columns.F, quadratic ? 4 : 3);
     g.D = ref_new(g.z0.rows, g.columns.F);
-    kn_scale_columns_apply(&g.columns, &x, g.D);
+    kn_noise_scale_columns_apply(&g.columns, &x, g.D);
     g.b = ref_new(g.columns.F, g.z0.cols);
     g.beta = ref_new(g.columns.F, g.z0.cols);
     g.prior = prior_of(g.D, g.z0, g.b);
-    assert_ok(ctx, kn_scale_fit(ctx, g.D, g.z0, &g.prior, g.beta));
+    assert_ok(ctx, kn_noise_scale_fit(ctx, g.D, g.z0, &g.prior, g.beta));
     return g;
 }
 
@@ -60,8 +60,8 @@ static void golden_free(golden *g)
     json_decref(g->json);
     free(g->age.data), free(g->sex.data), free(g->z0.data), free(g->D.data), free(g->b.data);
     free(g->beta.data);
-    kn_scale_columns_clear(&g->columns);
-    kn_scale_prior_clear(&g->prior);
+    kn_noise_scale_columns_clear(&g->columns);
+    kn_noise_scale_prior_clear(&g->prior);
 }
 
 static void assert_numbers(const double *a, json_t *at, const char *key, double tol)
@@ -83,7 +83,7 @@ static void columns_prior_and_fits_match_golden(void **state)
         kn_mat noise = ref_numbers(g.json, "N2a.inputs.noise");
         kn_mat v = ref_matrix(g.json, "N2a.inputs.v"), z1 = ref_numbers(at, "z1_first_person");
         double flat[8] = {0, 0, 0, 0, 1e-6, 1e-6, 1e-6, 1e-6}, again[4], eta[6], value[6];
-        double *work = calloc((size_t)kn_scale_work(60, 4), sizeof *work), centre[3];
+        double *work = calloc((size_t)kn_noise_scale_work(60, 4), sizeof *work), centre[3];
         for (ptrdiff_t f = 1; f < g.columns.F; f++)
             centre[f - 1] = g.columns.column[f].centre;
         assert_numbers(centre, at, "feature_means", 1e-9);
@@ -95,8 +95,8 @@ static void columns_prior_and_fits_match_golden(void **state)
         assert_numbers(g.prior.v, at, "prior_variance", 1e-6);
         assert_same(g.beta, beta, 1e-6);
         for (ptrdiff_t j = 0; j < 6; j++) {
-            kn_scale_penalty ridge = {flat, flat + 4};
-            value[j] = kn_scale_newton(g.D, kn_col(g.z0, j), &ridge, work, again);
+            kn_noise_scale_penalty ridge = {flat, flat + 4};
+            value[j] = kn_noise_scale_newton(g.D, kn_col(g.z0, j), &ridge, work, again);
             eta[j] = 0;
             for (ptrdiff_t f = 0; f < g.columns.F; f++)
                 eta[j] += kn_at(g.D, 0, f) * kn_at(g.beta, f, j);
@@ -118,10 +118,10 @@ static void batch_term_matches_golden(void **state)
     json_t *at = json_object_get(json_object_get(g.json, "N2a"), "batch");
     kn_mat noise = ref_numbers(g.json, "N2a.inputs.noise"), v = ref_matrix(g.json, "N2a.inputs.v");
     kn_mat of = ref_numbers(at, "level"), z1 = ref_new(60, 6), raw = ref_numbers(at, "raw");
-    kn_scale_level level[5] = {0};
+    kn_noise_scale_level level[5] = {0};
     double term[5];
     for (ptrdiff_t i = 0; i < 60; i++) {
-        kn_scale_level *l = &level[(int)of.data[i]];
+        kn_noise_scale_level *l = &level[(int)of.data[i]];
         l->n++;
         for (ptrdiff_t j = 0; j < 6; j++) {
             double eta = 0, n = noise.data[j], vij = kn_at(v, i, j);
@@ -133,25 +133,26 @@ static void batch_term_matches_golden(void **state)
             l->cells++;
         }
     }
-    kn_squares s = squares_of(z1);
-    assert_close(kn_squares_kurt(&s), ref_number(at, "k"), 1e-6);
-    assert_close(kn_squares_T_sq(&s), ref_number(at, "T_eff"), 1e-6);
+    kn_z2_moments s = squares_of(z1);
+    assert_close(kn_z2_moments_kurt(&s), ref_number(at, "k"), 1e-6);
+    assert_close(kn_effective_responses(&s), ref_number(at, "T_eff"), 1e-6);
     for (int l = 0; l < 4; l++)
         assert_close(log(level[l].z2 / level[l].cells), raw.data[l], 1e-6);
-    double v_a = kn_scale_batch(5, level, kn_squares_kurt(&s), kn_squares_T_sq(&s), term);
+    double v_a =
+        kn_noise_scale_batch(5, level, kn_z2_moments_kurt(&s), kn_effective_responses(&s), term);
     assert_close(v_a, ref_number(at, "v_a"), 1e-9);
     assert_numbers(term, at, "shrunk", 1e-9);
     assert_true(term[4] == 0); /* a level that nobody is of */
     /* Far apart and many: hardly shrunk, and v_a by its formula. */
-    kn_scale_level far[2] = {{2000, 1000, 50}, {1000, 2000, 100}};
+    kn_noise_scale_level far[2] = {{2000, 1000, 50}, {1000, 2000, 100}};
     double l2 = log(2), q = 2.0 / 3 / 30, mean = (50 * l2 - 100 * l2) / 150;
     double var = (50 * pow(l2 - mean, 2) + 100 * pow(-l2 - mean, 2)) / 150;
-    v_a = kn_scale_batch(2, far, 2, 10, term);
+    v_a = kn_noise_scale_batch(2, far, 2, 10, term);
     q = (2 / 10.0 + 2 / 10.0) / 150;
     assert_close(v_a, var - q, 1e-14);
     assert_close(term[0], l2 * v_a / (v_a + 2 / 500.0), 1e-14);
     assert_close(term[1], -l2 * v_a / (v_a + 2 / 1000.0), 1e-14);
-    kn_squares_clear(&s);
+    kn_z2_moments_clear(&s);
     free(noise.data), free(v.data), free(of.data), free(z1.data), free(raw.data);
     golden_free(&g);
 }
@@ -166,14 +167,14 @@ static void columns_clip_centre_and_leave_constants_out(void **state)
         l[i] = i % 4 == 0, l[N + i] = 1;
     }
     l[3] = NAN;
-    kn_scale_covariates c = {kn_mat_cols(x, N, 3), kn_mat_cols(l, N, 2)};
-    kn_scale_columns k;
-    assert_ok(ctx, kn_scale_columns_new(ctx, &c, true, &k));
+    kn_noise_scale_covariates c = {kn_mat_cols(x, N, 3), kn_mat_cols(l, N, 2)};
+    kn_noise_scale_columns k;
+    assert_ok(ctx, kn_noise_scale_columns_new(ctx, &c, true, &k));
     assert_int_equal(k.F, 5); /* 1, x, x^2, third, level */
-    static const kn_scale_kind KIND[] = {KN_SCALE_ONE, KN_SCALE_LINE, KN_SCALE_SQUARE,
-                                         KN_SCALE_LINE, KN_SCALE_LEVEL};
+    static const kn_noise_scale_kind KIND[] = {KN_SCALE_ONE, KN_SCALE_LINE, KN_SCALE_SQUARE,
+                                               KN_SCALE_LINE, KN_SCALE_LEVEL};
     kn_mat D = ref_new(N, 5), E = ref_new(2, 5);
-    kn_scale_columns_apply(&k, &c, D);
+    kn_noise_scale_columns_apply(&k, &c, D);
     for (int f = 0; f < 5; f++) {
         double sum = 0;
         assert_int_equal(k.column[f].kind, KIND[f]);
@@ -184,14 +185,14 @@ static void columns_clip_centre_and_leave_constants_out(void **state)
     assert_true(kn_at(D, 3, 4) == 0);
     assert_close(kn_at(D, 0, 4) - kn_at(D, 1, 4), 1, 1e-14);
     double far[6] = {-1e9, 99, 3, 4, 0, NAN}, far_l[4] = {0, 1, 1, 1};
-    kn_scale_covariates people = {kn_mat_cols(far, 2, 3), kn_mat_cols(far_l, 2, 2)};
-    kn_scale_columns_apply(&k, &people, E);
+    kn_noise_scale_covariates people = {kn_mat_cols(far, 2, 3), kn_mat_cols(far_l, 2, 2)};
+    kn_noise_scale_columns_apply(&k, &people, E);
     for (int f = 0; f < 3; f++) { /* the youngest and the oldest of training */
         assert_close(kn_at(E, 0, f), kn_at(D, 0, f), 1e-14);
         assert_close(kn_at(E, 1, f), kn_at(D, N - 1, f), 1e-14);
     }
     assert_true(kn_at(E, 1, 3) == 0);
-    kn_scale_columns_clear(&k);
+    kn_noise_scale_columns_clear(&k);
     for (int i = 0; i < N; i++)
         x[N + i] = 5 - 2 * x[i] + x[2 * N + i]; /* a sum of others */
     double order[3 * N];
@@ -199,17 +200,17 @@ static void columns_clip_centre_and_leave_constants_out(void **state)
     memcpy(order + N, x + 2 * N, N * sizeof *x);
     memcpy(order + 2 * N, x + N, N * sizeof *x);
     c.numeric = kn_mat_cols(order, N, 3);
-    assert_ok(ctx, kn_scale_columns_new(ctx, &c, false, &k));
+    assert_ok(ctx, kn_noise_scale_columns_new(ctx, &c, false, &k));
     assert_int_equal(k.F, 4);
     assert_int_equal(k.column[2].source, 1);
     assert_int_equal(k.column[3].kind, KN_SCALE_LEVEL);
-    kn_scale_columns_clear(&k);
-    c = (kn_scale_covariates){kn_mat_none(), kn_mat_none()};
-    assert_ok(ctx, kn_scale_columns_new(ctx, &c, true, &k));
+    kn_noise_scale_columns_clear(&k);
+    c = (kn_noise_scale_covariates){kn_mat_none(), kn_mat_none()};
+    assert_ok(ctx, kn_noise_scale_columns_new(ctx, &c, true, &k));
     assert_int_equal(k.F, 1);
-    kn_scale_columns_clear(&k);
+    kn_noise_scale_columns_clear(&k);
     kn_fail_allocation(ctx, 1);
-    assert_int_equal(kn_scale_columns_new(ctx, &c, true, &k), KN_ERR_MEMORY);
+    assert_int_equal(kn_noise_scale_columns_new(ctx, &c, true, &k), KN_ERR_MEMORY);
     kn_fail_allocation(ctx, 0);
     free(D.data), free(E.data);
 }
@@ -229,7 +230,8 @@ static void make(kn_mat D, kn_mat z, double slope)
                                   : kn_rng_normal(&rng) * exp(slope * kn_at(D, i, 1) / 2);
 }
 
-static double objective(kn_mat D, const double *z, const kn_scale_penalty *p, const double *beta)
+static double objective(kn_mat D, const double *z, const kn_noise_scale_penalty *p,
+                        const double *beta)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < D.rows; i++) {
@@ -249,15 +251,15 @@ static void newton_ends_where_differences_vanish(void **state)
     (void)state;
     static const ptrdiff_t SIZE[] = {4, 12, 90};
     double mu[3] = {0.1, 0.2, -0.1}, weight[3] = {3, 1, 5};
-    kn_scale_penalty p = {mu, weight};
+    kn_noise_scale_penalty p = {mu, weight};
     for (size_t k = 0; k < 3; k++) {
         ptrdiff_t n = SIZE[k];
         kn_mat D = ref_new(n, 3), z = ref_new(n, 4);
-        double *work = calloc((size_t)kn_scale_work(n, 3), sizeof *work), beta[3];
+        double *work = calloc((size_t)kn_noise_scale_work(n, 3), sizeof *work), beta[3];
         make(D, z, 1.4);
         z.data[0] = 40; /* one that no line explains */
         for (ptrdiff_t j = 0; j < 4; j++) {
-            double value = kn_scale_newton(D, kn_col(z, j), &p, work, beta);
+            double value = kn_noise_scale_newton(D, kn_col(z, j), &p, work, beta);
             assert_close(value, objective(D, kn_col(z, j), &p, beta), 1e-12);
             for (int f = 0; f < 3; f++) {
                 double up[3] = {beta[0], beta[1], beta[2]}, down[3] = {beta[0], beta[1], beta[2]};
@@ -287,9 +289,9 @@ static void growing_noise_is_found_and_order_does_not_matter(void **state)
             for (ptrdiff_t j = 0; j < T; j++)
                 kn_col(y, T - 1 - j)[to] = kn_at(z, i, j);
         }
-        kn_scale_prior p = prior_of(D, z, b), q = prior_of(E, y, c);
-        assert_ok(ctx, kn_scale_fit(ctx, D, z, &p, beta));
-        assert_ok(ctx, kn_scale_fit(ctx, E, y, &q, gamma));
+        kn_noise_scale_prior p = prior_of(D, z, b), q = prior_of(E, y, c);
+        assert_ok(ctx, kn_noise_scale_fit(ctx, D, z, &p, beta));
+        assert_ok(ctx, kn_noise_scale_fit(ctx, E, y, &q, gamma));
         for (ptrdiff_t j = 0; j < T; j++)
             for (ptrdiff_t f = 0; f < 3; f++)
                 assert_close(kn_at(gamma, f, T - 1 - j), kn_at(beta, f, j), 1e-8);
@@ -297,7 +299,7 @@ static void growing_noise_is_found_and_order_does_not_matter(void **state)
         assert_close(p.mu[2], 0, T == 40 ? 0.15 : 0.9);
         for (ptrdiff_t j = 0; j < T; j++) /* drawn towards what is common */
             assert_true(fabs(kn_at(beta, 1, j) - p.mu[1]) <= fabs(kn_at(b, 1, j) - p.mu[1]) + 0.05);
-        kn_scale_prior_clear(&p), kn_scale_prior_clear(&q);
+        kn_noise_scale_prior_clear(&p), kn_noise_scale_prior_clear(&q);
         free(D.data), free(z.data), free(E.data), free(y.data);
         free(b.data), free(c.data), free(beta.data), free(gamma.data);
     }
@@ -312,13 +314,13 @@ static void responses_without_values_have_no_part(void **state)
     make(D, z, 0.5);
     for (int i = 0; i < N; i++)
         kn_col(z, 4)[i] = NAN, kn_col(z, 5)[i] = 0;
-    kn_scale_prior p, q;
-    assert_ok(ctx, kn_scale_prior_init(ctx, 3, &p));
-    assert_ok(ctx, kn_scale_prior_init(ctx, 3, &q));
+    kn_noise_scale_prior p, q;
+    assert_ok(ctx, kn_noise_scale_prior_init(ctx, 3, &p));
+    assert_ok(ctx, kn_noise_scale_prior_init(ctx, 3, &q));
     p.kurt = q.kurt = 1.8, p.T_sq = q.T_sq = 3;
-    assert_ok(ctx, kn_scale_prior_fit(ctx, D, z, b, &p));
-    assert_ok(ctx, kn_scale_prior_fit(ctx, D, kn_cols(z, 0, 4), c, &q));
-    assert_ok(ctx, kn_scale_fit(ctx, D, z, &p, beta));
+    assert_ok(ctx, kn_noise_scale_prior_fit(ctx, D, z, b, &p));
+    assert_ok(ctx, kn_noise_scale_prior_fit(ctx, D, kn_cols(z, 0, 4), c, &q));
+    assert_ok(ctx, kn_noise_scale_fit(ctx, D, z, &p, beta));
     for (int f = 0; f < 3; f++) {
         assert_close(p.mu[f], q.mu[f], 1e-14);
         assert_close(p.v[f], q.v[f], 1e-14);
@@ -327,17 +329,17 @@ static void responses_without_values_have_no_part(void **state)
     }
     for (int i = 0; i < N; i++)
         kn_col(D, 2)[i] = 2 * kn_at(D, i, 1);
-    assert_ok(ctx, kn_scale_prior_fit(ctx, D, z, b, &p)); /* as may happen without a fold */
+    assert_ok(ctx, kn_noise_scale_prior_fit(ctx, D, z, b, &p)); /* as may happen without a fold */
     assert_true(p.mu[1] == 0 && p.mu[2] == 0 && isfinite(p.mu[0]));
-    assert_ok(ctx, kn_scale_fit(ctx, D, z, &p, beta));
+    assert_ok(ctx, kn_noise_scale_fit(ctx, D, z, &p, beta));
     for (int j = 0; j < 4; j++)
         assert_true(fabs(kn_at(beta, 1, j)) < 3 && fabs(kn_at(beta, 2, j)) < 3);
     for (long k = 1; k <= 4; k++) {
         kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_scale_prior_fit(ctx, D, z, b, &p), KN_ERR_MEMORY);
+        assert_int_equal(kn_noise_scale_prior_fit(ctx, D, z, b, &p), KN_ERR_MEMORY);
     }
     kn_fail_allocation(ctx, 0);
-    kn_scale_prior_clear(&p), kn_scale_prior_clear(&q);
+    kn_noise_scale_prior_clear(&p), kn_noise_scale_prior_clear(&q);
     free(D.data), free(z.data), free(b.data), free(c.data), free(beta.data);
 }
 
@@ -347,13 +349,13 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
     enum { N = 120, T = 12, FOLDS = 10 };
     kn_mat D = ref_new(N, 3), z = ref_new(N, T), b = ref_new(3, T), beta = ref_new(3, T);
     kn_mat E = ref_new(N, 3), y = ref_new(N, T), exact[FOLDS], out = ref_new(3, FOLDS);
-    kn_scale_prior all, without[FOLDS];
-    double *work = calloc((size_t)kn_scale_refit_work(N, 3, FOLDS), sizeof *work);
+    kn_noise_scale_prior all, without[FOLDS];
+    double *work = calloc((size_t)kn_noise_scale_refit_work(N, 3, FOLDS), sizeof *work);
     double moved = 0, off = 0;
     int fold[N];
     make(D, z, 1);
     all = prior_of(D, z, b);
-    assert_ok(ctx, kn_scale_fit(ctx, D, z, &all, beta));
+    assert_ok(ctx, kn_noise_scale_fit(ctx, D, z, &all, beta));
     for (int i = 0; i < N; i++)
         fold[i] = (i * 7) % FOLDS;
     for (int f = 0; f < FOLDS; f++) {
@@ -370,11 +372,11 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
         kn_mat E1 = kn_sub(E, 0, 0, n, 3), y1 = kn_sub(y, 0, 0, n, T);
         exact[f] = ref_new(3, T);
         without[f] = prior_of(E1, y1, b);
-        assert_ok(ctx, kn_scale_fit(ctx, E1, y1, &without[f], exact[f]));
+        assert_ok(ctx, kn_noise_scale_fit(ctx, E1, y1, &without[f], exact[f]));
     }
-    kn_scale_folds rows = {fold, FOLDS, without, NULL};
+    kn_noise_scale_folds rows = {fold, FOLDS, without, NULL};
     for (ptrdiff_t j = 0; j < T; j++) {
-        kn_scale_refit(D, kn_col(z, j), &rows, kn_col(beta, j), work, out);
+        kn_noise_scale_refit(D, kn_col(z, j), &rows, kn_col(beta, j), work, out);
         for (int f = 0; f < FOLDS; f++)
             for (ptrdiff_t c = 0; c < 3; c++) {
                 moved += pow(kn_at(exact[f], c, j) - kn_at(beta, c, j), 2);
@@ -383,10 +385,10 @@ static void one_step_without_a_fold_is_nearly_the_refit(void **state)
     }
     assert_true(moved > 0.01 && off < 0.02 * moved);
     for (int f = 0; f < FOLDS; f++) {
-        kn_scale_prior_clear(&without[f]);
+        kn_noise_scale_prior_clear(&without[f]);
         free(exact[f].data);
     }
-    kn_scale_prior_clear(&all);
+    kn_noise_scale_prior_clear(&all);
     free(D.data), free(z.data), free(b.data), free(beta.data), free(E.data), free(y.data);
     free(out.data), free(work);
 }
@@ -399,22 +401,22 @@ static void a_spread_is_z_so_many_times_as_large(void **state)
     kn_mat D = ref_new(N, 3), z = ref_new(N, 2), b = ref_new(3, 2);
     kn_mat by = ref_new(3, FOLDS), as_it_is = ref_new(3, FOLDS);
     make(D, z, 1);
-    kn_scale_prior p = prior_of(D, z, b), same[FOLDS] = {p, p, p, p};
-    double *work = calloc((size_t)kn_scale_refit_work(N, 3, FOLDS), sizeof *work);
+    kn_noise_scale_prior p = prior_of(D, z, b), same[FOLDS] = {p, p, p, p};
+    double *work = calloc((size_t)kn_noise_scale_refit_work(N, 3, FOLDS), sizeof *work);
     double spread[FOLDS] = {1.4, 1, 0.7, 2}, scaled[N];
     int fold[N];
     for (int i = 0; i < N; i++)
         fold[i] = i % FOLDS;
-    kn_scale_folds rows = {fold, FOLDS, same, spread}, plain = {fold, FOLDS, same, NULL};
-    kn_scale_refit(D, kn_col(z, 0), &rows, kn_col(b, 0), work, by);
+    kn_noise_scale_folds rows = {fold, FOLDS, same, spread}, plain = {fold, FOLDS, same, NULL};
+    kn_noise_scale_refit(D, kn_col(z, 0), &rows, kn_col(b, 0), work, by);
     for (int f = 0; f < FOLDS; f++) {
         for (int i = 0; i < N; i++)
             scaled[i] = kn_at(z, i, 0) * spread[f];
-        kn_scale_refit(D, scaled, &plain, kn_col(b, 0), work, as_it_is);
+        kn_noise_scale_refit(D, scaled, &plain, kn_col(b, 0), work, as_it_is);
         for (int c = 0; c < 3; c++)
             assert_close(kn_at(by, c, f), kn_at(as_it_is, c, f), 1e-12);
     }
-    kn_scale_prior_clear(&p);
+    kn_noise_scale_prior_clear(&p);
     free(D.data), free(z.data), free(b.data), free(by.data), free(as_it_is.data), free(work);
 }
 

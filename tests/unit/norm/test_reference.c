@@ -41,7 +41,7 @@ static kn_gp_maps only_first_fold(kn_gp_maps *all)
     some.n = all->part[0].n;
     some.sample = all->part[0].rows;
     for (int k = 1; k < FOLDS; k++)
-        kn_part_clear(&all->part[k]);
+        kn_fold_prediction_clear(&all->part[k]);
     some.part[0].rows = NULL;
     *all = (kn_gp_maps){0};
     return some;

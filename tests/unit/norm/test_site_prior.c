@@ -15,24 +15,24 @@ static kn_rng rng;
 static kn_status prior_in_blocks(kn_mat e, kn_mat es, kn_site_people of, ptrdiff_t width,
                                  kn_sites *out)
 {
-    kn_sites_maker m;
+    kn_sites_builder m;
     kn_sites_shape shape = {.of = of,
                             .T = e.cols,
                             .blocks = (e.cols + width - 1) / width,
                             .width = width,
                             .scaled = es.data != NULL,
                             .seed = 7};
-    kn_status status = kn_sites_maker_new(ctx, &shape, out, &m);
+    kn_status status = kn_sites_builder_new(ctx, &shape, out, &m);
     for (ptrdiff_t k = 0; status == KN_OK && k < shape.blocks; k++) {
-        ptrdiff_t first = k * width, count = kn_at_most(width, e.cols - first);
+        ptrdiff_t first = k * width, count = kn_min_size(width, e.cols - first);
         kn_site_block b = {k, first, kn_cols(e, first, count), kn_mat_none()};
         if (es.data)
             b.scaled = kn_cols(es, first, count);
-        kn_sites_maker_take(ctx, &m, &b);
+        kn_sites_builder_take(ctx, &m, &b);
     }
     if (status == KN_OK)
-        status = kn_sites_maker_finish(ctx, &m);
-    kn_sites_maker_clear(&m);
+        status = kn_sites_builder_finish(ctx, &m);
+    kn_sites_builder_clear(&m);
     return status;
 }
 
@@ -131,22 +131,22 @@ static void assert_people(json_t *compose, const char *what, const double *offse
     kn_mat ln_b = ref_numbers(compose, "inputs.ln_b"), V = ref_matrix(at, "variance");
     kn_mat z1 = ref_matrix(at, "z1"), zt = ref_matrix(at, "z_student"), z = ref_matrix(at, "z");
     kn_mat ln_p = json_object_get(at, "ln_p") ? ref_matrix(at, "ln_p") : (kn_mat){0};
-    kn_layer layer = {.nu = 59, .theta = ref_new(2, 6)};
-    assert_ok(ctx, kn_layer_prepare(ctx, &layer));
+    kn_calibration_transform layer = {.nu = 59, .theta = ref_new(2, 6)};
+    assert_ok(ctx, kn_calibration_prepare(ctx, &layer));
     for (ptrdiff_t j = 0; j < 6; j++) {
         double *theta = kn_col(layer.theta, j);
         theta[0] = skew.data[j], theta[1] = ln_b.data[j];
-        kn_shash law = kn_layer_law(&layer, j);
+        kn_shash law = kn_calibration_law(&layer, j);
         for (ptrdiff_t i = 0; i < 2; i++) {
             double e = kn_at(r, i, j) - offset[j], own, loss;
             double v =
                 kn_at(ys2, i, j) + factor[j] * noise.data[j] * exp(kn_at(eta, i, j)) + added[j];
-            kn_layer_cells cell = {1, &e, &v, &own, &loss};
+            kn_calibration_cells cell = {1, &e, &v, &own, &loss};
             assert_close(v, kn_at(V, i, j), 1e-9);
             assert_close(e / sqrt(v), kn_at(z1, i, j), 1e-9);
-            kn_layer_z(&layer, NULL, &cell);
+            kn_calibration_z(&layer, NULL, &cell);
             assert_close(own, kn_at(zt, i, j), 1e-9);
-            kn_layer_z(&layer, &law, &cell);
+            kn_calibration_z(&layer, &law, &cell);
             assert_close(own, kn_at(z, i, j), 1e-8);
             if (ln_p.data)
                 assert_close(-loss - 0.5 * log(2 * acos(-1)), kn_at(ln_p, i, j), 1e-8);
@@ -154,7 +154,7 @@ static void assert_people(json_t *compose, const char *what, const double *offse
     }
     free(layer.theta.data);
     layer.theta = kn_mat_none();
-    kn_layer_clear(&layer);
+    kn_calibration_clear(&layer);
     kn_mat all[] = {r, eta, ys2, noise, skew, ln_b, V, z1, zt, z, ln_p};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k].data);

@@ -21,10 +21,10 @@ static crowd visitors(ptrdiff_t T)
 }
 
 /* A noise scale for these people, and the job. */
-static kn_sites_job job_of(const remake *r, int *site, kn_layer *layer, kn_mat *D)
+static kn_sites_job job_of(const remake *r, int *site, kn_calibration_transform *layer, kn_mat *D)
 {
     ptrdiff_t T = r->m->gp.T;
-    *layer = (kn_layer){.nu = 30, .beta = ref_normal(&rng, 2, T)};
+    *layer = (kn_calibration_transform){.nu = 30, .beta = ref_normal(&rng, 2, T)};
     *D = ref_new(PEOPLE, 2);
     for (ptrdiff_t i = 0; i < PEOPLE; i++) {
         site[i] = (int)(i % 4);
@@ -35,9 +35,9 @@ static kn_sites_job job_of(const remake *r, int *site, kn_layer *layer, kn_mat *
 }
 
 /* Maps that learn nothing from responses, some of which may be missing. */
-static kn_gp_maps held_still(const remake *r, kn_part *part)
+static kn_gp_maps held_still(const remake *r, kn_fold_prediction *part)
 {
-    *part = (kn_part){.n = PEOPLE, .mean = ref_normal(&rng, PEOPLE, r->m->gp.P)};
+    *part = (kn_fold_prediction){.n = PEOPLE, .mean = ref_normal(&rng, PEOPLE, r->m->gp.P)};
     return (kn_gp_maps){.gp = &r->m->gp, .Y = r->R, .n = PEOPLE, .n_parts = 1, .part = part};
 }
 
@@ -73,9 +73,9 @@ static void maps_give_what_their_residuals_give(void **state)
     crowd c = visitors(20);
     remake r = remake_new(ctx, &c, NULL, 3);
     int site[PEOPLE];
-    kn_layer layer;
+    kn_calibration_transform layer;
     kn_mat D;
-    kn_part part;
+    kn_fold_prediction part;
     kn_sites_job job = job_of(&r, site, &layer, &D);
     kn_gp_maps still = held_still(&r, &part);
     site[11] = -1;
@@ -112,28 +112,28 @@ static void threads_make_no_difference_and_memory_is_what_was_declared(void **st
     crowd c = visitors(RESPONSES);
     remake r = remake_new(ctx, &c, NULL, 3);
     int site[PEOPLE], threads = kn_threads(ctx);
-    kn_layer layer;
+    kn_calibration_transform layer;
     kn_mat D;
     kn_sites_job job = job_of(&r, site, &layer, &D);
     kn_sites p[3];
     for (int k = 0; k < 3; k++) {
-        kn_need_shape s = {.method = r.m->gp.method,
-                           .N = PEOPLE,
-                           .T = RESPONSES,
-                           .F = 2,
-                           .P = r.m->gp.P,
-                           .M = PEOPLE,
-                           .folds = 3,
-                           .threads = k + 1,
-                           .value = 8};
-        kn_rehearsal need = {0};
+        kn_problem_size s = {.method = r.m->gp.method,
+                             .N = PEOPLE,
+                             .T = RESPONSES,
+                             .F = 2,
+                             .P = r.m->gp.P,
+                             .M = PEOPLE,
+                             .folds = 3,
+                             .threads = k + 1,
+                             .value = 8};
+        kn_mem_plan need = {0};
         kn_set_threads(ctx, k + 1);
         kn_memory_peak_reset(ctx);
         size_t before = kn_memory_now(ctx);
         assert_ok(ctx, kn_sites_make(ctx, &job, &p[k]));
         double took = (double)(kn_memory_peak(ctx) - before);
         kn_sites_need(&need, &s, PEOPLE, 4);
-        double said = kn_held_sum(&need.peak);
+        double said = kn_mem_usage_sum(&need.peak);
         if (took > said + SMALL || said > 1.3 * took)
             fail_msg("%d threads: %.0f bytes were declared, %.0f taken", k + 1, said, took);
         assert_bits(&p[0], &p[k]);
@@ -152,7 +152,7 @@ static void memory_that_is_not_there_is_an_error_and_nothing_leaks(void **state)
     crowd c = visitors(20);
     remake r = remake_new(ctx, &c, NULL, 3);
     int site[PEOPLE];
-    kn_layer layer;
+    kn_calibration_transform layer;
     kn_mat D;
     kn_sites_job job = job_of(&r, site, &layer, &D);
     kn_status status = KN_ERR_MEMORY;

@@ -10,7 +10,7 @@ static void equal_names_have_one_number(void **state)
     static const char *const NAME[] = {"b", "a", "b", "c", "a"};
     static const ptrdiff_t EXPECTED[] = {1, 2, 1, 3, 2};
     ptrdiff_t number[5];
-    assert_ok(ctx, kn_strip_numbers(ctx, NAME, 5, number));
+    assert_ok(ctx, kn_anonymize_numbers(ctx, NAME, 5, number));
     assert_memory_equal(number, EXPECTED, sizeof EXPECTED);
 }
 
@@ -40,7 +40,7 @@ static void ids_are_replaced_as_words(void **state)
     assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 5, "person-", &s));
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         const char *out;
-        assert_ok(ctx, kn_strip(ctx, s, CASE[k].text, CASE[k].sentence, &arena, &out));
+        assert_ok(ctx, kn_anonymize(ctx, s, CASE[k].text, CASE[k].sentence, &arena, &out));
         assert_string_equal(out, CASE[k].expected);
     }
     kn_stripper_free(s);
@@ -59,12 +59,12 @@ static void ids_like_aliases_are_told_apart(void **state)
     kn_arena arena = {0};
     kn_stripper *s;
     const char *out;
-    assert_int_equal(kn_strip_hyphens(NAME + 1, 1, 0), 0);
-    assert_int_equal(kn_strip_hyphens(NAME, 3, 0), 1);
-    assert_int_equal(kn_strip_hyphens(NAME, 5, 2), 3);
-    assert_int_equal(kn_strip_hyphens(NULL, 5, 2), 2);
+    assert_int_equal(kn_anonymize_hyphens(NAME + 1, 1, 0), 0);
+    assert_int_equal(kn_anonymize_hyphens(NAME, 3, 0), 1);
+    assert_int_equal(kn_anonymize_hyphens(NAME, 5, 2), 3);
+    assert_int_equal(kn_anonymize_hyphens(NULL, 5, 2), 2);
     assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 3, "person--", &s));
-    assert_ok(ctx, kn_strip(ctx, s, text, true, &arena, &out));
+    assert_ok(ctx, kn_anonymize(ctx, s, text, true, &arena, &out));
     assert_string_equal(out, "person--12 and person--1, a person--2 and person--2 of person--2--x");
     kn_stripper_free(s);
     kn_arena_clear(&arena);
@@ -85,15 +85,15 @@ static void a_stripped_report_names_nobody(void **state)
     kn_report_card card = {.person = 1, .words = "as sub-cyd"};
     const char *level[] = {"of sub-ann", "17"}, *cell[N] = {"of sub-ann", "of sub-ann", "17"};
     kn_report_column family = {.name = "family", .levels = 2, .level = level};
-    kn_material m = {.kind = KN_MATERIAL_SCORE,
-                     .dir = "scored",
-                     .N = 1,
-                     .n = N,
-                     .id = ID,
-                     .n_dropped = 2,
-                     .training_id = (const char *const[]){"sub-dan"},
-                     .dropped_id = GONE,
-                     .dropped_why = WHY};
+    kn_report_input m = {.kind = KN_MATERIAL_SCORE,
+                         .dir = "scored",
+                         .N = 1,
+                         .n = N,
+                         .id = ID,
+                         .n_dropped = 2,
+                         .training_id = (const char *const[]){"sub-dan"},
+                         .dropped_id = GONE,
+                         .dropped_why = WHY};
     const kn_report_job job = {.m = &m, .r = r};
     char *json;
     for (int i = 0; i < N; i++)

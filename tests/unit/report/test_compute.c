@@ -13,7 +13,7 @@ enum { N = 128, MOST = 40, T = 60, FACTORS = 4 };
 
 typedef struct study {
     kn_ctx *ctx;
-    kn_material m;
+    kn_report_input m;
     kn_settings s;
     kn_report r;
     const char *id[MOST];
@@ -143,15 +143,15 @@ static void summarise(study *w)
 
 static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **state)
 {
-    assert_string_equal(kn_said_fixed(1.005, 1).text, "1.0");
-    assert_string_equal(kn_said_fixed(-0.004, 2).text, "0.00");
-    assert_string_equal(kn_said_signed(0.061, 2).text, "+0.06");
-    assert_string_equal(kn_said_signed(-12.3456, 3).text, "-12.346");
-    assert_string_equal(kn_said_fixed(NAN, 2).text, "n/a");
-    assert_string_equal(kn_said_percent(0.0456).text, "4.6");
-    assert_string_equal(kn_said_fixed(1e300, 2).text, "1.00e+300");
-    assert_string_equal(kn_said_signed(-1e-9, 3).text, "0.000");
-    assert_string_equal(kn_said_p(0.003875968992).text, "0.0039");
+    assert_string_equal(kn_format_fixed(1.005, 1).text, "1.0");
+    assert_string_equal(kn_format_fixed(-0.004, 2).text, "0.00");
+    assert_string_equal(kn_format_signed(0.061, 2).text, "+0.06");
+    assert_string_equal(kn_format_signed(-12.3456, 3).text, "-12.346");
+    assert_string_equal(kn_format_fixed(NAN, 2).text, "n/a");
+    assert_string_equal(kn_format_percent(0.0456).text, "4.6");
+    assert_string_equal(kn_format_fixed(1e300, 2).text, "1.00e+300");
+    assert_string_equal(kn_format_signed(-1e-9, 3).text, "0.000");
+    assert_string_equal(kn_format_p(0.003875968992).text, "0.0039");
     (void)state;
 }
 

@@ -9,9 +9,9 @@
 static void training_is_read_back(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     float z[T];
-    assert_ok(ctx, kn_material_open(ctx, model, NULL, &m));
+    assert_ok(ctx, kn_report_input_open(ctx, model, NULL, &m));
     assert_int_equal(m.kind, KN_MATERIAL_MODEL);
     assert_int_equal(m.N, N);
     assert_int_equal(m.n, 0);
@@ -19,8 +19,8 @@ static void training_is_read_back(void **state)
     assert_int_equal(m.C, 3);
     assert_null(m.dir);
     assert_null(m.summary_json);
-    const kn_material_column *age = column(&m, "age"), *sex = column(&m, "sex"),
-                             *site = column(&m, "site");
+    const kn_report_input_column *age = column(&m, "age"), *sex = column(&m, "sex"),
+                                 *site = column(&m, "site");
     assert_true(age->numeric && !sex->numeric && site->batch && !sex->batch);
     assert_null(age->scored);
     for (ptrdiff_t i = 0; i < N; i++) {
@@ -28,15 +28,16 @@ static void training_is_read_back(void **state)
         assert_true(age->training[i] == training.age[i]); /* 34.2, to the bit */
         assert_string_equal(level(sex, sex->training[i]), training.sex[i]);
         assert_string_equal(level(site, site->training[i]), training.site[i]);
-        assert_ok(ctx, kn_material_training_z(ctx, &m, i, z));
+        assert_ok(ctx, kn_report_input_training_z(ctx, &m, i, z));
         assert_memory_equal(z, model->reference.z + i * (T - 1), sizeof(float) * (T - 1));
-        assert_true(kn_material_training(&m, "statistic")[i] == model->reference.statistic[i]);
-        assert_true(kn_material_training(&m, "deviance")[i] == model->reference.deviance.ref[i]);
+        assert_true(kn_report_input_training(&m, "statistic")[i] == model->reference.statistic[i]);
+        assert_true(kn_report_input_training(&m, "deviance")[i] ==
+                    model->reference.deviance.ref[i]);
     }
     assert_true(m.has_training_z);
-    assert_null(kn_material_training(&m, "nothing"));
-    assert_null(kn_material_people(&m, "statistic"));
-    assert_null(kn_material_responses(&m, "R2"));
+    assert_null(kn_report_input_training(&m, "nothing"));
+    assert_null(kn_report_input_people(&m, "statistic"));
+    assert_null(kn_report_input_responses(&m, "R2"));
     for (ptrdiff_t j = 0, all = 0; j < m.T; j++, all++) {
         all += all == LEFT_OUT;
         assert_string_equal(m.name[j], RESPONSES[all]);
@@ -49,25 +50,25 @@ static void training_is_read_back(void **state)
     }
     assert_non_null(strstr(m.model_json, "\"n_samples\""));
     assert_true(strlen(m.model_words) > 10);
-    kn_material_clear(&m);
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
+    kn_report_input_clear(&m);
 }
 
 /* Sums of kernels have indicators, and one column of two levels. */
 static void covariates_of_indicators_are_levels_again(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     kn_model *plain = fit(&training, "sample_kernel=linear+se components=1 categorical=sex,site");
     assert_false(plain->recipe.codes);
-    assert_ok(ctx, kn_material_open(ctx, plain, NULL, &m));
+    assert_ok(ctx, kn_report_input_open(ctx, plain, NULL, &m));
     for (ptrdiff_t i = 0; i < N; i++) {
-        const kn_material_column *sex = column(&m, "sex"), *site = column(&m, "site");
+        const kn_report_input_column *sex = column(&m, "sex"), *site = column(&m, "site");
         assert_true(column(&m, "age")->training[i] == training.age[i]);
         assert_string_equal(level(sex, sex->training[i]), training.sex[i]);
         assert_string_equal(level(site, site->training[i]), training.site[i]);
     }
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_model_free(plain);
 }
 
@@ -78,13 +79,13 @@ static void a_model_of_numbers_has_names_by_number(void **state)
     ref_rng_init(&rng, 8, 0);
     kn_mat X = ref_normal(&rng, 30, 2), Y = ref_normal(&rng, 30, 12);
     kn_model *numbers;
-    kn_material m;
+    kn_report_input m;
     const char *over;
     for (ptrdiff_t i = 0; i < 30; i++)
         kn_col(Y, 1)[i] = 3; /* left out */
     assert_ok(ctx, kn_fit_arrays(ctx, kn_view_cols(X.data, 30, 2), kn_view_cols(Y.data, 30, 12),
                                  NULL, &numbers));
-    assert_ok(ctx, kn_material_open(ctx, numbers, NULL, &m));
+    assert_ok(ctx, kn_report_input_open(ctx, numbers, NULL, &m));
     assert_int_equal(m.T, 11);
     assert_string_equal(m.name[0], "1");
     assert_string_equal(m.name[1], "3");
@@ -93,9 +94,9 @@ static void a_model_of_numbers_has_names_by_number(void **state)
     assert_null(m.training_id);
     for (ptrdiff_t i = 0; i < 30; i++)
         assert_close(m.column[1].training[i], kn_at(X, i, 1), 1e-14);
-    assert_ok(ctx, kn_material_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
     assert_null(over);
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_model_free(numbers);
     free(X.data), free(Y.data);
 }
@@ -103,29 +104,29 @@ static void a_model_of_numbers_has_names_by_number(void **state)
 static void an_exported_model_has_nobody(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     kn_model *shared;
     float z[T];
     const char *over;
-    kn_material_response r;
+    kn_report_input_response r;
     kn_options *o = options_of(ctx, "export", "output=shared.safetensors");
     assert_ok(ctx, kn_export(ctx, model, o, NULL));
     assert_ok(ctx, kn_model_open(ctx, "shared.safetensors", &shared));
-    assert_ok(ctx, kn_material_open(ctx, shared, NULL, &m));
+    assert_ok(ctx, kn_report_input_open(ctx, shared, NULL, &m));
     assert_int_equal(m.N, N);
     assert_null(m.training_id);
     assert_false(m.has_training_z);
     assert_null(column(&m, "age")->training);
     assert_int_equal(column(&m, "site")->levels, 3);
-    assert_ok(ctx, kn_material_training_z(ctx, &m, 0, z));
+    assert_ok(ctx, kn_report_input_training_z(ctx, &m, 0, z));
     assert_true(isnan(z[0]));
-    assert_ok(ctx, kn_material_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
     assert_string_equal(over, "age");
-    assert_ok(ctx, kn_material_curves(ctx, &m, over, (ptrdiff_t[]){1}, 1, &r));
+    assert_ok(ctx, kn_report_input_curves(ctx, &m, over, (ptrdiff_t[]){1}, 1, &r));
     assert_int_equal(r.curves, 2);
     assert_int_equal(r.training.n, 0);
     assert_int_equal(r.scored.n, 0);
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_model_free(shared);
     kn_options_free(o);
 }
@@ -133,35 +134,35 @@ static void an_exported_model_has_nobody(void **state)
 /* ---- a folder of score ------------------------------------------------------------------------
  */
 
-static void assert_people(const kn_material *m, const kn_scores *s)
+static void assert_people(const kn_report_input *m, const kn_scores *s)
 {
     static const char *const NAMES[] = {"statistic", "p_upper", "deviance_p", "extrapolation_pct",
                                         "mean_z",    "label",   "negative"};
-    const kn_material_column *age = column(m, "age"), *sex = column(m, "sex"),
-                             *site = column(m, "site");
+    const kn_report_input_column *age = column(m, "age"), *sex = column(m, "sex"),
+                                 *site = column(m, "site");
     for (ptrdiff_t i = 0; i < m->n; i++) {
         assert_string_equal(m->id[i], scored.id[i]);
         assert_true(age->scored[i] == scored.age[i]);
         assert_string_equal(level(sex, sex->scored[i]), scored.sex[i]);
         assert_string_equal(level(site, site->scored[i]), scored.site[i]);
-        assert_string_equal(kn_material_texts(m, "participant_id")[i], scored.id[i]);
-        assert_string_equal(kn_material_texts(m, "sex")[i], scored.sex[i]);
+        assert_string_equal(kn_report_input_texts(m, "participant_id")[i], scored.id[i]);
+        assert_string_equal(kn_report_input_texts(m, "sex")[i], scored.sex[i]);
     }
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
         const double *expected = kn_scores_people(s, NAMES[k]),
-                     *found = kn_material_people(m, NAMES[k]);
+                     *found = kn_report_input_people(m, NAMES[k]);
         for (ptrdiff_t i = 0; i < m->n; i++)
             assert_true(isnan(expected[i]) ? isnan(found[i]) : found[i] == expected[i]);
     }
-    assert_null(kn_material_people(m, "nothing"));
-    assert_null(kn_material_texts(m, "nothing"));
+    assert_null(kn_report_input_people(m, "nothing"));
+    assert_null(kn_report_input_texts(m, "nothing"));
 }
 
 /* Ids and levels are hostile: they pass through as they are. */
 static void a_scored_table_is_read_back(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     scored.id[1] = "<img src=x onerror=alert(1)>";
     scored.id[2] = "to be broken";
     scored.id[3] = "tab\tnew\nline\"quote\"";
@@ -174,7 +175,7 @@ static void a_scored_table_is_read_back(void **state)
     replace("out/people.tsv", "to be broken", scored.id[2]);
     replace("out/abnormality.tsv", "to be broken", scored.id[2]);
     replace("out/z.csv", "to be broken", scored.id[2]);
-    assert_ok(ctx, kn_material_open(ctx, model, "out", &m));
+    assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
     assert_int_equal(m.kind, KN_MATERIAL_SCORE);
     assert_int_equal(m.n, NEW);
     assert_string_equal(m.dir, "out");
@@ -185,7 +186,7 @@ static void a_scored_table_is_read_back(void **state)
     assert_z(&m, again, model->y.kept);
     assert_non_null(strstr(m.summary_json, "xxh64:"));
     assert_int_equal(m.n_dropped, 0);
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_scores_free(s);
     kn_scores_free(again);
     folder_remove("out");
@@ -199,12 +200,12 @@ static void formats_and_split_are_one(void **state)
     kn_scores *expected = score(model, &scored, "write=z");
     for (size_t k = 0; k < sizeof HOW / sizeof *HOW; k++) {
         char text[128];
-        kn_material m;
+        kn_report_input m;
         snprintf(text, sizeof text, "output=out %s", HOW[k]);
         kn_scores_free(score(model, &scored, text));
-        assert_ok(ctx, kn_material_open(ctx, model, "out", &m));
+        assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
         assert_z(&m, expected, model->y.kept);
-        kn_material_clear(&m);
+        kn_report_input_clear(&m);
         folder_remove("out");
     }
     kn_scores_free(expected);
@@ -213,20 +214,21 @@ static void formats_and_split_are_one(void **state)
 static void who_was_dropped_is_told(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     kn_scores *s;
     kn_options *o = options_of(ctx, "score", "output=out missing=drop label=sex=M");
     scored.age[3] = NAN;
     kn_data *d = data_of(&scored);
     assert_ok(ctx, kn_score(ctx, model, d, o, &s));
-    assert_ok(ctx, kn_material_open(ctx, model, "out", &m));
+    assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
     assert_int_equal(m.n, NEW - 1);
     assert_int_equal(m.n_dropped, 1);
     assert_string_equal(m.dropped_id[0], scored.id[3]);
     assert_non_null(strstr(m.dropped_why[0], "age"));
     assert_string_equal(m.id[3], scored.id[4]);
-    assert_true(kn_material_people(&m, "label")[0] == 0 && kn_material_people(&m, "label")[1] == 1);
-    kn_material_clear(&m);
+    assert_true(kn_report_input_people(&m, "label")[0] == 0 &&
+                kn_report_input_people(&m, "label")[1] == 1);
+    kn_report_input_clear(&m);
     kn_scores_free(s);
     kn_data_free(d);
     kn_options_free(o);
@@ -239,21 +241,21 @@ static void who_was_dropped_is_told(void **state)
 static void cv_has_no_model(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     kn_options *o = options_of(ctx, "cv", "output=out folds=3 format=csv");
     kn_data *d = data_of(&training);
     assert_ok(ctx, kn_cv(ctx, d, o, NULL));
-    assert_sentence(ctx, kn_material_open(ctx, model, "out", &m), KN_ERR_ARGUMENT,
+    assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_ARGUMENT,
                     "out: was written by cv, which has no one model, expected no model beside it");
-    assert_ok(ctx, kn_material_open(ctx, NULL, "out", &m));
+    assert_ok(ctx, kn_report_input_open(ctx, NULL, "out", &m));
     assert_int_equal(m.kind, KN_MATERIAL_CV);
     assert_int_equal(m.n, N);
     assert_int_equal(m.N, 0);
     assert_int_equal(m.T, T);
     assert_int_equal(m.C, 3);
     assert_null(m.y_mean);
-    const kn_material_column *age = column(&m, "age"), *sex = column(&m, "sex"),
-                             *site = column(&m, "site");
+    const kn_report_input_column *age = column(&m, "age"), *sex = column(&m, "sex"),
+                                 *site = column(&m, "site");
     assert_true(age->numeric && !sex->numeric && !site->numeric && site->batch);
     kn_table *z;
     assert_ok(ctx, kn_table_read(ctx, "out/z.csv", &z));
@@ -263,7 +265,7 @@ static void cv_has_no_model(void **state)
         assert_true(age->scored[i] == training.age[i]);
         assert_string_equal(level(sex, sex->scored[i]), training.sex[i]);
         assert_string_equal(level(site, site->scored[i]), training.site[i]);
-        assert_ok(ctx, kn_material_z(ctx, &m, i, row));
+        assert_ok(ctx, kn_report_input_z(ctx, &m, i, row));
         for (ptrdiff_t j = 0; j < T; j++) {
             double x;
             kn_table_number(z, i, j + 1, &x);
@@ -274,9 +276,9 @@ static void cv_has_no_model(void **state)
         assert_string_equal(site->level[l], ((const char *[]){"A", "B", "C"})[l]);
     for (ptrdiff_t j = 0; j < T; j++)
         assert_string_equal(m.name[j], RESPONSES[j]);
-    assert_true(isfinite(kn_material_responses(&m, "z2")[0]));
+    assert_true(isfinite(kn_report_input_responses(&m, "z2")[0]));
     kn_table_free(z);
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_data_free(d);
     kn_options_free(o);
     folder_remove("out");
@@ -309,10 +311,10 @@ static void changes_are_of_pairs(void **state)
 {
     (void)state;
     static people visits;
-    kn_material m;
+    kn_report_input m;
     kn_table *table, *z;
     const char *over;
-    kn_material_response r;
+    kn_report_input_response r;
     kn_options *o = options_of(
         ctx, "change",
         "visit=visit reference=state=stable output=out format=csv save=saved.safetensors");
@@ -320,10 +322,11 @@ static void changes_are_of_pairs(void **state)
     kn_model *saved;
     assert_ok(ctx, kn_change(ctx, model, d, o, NULL));
     assert_ok(ctx, kn_model_open(ctx, "saved.safetensors", &saved));
-    assert_ok(ctx, kn_material_open(ctx, saved, "out", &m)); /* the same one, with a reference */
-    kn_material_clear(&m);
+    assert_ok(ctx,
+              kn_report_input_open(ctx, saved, "out", &m)); /* the same one, with a reference */
+    kn_report_input_clear(&m);
     kn_model_free(saved);
-    assert_ok(ctx, kn_material_open(ctx, model, "out", &m));
+    assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
     assert_int_equal(m.kind, KN_MATERIAL_CHANGE);
     assert_int_equal(m.n, 12);
     assert_null(m.column[0].scored);
@@ -335,20 +338,20 @@ static void changes_are_of_pairs(void **state)
         double x;
         snprintf(id, sizeof id, "%s v1 to v2", kn_table_cell(table, i, 0));
         assert_string_equal(m.id[i], id);
-        assert_string_equal(kn_material_texts(&m, "person")[i], kn_table_cell(table, i, 0));
+        assert_string_equal(kn_report_input_texts(&m, "person")[i], kn_table_cell(table, i, 0));
         kn_table_number(table, i, kn_table_find(table, "statistic_p"), &x);
-        assert_true(kn_material_people(&m, "statistic_p")[i] == x);
-        assert_ok(ctx, kn_material_z(ctx, &m, i, row));
+        assert_true(kn_report_input_people(&m, "statistic_p")[i] == x);
+        assert_ok(ctx, kn_report_input_z(ctx, &m, i, row));
         for (ptrdiff_t j = 0; j < m.T; j++) {
             kn_table_number(z, i, 1 + model->y.kept[j], &x);
             assert_true(row[j] == (float)x);
         }
     }
-    assert_ok(ctx, kn_material_over(ctx, &m, NULL, &over));
-    assert_ok(ctx, kn_material_curves(ctx, &m, over, (ptrdiff_t[]){0}, 1, &r));
+    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_curves(ctx, &m, over, (ptrdiff_t[]){0}, 1, &r));
     assert_int_equal(r.training.n, N);
     assert_int_equal(r.scored.n, 0);
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_table_free(table);
     kn_table_free(z);
     kn_data_free(d);

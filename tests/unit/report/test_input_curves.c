@@ -11,12 +11,13 @@ static void assert_short(double x, const kn_table *t, ptrdiff_t row, const char 
 }
 
 /* centiles.tsv has a response after the other, curves, points and centiles. */
-static void assert_curves(const kn_material *m, const kn_table *t, const kn_material_response *r)
+static void assert_curves(const kn_report_input *m, const kn_table *t,
+                          const kn_report_input_response *r)
 {
     ptrdiff_t row = r->response * 2 * KN_MATERIAL_GRID * KN_MATERIAL_CENTILES;
     assert_int_equal(r->curves, 2);
     for (ptrdiff_t k = 0; k < r->curves; k++) {
-        const kn_material_curve *c = &r->curve[k];
+        const kn_report_input_curve *c = &r->curve[k];
         assert_string_equal(c->level, k ? "M" : "F");
         assert_string_equal(c->label, k ? "sex=M,site=mean" : "sex=F,site=mean");
         for (int i = 0; i < KN_MATERIAL_GRID; i++)
@@ -34,7 +35,7 @@ static void assert_curves(const kn_material *m, const kn_table *t, const kn_mate
     }
 }
 
-static void assert_points(const kn_table *t, const kn_material_points *p, const people *who,
+static void assert_points(const kn_table *t, const kn_report_input_points *p, const people *who,
                           ptrdiff_t response)
 {
     assert_int_equal(p->n, who->n);
@@ -66,33 +67,33 @@ static void curves_are_those_of_centiles(void **state)
 {
     (void)state;
     static const ptrdiff_t WHICH[] = {0, 2, 4};
-    kn_material m;
-    kn_material_response r[3];
+    kn_report_input m;
+    kn_report_input_response r[3];
     kn_table *curves, *points, *trained;
     const char *over;
     kn_scores_free(score(model, &scored, "output=out"));
     centiles_into(&scored, "new");
     centiles_into(&training, "old");
-    assert_ok(ctx, kn_material_open(ctx, model, "out", &m));
-    assert_ok(ctx, kn_material_over(ctx, &m, "AGE", &over));
+    assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
+    assert_ok(ctx, kn_report_input_over(ctx, &m, "AGE", &over));
     assert_string_equal(over, "age");
-    assert_ok(ctx, kn_material_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
     assert_string_equal(over, "age");
     assert_ok(ctx, kn_table_read(ctx, "new/centiles.tsv", &curves));
     assert_ok(ctx, kn_table_read(ctx, "new/points.tsv", &points));
     assert_ok(ctx, kn_table_read(ctx, "old/points.tsv", &trained));
-    assert_ok(ctx, kn_material_curves(ctx, &m, over, WHICH, 3, r));
+    assert_ok(ctx, kn_report_input_curves(ctx, &m, over, WHICH, 3, r));
     for (int k = 0; k < 3; k++) {
         assert_int_equal(r[k].response, WHICH[k]);
         assert_curves(&m, curves, &r[k]);
         assert_points(points, &r[k].scored, &scored, WHICH[k]);
         assert_points(trained, &r[k].training, &training, WHICH[k]);
     }
-    assert_refused(ctx, kn_material_over(ctx, &m, "sex", &over), KN_ERR_ARGUMENT,
+    assert_refused(ctx, kn_report_input_over(ctx, &m, "sex", &over), KN_ERR_ARGUMENT,
                    "{over}: sex is a category, expected a number");
-    assert_refused(ctx, kn_material_over(ctx, &m, "bmi", &over), KN_ERR_ARGUMENT,
+    assert_refused(ctx, kn_report_input_over(ctx, &m, "bmi", &over), KN_ERR_ARGUMENT,
                    "{over}: the model has no covariate 'bmi'");
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_table_free(curves);
     kn_table_free(points);
     kn_table_free(trained);
@@ -117,7 +118,7 @@ static void over_is_what_moves_responses(void **state)
     }
     kn_data *d;
     kn_model *two;
-    kn_material m;
+    kn_report_input m;
     const char *over;
     kn_options *o = options_of(ctx, "fit", "components=1 folds=4");
     assert_ok(ctx, kn_data_new(ctx, n, &d));
@@ -125,10 +126,10 @@ static void over_is_what_moves_responses(void **state)
     assert_ok(ctx, kn_data_numbers(ctx, d, "telling", telling, 1));
     assert_ok(ctx, kn_data_responses(ctx, d, kn_view_rows(y, n, 3), NULL));
     assert_ok(ctx, kn_fit(ctx, d, o, &two));
-    assert_ok(ctx, kn_material_open(ctx, two, NULL, &m));
-    assert_ok(ctx, kn_material_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_open(ctx, two, NULL, &m));
+    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
     assert_string_equal(over, "telling");
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_model_free(two);
     kn_data_free(d);
     kn_options_free(o);

@@ -4,31 +4,31 @@
 static void other_folders_are_refused(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     kn_model *other = fit(&training, "components=1 folds=5");
-    assert_sentence(ctx, kn_material_open(ctx, NULL, NULL, &m), KN_ERR_ARGUMENT,
+    assert_sentence(ctx, kn_report_input_open(ctx, NULL, NULL, &m), KN_ERR_ARGUMENT,
                     "there is neither a model nor a folder, expected a model or {scored}");
     assert_int_equal(mkdir("out", 0777), 0);
-    assert_sentence(ctx, kn_material_open(ctx, model, "out", &m), KN_ERR_IO,
+    assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_IO,
                     "out: has no summary.json, expected a folder that score, cv or change wrote");
     scratch_text("out/summary.json", "{\"over\": \"age\"}");
-    assert_sentence(ctx, kn_material_open(ctx, model, "out", &m), KN_ERR_DATA,
+    assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
                     "out: its summary.json is of another kind, expected a folder that score, cv or "
                     "change wrote");
     folder_remove("out");
     kn_scores_free(score(model, &scored, "output=out format=csv"));
-    assert_refused(ctx, kn_material_open(ctx, other, "out", &m), KN_ERR_DATA,
+    assert_refused(ctx, kn_report_input_open(ctx, other, "out", &m), KN_ERR_DATA,
                    "out: was scored by another model (xxh64:");
-    assert_refused(ctx, kn_material_open(ctx, other, "out", &m), KN_ERR_DATA,
+    assert_refused(ctx, kn_report_input_open(ctx, other, "out", &m), KN_ERR_DATA,
                    "), expected a folder of this one");
-    assert_sentence(ctx, kn_material_open(ctx, NULL, "out", &m), KN_ERR_ARGUMENT,
+    assert_sentence(ctx, kn_report_input_open(ctx, NULL, "out", &m), KN_ERR_ARGUMENT,
                     "out: was written by score, expected the model that it was made by");
     replace("out/abnormality.tsv", scored.id[2], "nobody");
-    assert_sentence(ctx, kn_material_open(ctx, model, "out", &m), KN_ERR_DATA,
+    assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
                     "out/abnormality.tsv line 4: participant_id is 'nobody', expected 's2-2' as in "
                     "people.tsv");
     replace("out/summary.json", "\"model\": \"xxh64:", "\"once\": \"xxh64:");
-    assert_sentence(ctx, kn_material_open(ctx, model, "out", &m), KN_ERR_DATA,
+    assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
                     "out: its summary.json does not say which model it was made by, as those of "
                     "older versions (run score again)");
     assert_null(m.files);
@@ -40,34 +40,34 @@ static void other_folders_are_refused(void **state)
 static void a_model_is_known_again(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     kn_model *opened;
     kn_scores_free(score(model, &scored, "output=out"));
     assert_ok(ctx, kn_model_save(ctx, model, "m.safetensors", 1));
     assert_ok(ctx, kn_model_open(ctx, "m.safetensors", &opened));
-    assert_ok(ctx, kn_material_open(ctx, opened, "out", &m));
-    kn_material_clear(&m);
+    assert_ok(ctx, kn_report_input_open(ctx, opened, "out", &m));
+    kn_report_input_clear(&m);
     kn_scores_free(score(opened, &scored, "output=out force=true"));
-    assert_ok(ctx, kn_material_open(ctx, model, "out", &m));
-    kn_material_clear(&m);
+    assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
+    kn_report_input_clear(&m);
     kn_model_free(opened);
     folder_remove("out");
 }
 
 static kn_status everything(const kn_model *of, const char *dir)
 {
-    kn_material m;
-    kn_material_response r[2];
+    kn_report_input m;
+    kn_report_input_response r[2];
     const char *over = NULL;
     float z[T];
-    kn_status status = kn_material_open(ctx, of, dir, &m);
+    kn_status status = kn_report_input_open(ctx, of, dir, &m);
     if (status == KN_OK)
-        status = kn_material_z(ctx, &m, 1, z);
+        status = kn_report_input_z(ctx, &m, 1, z);
     if (status == KN_OK)
-        status = kn_material_over(ctx, &m, NULL, &over);
+        status = kn_report_input_over(ctx, &m, NULL, &over);
     if (status == KN_OK && over)
-        status = kn_material_curves(ctx, &m, over, (ptrdiff_t[]){1, 3}, 2, r);
-    kn_material_clear(&m);
+        status = kn_report_input_curves(ctx, &m, over, (ptrdiff_t[]){1, 3}, 2, r);
+    kn_report_input_clear(&m);
     return status;
 }
 

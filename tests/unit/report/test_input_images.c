@@ -75,12 +75,12 @@ static void maps_are_of_the_mask(void **state)
         ptrdiff_t outside = 0;
         for (size_t k = 0; k < sizeof HOW / sizeof *HOW; k++) {
             char text[64];
-            kn_material m;
+            kn_report_input m;
             snprintf(text, sizeof text, "output=out %s", HOW[k]);
             kn_scores_free(score_images(text));
             if (k < 2)
                 assert_int_equal(remove("out/metrics.tsv"), 0);
-            assert_ok(ctx, kn_material_open(ctx, im, "out", &m));
+            assert_ok(ctx, kn_report_input_open(ctx, im, "out", &m));
             assert_int_equal(m.space.kind, KN_SPACE_IMAGE);
             assert_int_equal(m.T, im->y.n_kept);
             assert_z(&m, expected, im->y.kept);
@@ -93,7 +93,7 @@ static void maps_are_of_the_mask(void **state)
                 assert_string_equal(m.name[j], name);
             }
             outside += kn_geometry_voxels(&m.space.geometry) - m.T;
-            kn_material_clear(&m);
+            kn_report_input_clear(&m);
             folder_remove("out");
         }
         assert_true(outside > 0);
@@ -106,7 +106,7 @@ static void maps_are_of_the_mask(void **state)
 static void cv_of_images_finds_the_mask(void **state)
 {
     (void)state;
-    kn_material m;
+    kn_report_input m;
     kn_data *d;
     write_images(1);
     kn_options *o = options_of(ctx, "cv",
@@ -114,13 +114,13 @@ static void cv_of_images_finds_the_mask(void **state)
                                "output=out");
     assert_ok(ctx, kn_data_read(ctx, o, &d));
     assert_ok(ctx, kn_cv(ctx, d, o, NULL));
-    assert_ok(ctx, kn_material_open(ctx, NULL, "out", &m));
+    assert_ok(ctx, kn_report_input_open(ctx, NULL, "out", &m));
     assert_int_equal(m.T, VOXELS - VOXELS / 3);
     for (ptrdiff_t j = 0; j < m.T; j++) {
         assert_true(inside(m.space.voxel[j]));
-        assert_true(isfinite(kn_material_responses(&m, "MSLL")[j]));
+        assert_true(isfinite(kn_report_input_responses(&m, "MSLL")[j]));
     }
-    kn_material_clear(&m);
+    kn_report_input_clear(&m);
     kn_data_free(d);
     kn_options_free(o);
     folder_remove("out");

@@ -113,11 +113,11 @@ static void take(const trial *t, const kn_model *model, double *peak, double *sa
     kn_options *o = page_options(t, "");
     kn_settings s;
     kn_report *report;
-    kn_rehearsal r = {0};
+    kn_mem_plan r = {0};
     kn_report_info info = {.size = sizeof info};
     assert_ok(ctx, kn_settings_of(ctx, o, "report", &s));
     kn_report_need(ctx, &s, model, &r);
-    *said = kn_held_sum(&r.peak) - r.peak.part[KN_NEED_BASIS];
+    *said = kn_mem_usage_sum(&r.peak) - r.peak.part[KN_NEED_BASIS];
     kn_memory_peak_reset(ctx);
     double before = (double)kn_memory_now(ctx);
     assert_ok(ctx, kn_report_compute(ctx, model, o, &report));

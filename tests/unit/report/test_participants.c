@@ -18,7 +18,7 @@ static void the_most_abnormal_come_first(void **state)
         r->people.person[i].p = P[i];
         r->people.person[i].statistic = M[i];
     }
-    assert_ok(ctx, kn_people_sort(ctx, r));
+    assert_ok(ctx, kn_participants_sort(ctx, r));
     assert_memory_equal(r->people.order, EXPECTED, sizeof EXPECTED);
     free_report(r);
 }
@@ -30,11 +30,11 @@ static void ranks_are_among_the_others(void **state)
                         BOTH[] = {1, .25, NAN, .75, .75};
     double p[5];
     for (int sizes = 0; sizes < 2; sizes++) {
-        assert_ok(ctx, kn_people_rank(ctx, X, 5, sizes, p));
+        assert_ok(ctx, kn_participants_rank(ctx, X, 5, sizes, p));
         for (int i = 0; i < 5; i++)
             assert_true(isnan(X[i]) ? isnan(p[i]) : p[i] == (sizes ? BOTH : UP)[i]);
     }
-    assert_ok(ctx, kn_people_rank(ctx, X, 1, false, p));
+    assert_ok(ctx, kn_participants_rank(ctx, X, 1, false, p));
     assert_true(isnan(p[0])); /* nobody else */
 }
 
@@ -48,14 +48,14 @@ static void who_is_labelled_is_not_expected_to_be_normal(void **state)
         r->people.person[i].training = i == 1;
     }
     r->people.person[29].deviance_p = NAN;
-    kn_people_count(r, .04);
+    kn_sample_count(r, .04);
     assert_int_equal(r->people.deviance_of, 27);
     assert_int_equal(r->people.deviance_found, 2);
     double low, high;
     kn_laws_binomial_range(27, .04, &low, &high);
     assert_close(r->people.deviance_expected_low, low, 0);
     assert_close(r->people.deviance_expected_high, high, 0);
-    kn_people_count(r, 0); /* no p can be .05: then nothing is expected, and nothing is said */
+    kn_sample_count(r, 0); /* no p can be .05: then nothing is expected, and nothing is said */
     assert_true(isnan(r->people.deviance_expected_low) && isnan(r->people.deviance_expected_high));
     free_report(r);
 }
@@ -69,21 +69,21 @@ static void cards_are_of_whom_was_asked_for(void **state)
         id[i] = r->people.person[i].id;
         r->people.person[i].statistic = i == 11 ? NAN : (double)i;
     }
-    const kn_people_named named = {.id = id, .where = "scored/people.tsv"};
-    assert_ok(ctx, kn_people_sort(ctx, r));
-    assert_ok(ctx, kn_people_choose(ctx, r, "3", &named));
+    const kn_participants_named named = {.id = id, .where = "scored/people.tsv"};
+    assert_ok(ctx, kn_participants_sort(ctx, r));
+    assert_ok(ctx, kn_sample_choose(ctx, r, "3", &named));
     assert_int_equal(r->people.n_cards, 3);
     assert_int_equal(r->people.card[0].person, 10);
-    assert_ok(ctx, kn_people_choose(ctx, r, "99", &named));
+    assert_ok(ctx, kn_sample_choose(ctx, r, "99", &named));
     assert_int_equal(r->people.n_cards, 11); /* who has no statistic has nothing to show */
-    assert_ok(ctx, kn_people_choose(ctx, r, "sub-12, sub-03,sub-12", &named));
+    assert_ok(ctx, kn_sample_choose(ctx, r, "sub-12, sub-03,sub-12", &named));
     assert_int_equal(r->people.n_cards, 2);
     assert_int_equal(r->people.card[0].person, 11);
     assert_int_equal(r->people.card[1].person, 2);
-    assert_int_equal(kn_people_choose(ctx, r, "sub-99", &named), KN_ERR_DATA);
+    assert_int_equal(kn_sample_choose(ctx, r, "sub-99", &named), KN_ERR_DATA);
     assert_string_equal(kn_message(ctx),
                         "{people}: scored/people.tsv has no 'sub-99'; is it 'sub-09'?");
-    assert_int_equal(kn_people_choose(ctx, r, "unlike any of them", &named), KN_ERR_DATA);
+    assert_int_equal(kn_sample_choose(ctx, r, "unlike any of them", &named), KN_ERR_DATA);
     assert_string_equal(kn_message(ctx), "{people}: scored/people.tsv has no 'unlike any of them'");
     free_report(r);
 }
@@ -117,7 +117,7 @@ static void memory_that_is_not_there_is_told(void **state)
         if (status == KN_OK)
             status = kn_stripper_new(ctx, ALIAS, 1, "person-", &s);
         if (status == KN_OK)
-            status = kn_strip(ctx, s, "of sub-1", true, &arena, &text);
+            status = kn_anonymize(ctx, s, "of sub-1", true, &arena, &text);
         kn_fail_allocation(ctx, 0);
         assert_true(status == KN_OK || status == KN_ERR_MEMORY);
         kn_clusters_free(c);

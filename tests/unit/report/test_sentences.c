@@ -18,23 +18,23 @@ static void p_is_never_0(void **state)
                 {3e-7, false, "p = 0.00000030"}, {.5, false, "p = 0.50"}};
     kn_arena arena = {0};
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
-        kn_say s = {.ctx = ctx, .arena = &arena};
+        kn_sentence s = {.ctx = ctx, .arena = &arena};
         const char *text;
-        kn_say_p(&s, CASE[k].p, CASE[k].bound);
-        assert_ok(ctx, kn_say_end(&s, &text));
+        kn_sentence_p(&s, CASE[k].p, CASE[k].bound);
+        assert_ok(ctx, kn_sentence_end(&s, &text));
         assert_string_equal(text, CASE[k].text);
     }
-    kn_say s = {.ctx = ctx, .arena = &arena};
+    kn_sentence s = {.ctx = ctx, .arena = &arena};
     const char *text;
-    kn_say_fixed(&s, -1e-9, 3);
-    kn_say_words(&s, " ");
-    kn_say_percent(&s, .99987);
-    kn_say_words(&s, " ");
-    kn_say_figures(&s, 12345.6, 3);
-    assert_ok(ctx, kn_say_end(&s, &text));
+    kn_sentence_fixed(&s, -1e-9, 3);
+    kn_sentence_words(&s, " ");
+    kn_sentence_percent(&s, .99987);
+    kn_sentence_words(&s, " ");
+    kn_sentence_figures(&s, 12345.6, 3);
+    assert_ok(ctx, kn_sentence_end(&s, &text));
     assert_string_equal(text, "0.000 99.99 % 12346");
-    assert_string_equal(kn_said_percent_least(1 - 1. / 98).text, "98.9"); /* 98.98 */
-    assert_string_equal(kn_said_percent_least(.95).text, "95.0");
+    assert_string_equal(kn_format_percent_least(1 - 1. / 98).text, "98.9"); /* 98.98 */
+    assert_string_equal(kn_format_percent_least(.95).text, "95.0");
     kn_arena_clear(&arena);
 }
 

@@ -6,7 +6,7 @@
 /* A material made by hand: what kn_compute_space takes of it. */
 typedef struct page {
     kn_ctx *ctx;
-    kn_material m;
+    kn_report_input m;
     kn_settings s;
     kn_report r;
 } page;

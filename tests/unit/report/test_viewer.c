@@ -60,7 +60,7 @@ static unsigned char *contents(const page *p, const char *id, ptrdiff_t *n)
         }
     }
     kn_ctx *ctx = kn_ctx_new();
-    kn_source source = kn_source_of("packed", packed, size);
+    kn_byte_source source = kn_byte_source_of("packed", packed, size);
     kn_gunzip *g;
     assert_ok(ctx, kn_gzip_length(ctx, &source, n));
     out = malloc((size_t)*n + 1);

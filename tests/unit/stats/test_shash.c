@@ -107,11 +107,11 @@ static kn_mat golden_zt(json_t *j)
 
 static double T_sq_of(kn_mat z)
 {
-    kn_squares s;
-    assert_ok(ctx, kn_squares_init(ctx, z.rows, &s));
-    kn_squares_add(&s, z);
-    double T_sq = kn_squares_T_sq(&s);
-    kn_squares_clear(&s);
+    kn_z2_moments s;
+    assert_ok(ctx, kn_z2_moments_init(ctx, z.rows, &s));
+    kn_z2_moments_add(&s, z);
+    double T_sq = kn_effective_responses(&s);
+    kn_z2_moments_clear(&s);
     return T_sq;
 }
 

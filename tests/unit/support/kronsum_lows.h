@@ -24,7 +24,7 @@ typedef struct sample {
     kn_responses responses;
     kn_decomp R0;
     kn_mat U; /* of O too, where it is not the identity */
-    kn_low_samples s;
+    kn_lowrank_sum_samples s;
 } sample;
 
 static inline void sample_decompose(sample *s, double rho, double length)
@@ -42,7 +42,7 @@ static inline void sample_decompose(sample *s, double rho, double length)
     kn_cov_fill(&cov, theta, &pairs, s->R);
     kn_mirror(s->R);
     kn_pairs_clear(&pairs);
-    s->s = (kn_low_samples){.U = s->R0.U, .r = s->R0.r};
+    s->s = (kn_lowrank_sum_samples){.U = s->R0.U, .r = s->R0.r};
 }
 
 static inline void sample_clear(sample *s)
@@ -52,9 +52,9 @@ static inline void sample_clear(sample *s)
     free(s->X.data), free(s->Y.data), free(s->R.data), free(s->U.data);
 }
 
-static inline kn_low_point point_copy(kn_low_point p)
+static inline kn_lowrank_sum_point point_copy(kn_lowrank_sum_point p)
 {
-    kn_low_point q = p;
+    kn_lowrank_sum_point q = p;
     q.G = ref_new(p.G.rows, p.G.cols);
     q.H = ref_new(p.H.rows, p.H.cols);
     q.psi = malloc((size_t)p.G.rows * sizeof *q.psi);
@@ -66,13 +66,13 @@ static inline kn_low_point point_copy(kn_low_point p)
     return q;
 }
 
-static inline void point_free(kn_low_point p)
+static inline void point_free(kn_lowrank_sum_point p)
 {
     free(p.G.data), free(p.H.data), free(p.psi);
 }
 
 /* C and S, T x T */
-static inline void dense_tasks(kn_low_point p, kn_mat C, kn_mat S)
+static inline void dense_tasks(kn_lowrank_sum_point p, kn_mat C, kn_mat S)
 {
     for (ptrdiff_t a = 0; a < C.rows; a++)
         for (ptrdiff_t b = 0; b < C.rows; b++) {
@@ -87,7 +87,7 @@ static inline void dense_tasks(kn_low_point p, kn_mat C, kn_mat S)
 }
 
 /* ln N(vec Y; 0, C (x) (R + iso I) + S (x) I) */
-static inline double dense_lml(const sample *s, kn_low_point p)
+static inline double dense_lml(const sample *s, kn_lowrank_sum_point p)
 {
     ptrdiff_t N = s->Y.rows, T = s->Y.cols;
     kn_mat C = ref_new(T, T), S = ref_new(T, T), I = ref_new(N, N), R = ref_new(N, N);
@@ -105,9 +105,9 @@ static inline double dense_lml(const sample *s, kn_low_point p)
     return lml;
 }
 
-static inline kn_low_point random_point(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q)
+static inline kn_lowrank_sum_point random_point(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q)
 {
-    kn_low_point p = {.G = ref_normal(rng, T, P), .H = ref_normal(rng, T, Q)};
+    kn_lowrank_sum_point p = {.G = ref_normal(rng, T, P), .H = ref_normal(rng, T, Q)};
     p.psi = malloc((size_t)T * sizeof *p.psi);
     for (ptrdiff_t j = 0; j < T; j++)
         p.psi[j] = exp(0.5 * kn_rng_normal(rng));
@@ -121,20 +121,20 @@ static inline void random_sample(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, sample *
 }
 
 typedef struct slopes {
-    kn_low_gradient g;
+    kn_lowrank_sum_gradient g;
     double lml;
 } slopes;
 
-static inline slopes evaluate(const sample *s, kn_low_point p, bool gamma)
+static inline slopes evaluate(const sample *s, kn_lowrank_sum_point p, bool gamma)
 {
-    kn_low w;
+    kn_lowrank_sum w;
     ptrdiff_t columns[2] = {p.G.cols, p.H.cols};
     slopes out = {.g = {.G = ref_new(s->Y.cols, p.G.cols), .H = ref_new(s->Y.cols, p.H.cols)}};
     out.g.ln_psi = malloc((size_t)s->Y.cols * sizeof(double));
-    assert_ok(ctx, kn_low_new(ctx, &s->s, &s->responses, NULL, columns, gamma, &w));
-    assert_ok(ctx, kn_low_value(ctx, &w, &p, &out.lml));
-    assert_ok(ctx, kn_low_slopes(ctx, &w, &p, &out.g));
-    kn_low_clear(&w);
+    assert_ok(ctx, kn_lowrank_sum_new(ctx, &s->s, &s->responses, NULL, columns, gamma, &w));
+    assert_ok(ctx, kn_lowrank_sum_value(ctx, &w, &p, &out.lml));
+    assert_ok(ctx, kn_lowrank_sum_slopes(ctx, &w, &p, &out.g));
+    kn_lowrank_sum_clear(&w);
     return out;
 }
 

@@ -73,7 +73,7 @@ static inline kn_scores *score(const kn_model *m, const people *p, const char *t
 static people training, scored;
 static kn_model *model; /* of training */
 
-static inline const kn_material_column *column(const kn_material *m, const char *name)
+static inline const kn_report_input_column *column(const kn_report_input *m, const char *name)
 {
     for (ptrdiff_t c = 0; c < m->C; c++)
         if (strcmp(m->column[c].name, name) == 0)
@@ -82,7 +82,7 @@ static inline const kn_material_column *column(const kn_material *m, const char 
     return NULL;
 }
 
-static inline const char *level(const kn_material_column *c, double code)
+static inline const char *level(const kn_report_input_column *c, double code)
 {
     assert_true(code >= 0 && code < (double)c->levels);
     return c->level[(ptrdiff_t)code];
@@ -90,7 +90,7 @@ static inline const char *level(const kn_material_column *c, double code)
 
 /* z of everybody in the material is that of the scores, at the responses of the model, to the bit;
  * read twice, backwards the second time. */
-static inline void assert_z(kn_material *m, const kn_scores *s, const ptrdiff_t *kept)
+static inline void assert_z(kn_report_input *m, const kn_scores *s, const ptrdiff_t *kept)
 {
     float z[4096];
     ptrdiff_t all = kn_scores_n_responses(s);
@@ -98,7 +98,7 @@ static inline void assert_z(kn_material *m, const kn_scores *s, const ptrdiff_t 
     assert_ok(ctx, kn_scores_block(ctx, s, "z", 0, all, kn_mat_cols(expected, m->n, all)));
     for (ptrdiff_t k = 0; k < 2 * m->n; k++) {
         ptrdiff_t i = k < m->n ? k : 2 * m->n - 1 - k;
-        assert_ok(ctx, kn_material_z(ctx, m, i, z));
+        assert_ok(ctx, kn_report_input_z(ctx, m, i, z));
         for (ptrdiff_t j = 0; j < m->T; j++) {
             double x = expected[i + (kept ? kept[j] : j) * m->n];
             assert_true(isnan(x) ? isnan(z[j]) : (double)z[j] == (double)(float)x);
@@ -123,13 +123,13 @@ static inline void replace(const char *path, const char *from, const char *to)
     fclose(f);
 }
 
-static inline void assert_metrics(const kn_material *m, const kn_scores *s, const ptrdiff_t *kept,
-                                  double tolerance)
+static inline void assert_metrics(const kn_report_input *m, const kn_scores *s,
+                                  const ptrdiff_t *kept, double tolerance)
 {
     static const char *const NAMES[] = {"R2", "MSLL", "z2"};
     for (int k = 0; k < 3; k++)
         for (ptrdiff_t j = 0; j < m->T; j++)
-            assert_close(kn_material_responses(m, NAMES[k])[j],
+            assert_close(kn_report_input_responses(m, NAMES[k])[j],
                          kn_scores_responses(s, NAMES[k])[kept ? kept[j] : j], tolerance);
 }
 

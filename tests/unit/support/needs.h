@@ -7,18 +7,18 @@
 #include "commands/memory/memory_plan.h"
 #include "gp/methods/smtgpr/smtgpr.h"
 
-static const kn_need_shape PLAIN = {.method = &kn_method_smtgpr,
-                                    .N = 600,
-                                    .T = 100000,
-                                    .F = 5,
-                                    .P = 25,
-                                    .M = 600,
-                                    .folds = 10,
-                                    .top = 0.05,
-                                    .value = 4,
-                                    .threads = 2};
+static const kn_problem_size PLAIN = {.method = &kn_method_smtgpr,
+                                      .N = 600,
+                                      .T = 100000,
+                                      .F = 5,
+                                      .P = 25,
+                                      .M = 600,
+                                      .folds = 10,
+                                      .top = 0.05,
+                                      .value = 4,
+                                      .threads = 2};
 
-static inline double total(kn_need_shape s)
+static inline double total(kn_problem_size s)
 {
     kn_need need;
     kn_need_of(&s, &need);

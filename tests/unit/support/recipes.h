@@ -7,7 +7,7 @@
 
 #include "data/covariates/encoding.h"
 
-static const kn_recipe_options DEFAULTS = {.id_col = -1};
+static const kn_encoding_options DEFAULTS = {.id_col = -1};
 
 /* 15 rows: 3 sites, 2 sexes, ages 20 to 34. */
 static const char COHORT[] = "participant_id\tage\tsex\tsite\n"
@@ -29,70 +29,70 @@ static inline kn_table *table_of(kn_ctx *ctx, const char *text)
     return table_named(ctx, "participants.tsv", text);
 }
 
-static inline kn_recipe_options with_id(kn_missing missing)
+static inline kn_encoding_options with_id(kn_missing missing)
 {
-    kn_recipe_options o = DEFAULTS;
+    kn_encoding_options o = DEFAULTS;
     o.id_col = 0;
     o.missing = missing;
     return o;
 }
 
-static inline kn_recipe learned(kn_ctx *ctx, const char *text, const kn_recipe_options *o)
+static inline kn_encoding learned(kn_ctx *ctx, const char *text, const kn_encoding_options *o)
 {
     kn_table *t = table_of(ctx, text);
-    kn_recipe r;
-    assert_ok(ctx, kn_recipe_learn(ctx, t, o, &r));
+    kn_encoding r;
+    assert_ok(ctx, kn_encoding_learn(ctx, t, o, &r));
     kn_table_free(t);
     return r;
 }
 
-static inline kn_mat applied(kn_ctx *ctx, const kn_recipe *r, const char *text, bool *dropped)
+static inline kn_mat applied(kn_ctx *ctx, const kn_encoding *r, const char *text, bool *dropped)
 {
     kn_table *t = table_of(ctx, text);
     kn_mat X;
-    assert_ok(ctx, kn_mat_new(ctx, kn_table_rows(t), kn_recipe_width(r), &X));
-    assert_ok(ctx, kn_recipe_apply(ctx, r, t, NULL, X, dropped));
+    assert_ok(ctx, kn_mat_new(ctx, kn_table_rows(t), kn_encoding_width(r), &X));
+    assert_ok(ctx, kn_encoding_apply(ctx, r, t, NULL, X, dropped));
     kn_table_free(t);
     return X;
 }
 
-static inline void assert_x_names(kn_ctx *ctx, const kn_recipe *r, const char *expected)
+static inline void assert_x_names(kn_ctx *ctx, const kn_encoding *r, const char *expected)
 {
     char all[512] = "", *name;
-    for (ptrdiff_t f = 0; f < kn_recipe_width(r); f++) {
-        assert_ok(ctx, kn_recipe_x_name(ctx, r, f, &name));
+    for (ptrdiff_t f = 0; f < kn_encoding_width(r); f++) {
+        assert_ok(ctx, kn_encoding_x_name(ctx, r, f, &name));
         strcat(strcat(all, f ? " " : ""), name);
         kn_free(name);
     }
     assert_string_equal(all, expected);
 }
 
-static inline void refuse_learn(kn_ctx *ctx, const char *text, kn_recipe_options o,
+static inline void refuse_learn(kn_ctx *ctx, const char *text, kn_encoding_options o,
                                 kn_status status, const char *sentence)
 {
     kn_table *t = table_of(ctx, text);
-    kn_recipe r = {.n = 7};
-    assert_sentence(ctx, kn_recipe_learn(ctx, t, &o, &r), status, sentence);
+    kn_encoding r = {.n = 7};
+    assert_sentence(ctx, kn_encoding_learn(ctx, t, &o, &r), status, sentence);
     assert_int_equal(r.n, 0);
     assert_null(r.column);
     kn_table_free(t);
 }
 
-static inline void refuse_apply(kn_ctx *ctx, const kn_recipe *r, const char *text,
+static inline void refuse_apply(kn_ctx *ctx, const kn_encoding *r, const char *text,
                                 const char *sentence)
 {
     kn_table *t = table_named(ctx, "new.tsv", text);
     kn_mat X;
     bool dropped[64];
-    assert_ok(ctx, kn_mat_new(ctx, kn_table_rows(t), kn_recipe_width(r), &X));
-    assert_sentence(ctx, kn_recipe_apply(ctx, r, t, NULL, X, dropped), KN_ERR_DATA, sentence);
+    assert_ok(ctx, kn_mat_new(ctx, kn_table_rows(t), kn_encoding_width(r), &X));
+    assert_sentence(ctx, kn_encoding_apply(ctx, r, t, NULL, X, dropped), KN_ERR_DATA, sentence);
     kn_mat_clear(&X);
     kn_table_free(t);
 }
 
-static inline kn_recipe_options with_codes(kn_missing missing)
+static inline kn_encoding_options with_codes(kn_missing missing)
 {
-    kn_recipe_options o = DEFAULTS;
+    kn_encoding_options o = DEFAULTS;
     o.codes = true;
     o.missing = missing;
     return o;

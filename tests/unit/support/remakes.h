@@ -14,7 +14,7 @@ typedef struct remake {
     kn_view X, Y;
     kn_responses R;
     int *fold, folds;
-    kn_layer_covariates x;
+    kn_calibration_covariates x;
     kn_gp_maps cv;
     bool keep_z;
     const int *group;
@@ -23,10 +23,11 @@ typedef struct remake {
     kn_calibrate how;
 } remake;
 
-static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_layer *layer, kn_reference *out)
+static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_calibration_transform *layer,
+                                   kn_reference *out)
 {
     kn_status status;
-    kn_noise_maker *maker = NULL;
+    kn_noise_builder *maker = NULL;
     kn_cv_summary summary;
     kn_reference_job job = {.gp = &r->m->gp,
                             .cv = &r->cv,
@@ -41,11 +42,11 @@ static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_layer *layer, kn_r
                             .S = r->S,
                             .layer = layer};
     *out = (kn_reference){0};
-    KN_TRY(kn_noise_maker_new(ctx, &r->m->gp, &r->R, &r->cv, &maker));
+    KN_TRY(kn_noise_builder_new(ctx, &r->m->gp, &r->R, &r->cv, &maker));
     job.noise = maker;
     KN_TRY(kn_reference_make(ctx, &job, out, &summary));
 out:
-    kn_noise_maker_free(maker);
+    kn_noise_builder_free(maker);
     return status;
 }
 
@@ -74,7 +75,7 @@ static inline remake remake_new(kn_ctx *ctx, const crowd *c, const int *fold, in
         assert_ok(ctx, kn_folds_deal(ctx, c->n, NULL, 1, &r.folds, r.fold));
     for (ptrdiff_t i = 0; fold && i < c->n; i++)
         r.fold[i] = fold[i];
-    assert_ok(ctx, kn_layer_covariates_new(ctx, &r.m->x, r.X, NULL, c->n, &r.x));
+    assert_ok(ctx, kn_calibration_covariates_new(ctx, &r.m->x, r.X, NULL, c->n, &r.x));
     assert_ok(ctx, kn_gp_cv(ctx, &r.m->gp,
                             &(kn_cv_problem){.Y = &r.R, .folds = r.folds, .fold = r.fold}, &r.cv));
     return r;
@@ -83,7 +84,7 @@ static inline remake remake_new(kn_ctx *ctx, const crowd *c, const int *fold, in
 static inline void remake_clear(remake *r)
 {
     kn_gp_maps_clear(&r->cv);
-    kn_layer_covariates_clear(&r->x);
+    kn_calibration_covariates_clear(&r->x);
     kn_model_free(r->m);
     free(r->fold);
     free((void *)(uintptr_t)r->X.data);

@@ -14,7 +14,7 @@ typedef struct cohort {
     ptrdiff_t N, T;
     kn_mat raw, Y, news; /* covariates as given: age standardised, codes; Y N x T */
     kn_mat u, u_news;    /* squares of age, standardised as those of training */
-    int *code;           /* groups of `members` rows each, and what kn_newcomers calls them */
+    int *code;           /* groups of `members` rows each, and what kn_predict_input calls them */
     kn_design_options design;
 } cohort;
 
@@ -176,7 +176,7 @@ static inline void assert_predicts_as_dense(const cohort *c, const kn_model *mod
     maps_of m = predict(model, c->news, c->T), k = {0};
     if (groups) {
         assert_ok(ctx, kn_maps_predict_known(ctx, model, view(c->news),
-                                             (kn_known_of){.group = number}, &maps));
+                                             (kn_predict_context){.group = number}, &maps));
         k = collect(maps, c->T);
         kn_noise_known_group(&model->gp, inside);
     }

@@ -16,23 +16,23 @@ enum {
     OWN = 5
 }; /* OWN: what a person has beside columns and tally */
 
-void kn_part_name(kn_portion part, const char *what, char out[KN_PART_NAME])
+void kn_job_part_name(kn_job_part part, const char *what, char out[KN_PART_NAME])
 {
     snprintf(out, KN_PART_NAME, "%s.part-%td-of-%td", what, part.i, part.n);
 }
 
-kn_status kn_part_path(kn_ctx *ctx, const char *dir, kn_portion part, const char *what,
-                       const char *ending, char path[KN_PART_PATH])
+kn_status kn_job_part_path(kn_ctx *ctx, const char *dir, kn_job_part part, const char *what,
+                           const char *ending, char path[KN_PART_PATH])
 {
     char name[KN_PART_NAME];
-    kn_part_name(part, what, name);
+    kn_job_part_name(part, what, name);
     int n = snprintf(path, KN_PART_PATH, "%s/%s%s", dir, name, ending);
     return n < KN_PART_PATH ? KN_OK : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
-static kn_status path_of(kn_ctx *ctx, const char *dir, kn_portion part, char path[PATH])
+static kn_status path_of(kn_ctx *ctx, const char *dir, kn_job_part part, char path[PATH])
 {
-    return kn_part_path(ctx, dir, part, "scores", ".safetensors", path);
+    return kn_job_part_path(ctx, dir, part, "scores", ".safetensors", path);
 }
 
 /* ---- a person as a row ------------------------------------------------------------------------
@@ -102,8 +102,8 @@ out:
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-kn_status kn_part_check(kn_ctx *ctx, const char *dir, kn_portion part,
-                        const kn_write_options *options)
+kn_status kn_job_part_check(kn_ctx *ctx, const char *dir, kn_job_part part,
+                            const kn_write_options *options)
 {
     char path[PATH];
     kn_status status = path_of(ctx, dir, part, path);
@@ -124,8 +124,8 @@ static kn_status set_number(kn_ctx *ctx, kn_st_writer *w, const char *key, ptrdi
     return kn_st_set_metadata(ctx, w, key, text);
 }
 
-static kn_status add_metadata(kn_ctx *ctx, kn_st_writer *w, kn_portion part,
-                              const kn_part_stamp *stamp)
+static kn_status add_metadata(kn_ctx *ctx, kn_st_writer *w, kn_job_part part,
+                              const kn_job_part_stamp *stamp)
 {
     kn_status status;
     char key[KN_PART_NAME];
@@ -161,9 +161,9 @@ out:
     return status;
 }
 
-kn_status kn_part_write(kn_ctx *ctx, const kn_scores *s, kn_portion part,
-                        const kn_part_stamp *stamp, const char *dir,
-                        const kn_write_options *options)
+kn_status kn_job_part_write(kn_ctx *ctx, const kn_scores *s, kn_job_part part,
+                            const kn_job_part_stamp *stamp, const char *dir,
+                            const kn_write_options *options)
 {
     kn_status status;
     kn_st_writer *w = NULL;
@@ -210,7 +210,7 @@ static bool is_number(const char *text, ptrdiff_t n)
 }
 
 /* The file is of this part and made by this program. */
-static kn_status check_identity(kn_ctx *ctx, const kn_st_file *f, kn_portion part)
+static kn_status check_identity(kn_ctx *ctx, const kn_st_file *f, kn_job_part part)
 {
     kn_status status;
     const char *version, *i, *n;
@@ -232,8 +232,8 @@ out:
     return status;
 }
 
-static kn_status check_stamp(kn_ctx *ctx, const kn_st_file *f, kn_portion part,
-                             kn_part_stamp *stamp)
+static kn_status check_stamp(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
+                             kn_job_part_stamp *stamp)
 {
     kn_status status;
     char key[KN_PART_NAME];
@@ -265,17 +265,17 @@ out:
     return status;
 }
 
-static kn_status take_people(kn_ctx *ctx, const kn_st_file *f, kn_portion part, kn_scores *all)
+static kn_status take_people(kn_ctx *ctx, const kn_st_file *f, kn_job_part part, kn_scores *all)
 {
     kn_status status;
     double *person = NULL;
     int64_t *hash = NULL;
-    ptrdiff_t n = kn_portion_size(part, all->n), columns = columns_of(all);
+    ptrdiff_t n = kn_job_part_size(part, all->n), columns = columns_of(all);
     KN_TRY(kn_st_read_doubles(ctx, f, "person", n * columns, &person, NULL));
     if (all->scored)
         KN_TRY(kn_st_read_i64(ctx, f, "hash", n, &hash, NULL));
     for (ptrdiff_t k = 0; k < n; k++) {
-        ptrdiff_t i = kn_portion_person(part, k);
+        ptrdiff_t i = kn_job_part_participant(part, k);
         KN_TRY(unpack(ctx, f, person + k * columns, all, i));
         if (hash)
             all->hash[i] = (uint64_t)hash[k];
@@ -327,7 +327,7 @@ out:
     return status;
 }
 
-static kn_status take(kn_ctx *ctx, const kn_st_file *f, kn_portion part, kn_part_stamp *stamp,
+static kn_status take(kn_ctx *ctx, const kn_st_file *f, kn_job_part part, kn_job_part_stamp *stamp,
                       kn_scores *all)
 {
     kn_status status;
@@ -340,8 +340,8 @@ out:
     return status;
 }
 
-kn_status kn_part_take(kn_ctx *ctx, const char *dir, kn_portion part, kn_part_stamp *stamp,
-                       kn_scores *all)
+kn_status kn_job_part_take(kn_ctx *ctx, const char *dir, kn_job_part part, kn_job_part_stamp *stamp,
+                           kn_scores *all)
 {
     kn_status status;
     kn_st_file *f = NULL;

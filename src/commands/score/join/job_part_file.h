@@ -17,28 +17,28 @@
 #include "data/table/job_part.h"
 
 /* What all parts and the join must have in common. */
-typedef struct kn_part_stamp {
+typedef struct kn_job_part_stamp {
     ptrdiff_t people;                         /* in the list */
     uint64_t model, options, list, responses; /* hashes; list: ids and covariates, in order */
     bool elsewhere; /* the part is by other kernels of the BLAS: its last digits may differ */
     uint64_t map[KN_N_MAPS]; /* of this part's own, XXH64 of the rows; 0: none */
-} kn_part_stamp;
+} kn_job_part_stamp;
 
 /* Name of a file of the part: "z.part-3-of-10". */
 enum { KN_PART_NAME = 96, KN_PART_PATH = 4096 };
-void kn_part_name(kn_portion part, const char *what, char out[KN_PART_NAME]);
-kn_status kn_part_path(kn_ctx *ctx, const char *dir, kn_portion part, const char *what,
-                       const char *ending, char path[KN_PART_PATH]);
+void kn_job_part_name(kn_job_part part, const char *what, char out[KN_PART_NAME]);
+kn_status kn_job_part_path(kn_ctx *ctx, const char *dir, kn_job_part part, const char *what,
+                           const char *ending, char path[KN_PART_PATH]);
 
-kn_status kn_part_check(kn_ctx *ctx, const char *dir, kn_portion part,
-                        const kn_write_options *options);
-kn_status kn_part_write(kn_ctx *ctx, const kn_scores *s, kn_portion part,
-                        const kn_part_stamp *stamp, const char *dir,
-                        const kn_write_options *options);
+kn_status kn_job_part_check(kn_ctx *ctx, const char *dir, kn_job_part part,
+                            const kn_write_options *options);
+kn_status kn_job_part_write(kn_ctx *ctx, const kn_scores *s, kn_job_part part,
+                            const kn_job_part_stamp *stamp, const char *dir,
+                            const kn_write_options *options);
 
 /* Its people to their places among all, and what it adds. `stamp` is that of the join; its map and
  * elsewhere are set to the part's. Nothing in the file is believed. */
-kn_status kn_part_take(kn_ctx *ctx, const char *dir, kn_portion part, kn_part_stamp *stamp,
-                       kn_scores *all);
+kn_status kn_job_part_take(kn_ctx *ctx, const char *dir, kn_job_part part, kn_job_part_stamp *stamp,
+                           kn_scores *all);
 
 #endif

@@ -16,9 +16,9 @@
 
 enum { PATH = KN_PART_PATH };
 
-kn_status kn_parts_asked(kn_ctx *ctx, const kn_settings *s, kn_portion *part)
+kn_status kn_job_parts_asked(kn_ctx *ctx, const kn_settings *s, kn_job_part *part)
 {
-    kn_status status = kn_portion_of(ctx, s->part, part);
+    kn_status status = kn_job_part_parse(ctx, s->part, part);
     if (status == KN_OK && s->part && s->join > 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{part=%s} and {join=%d} are two steps: first each part, then the join",
@@ -51,13 +51,13 @@ static uint64_t hash_list(const kn_data *d)
     return h;
 }
 
-kn_status kn_parts_stamp(kn_ctx *ctx, const char *command, const kn_settings *s,
-                         const kn_people_sheet *of, kn_part_stamp *out)
+kn_status kn_job_parts_stamp(kn_ctx *ctx, const char *command, const kn_settings *s,
+                             const kn_participants_table *of, kn_job_part_stamp *out)
 {
     kn_status status;
-    *out = (kn_part_stamp){.people = of->people->n + of->people->n_other,
-                           .options = kn_settings_hash_results(s, command),
-                           .list = hash_list(of->data)};
+    *out = (kn_job_part_stamp){.people = of->people->n + of->people->n_other,
+                               .options = kn_settings_hash_results(s, command),
+                               .list = hash_list(of->data)};
     KN_TRY(kn_model_hash(ctx, of->model, &out->model));
     KN_TRY(kn_responses_stamp(ctx, of->data, &out->responses));
 out:
@@ -67,22 +67,22 @@ out:
 /* ---- all parts ----------------------------------------------------------------------------------
  */
 
-void kn_parts_clear(kn_parts *p)
+void kn_job_parts_clear(kn_job_parts *p)
 {
     kn_free(p->map);
-    *p = (kn_parts){0};
+    *p = (kn_job_parts){0};
 }
 
-kn_status kn_parts_find(kn_ctx *ctx, const char *dir, ptrdiff_t n, kn_parts *out)
+kn_status kn_job_parts_find(kn_ctx *ctx, const char *dir, ptrdiff_t n, kn_job_parts *out)
 {
     kn_status status;
     void *memory;
     char path[PATH], number[32];
     kn_listing missing = {.most = KN_NAMES_LISTED};
     ptrdiff_t first = 0, count = 0;
-    *out = (kn_parts){.dir = dir, .n = n};
+    *out = (kn_job_parts){.dir = dir, .n = n};
     for (ptrdiff_t i = 1; i <= n; i++) {
-        KN_TRY(kn_part_path(ctx, dir, (kn_portion){i, n}, "scores", ".safetensors", path));
+        KN_TRY(kn_job_part_path(ctx, dir, (kn_job_part){i, n}, "scores", ".safetensors", path));
         if (access(path, F_OK) == 0)
             continue;
         first = count++ == 0 ? i : first;
@@ -104,16 +104,16 @@ out:
 }
 
 /* Model, tables of all people and sums of all responses, and of one part the file beside. */
-kn_status kn_parts_room(kn_ctx *ctx, const kn_parts *p, const kn_people_sheet *of)
+kn_status kn_job_parts_room(kn_ctx *ctx, const kn_job_parts *p, const kn_participants_table *of)
 {
-    kn_rehearsal r = {0};
-    kn_allowance a = kn_allowance_of(ctx);
+    kn_mem_plan r = {0};
+    kn_mem_budget a = kn_mem_budget_of(ctx);
     ptrdiff_t T = of->scores->T, rows = of->people->n / p->n + 1;
-    kn_need_shape shape = {.N = of->people->n, .T = T, .threads = 1, .value = 1};
-    kn_hold_bytes(&r, KN_NEED_BASIS, kn_model_bytes(of->model));
+    kn_problem_size shape = {.N = of->people->n, .T = T, .threads = 1, .value = 1};
+    kn_plan_alloc_bytes(&r, KN_NEED_BASIS, kn_model_bytes(of->model));
     kn_scores_need(&r, &shape, 1);
-    kn_hold(&r, KN_NEED_WORK, T, sizeof(kn_metric_tally) + sizeof(float));
-    kn_hold_d(&r, KN_NEED_WORK, rows, 64);
+    kn_plan_alloc(&r, KN_NEED_WORK, T, sizeof(kn_metric_tally) + sizeof(float));
+    kn_plan_alloc_d(&r, KN_NEED_WORK, rows, 64);
     double bytes = 0;
     for (int k = 0; k < KN_NEED_PARTS; k++)
         bytes += r.peak.part[k];
@@ -125,15 +125,15 @@ kn_status kn_parts_room(kn_ctx *ctx, const kn_parts *p, const kn_people_sheet *o
                    kn_size_in_words(bytes).text, a.from, kn_size_in_words(a.bytes).text);
 }
 
-kn_status kn_parts_take(kn_ctx *ctx, kn_parts *p, kn_scores *all)
+kn_status kn_job_parts_take(kn_ctx *ctx, kn_job_parts *p, kn_scores *all)
 {
     kn_status status = KN_OK;
     ptrdiff_t elsewhere = 0;
     if (all->scored)
-        KN_TRY(kn_doubt_begin(ctx, all));
+        KN_TRY(kn_implausible_begin(ctx, all));
     for (ptrdiff_t i = 1; i <= p->n; i++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_part_take(ctx, p->dir, (kn_portion){i, p->n}, &p->stamp, all));
+        KN_TRY(kn_job_part_take(ctx, p->dir, (kn_job_part){i, p->n}, &p->stamp, all));
         memcpy(p->map[i - 1], p->stamp.map, sizeof p->stamp.map);
         elsewhere += p->stamp.elsewhere;
     }
@@ -152,7 +152,7 @@ out:
 enum { OPEN_MOST = 200 }; /* files; where there are more parts each is opened for each row */
 
 typedef struct source { /* a map of one part */
-    kn_portion part;
+    kn_job_part part;
     ptrdiff_t rows, T;
     kn_npy_file file;
     kn_hashing hash; /* of the rows so far */
@@ -171,12 +171,12 @@ static kn_status open_part(kn_ctx *ctx, const char *path, source *f)
 }
 
 /* Row k, in order. */
-static kn_status read_row(kn_ctx *ctx, const kn_parts *p, int map, source *from, ptrdiff_t k,
+static kn_status read_row(kn_ctx *ctx, const kn_job_parts *p, int map, source *from, ptrdiff_t k,
                           float *row)
 {
     kn_status status = KN_OK;
     char path[PATH];
-    KN_TRY(kn_part_path(ctx, p->dir, from->part, kn_map_name[map], ".npy", path));
+    KN_TRY(kn_job_part_path(ctx, p->dir, from->part, kn_map_name[map], ".npy", path));
     if (!from->file.source.name)
         KN_TRY(open_part(ctx, path, from));
     KN_TRY(kn_npy_elements(ctx, &from->file, k * from->T, from->T, row));
@@ -190,7 +190,8 @@ out:
     return status;
 }
 
-kn_status kn_parts_map(kn_ctx *ctx, const kn_parts *p, int k, const kn_scores *all, kn_mapfile *to)
+kn_status kn_job_parts_map(kn_ctx *ctx, const kn_job_parts *p, int k, const kn_scores *all,
+                           kn_mapfile *to)
 {
     kn_status status;
     void *memory = NULL;
@@ -199,9 +200,9 @@ kn_status kn_parts_map(kn_ctx *ctx, const kn_parts *p, int k, const kn_scores *a
     KN_TRY(kn_alloc(ctx, p->n, sizeof *from, &memory));
     from = memory;
     for (ptrdiff_t i = 0; i < p->n; i++) {
-        kn_portion part = {i + 1, p->n};
+        kn_job_part part = {i + 1, p->n};
         from[i] = (source){.part = part,
-                           .rows = kn_portion_size(part, all->n),
+                           .rows = kn_job_part_size(part, all->n),
                            .T = all->T,
                            .hash = kn_hashing_begin(0)};
     }
@@ -209,7 +210,7 @@ kn_status kn_parts_map(kn_ctx *ctx, const kn_parts *p, int k, const kn_scores *a
     for (ptrdiff_t i = 0; i < all->n; i++) {
         KN_TRY(read_row(ctx, p, k, &from[i % p->n], i / p->n, row));
         KN_TRY(kn_mapfile_rows(ctx, to, row, 1));
-        kn_tell(ctx, "joining", i + 1, all->n, NAN);
+        kn_report_progress(ctx, "joining", i + 1, all->n, NAN);
     }
 out:
     for (ptrdiff_t i = 0; from && i < p->n; i++)
@@ -228,17 +229,17 @@ static void remove_file(const char *path, ptrdiff_t *stayed)
         (*stayed)++;
 }
 
-void kn_parts_remove(kn_ctx *ctx, const kn_parts *p)
+void kn_job_parts_remove(kn_ctx *ctx, const kn_job_parts *p)
 {
     char path[PATH];
     ptrdiff_t stayed = 0;
     for (ptrdiff_t i = 1; i <= p->n; i++) {
-        kn_portion part = {i, p->n};
+        kn_job_part part = {i, p->n};
         for (int k = 0; k < KN_N_MAPS; k++)
             if (p->map[i - 1][k] &&
-                kn_part_path(ctx, p->dir, part, kn_map_name[k], ".npy", path) == KN_OK)
+                kn_job_part_path(ctx, p->dir, part, kn_map_name[k], ".npy", path) == KN_OK)
                 remove_file(path, &stayed);
-        if (kn_part_path(ctx, p->dir, part, "scores", ".safetensors", path) == KN_OK)
+        if (kn_job_part_path(ctx, p->dir, part, "scores", ".safetensors", path) == KN_OK)
             remove_file(path, &stayed);
     }
     if (stayed > 0)

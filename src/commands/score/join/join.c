@@ -22,7 +22,7 @@ void kn_join_free(kn_join *j)
     kn_free(j->header);
     kn_names_free(j->line, j->plan.n + j->plan.attendance->n);
     for (int k = 0; k < KN_N_MAPS; k++)
-        kn_rowstore_clear(&j->map[k]);
+        kn_row_spool_clear(&j->map[k]);
     kn_free(j->sums);
     kn_free(j->noise_people);
     kn_free(j);
@@ -94,7 +94,7 @@ kn_status kn_join_new(kn_ctx *ctx, const kn_join_plan *plan, kn_join **out)
     KN_TRY(kn_alloc_d(ctx, T, &j->noise_people));
     for (int k = 0; k < KN_N_MAPS; k++)
         if (plan->write & 1u << k && kn_ctx_comm(ctx)->rank == 0)
-            KN_TRY(kn_rowstore_new(ctx, n, T, plan->scratch, &j->map[k]));
+            KN_TRY(kn_row_spool_new(ctx, n, T, plan->scratch, &j->map[k]));
     *out = j;
     j = NULL;
 out:
@@ -112,7 +112,7 @@ static ptrdiff_t place_of(const kn_join *j, ptrdiff_t i)
     return at;
 }
 
-kn_status kn_join_begin(kn_ctx *ctx, kn_join *j, const kn_people *part, kn_scores *s)
+kn_status kn_join_begin(kn_ctx *ctx, kn_join *j, const kn_sample *part, kn_scores *s)
 {
     kn_status status;
     j->part = part;
@@ -150,14 +150,15 @@ kn_status kn_join_rows(kn_ctx *ctx, kn_join *j, const kn_scores *s, ptrdiff_t ro
         add_cells(&j->person[at], map[0] + i * s->T, s->T);
         for (int k = 0; k < KN_N_MAPS; k++)
             if (j->plan.write & 1u << k)
-                KN_TRY(kn_rowstore_put(ctx, &j->map[k], at, map[k] + i * s->T));
+                KN_TRY(kn_row_spool_put(ctx, &j->map[k], at, map[k] + i * s->T));
     }
 out:
     return status;
 }
 
 /* Columns, id, doubt and the line of people.tsv of one person. */
-static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet, ptrdiff_t i)
+static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet,
+                             ptrdiff_t i)
 {
     kn_status status;
     const kn_scores *from = sheet->scores;
@@ -173,20 +174,20 @@ static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_people_sheet *she
     j->person[at].measured = from->measured[i];
     assert(!to->id[at]); /* once */
     KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &to->id[at]));
-    KN_TRY(kn_people_line(ctx, sheet, KN_PEOPLE_USED, i, &j->line[at]));
+    KN_TRY(kn_participants_line(ctx, sheet, KN_PEOPLE_USED, i, &j->line[at]));
 out:
     return status;
 }
 
 /* The first line, and those of people who are in no part. */
-static kn_status take_frame(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet)
+static kn_status take_frame(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet)
 {
     kn_status status;
-    kn_people_sheet whole = *sheet;
+    kn_participants_table whole = *sheet;
     whole.attendance = j->plan.attendance;
-    KN_TRY(kn_people_line(ctx, &whole, KN_PEOPLE_HEADER, 0, &j->header));
+    KN_TRY(kn_participants_line(ctx, &whole, KN_PEOPLE_HEADER, 0, &j->header));
     for (ptrdiff_t i = 0; i < whole.attendance->n; i++)
-        KN_TRY(kn_people_line(ctx, &whole, KN_PEOPLE_DROPPED, i, &j->line[j->plan.n + i]));
+        KN_TRY(kn_participants_line(ctx, &whole, KN_PEOPLE_DROPPED, i, &j->line[j->plan.n + i]));
 out:
     return status;
 }
@@ -212,7 +213,7 @@ static void take_responses(kn_join *j, const kn_scores *from)
     to->least_unseen = fmax(to->least_unseen, from->least_unseen);
 }
 
-kn_status kn_join_take(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet)
+kn_status kn_join_take(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet)
 {
     kn_status status = KN_OK;
     if (!j->header)
@@ -251,7 +252,7 @@ kn_status kn_join_finish(kn_ctx *ctx, kn_join *j, const kn_provenance *from)
     s->fdr_share = j->fdr_people > 0 ? s->fdr_share / j->fdr_people : NAN;
     kn_scores_tell_extrapolated(ctx, s);
     kn_scores_tell_empty(ctx, s);
-    kn_doubt_tell(ctx, s, kn_data_responses_name(from->data));
+    kn_implausible_warn(ctx, s, kn_data_responses_name(from->data));
     if (s->labelled)
         KN_TRY(kn_scores_detect(ctx, s));
     kn_metrics_result(j->sums, s->metrics);

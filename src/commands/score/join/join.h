@@ -20,7 +20,7 @@ typedef struct kn_join_plan { /* all lent, until the join is free */
     ptrdiff_t n_rows;                /* of the covariates */
     unsigned write;                  /* KN_MAP_... and KN_WRITE_METRICS */
     const char *scratch;             /* where maps wait in a file; NULL: in memory */
-    const kn_attendance *attendance; /* of the whole */
+    const kn_exclusions *attendance; /* of the whole */
 } kn_join_plan;
 
 /* What a person's cells add up to, for metrics of some people. */
@@ -38,12 +38,12 @@ typedef struct kn_join {
     kn_scores *scores;
     kn_join_person *person; /* n */
     char *header, **line;   /* people.tsv: n, then one for each who is absent */
-    kn_rowstore map[KN_N_MAPS];
+    kn_row_spool map[KN_N_MAPS];
     kn_metric_sums *sums; /* T, in original units */
     double *noise_people; /* T  whose models had the response */
     double fdr_people;
     ptrdiff_t n_taken;
-    const kn_people *part; /* under way, lent */
+    const kn_sample *part; /* under way, lent */
 } kn_join;
 
 kn_status kn_join_new(kn_ctx *ctx, const kn_join_plan *plan, kn_join **out);
@@ -71,11 +71,11 @@ double kn_join_bytes(ptrdiff_t n, ptrdiff_t T);
  */
 
 /* Who is labelled among a part, and what is asked of it beside. */
-kn_status kn_join_begin(kn_ctx *ctx, kn_join *j, const kn_people *part, kn_scores *s);
+kn_status kn_join_begin(kn_ctx *ctx, kn_join *j, const kn_sample *part, kn_scores *s);
 /* Maps of people row .. row + rows - 1 of the part, in the places of kn_map_name. */
 kn_status kn_join_rows(kn_ctx *ctx, kn_join *j, const kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                        float *const *map);
 /* All else of a part that is finished. */
-kn_status kn_join_take(kn_ctx *ctx, kn_join *j, const kn_people_sheet *sheet);
+kn_status kn_join_take(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet);
 
 #endif

@@ -39,7 +39,7 @@ kn_status kn_join_check(kn_ctx *ctx, const kn_join *j, const char *dir,
         KN_TRY(kn_mapfile_check(ctx, &l, "ys2_noise", 1, true));
     for (int k = 0; has_metric_maps(j, &l) && k < KN_N_METRIC_MAPS; k++)
         KN_TRY(kn_mapfile_check(ctx, &l, kn_metric_maps[k].file, 1, true));
-    KN_TRY(kn_people_check(ctx, dir, options));
+    KN_TRY(kn_sample_check(ctx, dir, options));
     KN_TRY(kn_scores_check(ctx, j->scores, dir, options));
 out:
     return status;
@@ -52,7 +52,7 @@ static kn_status write_map(kn_ctx *ctx, kn_join *j, const kn_maplayout *l, int k
     KN_TRY(kn_mapfile_new(ctx, l, kn_map_name[k], j->plan.n, false, &file));
     for (ptrdiff_t i = 0; i < j->plan.n; i++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_rowstore_get(ctx, &j->map[k], i, row));
+        KN_TRY(kn_row_spool_get(ctx, &j->map[k], i, row));
         KN_TRY(kn_mapfile_rows(ctx, file, row, 1));
     }
     KN_TRY(kn_mapfile_commit(ctx, file, &j->scores->n_files));

@@ -65,7 +65,7 @@ static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
 static kn_status choose(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
-    kn_found found = {0};
+    kn_search_result found = {0};
     kn_fit_problem curve;
     if (p->completion)
         found = p->completion->pilot;
@@ -100,7 +100,7 @@ static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis 
                "{on=components} has noise of each component");
         KN_TRY(kn_conv_identity(ctx, &p->Y, basis));
     } else if (o->basis.data) {
-        KN_TRY(kn_span_given(ctx, p, basis, gp, info));
+        KN_TRY(kn_user_span_given(ctx, p, basis, gp, info));
     } else {
         KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
         if (gp->P == 0)
@@ -189,7 +189,7 @@ out:
 /* ---- folds ---- */
 
 /* A fit of its own, from its own start: components of two folds do not correspond. */
-static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *clamped)
+static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
     const kn_convolved *own = r->gp->own;
@@ -226,7 +226,7 @@ static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, 
 
 /* ---- maps ---- */
 
-static kn_status predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
+static kn_status predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who, kn_gp_maps *out)
 {
     kn_status status;
     const kn_convolved *own = gp->own;
@@ -284,7 +284,7 @@ const kn_method kn_method_convolved = {
     .cv = cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_components_law,
+    .law = kn_components_map_density,
     .law_block = kn_components_law_block,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,
@@ -293,6 +293,6 @@ const kn_method kn_method_convolved = {
     .bytes = kn_convolved_bytes,
     .batch = batch,
     .say = kn_convolved_say,
-    .need = {kn_conv_settle, kn_conv_fit_need, kn_conv_maps_need, kn_components_block_need},
+    .need = {kn_conv_finalise, kn_conv_fit_need, kn_conv_maps_need, kn_components_block_need},
     .shape = kn_conv_shape,
 };

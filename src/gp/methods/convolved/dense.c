@@ -63,7 +63,7 @@ out:
 }
 
 static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                         const kn_conv_posterior *p, const kn_conv_asked *who)
+                         const kn_conv_posterior *p, const kn_conv_query *who)
 {
     kn_status status;
     kn_mat L = {0}, K = {0};
@@ -131,29 +131,29 @@ out:
     return status;
 }
 
-static void need_value(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     (void)m;
-    kn_hold_d(r, KN_NEED_SAMPLES, N * T, 2 * N * T + 1);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N * T, 2 * N * T + 1);
+    kn_plan_free_to(r, mark);
 }
 
-static void need_predict(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
+static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     (void)m;
-    kn_hold_d(r, KN_NEED_SAMPLES, N * T, N * T + n);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N * T, N * T + n);
+    kn_plan_free_to(r, mark);
 }
 
-static void need_leave(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     (void)m;
-    kn_hold_d(r, KN_NEED_SAMPLES, N * T, 2 * N * T);
-    kn_hold_d(r, KN_NEED_WORK, T, 2 * T);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N * T, 2 * N * T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 2 * T);
+    kn_plan_free_to(r, mark);
 }
 
 const kn_conv_form kn_conv_dense = {.pairs = true,

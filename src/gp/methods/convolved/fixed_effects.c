@@ -46,7 +46,7 @@ static kn_status pseudo_inverse(kn_ctx *ctx, kn_mat Xc, kn_fixed *f)
     KN_TRY(kn_mat_new(ctx, n, n, &V));
     KN_TRY(kn_alloc_d(ctx, n, &w));
     kn_syrk(ctx, 1, KN_T, Xc, 0, V);
-    KN_TRY(kn_eig_steady(ctx, V, w));
+    KN_TRY(kn_eig_reproducible(ctx, V, w));
     for (ptrdiff_t k = 0; k < n; k++) {
         bool more = w[k] > ROUNDING * w[n - 1] && w[k] > 0;
         double scale = more ? 1 / sqrt(w[k]) : 0;
@@ -118,8 +118,8 @@ out:
     return status;
 }
 
-kn_status kn_fixed_say(kn_ctx *ctx, const kn_fixed_columns *columns, const kn_fixed *f, kn_mat X,
-                       kn_fixed_said out)
+kn_status kn_fixed_predict(kn_ctx *ctx, const kn_fixed_columns *columns, const kn_fixed *f,
+                           kn_mat X, kn_fixed_prediction out)
 {
     kn_status status;
     kn_mat Xc = {0}, XW = {0};
@@ -151,23 +151,23 @@ out:
     return status;
 }
 
-void kn_fixed_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P)
+void kn_fixed_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P)
 {
-    kn_hold_d(r, KN_NEED_WORK, n, 1 + n + 2 * P);
-    kn_hold_d(r, KN_NEED_WORK, 1, P);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, N, n);
-    kn_hold_d(r, KN_NEED_WORK, n, P);
-    kn_held before = r->now;
-    kn_hold_d(r, KN_NEED_WORK, n, n + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 1 + n + 2 * P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, 1, P);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, n);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, P);
+    kn_mem_usage before = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, n + 1);
     kn_eig_need(r, KN_NEED_WORK, n);
-    kn_let_go(r, before);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, before);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_fixed_say_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t n)
+void kn_fixed_say_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, N, 2 * n);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, 2 * n);
+    kn_plan_free_to(r, mark);
 }

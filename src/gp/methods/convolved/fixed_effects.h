@@ -35,14 +35,14 @@ kn_status kn_fixed_new(kn_ctx *ctx, const kn_fixed_columns *columns, kn_mat X, k
                        kn_fixed *out);
 
 /* For the rows of X: mean (n x P), spread (n x P) and leverage (n), each may be absent. */
-typedef struct kn_fixed_said {
+typedef struct kn_fixed_prediction {
     kn_mat mean, spread;
     double *leverage;
-} kn_fixed_said;
-kn_status kn_fixed_say(kn_ctx *ctx, const kn_fixed_columns *columns, const kn_fixed *f, kn_mat X,
-                       kn_fixed_said out);
+} kn_fixed_prediction;
+kn_status kn_fixed_predict(kn_ctx *ctx, const kn_fixed_columns *columns, const kn_fixed *f,
+                           kn_mat X, kn_fixed_prediction out);
 
-void kn_fixed_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P); /* leaves it */
-void kn_fixed_say_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t n);          /* passes */
+void kn_fixed_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P); /* leaves it */
+void kn_fixed_say_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n);          /* passes */
 
 #endif

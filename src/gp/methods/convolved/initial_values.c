@@ -29,7 +29,7 @@ static kn_status quantiles(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z)
     ptrdiff_t n = 0, N = X.rows;
     KN_TRY(kn_mat_copy(ctx, X, &sorted));
     qsort(sorted.data, (size_t)N, sizeof(double), by_size);
-    KN_TRY(kn_mat_new(ctx, kn_at_most(M, N), 1, Z));
+    KN_TRY(kn_mat_new(ctx, kn_min_size(M, N), 1, Z));
     for (ptrdiff_t j = 0; j < M; j++) {
         double at = ((double)j + 0.5) / (double)M * (double)N - 0.5;
         at = fmin(fmax(at, 0), (double)(N - 1));
@@ -81,7 +81,7 @@ static double median_distance2(kn_mat X, double *work)
 static kn_status median(kn_ctx *ctx, kn_mat X, double *out)
 {
     double *work = NULL;
-    ptrdiff_t n = kn_at_most(X.rows, LOOKED_AT);
+    ptrdiff_t n = kn_min_size(X.rows, LOOKED_AT);
     kn_status status = kn_alloc_d(ctx, n * n, &work);
     if (status == KN_OK)
         *out = median_distance2(X, work);
@@ -94,7 +94,7 @@ kn_status kn_conv_places(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z)
     kn_status status;
     kn_mat L = {0};
     double *diag = NULL, residual, distance2;
-    ptrdiff_t *pivot = NULL, rank, most = kn_at_most(M, X.rows);
+    ptrdiff_t *pivot = NULL, rank, most = kn_min_size(M, X.rows);
     bumps b = {.X = X};
     if (X.cols == 1)
         return quantiles(ctx, X, M, Z);
@@ -202,7 +202,7 @@ static kn_status directions(kn_ctx *ctx, const kn_conv_data *d, const kn_conv_sc
     kn_trsm_left(ctx, KN_N, s->G, s->w);
     kn_trsm_left(ctx, KN_T, s->G, s->w);
     kn_syrk(ctx, 1, KN_N, s->w, 0, s->e);
-    KN_TRY(kn_eig_steady(ctx, s->e, s->value));
+    KN_TRY(kn_eig_reproducible(ctx, s->e, s->value));
     for (ptrdiff_t q = 0; q < M; q++) { /* |H e_q|^2/N = e_q'H'H e_q/N */
         kn_gemm(ctx, 1, KN_N, s->H, KN_N, kn_cols(s->e, q, 1), 0, s->h);
         s->size[q] = sqrt(kn_sumsq(s->h) / (double)N);
@@ -241,21 +241,21 @@ out:
     return status;
 }
 
-void kn_conv_places_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M)
+void kn_conv_places_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M)
 {
-    kn_held mark = r->now;
-    ptrdiff_t n = kn_at_most(N, LOOKED_AT);
-    kn_hold_d(r, KN_NEED_WORK, n, n); /* distances, and again for the scale */
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_WORK, N, F > 1 ? kn_at_most(M, N) + 2 : 1);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    ptrdiff_t n = kn_min_size(N, LOOKED_AT);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, n); /* distances, and again for the scale */
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, F > 1 ? kn_min_size(M, N) + 2 : 1);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_conv_start_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t M)
+void kn_conv_start_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t M)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, N, M + 1);
-    kn_hold_d(r, KN_NEED_WORK, M, T + 3 * M + 2);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, M + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, M, T + 3 * M + 2);
     kn_eig_need(r, KN_NEED_WORK, M);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

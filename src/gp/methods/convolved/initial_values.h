@@ -22,6 +22,6 @@ void kn_conv_scale_clear(kn_conv_scale *s);
 kn_status kn_conv_start(kn_ctx *ctx, const kn_conv_data *d, const kn_conv_scale *scale, int number,
                         kn_conv *c);
 
-void kn_conv_start_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t M); /* passes */
+void kn_conv_start_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t M); /* passes */
 
 #endif

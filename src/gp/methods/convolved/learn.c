@@ -236,28 +236,28 @@ out:
     return status;
 }
 
-void kn_conv_data_need(kn_rehearsal *r, bool pairs, ptrdiff_t N, ptrdiff_t M)
+void kn_conv_data_need(kn_mem_plan *r, bool pairs, ptrdiff_t N, ptrdiff_t M)
 {
-    kn_hold_d(r, KN_NEED_SAMPLES, N, M);
-    kn_hold_d(r, KN_NEED_WORK, M, M);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, M);
+    kn_plan_alloc_d(r, KN_NEED_WORK, M, M);
     if (pairs)
-        kn_hold_d(r, KN_NEED_SAMPLES, N, N);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, N);
 }
 
-void kn_conv_learn_need(kn_rehearsal *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T)
+void kn_conv_learn_need(kn_mem_plan *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T)
 {
     const kn_conv_form *form = kn_conv_form_of(plan->how);
     ptrdiff_t m = plan->Q * plan->M;
     kn_conv like = {.T = T, .Q = plan->Q};
     ptrdiff_t n = count(&like, plan->widths == KN_WIDTHS_SHARED);
-    kn_hold_d(r, KN_NEED_WORK, T, 2 * plan->Q + 1);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, T, 2 * plan->Q + 2);
-    kn_hold_d(r, KN_NEED_WORK, n, 6);
-    kn_held before = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 2 * plan->Q + 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 2 * plan->Q + 2);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 6);
+    kn_mem_usage before = r->now;
     kn_conv_start_need(r, N, T, plan->M);
-    kn_let_go(r, before);
+    kn_plan_free_to(r, before);
     kn_maximise_large_need(r, n);
     form->need_value(r, N, T, m);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -38,9 +38,9 @@ typedef struct kn_conv_search {
 kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const kn_conv_data *d,
                         kn_conv_search *search, kn_conv *c);
 
-void kn_conv_places_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M); /* passes */
-void kn_conv_data_need(kn_rehearsal *r, bool pairs, ptrdiff_t N, ptrdiff_t M);    /* leaves it */
+void kn_conv_places_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M); /* passes */
+void kn_conv_data_need(kn_mem_plan *r, bool pairs, ptrdiff_t N, ptrdiff_t M);    /* leaves it */
 /* Leaves c; T tasks of N samples. */
-void kn_conv_learn_need(kn_rehearsal *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T);
+void kn_conv_learn_need(kn_mem_plan *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T);
 
 #endif

@@ -85,7 +85,7 @@ static kn_status smooth(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_mod
     const kn_conv_form *form = kn_conv_form_of(spec->plan.how);
     kn_mat Xt = {0}, Xs = {0};
     kn_conv_data d = {0};
-    kn_conv_asked asked = {.mean = who->mean, .var = who->var};
+    kn_conv_query asked = {.mean = who->mean, .var = who->var};
     KN_TRY(continuous(ctx, spec, who->X, &Xs));
     KN_TRY(continuous(ctx, spec, X, &Xt));
     if (form->pairs) {
@@ -110,17 +110,17 @@ kn_status kn_conv_model_predict(kn_ctx *ctx, const kn_conv_spec *spec, const kn_
 {
     kn_status status;
     ptrdiff_t n = who->X.rows, P = m->c.T;
-    kn_fixed_said said = {0};
+    kn_fixed_prediction said = {0};
     KN_TRY(kn_mat_new(ctx, n, P, &said.mean));
     KN_TRY(kn_mat_new(ctx, n, P, &said.spread));
     KN_TRY(kn_alloc_d(ctx, n, &said.leverage));
-    KN_TRY(kn_fixed_say(ctx, &spec->columns, &m->fixed, who->X, said));
+    KN_TRY(kn_fixed_predict(ctx, &spec->columns, &m->fixed, who->X, said));
     KN_TRY(smooth(ctx, spec, m, X, who));
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < n; i++) {
             double *v = &kn_col(who->var, p)[i];
             kn_col(who->mean, p)[i] += kn_at(said.mean, i, p);
-            *v = kn_at_least_zero(*v, kn_conv_variance(&m->c, p), clamped) +
+            *v = kn_clamp_nonnegative(*v, kn_conv_variance(&m->c, p), clamped) +
                  said.leverage[i] * m->d[p] + kn_at(said.spread, i, p);
         }
 out:
@@ -135,7 +135,7 @@ out:
 /* Fixed effects without sample n, who is the only one of a level: its row of mean, spread and
  * leverage then. */
 static kn_status without(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z, ptrdiff_t n,
-                         kn_fixed_said said)
+                         kn_fixed_prediction said)
 {
     kn_status status;
     kn_mat Xo = {0}, Zo = {0};
@@ -149,9 +149,10 @@ static kn_status without(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat
     kn_mat_rows(X, others, Xo);
     kn_mat_rows(Z, others, Zo);
     KN_TRY(kn_fixed_new(ctx, &spec->columns, Xo, Zo, &f));
-    KN_TRY(kn_fixed_say(ctx, &spec->columns, &f, kn_sub(X, n, 0, 1, X.cols),
-                        (kn_fixed_said){kn_sub(said.mean, n, 0, 1, Z.cols),
-                                        kn_sub(said.spread, n, 0, 1, Z.cols), said.leverage + n}));
+    KN_TRY(kn_fixed_predict(ctx, &spec->columns, &f, kn_sub(X, n, 0, 1, X.cols),
+                            (kn_fixed_prediction){kn_sub(said.mean, n, 0, 1, Z.cols),
+                                                  kn_sub(said.spread, n, 0, 1, Z.cols),
+                                                  said.leverage + n}));
 out:
     kn_fixed_clear(&f);
     kn_mat_clear(&Xo);
@@ -162,7 +163,7 @@ out:
 
 /* Fixed mean of each sample by the others, with its leverage then: residuals r/(1 - h) */
 static kn_status leave_fixed(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
-                             kn_fixed_said said)
+                             kn_fixed_prediction said)
 {
     kn_status status = KN_OK;
     for (ptrdiff_t i = 0; i < X.rows; i++) {
@@ -183,7 +184,7 @@ out:
 
 typedef struct left {
     kn_mat Y, e;
-    kn_fixed_said said;
+    kn_fixed_prediction said;
     kn_conv_data d;
 } left;
 
@@ -210,7 +211,7 @@ static kn_status leave_smooth(kn_ctx *ctx, const kn_conv_spec *spec, const kn_co
     KN_TRY(kn_mat_new(ctx, N, P, &l->said.mean));
     KN_TRY(kn_mat_new(ctx, N, P, &l->said.spread));
     KN_TRY(kn_alloc_d(ctx, N, &l->said.leverage));
-    KN_TRY(kn_fixed_say(ctx, &spec->columns, &m->fixed, who->X, l->said));
+    KN_TRY(kn_fixed_predict(ctx, &spec->columns, &m->fixed, who->X, l->said));
     for (ptrdiff_t i = 0; i < N * P; i++)
         l->Y.data[i] -= l->said.mean.data[i];
     KN_TRY(continuous(ctx, spec, who->X, &Xs));
@@ -234,7 +235,7 @@ kn_status kn_conv_model_leave(kn_ctx *ctx, const kn_conv_spec *spec, const kn_co
             double *v = &kn_col(who->var, p)[i];
             kn_col(who->mean, p)[i] =
                 kn_at(l.said.mean, i, p) + kn_at(l.Y, i, p) - kn_at(l.e, i, p);
-            *v = kn_at_least_zero(*v, kn_conv_variance(&m->c, p), clamped) +
+            *v = kn_clamp_nonnegative(*v, kn_conv_variance(&m->c, p), clamped) +
                  l.said.leverage[i] * m->d[p] + kn_at(l.said.spread, i, p);
         }
 out:
@@ -244,53 +245,53 @@ out:
 
 /* ---- memory ---- */
 
-void kn_conv_model_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s)
+void kn_conv_model_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s)
 {
     const kn_conv_form *form = kn_conv_form_of(plan->how);
     ptrdiff_t m = plan->Q * plan->M;
     kn_fixed_need(r, s.N, s.k, s.P);
-    kn_hold_d(r, KN_NEED_WORK, plan->M, s.F);
-    kn_hold_d(r, KN_NEED_WORK, s.P, 1);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s.N, s.F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, plan->M, s.F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s.P, 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s.N, s.F);
     kn_conv_places_need(r, s.N, s.F, plan->M);
     kn_conv_data_need(r, form->pairs, s.N, plan->M);
-    kn_held data = r->now;
+    kn_mem_usage data = r->now;
     kn_conv_learn_need(r, plan, s.N, s.P);
     form->need_value(r, s.N, s.P, m);
-    kn_let_go(r, data);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_WORK, s.P, 2 * plan->Q + 1);
+    kn_plan_free_to(r, data);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s.P, 2 * plan->Q + 1);
     if (plan->how != KN_INDUCING_NONE)
-        kn_hold_d(r, KN_NEED_WORK, m, m + 1);
+        kn_plan_alloc_d(r, KN_NEED_WORK, m, m + 1);
     if (plan->how != KN_INDUCING_VARIATIONAL)
-        kn_hold_d(r, KN_NEED_WORK, s.N, s.P);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s.N, s.P);
 }
 
-void kn_conv_predict_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s, ptrdiff_t n)
+void kn_conv_predict_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s, ptrdiff_t n)
 {
     const kn_conv_form *form = kn_conv_form_of(plan->how);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, n, 2 * s.P + 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * s.P + 1);
     kn_fixed_say_need(r, n, s.k);
-    kn_hold_d(r, KN_NEED_WORK, n + s.N, s.F);
-    kn_hold_d(r, KN_NEED_WORK, n, plan->M);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n + s.N, s.F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, plan->M);
     if (form->pairs) {
         kn_conv_data_need(r, true, s.N, plan->M);
-        kn_hold_d(r, KN_NEED_SAMPLES, n, s.N);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s.N);
     }
     form->need_predict(r, s.N, s.P, plan->Q * plan->M, n);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_conv_leave_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s)
+void kn_conv_leave_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s)
 {
     const kn_conv_form *form = kn_conv_form_of(plan->how);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s.N, 4 * s.P + 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s.N, 4 * s.P + 1);
     kn_fixed_say_need(r, s.N, s.k);
-    kn_hold_d(r, KN_NEED_WORK, s.N, s.F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s.N, s.F);
     kn_conv_data_need(r, form->pairs, s.N, plan->M);
     form->need_leave(r, s.N, s.P, plan->Q * plan->M);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

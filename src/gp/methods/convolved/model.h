@@ -39,7 +39,7 @@ typedef struct kn_conv_samples {
     kn_mat mean, var; /* n x P  where it goes; var may be absent */
 } kn_conv_samples;
 
-/* X: of the N samples of training. clamped: see kn_at_least_zero. */
+/* X: of the N samples of training. clamped: see kn_clamp_nonnegative. */
 kn_status kn_conv_model_predict(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
                                 kn_mat X, const kn_conv_samples *who, double *clamped);
 
@@ -52,8 +52,8 @@ kn_status kn_conv_model_leave(kn_ctx *ctx, const kn_conv_spec *spec, const kn_co
 typedef struct kn_conv_sizes {
     ptrdiff_t N, P, k, F;
 } kn_conv_sizes;
-void kn_conv_model_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s);
-void kn_conv_predict_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s, ptrdiff_t n);
-void kn_conv_leave_need(kn_rehearsal *r, const kn_conv_plan *plan, kn_conv_sizes s);
+void kn_conv_model_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s);
+void kn_conv_predict_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s, ptrdiff_t n);
+void kn_conv_leave_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s);
 
 #endif

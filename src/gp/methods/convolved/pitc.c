@@ -193,7 +193,7 @@ typedef struct asking {
 } asking;
 
 static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
-                         const kn_conv_asked *who, ptrdiff_t t, asking *q, work *k)
+                         const kn_conv_query *who, ptrdiff_t t, asking *q, work *k)
 {
     kn_mat mean = kn_cols(who->mean, t, 1);
     double *var = kn_col(who->var, t);
@@ -215,7 +215,7 @@ static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior 
 }
 
 static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                         const kn_conv_posterior *p, const kn_conv_asked *who)
+                         const kn_conv_posterior *p, const kn_conv_query *who)
 {
     kn_status status;
     work k = {0};
@@ -323,40 +323,40 @@ out:
     return status;
 }
 
-static void need_work(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t m, int squares)
+static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, int squares)
 {
-    kn_hold_d(r, KN_NEED_SAMPLES, N, 3 * m + 2);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, 3 * m + 2);
     for (int i = 0; i < squares; i++)
-        kn_hold_d(r, KN_NEED_SAMPLES, N, N);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, N);
     for (int i = 0; i < 7; i++)
-        kn_hold_d(r, KN_NEED_WORK, m, m);
-    kn_hold_d(r, KN_NEED_WORK, m, 2);
+        kn_plan_alloc_d(r, KN_NEED_WORK, m, m);
+    kn_plan_alloc_d(r, KN_NEED_WORK, m, 2);
 }
 
-static void need_value(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     (void)T;
     need_work(r, N, m, 2);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-static void need_predict(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
+static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     (void)T;
     need_work(r, N, m, 1);
-    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * m + N);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, 2 * m + N);
+    kn_plan_free_to(r, mark);
 }
 
-static void need_leave(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     need_work(r, N, m, 2);
-    kn_hold_d(r, KN_NEED_SAMPLES, N, T * m + T);
-    kn_hold_d(r, KN_NEED_WORK, T, 2 * m + 2 * T + 1);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, T * m + T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 2 * m + 2 * T + 1);
+    kn_plan_free_to(r, mark);
 }
 
 const kn_conv_form kn_conv_pitc = {.pairs = true,

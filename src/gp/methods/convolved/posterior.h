@@ -14,11 +14,11 @@ typedef struct kn_conv_posterior {
 
 void kn_conv_posterior_clear(kn_conv_posterior *p);
 
-typedef struct kn_conv_asked { /* n new points: their distances in, what is said of them out */
+typedef struct kn_conv_query { /* n new points: their distances in, what is said of them out */
     kn_mat fu;                 /* n x M  from the inducing inputs */
     kn_mat ff;                 /* n x N  from the samples; none where the form does not ask */
     kn_mat mean, var;          /* n x T  of f_t, without noise */
-} kn_conv_asked;
+} kn_conv_query;
 
 typedef struct kn_conv_form {
     bool pairs; /* needs distances of samples from one another */
@@ -27,15 +27,15 @@ typedef struct kn_conv_form {
     kn_status (*value)(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
                        kn_conv *g, kn_conv_posterior *p);
     kn_status (*predict)(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                         const kn_conv_posterior *p, const kn_conv_asked *who);
+                         const kn_conv_posterior *p, const kn_conv_query *who);
     /* residual (N x T) of each sample when all its T values are left out, everything else held, and
      * var of its f_t */
     kn_status (*leave)(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                        const kn_conv_posterior *p, kn_mat residual, kn_mat var);
     /* Pass: N samples, n new ones, T tasks, m inducing values. */
-    void (*need_value)(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m);
-    void (*need_predict)(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n);
-    void (*need_leave)(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m);
+    void (*need_value)(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m);
+    void (*need_predict)(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n);
+    void (*need_leave)(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m);
 } kn_conv_form;
 
 /* A, n x n, becomes A^-1 by its Cholesky factor L, A = LL'. */

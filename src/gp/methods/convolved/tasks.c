@@ -108,13 +108,13 @@ static kn_status loadings_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part *part)
+kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_fold_prediction *part)
 {
     kn_status status;
     kn_fold f = {.n_train = r->n};
     double total = 0;
     if (!r->gp->pca) {
-        kn_mat held = kn_span_held(r->gp);
+        kn_mat held = kn_user_span_fixed(r->gp);
         KN_TRY(kn_mat_new(ctx, r->n, held.cols, &f.Z_train));
         KN_TRY(kn_project(ctx, &r->Y, r->mu, held, f.Z_train, &total));
         if (r->gp->axes)
@@ -126,8 +126,8 @@ kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part 
     KN_TRY(kn_fold_completed(ctx, &r->Y, r->gp->P, &f));
     KN_TRY(kn_mat_new(ctx, r->gp->T, f.US.cols, &part->B));
     loadings l = {f.US, part->B, r->mu, 0};
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = r->Y},
-                       &(kn_visitor){&l, KN_WALK_Y, NULL, loadings_block, NULL}, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = r->Y},
+                             &(kn_visitor){&l, KN_WALK_Y, NULL, loadings_block, NULL}, 1));
     total = l.total;
 out:
     if (status == KN_OK) {
@@ -142,10 +142,10 @@ out:
 
 /* ---- memory ---- */
 
-void kn_conv_settle(kn_need_shape *s)
+void kn_conv_finalise(kn_problem_size *s)
 {
     if (s->span > 0 && s->P == 0)
-        s->P = kn_at_most(s->span, s->N);
+        s->P = kn_min_size(s->span, s->N);
     s->chosen = s->P == 0 && !s->on_responses;
     if (s->on_responses) {
         s->P = s->T;
@@ -155,7 +155,7 @@ void kn_conv_settle(kn_need_shape *s)
         s->P = kn_components_most(s->N, s->T, s->N);
 }
 
-static kn_conv_plan plan_of(const kn_need_shape *s)
+static kn_conv_plan plan_of(const kn_problem_size *s)
 {
     return (kn_conv_plan){.how = (kn_inducing)s->inducing,
                           .widths = (kn_widths)s->widths,
@@ -163,49 +163,49 @@ static kn_conv_plan plan_of(const kn_need_shape *s)
                           .M = s->points > 0 ? s->points : 10};
 }
 
-static kn_conv_sizes sizes_of(const kn_need_shape *s, ptrdiff_t N)
+static kn_conv_sizes sizes_of(const kn_problem_size *s, ptrdiff_t N)
 {
-    return (kn_conv_sizes){.N = N, .P = s->P, .k = s->F, .F = kn_at_most(s->F, KN_CONV_SMOOTH)};
+    return (kn_conv_sizes){.N = N, .P = s->P, .k = s->F, .F = kn_min_size(s->F, KN_CONV_SMOOTH)};
 }
 
-static void fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
-    kn_need_shape f = *s;
+    kn_problem_size f = *s;
     kn_conv_plan plan = plan_of(s);
-    kn_held begin = r->now;
+    kn_mem_usage begin = r->now;
     f.N = n;
     kn_refit_need(r, s, n, h);
     ptrdiff_t Q = s->span > 0 ? s->span : s->P;
-    kn_hold_d(r, KN_NEED_WORK, n, s->given_basis ? Q : 2 * s->P); /* Z, US */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, s->given_basis ? Q : 2 * s->P); /* Z, US */
     if (s->given_basis) {
         kn_project_need(r, n, s->T, Q);
         if (s->span > 0)
             kn_fold_axes_need(r, s, n);
     } else {
-        kn_held mark = r->now;
+        kn_mem_usage mark = r->now;
         kn_gram_need(r, &f);
         kn_folds_pca_need(r, &f, n, 1);
-        kn_let_go(r, mark);
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
-        kn_walk_need(r, n, kn_walk_width(0, s->T), KN_WALK_Y);
+        kn_plan_free_to(r, mark);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
+        kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_WALK_Y);
     }
     kn_conv_model_need(r, &plan, sizes_of(s, n));
-    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 4 : 2) * s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 4 : 2) * s->P);
     kn_conv_predict_need(r, &plan, sizes_of(s, n), h);
-    kn_let_go(r, begin);
-    kn_hold_d(r, KN_NEED_WORK, s->T + s->P, 1);
-    kn_hold_d(r, KN_NEED_WORK, s->N, 1); /* rows */
-    kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * s->P);
+    kn_plan_free_to(r, begin);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T + s->P, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 1); /* rows */
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * s->P);
     if (!s->given_basis)
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
     if (s->span > 0)
-        kn_hold_d(r, KN_NEED_WORK, s->span, s->P); /* rotate */
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->span, s->P); /* rotate */
 }
 
-void kn_conv_fit_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_conv_plan plan = plan_of(s);
-    kn_held begin = r->now, gram, made;
+    kn_mem_usage begin = r->now, gram, made;
     kn_rehearse_stage(r, "gram");
     if (!s->given_basis)
         kn_gram_need(r, s);
@@ -215,46 +215,46 @@ void kn_conv_fit_need(kn_rehearsal *r, const kn_need_shape *s)
         kn_components_need(r, s);
     kn_rehearse_stage(r, "basis");
     if (s->on_responses)
-        kn_hold_d(r, KN_NEED_BASIS, s->T + s->N, s->P);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T + s->N, s->P);
     else if (s->span > 0)
-        kn_span_need(r, s);
+        kn_user_span_need(r, s);
     else
         kn_basis_need(r, s);
     made = r->now;
     kn_rehearse_stage(r, "search");
     kn_conv_model_need(r, &plan, sizes_of(s, s->N));
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
-    kn_let_go_of(r, gram, made);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
+    kn_plan_free(r, gram, made);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
     if (s->P < s->span)
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->span);
     kn_rehearse_stage(r, "folds");
-    kn_hold_d(r, KN_NEED_WORK, s->folds > 0 ? s->N : 0, 2);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->folds > 0 ? s->N : 0, 2);
     for (int k = 0; k < s->folds; k++) {
         ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;
         fold_need(r, s, s->N - h, h);
     }
-    kn_let_go_of(r, begin, gram);
+    kn_plan_free(r, begin, gram);
 }
 
-void kn_conv_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+void kn_conv_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_conv_plan plan = plan_of(s);
     ptrdiff_t N = s->scoring ? s->train : s->N;
-    kn_hold_d(r, KN_NEED_WORK, n, 2 * s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * s->P);
     if (kind == KN_MAPS_LOO) {
-        kn_held mark = r->now;
-        kn_hold_d(r, KN_NEED_WORK, N, s->P);
+        kn_mem_usage mark = r->now;
+        kn_plan_alloc_d(r, KN_NEED_WORK, N, s->P);
         kn_project_need(r, N, s->T, s->P);
         kn_conv_leave_need(r, &plan, sizes_of(s, N));
-        kn_let_go(r, mark);
+        kn_plan_free_to(r, mark);
     } else {
         kn_conv_predict_need(r, &plan, sizes_of(s, N), n);
     }
 }
 
-void kn_conv_shape(const kn_gp *gp, kn_need_shape *s)
+void kn_conv_shape(const kn_gp *gp, kn_problem_size *s)
 {
     const kn_conv_plan *plan = &((const kn_convolved *)gp->own)->spec.plan;
     s->inducing = (int)plan->how;

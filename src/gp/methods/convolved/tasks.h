@@ -17,12 +17,12 @@ kn_status kn_conv_identity(kn_ctx *ctx, const kn_responses *Y, kn_basis *basis);
 /* Coordinates of a fold's training rows in its own principal components, whose loadings are
  * part->B, or in the basis that is held: its own axes inside it (part->rotate) where the model's
  * are axes, else its columns; part->s2: what is outside. */
-kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_part *part);
+kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_fold_prediction *part);
 
 /* For kn_method.need and shape */
-void kn_conv_settle(kn_need_shape *s);
-void kn_conv_fit_need(kn_rehearsal *r, const kn_need_shape *s);
-void kn_conv_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
-void kn_conv_shape(const kn_gp *gp, kn_need_shape *s);
+void kn_conv_finalise(kn_problem_size *s);
+void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s);
+void kn_conv_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
+void kn_conv_shape(const kn_gp *gp, kn_problem_size *s);
 
 #endif

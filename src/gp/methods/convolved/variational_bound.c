@@ -164,7 +164,7 @@ out:
 }
 
 static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                         const kn_conv_posterior *p, const kn_conv_asked *who)
+                         const kn_conv_posterior *p, const kn_conv_query *who)
 {
     kn_status status;
     kn_mat K = {0}, KE = {0};
@@ -261,36 +261,36 @@ out:
     return status;
 }
 
-static void need_work(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t m, ptrdiff_t tall)
+static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, ptrdiff_t tall)
 {
-    kn_hold_d(r, KN_NEED_SAMPLES, N, tall * m + 1);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, tall * m + 1);
     for (int i = 0; i < 5; i++)
-        kn_hold_d(r, KN_NEED_WORK, m, m);
-    kn_hold_d(r, KN_NEED_WORK, m, 3);
+        kn_plan_alloc_d(r, KN_NEED_WORK, m, m);
+    kn_plan_alloc_d(r, KN_NEED_WORK, m, 3);
 }
 
-static void need_value(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     (void)T;
     need_work(r, N, m, 2);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }
 
-static void need_predict(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
+static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     (void)N, (void)T;
-    kn_hold_d(r, KN_NEED_SAMPLES, n, 2 * m);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, 2 * m);
+    kn_plan_free_to(r, mark);
 }
 
-static void need_leave(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     need_work(r, N, m, 1);
-    kn_hold_d(r, KN_NEED_WORK, m, 2 * T + m + 2);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, m, 2 * T + m + 2);
+    kn_plan_free_to(r, mark);
 }
 
 const kn_conv_form kn_conv_bound = {.value = value,

@@ -78,7 +78,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     kn_basis basis = {0};
     kn_engine e = {0};
     kn_mat own_X = {0};
-    kn_found found;
+    kn_search_result found;
     double t0 = kn_clock(), t1, t2;
     *gp = (kn_gp){.method = &kn_method_kronprod,
                   .spec = p->spec,
@@ -118,37 +118,37 @@ out:
     return status;
 }
 
-static void need_settle(kn_need_shape *s)
+static void need_settle(kn_problem_size *s)
 {
     s->iso = true;
-    s->P = s->rotated ? s->T : kn_at_most(s->N, s->T);
+    s->P = s->rotated ? s->T : kn_min_size(s->N, s->T);
     s->given_basis = s->rotated; /* the identity, which no fold makes anew */
 }
 
-static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held begin = r->now, gram;
+    kn_mem_usage begin = r->now, gram;
     kn_rehearse_stage(r, "gram");
     if (!s->rotated)
         kn_gram_need(r, s);
     gram = r->now;
     kn_rehearse_stage(r, "basis");
     if (s->rotated)
-        kn_hold_d(r, KN_NEED_WORK, s->N, s->T);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->T);
     else
         kn_basis_need(r, s);
     kn_rehearse_stage(r, "search");
     kn_search_need(r, s);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
-    kn_let_go(r, gram);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
+    kn_plan_free_to(r, gram);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
     kn_latent_need(r, s);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_rehearse_stage(r, "folds");
     if (s->folds > 0)
         kn_components_cv_need(r, s);
-    kn_let_go_of(r, begin, gram);
+    kn_plan_free(r, begin, gram);
 }
 
 static bool known_noise(kn_gp *gp)
@@ -178,7 +178,7 @@ const kn_method kn_method_kronprod = {
     .cv = kn_components_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_components_law,
+    .law = kn_components_map_density,
     .law_block = kn_components_law_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,

@@ -102,23 +102,24 @@ out:
     return status;
 }
 
-void kn_kronsum_fit_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_need_shape small = *s;
+    kn_problem_size small = *s;
     ptrdiff_t T = s->T;
     kn_kronsum_side_need(r, s);
-    kn_hold_d(r, KN_NEED_BASIS, 5 * T, T);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, 5 * T, T);
     kn_kronsum_need(r, T, s->M);
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     small.iso = false;
-    small.P = kn_at_most(T, s->P);
-    kn_hold_d(r, KN_NEED_BASIS, T, T + small.P);
-    kn_hold_d(r, KN_NEED_WORK, s->N, small.P);
+    small.P = kn_min_size(T, s->P);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, T, T + small.P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, small.P);
     kn_engine_need(r, &small, false, false);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F); /* the latent's: the decomposition is the side's */
-    kn_hold_d(r, KN_NEED_WORK, s->M + s->groups, T);
-    kn_hold_d(r, KN_NEED_SAMPLES, s->groups, s->M);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N,
+                    s->F); /* the latent's: the decomposition is the side's */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M + s->groups, T);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->groups, s->M);
     kn_kronsum_learn_need(r, T, s->M, s->M < s->N);
 }
 
@@ -292,7 +293,7 @@ kn_status kn_kronsum_fit_density(kn_ctx *ctx, const kn_kronsum_fit *f, kn_mat Xs
     kn_mat mean = {0}, var = {0};
     KN_TRY(kn_mat_new(ctx, Xs.rows, Ys.cols, &mean));
     KN_TRY(kn_mat_new(ctx, Xs.rows, Ys.cols, &var));
-    KN_TRY(kn_latent_predict(ctx, &f->latent, &(kn_newcomers){.X = Xs}, mean, var, &clamped));
+    KN_TRY(kn_latent_predict(ctx, &f->latent, &(kn_predict_input){.X = Xs}, mean, var, &clamped));
     kn_gemm(ctx, 1, KN_N, Ys, KN_N, f->k.W, -1, mean); /* a */
     *density = 0;
     for (ptrdiff_t i = 0; i < Xs.rows; i++)

@@ -39,6 +39,6 @@ kn_status kn_kronsum_fit_density(kn_ctx *ctx, const kn_kronsum_fit *f, kn_mat Xs
 double kn_kronsum_log_density(ptrdiff_t T, const double *a, const double *v, ptrdiff_t stride,
                               double d, double log_det);
 
-void kn_kronsum_fit_need(kn_rehearsal *r, const kn_need_shape *s); /* learning passes */
+void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s); /* learning passes */
 
 #endif

@@ -68,7 +68,7 @@ static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
 
 /* R0 by a few principal components of many samples, through the T x T matrix of products. */
 static kn_status pilot_of_many(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
-                               kn_found *found)
+                               kn_search_result *found)
 {
     kn_status status;
     kn_mat YY = {0}, Z = {0};
@@ -91,7 +91,7 @@ out:
 /* R0, held from here on, and how many components the structured model has: as many as are chosen
  * for it where samples are not very many, else as many as R0 was found with. */
 static kn_status prepare(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
-                         kn_found *found, ptrdiff_t *P)
+                         kn_search_result *found, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
     bool many = p->Y.N > KN_MANY;
@@ -160,7 +160,7 @@ out:
     return status;
 }
 
-static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_found *found,
+static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_search_result *found,
                    kn_fit_info *info)
 {
     const kn_kronsum_learned *l = &f->learned;
@@ -195,7 +195,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     void *memory;
     kn_mat Y = {0};
     kn_kronsum_fit f = {0};
-    kn_found found = {0};
+    kn_search_result found = {0};
     double theta[KN_COV_THETA], t0 = kn_clock(), t1, t2;
     kn_cov cov = kn_cov_between(&p->spec.sample);
     *gp = (kn_gp){.method = &kn_method_kronsum,
@@ -245,7 +245,7 @@ out:
  */
 
 /* C and S of a fold at R0, tau and shrinkage as they were found. */
-static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *clamped)
+static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
     const kn_gp *gp = r->gp;
@@ -256,7 +256,7 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *cl
     kn_kronsum_case of = {.spec = &gp->spec,
                           .theta = R0->theta,
                           .tau = r->groups.n > 0 ? R0->gamma : 0,
-                          .P = kn_at_most(o->P, (r->n - 1) / 2),
+                          .P = kn_min_size(o->P, (r->n - 1) / 2),
                           .X = r->X,
                           .groups = &r->groups,
                           .limits = o->limits};
@@ -268,12 +268,12 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_part *part, double *cl
     KN_TRY(kn_check_cancel(ctx)); /* a fold that was not learned to its end is none */
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->mean));
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->var));
-    KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = r->Xs}, part->mean, part->var,
+    KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = r->Xs}, part->mean, part->var,
                              clamped));
     if (r->X_alone.data) {
         KN_TRY(kn_mat_new(ctx, h, gp->T, &part->alone));
         KN_TRY(kn_mat_new(ctx, h, gp->T, &ignored));
-        KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = r->X_alone}, part->alone,
+        KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = r->X_alone}, part->alone,
                                  ignored, clamped));
     }
     KN_TRY(kn_mat_copy(ctx, f.k.Q, &part->B));
@@ -316,7 +316,7 @@ const kn_method kn_method_kronsum = {
     .cv = cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_kronsum_law,
+    .law = kn_kronsum_map_density,
     .law_block = kn_kronsum_law_block,
     /* no known_noise: without people held out it comes to S_jj (1 + tau)          [METHOD 1d] */
     .group_noise = kn_kronsum_group_noise,
@@ -326,6 +326,6 @@ const kn_method kn_method_kronsum = {
     .bytes = kn_kronsum_bytes,
     .batch = batch,
     .say = kn_kronsum_say,
-    .need = {kn_kronsum_settle, kn_kronsum_need_fit, kn_components_maps_need,
+    .need = {kn_kronsum_finalise, kn_kronsum_need_fit, kn_components_maps_need,
              kn_components_block_need},
 };

@@ -37,7 +37,7 @@ static kn_status by_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsu
         if (limits->evals_left > 0)
             limits->evals_left--;
         if (how->stage)
-            kn_tell(ctx, how->stage, out->evals + 1, 0, k->lml);
+            kn_report_progress(ctx, how->stage, out->evals + 1, 0, k->lml);
         bool little = out->evals++ > 0 && out->objective - before < least;
         why = stopped(ctx, limits, out->evals);
         if (why >= 0 || little || out->em_steps == how->em)
@@ -246,13 +246,13 @@ kn_status kn_kronsum_learn(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kr
     return by_lbfgs(ctx, data, how, &limits, at, out);
 }
 
-void kn_kronsum_learn_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m, bool low)
+void kn_kronsum_learn_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m, bool low)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_BASIS, 10 * T + (low ? T : 0), T); /* with C0 and S0 */
-    kn_hold_d(r, KN_NEED_WORK, m, T);
-    kn_hold_d(r, KN_NEED_BASIS, T, T + 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_BASIS, 10 * T + (low ? T : 0), T); /* with C0 and S0 */
+    kn_plan_alloc_d(r, KN_NEED_WORK, m, T);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, T, T + 1);
     kn_maximise_large_need(r, T * (T + 1));
     kn_eig_need(r, KN_NEED_BASIS, T);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -40,6 +40,6 @@ typedef struct kn_kronsum_point {
 kn_status kn_kronsum_learn(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
                            const kn_kronsum_point *at, kn_kronsum_learned *out);
 
-void kn_kronsum_learn_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m, bool low); /* passes */
+void kn_kronsum_learn_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m, bool low); /* passes */
 
 #endif

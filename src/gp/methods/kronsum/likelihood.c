@@ -49,11 +49,11 @@ out:
     return status;
 }
 
-void kn_kronsum_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m)
+void kn_kronsum_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m)
 {
-    kn_hold_d(r, KN_NEED_BASIS, 6 * T, T);
-    kn_hold_d(r, KN_NEED_WORK, 2 * m, T);
-    kn_hold_d(r, KN_NEED_WORK, T, 3);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, 6 * T, T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, 2 * m, T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 3);
     kn_eig_need(r, KN_NEED_BASIS, T);
 }
 

@@ -63,7 +63,8 @@ ptrdiff_t kn_kronsum_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_krons
 double kn_kronsum_log_prior(kn_ctx *ctx, const kn_kronsum_prior *prior, kn_kronsum *k, kn_mat *GC,
                             kn_mat *GS);
 
-/* The factors of G_R = 1/2 U (M M' - diag w) U' for kn_decomp_outer; `noise`: of G_O. M m x T. */
+/* The factors of G_R = 1/2 U (M M' - diag w) U' for kn_decomp_contract; `noise`: of G_O. M m x T.
+ */
 void kn_kronsum_outer(const kn_kronsum_data *data, const kn_kronsum *k, bool noise, kn_mat M,
                       double *w);
 
@@ -71,6 +72,6 @@ void kn_kronsum_outer(const kn_kronsum_data *data, const kn_kronsum *k, bool noi
  * that bound. *floored: some were. work T x T. */
 kn_status kn_kronsum_floor(kn_ctx *ctx, kn_mat S, double floor, kn_mat work, bool *floored);
 
-void kn_kronsum_need(kn_rehearsal *r, ptrdiff_t T, ptrdiff_t m); /* an evaluation passes */
+void kn_kronsum_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m); /* an evaluation passes */
 
 #endif

@@ -23,13 +23,13 @@ out:
     return status;
 }
 
-kn_status kn_kronsum_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out)
+kn_status kn_kronsum_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out)
 {
     kn_status status;
     const kn_gp *gp = maps->gp;
-    const kn_part *p = &maps->part[part];
+    const kn_fold_prediction *p = &maps->part[part];
     double tau = kn_latent_gamma(&gp->latent, 0);
-    *out = (kn_law){.K = gp->T};
+    *out = (kn_map_density){.K = gp->T};
     KN_TRY(kn_mat_copy(ctx, p->var, &out->v));
     KN_TRY(kn_alloc_d(ctx, gp->T, &out->d));
     KN_TRY(coordinates(ctx, p->B.data ? p->B : gp->B, &out->W, &out->log_det));
@@ -42,7 +42,7 @@ kn_status kn_kronsum_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *
     }
 out:
     if (status != KN_OK)
-        kn_law_clear(out);
+        kn_map_density_clear(out);
     return status;
 }
 

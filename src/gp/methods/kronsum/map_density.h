@@ -6,7 +6,8 @@
 
 /* V = I, W = Q^-T, log_det = ln|S| with S = QQ' of the part: a = e W, v the variance of each
  * component, d = 1 + tau, of members of a known group 1. */
-kn_status kn_kronsum_law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out);
+kn_status kn_kronsum_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                 kn_map_density *out);
 kn_status kn_kronsum_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
                                kn_mat y, kn_mat V, double *scale);
 

@@ -189,21 +189,21 @@ void kn_kronsum_latent_set(kn_ctx *ctx, const kn_kronsum_side *s, const kn_krons
         out->c[p] = k->c[p];
 }
 
-void kn_kronsum_side_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_kronsum_side_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_need_shape of = *s;
+    kn_problem_size of = *s;
     of.P = s->T;
     if (s->M < s->N) {
         kn_lowrank_need(r, &of);
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->T);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->T);
         if (s->groups > 0) { /* O^-1/2 Y */
-            kn_held mark = r->now;
-            kn_hold_d(r, KN_NEED_WORK, s->N, s->T);
-            kn_let_go(r, mark);
+            kn_mem_usage mark = r->now;
+            kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->T);
+            kn_plan_free_to(r, mark);
         }
     } else {
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
         kn_decomp_need(r, s->N);
     }
-    kn_hold_d(r, KN_NEED_WORK, s->M + s->groups, s->T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M + s->groups, s->T);
 }

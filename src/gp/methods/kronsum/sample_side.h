@@ -55,6 +55,6 @@ void kn_kronsum_latent_set(kn_ctx *ctx, const kn_kronsum_side *s, const kn_krons
                            kn_latent *out);
 
 /* Of s->N samples: what it holds; computing passes. */
-void kn_kronsum_side_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_kronsum_side_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

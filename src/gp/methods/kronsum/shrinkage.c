@@ -42,7 +42,7 @@ static kn_status judge(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_ca
     part.X = r.X;
     part.Y = Y;
     part.groups = &r.groups;
-    part.P = kn_at_most(of->P, (r.n - 1) / 2);
+    part.P = kn_min_size(of->P, (r.n - 1) / 2);
     KN_TRY(kn_kronsum_fit_new(ctx, &part, &f));
     for (int l = 0; l < KN_SHRINKAGES; l++) {
         KN_TRY(kn_check_cancel(ctx));
@@ -89,7 +89,7 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
         unfinished += of_fold.unfinished;
         for (int l = 0; l < KN_SHRINKAGES; l++)
             sum[l] += of_fold.density[l] / (double)p->Y.N;
-        kn_tell(ctx, "shrinkage", k + 1, folds, NAN);
+        kn_report_progress(ctx, "shrinkage", k + 1, folds, NAN);
     }
     for (int l = KN_SHRINKAGES - 1; l >= 0; l--) {
         best = sum[l] > sum[best] ? l : best;
@@ -106,14 +106,14 @@ out:
     return status;
 }
 
-void kn_kronsum_choose_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_kronsum_choose_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_need_shape part = *s;
+    kn_problem_size part = *s;
     ptrdiff_t h = (s->N + KN_SHRINKAGE_FOLDS - 1) / KN_SHRINKAGE_FOLDS, n = s->N - h;
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     part.N = n;
-    part.M = s->M < s->N ? kn_at_most(s->M, n) : n;
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->T + s->F + 2);
+    part.M = s->M < s->N ? kn_min_size(s->M, n) : n;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->T + s->F + 2);
     kn_kronsum_fit_need(r, &part);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -17,6 +17,6 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
 /* Y (n x T) as numbers, less mu; mu NULL: as they are. */
 kn_status kn_kronsum_numbers(kn_ctx *ctx, const kn_responses *Y, const double *mu, kn_mat *out);
 
-void kn_kronsum_choose_need(kn_rehearsal *r, const kn_need_shape *s); /* passes */
+void kn_kronsum_choose_need(kn_mem_plan *r, const kn_problem_size *s); /* passes */
 
 #endif

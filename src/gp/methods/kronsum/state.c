@@ -72,21 +72,21 @@ void kn_kronsum_say(const kn_gp *gp, char *line, size_t size)
         snprintf(line, size, "covariances of signal and noise: free");
 }
 
-void kn_kronsum_settle(kn_need_shape *s)
+void kn_kronsum_finalise(kn_problem_size *s)
 {
     s->P = s->T;
     s->given_basis = true; /* no fold finds one in the N x N Gram matrix */
 }
 
-void kn_kronsum_need_fit(kn_rehearsal *r, const kn_need_shape *s)
+void kn_kronsum_need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_need_shape few = *s;
+    kn_problem_size few = *s;
     ptrdiff_t T = s->T, h, n;
-    kn_held begin = r->now, numbers, gram;
+    kn_mem_usage begin = r->now, numbers, gram;
     few.given_basis = false;
     few.P = kn_components_most(s->N, T, s->N);
     kn_rehearse_stage(r, "gram");
-    kn_hold_d(r, KN_NEED_WORK, s->N, T); /* Y */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, T); /* Y */
     numbers = r->now;
     if (s->N <= KN_MANY)
         kn_gram_need(r, &few);
@@ -97,24 +97,24 @@ void kn_kronsum_need_fit(kn_rehearsal *r, const kn_need_shape *s)
     kn_kronsum_choose_need(r, &few);
     kn_rehearse_stage(r, "covariances");
     kn_kronsum_fit_need(r, &few);
-    kn_hold_d(r, KN_NEED_BASIS, 2 * T, T);
-    kn_let_go(r, gram);
-    kn_hold_d(r, KN_NEED_BASIS, 2 * T, T);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, 2 * T, T);
+    kn_plan_free_to(r, gram);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, 2 * T, T);
     kn_latent_need(r, s);
-    kn_let_go_of(r, begin, numbers);
+    kn_plan_free(r, begin, numbers);
     kn_rehearse_stage(r, "folds");
     for (int k = 0; k < s->folds; k++) {
         h = (s->N + s->folds - 1 - k) / s->folds;
         n = s->N - h;
         few.N = n;
-        few.M = s->M < s->N ? kn_at_most(s->M, n) : n;
-        kn_hold_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * T);
-        kn_hold_d(r, KN_NEED_BASIS, T, T + 1);
-        kn_held mark = r->now;
+        few.M = s->M < s->N ? kn_min_size(s->M, n) : n;
+        kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 3 : 2) * T);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, T, T + 1);
+        kn_mem_usage mark = r->now;
         kn_refit_need(r, s, n, h);
-        kn_hold_d(r, KN_NEED_WORK, n, T);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, T);
         kn_kronsum_fit_need(r, &few);
-        kn_let_go(r, mark);
+        kn_plan_free_to(r, mark);
     }
-    kn_let_go_of(r, numbers, gram);
+    kn_plan_free(r, numbers, gram);
 }

@@ -19,7 +19,7 @@ double kn_kronsum_bytes(const kn_gp *gp);
 /* S_jj of (1 + tau) S_jj: with all directions in Q nothing is left that groups may not share. */
 void kn_kronsum_group_noise(const kn_gp *gp, double *noise);
 void kn_kronsum_say(const kn_gp *gp, char *line, size_t size);
-void kn_kronsum_settle(kn_need_shape *s);
-void kn_kronsum_need_fit(kn_rehearsal *r, const kn_need_shape *s);
+void kn_kronsum_finalise(kn_problem_size *s);
+void kn_kronsum_need_fit(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

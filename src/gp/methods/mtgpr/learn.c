@@ -19,7 +19,7 @@ enum { ROUND = 100, START_SEED = 1 };  /* evaluations before L-BFGS starts afres
 typedef struct learner {
     const kn_mtgpr_plan *plan;
     kn_mtgpr_learned *l;
-    kn_low_gradient g;
+    kn_lowrank_sum_gradient g;
     double *least; /* T */
     double *x, *lower;
     ptrdiff_t n;
@@ -28,7 +28,7 @@ typedef struct learner {
 
 void kn_mtgpr_learned_clear(kn_mtgpr_learned *l)
 {
-    kn_low_clear(&l->low);
+    kn_lowrank_sum_clear(&l->low);
     kn_mat_clear(&l->at.G);
     kn_mat_clear(&l->at.H);
     kn_free(l->at.psi);
@@ -77,15 +77,15 @@ static void add_columns(const kn_basis *b, double share, const double *psi, kn_m
 static kn_status begin(kn_ctx *ctx, learner *w)
 {
     kn_status status;
-    kn_low *low = &w->l->low;
-    kn_low_point *at = &w->l->at;
+    kn_lowrank_sum *low = &w->l->low;
+    kn_lowrank_sum_point *at = &w->l->at;
     kn_basis b = {0};
     kn_range_info info;
     kn_range_options o = {.centre = low->mu != NULL, .passes = KN_RANGE_PASSES, .seed = START_SEED};
     double signal = low->Q > 0 ? SIGNAL_BESIDE : SIGNAL, noise = low->Q > 0 ? NOISE_BESIDE : 0;
-    ptrdiff_t most = kn_at_most(low->N - o.centre, low->T); /* a fold may have fewer: then zeros */
-    KN_TRY(kn_basis_range(ctx, &low->Y, kn_at_most(low->P > low->Q ? low->P : low->Q, most), &o, &b,
-                          &info));
+    ptrdiff_t most = kn_min_size(low->N - o.centre, low->T); /* a fold may have fewer: then zeros */
+    KN_TRY(kn_basis_range(ctx, &low->Y, kn_min_size(low->P > low->Q ? low->P : low->Q, most), &o,
+                          &b, &info));
     for (ptrdiff_t j = 0; j < low->T; j++) {
         double variance = w->least[j] / LEAST, left = variance;
         for (ptrdiff_t q = 0; q < b.B.cols; q++) {
@@ -125,14 +125,14 @@ static kn_status climb(kn_ctx *ctx, learner *w)
     for (int step = 0; step < KN_MTGPR_EM && w->limits.evals_left != 0; step++) {
         if (step > 0 && (kn_cancelled(ctx) || late(w)))
             break;
-        KN_TRY(kn_low_value(ctx, &l->low, &l->at, &lml));
+        KN_TRY(kn_lowrank_sum_value(ctx, &l->low, &l->at, &lml));
         l->evals++;
         if (w->plan->stage)
-            kn_tell(ctx, w->plan->stage, l->evals, 0, lml);
+            kn_report_progress(ctx, w->plan->stage, l->evals, 0, lml);
         if (lml - before < tolerance(w))
             break;
         before = lml;
-        KN_TRY(kn_low_em(ctx, &l->low, w->least, &l->at));
+        KN_TRY(kn_lowrank_sum_em(ctx, &l->low, w->least, &l->at));
         if (w->limits.evals_left > 0)
             w->limits.evals_left--;
     }
@@ -145,7 +145,7 @@ out:
 
 static void to_point(const learner *w, const double *x)
 {
-    kn_low_point *at = &w->l->at;
+    kn_lowrank_sum_point *at = &w->l->at;
     ptrdiff_t T = w->l->low.T, g = T * w->l->low.P, h = T * w->l->low.Q;
     memcpy(at->G.data, x, (size_t)g * sizeof *x);
     if (h > 0)
@@ -161,7 +161,7 @@ static void to_point(const learner *w, const double *x)
 
 static void from_point(const learner *w, double *x)
 {
-    const kn_low_point *at = &w->l->at;
+    const kn_lowrank_sum_point *at = &w->l->at;
     ptrdiff_t T = w->l->low.T, g = T * w->l->low.P, h = T * w->l->low.Q;
     memcpy(x, at->G.data, (size_t)g * sizeof *x);
     if (h > 0)
@@ -178,12 +178,12 @@ static void from_point(const learner *w, double *x)
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     learner *w = self;
-    kn_low *low = &w->l->low;
+    kn_lowrank_sum *low = &w->l->low;
     kn_status status;
     ptrdiff_t T = low->T, g = T * low->P, h = T * low->Q;
     to_point(w, x);
-    KN_TRY(kn_low_value(ctx, low, &w->l->at, value));
-    KN_TRY(kn_low_slopes(ctx, low, &w->l->at, &w->g));
+    KN_TRY(kn_lowrank_sum_value(ctx, low, &w->l->at, value));
+    KN_TRY(kn_lowrank_sum_slopes(ctx, low, &w->l->at, &w->g));
     memcpy(grad, w->g.G.data, (size_t)g * sizeof *grad);
     if (h > 0)
         memcpy(grad + g, w->g.H.data, (size_t)h * sizeof *grad);
@@ -200,7 +200,7 @@ out:
 static kn_status room(kn_ctx *ctx, learner *w)
 {
     kn_status status;
-    const kn_low *low = &w->l->low;
+    const kn_lowrank_sum *low = &w->l->low;
     KN_TRY(kn_alloc_d(ctx, w->n, &w->x));
     KN_TRY(kn_alloc_d(ctx, w->n, &w->lower));
     KN_TRY(kn_mat_new(ctx, low->T, low->P, &w->g.G));
@@ -260,13 +260,13 @@ out:
     return status;
 }
 
-kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y,
+kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
                          const double *mu, const kn_mtgpr_plan *plan, kn_mtgpr_learned *out)
 {
     kn_status status;
     learner w = {.plan = plan, .l = out, .limits = plan->limits};
     *out = (kn_mtgpr_learned){.projected = NAN, .stop = KN_STOP_NOT_OPTIMISED};
-    KN_TRY(kn_low_new(ctx, s, Y, mu, plan->columns, plan->gamma, &out->low));
+    KN_TRY(kn_lowrank_sum_new(ctx, s, Y, mu, plan->columns, plan->gamma, &out->low));
     KN_TRY(learner_new(ctx, &w));
     KN_TRY(begin(ctx, &w));
     if (plan->limits.evals_left != 0) {
@@ -280,7 +280,7 @@ kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_low_samples *s, const kn_response
     }
     if (kn_cancelled(ctx))
         out->stop = KN_STOP_CANCELLED;
-    KN_TRY(kn_low_value(ctx, &out->low, &out->at, &out->lml));
+    KN_TRY(kn_lowrank_sum_value(ctx, &out->low, &out->at, &out->lml));
     for (ptrdiff_t j = 0; j < Y->T; j++)
         out->least += out->at.psi[j] <= w.least[j] * (1 + 1e-9);
 out:
@@ -290,18 +290,18 @@ out:
     return status;
 }
 
-void kn_mtgpr_learn_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_mtgpr_learn_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     ptrdiff_t k = s->P, n = s->T * (k + 1) + 2;
-    kn_low_need(r, s, k, s->complement);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, k + 1);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
-    kn_held begun = r->now;
+    kn_lowrank_sum_need(r, s, k, s->complement);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, k + 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
+    kn_mem_usage begun = r->now;
     kn_range_need(r, s->N, s->T, k);
-    kn_let_go(r, begun);
-    kn_hold_d(r, KN_NEED_BASIS, n, 4); /* x, bounds, gradients, an answer */
+    kn_plan_free_to(r, begun);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, n, 4); /* x, bounds, gradients, an answer */
     kn_maximise_large_need(r, n);
-    kn_low_evaluating_need(r, s, k);
-    kn_let_go(r, mark);
+    kn_lowrank_sum_evaluating_need(r, s, k);
+    kn_plan_free_to(r, mark);
 }

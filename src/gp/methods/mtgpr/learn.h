@@ -21,8 +21,8 @@ typedef struct kn_mtgpr_plan {
 } kn_mtgpr_plan;
 
 typedef struct kn_mtgpr_learned {
-    kn_low low; /* evaluated at the point */
-    kn_low_point at;
+    kn_lowrank_sum low; /* evaluated at the point */
+    kn_lowrank_sum_point at;
     double lml, projected;
     int evals;
     kn_stop stop;
@@ -30,11 +30,11 @@ typedef struct kn_mtgpr_learned {
 } kn_mtgpr_learned;
 
 /* mu T: what is taken off Y; NULL: nothing. s and Y are lent for as long as `out`. */
-kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y,
+kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
                          const double *mu, const kn_mtgpr_plan *plan, kn_mtgpr_learned *out);
 void kn_mtgpr_learned_clear(kn_mtgpr_learned *l);
 
 /* Leaves what it learned, over s->N samples of rank s->M; learning passes. */
-void kn_mtgpr_learn_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_mtgpr_learn_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

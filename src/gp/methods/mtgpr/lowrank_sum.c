@@ -7,7 +7,7 @@
 #include "la/la.h"
 #include "la/vec.h"
 
-void kn_low_clear(kn_low *w)
+void kn_lowrank_sum_clear(kn_lowrank_sum *w)
 {
     kn_mat *m[] = {&w->squares, &w->V, &w->K, &w->W,  &w->SW, &w->Z,
                    &w->UZ,      &w->A, &w->M, &w->Zo, &w->Mo, &w->scaled};
@@ -16,18 +16,18 @@ void kn_low_clear(kn_low *w)
         kn_mat_clear(m[i]);
     for (size_t i = 0; i < sizeof d / sizeof *d; i++)
         kn_free(d[i]);
-    *w = (kn_low){0};
+    *w = (kn_lowrank_sum){0};
 }
 
 /* ---- what stays the same at every point --------------------------------------------------------
  */
 
 typedef struct measuring {
-    kn_low *w;
+    kn_lowrank_sum *w;
     kn_mat UY; /* m x width */
 } measuring;
 
-static kn_status begin_measuring(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_measuring(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     measuring *v = self;
     bool rotate = v->w->squares.data || v->w->s.omega;
@@ -37,7 +37,7 @@ static kn_status begin_measuring(kn_ctx *ctx, void *self, const kn_walk_plan *pl
 static kn_status measure_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     measuring *v = self;
-    kn_low *w = v->w;
+    kn_lowrank_sum *w = v->w;
     kn_mat UY = kn_cols(v->UY, 0, b->count);
     for (ptrdiff_t j = 0; w->mu && j < b->count; j++)
         for (ptrdiff_t i = 0; i < b->y.rows; i++)
@@ -53,12 +53,13 @@ static kn_status measure_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-kn_status kn_low_new(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y, const double *mu,
-                     const ptrdiff_t columns[2], bool gamma, kn_low *out)
+kn_status kn_lowrank_sum_new(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
+                             const double *mu, const ptrdiff_t columns[2], bool gamma,
+                             kn_lowrank_sum *out)
 {
     kn_status status;
     ptrdiff_t N = Y->N, T = Y->T, m = s->U.cols, both = columns[0] + columns[1];
-    *out = (kn_low){.s = *s, .Y = *Y, .mu = mu, .N = N, .T = T, .m = m};
+    *out = (kn_lowrank_sum){.s = *s, .Y = *Y, .mu = mu, .N = N, .T = T, .m = m};
     measuring v = {.w = out};
     kn_visitor visitor = {&v, KN_WALK_Y, begin_measuring, measure_block, NULL};
     assert(!s->omega || m == N);
@@ -84,11 +85,11 @@ kn_status kn_low_new(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y
     }
     KN_TRY(kn_alloc_d(ctx, m, &out->l0));
     KN_TRY(kn_alloc_d(ctx, m, &out->e));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = *Y}, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *Y}, &visitor, 1));
 out:
     kn_mat_clear(&v.UY);
     if (status != KN_OK)
-        kn_low_clear(out);
+        kn_lowrank_sum_clear(out);
     return status;
 }
 
@@ -96,7 +97,7 @@ out:
  */
 
 /* W, S_k W, c and ln|S_k|: Cholesky of S_k, then a symmetric eigenproblem, k^3. */
-static kn_status generalised(kn_ctx *ctx, kn_low *w)
+static kn_status generalised(kn_ctx *ctx, kn_lowrank_sum *w)
 {
     kn_status status;
     ptrdiff_t k = w->k;
@@ -118,7 +119,7 @@ static kn_status generalised(kn_ctx *ctx, kn_low *w)
     kn_mirror(C);
     kn_trsm_left(ctx, KN_N, S, C);
     kn_trsm_right(ctx, KN_T, S, C); /* L^-1 C L^-T */
-    KN_TRY(kn_eig_steady(ctx, C, w->c));
+    KN_TRY(kn_eig_reproducible(ctx, C, w->c));
     w->log_det_S = 0;
     for (ptrdiff_t i = 0; i < k; i++)
         w->log_det_S += 2 * log(kn_at(S, i, i));
@@ -140,7 +141,7 @@ out:
 }
 
 /* [G H] = V K, and what follows from it alone. */
-static kn_status decompose(kn_ctx *ctx, kn_low *w, const kn_low_point *at)
+static kn_status decompose(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at)
 {
     kn_status status;
     w->gamma = at->gamma;
@@ -158,7 +159,7 @@ out:
 /* Z += (y - mu) Psi^-1/2 V of a block; blocks come in their order. */
 static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_low *w = self;
+    kn_lowrank_sum *w = self;
     for (ptrdiff_t j = 0; w->mu && j < b->count; j++)
         for (ptrdiff_t i = 0; i < b->y.rows; i++)
             kn_col(b->y, j)[i] -= w->mu[b->first + j];
@@ -167,7 +168,7 @@ static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 }
 
 /* Z, U'Z, A, and what is outside U. */
-static kn_status project(kn_ctx *ctx, kn_low *w, const double *psi)
+static kn_status project(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     kn_status status;
     kn_visitor visitor = {w, KN_WALK_Y, NULL, project_block, NULL};
@@ -175,7 +176,7 @@ static kn_status project(kn_ctx *ctx, kn_low *w, const double *psi)
         for (ptrdiff_t j = 0; j < w->T; j++)
             kn_col(w->scaled, q)[j] = kn_at(w->V, j, q) / sqrt(psi[j]);
     kn_mat_zero(w->Z);
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = w->Y, .to_the_end = true}, &visitor, 1));
     kn_gemm(ctx, 1, KN_T, w->s.U, KN_N, w->Z, 0, w->UZ);
     kn_gemm(ctx, 1, KN_N, w->UZ, KN_N, w->W, 0, w->A);
     if (w->m < w->N) {
@@ -189,7 +190,7 @@ out:
 
 /* e_n: energy of direction n outside V; e_out: of those outside U. Without gamma they need not be
  * told apart, and e_out has all. */
-static void energies(kn_ctx *ctx, kn_low *w, const double *psi)
+static void energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     double all = 0;
     for (ptrdiff_t j = 0; j < w->T; j++) {
@@ -212,7 +213,7 @@ static void energies(kn_ctx *ctx, kn_low *w, const double *psi)
 }
 
 /* Twice the terms of V but for constants: sum ln L + sum A^2/L; makes M and Mo. */
-static double inside(kn_low *w)
+static double inside(kn_lowrank_sum *w)
 {
     double sum = 0, out = (double)(w->N - w->m);
     for (ptrdiff_t q = 0; q < w->k; q++) {
@@ -232,7 +233,7 @@ static double inside(kn_low *w)
 }
 
 /* The same of the directions outside V: (T - k) sum ln l0 + sum e/l0. */
-static double outside(kn_low *w)
+static double outside(kn_lowrank_sum *w)
 {
     double sum = 0, directions = (double)(w->T - w->k);
     w->l0_out = w->gamma * w->iso + 1;
@@ -243,7 +244,8 @@ static double outside(kn_low *w)
     return sum + directions * (double)(w->N - w->m) * log(w->l0_out) + w->e_out / w->l0_out;
 }
 
-kn_status kn_low_value(kn_ctx *ctx, kn_low *w, const kn_low_point *at, double *lml)
+kn_status kn_lowrank_sum_value(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
+                               double *lml)
 {
     kn_status status;
     double N = (double)w->N, T = (double)w->T;
@@ -258,7 +260,8 @@ out:
     return status;
 }
 
-void kn_low_loadings(kn_ctx *ctx, const kn_low *w, const double *psi, kn_mat loadings)
+void kn_lowrank_sum_loadings(kn_ctx *ctx, const kn_lowrank_sum *w, const double *psi,
+                             kn_mat loadings)
 {
     kn_gemm(ctx, 1, KN_N, w->V, KN_N, w->SW, 0, loadings);
     for (ptrdiff_t q = 0; psi && q < w->k; q++)
@@ -266,7 +269,7 @@ void kn_low_loadings(kn_ctx *ctx, const kn_low *w, const double *psi, kn_mat loa
             kn_col(loadings, q)[j] *= sqrt(psi[j]);
 }
 
-void kn_low_outside(const kn_low *w, double *out)
+void kn_lowrank_sum_outside(const kn_lowrank_sum *w, double *out)
 {
     for (ptrdiff_t j = 0; j < w->T; j++) {
         out[j] = 1;
@@ -276,34 +279,35 @@ void kn_low_outside(const kn_low *w, double *out)
     }
 }
 
-/* What kn_low_slopes or kn_low_em hold while they run, which is more than a value does. */
-void kn_low_evaluating_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k)
+/* What kn_lowrank_sum_slopes or kn_lowrank_sum_em hold while they run, which is more than a value
+ * does. */
+void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k)
 {
-    kn_held mark = r->now;
-    ptrdiff_t width = kn_walk_width(0, s->T);
-    kn_hold_d(r, KN_NEED_WORK, k, 4 * k);
+    kn_mem_usage mark = r->now;
+    ptrdiff_t width = kn_block_loop_width(0, s->T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, k, 4 * k);
     kn_eig_need(r, KN_NEED_WORK, k);
     kn_qr_need(r, KN_NEED_WORK, s->T, k);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_WORK, k, 4 * k);
-    kn_hold_d(r, KN_NEED_WORK, s->M, 3 * k);
-    kn_hold_d(r, KN_NEED_WORK, s->N, 2 * k);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, k, 4 * k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, 3 * k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2 * k);
     if (s->M < s->N)
-        kn_hold_d(r, KN_NEED_WORK, s->N, 2 * k);
-    kn_hold_d(r, KN_NEED_WORK, width, 2 * k);
-    kn_walk_need(r, s->N, width, KN_WALK_Y);
-    kn_let_go(r, mark);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2 * k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, width, 2 * k);
+    kn_block_loop_need(r, s->N, width, KN_WALK_Y);
+    kn_plan_free_to(r, mark);
 }
 
-void kn_low_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k, bool gamma)
+void kn_lowrank_sum_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k, bool gamma)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     if (gamma)
-        kn_hold_d(r, KN_NEED_BASIS, s->M, s->T);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, k);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, k);
-    kn_hold_d(r, KN_NEED_WORK, k, 3 * k + 1);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->M < s->N ? 3 * k : k);
-    kn_hold_d(r, KN_NEED_WORK, s->M, 3 * k + 2);
-    kn_low_evaluating_need(r, s, k);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->M, s->T);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, k);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, k, 3 * k + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->M < s->N ? 3 * k : k);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->M, 3 * k + 2);
+    kn_lowrank_sum_evaluating_need(r, s, k);
 }

@@ -14,21 +14,21 @@
 #include "base/memory/plan.h"
 #include "data/responses/responses.h"
 
-typedef struct kn_low_samples {
+typedef struct kn_lowrank_sum_samples {
     kn_mat U;        /* N x m, lent */
     const double *r; /* m, lent: of R0, without iso */
     bool omega;      /* O is not the identity; then m = N */
     double log_det;  /* ln|O| */
-} kn_low_samples;
+} kn_lowrank_sum_samples;
 
-typedef struct kn_low_point {
+typedef struct kn_lowrank_sum_point {
     kn_mat G, H; /* T x P, T x Q; H without columns: none */
     double *psi; /* T */
     double gamma, iso;
-} kn_low_point;
+} kn_lowrank_sum_point;
 
-typedef struct kn_low {
-    kn_low_samples s;
+typedef struct kn_lowrank_sum {
+    kn_lowrank_sum_samples s;
     kn_responses Y;
     const double *mu; /* T, lent: what is taken off Y; NULL: nothing */
     ptrdiff_t N, T, P, Q, m, k;
@@ -47,24 +47,27 @@ typedef struct kn_low {
     double *l0, *e;   /* m       gamma r + 1, energy outside V */
     double l0_out, e_out;
     kn_mat scaled; /* T x k  work */
-} kn_low;
+} kn_lowrank_sum;
 
 /* gamma: may it be other than 0? One reading of Y; m x T doubles stay then. */
-kn_status kn_low_new(kn_ctx *ctx, const kn_low_samples *s, const kn_responses *Y, const double *mu,
-                     const ptrdiff_t columns[2], bool gamma, kn_low *out);
-void kn_low_clear(kn_low *w);
+kn_status kn_lowrank_sum_new(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
+                             const double *mu, const ptrdiff_t columns[2], bool gamma,
+                             kn_lowrank_sum *out);
+void kn_lowrank_sum_clear(kn_lowrank_sum *w);
 
 /* An evaluation is not cancelled half way: who asks for many looks in between. */
-kn_status kn_low_value(kn_ctx *ctx, kn_low *w, const kn_low_point *at, double *lml);
+kn_status kn_lowrank_sum_value(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
+                               double *lml);
 
 /* loadings T x k = Psi^1/2 V S_k W, or without Psi where psi is NULL */
-void kn_low_loadings(kn_ctx *ctx, const kn_low *w, const double *psi, kn_mat loadings);
+void kn_lowrank_sum_loadings(kn_ctx *ctx, const kn_lowrank_sum *w, const double *psi,
+                             kn_mat loadings);
 /* T  what of each response is outside V: 1 - |row j of V|^2 */
-void kn_low_outside(const kn_low *w, double *outside);
+void kn_lowrank_sum_outside(const kn_lowrank_sum *w, double *outside);
 
 /* Leaves what it holds, over s->N samples of rank s->M and k columns, with or without squares;
  * evaluating passes, which it has declared. */
-void kn_low_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k, bool gamma);
-void kn_low_evaluating_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t k);
+void kn_lowrank_sum_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k, bool gamma);
+void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct sums {
     double *rr, *r, *one; /* k  of r^2/L, r/L, 1/L */
 } sums;
 
-static void sums_of(const kn_low *w, sums *s)
+static void sums_of(const kn_lowrank_sum *w, sums *s)
 {
     double out = (double)(w->N - w->m), iso = w->iso;
     for (ptrdiff_t q = 0; q < w->k; q++) {
@@ -36,7 +36,7 @@ static void sums_of(const kn_low *w, sums *s)
 }
 
 typedef struct reading {
-    kn_low *w;
+    kn_lowrank_sum *w;
     const double *psi;
     kn_mat t;     /* k x (P + Q)   W'K */
     kn_mat x;     /* m x (P + Q)   M t: al [G H] in the coordinates of U ... */
@@ -48,11 +48,11 @@ typedef struct reading {
     kn_mat YX;    /* width x (P + Q [+ k]) */
     sums sum;
     double *sum_data;
-    kn_low_gradient *g;
+    kn_lowrank_sum_gradient *g;
     /* EM: */
     const double *least;
     kn_mat S; /* (P + Q)^2   Cholesky factor of E[XX'] */
-    kn_low_point *at;
+    kn_lowrank_sum_point *at;
 } reading;
 
 static void reading_clear(reading *v)
@@ -64,7 +64,7 @@ static void reading_clear(reading *v)
 }
 
 /* t, x, xo and the sums, which both have use for. */
-static kn_status reading_new(kn_ctx *ctx, kn_low *w, reading *v)
+static kn_status reading_new(kn_ctx *ctx, kn_lowrank_sum *w, reading *v)
 {
     kn_status status;
     ptrdiff_t both = w->P + w->Q;
@@ -85,7 +85,7 @@ out:
 }
 
 /* Columns of G are weighed by r, those of H not. */
-static void weigh(const kn_low *w, kn_mat x, kn_mat xo)
+static void weigh(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
 {
     for (ptrdiff_t q = 0; q < w->P; q++) {
         for (ptrdiff_t i = 0; i < x.rows; i++)
@@ -102,7 +102,7 @@ static void weigh(const kn_low *w, kn_mat x, kn_mat xo)
 static kn_status differences(kn_ctx *ctx, reading *v)
 {
     kn_status status;
-    kn_low *w = v->w;
+    kn_lowrank_sum *w = v->w;
     KN_TRY(kn_mat_new(ctx, w->m, w->k, &v->mw));
     KN_TRY(kn_mat_new(ctx, w->m, w->k, &v->d));
     kn_gemm(ctx, 1, KN_N, w->M, KN_T, w->W, 0, v->mw);
@@ -121,7 +121,7 @@ out:
  * diso   = 1/2 [sum c M^2 - c/L + gamma (sum e/l0^2 - (T-k) sum 1/l0)] */
 static void scalars(reading *v)
 {
-    const kn_low *w = v->w;
+    const kn_lowrank_sum *w = v->w;
     double iso = w->iso, out = (double)(w->N - w->m), left = (double)(w->T - w->k);
     double dg = iso * (w->e_out / (w->l0_out * w->l0_out) - left * out / w->l0_out);
     double di = w->gamma * (w->e_out / (w->l0_out * w->l0_out) - left * out / w->l0_out);
@@ -148,7 +148,7 @@ static void scalars(reading *v)
 static kn_status factors(kn_ctx *ctx, reading *v)
 {
     kn_status status;
-    kn_low *w = v->w;
+    kn_lowrank_sum *w = v->w;
     ptrdiff_t both = w->P + w->Q;
     kn_mat xo = v->xo;
     KN_TRY(kn_mat_new(ctx, w->N, both + w->k, &v->X));
@@ -179,7 +179,7 @@ out:
     return status;
 }
 
-static kn_status begin_reading(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin_reading(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     reading *v = self;
     return kn_mat_new(ctx, plan->width, v->X.cols, &v->YX);
@@ -201,7 +201,7 @@ static kn_mat times(kn_ctx *ctx, reading *v, kn_block *b)
 static kn_status slopes_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     reading *v = self;
-    kn_low *w = v->w;
+    kn_lowrank_sum *w = v->w;
     kn_mat YX = times(ctx, v, b);
     for (ptrdiff_t j = 0; j < b->count; j++) {
         ptrdiff_t t = b->first + j;
@@ -220,7 +220,8 @@ static kn_status slopes_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-kn_status kn_low_slopes(kn_ctx *ctx, kn_low *w, const kn_low_point *at, kn_low_gradient *g)
+kn_status kn_lowrank_sum_slopes(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
+                                kn_lowrank_sum_gradient *g)
 {
     kn_status status;
     reading v = {.psi = at->psi, .g = g};
@@ -229,7 +230,7 @@ kn_status kn_low_slopes(kn_ctx *ctx, kn_low *w, const kn_low_point *at, kn_low_g
     KN_TRY(differences(ctx, &v));
     scalars(&v);
     KN_TRY(factors(ctx, &v));
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = w->Y, .to_the_end = true}, &visitor, 1));
     if (w->P > 0)
         kn_gemm(ctx, 1, KN_N, w->V, KN_N, kn_cols(v.small, 0, w->P), 1, g->G);
     if (w->Q > 0)
@@ -246,7 +247,7 @@ out:
 static kn_status moments(kn_ctx *ctx, reading *v)
 {
     kn_status status;
-    kn_low *w = v->w;
+    kn_lowrank_sum *w = v->w;
     ptrdiff_t both = w->P + w->Q;
     double prior = w->iso * (double)w->N;
     for (ptrdiff_t i = 0; i < w->m; i++)
@@ -271,7 +272,7 @@ out:
 static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     reading *v = self;
-    kn_low *w = v->w;
+    kn_lowrank_sum *w = v->w;
     kn_mat Sxy = times(ctx, v, b); /* count x (P + Q) */
     /* loadings L = Sxy S^-1 by  half = Sxy L^-T:  what they explain is |half_j|^2 */
     kn_trsm_right(ctx, KN_T, v->S, Sxy);
@@ -293,7 +294,8 @@ static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-kn_status kn_low_em(kn_ctx *ctx, kn_low *w, const double *least, kn_low_point *at)
+kn_status kn_lowrank_sum_em(kn_ctx *ctx, kn_lowrank_sum *w, const double *least,
+                            kn_lowrank_sum_point *at)
 {
     kn_status status;
     reading v = {.psi = at->psi, .least = least, .at = at};
@@ -307,7 +309,7 @@ kn_status kn_low_em(kn_ctx *ctx, kn_low *w, const double *least, kn_low_point *a
     for (ptrdiff_t q = 0; v.xo.data && q < v.X.cols; q++)
         for (ptrdiff_t i = 0; i < w->N; i++)
             kn_col(v.X, q)[i] += kn_at(v.xo, i, q);
-    KN_TRY(kn_walk_run(ctx, &(kn_walk){.Y = w->Y, .to_the_end = true}, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = w->Y, .to_the_end = true}, &visitor, 1));
 out:
     reading_clear(&v);
     return status;

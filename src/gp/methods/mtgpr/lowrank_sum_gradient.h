@@ -6,18 +6,20 @@
 
 /* At the point of the last value, which it takes again: derivatives with respect to G, H (none:
  * not wanted, as Q = 0), ln psi_j at G and H held, gamma and iso. */
-typedef struct kn_low_gradient {
+typedef struct kn_lowrank_sum_gradient {
     kn_mat G, H;
     double *ln_psi; /* T */
     double gamma, iso;
-} kn_low_gradient;
-kn_status kn_low_slopes(kn_ctx *ctx, kn_low *w, const kn_low_point *at, kn_low_gradient *g);
+} kn_lowrank_sum_gradient;
+kn_status kn_lowrank_sum_slopes(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
+                                kn_lowrank_sum_gradient *g);
 
 /* One EM step for G, H and psi from the point of the last value, gamma = 0 and iso held, with
  * psi_j >= least_j: LML does not fall. Sums over people of the posterior of X = [f v],
  *     Y = f (Psi^1/2 G)' + v (Psi^1/2 H)' + e,
  *     E[f] = R X_G   E[v] = X_H   X_G = M W'K_G (rotated)   cov of both by sums of r^2/L, r/L, 1/L
  *     [..G ..H]_j = E[XX']^-1 E[X]'y_j       psi_j = (|y_j|^2 - [..G ..H]_j' E[X]'y_j)/N */
-kn_status kn_low_em(kn_ctx *ctx, kn_low *w, const double *least, kn_low_point *at);
+kn_status kn_lowrank_sum_em(kn_ctx *ctx, kn_lowrank_sum *w, const double *least,
+                            kn_lowrank_sum_point *at);
 
 #endif

@@ -6,7 +6,7 @@
 
 enum { KN_MTGPR_MOST = 200 }; /* components, and factors of the noise */
 
-void kn_mtgpr_need_settle(kn_need_shape *s);
-void kn_mtgpr_need_fit(kn_rehearsal *r, const kn_need_shape *s);
+void kn_mtgpr_need_finalise(kn_problem_size *s);
+void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -67,7 +67,7 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
  * ------------------------------------------------------------------------------------------ */
 
 /* R0 by a few components, and where it is asked for the number of components at that. */
-static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_found *found,
+static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found,
                       ptrdiff_t *P)
 {
     kn_status status = KN_OK;
@@ -93,8 +93,8 @@ static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_foun
     p->spec.rank_auto = false;
     if (*P == 0) {
         KN_TRY(kn_choose_components(ctx, p, &found->at, info, P));
-        *P = kn_at_most(kn_at_most(*P > 0 ? *P : 1, KN_MTGPR_MOST), p->Y.T - 1);
-        *P = kn_at_most(*P, p->gram.rank);
+        *P = kn_min_size(kn_min_size(*P > 0 ? *P : 1, KN_MTGPR_MOST), p->Y.T - 1);
+        *P = kn_min_size(*P, p->gram.rank);
     }
 out:
     kn_basis_clear(&few);
@@ -117,7 +117,7 @@ static kn_status decompose(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const dou
         goto out;
     }
     KN_TRY(kn_mat_new(ctx, X.rows, 1, &Z));
-    KN_TRY(kn_lowrank_new(ctx, X, Z, NULL, &spec->sample, kn_at_most(spec->rank, X.rows), &low));
+    KN_TRY(kn_lowrank_new(ctx, X, Z, NULL, &spec->sample, kn_min_size(spec->rank, X.rows), &low));
     low.tol = kn_rank_tolerance;
     *R0 = (kn_decomp){.N = X.rows, .cov = spec->sample};
     memcpy(R0->theta, theta, (size_t)spec->sample.n_theta * sizeof *theta);
@@ -138,8 +138,8 @@ out:
 
 /* Components c, d = c iso + 1, and one more for the complement where gamma may be above 0. Takes X
  * and R0 over. */
-static kn_status latent_of(kn_ctx *ctx, const kn_low *w, bool complement, kn_mat *X, kn_decomp *R0,
-                           kn_latent *out)
+static kn_status latent_of(kn_ctx *ctx, const kn_lowrank_sum *w, bool complement, kn_mat *X,
+                           kn_decomp *R0, kn_latent *out)
 {
     kn_status status;
     ptrdiff_t k = w->k, P = k + complement;
@@ -180,15 +180,15 @@ static kn_status lead(kn_ctx *ctx, kn_mtgpr_learned *l, bool complement, const k
                       leading *m)
 {
     kn_status status;
-    const kn_low *w = &l->low;
+    const kn_lowrank_sum *w = &l->low;
     KN_TRY(kn_mat_new(ctx, w->T, w->k, &m->B));
-    kn_low_loadings(ctx, w, NULL, m->B);
+    kn_lowrank_sum_loadings(ctx, w, NULL, m->B);
     if (w->Q > 0)
         KN_TRY(kn_mtgpr_factor(ctx, m->B, &m->L));
     if (complement) {
         kn_complement_of of = {.Y = &w->Y, .mean = w->mu, .psi = l->at.psi, .V = w->V, .AV = w->UZ};
         KN_TRY(kn_alloc_d(ctx, w->T, &m->outside));
-        kn_low_outside(w, m->outside);
+        kn_lowrank_sum_outside(w, m->outside);
         KN_TRY(kn_complement_make(ctx, latent, &of, &m->D0));
     }
     m->psi = l->at.psi;
@@ -198,7 +198,7 @@ out:
 }
 
 /* noise_j of training: psi_j (1 + |h_j|^2) */
-static void training_noise(const kn_low_point *at, double *noise)
+static void training_noise(const kn_lowrank_sum_point *at, double *noise)
 {
     for (ptrdiff_t j = 0; j < at->G.rows; j++) {
         double h = 1;
@@ -219,7 +219,7 @@ static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
                            .limits = {.evals_left = own->evals}};
 }
 
-static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_found *found,
+static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_search_result *found,
                    kn_fit_info *info)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
@@ -237,7 +237,7 @@ static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_found *f
 }
 
 /* The fitted process at R0. */
-static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_found *found, kn_gp *gp,
+static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_search_result *found, kn_gp *gp,
                        kn_fit_info *info)
 {
     kn_status status;
@@ -252,7 +252,7 @@ static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_found *found, kn
     plan.stage = "loadings";
     kn_cov_theta(&gp->spec.sample, &found->at, theta);
     KN_TRY(decompose(ctx, &gp->spec, p->X, theta, &R0, &U));
-    kn_low_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
+    kn_lowrank_sum_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
     KN_TRY(kn_mtgpr_learn(ctx, &s, &p->Y, NULL, &plan, &l));
     if (l.stop == KN_STOP_MAX_SECONDS) /* no more for a fold than for the fit */
         own->evals = l.evals;
@@ -285,7 +285,7 @@ out:
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
-    kn_found found = {0};
+    kn_search_result found = {0};
     ptrdiff_t P = p->options->components;
     double t0 = kn_clock(), t1, t2;
     *gp = (kn_gp){
@@ -317,8 +317,8 @@ out:
 /* ---- folds
  * --------------------------------------------------------------------------------------- */
 
-static kn_status predict_part(kn_ctx *ctx, const kn_latent *l, const kn_refit *f, kn_part *part,
-                              double *clamped)
+static kn_status predict_part(kn_ctx *ctx, const kn_latent *l, const kn_refit *f,
+                              kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
     ptrdiff_t h = f->Xs.rows, kept = part->D0.rows;
@@ -328,23 +328,25 @@ static kn_status predict_part(kn_ctx *ctx, const kn_latent *l, const kn_refit *f
     KN_TRY(kn_mat_new(ctx, h, l->P, &part->var));
     if (kept > 0)
         KN_TRY(kn_mat_new(ctx, h, kept, &part->RU));
-    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_newcomers){.X = f->Xs},
-                                 &(kn_latent_said){part->mean, part->var, part->RU}, clamped));
+    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_predict_input){.X = f->Xs},
+                                 &(kn_latent_prediction){part->mean, part->var, part->RU},
+                                 clamped));
     if (!f->X_alone.data)
         goto out;
     KN_TRY(kn_mat_new(ctx, h, l->P, &part->alone));
     KN_TRY(kn_mat_new(ctx, h, l->P, &var));
     if (kept > 0)
         KN_TRY(kn_mat_new(ctx, h, kept, &part->RU_alone));
-    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_newcomers){.X = f->X_alone},
-                                 &(kn_latent_said){part->alone, var, part->RU_alone}, &unused));
+    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_predict_input){.X = f->X_alone},
+                                 &(kn_latent_prediction){part->alone, var, part->RU_alone},
+                                 &unused));
 out:
     kn_mat_clear(&var);
     return status;
 }
 
 /* The same fit of fewer people, R0 held: everything else is learned anew, from their own start. */
-static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_part *part, double *clamped)
+static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
     const kn_gp *gp = f->gp;
@@ -355,7 +357,7 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_part *part, double *cl
     kn_latent latent = {0};
     leading m = {0};
     KN_TRY(decompose(ctx, &gp->spec, f->X, gp->latent.cell[0].R0.theta, &R0, &U));
-    kn_low_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
+    kn_lowrank_sum_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
     KN_TRY(kn_mtgpr_learn(ctx, &s, &f->Y, f->mu, &plan, &l));
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_mat_copy(ctx, f->X, &X));
@@ -402,7 +404,7 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
     if (a->reading) {
         bool sound = n == 4 && of[0] >= 1 && of[1] >= 0 && of[2] >= 0 && of[0] <= KN_MTGPR_MOST &&
                      of[1] <= KN_MTGPR_MOST && of[2] <= INT32_MAX &&
-                     gp->P == kn_at_most(of[0] + of[1], gp->T);
+                     gp->P == kn_min_size(of[0] + of[1], gp->T);
         if (sound)
             *own = (kn_mtgpr){.P = of[0], .Q = of[1], .evals = (int)of[2] - 1, .iso = of[3] != 0};
         kn_free(of);
@@ -452,7 +454,7 @@ const kn_method kn_method_mtgpr = {
     .cv = cv,
     .block = kn_components_block,
     .covariance = kn_mtgpr_covariance,
-    .law = kn_mtgpr_law,
+    .law = kn_mtgpr_map_density,
     .law_block = kn_mtgpr_law_block,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,
@@ -461,6 +463,6 @@ const kn_method kn_method_mtgpr = {
     .say = kn_mtgpr_say,
     .bytes = kn_components_bytes,
     .batch = batch,
-    .need = {kn_mtgpr_need_settle, kn_mtgpr_need_fit, kn_components_maps_need,
+    .need = {kn_mtgpr_need_finalise, kn_mtgpr_need_fit, kn_components_maps_need,
              kn_components_block_need},
 };

@@ -52,7 +52,7 @@ out:
 
 /* What a complement says of those left out is smooth y, smooth = I - diag(1/kk) K_0^-1 with
  * K_0 = c0 R0 + d0 I; of that the mean takes the part inside V, smooth Z, away again. */
-static kn_status complement_loo(kn_ctx *ctx, const kn_gp *gp, kn_mat Z, kn_part *part)
+static kn_status complement_loo(kn_ctx *ctx, const kn_gp *gp, kn_mat Z, kn_fold_prediction *part)
 {
     kn_status status;
     const kn_latent *l = &gp->latent;
@@ -90,7 +90,7 @@ kn_status kn_mtgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     kn_status status;
     kn_mat Z = {0};
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
-    kn_part *part = &out->part[0];
+    kn_fold_prediction *part = &out->part[0];
     KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* zero outside the basis */
     KN_TRY(coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
     KN_TRY(
@@ -107,19 +107,19 @@ out:
 /* ---- the law of a map
  * ---------------------------------------------------------------------------- */
 
-static kn_mat factor_of(const kn_gp_maps *maps, const kn_part *p)
+static kn_mat factor_of(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
     return p->B.data ? p->rotate : ((const kn_mtgpr *)maps->gp->own)->L;
 }
 
-kn_status kn_mtgpr_law(kn_ctx *ctx, const kn_gp_maps *maps, int number, kn_law *out)
+kn_status kn_mtgpr_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int number, kn_map_density *out)
 {
     kn_status status;
-    const kn_part *p = &maps->part[number];
+    const kn_fold_prediction *p = &maps->part[number];
     const kn_gp *gp = maps->gp;
     kn_mat L = factor_of(maps, p);
     ptrdiff_t k = p->var.cols - gp->complement_component;
-    *out = (kn_law){.K = k, .d0 = 1};
+    *out = (kn_map_density){.K = k, .d0 = 1};
     KN_TRY(kn_mat_copy(ctx, kn_cols(p->var, 0, k), &out->v));
     KN_TRY(kn_alloc_d(ctx, k, &out->d));
     for (ptrdiff_t q = 0; q < k; q++)
@@ -138,14 +138,14 @@ kn_status kn_mtgpr_law(kn_ctx *ctx, const kn_gp_maps *maps, int number, kn_law *
     kn_trsm_left(ctx, KN_N, L, out->W);
 out:
     if (status != KN_OK)
-        kn_law_clear(out);
+        kn_map_density_clear(out);
     return status;
 }
 
 kn_status kn_mtgpr_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int number, ptrdiff_t first,
                              kn_mat y, kn_mat V, double *scale)
 {
-    const kn_part *p = &maps->part[number];
+    const kn_fold_prediction *p = &maps->part[number];
     const double *psi = p->psi ? p->psi : maps->gp->psi;
     kn_mat B = p->B.data ? p->B : maps->gp->B, L = factor_of(maps, p);
     (void)y;
@@ -170,7 +170,7 @@ kn_status kn_mtgpr_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrd
     kn_mat B = {0}, V = {0}, Bv = {0};
     kn_gp_maps maps = {0};
     ptrdiff_t n = model.data ? model.rows : noise.rows, k = gp->P;
-    KN_TRY(kn_gp_predict(ctx, gp, &(kn_newcomers){.X = x}, &maps));
+    KN_TRY(kn_gp_predict(ctx, gp, &(kn_predict_input){.X = x}, &maps));
     kn_mat var = maps.part[0].var;
     double v0 = gp->complement_component ? kn_at(var, 0, k) : 0;
     KN_TRY(kn_mat_new(ctx, n, k, &B));

@@ -30,7 +30,7 @@ static kn_status compare(kn_ctx *ctx, const kn_gp_maps *structured, const kn_gp_
                          const int *groups, comparison *out)
 {
     kn_status status;
-    kn_law_walk a = {0}, b = {0};
+    kn_map_density_walk a = {0}, b = {0};
     ptrdiff_t most = structured->gp->N, people = 0;
     double *sum = NULL, *count = NULL, squares = 0;
     *out = (comparison){0};
@@ -38,8 +38,8 @@ static kn_status compare(kn_ctx *ctx, const kn_gp_maps *structured, const kn_gp_
         most = groups[i] >= most ? groups[i] + 1 : most;
     KN_TRY(kn_alloc_d(ctx, most, &sum));
     KN_TRY(kn_alloc_d(ctx, most, &count));
-    KN_TRY(kn_law_density(ctx, structured, NULL, &a));
-    KN_TRY(kn_law_density(ctx, whitened, NULL, &b));
+    KN_TRY(kn_map_density_density(ctx, structured, NULL, &a));
+    KN_TRY(kn_map_density_density(ctx, whitened, NULL, &b));
     by_group(structured, groups, a.log_p, b.log_p, sum, count);
     for (ptrdiff_t i = 0; i < structured->n; i++)
         if (isfinite(a.log_p[i]) && isfinite(b.log_p[i])) {
@@ -60,8 +60,8 @@ static kn_status compare(kn_ctx *ctx, const kn_gp_maps *structured, const kn_gp_
         squares += count[g] > 0 ? (sum[g] - out->gain) * (sum[g] - out->gain) : 0;
     out->se = sqrt(squares / ((double)(out->n - 1) * (double)out->n));
 out:
-    kn_law_walk_clear(&a);
-    kn_law_walk_clear(&b);
+    kn_map_density_walk_clear(&a);
+    kn_map_density_walk_clear(&b);
     kn_free(count);
     kn_free(sum);
     return status;
@@ -80,10 +80,10 @@ static void take(kn_gp *from, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *to)
 }
 
 /* R0 where the structured fit left it. */
-static kn_found found_by(const kn_gp *gp, const kn_fit_info *info)
+static kn_search_result found_by(const kn_gp *gp, const kn_fit_info *info)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
-    kn_found found = {.stop = info->stop, .projected = info->projected_gradient};
+    kn_search_result found = {.stop = info->stop, .projected = info->projected_gradient};
     double total;
     kn_cov_point_of(&R0->cov, R0->theta, &found.at, &total);
     return found;
@@ -99,13 +99,13 @@ static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_
     kn_gp other = {0};
     comparison c;
     ptrdiff_t rank = p->gram.rank, most = rank == p->Y.T ? rank : rank - 1;
-    kn_found found = found_by(gp, info);
+    kn_search_result found = found_by(gp, info);
     o.cv = &cv;
     q.options = &o;
     q.groups = (kn_groups){0};
     q.spec.rank = gp->spec.rank;
     q.spec.rank_auto = false;
-    KN_TRY(kn_whitened_fit_at(ctx, &q, &found, kn_at_most(gp->P, most), &other, &own));
+    KN_TRY(kn_whitened_fit_at(ctx, &q, &found, kn_min_size(gp->P, most), &other, &own));
     if (own.stop == KN_STOP_CANCELLED || !cv.gp) {
         info->stop = own.stop;
         goto out;
@@ -166,28 +166,28 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
 }
 
 /* The larger of the two in each respect; the components are those of structured noise. */
-static void need_settle(kn_need_shape *s)
+static void need_settle(kn_problem_size *s)
 {
     kn_method_smtgpr.need.settle(s);
 }
 
-static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held begin = r->now, structured;
+    kn_mem_usage begin = r->now, structured;
     kn_method_smtgpr.need.fit(r, s);
     if (s->range > 0)
         return;
     structured = r->now;
     kn_method_whitened.need.fit(r, s);
-    kn_let_go_of(r, begin, structured);
+    kn_plan_free(r, begin, structured);
 }
 
-static void need_maps(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.maps(r, s, kind, n);
 }
 
-static void need_block(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+static void need_block(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.block(r, s, kind, n);
 }

@@ -107,8 +107,8 @@ static ptrdiff_t settled(const analysis *a)
     while (rank < a->k && a->s2[rank] > a->s2[0] * DBL_EPSILON * (double)n)
         rank++;
     if (rank == a->Y->T || rank == 0) /* nothing is left, or there is nothing */
-        return kn_at_most(rank, a->P);
-    return kn_at_most(rank - 1, a->P);
+        return kn_min_size(rank, a->P);
+    return kn_min_size(rank - 1, a->P);
 }
 
 /* ---- T <= N: everything from the covariance ---------------------------------------------------
@@ -168,7 +168,7 @@ out:
 /* ---- T > N: by Gram matrices -------------------------------------------------------------------
  */
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_walk_plan *plan)
+static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     analysis *a = self;
     kn_status status;
@@ -241,14 +241,14 @@ static kn_status by_grams(kn_ctx *ctx, analysis *a, kn_factors *out)
 {
     kn_status status;
     ptrdiff_t N = a->Y->N, T = a->Y->T, P;
-    kn_walk walk = {.Y = *a->Y};
+    kn_block_loop walk = {.Y = *a->Y};
     kn_visitor visitor = {a, KN_WALK_Y, begin, take_block, NULL};
     KN_TRY(kn_mat_new(ctx, N, a->k, &a->US));
     KN_TRY(kn_mat_new(ctx, N, N, &a->G));
     for (a->round = 0; a->round <= ROUNDS; a->round++) {
-        KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+        KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
         KN_TRY(take_gram(ctx, a));
-        kn_tell(ctx, "factors", a->round + 1, ROUNDS + 1, NAN);
+        kn_report_progress(ctx, "factors", a->round + 1, ROUNDS + 1, NAN);
     }
     P = settled(a);
     for (ptrdiff_t i = 0; i < N; i++)
@@ -256,7 +256,7 @@ static kn_status by_grams(kn_ctx *ctx, analysis *a, kn_factors *out)
     KN_TRY(kn_mat_new(ctx, T, P, &a->B));
     KN_TRY(kn_mat_new(ctx, N, P, &out->Z));
     if (P > 0)
-        KN_TRY(kn_walk_run(ctx, &walk, &visitor, 1));
+        KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < N; i++)
             kn_col(out->Z, p)[i] = kn_at(a->V, i, p) * sqrt(a->s2[p]);
@@ -271,14 +271,14 @@ out:
 
 static ptrdiff_t pairs_of(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {
-    return kn_at_most(P + 1, kn_at_most(N, T));
+    return kn_min_size(P + 1, kn_min_size(N, T));
 }
 
 kn_status kn_factors_new(kn_ctx *ctx, const kn_responses *Y, const double *mean, ptrdiff_t P,
                          kn_factors *out)
 {
     kn_status status;
-    ptrdiff_t n = kn_at_most(Y->N, Y->T);
+    ptrdiff_t n = kn_min_size(Y->N, Y->T);
     analysis a = {.Y = Y, .mean = mean, .P = P, .k = pairs_of(Y->N, Y->T, P)};
     kn_basis signs;
     *out = (kn_factors){0};
@@ -297,28 +297,28 @@ out:
 
 double kn_factors_flops(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {
-    double n = (double)kn_at_most(N, T), k = (double)pairs_of(N, T, P);
+    double n = (double)kn_min_size(N, T), k = (double)pairs_of(N, T, P);
     double walks = T > N ? (ROUNDS + 1) * (double)N * (double)N * (double)T : (double)N * n * n;
     return walks + (ROUNDS + 1) * (4.0 / 3 * n * n * n + 2 * n * n * k);
 }
 
-void kn_factors_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+void kn_factors_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {
-    ptrdiff_t n = kn_at_most(N, T), k = pairs_of(N, T, P), width = kn_walk_width(0, T);
-    kn_hold_d(r, KN_NEED_WORK, T, 1);  /* psi */
-    kn_hold_d(r, KN_NEED_BASIS, T, P); /* B */
-    kn_hold_d(r, KN_NEED_WORK, N, P);  /* Z */
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, T, 1);
-    kn_hold_d(r, KN_NEED_WORK, n + 2, k);
+    ptrdiff_t n = kn_min_size(N, T), k = pairs_of(N, T, P), width = kn_block_loop_width(0, T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 1);  /* psi */
+    kn_plan_alloc_d(r, KN_NEED_BASIS, T, P); /* B */
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, P);  /* Z */
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, T, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n + 2, k);
     kn_eig_top_need(r, KN_NEED_SAMPLES, n, k);
     if (T <= N) {
-        kn_hold_d(r, KN_NEED_SAMPLES, N + T, T);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, N + T, T);
     } else {
-        kn_hold_d(r, KN_NEED_SAMPLES, N, k + N);
-        kn_hold_d(r, KN_NEED_WORK, width, k);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, k + N);
+        kn_plan_alloc_d(r, KN_NEED_WORK, width, k);
         kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){N, N, true, {0}}, 2);
-        kn_walk_need(r, N, width, KN_WALK_Y);
+        kn_block_loop_need(r, N, width, KN_WALK_Y);
     }
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -25,6 +25,6 @@ kn_status kn_factors_new(kn_ctx *ctx, const kn_responses *Y, const double *mean,
 void kn_factors_clear(kn_factors *f);
 
 double kn_factors_flops(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
-void kn_factors_need(kn_rehearsal *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
+void kn_factors_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
 
 #endif

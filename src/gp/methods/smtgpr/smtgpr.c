@@ -141,7 +141,7 @@ static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_
 {
     kn_status status;
     if (p->options->basis.data) {
-        KN_TRY(kn_span_given(ctx, p, basis, gp, info));
+        KN_TRY(kn_user_span_given(ctx, p, basis, gp, info));
     } else {
         KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
     }
@@ -206,7 +206,7 @@ static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
 /* The folds are made of the same pairs. */
 static void leave_pairs(kn_engine *e, kn_engine_core *core)
 {
-    kn_engine_leave(e, core);
+    kn_engine_donate(e, core);
     for (int k = 0; k < core->n_cells; k++)
         kn_decomp_clear(&core->R0[k]);
     core->stands = false;
@@ -256,11 +256,11 @@ out:
     return status;
 }
 
-static void need_settle(kn_need_shape *s)
+static void need_settle(kn_problem_size *s)
 {
     bool many = s->N > KN_MANY;
     if (s->span > 0 && s->P == 0)
-        s->P = kn_at_most(s->span, s->N);
+        s->P = kn_min_size(s->span, s->N);
     s->chosen = s->P == 0;
     if (s->chosen)
         s->P = kn_components_most(s->N, s->T, many ? KN_RANGE_LADDER : s->N);
@@ -270,12 +270,12 @@ static void need_settle(kn_need_shape *s)
 }
 
 /* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
-static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
+static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *basis)
 {
     kn_rehearse_stage(r, s->given_basis ? "basis" : "gram");
     if (s->range > 0 && (s->chosen || s->folds > 0)) {
-        kn_hold_d(r, KN_NEED_WORK, s->N, 1);
-        kn_heldout_need(r, s, s->chosen ? kn_at_most(KN_RANGE_LADDER, s->T) : s->P);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 1);
+        kn_heldout_need(r, s, s->chosen ? kn_min_size(KN_RANGE_LADDER, s->T) : s->P);
     } else if (!s->given_basis && s->range == 0) {
         kn_gram_need(r, s);
     }
@@ -288,44 +288,44 @@ static void basis_need(kn_rehearsal *r, const kn_need_shape *s, kn_held *basis)
         kn_engine_core_need(r, s); /* of the pilot, until the fit takes it over */
     else if (s->range > 0 && (s->chosen || s->folds > 0))
         kn_heldout_sketch_need(r, s, s->range);
-    kn_held before = r->now;
+    kn_mem_usage before = r->now;
     if (s->range > 0)
         kn_range_need(r, s->N, s->T, s->P);
     else if (s->span > 0)
-        kn_span_need(r, s);
+        kn_user_span_need(r, s);
     else
         kn_basis_need(r, s);
-    kn_let_go_of(r, *basis, before);
+    kn_plan_free(r, *basis, before);
 }
 
-static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held begin = r->now, made;
+    kn_mem_usage begin = r->now, made;
     basis_need(r, s, &made);
     kn_rehearse_stage(r, "search");
     kn_search_need(r, s);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
     if (s->rotated)
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);
-    kn_let_go(r, made);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->range > 0 ? s->range : s->P);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
+    kn_plan_free_to(r, made);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->range > 0 ? s->range : s->P);
     if (s->P < s->span)
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->span);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->span);
     if (s->rotated)
-        kn_hold_d(r, KN_NEED_BASIS, s->P, s->P);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->P, s->P);
     kn_latent_need(r, s);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_rehearse_stage(r, "folds");
-    kn_held fitted = r->now;
+    kn_mem_usage fitted = r->now;
     if (s->folds > 0 && s->M >= s->N)
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-    kn_held pairs = r->now;
+    kn_mem_usage pairs = r->now;
     if (s->folds > 0)
         kn_components_cv_need(r, s);
-    kn_let_go_of(r, fitted, pairs);
-    kn_let_go_of(r, begin, made);
+    kn_plan_free(r, fitted, pairs);
+    kn_plan_free(r, begin, made);
     if (s->range > 0 && s->folds > 0) /* the held-out set's basis and mean go on */
-        kn_hold_d(r, KN_NEED_BASIS, s->T, s->range + 1);
+        kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->range + 1);
 }
 
 /* Structured noise is estimated from those held out; iso noise is s2 [METHOD 1d]. */
@@ -368,7 +368,7 @@ const kn_method kn_method_smtgpr = {
     .cv = kn_components_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_components_law,
+    .law = kn_components_map_density,
     .law_block = kn_components_law_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,

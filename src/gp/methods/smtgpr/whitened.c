@@ -58,7 +58,8 @@ static void tell_long(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 }
 
 /* R0 with the whitened components, where it is no sum that the design makes [METHOD 3b]. */
-static kn_status search(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z, kn_found *found, double *theta)
+static kn_status search(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z, kn_search_result *found,
+                        double *theta)
 {
     kn_status status;
     kn_engine e = {0};
@@ -96,7 +97,8 @@ out:
 }
 
 /* What was found, where it belongs. */
-static void record(const kn_gp *gp, const kn_whitened *w, kn_found *found, kn_fit_info *info)
+static void record(const kn_gp *gp, const kn_whitened *w, kn_search_result *found,
+                   kn_fit_info *info)
 {
     kn_engine none = {.complement = true};
     kn_basis basis = {.total = w->factors.total, .E = w->factors.total - kn_sumsq(w->factors.Z)};
@@ -104,7 +106,7 @@ static void record(const kn_gp *gp, const kn_whitened *w, kn_found *found, kn_fi
     kn_fit_record(gp, found, &none, &basis, info);
 }
 
-kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_found *found, ptrdiff_t P,
+kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_search_result *found, ptrdiff_t P,
                              kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -175,13 +177,13 @@ out:
 
 /* ---- the law of a whole map ---- */
 
-static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out)
+static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out)
 {
     kn_status status;
     const kn_gp *gp = maps->gp;
-    const kn_part *p = &maps->part[part];
+    const kn_fold_prediction *p = &maps->part[part];
     ptrdiff_t K = p->d ? p->B.cols : gp->P; /* a fold has its own */
-    *out = (kn_law){.K = K, .d0 = p->d ? p->s2 : gp->s2};
+    *out = (kn_map_density){.K = K, .d0 = p->d ? p->s2 : gp->s2};
     KN_TRY(kn_mat_copy(ctx, kn_cols(p->var, 0, out->K), &out->v));
     KN_TRY(kn_alloc_d(ctx, out->K, &out->d));
     for (ptrdiff_t k = 0; k < out->K; k++)
@@ -193,14 +195,14 @@ static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_law *out)
         out->v0[i] = kn_at(p->var, i, out->K);
 out:
     if (status != KN_OK)
-        kn_law_clear(out);
+        kn_map_density_clear(out);
     return status;
 }
 
 static kn_status law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
                            kn_mat V, double *scale)
 {
-    const kn_part *p = &maps->part[part];
+    const kn_fold_prediction *p = &maps->part[part];
     const double *psi = p->psi ? p->psi : maps->gp->psi;
     (void)ctx, (void)y;
     kn_mat_set(V, kn_sub(p->B.data ? p->B : maps->gp->B, first, 0, V.rows, V.cols));
@@ -244,7 +246,7 @@ static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *t
                    "a model with whitened noise cannot be exported, expected structured noise");
 }
 
-static void need_settle(kn_need_shape *s)
+static void need_settle(kn_problem_size *s)
 {
     s->chosen = s->P == 0;
     s->given_basis = false;
@@ -253,9 +255,9 @@ static void need_settle(kn_need_shape *s)
         s->P = kn_components_most(s->N, s->T, s->N);
 }
 
-static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held begin = r->now, gram;
+    kn_mem_usage begin = r->now, gram;
     kn_rehearse_stage(r, "gram");
     kn_gram_need(r, s);
     gram = r->now;
@@ -267,33 +269,33 @@ static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
     kn_rehearse_stage(r, "basis");
     kn_whitened_need(r, s);
     kn_complement_need(r, s, s->M);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_rehearse_stage(r, "folds");
     if (s->folds > 0)
         kn_whitened_cv_need(r, s);
-    kn_let_go_of(r, begin, gram);
+    kn_plan_free(r, begin, gram);
 }
 
-static void maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+static void maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_components_maps_need(r, s, kind, n);
     if (kind == KN_MAPS_LOO)
         kn_whitened_loo_need(r, s);
     else
-        kn_hold_d(r, KN_NEED_SAMPLES, n, s->M); /* RU */
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->M); /* RU */
 }
 
-static void block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+static void block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     if (kind == KN_MAPS_CV)
-        kn_hold_d(r, KN_NEED_SAMPLES, n, s->N); /* the folds' smoothers among all rows */
-    kn_held folds = r->now;
-    kn_need_shape one = *s;
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->N); /* the folds' smoothers among all rows */
+    kn_mem_usage folds = r->now;
+    kn_problem_size one = *s;
     one.folds = 0;
     kn_components_block_need(r, &one, kind, n);
-    kn_let_go(r, folds);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, folds);
+    kn_plan_free_to(r, mark);
 }
 
 const kn_method kn_method_whitened = {

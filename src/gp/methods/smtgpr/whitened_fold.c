@@ -19,8 +19,8 @@ static kn_status predict(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool fill
     KN_TRY(kn_mat_new(ctx, Xs.rows, l->P, to.mean));
     if (kept > 0)
         KN_TRY(kn_mat_new(ctx, Xs.rows, kept, to.RU));
-    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_newcomers){.X = Xs},
-                                 &(kn_latent_said){*to.mean, var, *to.RU}, clamped));
+    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_predict_input){.X = Xs},
+                                 &(kn_latent_prediction){*to.mean, var, *to.RU}, clamped));
     if (kept == 0 || filled)
         goto out;
     KN_TRY(kn_mat_new(ctx, Xs.rows, l->X.rows, to.smooth));
@@ -36,7 +36,7 @@ out:
 }
 
 /* What the maps and their law need of the fold's model besides. */
-static kn_status keep(kn_ctx *ctx, const kn_refit *f, kn_whitened *w, kn_part *part)
+static kn_status keep(kn_ctx *ctx, const kn_refit *f, kn_whitened *w, kn_fold_prediction *part)
 {
     kn_status status = KN_OK;
     ptrdiff_t P = w->factors.B.cols;
@@ -57,7 +57,8 @@ out:
     return status;
 }
 
-kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_part *part, double *clamped)
+kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
+                           double *clamped)
 {
     kn_status status;
     const kn_gp *gp = f->gp;
@@ -101,33 +102,33 @@ kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *prob
 }
 
 /* A fold of n samples to train on and h held out: what its part keeps. */
-static void fold_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t h)
+static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
-    kn_need_shape f = *s;
+    kn_problem_size f = *s;
     int kinds = s->sites > 0 ? 2 : 1;
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     f.N = n;
-    f.M = s->M < s->N ? kn_at_most(s->M, n) : n;
+    f.M = s->M < s->N ? kn_min_size(s->M, n) : n;
     kn_refit_need(r, &f, n, h);
     kn_whitened_need(r, &f);
-    kn_held model = r->now;
+    kn_mem_usage model = r->now;
     kn_complement_need(r, &f, 0);
-    kn_hold_d(r, KN_NEED_WORK, h, (kinds + 1) * (s->P + 1) + s->P);
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, (kinds + 1) * (s->P + 1) + s->P);
     kn_latent_predict_need(r, &f, h);
-    kn_hold_d(r, KN_NEED_SAMPLES, h, kinds * n + f.M);
-    kn_hold_d(r, KN_NEED_SAMPLES, f.M < n ? 2 * n : n, f.M);
-    kn_let_go(r, model);
-    kn_let_go(r, mark);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 2);         /* mu, psi */
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P);     /* B */
-    kn_hold_d(r, KN_NEED_SAMPLES, h, kinds * n); /* smooth */
-    kn_hold_d(r, KN_NEED_WORK, h, (kinds + 1) * (s->P + 1));
-    kn_hold_d(r, KN_NEED_WORK, n + s->N, 1); /* rows */
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, h, kinds * n + f.M);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, f.M < n ? 2 * n : n, f.M);
+    kn_plan_free_to(r, model);
+    kn_plan_free_to(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2);         /* mu, psi */
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);     /* B */
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, h, kinds * n); /* smooth */
+    kn_plan_alloc_d(r, KN_NEED_WORK, h, (kinds + 1) * (s->P + 1));
+    kn_plan_alloc_d(r, KN_NEED_WORK, n + s->N, 1); /* rows */
 }
 
-void kn_whitened_cv_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_whitened_cv_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_hold_d(r, KN_NEED_WORK, s->N, 2); /* fold, sample */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* fold, sample */
     for (int k = 0; k < s->folds; k++) {
         ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;
         fold_need(r, s, s->N - h, h);

@@ -12,9 +12,10 @@
 #include "gp/cv/refit.h"
 
 /* For kn_refit_cv, and for kn_method.cv. */
-kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_part *part, double *clamped);
+kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
+                           double *clamped);
 kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                          kn_gp_maps *out);
-void kn_whitened_cv_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_whitened_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

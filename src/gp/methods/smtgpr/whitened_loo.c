@@ -33,7 +33,7 @@ out:
 }
 
 /* The smoother, and L in the place of the latent means. */
-static kn_status smoother(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_part *part)
+static kn_status smoother(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_fold_prediction *part)
 {
     kn_status status;
     ptrdiff_t N = l->X.rows;
@@ -67,16 +67,16 @@ out:
     return status;
 }
 
-void kn_whitened_loo_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_whitened_loo_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_hold_d(r, KN_NEED_SAMPLES, s->N, s->N);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->P + 1);
-    kn_held Z = r->now;
-    kn_hold_d(r, KN_NEED_BASIS, s->T, s->P); /* B Psi^-1/2 */
-    kn_let_go(r, Z);
-    kn_hold_d(r, KN_NEED_SAMPLES, s->N, 2 * s->M);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->N);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P + 1);
+    kn_mem_usage Z = r->now;
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P); /* B Psi^-1/2 */
+    kn_plan_free_to(r, Z);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, 2 * s->M);
     if (s->M < s->N)
         kn_lowrank_vectors_need(r, s);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -8,6 +8,6 @@
 #include "gp/predict/prediction_blocks.h"
 
 kn_status kn_whitened_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-void kn_whitened_loo_need(kn_rehearsal *r, const kn_need_shape *s); /* S stays */
+void kn_whitened_loo_need(kn_mem_plan *r, const kn_problem_size *s); /* S stays */
 
 #endif

@@ -100,15 +100,15 @@ out:
     return status;
 }
 
-void kn_whitened_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_whitened_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_need_shape one = *s;
+    kn_problem_size one = *s;
     kn_factors_need(r, s->N, s->T, s->P);
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     one.groups = 0;
     kn_engine_need(r, &one, false, false);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
-    kn_hold_d(r, KN_NEED_WORK, s->P + 1, 4);
-    kn_let_go(r, mark);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->P + 1, 4);
+    kn_plan_free_to(r, mark);
     kn_latent_need(r, &one);
 }

@@ -36,6 +36,6 @@ kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w);
 /* What D0 is made of, of the same. */
 kn_complement_of kn_whitened_outside(const kn_whitened_of *of, const kn_whitened *w);
 
-void kn_whitened_need(kn_rehearsal *r, const kn_need_shape *s); /* stays */
+void kn_whitened_need(kn_mem_plan *r, const kn_problem_size *s); /* stays */
 
 #endif

@@ -3,7 +3,7 @@
 #include "gp/latent.h"
 #include "la/la.h"
 
-void kn_ahead_clear(kn_ahead *a)
+void kn_cell_predictor_clear(kn_cell_predictor *a)
 {
     kn_mat_clear(&a->Rs);
     kn_mat_clear(&a->RU);
@@ -14,15 +14,15 @@ void kn_ahead_clear(kn_ahead *a)
     kn_mat_clear(&a->inverse);
     kn_free(a->self);
     kn_free(a->sq);
-    *a = (kn_ahead){0};
+    *a = (kn_cell_predictor){0};
 }
 
-kn_status kn_ahead_new(kn_ctx *ctx, kn_mat Xs, ptrdiff_t N, const kn_pairs *pairs, ptrdiff_t width,
-                       kn_ahead *out)
+kn_status kn_cell_predictor_new(kn_ctx *ctx, kn_mat Xs, ptrdiff_t N, const kn_pairs *pairs,
+                                ptrdiff_t width, kn_cell_predictor *out)
 {
     kn_status status;
     ptrdiff_t n = Xs.rows;
-    *out = (kn_ahead){.pairs = pairs, .Xs = Xs};
+    *out = (kn_cell_predictor){.pairs = pairs, .Xs = Xs};
     KN_TRY(kn_mat_new(ctx, n, N, &out->Rs));
     KN_TRY(kn_mat_new(ctx, n, N, &out->RU));
     KN_TRY(kn_mat_new(ctx, n, width, &out->mean));
@@ -34,8 +34,8 @@ out:
     return status;
 }
 
-kn_status kn_ahead_know(kn_ctx *ctx, kn_ahead *a, const ptrdiff_t *group, ptrdiff_t groups,
-                        bool variances)
+kn_status kn_cell_predictor_set_groups(kn_ctx *ctx, kn_cell_predictor *a, const ptrdiff_t *group,
+                                       ptrdiff_t groups, bool variances)
 {
     kn_status status = KN_OK;
     a->group = group;
@@ -47,8 +47,8 @@ out:
     return status;
 }
 
-void kn_ahead_face(kn_ctx *ctx, kn_ahead *a, const kn_cell_work *w, const kn_cov_point *at,
-                   bool variances)
+void kn_cell_predictor_bind(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_work *w,
+                            const kn_cov_point *at, bool variances)
 {
     const kn_cov *cov = w->samples->cov;
     double theta[KN_COV_THETA];
@@ -69,7 +69,8 @@ void kn_ahead_face(kn_ctx *ctx, kn_ahead *a, const kn_cell_work *w, const kn_cov
 /* Response j of sample i, of whose group are training samples:
  *     Q = (c R0* + gamma d G*) U,  var = c R0** + gamma d - Q.^2 (1/(c r + d))
  * less, of low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2)                          [METHOD 4] */
-static double within_group(const kn_ahead *a, const kn_cell_work *w, ptrdiff_t i, ptrdiff_t j)
+static double within_group(const kn_cell_predictor *a, const kn_cell_work *w, ptrdiff_t i,
+                           ptrdiff_t j)
 {
     ptrdiff_t g = a->group[i];
     double c = w->c[j], d = w->d[j], gamma = w->gamma, n = w->samples->groups->size[g];
@@ -83,7 +84,8 @@ static double within_group(const kn_ahead *a, const kn_cell_work *w, ptrdiff_t i
 }
 
 /* var = c (R0** - (R0* U).^2 (1/(r + delta))) */
-void kn_ahead_variances(kn_ctx *ctx, kn_ahead *a, const kn_cell_work *w, ptrdiff_t n)
+void kn_cell_predictor_variances(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_work *w,
+                                 ptrdiff_t n)
 {
     double clamped = 0; /* nobody asks */
     kn_mat v = kn_cols(a->var, 0, n), inverse = kn_sub(a->inverse, 0, 0, w->m, n);
@@ -103,19 +105,19 @@ void kn_ahead_variances(kn_ctx *ctx, kn_ahead *a, const kn_cell_work *w, ptrdiff
                 prior += w->gamma * w->d[j];
                 left = within_group(a, w, i, j);
             }
-            kn_col(v, j)[i] = kn_at_least_zero(left, prior, &clamped);
+            kn_col(v, j)[i] = kn_clamp_nonnegative(left, prior, &clamped);
         }
 }
 
-void kn_ahead_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t N,
-                   ptrdiff_t width)
+void kn_cell_predictor_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t N,
+                            ptrdiff_t width)
 {
-    kn_hold_d(r, KN_NEED_SAMPLES, n, (s->groups > 0 ? 3 : 2) * N + 2);
-    kn_hold_d(r, KN_NEED_SAMPLES, s->groups, N);
-    kn_hold_d(r, KN_NEED_WORK, 2 * n + N, width);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, (s->groups > 0 ? 3 : 2) * N + 2);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->groups, N);
+    kn_plan_alloc_d(r, KN_NEED_WORK, 2 * n + N, width);
 }
 
-double kn_ahead_numbers(ptrdiff_t n, ptrdiff_t N, ptrdiff_t width)
+double kn_cell_predictor_means(ptrdiff_t n, ptrdiff_t N, ptrdiff_t width)
 {
     return (double)n * (3.0 * (double)N + 2.0 * (double)width) + (double)N * (double)width;
 }

@@ -282,17 +282,17 @@ void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, kn_mat alpha)
     kn_gemm(ctx, 1, KN_N, w->U, KN_N, A, low ? 1 : 0, alpha);
 }
 
-void kn_cell_work_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t width)
+void kn_cell_work_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t width)
 {
     for (int k = 0; k < 3; k++)
-        kn_hold_d(r, KN_NEED_WORK, n, width);
-    kn_hold_d(r, KN_NEED_WORK, width, 4);
-    kn_need_shape low = *s; /* is tried first */
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
+    kn_plan_alloc_d(r, KN_NEED_WORK, width, 4);
+    kn_problem_size low = *s; /* is tried first */
     low.N = n;
     low.P = 0;
     low.M = s->N / KN_CELL_RANK_SHARE;
     kn_lowrank_need(r, &low);
-    kn_hold_d(r, KN_NEED_SAMPLES, n, low.M);
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, low.M);
     kn_decomp_need(r, n);
     kn_profile_need(r, n, width);
 }
@@ -306,38 +306,38 @@ int kn_cell_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, do
     /* vectors, the eigenproblem's work space, features; Y, A and squares of a block */
     double each = 8 * ((double)N * (4 * (double)N + 3 * KN_BLOCK) + beside);
     ptrdiff_t n = kn_workers_of(threads, cells, 1), most = (ptrdiff_t)(PART * memory / each);
-    n = memory > 0 ? kn_at_most(n, most) : n;
+    n = memory > 0 ? kn_min_size(n, most) : n;
     return n > 1 ? (int)n : 1;
 }
 
-void kn_cell_crew_clear(kn_cell_crew *c)
+void kn_cell_workspaces_clear(kn_cell_workspaces *c)
 {
     for (int k = 0; c->w && k < c->n; k++)
         kn_cell_work_clear(&c->w[k]);
     kn_free(c->w);
-    *c = (kn_cell_crew){0};
+    *c = (kn_cell_workspaces){0};
 }
 
-kn_status kn_cell_crew_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
-                           ptrdiff_t width, kn_cell_crew *out)
+kn_status kn_cell_workspaces_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
+                                 ptrdiff_t width, kn_cell_workspaces *out)
 {
     kn_status status;
     void *memory;
-    *out = (kn_cell_crew){.n = n};
+    *out = (kn_cell_workspaces){.n = n};
     KN_TRY(kn_alloc(ctx, n, sizeof *out->w, &memory));
     out->w = memory;
     for (int k = 0; k < n; k++)
         KN_TRY(kn_cell_work_new(ctx, N, samples, width, &out->w[k]));
 out:
     if (status != KN_OK)
-        kn_cell_crew_clear(out);
+        kn_cell_workspaces_clear(out);
     return status;
 }
 
-void kn_cell_crew_need(kn_rehearsal *r, int n, const kn_rehearsal *one)
+void kn_cell_workspaces_need(kn_mem_plan *r, int n, const kn_mem_plan *one)
 {
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     for (int k = 0; k < KN_NEED_PARTS; k++)
-        kn_hold_bytes(r, (kn_need_part)k, n * one->peak.part[k]);
-    kn_let_go(r, mark);
+        kn_plan_alloc_bytes(r, (kn_mem_category)k, n * one->peak.part[k]);
+    kn_plan_free_to(r, mark);
 }

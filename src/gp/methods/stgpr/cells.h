@@ -115,7 +115,7 @@ static inline bool kn_cell_is_low(const kn_cell_work *w)
 }
 
 /* A cell over n of the samples, so many responses wide; its eigenproblem and profile pass. */
-void kn_cell_work_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptrdiff_t width);
+void kn_cell_work_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t width);
 
 /* ---- cells side by side ---- */
 
@@ -124,16 +124,16 @@ void kn_cell_work_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n, ptr
 int kn_cell_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, double beside);
 
 /* Work space of each. */
-typedef struct kn_cell_crew {
+typedef struct kn_cell_workspaces {
     int n;
     kn_cell_work *w;
-} kn_cell_crew;
+} kn_cell_workspaces;
 
-kn_status kn_cell_crew_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
-                           ptrdiff_t width, kn_cell_crew *out);
-void kn_cell_crew_clear(kn_cell_crew *c);
+kn_status kn_cell_workspaces_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
+                                 ptrdiff_t width, kn_cell_workspaces *out);
+void kn_cell_workspaces_clear(kn_cell_workspaces *c);
 
 /* Passes so many times what `one` reached. */
-void kn_cell_crew_need(kn_rehearsal *r, int n, const kn_rehearsal *one);
+void kn_cell_workspaces_need(kn_mem_plan *r, int n, const kn_mem_plan *one);
 
 #endif

@@ -15,8 +15,8 @@ typedef struct folding {
     kn_pairs train, cross;
     kn_groups groups;
     kn_cell_samples samples; /* of training */
-    kn_cell_crew crew;
-    kn_ahead *ahead;
+    kn_cell_workspaces crew;
+    kn_cell_predictor *ahead;
     kn_mat mu; /* width x workers */
 } folding;
 
@@ -39,9 +39,9 @@ static void fold_responses(kn_ctx *ctx, const folding *p, const ptrdiff_t *J, kn
 static void folding_clear(folding *p)
 {
     for (int k = 0; p->ahead && k < p->crew.n; k++)
-        kn_ahead_clear(&p->ahead[k]);
+        kn_cell_predictor_clear(&p->ahead[k]);
     kn_free(p->ahead);
-    kn_cell_crew_clear(&p->crew);
+    kn_cell_workspaces_clear(&p->crew);
     kn_mat_clear(&p->mu);
     kn_mat_clear(&p->Xs);
     kn_mat_clear(&p->Xt);
@@ -77,12 +77,12 @@ static kn_status hire(kn_ctx *ctx, folding *p, int workers)
     kn_status status;
     void *memory;
     const kn_stgpr_panel *b = p->b;
-    KN_TRY(kn_cell_crew_new(ctx, workers, p->f->n_train, &p->samples, b->width, &p->crew));
+    KN_TRY(kn_cell_workspaces_new(ctx, workers, p->f->n_train, &p->samples, b->width, &p->crew));
     KN_TRY(kn_mat_new(ctx, b->width, workers, &p->mu));
     KN_TRY(kn_alloc(ctx, workers, sizeof *p->ahead, &memory));
     p->ahead = memory;
     for (int k = 0; k < workers; k++)
-        KN_TRY(kn_ahead_new(ctx, p->Xs, p->f->n_train, &p->cross, b->width, &p->ahead[k]));
+        KN_TRY(kn_cell_predictor_new(ctx, p->Xs, p->f->n_train, &p->cross, b->width, &p->ahead[k]));
 out:
     return status;
 }
@@ -95,13 +95,13 @@ static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
     const kn_stgpr_panel *b = p->b;
     kn_stgpr_maps *m = b->m;
     kn_cell_work *w = &p->crew.w[worker];
-    kn_ahead *a = &p->ahead[worker];
+    kn_cell_predictor *a = &p->ahead[worker];
     double *mu = kn_col(p->mu, worker);
     kn_panel_cell c;
     if (!kn_panel_cell_of(b, cell, &c))
         return KN_OK;
     KN_TRY(kn_cell_decompose(ctx, w, &c.at, c.gamma));
-    kn_ahead_face(ctx, a, w, &c.at, true);
+    kn_cell_predictor_bind(ctx, a, w, &c.at, true);
     for (ptrdiff_t n; c.n > 0; c.J += n, c.n -= n) {
         n = kn_cell_together(&b->samples, c.J, c.n);
         kn_mat Y = kn_cols(w->Y, 0, n), mean = kn_cols(a->mean, 0, n);
@@ -112,7 +112,7 @@ static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
         for (ptrdiff_t j = 0; j < n; j++)
             for (ptrdiff_t i = 0; i < mean.rows; i++)
                 kn_col(mean, j)[i] += mu[j];
-        kn_ahead_variances(ctx, a, w, n);
+        kn_cell_predictor_variances(ctx, a, w, n);
         kn_panel_put(mean, p->f->test, c.J, m->first, m->mean);
         kn_panel_put(kn_cols(a->var, 0, n), p->f->test, c.J, m->first, m->var);
     }
@@ -124,7 +124,7 @@ static int workers_of(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, 
                       ptrdiff_t width)
 {
     return kn_cell_workers(threads, memory, cells, N,
-                           kn_ahead_numbers((N + folds - 1) / folds, N, width));
+                           kn_cell_predictor_means((N + folds - 1) / folds, N, width));
 }
 
 static kn_status cv_fold(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, int folds, int k)
@@ -151,26 +151,26 @@ kn_status kn_stgpr_cv_panel(kn_ctx *ctx, const kn_stgpr_panel *b, int folds)
         if (f.n_test > 0)
             KN_TRY(cv_fold(ctx, b, &f, folds, k));
         kn_fold_clear(&f);
-        kn_tell(ctx, "cross-validation", k + 1, folds, NAN);
+        kn_report_progress(ctx, "cross-validation", k + 1, folds, NAN);
     }
 out:
     kn_fold_clear(&f);
     return status;
 }
 
-void kn_stgpr_cv_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_stgpr_cv_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held mark = r->now;
-    kn_rehearsal one = {0};
+    kn_mem_usage mark = r->now;
+    kn_mem_plan one = {0};
     ptrdiff_t h = (s->N + s->folds - 1) / s->folds, train = s->N - s->N / s->folds;
-    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK);
+    ptrdiff_t width = kn_min_size(s->T, KN_BLOCK);
     int workers = workers_of(s->threads, s->memory, s->threads, s->N, s->folds, width);
-    kn_hold_d(r, KN_NEED_WORK, 6 * s->N + s->N * s->F, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, 6 * s->N + s->N * s->F, 1);
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, train, train);
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, h, train);
-    kn_hold_d(&one, KN_NEED_WORK, width, 1);
-    kn_ahead_need(&one, s, h, train, width);
+    kn_plan_alloc_d(&one, KN_NEED_WORK, width, 1);
+    kn_cell_predictor_need(&one, s, h, train, width);
     kn_cell_work_need(&one, s, train, width);
-    kn_cell_crew_need(r, workers, &one);
-    kn_let_go(r, mark);
+    kn_cell_workspaces_need(r, workers, &one);
+    kn_plan_free_to(r, mark);
 }

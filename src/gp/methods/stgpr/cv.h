@@ -6,6 +6,6 @@
 #include "gp/methods/stgpr/panel.h"
 
 kn_status kn_stgpr_cv_panel(kn_ctx *ctx, const kn_stgpr_panel *b, int folds);
-void kn_stgpr_cv_need(kn_rehearsal *r, const kn_need_shape *s); /* passes */
+void kn_stgpr_cv_need(kn_mem_plan *r, const kn_problem_size *s); /* passes */
 
 #endif

@@ -59,16 +59,16 @@ static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w,
     double least = INFINITY;
     for (ptrdiff_t j = 0; j < to->n; j++)
         least = fmin(least, ((const kn_stgpr *)gp->own)->delta[J[j]]);
-    kn_crossing of = {.cov = w->samples->cov,
-                      .theta = w->theta,
-                      .gamma = w->gamma,
-                      .N = gp->N,
-                      .m = w->m,
-                      .r = w->r,
-                      .least = how->cut > 0 ? how->cut * least : 0,
-                      .X = gp->latent.X,
-                      .W = w->U};
-    KN_TRY(kn_crossing_interpolate(ctx, &of, how->points, &to->R0));
+    kn_projection_source of = {.cov = w->samples->cov,
+                               .theta = w->theta,
+                               .gamma = w->gamma,
+                               .N = gp->N,
+                               .m = w->m,
+                               .r = w->r,
+                               .least = how->cut > 0 ? how->cut * least : 0,
+                               .X = gp->latent.X,
+                               .W = w->U};
+    KN_TRY(kn_projection_interpolate(ctx, &of, how->points, &to->R0));
     if (to->R0.m > how->most)
         how->most = to->R0.m;
     KN_TRY(kn_mat_new(ctx, w->m, to->n, &A));
@@ -111,7 +111,7 @@ static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn
         kn_cov_point at = kn_cell_point(samples.cov, s->cells, k);
         KN_TRY(kn_cell_decompose(ctx, &w, &at, kn_stgpr_gamma(s, J[0])));
         KN_TRY(share_cell(ctx, from, &w, how, J, cell));
-        kn_tell(ctx, "cells", k + 1, s->cells.rows, NAN);
+        kn_report_progress(ctx, "cells", k + 1, s->cells.rows, NAN);
     }
 out:
     kn_cell_work_clear(&w);
@@ -155,7 +155,7 @@ kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at, kn
     ptrdiff_t k = (ptrdiff_t)s->cell[J[0]], skip = 0;
     const kn_latent_cell *cell = &s->shared[k];
     kn_latent l = {.n_cells = 1};
-    some->n = kn_at_most(some->g->start[k + 1] - at, some->width);
+    some->n = kn_min_size(some->g->start[k + 1] - at, some->width);
     for (ptrdiff_t j = 0; j < J[0]; j++) /* columns of A are in the order of the responses */
         skip += (ptrdiff_t)s->cell[j] == k;
     KN_TRY(kn_alloc_d(ctx, some->n, &l.c));
@@ -167,7 +167,7 @@ kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at, kn
     l.P = some->n;
     l.cell[0] =
         (kn_latent_cell){.R0 = cell->R0, .A = kn_cols(cell->A, skip, some->n), .n = some->n};
-    KN_TRY(kn_latent_predict(ctx, &l, &(kn_newcomers){.X = some->Xs},
+    KN_TRY(kn_latent_predict(ctx, &l, &(kn_predict_input){.X = some->Xs},
                              kn_cols(some->mean, 0, some->n), kn_cols(some->var, 0, some->n),
                              some->clamped));
 out:

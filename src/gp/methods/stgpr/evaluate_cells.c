@@ -15,10 +15,10 @@ static kn_status stopped(kn_ctx *ctx, kn_cell_search *o, bool *yes)
     double late = o->limits.deadline > 0 && kn_clock() > o->limits.deadline;
     bool asked = kn_cancelled(ctx); /* once: it may change between two looks */
     *yes = false;
-    if (asked && !kn_may_stop_early(ctx))
-        KN_TRY(kn_stopped(ctx));
+    if (asked && !kn_cancel_keeps_best(ctx))
+        KN_TRY(kn_fail_cancelled(ctx));
     if (o->limits.deadline > 0)
-        KN_TRY(kn_comm_share(ctx, &late, sizeof late, 0));
+        KN_TRY(kn_comm_broadcast(ctx, &late, sizeof late, 0));
     *yes = true;
     if (asked)
         o->stop = KN_STOP_CANCELLED;
@@ -35,7 +35,7 @@ out:
 typedef struct trying {
     const kn_stgpr *s;
     const kn_cell_trials *trials;
-    kn_cell_crew crew;
+    kn_cell_workspaces crew;
     ptrdiff_t *todo; /* trials with responses */
 } trying;
 
@@ -72,12 +72,12 @@ static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t f
 {
     kn_status status = KN_OK;
     const kn_cell_trials *t = b->trials;
-    kn_team team = {.workers = b->crew.n,
-                    .fn = evaluate,
-                    .self = b,
-                    .stage = t->stage,
-                    .done = first,
-                    .total = t->n};
+    kn_worker_pool team = {.workers = b->crew.n,
+                           .fn = evaluate,
+                           .self = b,
+                           .stage = t->stage,
+                           .done = first,
+                           .total = t->n};
     ptrdiff_t left = 0;
     for (ptrdiff_t k = first; k < first + n; k++) {
         kn_cell_trial *one = &t->trial[k];
@@ -85,13 +85,13 @@ static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t f
         if (!one->done)
             b->todo[left++] = k;
     }
-    status = kn_team_run(ctx, &team, 0, left);
-    if (status == KN_ERR_CANCELLED && !t->all && kn_may_stop_early(ctx)) {
+    status = kn_worker_pool_run(ctx, &team, 0, left);
+    if (status == KN_ERR_CANCELLED && !t->all && kn_cancel_keeps_best(ctx)) {
         o->stop = KN_STOP_CANCELLED;
         status = KN_OK;
     }
     KN_TRY(status);
-    kn_tell(ctx, t->stage, first + n, t->n, NAN);
+    kn_report_progress(ctx, t->stage, first + n, t->n, NAN);
 out:
     return status;
 }
@@ -101,8 +101,8 @@ static ptrdiff_t at_a_time(const kn_ctx *ctx, const kn_cell_search *o, ptrdiff_t
 {
     ptrdiff_t n = left;
     if (o->limits.deadline > 0)
-        n = kn_at_most(n, kn_threads(ctx));
-    return o->limits.evals_left > 0 ? kn_at_most(n, o->limits.evals_left) : n;
+        n = kn_min_size(n, kn_threads(ctx));
+    return o->limits.evals_left > 0 ? kn_min_size(n, o->limits.evals_left) : n;
 }
 
 kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *o,
@@ -115,7 +115,8 @@ kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_sear
     for (ptrdiff_t k = 0; k < trials->n; k++)
         widest = trials->trial[k].n > widest ? trials->trial[k].n : widest;
     KN_TRY(kn_alloc_i(ctx, trials->n, &b.todo));
-    KN_TRY(kn_cell_crew_new(ctx, workers, N, samples, kn_at_most(widest, KN_BLOCK), &b.crew));
+    KN_TRY(
+        kn_cell_workspaces_new(ctx, workers, N, samples, kn_min_size(widest, KN_BLOCK), &b.crew));
     for (ptrdiff_t k = 0, n; k < trials->n && o->stop != KN_STOP_CANCELLED; k += n) {
         bool end = false, very_first = trials->first && k == 0;
         if (!trials->all && !very_first)
@@ -129,15 +130,15 @@ kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_sear
         KN_TRY(try_some(ctx, &b, o, k, n));
     }
 out:
-    kn_cell_crew_clear(&b.crew);
+    kn_cell_workspaces_clear(&b.crew);
     kn_free(b.todo);
     return status;
 }
 
-void kn_cells_try_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_cells_try_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_rehearsal one = {0};
+    kn_mem_plan one = {0};
     int workers = kn_cell_workers(s->threads, s->memory, s->threads, s->N, 0);
-    kn_cell_work_need(&one, s, s->N, kn_at_most(s->T, KN_BLOCK));
-    kn_cell_crew_need(r, workers, &one);
+    kn_cell_work_need(&one, s, s->N, kn_min_size(s->T, KN_BLOCK));
+    kn_cell_workspaces_need(r, workers, &one);
 }

@@ -34,6 +34,6 @@ kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, struct kn_ce
                        const kn_stgpr *s, const kn_cell_trials *trials);
 
 /* Of at most so many responses each; passes. */
-void kn_cells_try_need(kn_rehearsal *r, const kn_need_shape *s);
+void kn_cells_try_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -64,7 +64,7 @@ typedef struct finishing {
     kn_stgpr *s;
     bool held;
     kn_cell_groups g;
-    kn_cell_crew crew;
+    kn_cell_workspaces crew;
 } finishing;
 
 static kn_status finish_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
@@ -91,19 +91,19 @@ kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool held
 {
     kn_status status;
     finishing f = {.s = s, .held = held};
-    kn_range mine = samples->Y ? kn_dealt(ctx, samples->Y) : (kn_range){0, s->alpha.cols};
+    kn_range mine = samples->Y ? kn_response_range(ctx, samples->Y) : (kn_range){0, s->alpha.cols};
     ptrdiff_t n = mine.last - mine.first, N = s->alpha.rows, cells = s->cells.rows;
     int workers = kn_cell_workers(kn_threads(ctx), (double)kn_memory(ctx), cells, N, 0);
-    kn_team team = {
+    kn_worker_pool team = {
         .workers = workers, .fn = finish_cell, .self = &f, .stage = "cells", .total = cells};
     if (samples->groups)
         KN_TRY(kn_mat_new(ctx, samples->groups->n, s->alpha.cols, &s->effect));
     KN_TRY(kn_cell_groups_new(ctx, s, mine.first, n, &f.g));
-    KN_TRY(kn_cell_crew_new(ctx, workers, N, samples, kn_at_most(n, KN_BLOCK), &f.crew));
-    KN_TRY(kn_team_run(ctx, &team, 0, cells));
+    KN_TRY(kn_cell_workspaces_new(ctx, workers, N, samples, kn_min_size(n, KN_BLOCK), &f.crew));
+    KN_TRY(kn_worker_pool_run(ctx, &team, 0, cells));
     *evals += (int)cells;
 out:
-    kn_cell_crew_clear(&f.crew);
+    kn_cell_workspaces_clear(&f.crew);
     kn_cell_groups_clear(&f.g);
     return status;
 }

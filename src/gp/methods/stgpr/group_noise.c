@@ -40,10 +40,10 @@ out:
     return status;
 }
 
-void kn_cells_gamma_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_cells_gamma_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, s->T, KN_GAMMAS + 1);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, KN_GAMMAS + 1);
     kn_cells_try_need(r, s);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -9,6 +9,6 @@
 kn_status kn_cells_gamma(kn_ctx *ctx, const kn_cell_samples *samples, kn_range mine,
                          const kn_cov_point *at, kn_cell_search *o, kn_stgpr *s);
 
-void kn_cells_gamma_need(kn_rehearsal *r, const kn_need_shape *s); /* passes, gamma apart */
+void kn_cells_gamma_need(kn_mem_plan *r, const kn_problem_size *s); /* passes, gamma apart */
 
 #endif

@@ -204,7 +204,7 @@ static bool best_place(const kn_lattice *l, ptrdiff_t j, bool at_one, kn_place *
 
 /* What response j asks for round a place: its neighbours at the new step. */
 static int wishes_round(const kn_lattice *l, ptrdiff_t j, kn_place p, int level, int step,
-                        kn_wish *out)
+                        kn_eval_request *out)
 {
     int n = 0, slots = p.i == RHO_ONE ? 8 : 0;
     for (int a = -step; a <= step; a += step)
@@ -213,13 +213,13 @@ static int wishes_round(const kn_lattice *l, ptrdiff_t j, kn_place p, int level,
             bool off_rho = p.i == RHO_ONE ? a != 0 : q.i < 0 || q.i > SIDE;
             if ((a == 0 && b == 0) || off_rho || q.k < 0 || q.k > SIDE)
                 continue;
-            out[n] = (kn_wish){j, slot(q), -1, l->n_coarse + level * AROUND + slots + n};
+            out[n] = (kn_eval_request){j, slot(q), -1, l->n_coarse + level * AROUND + slots + n};
             n++;
         }
     return n;
 }
 
-static int wishes_of(const kn_lattice *l, ptrdiff_t j, int level, int step, kn_wish *out)
+static int wishes_of(const kn_lattice *l, ptrdiff_t j, int level, int step, kn_eval_request *out)
 {
     int n = 0;
     for (int one = 0; one < 2; one++) {
@@ -245,7 +245,7 @@ static int by_order(const void *a, const void *b)
 }
 
 /* Cells at the places that somebody asks for, in the order of who asks first. */
-static kn_status number_cells(kn_ctx *ctx, kn_lattice *l, const kn_wish *w, ptrdiff_t n)
+static kn_status number_cells(kn_ctx *ctx, kn_lattice *l, const kn_eval_request *w, ptrdiff_t n)
 {
     kn_status status;
     double *first = NULL; /* of each place, minus its order: the largest is the first */
@@ -275,7 +275,8 @@ out:
     return status;
 }
 
-kn_status kn_lattice_halve(kn_ctx *ctx, kn_lattice *l, int level, kn_wish *out, ptrdiff_t *n)
+kn_status kn_lattice_refine(kn_ctx *ctx, kn_lattice *l, int level, kn_eval_request *out,
+                            ptrdiff_t *n)
 {
     kn_status status;
     int step = FINE >> (level + 1);
@@ -294,12 +295,12 @@ out:
     return status;
 }
 
-void kn_lattice_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_distances_need(r, s->N);
-    kn_hold(r, KN_NEED_WORK, N_PLACES, sizeof(kn_place) + sizeof(int) + 2 * sizeof(double));
-    kn_hold(r, KN_NEED_WORK, s->T * N_FINE, sizeof(int));
-    kn_hold(r, KN_NEED_WORK, s->T, sizeof(bool) + sizeof(double));
-    kn_hold_d(r, KN_NEED_WORK, KN_LATTICE_COARSE + N_FINE, s->T);
-    kn_hold(r, KN_NEED_WORK, N_PLACES, sizeof(claim) + sizeof(double)); /* while numbered */
+    kn_plan_alloc(r, KN_NEED_WORK, N_PLACES, sizeof(kn_place) + sizeof(int) + 2 * sizeof(double));
+    kn_plan_alloc(r, KN_NEED_WORK, s->T * N_FINE, sizeof(int));
+    kn_plan_alloc(r, KN_NEED_WORK, s->T, sizeof(bool) + sizeof(double));
+    kn_plan_alloc_d(r, KN_NEED_WORK, KN_LATTICE_COARSE + N_FINE, s->T);
+    kn_plan_alloc(r, KN_NEED_WORK, N_PLACES, sizeof(claim) + sizeof(double)); /* while numbered */
 }

@@ -51,14 +51,15 @@ void kn_lattice_clear(kn_lattice *l);
 kn_cov_point kn_lattice_point(const kn_lattice *l, int cell);
 
 /* A response asks for a cell, whose likelihood goes to a row of lml. */
-typedef struct kn_wish {
+typedef struct kn_eval_request {
     ptrdiff_t response; /* among the lattice's */
     int place, cell, row;
-} kn_wish;
+} kn_eval_request;
 
 /* What the responses ask for when the step is halved: out (T AROUND) has n wishes in their order,
  * and the lattice their cells, all of them new. Collective. */
-kn_status kn_lattice_halve(kn_ctx *ctx, kn_lattice *l, int level, kn_wish *out, ptrdiff_t *n);
+kn_status kn_lattice_refine(kn_ctx *ctx, kn_lattice *l, int level, kn_eval_request *out,
+                            ptrdiff_t *n);
 
 /* A likelihood of response j in some row of lml, which is there already. */
 static inline void kn_lattice_keep(kn_lattice *l, ptrdiff_t j, int row)
@@ -70,6 +71,6 @@ static inline void kn_lattice_keep(kn_lattice *l, ptrdiff_t j, int row)
         l->best[j] = *lml;
 }
 
-void kn_lattice_need(kn_rehearsal *r, const kn_need_shape *s); /* leaves it */
+void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s); /* leaves it */
 
 #endif

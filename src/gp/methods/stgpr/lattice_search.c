@@ -45,7 +45,7 @@ static kn_status coarse(kn_ctx *ctx, searching *b)
                                      .stride = l->lml.ld};
     KN_TRY(kn_cells_try(ctx, b->samples, b->o, b->s, &t));
     if (!t.trial[0].done) /* nothing is known of anybody */
-        KN_TRY(kn_stopped(ctx));
+        KN_TRY(kn_fail_cancelled(ctx));
     for (int c = 0; c < l->n_coarse; c++)
         for (ptrdiff_t j = 0; t.trial[c].done && j < l->T; j++)
             kn_lattice_keep(l, j, c);
@@ -56,7 +56,7 @@ out:
 
 /* The wishes of a level by cells, those of cell c from start[c - old] on. */
 typedef struct fine_room {
-    kn_wish *wish, *sorted;
+    kn_eval_request *wish, *sorted;
     ptrdiff_t *start, *J;
     double *lml;
     kn_cell_trial *trial;
@@ -79,7 +79,7 @@ static kn_status gather(kn_ctx *ctx, const searching *b, int old, ptrdiff_t n, f
     void *p;
     const kn_lattice *l = &b->l;
     ptrdiff_t cells = l->n_cells - old;
-    KN_TRY(kn_alloc(ctx, n, sizeof(kn_wish), &p));
+    KN_TRY(kn_alloc(ctx, n, sizeof(kn_eval_request), &p));
     f->sorted = p;
     KN_TRY(kn_alloc_i(ctx, cells + 2, &f->start));
     KN_TRY(kn_alloc_i(ctx, n, &f->J));
@@ -114,15 +114,15 @@ static kn_status halve(kn_ctx *ctx, searching *b, int level)
     void *p;
     ptrdiff_t n;
     int old = l->n_cells;
-    KN_TRY(kn_alloc(ctx, l->T * KN_LATTICE_AROUND, sizeof(kn_wish), &p));
+    KN_TRY(kn_alloc(ctx, l->T * KN_LATTICE_AROUND, sizeof(kn_eval_request), &p));
     f.wish = p;
-    KN_TRY(kn_lattice_halve(ctx, l, level, f.wish, &n));
+    KN_TRY(kn_lattice_refine(ctx, l, level, f.wish, &n));
     KN_TRY(gather(ctx, b, old, n, &f));
     kn_cell_trials t = {.trial = f.trial, .n = l->n_cells - old, .nats = ENOUGH, .stage = "fit"};
     KN_TRY(kn_cells_try(ctx, b->samples, b->o, b->s, &t));
     for (ptrdiff_t c = 0; c < t.n; c++)
         for (ptrdiff_t k = f.start[c]; t.trial[c].done && k < f.start[c + 1]; k++) {
-            const kn_wish *w = &f.sorted[k];
+            const kn_eval_request *w = &f.sorted[k];
             kn_col(l->lml, w->response)[w->row] = f.lml[k];
             kn_lattice_keep(l, w->response, w->row);
         }
@@ -150,15 +150,16 @@ out:
     return status;
 }
 
-void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_cells_choose_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     enum { ASKED = KN_LATTICE_AROUND }; /* wishes of a response at a level, at most */
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     kn_lattice_need(r, s);
-    kn_hold(r, KN_NEED_WORK, 2 * s->T * ASKED, sizeof(kn_wish));
-    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * ASKED);
-    kn_hold(r, KN_NEED_WORK, KN_LATTICE_PLACES, sizeof(kn_cell_trial) + 2 * sizeof(ptrdiff_t));
+    kn_plan_alloc(r, KN_NEED_WORK, 2 * s->T * ASKED, sizeof(kn_eval_request));
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2 * ASKED);
+    kn_plan_alloc(r, KN_NEED_WORK, KN_LATTICE_PLACES,
+                  sizeof(kn_cell_trial) + 2 * sizeof(ptrdiff_t));
     kn_cells_try_need(r, s);
     kn_cells_merge_need(r);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

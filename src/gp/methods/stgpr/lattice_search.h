@@ -27,6 +27,6 @@ typedef struct kn_cell_class {
 kn_status kn_cells_choose(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
                           kn_cell_search *o, kn_stgpr *s);
 
-void kn_cells_choose_need(kn_rehearsal *r, const kn_need_shape *s); /* passes */
+void kn_cells_choose_need(kn_mem_plan *r, const kn_problem_size *s); /* passes */
 
 #endif

@@ -43,7 +43,7 @@ static void put_left(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double y
     if (b->mean)
         kn_col(m->mean, j - m->first)[i] = y - residual;
     if (b->var)
-        kn_col(m->var, j - m->first)[i] = kn_at_least_zero(v - noise, v, &clamped);
+        kn_col(m->var, j - m->first)[i] = kn_clamp_nonnegative(v - noise, v, &clamped);
 }
 
 /* k_i = (K^-1)_ii = sum_n U_in^2/(c r_n + d); residual (K^-1 y)_i/k_i, variance with noise 1/k_i
@@ -106,10 +106,10 @@ static kn_status leave_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell
     const kn_groups *groups = w->samples->groups;
     const ptrdiff_t *row = groups->row + groups->start[g];
     ptrdiff_t size = groups->start[g + 1] - groups->start[g], pairs = size * (size + 1) / 2;
-    ptrdiff_t most = w->A2.rows * w->A2.cols / pairs, some = most < 1 ? 1 : kn_at_most(n, most);
+    ptrdiff_t most = w->A2.rows * w->A2.cols / pairs, some = most < 1 ? 1 : kn_min_size(n, most);
     double less = kn_groups_less(groups, w->gamma, g);
     for (ptrdiff_t j = 0; j < n; j += some) {
-        ptrdiff_t here = kn_at_most(n - j, some), at = 0, done = 0;
+        ptrdiff_t here = kn_min_size(n - j, some), at = 0, done = 0;
         kn_mat k = kn_mat_cols(most < 1 ? v->k.data : w->A2.data, pairs, here);
         for (ptrdiff_t p = 0; p < size; p++)
             for (ptrdiff_t q = p; q < size; q++) {
@@ -156,7 +156,7 @@ out:
 /* What each worker has. */
 typedef struct leaving_out {
     const kn_stgpr_panel *b;
-    kn_cell_crew crew;
+    kn_cell_workspaces crew;
     leaving *leaving;
 } leaving_out;
 
@@ -196,7 +196,7 @@ kn_status kn_stgpr_loo_panel(kn_ctx *ctx, const kn_stgpr_panel *b)
     leaving_out l = {.b = b};
     int workers = workers_of(kn_threads(ctx), (double)kn_memory(ctx),
                              ((const kn_stgpr *)b->gp->own)->cells.rows, b->gp->N);
-    KN_TRY(kn_cell_crew_new(ctx, workers, b->gp->N, &b->samples, b->width, &l.crew));
+    KN_TRY(kn_cell_workspaces_new(ctx, workers, b->gp->N, &b->samples, b->width, &l.crew));
     KN_TRY(kn_alloc(ctx, workers, sizeof *l.leaving, &memory));
     l.leaving = memory;
     for (int k = 0; k < workers; k++)
@@ -206,16 +206,16 @@ out:
     for (int k = 0; l.leaving && k < workers; k++)
         leaving_clear(&l.leaving[k]);
     kn_free(memory);
-    kn_cell_crew_clear(&l.crew);
+    kn_cell_workspaces_clear(&l.crew);
     return status;
 }
 
-void kn_stgpr_loo_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_stgpr_loo_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_rehearsal one = {0};
+    kn_mem_plan one = {0};
     ptrdiff_t most = s->groups > 0 ? s->N - s->groups + 1 : 0;
-    kn_hold_d(&one, KN_NEED_SAMPLES, s->N, s->N);
-    kn_hold_d(&one, KN_NEED_SAMPLES, most, 3 * most + 1);
-    kn_cell_work_need(&one, s, s->N, kn_at_most(s->T, KN_BLOCK));
-    kn_cell_crew_need(r, workers_of(s->threads, s->memory, s->threads, s->N), &one);
+    kn_plan_alloc_d(&one, KN_NEED_SAMPLES, s->N, s->N);
+    kn_plan_alloc_d(&one, KN_NEED_SAMPLES, most, 3 * most + 1);
+    kn_cell_work_need(&one, s, s->N, kn_min_size(s->T, KN_BLOCK));
+    kn_cell_workspaces_need(r, workers_of(s->threads, s->memory, s->threads, s->N), &one);
 }

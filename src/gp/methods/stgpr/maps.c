@@ -45,7 +45,8 @@ out:
     return status;
 }
 
-kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out)
+kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
+                           kn_gp_maps *out)
 {
     kn_status status;
     KN_TRY(begin(ctx, gp, KN_MAPS_PREDICT, who->X.rows, out));
@@ -151,10 +152,11 @@ void kn_panel_put(kn_mat from, const ptrdiff_t *rows, const ptrdiff_t *J, ptrdif
             kn_col(panel, J[j] - first)[rows ? rows[i] : i] = kn_at(from, i, j);
 }
 
-kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_team_fn fn, void *self)
+kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_worker_pool_fn fn,
+                       void *self)
 {
-    kn_team team = {.workers = workers, .fn = fn, .self = self};
-    return kn_team_run(ctx, &team, 0, ((const kn_stgpr *)b->gp->own)->cells.rows);
+    kn_worker_pool team = {.workers = workers, .fn = fn, .self = self};
+    return kn_worker_pool_run(ctx, &team, 0, ((const kn_stgpr *)b->gp->own)->cells.rows);
 }
 
 /* ---- panels -----------------------------------------------------------------------------------
@@ -169,7 +171,7 @@ static ptrdiff_t panel_width(ptrdiff_t n, ptrdiff_t least)
 /* Where the responses end that this rank can say something of. */
 static ptrdiff_t end_of(const kn_ctx *ctx, const kn_gp_maps *maps, const kn_stgpr_maps *m)
 {
-    return m->kind == KN_MAPS_PREDICT ? maps->gp->T : kn_dealt(ctx, &maps->Y).last;
+    return m->kind == KN_MAPS_PREDICT ? maps->gp->T : kn_response_range(ctx, &maps->Y).last;
 }
 
 /* Room for the panel that holds responses first .. first + count - 1, if it is not at hand. */
@@ -182,8 +184,8 @@ static kn_status make_room(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, 
     m->alone = maps->alone;
     if (!inside) {
         m->first = asked.first;
-        m->count = kn_at_most(end_of(ctx, maps, m) - asked.first,
-                              panel_width(maps->n, asked.last - asked.first));
+        m->count = kn_min_size(end_of(ctx, maps, m) - asked.first,
+                               panel_width(maps->n, asked.last - asked.first));
         m->has_mean = m->has_var = false;
         kn_mat_clear(&m->mean);
         kn_mat_clear(&m->var);
@@ -211,7 +213,7 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool
                                     .Y = predicts ? NULL : &maps->Y},
                         .Y = &maps->Y,
                         .m = m,
-                        .width = kn_at_most(gp->T, KN_BLOCK)};
+                        .width = kn_min_size(gp->T, KN_BLOCK)};
     if (m->kind == KN_MAPS_CV)
         mean = var = true; /* one costs as much as both */
     KN_TRY(make_room(ctx, maps, asked, mean, var));
@@ -250,28 +252,28 @@ kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
     return KN_OK;
 }
 
-void kn_stgpr_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+void kn_stgpr_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
     if (kind == KN_MAPS_PREDICT)
-        kn_hold_d(r, KN_NEED_WORK, n, s->F + 1);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, s->F + 1);
 }
 
-void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n)
+void kn_stgpr_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
-    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), count = kn_at_most(s->T, panel_width(n, width));
+    ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), count = kn_min_size(s->T, panel_width(n, width));
     /* and the variance of people whose covariates were held, or whose site is none of training, as
      * if they were not: maps of their own, beside these [commands/score/extrapolation.h] */
-    kn_hold_d(r, KN_NEED_WORK, n, (kind == KN_MAPS_PREDICT ? 3 : 2) * count);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, (kind == KN_MAPS_PREDICT ? 3 : 2) * count);
     if (kind == KN_MAPS_PREDICT)
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, count, 1); /* groups */
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, count, 1); /* groups */
     if (kind == KN_MAPS_CV)
         kn_stgpr_cv_need(r, s);
     else if (kind == KN_MAPS_LOO)
         kn_stgpr_loo_need(r, s);
     else
         kn_stgpr_predict_need(r, s, n);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

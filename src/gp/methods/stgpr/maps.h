@@ -10,7 +10,8 @@
 #include "base/memory/plan.h"
 #include "gp/method.h"
 
-kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_newcomers *who, kn_gp_maps *out);
+kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
+                           kn_gp_maps *out);
 kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
 /* Collective where cells are missing. */
 kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
@@ -23,7 +24,7 @@ ptrdiff_t kn_stgpr_batch(const kn_gp *gp);
 
 /* For kn_method.need: maps that are made of n samples panel by panel, which the first block of one
  * leaves. */
-void kn_stgpr_maps_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
-void kn_stgpr_block_need(kn_rehearsal *r, const kn_need_shape *s, kn_maps_kind kind, ptrdiff_t n);
+void kn_stgpr_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
+void kn_stgpr_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 
 #endif

@@ -80,9 +80,9 @@ out:
     return status;
 }
 
-void kn_cells_merge_need(kn_rehearsal *r)
+void kn_cells_merge_need(kn_mem_plan *r)
 {
-    kn_held mark = r->now;
-    kn_hold_d(r, KN_NEED_WORK, KN_LATTICE_PLACES, 2 * KN_COV_THETA + 2);
-    kn_let_go(r, mark);
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc_d(r, KN_NEED_WORK, KN_LATTICE_PLACES, 2 * KN_COV_THETA + 2);
+    kn_plan_free_to(r, mark);
 }

@@ -9,6 +9,6 @@
  * asked for first. Collective. */
 kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s);
 
-void kn_cells_merge_need(kn_rehearsal *r); /* passes */
+void kn_cells_merge_need(kn_mem_plan *r); /* passes */
 
 #endif

@@ -47,7 +47,7 @@ void kn_panel_put(kn_mat from, const ptrdiff_t *rows, const ptrdiff_t *J, ptrdif
                   kn_mat panel);
 
 /* fn for every cell, side by side on so many workers. */
-kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_team_fn fn,
+kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_worker_pool_fn fn,
                        void *self);
 
 #endif

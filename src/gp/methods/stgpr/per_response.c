@@ -96,7 +96,7 @@ static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options
 
 kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y,
                        const kn_search_options *o, bool bounded, kn_mat theta, bool start_given,
-                       double *lml, kn_mat grad, kn_found *found)
+                       double *lml, kn_mat grad, kn_search_result *found)
 {
     kn_status status;
     kn_spec spec = {.noise = KN_NOISE_ISO, .sample = *cov, .task = kn_cov_identity()};
@@ -106,7 +106,7 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
     kn_rng rng;
     int n = (int)theta.cols;
     kn_rng_init(&rng, o->seed, STREAM_PLAIN);
-    *found = (kn_found){.stop = KN_STOP_CONVERGED};
+    *found = (kn_search_result){.stop = KN_STOP_CONVERGED};
     KN_TRY(kn_box_new(ctx, cov, pairs, kn_mat_none(), &box));
     KN_TRY(
         kn_engine_new(ctx, &spec,
@@ -130,7 +130,7 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
         found->projected = fmax(found->projected, best.projected);
         if (best.stop != KN_STOP_CONVERGED && found->stop == KN_STOP_CONVERGED)
             found->stop = best.stop;
-        kn_tell(ctx, "fit", j + 1, Y.cols, NAN);
+        kn_report_progress(ctx, "fit", j + 1, Y.cols, NAN);
     }
     found->evals = e.evals;
 out:
@@ -166,15 +166,15 @@ kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr 
     return status;
 }
 
-void kn_plain_need(kn_rehearsal *r, const kn_need_shape *s)
+void kn_plain_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_held mark = r->now;
-    kn_need_shape one = *s;
+    kn_mem_usage mark = r->now;
+    kn_problem_size one = *s;
     one.iso = true;
     one.rotated = false;
     one.P = one.task_stats = 1;
-    kn_hold_d(r, KN_NEED_WORK, s->T, 2 * KN_THETA + 2 * KN_COV_THETA);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2 * KN_THETA + 2 * KN_COV_THETA);
     kn_distances_need(r, s->N);
     kn_engine_need(r, &one, true, false);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
 }

@@ -7,7 +7,8 @@
 enum { ROWS = 4096 }; /* new samples at a time */
 
 /* What the mean has more in known groups. */
-static void add_effects(const kn_ahead *a, const kn_stgpr *s, const ptrdiff_t *J, kn_mat mean)
+static void add_effects(const kn_cell_predictor *a, const kn_stgpr *s, const ptrdiff_t *J,
+                        kn_mat mean)
 {
     for (ptrdiff_t j = 0; a->group && j < mean.cols; j++)
         for (ptrdiff_t i = 0; i < mean.rows; i++)
@@ -19,8 +20,8 @@ static void add_effects(const kn_ahead *a, const kn_stgpr *s, const ptrdiff_t *J
 typedef struct predicting {
     const kn_stgpr_panel *b;
     ptrdiff_t row, n;
-    kn_cell_crew *crew;
-    kn_ahead *ahead;
+    kn_cell_workspaces *crew;
+    kn_cell_predictor *ahead;
 } predicting;
 
 /* mean = R0* alpha, var = R0** - ... of one cell's responses */
@@ -32,13 +33,13 @@ static kn_status predict_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cel
     const kn_stgpr *s = b->gp->own;
     kn_stgpr_maps *m = b->m;
     kn_cell_work *w = &p->crew->w[worker];
-    kn_ahead *a = &p->ahead[worker];
+    kn_cell_predictor *a = &p->ahead[worker];
     kn_panel_cell c;
     if (!kn_panel_cell_of(b, cell, &c))
         return KN_OK;
     if (b->var)
         KN_TRY(kn_cell_decompose(ctx, w, &c.at, c.gamma));
-    kn_ahead_face(ctx, a, w, &c.at, b->var);
+    kn_cell_predictor_bind(ctx, a, w, &c.at, b->var);
     for (ptrdiff_t n; c.n > 0; c.J += n, c.n -= n) {
         n = kn_cell_together(&b->samples, c.J, c.n);
         if (b->mean) {
@@ -51,7 +52,7 @@ static kn_status predict_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cel
         }
         if (b->var) {
             kn_panel_load(s, c.J, n, w);
-            kn_ahead_variances(ctx, a, w, n);
+            kn_cell_predictor_variances(ctx, a, w, n);
             kn_panel_put(kn_cols(a->var, 0, n), NULL, c.J, m->first,
                          kn_sub(m->var, p->row, 0, p->n, m->count));
         }
@@ -61,7 +62,7 @@ out:
 }
 
 static kn_status predict_rows(kn_ctx *ctx, const kn_stgpr_panel *b, ptrdiff_t row, ptrdiff_t n,
-                              kn_cell_crew *crew)
+                              kn_cell_workspaces *crew)
 {
     kn_status status;
     void *memory = NULL;
@@ -73,14 +74,15 @@ static kn_status predict_rows(kn_ctx *ctx, const kn_stgpr_panel *b, ptrdiff_t ro
     KN_TRY(kn_alloc(ctx, crew->n, sizeof *p.ahead, &memory));
     p.ahead = memory;
     for (int k = 0; k < crew->n; k++) {
-        KN_TRY(kn_ahead_new(ctx, Xs, b->gp->N, &pairs, b->width, &p.ahead[k]));
+        KN_TRY(kn_cell_predictor_new(ctx, Xs, b->gp->N, &pairs, b->width, &p.ahead[k]));
         if (m->group)
-            KN_TRY(kn_ahead_know(ctx, &p.ahead[k], m->group + row, b->gp->latent.groups.n, b->var));
+            KN_TRY(kn_cell_predictor_set_groups(ctx, &p.ahead[k], m->group + row,
+                                                b->gp->latent.groups.n, b->var));
     }
     KN_TRY(kn_panel_run(ctx, b, crew->n, predict_cell, &p));
 out:
     for (int k = 0; p.ahead && k < crew->n; k++)
-        kn_ahead_clear(&p.ahead[k]);
+        kn_cell_predictor_clear(&p.ahead[k]);
     kn_free(memory);
     kn_pairs_clear(&pairs);
     return status;
@@ -116,34 +118,34 @@ static int workers_of(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, 
                       ptrdiff_t width)
 {
     return kn_cell_workers(threads, memory, cells, N,
-                           kn_ahead_numbers(kn_at_most(n, ROWS), N, width));
+                           kn_cell_predictor_means(kn_min_size(n, ROWS), N, width));
 }
 
 kn_status kn_stgpr_predict_panel(kn_ctx *ctx, const kn_stgpr_panel *b)
 {
     kn_status status;
-    kn_cell_crew crew = {0};
+    kn_cell_workspaces crew = {0};
     ptrdiff_t n = b->m->Xs.rows, N = b->gp->N;
     if (b->gp->shared)
         return predict_shared(ctx, b);
     int workers = workers_of(kn_threads(ctx), (double)kn_memory(ctx),
                              ((const kn_stgpr *)b->gp->own)->cells.rows, N, n, b->width);
-    KN_TRY(kn_cell_crew_new(ctx, workers, N, &b->samples, b->width, &crew));
+    KN_TRY(kn_cell_workspaces_new(ctx, workers, N, &b->samples, b->width, &crew));
     for (ptrdiff_t row = 0; row < n; row += ROWS)
-        KN_TRY(predict_rows(ctx, b, row, kn_at_most(n - row, ROWS), &crew));
+        KN_TRY(predict_rows(ctx, b, row, kn_min_size(n - row, ROWS), &crew));
 out:
-    kn_cell_crew_clear(&crew);
+    kn_cell_workspaces_clear(&crew);
     return status;
 }
 
-void kn_stgpr_predict_need(kn_rehearsal *r, const kn_need_shape *s, ptrdiff_t n)
+void kn_stgpr_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
-    kn_held mark = r->now;
-    kn_rehearsal one = {0};
-    ptrdiff_t width = kn_at_most(s->T, KN_BLOCK), rows = kn_at_most(n, ROWS);
+    kn_mem_usage mark = r->now;
+    kn_mem_plan one = {0};
+    ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), rows = kn_min_size(n, ROWS);
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, rows, s->N);
-    kn_ahead_need(&one, s, rows, s->N, width);
+    kn_cell_predictor_need(&one, s, rows, s->N, width);
     kn_cell_work_need(&one, s, s->N, width);
-    kn_cell_crew_need(r, workers_of(s->threads, s->memory, s->threads, s->N, n, width), &one);
-    kn_let_go(r, mark);
+    kn_cell_workspaces_need(r, workers_of(s->threads, s->memory, s->threads, s->N, n, width), &one);
+    kn_plan_free_to(r, mark);
 }

@@ -20,7 +20,7 @@ static kn_status plain(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *i
     kn_status status;
     kn_pairs pairs = {0}, own = {0};
     kn_mat theta = {0}, grad = {0};
-    kn_found found = {0};
+    kn_search_result found = {0};
     kn_stgpr *s = gp->own;
     const kn_search_options *o = &p->options->search;
     const kn_cov *cov = &gp->spec.sample;
@@ -59,7 +59,7 @@ static kn_status find_base(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn
     kn_status status = KN_OK;
     kn_gp_options o = *p->options;
     kn_fit_problem mine = *p;
-    kn_found found = {0};
+    kn_search_result found = {0};
     *out = (kn_cov_point){.w = {1}, .shape = {1}};
     if (!kn_family_takes(&p->spec.sample) && p->groups.n == 0)
         return KN_OK;
@@ -79,7 +79,7 @@ static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_ce
 {
     kn_status status = KN_OK;
     ptrdiff_t *J = NULL;
-    kn_range mine = kn_dealt(ctx, samples->Y);
+    kn_range mine = kn_response_range(ctx, samples->Y);
     KN_TRY(kn_alloc_i(ctx, mine.last - mine.first, &J));
     for (int k = 0; k < (s->gamma ? KN_GAMMAS : 1); k++) {
         kn_cell_class these = {.J = J, .gamma = s->gamma ? kn_gamma[k] : 0};
@@ -105,9 +105,9 @@ static kn_status make_known(kn_ctx *ctx, const kn_responses *Y, kn_stgpr *s)
     kn_status status;
     double *number[] = {s->cell, s->c, s->delta, s->d, s->lml};
     for (size_t k = 0; k < sizeof number / sizeof *number; k++)
-        KN_TRY(kn_everywhere_d(ctx, Y, number[k]));
-    KN_TRY(kn_everywhere_cols(ctx, Y, s->alpha));
-    KN_TRY(kn_everywhere_cols(ctx, Y, s->effect));
+        KN_TRY(kn_allgather_responses_d(ctx, Y, number[k]));
+    KN_TRY(kn_allgather_response_cols(ctx, Y, s->alpha));
+    KN_TRY(kn_allgather_response_cols(ctx, Y, s->effect));
 out:
     return status;
 }
@@ -136,8 +136,8 @@ static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info
     KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
     if (groups) {
         KN_TRY(kn_alloc_d(ctx, gp->T, &s->gamma));
-        KN_TRY(kn_cells_gamma(ctx, &samples, kn_dealt(ctx, &p->Y), &base, &search, s));
-        KN_TRY(kn_everywhere_d(ctx, &p->Y, s->gamma));
+        KN_TRY(kn_cells_gamma(ctx, &samples, kn_response_range(ctx, &p->Y), &base, &search, s));
+        KN_TRY(kn_allgather_responses_d(ctx, &p->Y, s->gamma));
     }
     KN_TRY(choose_cells(ctx, &samples, &search, s));
     KN_TRY(kn_stgpr_finish(ctx, &samples, false, s, &search.evals));
@@ -167,7 +167,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     const kn_gp_options *o = p->options;
     kn_stgpr *s;
     double t0 = kn_clock(), t1;
-    kn_range mine = kn_dealt(ctx, &p->Y);
+    kn_range mine = kn_response_range(ctx, &p->Y);
     if (!kn_family_exists(&p->spec.sample) || kn_spec_sample_iso(&p->spec))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "STGPR's cells are of rho and length: a sample covariance without iso and "
@@ -176,7 +176,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
         .method = &kn_method_stgpr, .spec = p->spec, .N = p->X.rows, .F = p->X.cols, .T = p->Y.T};
     if (!p->spec.additive || o->plain)
         gp->spec.rank = 0;
-    gp->spec.rank = kn_at_most(gp->spec.rank, gp->N / KN_CELL_RANK_SHARE);
+    gp->spec.rank = kn_min_size(gp->spec.rank, gp->N / KN_CELL_RANK_SHARE);
     KN_TRY(kn_stgpr_own(ctx, gp));
     s = gp->own;
     KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, s));
@@ -201,38 +201,38 @@ out:
     return status;
 }
 
-static void need_settle(kn_need_shape *s)
+static void need_settle(kn_problem_size *s)
 {
     s->P = 0;
     s->M = s->N;
 }
 
-static void need_fit(kn_rehearsal *r, const kn_need_shape *s)
+static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_hold_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
-    kn_hold_d(r, KN_NEED_BASIS, s->groups, s->T);
-    kn_hold_d(r, KN_NEED_BASIS, s->T, 7);
-    kn_hold_d(r, KN_NEED_WORK, s->N, s->F + 4); /* and groups */
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->groups, s->T);
+    kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, 7);
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F + 4); /* and groups */
     kn_rehearse_stage(r, "search");
-    kn_held mark = r->now;
+    kn_mem_usage mark = r->now;
     if (!s->plain && s->stats > 2) { /* more than straight and curved: what cells take */
-        kn_need_shape pilot = *s;
-        pilot.P = kn_at_most(s->N - 1, s->T);
+        kn_problem_size pilot = *s;
+        pilot.P = kn_min_size(s->N - 1, s->T);
         kn_gram_need(r, s);
         kn_pilot_need(r, &pilot);
-        kn_let_go(r, mark);
+        kn_plan_free_to(r, mark);
     }
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-    kn_hold_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 1); /* a class, and gamma */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 1); /* a class, and gamma */
     if (s->groups > 0)
         kn_cells_gamma_need(r, s);
     (s->plain ? kn_plain_need : kn_cells_choose_need)(r, s);
-    kn_hold_d(r, KN_NEED_WORK, s->T, 1); /* groups */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1); /* groups */
     kn_cells_try_need(r, s);
-    kn_let_go(r, mark);
+    kn_plan_free_to(r, mark);
     kn_rehearse_stage(r, "folds");
     if (s->folds > 0) {
-        kn_hold_d(r, KN_NEED_WORK, s->N, 2);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2);
         kn_stgpr_maps_need(r, s, KN_MAPS_CV, s->N);
     }
 }

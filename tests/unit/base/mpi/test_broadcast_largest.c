@@ -77,7 +77,7 @@ static void *live(void *self)
     member *m = self;
     kn_ctx_set_comm(m->ctx, &m->comm);
     kn_fail_allocation(m->ctx, m->starved);
-    m->status = kn_agree(m->ctx, kn_everywhere_largest(m->ctx, m->top, m->n));
+    m->status = kn_comm_agree_status(m->ctx, kn_allreduce_largest(m->ctx, m->top, m->n));
     kn_fail_allocation(m->ctx, 0);
     return NULL;
 }

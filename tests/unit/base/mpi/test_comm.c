@@ -19,21 +19,22 @@ static void a_process_alone_has_its_own_numbers_back(void **state)
     assert_ok(ctx, kn_comm_sum(ctx, x, 3));
     assert_ok(ctx, kn_comm_max(ctx, x, 3));
     assert_true(x[0] == 1 && x[1] == -2 && x[2] == 3);
-    assert_ok(ctx, kn_comm_share(ctx, bytes, sizeof bytes, 0));
-    assert_ok(ctx, kn_comm_exchange(ctx, bytes, &n, to, &n, &at));
+    assert_ok(ctx, kn_comm_broadcast(ctx, bytes, sizeof bytes, 0));
+    assert_ok(ctx, kn_comm_send_receive(ctx, bytes, &n, to, &n, &at));
     assert_string_equal(to + at, "abc");
     n = 2 * sizeof *y;
-    assert_ok(ctx, kn_comm_collect(ctx, x + 1, n, y, &n));
+    assert_ok(ctx, kn_comm_gather(ctx, x + 1, n, y, &n));
     assert_true(y[0] == -2 && y[1] == 3);
-    assert_ok(ctx, kn_same(ctx, "core", "SkylakeX", ""));
+    assert_ok(ctx, kn_comm_check_equal(ctx, "core", "SkylakeX", ""));
 }
 
 static void its_failure_is_everybodys(void **state)
 {
     (void)state;
-    assert_int_equal(kn_agree(ctx, KN_OK), KN_OK);
-    assert_refused(ctx, kn_agree(ctx, kn_fail(ctx, KN_ERR_DATA, "mine")), KN_ERR_DATA, "mine");
-    assert_true(kn_agreed(ctx));
+    assert_int_equal(kn_comm_agree_status(ctx, KN_OK), KN_OK);
+    assert_refused(ctx, kn_comm_agree_status(ctx, kn_fail(ctx, KN_ERR_DATA, "mine")), KN_ERR_DATA,
+                   "mine");
+    assert_true(kn_comm_error_is_shared(ctx));
     kn_comm_stop(ctx, 1); /* there is nobody to stop */
 }
 
@@ -46,8 +47,8 @@ static void alone_is_a_call(void **state)
 {
     (void)state;
     int times = 0;
-    assert_ok(ctx, kn_alone(ctx, "this", count, &times));
-    assert_refused(ctx, kn_alone(ctx, "this", count, &times), KN_ERR_IO, "the second");
+    assert_ok(ctx, kn_comm_on_root(ctx, "this", count, &times));
+    assert_refused(ctx, kn_comm_on_root(ctx, "this", count, &times), KN_ERR_IO, "the second");
 }
 
 static kn_status memory_inside(void *self)
@@ -69,10 +70,10 @@ static void a_rank_has_its_part_of_the_node(void **state)
     assert_false(kn_threads_given(ctx));
     assert_int_equal(kn_memory(ctx), half / 4);
     size_t inside = 0;
-    assert_int_equal(kn_each_alone(ctx, memory_inside, &inside), KN_OK);
+    assert_int_equal(kn_comm_local(ctx, memory_inside, &inside), KN_OK);
     assert_int_equal(inside, half / 4); /* the other ranks are there all the same */
     assert_false(kn_memory_given(ctx));
-    assert_non_null(strstr(kn_allowance_of(ctx).from, "a rank's part of half of this "));
+    assert_non_null(strstr(kn_mem_budget_of(ctx).from, "a rank's part of half of this "));
     kn_set_threads(ctx, 7);
     kn_set_memory(ctx, 1000);
     assert_int_equal(kn_threads(ctx), 7);
@@ -126,7 +127,7 @@ static void responses_are_dealt_in_whole_blocks_of_the_mask(void **state)
             kn_scaling s = {.kept = kept, .n_kept = n, .n_all = ALL[a]};
             kn_responses Y = {.scaling = &s, .T = n};
             for (int r = 0; r < ranks; r++) {
-                kn_range own = kn_dealt_to(&Y, r, ranks);
+                kn_range own = kn_response_range_of(&Y, r, ranks);
                 assert_int_equal(own.first, at); /* one after the other, none twice */
                 assert_true(own.last >= own.first);
                 if (own.first > 0 && own.first < n) /* cuts lie between blocks */

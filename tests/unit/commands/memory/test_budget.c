@@ -13,7 +13,7 @@ static void responses_go_to_a_file_only_when_they_must(void **state)
     kn_ctx *ctx = kn_ctx_new();
     bool in_file;
     double all = total(PLAIN), rest = all - 4.0 * 600 * 100000 + kn_need_window(&PLAIN);
-    kn_allowance a = {all, "{memory} allows", false};
+    kn_mem_budget a = {all, "{memory} allows", false};
     assert_ok(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file));
     assert_false(in_file);
     a.bytes = all - 1;
@@ -25,7 +25,7 @@ static void responses_go_to_a_file_only_when_they_must(void **state)
     a.bytes = rest - 1;
     assert_refused(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
                    "with the responses in {scratch} still");
-    a = (kn_allowance){all - 1, "the limit of this process (ulimit -v) leaves", true};
+    a = (kn_mem_budget){all - 1, "the limit of this process (ulimit -v) leaves", true};
     assert_refused(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
                    "(ulimit -v) leaves"); /* a mapped file is address space too */
     kn_ctx_free(ctx);
@@ -37,7 +37,7 @@ static void ranks_of_a_node_are_counted(void **state)
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     kn_comm crew = kn_comm_serial;
-    kn_need_shape share = PLAIN;
+    kn_problem_size share = PLAIN;
     bool in_file;
     crew.size = 6; /* two nodes, three ranks each */
     crew.local_size = 3;
@@ -46,7 +46,7 @@ static void ranks_of_a_node_are_counted(void **state)
     share.threads = 1;
     share.elsewhere = 5 * PLAIN.T / 6;
     double all = total(share);
-    kn_allowance a = {all, "a rank's part is", false};
+    kn_mem_budget a = {all, "a rank's part is", false};
     assert_ok(ctx, kn_place_responses(ctx, &a, &share, false, &in_file));
     a.bytes = 0.6 * all;
     assert_refused(ctx, kn_place_responses(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,

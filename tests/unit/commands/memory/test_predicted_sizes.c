@@ -6,7 +6,7 @@
 static void z_beyond_a_gigabyte_are_not_kept(void **state)
 {
     (void)state;
-    kn_need_shape s = PLAIN;
+    kn_problem_size s = PLAIN;
     kn_need need;
     s.T = 500000; /* 1.2 GB of z */
     kn_need_of(&s, &need);
@@ -18,7 +18,7 @@ static void more_of_anything_never_needs_less(void **state)
     (void)state;
     for (int method = 0; method < kn_method_count(); method++)
         for (int folds = 0; folds <= 10; folds += 10) {
-            kn_need_shape s = PLAIN;
+            kn_problem_size s = PLAIN;
             s.method = kn_method_at(method);
             s.iso = s.method->identity;
             s.folds = folds;
@@ -38,7 +38,7 @@ static void more_of_anything_never_needs_less(void **state)
 static void a_low_rank_with_a_range_finder_has_no_square_of_samples(void **state)
 {
     (void)state;
-    kn_need_shape s = PLAIN, twice;
+    kn_problem_size s = PLAIN, twice;
     s.N = 50000;
     s.M = s.range = 100;
     s.T = 10;
@@ -53,7 +53,7 @@ static void a_low_rank_with_a_range_finder_has_no_square_of_samples(void **state
 static void auto_allows_for_the_top_of_its_ladder(void **state)
 {
     (void)state;
-    kn_need_shape s = PLAIN, top = PLAIN;
+    kn_problem_size s = PLAIN, top = PLAIN;
     s.P = 0;
     top.P = 280; /* the last below 600/2 */
     assert_true(total(s) >= total(top));

@@ -17,7 +17,7 @@ enum { AUTO = -1 };
 
 typedef struct trial {
     const char *name;
-    kn_need_shape s;
+    kn_problem_size s;
     const char *sample, *task; /* kernels; NULL: the default */
     int rank;                  /* as an option; 0: full */
     int new_samples;           /* to be scored by the model, instead of its fit */
@@ -261,9 +261,9 @@ static kn_settings settings_of(const trial *t)
 }
 
 /* The shape that the dataset's reader would make of it; *peak: bytes beyond what the caller has. */
-static kn_need_shape fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_model **model)
+static kn_problem_size fit_peak(kn_ctx *ctx, const trial *t, double *peak, kn_model **model)
 {
-    kn_need_shape s = t->s;
+    kn_problem_size s = t->s;
     kn_settings o = settings_of(t);
     double *X = test_calloc((size_t)(s.N * COVARIATES), sizeof *X), *B = NULL;
     float *Y = test_calloc((size_t)(s.N * s.T), sizeof *Y);
@@ -325,7 +325,7 @@ static void write_samples(ptrdiff_t first, ptrdiff_t N, ptrdiff_t T, const doubl
 }
 
 /* Fit and scoring by way of files, as the command does. */
-static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
+static kn_problem_size scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
 {
     ptrdiff_t N = t->s.N, T = t->s.T, all = N + t->new_samples;
     double *X = test_calloc((size_t)(all * COVARIATES), sizeof *X);
@@ -346,19 +346,19 @@ static kn_need_shape scoring_peak(kn_ctx *ctx, const trial *t, double *peak)
     assert_ok(ctx, fit_files(ctx, options, &model));
     kn_model_free(model);
     assert_ok(ctx, kn_model_open(ctx, "model", &model));
-    kn_need_shape s = {.scoring = true,
-                       .model = kn_model_bytes(model),
-                       .train = N,
-                       .maps = 2 - t->s.method->own_deviance + /* z, and z by noise alone */
-                               t->findings,
-                       .method = t->s.method,
-                       .N = t->new_samples,
-                       .T = T,
-                       .F = COVARIATES,
-                       .P = model->gp.P,
-                       .M = model->gp.latent.cell[0].R0.m,
-                       .value = sizeof(float),
-                       .threads = kn_threads(ctx)};
+    kn_problem_size s = {.scoring = true,
+                         .model = kn_model_bytes(model),
+                         .train = N,
+                         .maps = 2 - t->s.method->own_deviance + /* z, and z by noise alone */
+                                 t->findings,
+                         .method = t->s.method,
+                         .N = t->new_samples,
+                         .T = T,
+                         .F = COVARIATES,
+                         .P = model->gp.P,
+                         .M = model->gp.latent.cell[0].R0.m,
+                         .value = sizeof(float),
+                         .threads = kn_threads(ctx)};
     if (s.method->shape)
         s.method->shape(&model->gp, &s);
     kn_model_free(model);
@@ -396,7 +396,7 @@ static void need_is_at_least_the_peak_and_at_most_three_tenths_above(void **stat
         kn_need need;
         double peak, all;
         kn_set_threads(ctx, 2);
-        kn_need_shape s = scoring ? scoring_peak(ctx, t, &peak) : fit_peak(ctx, t, &peak, &model);
+        kn_problem_size s = scoring ? scoring_peak(ctx, t, &peak) : fit_peak(ctx, t, &peak, &model);
         kn_need_of(&s, &need);
         all = kn_need_total(&need) - need.program;
         if (!scoring || t->in_file) /* the caller's, or in a file */

@@ -94,13 +94,13 @@ static void check_block(const struct kind *k, const odd *o, const char *of, kn_m
 
 static void check_law(const struct kind *k, const odd *o, const char *of, const kn_gp_maps *maps)
 {
-    kn_law_walk law;
-    assert_ok(ctx, kn_law_density(ctx, maps, NULL, &law));
+    kn_map_density_walk law;
+    assert_ok(ctx, kn_map_density_density(ctx, maps, NULL, &law));
     for (ptrdiff_t i = 0; i < maps->n; i++)
         if (!isfinite(law.log_p[i]) || !(law.dev[i] >= 0))
             fail_msg("%s, %s (N %td, T %td): %s of sample %td has density %g, deviance %g", k->name,
                      o->what, o->Y.rows, o->Y.cols, of, i, law.log_p[i], law.dev[i]);
-    kn_law_walk_clear(&law);
+    kn_map_density_walk_clear(&law);
 }
 
 static void check_model(const struct kind *k, const odd *o, const kn_model *m, int folds)

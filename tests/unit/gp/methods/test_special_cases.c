@@ -72,18 +72,18 @@ static said say(const people *p, const kn_gp *gp)
     said s = {ref_new(NEW, p->T), ref_new(NEW, p->T), ref_new(NEW, 2), ref_new(p->N, p->T),
               ref_new(p->N, p->T)};
     kn_gp_maps maps;
-    kn_law_walk law;
+    kn_map_density_walk law;
     kn_scaling scaling;
-    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = p->Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = p->Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, s.mean, s.var));
     assert_ok(ctx, kn_scaling_new(ctx, view(p->Ys), false, &scaling));
     kn_responses Y = kn_responses_of(view(p->Ys), &scaling);
-    assert_ok(ctx, kn_law_density(ctx, &maps, &Y, &law));
+    assert_ok(ctx, kn_map_density_density(ctx, &maps, &Y, &law));
     for (ptrdiff_t i = 0; i < NEW; i++) {
         kn_col(s.joint, 0)[i] = law.log_p[i];
         kn_col(s.joint, 1)[i] = law.dev[i];
     }
-    kn_law_walk_clear(&law);
+    kn_map_density_walk_clear(&law);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&scaling);
     assert_ok(ctx, kn_gp_loo(ctx, gp, &p->responses, &maps));
@@ -179,23 +179,26 @@ static kn_mat by_columns(kn_mat D, kn_mat G, const double *psi)
     return out;
 }
 
-static kn_low_point random_point(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q, double gamma)
+static kn_lowrank_sum_point random_point(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q,
+                                         double gamma)
 {
-    kn_low_point at = {.G = ref_normal(rng, T, P), .H = ref_normal(rng, T, Q), .gamma = gamma};
+    kn_lowrank_sum_point at = {.G = ref_normal(rng, T, P),
+                               .H = ref_normal(rng, T, Q),
+                               .gamma = gamma};
     at.psi = malloc((size_t)T * sizeof *at.psi);
     for (ptrdiff_t j = 0; j < T; j++)
         at.psi[j] = exp(0.5 * kn_rng_normal(rng));
     return at;
 }
 
-static void point_free(kn_low_point at)
+static void point_free(kn_lowrank_sum_point at)
 {
     free(at.G.data), free(at.H.data), free(at.psi);
 }
 
 /* The low-rank form as MTGPR keeps it; takes R0. */
-static void low_process(const people *p, const kn_low *w, const kn_low_point *at, kn_decomp *R0,
-                        kn_gp *gp)
+static void low_process(const people *p, const kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
+                        kn_decomp *R0, kn_gp *gp)
 {
     ptrdiff_t k = w->k;
     bool complement = at->gamma > 0 && k < p->T;
@@ -213,7 +216,7 @@ static void low_process(const people *p, const kn_low *w, const kn_low_point *at
     kn_mtgpr *own = gp->own;
     *own = (kn_mtgpr){.P = w->P, .Q = w->Q};
     assert_ok(ctx, kn_mat_new(ctx, p->T, k, &gp->B));
-    kn_low_loadings(ctx, w, NULL, gp->B);
+    kn_lowrank_sum_loadings(ctx, w, NULL, gp->B);
     assert_ok(ctx, kn_mtgpr_factor(ctx, gp->B, &own->L));
     assert_ok(ctx, kn_alloc_d(ctx, p->T, &gp->psi));
     memcpy(gp->psi, at->psi, (size_t)p->T * sizeof(double));
@@ -230,12 +233,12 @@ static void low_process(const people *p, const kn_low *w, const kn_low_point *at
         return;
     kn_complement_of of = {.Y = &p->responses, .psi = at->psi, .V = w->V, .AV = w->UZ};
     assert_ok(ctx, kn_alloc_d(ctx, p->T, &gp->outside));
-    kn_low_outside(w, gp->outside);
+    kn_lowrank_sum_outside(w, gp->outside);
     assert_ok(ctx, kn_complement_make(ctx, &gp->latent, &of, &gp->D0));
 }
 
-static void check_slopes(const people *p, const kn_low_point *at, kn_mat C, kn_mat S,
-                         const kn_low_gradient *g, full *f)
+static void check_slopes(const people *p, const kn_lowrank_sum_point *at, kn_mat C, kn_mat S,
+                         const kn_lowrank_sum_gradient *g, full *f)
 {
     ptrdiff_t T = p->T;
     kn_mat GC = ref_new(T, T), GS = ref_new(T, T);
@@ -257,14 +260,14 @@ static void check_slopes(const people *p, const kn_low_point *at, kn_mat C, kn_m
 static void check_low(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q, double gamma, double tau)
 {
     people p = people_new(rng, 13, T);
-    kn_low_point at = random_point(rng, T, P, Q, gamma);
+    kn_lowrank_sum_point at = random_point(rng, T, P, Q, gamma);
     kn_mat C = spread(at.G, gamma, at.psi), S = spread(at.H, 1, at.psi);
     ptrdiff_t columns[2] = {P, Q};
     int code[13];
-    kn_low w;
+    kn_lowrank_sum w;
     full f;
     double lml;
-    kn_low_gradient g = {.G = ref_new(T, P), .H = ref_new(T, Q)};
+    kn_lowrank_sum_gradient g = {.G = ref_new(T, P), .H = ref_new(T, Q)};
     g.ln_psi = malloc((size_t)T * sizeof(double));
     p.responses = kn_responses_of(view(p.Y), &p.scaling);
     for (int i = 0; i < 13; i++)
@@ -272,14 +275,14 @@ static void check_low(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q, double
     if (tau > 0)
         assert_ok(ctx, kn_groups_new(ctx, 13, code, &p.groups));
     full_at(&p, C, S, tau, &f);
-    kn_low_samples s = {.U = f.side.R0.U,
-                        .r = f.side.R0.r,
-                        .omega = tau > 0,
-                        .log_det = f.side.log_det};
-    assert_ok(ctx, kn_low_new(ctx, &s, &p.responses, NULL, columns, true, &w));
-    assert_ok(ctx, kn_low_value(ctx, &w, &at, &lml));
+    kn_lowrank_sum_samples s = {.U = f.side.R0.U,
+                                .r = f.side.R0.r,
+                                .omega = tau > 0,
+                                .log_det = f.side.log_det};
+    assert_ok(ctx, kn_lowrank_sum_new(ctx, &s, &p.responses, NULL, columns, true, &w));
+    assert_ok(ctx, kn_lowrank_sum_value(ctx, &w, &at, &lml));
     assert_close(lml, f.k.lml, 1e-10);
-    assert_ok(ctx, kn_low_slopes(ctx, &w, &at, &g));
+    assert_ok(ctx, kn_lowrank_sum_slopes(ctx, &w, &at, &g));
     check_slopes(&p, &at, C, S, &g, &f);
     if (tau == 0) {
         kn_gp gp;
@@ -295,7 +298,7 @@ static void check_low(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q, double
         kn_gp_clear(&gp);
         kn_pairs_clear(&pairs);
     }
-    kn_low_clear(&w);
+    kn_lowrank_sum_clear(&w);
     full_clear(&f);
     people_free(&p);
     point_free(at);
@@ -326,7 +329,7 @@ static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
     ref_rng_init(&rng, 2, 0);
     for (int gamma = 0; gamma < 2; gamma++) {
         people p = people_new(&rng, 11, 6);
-        kn_low_point at = random_point(&rng, 6, 2, gamma, 0.5 * gamma);
+        kn_lowrank_sum_point at = random_point(&rng, 6, 2, gamma, 0.5 * gamma);
         ptrdiff_t columns[2] = {2, gamma};
         kn_lowrank low;
         kn_pairs pairs;
@@ -337,7 +340,7 @@ static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
         p.responses = kn_responses_of(view(p.Y), &p.scaling);
         for (int exact = 0; exact < 2; exact++) {
             kn_decomp R0 = {.N = 11, .cov = p.spec.sample};
-            kn_low w;
+            kn_lowrank_sum w;
             kn_gp gp;
             if (exact) {
                 assert_ok(ctx, kn_pairs_within(ctx, p.X, &p.spec.sample.stats, &pairs));
@@ -358,13 +361,14 @@ static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
                 assert_ok(ctx, kn_decomp_vectors(ctx, &R0, NULL, p.X, U));
                 kn_lowrank_clear(&low);
             }
-            kn_low_samples samples = {.U = exact ? R0.U : U, .r = R0.r};
-            assert_ok(ctx, kn_low_new(ctx, &samples, &p.responses, NULL, columns, true, &w));
-            assert_ok(ctx, kn_low_value(ctx, &w, &at, &lml[exact]));
+            kn_lowrank_sum_samples samples = {.U = exact ? R0.U : U, .r = R0.r};
+            assert_ok(ctx,
+                      kn_lowrank_sum_new(ctx, &samples, &p.responses, NULL, columns, true, &w));
+            assert_ok(ctx, kn_lowrank_sum_value(ctx, &w, &at, &lml[exact]));
             low_process(&p, &w, &at, &R0, &gp);
             s[exact] = say(&p, &gp);
             kn_gp_clear(&gp);
-            kn_low_clear(&w);
+            kn_lowrank_sum_clear(&w);
         }
         assert_close(lml[0], lml[1], 1e-10 + orthogonal);
         check_said(s[0], s[1], (gamma ? 1e-6 : 1e-10) + orthogonal);

@@ -93,7 +93,7 @@ static void predict(const kn_conv_form *form, const problem *p, kn_mat mean, kn_
 {
     kn_conv_posterior post = {0};
     double value;
-    kn_conv_asked who = {distances(p->Xs, p->Z), distances(p->Xs, p->X), mean, var};
+    kn_conv_query who = {distances(p->Xs, p->Z), distances(p->Xs, p->X), mean, var};
     assert_ok(ctx, form->value(ctx, &p->c, &p->d, &value, NULL, &post));
     assert_ok(ctx, form->predict(ctx, &p->c, &p->d, &post, &who));
     kn_conv_posterior_clear(&post);

@@ -66,7 +66,7 @@ static void leverage_says_what_a_fit_without_a_sample_would(void **state)
     kn_fixed f, g;
     kn_mat_set(R, Z);
     assert_ok(ctx, kn_fixed_new(ctx, &COLUMNS, X, R, &f));
-    assert_ok(ctx, kn_fixed_say(ctx, &COLUMNS, &f, X, (kn_fixed_said){.leverage = h}));
+    assert_ok(ctx, kn_fixed_predict(ctx, &COLUMNS, &f, X, (kn_fixed_prediction){.leverage = h}));
     for (ptrdiff_t n = 0; n < N; n++) {
         kn_mat Xo = ref_new(N - 1, 6), Zo = ref_new(N - 1, 2);
         ptrdiff_t others[14];
@@ -76,8 +76,8 @@ static void leverage_says_what_a_fit_without_a_sample_would(void **state)
         kn_mat_rows(Z, others, Zo);
         assert_ok(ctx, kn_fixed_new(ctx, &COLUMNS, Xo, Zo, &g));
         double own;
-        assert_ok(ctx, kn_fixed_say(ctx, &COLUMNS, &g, kn_sub(X, n, 0, 1, 6),
-                                    (kn_fixed_said){.mean = mean, .leverage = &own}));
+        assert_ok(ctx, kn_fixed_predict(ctx, &COLUMNS, &g, kn_sub(X, n, 0, 1, 6),
+                                        (kn_fixed_prediction){.mean = mean, .leverage = &own}));
         for (ptrdiff_t p = 0; p < 2; p++)
             assert_close(kn_at(Z, n, p) - mean.data[p], kn_at(R, n, p) / (1 - h[n]), 1e-9);
         assert_close(own, h[n] / (1 - h[n]), 1e-9);
@@ -225,7 +225,7 @@ static void a_model_says_what_its_parts_say(void **state)
         kn_conv_distances(X, X, fft);
         assert_ok(ctx, kn_conv_form_of((kn_inducing)how)
                            ->predict(ctx, &c->c, &(kn_conv_data){{0}, fut, uu, fft}, &c->posterior,
-                                     &(kn_conv_asked){fu, ff, lat, v}));
+                                     &(kn_conv_query){fu, ff, lat, v}));
         for (ptrdiff_t i = 0; i < 5; i++) {
             double mx = 0, xx = 0;
             for (ptrdiff_t k = 0; k < 25; k++)

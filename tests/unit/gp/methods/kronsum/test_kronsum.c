@@ -54,7 +54,7 @@ static kn_mat outer(problem *p, bool noise)
     kn_mat M = ref_new(N, p->Y.cols), V = ref_new(N, N + p->Y.cols), H = ref_new(N, N);
     double *w = calloc((size_t)N, sizeof *w);
     kn_kronsum_outer(&p->data, &p->k, noise, M, w);
-    kn_decomp_outer(ctx, &p->side.R0, M, w, V, true, H);
+    kn_decomp_contract(ctx, &p->side.R0, M, w, V, true, H);
     for (ptrdiff_t j = 0; j < N; j++)
         for (ptrdiff_t i = 0; i < j; i++)
             kn_col(H, j)[i] = kn_at(H, j, i);
@@ -128,15 +128,16 @@ static void check_predictions(problem *p, const char *dir)
     assert_ok(ctx, kn_kronsum_latent_new(ctx, &p->side, &latent));
     kn_kronsum_latent_set(ctx, &p->side, &p->k, &latent);
     kn_mat lat = ref_new(n, p->Y.cols), v = ref_new(n, p->Y.cols);
-    assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = p->Xs}, lat, v, &clamped));
+    assert_ok(ctx,
+              kn_latent_predict(ctx, &latent, &(kn_predict_input){.X = p->Xs}, lat, v, &clamped));
     kn_mat mean = ref_mul(0, lat, 1, p->k.Q), var = variances(&p->k, v, NULL);
     check_matrix(dir, "mean.csv", mean, 1, 1e-10);
     check_matrix(dir, "var_model.csv", var, 1, 1e-10);
     check_covariance(dir, &p->k, v);
     free(mean.data), free(var.data);
     if (p->tau > 0) { /* groups are numbered as they appear: 0 1 2 3 */
-        assert_ok(ctx,
-                  kn_latent_predict(ctx, &latent, &(kn_newcomers){p->Xs, group}, lat, v, &clamped));
+        assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_predict_input){p->Xs, group}, lat, v,
+                                         &clamped));
         for (ptrdiff_t i = 0; i < n; i++)
             more[i] = group[i] < 0 ? 1 + p->tau : 1;
         mean = ref_mul(0, lat, 1, p->k.Q);
@@ -352,8 +353,8 @@ static void likelihood_and_predictions_match_dense_gaussians(void **state)
         assert_ok(ctx, kn_kronsum_latent_new(ctx, &p.side, &latent));
         kn_kronsum_latent_set(ctx, &p.side, &p.k, &latent);
         kn_mat lat = ref_new(n, T), v = ref_new(n, T);
-        assert_ok(ctx,
-                  kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = p.Xs}, lat, v, &clamped));
+        assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_predict_input){.X = p.Xs}, lat, v,
+                                         &clamped));
         kn_mat mean = ref_mul(0, lat, 1, p.k.Q), var = variances(&p.k, v, NULL);
         kn_mat K = dense(&p), Rs = sample_cov(&p, p.Xs, p.X), Rss = sample_cov(&p, p.Xs, p.Xs);
         kn_mat Ks = ref_kron(p.C, Rs), m = ref_new(n, T), w = ref_new(n, T), kss = ref_new(n, T);

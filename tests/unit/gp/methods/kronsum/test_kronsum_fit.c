@@ -95,8 +95,8 @@ static void folds_are_refits_at_the_R0_that_is_held(void **state)
         kn_mat lat = ref_new(H, T), v = ref_new(H, T), held = ref_new(H, T);
         assert_ok(ctx, kn_kronsum_fit_new(ctx, &of, &f));
         assert_ok(ctx, kn_kronsum_fit_learn(ctx, &f, nu));
-        assert_ok(ctx,
-                  kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = Xs}, lat, v, &clamped));
+        assert_ok(ctx, kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = Xs}, lat, v,
+                                         &clamped));
         kn_mat mean = ref_mul(0, lat, 1, f.k.Q);
         for (int i = 0, b = 0; i < N; b += fold[i++] == 1)
             for (int j = 0; fold[i] == 1 && j < T; j++)

@@ -229,8 +229,8 @@ static void density_of_new_maps_is_a_dense_gaussian(void **state)
         assert_ok(ctx, kn_kronsum_fit_new(ctx, &of, &f));
         assert_ok(ctx, kn_kronsum_fit_learn(ctx, &f, 5));
         assert_ok(ctx, kn_kronsum_fit_density(ctx, &f, p.Xs, Ys, &density));
-        assert_ok(ctx,
-                  kn_latent_predict(ctx, &f.latent, &(kn_newcomers){.X = p.Xs}, lat, v, &clamped));
+        assert_ok(ctx, kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = p.Xs}, lat, v,
+                                         &clamped));
         kn_mat mean = ref_mul(0, lat, 1, f.k.Q);
         for (ptrdiff_t i = 0; i < p.Xs.rows; i++) {
             kn_mat K = ref_new(4, 4); /* Q diag(v) Q' + (1 + tau) S */

@@ -12,7 +12,7 @@ static kn_mat csv_or_none(const char *dir, const char *name, bool there, ptrdiff
 
 /* The latent form at the point, as a model has it: components, and where gamma > 0 the complement.
  */
-static kn_latent latent_of(sample *s, const kn_low *w)
+static kn_latent latent_of(sample *s, const kn_lowrank_sum *w)
 {
     kn_latent l;
     kn_mat X, A;
@@ -30,8 +30,8 @@ static kn_latent latent_of(sample *s, const kn_low *w)
 }
 
 /* mean = psi^1/2 [mean_lat B' + RU D0], D0 = diag(c0/(c0 r + 1)) (U'Yw - U'Z V'), in double. */
-static void predictions(sample *s, kn_low *w, kn_low_point p, kn_mat Xs, kn_mat mean, kn_mat var,
-                        kn_mat lat_var)
+static void predictions(sample *s, kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Xs,
+                        kn_mat mean, kn_mat var, kn_mat lat_var)
 {
     ptrdiff_t T = w->T, k = w->k, n = Xs.rows;
     kn_mat B = ref_new(T, k), m = ref_new(n, k + 1), RU = ref_new(n, w->m);
@@ -43,12 +43,12 @@ static void predictions(sample *s, kn_low *w, kn_low_point p, kn_mat Xs, kn_mat 
     assert_ok(ctx, kn_pairs_between(ctx, Xs, s->X, &cov.stats, &pairs));
     kn_cov_fill(&cov, s->R0.theta, &pairs, F);
     kn_gemm(ctx, 1, KN_N, F, KN_N, s->R0.U, 0, RU);
-    kn_low_loadings(ctx, w, NULL, B);
-    kn_low_outside(w, outside);
+    kn_lowrank_sum_loadings(ctx, w, NULL, B);
+    kn_lowrank_sum_outside(w, outside);
     double *r = malloc((size_t)w->m * sizeof *r);
     memcpy(r, s->R0.r, (size_t)w->m * sizeof *r);
     kn_latent l = latent_of(s, w);
-    assert_ok(ctx, kn_latent_predict(ctx, &l, &(kn_newcomers){.X = Xs}, m, lat_var, &clamped));
+    assert_ok(ctx, kn_latent_predict(ctx, &l, &(kn_predict_input){.X = Xs}, m, lat_var, &clamped));
     for (ptrdiff_t j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < n; i++) {
             double sum = 0, v = kn_at(lat_var, i, k) * outside[j];
@@ -72,8 +72,8 @@ static void predictions(sample *s, kn_low *w, kn_low_point p, kn_mat Xs, kn_mat 
 }
 
 /* Deviance and log density of rows of Ys by V, W and the variances of METHOD 1h. */
-static void joint(const kn_low *w, kn_low_point p, kn_mat Ys, kn_mat mean, kn_mat v, ptrdiff_t i,
-                  double *deviance, double *density)
+static void joint(const kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, kn_mat mean, kn_mat v,
+                  ptrdiff_t i, double *deviance, double *density)
 {
     double size = 0, inside = 0, v0 = kn_at(v, i, w->k) + 1, det = w->log_det_S;
     *deviance = 0;
@@ -100,8 +100,8 @@ static void joint(const kn_low *w, kn_low_point p, kn_mat Ys, kn_mat mean, kn_ma
 }
 
 /* The same by the walk over maps of an MTGPR, of what mean leaves of Ys: rows that lack nothing. */
-static void joint_by_law(kn_low *w, kn_low_point p, kn_mat Ys, kn_mat mean, kn_mat v,
-                         kn_mat deviance, kn_mat density)
+static void joint_by_law(kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, kn_mat mean,
+                         kn_mat v, kn_mat deviance, kn_mat density)
 {
     ptrdiff_t n = Ys.rows, T = w->T, k = w->k;
     kn_mtgpr own = {.P = p.G.cols, .Q = p.H.cols};
@@ -112,22 +112,22 @@ static void joint_by_law(kn_low *w, kn_low_point p, kn_mat Ys, kn_mat mean, kn_m
                 .psi = p.psi,
                 .B = ref_new(T, k),
                 .own = &own};
-    kn_part part = {.n = n, .mean = ref_new(n, k + 1), .var = v};
+    kn_fold_prediction part = {.n = n, .mean = ref_new(n, k + 1), .var = v};
     kn_gp_maps maps = {.gp = &gp, .n = n, .n_parts = 1, .part = &part};
     kn_mat e = ref_new(n, T);
     kn_scaling s;
-    kn_law_walk law;
-    kn_low_loadings(ctx, w, NULL, gp.B);
+    kn_map_density_walk law;
+    kn_lowrank_sum_loadings(ctx, w, NULL, gp.B);
     if (own.Q > 0)
         assert_ok(ctx, kn_mtgpr_factor(ctx, gp.B, &own.L));
     for (ptrdiff_t i = 0; i < n * T; i++)
         e.data[i] = Ys.data[i] - mean.data[i];
     assert_ok(ctx, kn_scaling_new(ctx, view(e), false, &s));
     kn_responses Y = kn_responses_of(view(e), &s);
-    assert_ok(ctx, kn_law_density(ctx, &maps, &Y, &law));
+    assert_ok(ctx, kn_map_density_density(ctx, &maps, &Y, &law));
     assert_same(kn_mat_cols(law.dev, n, 1), deviance, 1e-10);
     assert_same(kn_mat_cols(law.log_p, n, 1), density, 1e-10);
-    kn_law_walk_clear(&law);
+    kn_map_density_walk_clear(&law);
     kn_scaling_clear(&s);
     kn_mat_clear(&own.L);
     free(gp.B.data), free(part.mean.data), free(e.data);
@@ -140,17 +140,17 @@ static void golden_case(const char *dir, bool G, bool H)
     ptrdiff_t T = s.Y.cols;
     kn_mat psi = ref_csv(dir, "psi.csv"), Xs = ref_csv(dir, "Xstar.csv");
     kn_mat Ys = ref_csv(dir, "Ystar.csv"), noise = ref_csv(dir, "noise.csv");
-    kn_low_point p = {.G = csv_or_none(dir, "G.csv", G, T),
-                      .H = csv_or_none(dir, "H.csv", H, T),
-                      .psi = psi.data,
-                      .gamma = ref_number(expected, "gamma")};
+    kn_lowrank_sum_point p = {.G = csv_or_none(dir, "G.csv", G, T),
+                              .H = csv_or_none(dir, "H.csv", H, T),
+                              .psi = psi.data,
+                              .gamma = ref_number(expected, "gamma")};
     kn_mat gG = csv_or_none(dir, "grad_G.csv", G, T), gH = csv_or_none(dir, "grad_H.csv", H, T);
     kn_mat gpsi = ref_csv(dir, "grad_ln_psi.csv"), M = ref_csv(dir, "mean.csv");
     kn_mat V = ref_csv(dir, "var_model.csv"), mean = ref_new(M.rows, M.cols);
     kn_mat var = ref_new(M.rows, M.cols), lat = ref_new(M.rows, p.G.cols + p.H.cols + 1);
     kn_mat jo = ref_numbers(expected, "joint"), dev = ref_numbers(expected, "deviance");
     ptrdiff_t columns[2] = {p.G.cols, p.H.cols};
-    kn_low w;
+    kn_lowrank_sum w;
     sample_decompose(&s, ref_number(expected, "rho"), ref_number(expected, "length"));
     slopes e = evaluate(&s, p, true);
     assert_close(e.lml, ref_number(expected, "lml"), 1e-10);
@@ -168,8 +168,8 @@ static void golden_case(const char *dir, bool G, bool H)
             assert_close(f.g.ln_psi[j], gpsi.data[j], 1e-10);
         slopes_free(f);
     }
-    assert_ok(ctx, kn_low_new(ctx, &s.s, &s.responses, NULL, columns, true, &w));
-    assert_ok(ctx, kn_low_value(ctx, &w, &p, &e.lml));
+    assert_ok(ctx, kn_lowrank_sum_new(ctx, &s.s, &s.responses, NULL, columns, true, &w));
+    assert_ok(ctx, kn_lowrank_sum_value(ctx, &w, &p, &e.lml));
     lat.cols = w.k + 1;
     predictions(&s, &w, p, Xs, mean, var, lat);
     assert_same(mean, M, 1e-10);
@@ -187,7 +187,7 @@ static void golden_case(const char *dir, bool G, bool H)
         assert_close(l, jo.data[i], 1e-10);
     }
     joint_by_law(&w, p, Ys, mean, lat, dev, jo);
-    kn_low_clear(&w);
+    kn_lowrank_sum_clear(&w);
     slopes_free(e);
     sample_clear(&s);
     json_decref(expected);
@@ -212,7 +212,7 @@ static void full_rank_matches_golden(const char *dir, bool omega)
     sample s = {.X = ref_csv(dir, "X.csv"), .Y = ref_csv(dir, "Y.csv")};
     kn_mat C = ref_csv(dir, "C.csv"), S = ref_csv(dir, "S.csv"), O = ref_csv(dir, "Omega.csv");
     ptrdiff_t T = s.Y.cols, N = s.Y.rows;
-    kn_low_point p = {.G = ref_new(T, T), .H = ref_new(T, T)};
+    kn_lowrank_sum_point p = {.G = ref_new(T, T), .H = ref_new(T, T)};
     double *w = malloc((size_t)T * sizeof *w), *r = malloc((size_t)N * sizeof *r);
     kn_mat E = ref_new(T, T);
     kn_mat_set(E, C);
@@ -242,19 +242,19 @@ static void full_rank_matches_golden(const char *dir, bool omega)
         for (ptrdiff_t i = 0; i < N; i++)
             det += 2 * log(kn_at(O, i, i));
         s.U = R;
-        s.s = (kn_low_samples){.U = R, .r = r, .omega = true, .log_det = det};
+        s.s = (kn_lowrank_sum_samples){.U = R, .r = r, .omega = true, .log_det = det};
     }
     slopes e = evaluate(&s, p, true);
     assert_close(e.lml, ref_number(expected, "lml"), 1e-10);
     slopes_free(e);
-    kn_low low;
+    kn_lowrank_sum low;
     kn_mat c = ref_numbers(expected, "eig_c");
     ptrdiff_t columns[2] = {T, T};
-    assert_ok(ctx, kn_low_new(ctx, &s.s, &s.responses, NULL, columns, false, &low));
-    assert_ok(ctx, kn_low_value(ctx, &low, &p, &e.lml));
+    assert_ok(ctx, kn_lowrank_sum_new(ctx, &s.s, &s.responses, NULL, columns, false, &low));
+    assert_ok(ctx, kn_lowrank_sum_value(ctx, &low, &p, &e.lml));
     for (ptrdiff_t q = 0; q < T; q++)
         assert_close(low.c[q], c.data[T - 1 - q], 1e-10);
-    kn_low_clear(&low);
+    kn_lowrank_sum_clear(&low);
     point_free(p);
     sample_clear(&s);
     json_decref(expected);
@@ -273,9 +273,11 @@ static void as_many_columns_as_responses_is_the_full_kronecker_sum(void **state)
 /* ---- Bonilla: R of low rank by given rows
  * ---------------------------------------------------------- */
 
-static kn_low_point bonilla_point(kn_mat L, kn_mat sigma2)
+static kn_lowrank_sum_point bonilla_point(kn_mat L, kn_mat sigma2)
 {
-    kn_low_point p = {.G = ref_new(L.rows, L.cols), .H = ref_new(L.rows, 0), .psi = sigma2.data};
+    kn_lowrank_sum_point p = {.G = ref_new(L.rows, L.cols),
+                              .H = ref_new(L.rows, 0),
+                              .psi = sigma2.data};
     for (ptrdiff_t q = 0; q < L.cols; q++)
         for (ptrdiff_t j = 0; j < L.rows; j++)
             kn_col(p.G, q)[j] = kn_at(L, j, q) / sqrt(sigma2.data[j]);
@@ -292,10 +294,10 @@ static void bonilla_matches_golden(void **state)
     kn_mat gL = ref_csv(dir, "grad_L.csv"), gs = ref_csv(dir, "grad_ln_sigma2.csv");
     kn_mat inducing = ref_numbers(expected, "inducing"), Xs = ref_csv(dir, "Xstar.csv");
     kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var_model.csv");
-    kn_low_point p = bonilla_point(L, sigma2);
+    kn_lowrank_sum_point p = bonilla_point(L, sigma2);
     ptrdiff_t N = s.Y.rows, pivots[16], columns[2] = {L.cols, 0};
     kn_lowrank low;
-    kn_low w;
+    kn_lowrank_sum w;
     sample_decompose(&s, ref_number(expected, "rho"), ref_number(expected, "length"));
     slopes e = evaluate(&s, p, false);
     assert_close(e.lml, ref_number(expected, "lml_all_points"), 1e-10);
@@ -314,7 +316,7 @@ static void bonilla_matches_golden(void **state)
     assert_ok(ctx, kn_lowrank_decompose(ctx, &low, &R0));
     s.U = ref_new(N, R0.m);
     assert_ok(ctx, kn_decomp_vectors(ctx, &R0, NULL, s.X, s.U));
-    s.s = (kn_low_samples){.U = s.U, .r = R0.r};
+    s.s = (kn_lowrank_sum_samples){.U = s.U, .r = R0.r};
     e = evaluate(&s, p, false);
     assert_close(e.lml, ref_number(expected, "lml"), 1e-10);
     for (ptrdiff_t j = 0; j < L.rows; j++) { /* from G and psi to L and sigma2 */
@@ -325,17 +327,17 @@ static void bonilla_matches_golden(void **state)
         }
         assert_close(e.g.ln_psi[j] - less, gs.data[j], 1e-10);
     }
-    assert_ok(ctx, kn_low_new(ctx, &s.s, &s.responses, NULL, columns, false, &w));
-    assert_ok(ctx, kn_low_value(ctx, &w, &p, &e.lml));
+    assert_ok(ctx, kn_lowrank_sum_new(ctx, &s.s, &s.responses, NULL, columns, false, &w));
+    assert_ok(ctx, kn_lowrank_sum_value(ctx, &w, &p, &e.lml));
     kn_mat mean = ref_new(M.rows, w.k + 1), var = ref_new(M.rows, w.k + 1);
     kn_mat B = ref_new(L.rows, w.k);
     double clamped = 0;
-    kn_low_loadings(ctx, &w, p.psi, B);
+    kn_lowrank_sum_loadings(ctx, &w, p.psi, B);
     kn_decomp dense = s.R0;
     s.R0 = R0;
     kn_latent l = latent_of(&s, &w);
     s.R0 = dense;
-    assert_ok(ctx, kn_latent_predict(ctx, &l, &(kn_newcomers){.X = Xs}, mean, var, &clamped));
+    assert_ok(ctx, kn_latent_predict(ctx, &l, &(kn_predict_input){.X = Xs}, mean, var, &clamped));
     for (ptrdiff_t i = 0; i < M.rows; i++)
         for (ptrdiff_t j = 0; j < M.cols; j++) {
             double m = 0, v = 0;
@@ -347,7 +349,7 @@ static void bonilla_matches_golden(void **state)
             assert_close(v, kn_at(V, i, j), 1e-10);
         }
     kn_latent_clear(&l);
-    kn_low_clear(&w);
+    kn_lowrank_sum_clear(&w);
     kn_lowrank_clear(&low);
     slopes_free(e);
     sample_clear(&s);

@@ -204,7 +204,7 @@ static void learned_models_are_dense_gaussians(void **state)
         double lml =
             dense(C, S, &gp->latent.cell[0].R0, gp->latent.iso, gp->latent.X, Y, Xn, dm, dv);
         assert_close(m->info.lml, lml, 1e-8);
-        assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = Xn}, &maps));
+        assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = Xn}, &maps));
         assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
         check_same(mean, dm, a->scale, a->ppca ? 1e-6 : 1e-7); /* a complement is in float32 */
         check_same(var, dv, a->scale * a->scale, 1e-7);
@@ -233,7 +233,7 @@ static void law_is_the_dense_density(void **state)
         kn_model *m;
         kn_settings s = settings(a, 0);
         kn_gp_maps maps;
-        kn_law law;
+        kn_map_density law;
         ptrdiff_t T = a->T;
         people((uint64_t)k + 30, a->N, T, &X, &Y);
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &s, &m));
@@ -250,8 +250,8 @@ static void law_is_the_dense_density(void **state)
         for (ptrdiff_t i = 0; i < T * T; i++)
             cov.data[i] += noise.data[i];
         double want = ref_log_density(cov, e);
-        assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = x}, &maps));
-        assert_ok(ctx, kn_mtgpr_law(ctx, &maps, 0, &law));
+        assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = x}, &maps));
+        assert_ok(ctx, kn_mtgpr_map_density(ctx, &maps, 0, &law));
         V = ref_new(T, law.K);
         assert_ok(ctx, kn_mtgpr_law_block(ctx, &maps, 0, 0, kn_mat_none(), V, scale));
         det = law.log_det;
@@ -276,7 +276,7 @@ static void law_is_the_dense_density(void **state)
             det += (double)(T - law.K) * log(law.v0[0] + law.d0);
         }
         assert_close(-0.5 * ((double)T * log(2 * M_PI) + det + dev), want, 1e-8);
-        kn_law_clear(&law);
+        kn_map_density_clear(&law);
         kn_gp_maps_clear(&maps);
         kn_model_free(m);
         free(X.data), free(Y.data), free(x.data), free(cov.data), free(noise.data), free(V.data);
@@ -337,8 +337,9 @@ static void folds_are_refits(void **state)
                                   .iso = own->iso,
                                   .limits = {.evals_left = -1}};
             kn_responses rows = kn_responses_rows(&responses, train, n);
-            assert_ok(ctx, kn_mtgpr_learn(ctx, &(kn_low_samples){.U = own_R0.U, .r = own_R0.r},
-                                          &rows, mu, &plan, &l));
+            assert_ok(ctx,
+                      kn_mtgpr_learn(ctx, &(kn_lowrank_sum_samples){.U = own_R0.U, .r = own_R0.r},
+                                     &rows, mu, &plan, &l));
             kn_mat C = ref_new(a->T, a->T), S = ref_new(a->T, a->T);
             for (ptrdiff_t b = 0; b < a->T; b++)
                 for (ptrdiff_t c = 0; c < a->T; c++) {
@@ -393,8 +394,8 @@ static void learning_never_lowers_the_likelihood(void **state)
                               .gamma = true,
                               .iso = true,
                               .limits = {.evals_left = evals}};
-        assert_ok(ctx, kn_mtgpr_learn(ctx, &(kn_low_samples){.U = R0.U, .r = R0.r}, &responses,
-                                      NULL, &plan, &l));
+        assert_ok(ctx, kn_mtgpr_learn(ctx, &(kn_lowrank_sum_samples){.U = R0.U, .r = R0.r},
+                                      &responses, NULL, &plan, &l));
         assert_true(l.lml >= before - 1e-9 * fabs(before));
         assert_true(evals > 0 || l.stop == KN_STOP_NOT_OPTIMISED);
         before = l.lml;

@@ -185,8 +185,8 @@ static void gram_folds_equal_literal_refits(void **state)
             assert_ok(ctx, kn_engine_at(ctx, &e, theta, &lml));
             assert_ok(ctx, kn_mat_copy(ctx, X, &own));
             assert_ok(ctx, kn_engine_latent(ctx, &own, &e, &l));
-            assert_ok(ctx,
-                      kn_latent_predict(ctx, &l, &(kn_newcomers){.X = Xs}, mean, var, &clamped));
+            assert_ok(ctx, kn_latent_predict(ctx, &l, &(kn_predict_input){.X = Xs}, mean, var,
+                                             &clamped));
             for (int j = 0; j < T; j++)
                 for (ptrdiff_t i = 0; i < h; i++) {
                     double sum = mu[j], v = 0, sd = m->y.sd[j];
@@ -371,7 +371,7 @@ static void a_search_from_a_subsample_ends_at_a_maximum(void **state)
         kn_search_space space;
         kn_cov_point at;
         kn_limits limits = {.evals_left = -1};
-        kn_found again = {.lml = -INFINITY};
+        kn_search_result again = {.lml = -INFINITY};
         double total, lml;
         assert_ok(ctx, kn_groups_new(ctx, N, c.group, &g));
         kn_spec spec = {.sample = m->gp.spec.sample, .additive = true};

@@ -266,7 +266,7 @@ static void check_golden_prediction(const golden *g, bool low, double tol)
 {
     tol = low ? LIKE_NOBODY : tol;
     kn_gp gp = golden_gp(g, low);
-    kn_newcomers who = {.X = g->Xs, .group = g->group_new};
+    kn_predict_input who = {.X = g->Xs, .group = g->group_new};
     kn_mat mean = ref_new(g->new, g->P), var = ref_new(g->new, g->P), noise = ref_new(g->new, g->P);
     double clamped = 0;
     assert_ok(ctx, kn_latent_predict(ctx, &gp.latent, &who, mean, var, &clamped));
@@ -334,7 +334,7 @@ static void check_golden_folds(const golden *g, bool low, double tol)
     free(mean.data), free(var.data);
 
     kn_mat all = ref_new(g->new, g->T);
-    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_newcomers){g->Xs, g->group_new}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_predict_input){g->Xs, g->group_new}, &maps));
     mean = ref_new(g->new, g->T);
     var = ref_new(g->new, g->T);
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));

@@ -216,7 +216,7 @@ static void structured_fixed(const char *dir)
     kn_mat lm = ref_new(R.rows, R.cols), lv = ref_new(R.rows, R.cols);
     kn_gp_maps maps;
     kn_scaling s;
-    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_newcomers){.X = in.Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_predict_input){.X = in.Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
     assert_same(mean, M, 1e-10);
     assert_same(var, V, 1e-10);

@@ -181,8 +181,8 @@ static void components_match_dense_gaussians_at_any_noise(void **state)
             assert_ok(ctx, kn_mat_copy(ctx, p.X, &X));
             assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
             assert_ok(ctx, kn_latent_new(ctx, &(kn_latent_parts){&X, &R0, &A, &c, &d, 0}, &latent));
-            assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = p.Xs}, mean, var,
-                                             &clamped));
+            assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_predict_input){.X = p.Xs}, mean,
+                                             var, &clamped));
             double tol = fmax(1e-10, 100 * DBL_EPSILON * c * p.s.N / d);
             assert_close(mine, lml, tol);
             assert_same(mean, em, tol);

@@ -126,7 +126,7 @@ static truth structured_truth(void)
     assert_ok(ctx, kn_mat_copy(ctx, Xt, &X));
     assert_ok(ctx, kn_mat_copy(ctx, UZ, &A));
     assert_ok(ctx, kn_latent_new(ctx, &(kn_latent_parts){&X, &R0, &A, c, d, 0}, &latent));
-    assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_newcomers){.X = Xs}, ml, vl, &clamped));
+    assert_ok(ctx, kn_latent_predict(ctx, &latent, &(kn_predict_input){.X = Xs}, ml, vl, &clamped));
     for (ptrdiff_t j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < NS; i++) {
             kn_col(t.var, j)[i] = s2;

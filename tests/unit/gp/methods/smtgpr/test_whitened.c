@@ -104,21 +104,21 @@ static void check_golden(const char *dir)
     kn_mat mean = ref_new(n, T), var = ref_new(n, T), lm = ref_new(N, T), lv = ref_new(N, T);
     made m;
     kn_gp_maps maps;
-    kn_law_walk law;
+    kn_map_density_walk law;
     kn_scaling s;
     assert_close(truth(&g, mean, var), ref_number(expected, "lml"), 1e-10); /* the oracle's own */
     assert_same(mean, M, 1e-10);
     make(&g, &m);
-    assert_ok(ctx, kn_gp_predict(ctx, &m.gp, &(kn_newcomers){.X = g.Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &m.gp, &(kn_predict_input){.X = g.Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
     assert_same(mean, M, float_rounding(&g));
     assert_same(var, V, 1e-10);
     assert_ok(ctx, kn_scaling_new(ctx, view(Ys), false, &s));
     kn_responses responses = kn_responses_of(view(Ys), &s);
-    assert_ok(ctx, kn_law_density(ctx, &maps, &responses, &law));
+    assert_ok(ctx, kn_map_density_density(ctx, &maps, &responses, &law));
     assert_same(kn_mat_cols(law.log_p, n, 1), joint, 1e-5);
     assert_same(kn_mat_cols(law.dev, n, 1), dev, 1e-5);
-    kn_law_walk_clear(&law);
+    kn_map_density_walk_clear(&law);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&s);
     assert_ok(ctx, kn_gp_set_noise(ctx, &m.gp, &m.Y, NULL));
@@ -184,7 +184,7 @@ static void without_whitening_and_signal_it_is_structured(const char *dir)
     kn_gp_maps maps;
     make(&g, &m);
     assert_null(m.gp.D0.data);
-    assert_ok(ctx, kn_gp_predict(ctx, &m.gp, &(kn_newcomers){.X = g.Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &m.gp, &(kn_predict_input){.X = g.Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
     assert_same(mean, M, 1e-10);
     assert_same(var, V, 1e-10);
@@ -263,15 +263,15 @@ static void check_law(const kn_gp *gp, const given *g, kn_mat mean)
     ptrdiff_t T = gp->T, n = g->Xs.rows, J[64];
     kn_mat Ys = ref_new(n, T), model = ref_new(T, T), noise = ref_new(T, T), S, x;
     kn_gp_maps maps;
-    kn_law_walk law;
+    kn_map_density_walk law;
     kn_scaling s;
     double e[64];
     for (ptrdiff_t i = 0; i < n * T; i++)
         Ys.data[i] = cos((double)(3 * i));
-    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = g->Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = g->Xs}, &maps));
     assert_ok(ctx, kn_scaling_new(ctx, view(Ys), false, &s));
     kn_responses responses = kn_responses_of(view(Ys), &s);
-    assert_ok(ctx, kn_law_density(ctx, &maps, &responses, &law));
+    assert_ok(ctx, kn_map_density_density(ctx, &maps, &responses, &law));
     S = spread(g->B, g->psi, g->d);
     x = ref_new(1, gp->F);
     for (ptrdiff_t f = 0; f < gp->F; f++)
@@ -288,7 +288,7 @@ static void check_law(const kn_gp *gp, const given *g, kn_mat mean)
             kn_col(S, b)[a] += kn_at(model, a, b);
         }
     assert_close(law.log_p[0], ref_log_density(S, e), 1e-5); /* D0 in float32 */
-    kn_law_walk_clear(&law);
+    kn_map_density_walk_clear(&law);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&s);
     free(Ys.data), free(model.data), free(noise.data), free(S.data), free(x.data);
@@ -303,7 +303,7 @@ static void check_process(const kn_gp *gp, const kn_responses *R, double lml, kn
     kn_responses_block(ctx, R, 0, Y);
     given g = said_by(gp, Y, Xs);
     assert_close(lml, truth(&g, M, V), 1e-10);
-    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_newcomers){.X = Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
     assert_same(mean, M, float_rounding(&g));
     assert_same(var, V, 1e-9);
@@ -342,7 +342,7 @@ static void a_fit_is_the_dense_gaussian(void **state)
                                 .Y = kn_responses_of(view(Y), &s),
                                 .spec = {.sample = cov_of("linear+se", 2)},
                                 .options = &options};
-            kn_found found = {.at = kn_cov_at_rho(&p.spec.sample, 0.4, 1.5)};
+            kn_search_result found = {.at = kn_cov_at_rho(&p.spec.sample, 0.4, 1.5)};
             assert_ok(ctx, kn_whitened_fit_at(ctx, &p, &found, 0, &gp, &info));
             check_process(&gp, &p.Y, info.lml, &rng);
             kn_gp_clear(&gp);

@@ -130,7 +130,7 @@ static void a_fold_by_its_own_responses_says_the_same(void **state)
     kn_mat X, Y, mean[2], var = ref_new(HELD, T);
     kn_settings o = settings(1, 0);
     kn_model *model;
-    kn_holes none;
+    kn_missing_mask none;
     ptrdiff_t train[N], rows[HELD];
     double mu[T] = {0}, clamped = 0;
     people(&rng, N, T, &X, &Y);
@@ -142,7 +142,7 @@ static void a_fold_by_its_own_responses_says_the_same(void **state)
                 20 * (kn_at(X, i, 0) * cos((double)j) + kn_at(X, i, 1) * sin((double)j));
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
     kn_responses R = kn_responses_of(view(Y), &model->y);
-    assert_ok(ctx, kn_holes_new(ctx, view(Y), model->y.kept, T, &none));
+    assert_ok(ctx, kn_missing_mask_new(ctx, view(Y), model->y.kept, T, &none));
     kn_mat Xt = ref_new(N - HELD, 2), Xs = ref_new(HELD, 2);
     kn_mat y = ref_new(N, T);
     kn_responses_block(ctx, &R, 0, y);
@@ -156,7 +156,7 @@ static void a_fold_by_its_own_responses_says_the_same(void **state)
         for (ptrdiff_t i = 0; i < N - HELD; i++)
             mu[j] += kn_at(y, i, j) / (double)(N - HELD);
     for (int filled = 0; filled < 2; filled++) {
-        kn_part part = {.n = HELD, .n_train = N - HELD}, *parts;
+        kn_fold_prediction part = {.n = HELD, .n_train = N - HELD}, *parts;
         kn_refit f = {.gp = &model->gp,
                       .n = N - HELD,
                       .train = train,
@@ -187,7 +187,7 @@ static void a_fold_by_its_own_responses_says_the_same(void **state)
         kn_gp_maps_clear(&maps);
     }
     assert_same(mean[1], mean[0], 1e-6);
-    kn_holes_clear(&none);
+    kn_missing_mask_clear(&none);
     kn_model_free(model);
     free(X.data), free(Y.data), free(mean[0].data), free(mean[1].data), free(var.data);
     free(Xt.data), free(Xs.data), free(y.data);

@@ -238,7 +238,8 @@ static void low_rank_cells_agree_with_dense_ones(void **state)
             m[k][2] = collect(maps, T);
             assert_ok(ctx,
                       kn_maps_predict_known(ctx, model[k], view(c.news),
-                                            (kn_known_of){.group = groups ? number : NULL}, &maps));
+                                            (kn_predict_context){.group = groups ? number : NULL},
+                                            &maps));
             m[k][3] = collect(maps, T);
         }
         for (int what = 0; what < 4; what++) {

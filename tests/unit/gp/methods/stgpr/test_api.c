@@ -286,10 +286,10 @@ static void additive_models_come_back_from_their_bytes(void **state)
         if (groups) {
             ptrdiff_t number[6] = {3, -1, 0, 2, 5, -1};
             assert_ok(ctx, kn_maps_predict_known(ctx, model, view(c.news),
-                                                 (kn_known_of){.group = number}, &maps));
+                                                 (kn_predict_context){.group = number}, &maps));
             a = collect(maps, 7);
             assert_ok(ctx, kn_maps_predict_known(ctx, again, view(c.news),
-                                                 (kn_known_of){.group = number}, &maps));
+                                                 (kn_predict_context){.group = number}, &maps));
             b = collect(maps, 7);
             assert_nearest_floats(model, again, "group_effect");
             assert_means_of_single_precision(&c, model, a, b, number);
@@ -329,7 +329,7 @@ static void failing_allocations_leave_nothing_of_groups(void **state)
         while (failing_next(&f, status)) {
             kn_fail_allocation(ctx, f.k);
             status = what == 0 ? kn_maps_predict_known(ctx, model, view(c.news),
-                                                       (kn_known_of){.group = number}, &maps)
+                                                       (kn_predict_context){.group = number}, &maps)
                                : kn_maps_loo(ctx, model, view(c.Y), &maps);
             assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !maps));
             ptrdiff_t n = what == 0 ? 6 : 24;

@@ -28,7 +28,7 @@ static void matches_golden(const char *dir)
                 .T = T};
     kn_search_options o = {.limits = {.evals_left = -1}};
     kn_pairs own, pairs;
-    kn_found found;
+    kn_search_result found;
     kn_gp_maps maps;
     int evals = 0;
     const kn_cov *cov = &gp.spec.sample;
@@ -45,7 +45,7 @@ static void matches_golden(const char *dir)
     kn_cell_samples samples = {.cov = cov, .pairs = &pairs};
     assert_ok(ctx, kn_stgpr_finish(ctx, &samples, true, s, &evals));
     assert_ok(ctx, kn_mat_copy(ctx, X, &gp.latent.X));
-    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_newcomers){.X = Xs}, &maps));
+    assert_ok(ctx, kn_gp_predict(ctx, &gp, &(kn_predict_input){.X = Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean, var));
     assert_same(mean, M, 1e-10);
     assert_same(var, V, 1e-10);

@@ -74,7 +74,7 @@ static double plain_along(void *self, double step)
     kn_mat theta = ref_new(d->theta.rows, d->theta.cols), lml = ref_new(d->theta.rows, 1),
            none = ref_new(d->theta.rows, d->theta.cols);
     kn_pairs pairs;
-    kn_found found;
+    kn_search_result found;
     kn_mat_set(theta, d->theta);
     kn_col(theta, d->i)[d->j] += step;
     assert_ok(ctx, kn_pairs_within(ctx, d->p->X, &d->cov->stats, &pairs));
@@ -94,7 +94,7 @@ static void plain_gradient_matches_central_differences(void **state)
     kn_mat lml = ref_new(3, 1);
     kn_cov cov = cov_of("linear+se", 2);
     kn_pairs pairs;
-    kn_found found;
+    kn_search_result found;
     assert_ok(ctx, kn_pairs_within(ctx, p.X, &cov.stats, &pairs));
     assert_ok(ctx,
               kn_plain_fit(ctx, &pairs, &cov, p.Y, &o, false, theta, true, lml.data, grad, &found));

@@ -22,7 +22,7 @@ static shortfall against_own_optimum(kn_mat X, kn_mat Y, int restarts)
                             .limits = {.evals_left = -1}};
     kn_mat theta = ref_new(Y.cols, 4), grad = ref_new(Y.cols, 4), own = ref_new(Y.cols, 1);
     kn_pairs pairs;
-    kn_found found;
+    kn_search_result found;
     shortfall s = {0, (int)Y.cols, -INFINITY};
     o = old_sum();
     o.folds = 0;
