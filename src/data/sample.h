@@ -61,8 +61,8 @@ typedef struct kn_sample {
     kn_scratch scratch;
 } kn_sample;
 
-/* To learn from: recipe, groups and space come from the data. Refused before values are read where
- * the room is too small. */
+/* The training sample: encoding, groups and response space are learned from the data. Refused before
+ * values are read where memory and scratch space do not suffice. Collective. */
 kn_status kn_sample_train(kn_ctx *ctx, kn_data *data, const kn_settings *s,
                           const kn_memory_policy *room, kn_sample *out);
 /* For a model that has these; space NULL: no responses are wanted. */
