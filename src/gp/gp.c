@@ -22,7 +22,7 @@ void kn_gp_clear(kn_gp *gp)
     *gp = (kn_gp){0};
 }
 
-void kn_gp_hold_rank(kn_gp *gp, ptrdiff_t rank)
+void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
     gp->spec.rank = rank > 0 && kn_decomp_is_low(R0) ? R0->map.rows : rank;

@@ -43,7 +43,7 @@ void kn_gp_clear(kn_gp *gp);
 /* After the fit: folds decompose R0 as the fit did, whose kn_spec.rank is given. Where that is of
  * low rank, they take at most as many features as the components have, which is what the file of
  * a model tells: folds are the same before and after the model was in its file. */
-void kn_gp_hold_rank(kn_gp *gp, ptrdiff_t rank);
+void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank);
 
 /* "group": the groups of the training samples in gp->latent, for kn_method.arrays. */
 kn_status kn_group_array(kn_gp *gp, kn_arrays *a);

@@ -13,7 +13,7 @@ void kn_eig_top_clear(kn_eig_top_work *w)
 {
     kn_mat_clear(&w->A);
     kn_mat_clear(&w->Z);
-    kn_eig_room_clear(&w->room);
+    kn_eig_workspace_clear(&w->room);
     *w = (kn_eig_top_work){0};
 }
 
@@ -24,14 +24,14 @@ static bool few(ptrdiff_t n, ptrdiff_t k)
 
 static ptrdiff_t work_size(ptrdiff_t n, bool some) /* dsyevd needs 1 + 6n + 2n^2 */
 {
-    return some ? kn_eig_room_least(n) : 1 + 6 * n + 2 * n * n;
+    return some ? kn_eig_workspace_least(n) : 1 + 6 * n + 2 * n * n;
 }
 
 void kn_eig_top_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k)
 {
     kn_plan_alloc_d(r, part, n, n);
     kn_plan_alloc_d(r, part, n, k);
-    kn_eig_room_need(r, part, n, work_size(n, few(n, k)), sizeof(double));
+    kn_eig_workspace_need(r, part, n, work_size(n, few(n, k)), sizeof(double));
 }
 
 kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out)
@@ -44,7 +44,7 @@ kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work 
                        n, LARGEST);
     KN_TRY(kn_mat_new(ctx, n, n, &out->A));
     KN_TRY(kn_mat_new(ctx, n, k, &out->Z));
-    KN_TRY(kn_eig_room_new(ctx, n, work_size(n, out->few), sizeof(double), &out->room));
+    KN_TRY(kn_eig_workspace_new(ctx, n, work_size(n, out->few), sizeof(double), &out->room));
 out:
     if (status != KN_OK)
         kn_eig_top_clear(out);

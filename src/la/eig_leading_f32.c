@@ -12,7 +12,7 @@ void kn_eig_top_single_clear(kn_eig_top_single *w)
     kn_mat_clear(&w->AV);
     kn_fmat_clear(&w->F);
     kn_fmat_clear(&w->Z);
-    kn_eig_room_clear(&w->room);
+    kn_eig_workspace_clear(&w->room);
     *w = (kn_eig_top_single){0};
 }
 
@@ -22,7 +22,7 @@ void kn_eig_top_single_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, p
     kn_plan_alloc_d(r, part, n, k);
     kn_plan_alloc_f(r, part, n, n);
     kn_plan_alloc_f(r, part, n, k);
-    kn_eig_room_need(r, part, n, kn_eig_room_least(n), sizeof(float));
+    kn_eig_workspace_need(r, part, n, kn_eig_workspace_least(n), sizeof(float));
 }
 
 kn_status kn_eig_top_single_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_single *out)
@@ -33,7 +33,7 @@ kn_status kn_eig_top_single_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_to
     KN_TRY(kn_mat_new(ctx, n, k, &out->AV));
     KN_TRY(kn_fmat_new(ctx, n, n, &out->F));
     KN_TRY(kn_fmat_new(ctx, n, k, &out->Z));
-    KN_TRY(kn_eig_room_new(ctx, n, kn_eig_room_least(n), sizeof(float), &out->room));
+    KN_TRY(kn_eig_workspace_new(ctx, n, kn_eig_workspace_least(n), sizeof(float), &out->room));
 out:
     if (status != KN_OK)
         kn_eig_top_single_clear(out);

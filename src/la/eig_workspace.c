@@ -5,7 +5,7 @@
 enum { BLOCKING = 64 }; /* of xSYTRD and xORMTR, at most */
 enum { COLUMNS = 6 };   /* w, d, e, d0, e0, tau */
 
-ptrdiff_t kn_eig_room_least(ptrdiff_t n) /* xSTEMR needs 18 n */
+ptrdiff_t kn_eig_workspace_least(ptrdiff_t n) /* xSTEMR needs 18 n */
 {
     return BLOCKING * n + (BLOCKING + 1) * BLOCKING;
 }
@@ -15,7 +15,7 @@ static ptrdiff_t integers(ptrdiff_t n) /* xSTEMR needs 10 n, xSYEVD 3 + 5 n */
     return 10 * n + 3;
 }
 
-void kn_eig_room_clear(kn_eig_workspace *r)
+void kn_eig_workspace_clear(kn_eig_workspace *r)
 {
     void *arrays[] = {r->w, r->d, r->e, r->d0, r->e0, r->tau, r->work, r->iwork, r->support};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -23,8 +23,8 @@ void kn_eig_room_clear(kn_eig_workspace *r)
     *r = (kn_eig_workspace){0};
 }
 
-kn_status kn_eig_room_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
-                          kn_eig_workspace *out)
+kn_status kn_eig_workspace_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
+                               kn_eig_workspace *out)
 {
     kn_status status;
     *out = (kn_eig_workspace){.lwork = lwork, .liwork = integers(n)};
@@ -36,12 +36,12 @@ kn_status kn_eig_room_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t valu
     KN_TRY(kn_alloc(ctx, 2 * n, sizeof(lapack_int), &out->support));
 out:
     if (status != KN_OK)
-        kn_eig_room_clear(out);
+        kn_eig_workspace_clear(out);
     return status;
 }
 
-void kn_eig_room_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t lwork,
-                      size_t value)
+void kn_eig_workspace_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t lwork,
+                           size_t value)
 {
     for (int i = 0; i < COLUMNS; i++)
         kn_plan_alloc(r, part, n, value);

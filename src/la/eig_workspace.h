@@ -13,13 +13,13 @@ typedef struct kn_eig_workspace {
     ptrdiff_t lwork, liwork;
 } kn_eig_workspace;
 
-ptrdiff_t kn_eig_room_least(ptrdiff_t n); /* of lwork */
+ptrdiff_t kn_eig_workspace_least(ptrdiff_t n); /* of lwork */
 
 /* Of problems up to size n, of values of so many bytes. */
-kn_status kn_eig_room_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
-                          kn_eig_workspace *out);
-void kn_eig_room_clear(kn_eig_workspace *r); /* {0} is fine */
-void kn_eig_room_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t lwork,
-                      size_t value);
+kn_status kn_eig_workspace_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
+                               kn_eig_workspace *out);
+void kn_eig_workspace_clear(kn_eig_workspace *r); /* {0} is fine */
+void kn_eig_workspace_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t lwork,
+                           size_t value);
 
 #endif

@@ -259,7 +259,7 @@ static void add_calibration(text *t, const kn_model *m)
     }
     add(t, "calibration: Student's t of %.0f degrees of freedom", l->nu);
     for (int kept = 1; kept >= 0; kept--)
-        for (int k = 0; k < KN_LAYER_PARTS; k++)
+        for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
             if (l->part[k].tried && l->part[k].kept == (kept == 1))
                 add(t, "; %s%s (held-out gain %.4f +- %.4f)", kept ? "" : "not ",
                     kn_calibration_component_words[k],

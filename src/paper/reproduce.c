@@ -152,7 +152,7 @@ static void name_run(const kn_run *u, char *out, size_t size)
 }
 
 /* Whether another run of the system was refused in the same words. */
-static bool is_told(const kn_results *results, const kn_result *r)
+static bool is_reported(const kn_results *results, const kn_result *r)
 {
     for (ptrdiff_t i = 0; i < results->n; i++)
         if (results->row[i].run.method == r->run.method &&
@@ -173,7 +173,7 @@ static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *resu
         kn_log(ctx, KN_LOG_INFO, "%s: R2 %.4f, AUC %.3f top, %.3f deviance, fit in %.2f s", name,
                r->value[KN_Q_R2], r->value[KN_Q_AUC_TOP], r->value[KN_Q_AUC_DEVIANCE],
                r->value[KN_Q_SECONDS_FIT]);
-    else if (status == KN_OK && !is_told(results, r))
+    else if (status == KN_OK && !is_reported(results, r))
         kn_log(ctx, KN_LOG_WARNING, "%s is left out: %s", name, r->refused);
     else if (status != KN_OK && status != KN_ERR_CANCELLED) {
         snprintf(why, sizeof why, "%s", kn_message(ctx));

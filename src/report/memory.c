@@ -122,7 +122,7 @@ static void judged_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_UNIT = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES + 8 };
     static const double DRAWN = 320e3; /* bootstraps */
-    kn_rehearse_stage(r, "calibration");
+    kn_plan_stage(r, "calibration");
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, p->m.N > p->m.n ? p->m.N : p->m.n, OF_UNIT);
     kn_plan_alloc_bytes(r, KN_NEED_WORK, DRAWN);
@@ -138,7 +138,7 @@ static void page_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_PIXEL = 14, OF_VOXEL = 8, OF_RESPONSE = 4 };
     static const double PIXELS = 1e6, PACKING = 2e6, SMALL = 256e3, NUMBER = 24;
-    kn_rehearse_stage(r, "page");
+    kn_plan_stage(r, "page");
     kn_mem_usage mark = r->now;
     kn_plan_alloc_bytes(r, KN_NEED_WORK, SMALL);
     if (p->pictures) {
@@ -160,7 +160,7 @@ void kn_report_need(kn_ctx *ctx, const kn_settings *s, const kn_model *model, kn
     kn_report_input_need(r, &p.m);
     open = r->now;
     model_alone.part[KN_NEED_BASIS] = open.part[KN_NEED_BASIS];
-    kn_rehearse_stage(r, "maps");
+    kn_plan_stage(r, "maps");
     space_need(r, &p);
     people_need(r, &p);
     responses_need(r, &p);

@@ -79,7 +79,7 @@ double kn_quantile_chi2(double p, double nu)
 /* ---- binomial -----------------------------------------------------------------------------------
  */
 
-void kn_laws_binomial_range(ptrdiff_t n, double q, double *low, double *high)
+void kn_binomial_range(ptrdiff_t n, double q, double *low, double *high)
 {
     double below = 0, count = (double)n;
     *low = *high = NAN;

@@ -12,6 +12,6 @@ double kn_quantile_chi2(double p, double nu);
 
 /* Of Binomial(n, q): the least k with P(K <= k) > .025, and the least with P(K <= k) >= .975, so
  * that a count outside low .. high happens in at most 5 % of studies   [METHOD 11c] */
-void kn_laws_binomial_range(ptrdiff_t n, double q, double *low, double *high);
+void kn_binomial_range(ptrdiff_t n, double q, double *low, double *high);
 
 #endif

@@ -24,7 +24,7 @@ double kn_tail_p_least_unseen(int S)
 
 kn_tail_p kn_tail_p_bounded(kn_tail_p r, double least)
 {
-    return r.p < least ? (kn_tail_p){least, KN_RARITY_BOUND} : r;
+    return r.p < least ? (kn_tail_p){least, KN_TAIL_P_BOUND} : r;
 }
 
 double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
@@ -38,13 +38,13 @@ double kn_rank_p(const double *sorted, ptrdiff_t n, double value, bool member)
 
 kn_tail_p kn_tail_p_of(const kn_tail_p_reference *law, double value, bool member)
 {
-    kn_tail_p r = {NAN, KN_RARITY_PLAIN};
+    kn_tail_p r = {NAN, KN_TAIL_P_PLAIN};
     if (isnan(value) || law->n - member < 1)
         return r;
     double least = kn_tail_p_least(law->units - member);
     r.p = law->has_gev ? kn_gev_upper(law->gev, value)
                        : kn_rank_p(law->sorted, law->n, value, member);
     if (law->has_gev && law->units < KN_FINE_FROM && r.p < ROUGH)
-        r.note = KN_RARITY_ROUGH;
+        r.note = KN_TAIL_P_ROUGH;
     return kn_tail_p_bounded(r, least);
 }

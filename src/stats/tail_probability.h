@@ -15,7 +15,7 @@
 
 enum { KN_GEV_FROM = 30, KN_FINE_FROM = 80, KN_SAY_BELOW = 100 }; /* independent people */
 
-typedef enum kn_tail_p_note { KN_RARITY_PLAIN, KN_RARITY_BOUND, KN_RARITY_ROUGH } kn_tail_p_note;
+typedef enum kn_tail_p_note { KN_TAIL_P_PLAIN, KN_TAIL_P_BOUND, KN_TAIL_P_ROUGH } kn_tail_p_note;
 
 typedef struct kn_tail_p_reference {
     const double *sorted; /* n reference values, ascending; NaN are not among them */

@@ -208,7 +208,7 @@ static int memory_of_files(kn_ctx *ctx, int rank, steps at, char **option)
 }
 
 typedef struct outcome {
-    double status, components, evaluations, stop, lml, rank, kept[KN_LAYER_PARTS];
+    double status, components, evaluations, stop, lml, rank, kept[KN_CALIBRATION_COMPONENTS];
     double theta[KN_MAX_THETA], c[8], d[8];
 } outcome;
 
@@ -222,7 +222,7 @@ static outcome outcome_of(kn_status status, const kn_model *m)
     o.stop = m->info.stop;
     o.lml = m->info.lml;
     o.rank = (double)m->info.rank;
-    for (int k = 0; k < KN_LAYER_PARTS; k++)
+    for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
         o.kept[k] = m->layer.part[k].kept;
     memcpy(o.theta, m->info.theta, sizeof o.theta);
     for (int p = 0; p < 8 && p < m->gp.P && m->info.n_theta == 0; p++) {

@@ -10,7 +10,7 @@ double kn_mem_usage_sum(const kn_mem_usage *held)
     return all;
 }
 
-void kn_rehearse_stage(kn_mem_plan *r, const char *stage)
+void kn_plan_stage(kn_mem_plan *r, const char *stage)
 {
     r->stage = stage;
 }

@@ -33,7 +33,7 @@ typedef struct kn_mem_plan { /* {0} begins */
     const char *stage, *peak_stage; /* the peak was reached in */
 } kn_mem_plan;
 
-void kn_rehearse_stage(kn_mem_plan *r, const char *stage); /* what follows belongs to it */
+void kn_plan_stage(kn_mem_plan *r, const char *stage); /* what follows belongs to it */
 
 /* As kn_alloc(ctx, n, element) would; rows x cols doubles; so many floats. */
 void kn_plan_alloc(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, size_t element);

@@ -31,11 +31,11 @@ static void report_auc(const kn_scores *s, const char *label)
 static void report_abnormality(const kn_scores *s)
 {
 #define OF(name) kn_scores_number(s, "abnormality." name)
-    static const double TOLD = 0.05;
+    static const double REPORTED = 0.05;
     double least = OF("smallest_p"), share = OF("reference_fdr_share");
     bool labelled = OF("labelled.with_z") > 0;
     bool judged = OF("others.with_p") > 0 || OF("labelled.with_p") > 0;
-    if (least < TOLD && judged) {
+    if (least < REPORTED && judged) {
         printf("  p_upper below 0.05: %.0f of %.0f people, %.1f expected of healthy ones",
                OF("others.p_below_05"), OF("others.with_p"), OF("others.expected"));
         if (labelled)

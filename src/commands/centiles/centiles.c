@@ -202,7 +202,7 @@ kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w)
     w->law = memory;
     for (ptrdiff_t j = 0; j < w->S; j++) {
         if (w->law)
-            w->law[j] = kn_calibration_law(l, w->kept[j]);
+            w->law[j] = kn_calibration_distribution(l, w->kept[j]);
         const kn_shash *law = kn_centiles_law(w, j);
         w->kurt[j] = kn_band_kurt(&l->nodes, law, people_behind(w->model, w->kept[j]));
         for (int k = 0; k < w->n_centiles; k++)

@@ -57,7 +57,7 @@ out:
 }
 
 /* nu is n/a where the Student step changes nothing. */
-static double told_nu(const kn_calibration_transform *l)
+static double reported_nu(const kn_calibration_transform *l)
 {
     return l->nu > 0 && l->nu <= KN_STUDENT_MOST ? l->nu : NAN;
 }
@@ -69,8 +69,8 @@ static kn_status param_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_cur
     kn_shash law = w->law ? w->law[j] : (kn_shash){0, 1, 0, 1};
     for (ptrdiff_t i = 0; i < c->n; i++) {
         double sd = sqrt(kn_at(c->var, i, j) + kn_at(c->noise, i, j));
-        double numbers[] = {kn_at(c->mean, i, j),     sd, law.a, law.b, law.loc, law.sc,
-                            told_nu(&w->model->layer)};
+        double numbers[] = {kn_at(c->mean, i, j),         sd, law.a, law.b, law.loc, law.sc,
+                            reported_nu(&w->model->layer)};
         KN_TRY(begin_row(ctx, w, j, i, t));
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             KN_TRY(kn_table_writer_number(ctx, t, numbers[k]));
@@ -193,7 +193,7 @@ kn_status kn_centiles_summary(kn_ctx *ctx, kn_centiles_work *w)
                   "curves", curves_json(g), "centiles", centiles_json(w), "responses",
                   (json_int_t)w->S, "people", (json_int_t)w->info.people, "points_extrapolated",
                   (json_int_t)w->info.n_extrapolated, "nu",
-                  kn_json_number(told_nu(&w->model->layer)), "bands", bands_json(w), "warnings",
+                  kn_json_number(reported_nu(&w->model->layer)), "bands", bands_json(w), "warnings",
                   warnings_json(w), "command", text_json(line), "software", kn_version());
     text = j ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(j);

@@ -11,7 +11,7 @@
 #include "data/table/text_list.h"
 
 static const char MAP[] = "change_z";
-static const double TOLD = 0.05; /* how many have a p of at most it is told */
+static const double REPORTED = 0.05; /* how many have a p of at most it is told */
 
 typedef struct work {
     kn_settings s;
@@ -374,7 +374,7 @@ static void fill_info(work *w)
         double p = kn_changes_p(&w->result, k, KN_CHANGE_STATISTIC);
         bool other = w->result.saved || !v->pair[k].control;
         i->with_p += other && isfinite(p);
-        i->below += other && p <= TOLD;
+        i->below += other && p <= REPORTED;
     }
 }
 

@@ -243,7 +243,7 @@ static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
     kn_status status = KN_OK;
     if (kn_values_hashed(w->data))
         KN_TRY(hash_values(ctx, w));
-    kn_provenance from = {w->given, &w->s, w->data, &w->attendance, &w->warnings, w->values};
+    kn_provenance from = {w->given, &w->s, w->data, &w->exclusions, &w->warnings, w->values};
     kn_scores *s = w->join->scores;
     tell_of_fits(ctx, w);
     tell_unseen(ctx, w);

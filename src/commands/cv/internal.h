@@ -23,7 +23,7 @@ typedef struct kn_cv_work {
     bool *abnormal; /* of the holdout; NULL: nobody can be */
     bool *use;      /* rows of the covariates, of a part */
     unsigned write;
-    kn_exclusions attendance;
+    kn_exclusions exclusions;
     kn_warnings warnings, of_fits;
     uint64_t values;
     kn_join *join, *adapted;

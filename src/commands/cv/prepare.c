@@ -23,7 +23,7 @@ void kn_cv_work_clear(kn_cv_work *w)
     kn_join_free(w->adapted);
     kn_free(w->scored_row);
     kn_free(w->scored_abnormal);
-    kn_exclusions_clear(&w->attendance);
+    kn_exclusions_clear(&w->exclusions);
     kn_strata_clear(&w->site);
     kn_holdout_clear(&w->holdout);
     kn_free(w->id);
@@ -126,7 +126,7 @@ static kn_status new_join(kn_ctx *ctx, const kn_cv_work *w, ptrdiff_t n, const p
                          .n_rows = w->data->n,
                          .write = w->write,
                          .scratch = scratch_of(ctx, w, maps * (w->s.leave ? 2 : 1)),
-                         .attendance = &w->attendance};
+                         .exclusions = &w->exclusions};
     return kn_join_new(ctx, &plan, out);
 }
 
@@ -267,7 +267,7 @@ kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w)
                       : kn_holdout_folds(ctx, &w->s, &w->holdout));
     tell_controls(ctx, w);
     KN_TRY(find_sites(ctx, w));
-    KN_TRY(kn_exclusions_new(ctx, w->data, &w->all->recipe, w->all, &w->attendance));
+    KN_TRY(kn_exclusions_new(ctx, w->data, &w->all->recipe, w->all, &w->exclusions));
     KN_TRY(kn_alloc(ctx, w->holdout.folds, sizeof *w->fold, &memory));
     w->fold = memory;
     KN_TRY(new_flags(ctx, w->data->n, &w->use));

@@ -49,7 +49,7 @@ static void fit_need(kn_mem_plan *r, const kn_problem_size *s)
         kn_reference_need(r, s);
         return;
     }
-    kn_rehearse_stage(r, "noise");
+    kn_plan_stage(r, "noise");
     kn_noise_need(r, s, s->N);
     if (!s->iso && !s->method->alone && s->range == 0)
         kn_block_loop_need(r, s->N, kn_block_loop_width(0, s->T), KN_WALK_Y);
@@ -59,7 +59,7 @@ void kn_need_of(const kn_problem_size *shape, kn_need *out)
 {
     kn_mem_plan r = {0};
     kn_problem_size s = settled(shape);
-    kn_rehearse_stage(&r, "reading");
+    kn_plan_stage(&r, "reading");
     kn_plan_alloc_bytes(&r, KN_NEED_RESPONSES, s.value * (double)s.N * (double)(s.T - s.elsewhere));
     kn_plan_alloc_bytes(&r, KN_NEED_WORK, SMALL + s.held);
     kn_mem_usage mark = r.now;

@@ -36,14 +36,15 @@ static json_t *outstanding(const kn_scores *s, bool labelled)
     for (ptrdiff_t i = 0; i < s->n; i++) {
         if ((s->label[i] == 1) != labelled)
             continue;
-        bool held = s->site_adapted[i] == 0 && s->least_unseen >= KN_P_TOLD; /* can never be rare */
+        bool held =
+            s->site_adapted[i] == 0 && s->least_unseen >= KN_P_REPORTED; /* can never be rare */
         p += !isnan(s->p_upper[i]) && !held;
-        rare += s->p_upper[i] < KN_P_TOLD;
+        rare += s->p_upper[i] < KN_P_REPORTED;
         z += !isnan(s->fdr_negative[i]);
         found += s->fdr_negative[i] + s->fdr_positive[i] > 0;
     }
     return json_pack("{s:I s:I s:o s:I s:I}", "with_p", p, "p_below_05", rare, "expected",
-                     kn_json_number(s->smallest_p < KN_P_TOLD ? KN_P_TOLD * (double)p : 0),
+                     kn_json_number(s->smallest_p < KN_P_REPORTED ? KN_P_REPORTED * (double)p : 0),
                      "with_z", z, "with_fdr", found);
 }
 

@@ -23,7 +23,7 @@ static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
         kn_implausible why = kn_implausible_values(d->Y, i, &s->model->y);
         if (why == KN_PLAUSIBLE)
             why = kn_implausible_z(d->z + i * s->T, s->T, d->work + worker * s->T);
-        s->doubt[d->row + i] = (int)why;
+        s->implausible_reason[d->row + i] = (int)why;
     }
 }
 
@@ -49,8 +49,8 @@ kn_status kn_implausible_begin(kn_ctx *ctx, kn_scores *s)
     kn_status status;
     void *memory;
     const kn_scaling *y = &s->model->y;
-    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->doubt, &memory));
-    s->doubt = memory;
+    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->implausible_reason, &memory));
+    s->implausible_reason = memory;
     KN_TRY(kn_alloc_i(ctx, y->n_kept, &s->zero));
     for (ptrdiff_t k = 0; k < y->n_kept; k++)
         if (fabs(y->mean0[k]) > FROM_ZERO * y->sd0[k])
@@ -88,8 +88,8 @@ void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
     ptrdiff_t count[KN_N_IMPLAUSIBLE] = {0};
     char why[400], name[1100];
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        count[s->doubt[i]]++;
-        if (s->doubt[i] != KN_PLAUSIBLE)
+        count[s->implausible_reason[i]]++;
+        if (s->implausible_reason[i] != KN_PLAUSIBLE)
             kn_listing_add(&ids, s->id[i]);
     }
     s->n_implausible = s->n - count[KN_PLAUSIBLE];

@@ -19,7 +19,7 @@ typedef struct kn_score_work {
     kn_job_part part;   /* whom of the people; n 0: all */
     kn_job_parts parts; /* that are put together; n 0: people are scored */
     kn_sample people;
-    kn_exclusions attendance;
+    kn_exclusions exclusions;
     kn_participant_status standing;
     kn_scores *scores;
     kn_warnings warnings;
@@ -30,7 +30,7 @@ typedef struct kn_score_work {
     kn_uncommitted_files pending;
     kn_maplayout layout;
     kn_maplayout rows; /* the same; of a part that is to be joined an array */
-    kn_stale_files leavers;
+    kn_stale_files stale;
     kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
     char name[KN_N_MAPS][KN_PART_NAME];
     kn_hashing hash[KN_N_MAPS]; /* of a part's maps so far */

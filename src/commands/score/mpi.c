@@ -119,7 +119,7 @@ static void pack(kn_scores *s, ptrdiff_t i, double *row)
     row[k++] = s->joint[i];
     row[k++] = s->own_loss ? s->own_loss[i] : 0;
     row[k++] = s->own_cells ? s->own_cells[i] : 0;
-    row[k++] = s->doubt[i];
+    row[k++] = s->implausible_reason[i];
     memcpy(&row[k++], &s->hash[i], sizeof s->hash[i]); /* its bits, which nobody adds up */
     memcpy(&row[k], &s->tally[i], sizeof s->tally[i]);
 }
@@ -135,7 +135,7 @@ static void unpack(kn_scores *s, ptrdiff_t i, const double *row)
         if (of)
             of[i] = row[k];
     }
-    s->doubt[i] = (int)row[k++];
+    s->implausible_reason[i] = (int)row[k++];
     memcpy(&s->hash[i], &row[k++], sizeof s->hash[i]);
     memcpy(&s->tally[i], &row[k], sizeof s->tally[i]);
 }

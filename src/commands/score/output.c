@@ -44,7 +44,7 @@ static kn_status check_outputs(kn_ctx *ctx, kn_score_work *w)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise", 1, true));
     if (w->write & KN_MAP_YS2_MODEL && w->scores->noise_group)
         KN_TRY(kn_mapfile_check(ctx, &w->layout, "ys2_noise_known", 1, true));
-    KN_TRY(kn_sample_check(ctx, folder, &w->options));
+    KN_TRY(kn_participants_table_check(ctx, folder, &w->options));
     if (w->score)
         KN_TRY(kn_scores_check(ctx, w->scores, folder, &w->options));
     for (int k = 0; has_metric_maps(w) && k < KN_N_METRIC_MAPS; k++)
@@ -80,7 +80,7 @@ kn_status kn_score_prepare_outputs(kn_ctx *ctx, kn_score_work *w)
     }
     KN_TRY(check_outputs(ctx, w));
     if (w->s.split && w->s.force && !kn_score_is_part(w))
-        KN_TRY(kn_stale_files_find(ctx, &w->layout, w->people.n, &w->leavers));
+        KN_TRY(kn_stale_files_find(ctx, &w->layout, w->people.n, &w->stale));
 out:
     return status;
 }
@@ -162,7 +162,7 @@ static kn_status write_people(kn_ctx *ctx, const kn_score_work *w)
             n += snprintf(maps + n, sizeof maps - (size_t)n, "%s%s", n ? "," : "", tail);
         }
     kn_participants_table sheet = {w->data,   w->model,       &w->people,
-                                   w->scores, &w->attendance, w->s.split ? maps : NULL};
+                                   w->scores, &w->exclusions, w->s.split ? maps : NULL};
     kn_status status = kn_participants_table_write(ctx, &sheet, w->s.folder, &w->options);
     w->scores->n_files += status == KN_OK;
     return status;
@@ -173,7 +173,7 @@ static kn_status write_part(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
     kn_job_part_stamp stamp;
-    kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+    kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->exclusions, NULL};
     KN_TRY(kn_job_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet, &stamp));
     for (int k = 0; k < KN_N_MAPS; k++)
         if (w->file[k])
@@ -214,7 +214,7 @@ kn_status kn_score_write_all(kn_ctx *ctx, kn_score_work *w)
             KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
     KN_TRY(kn_score_is_part(w) ? write_part(ctx, w) : write_tables(ctx, w));
     KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
-    kn_stale_files_remove(ctx, &w->leavers);
+    kn_stale_files_remove(ctx, &w->stale);
     if (w->parts.n > 0)
         kn_job_parts_remove(ctx, &w->parts);
 out:

@@ -101,7 +101,7 @@ static double least_of(const kn_scores *s, ptrdiff_t i)
 static void judge(kn_scores *s, const kind *k, bool top, const kn_tail_p_reference *law)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        kn_tail_p r = {NAN, KN_RARITY_PLAIN};
+        kn_tail_p r = {NAN, KN_TAIL_P_PLAIN};
         if (has_reference(s, i))
             r = kn_tail_p_bounded(kn_tail_p_of(law, size_of(k, k->value[i]), is_member(s, top, i)),
                                   least_of(s, i));
@@ -157,5 +157,5 @@ out:
 
 const char *kn_p_note_name(double note)
 {
-    return note == KN_RARITY_BOUND ? "bound" : note == KN_RARITY_ROUGH ? "rough" : "n/a";
+    return note == KN_TAIL_P_BOUND ? "bound" : note == KN_TAIL_P_ROUGH ? "rough" : "n/a";
 }

@@ -20,7 +20,7 @@ static kn_status path_of(kn_ctx *ctx, const char *dir, char path[PATH])
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
-kn_status kn_sample_check(kn_ctx *ctx, const char *dir, const kn_write_options *options)
+kn_status kn_participants_table_check(kn_ctx *ctx, const char *dir, const kn_write_options *options)
 {
     char path[PATH];
     kn_status status = path_of(ctx, dir, path);
@@ -132,7 +132,7 @@ static bool has_column(const kn_participants_table *sheet, int k)
     return k == LABEL ? sheet->scores->scored : k == MAPS ? sheet->maps != NULL : true;
 }
 
-bool kn_sample_ours(const char *name)
+bool kn_participants_ours(const char *name)
 {
     for (int k = 0; k < N_FIXED; k++)
         if (strcmp(FIXED[k], name) == 0)
@@ -140,21 +140,21 @@ bool kn_sample_ours(const char *name)
     return false;
 }
 
-void kn_sample_covariate(const char *name, char out[KN_PEOPLE_NAME])
+void kn_participants_covariate(const char *name, char out[KN_PARTICIPANTS_NAME])
 {
-    snprintf(out, KN_PEOPLE_NAME, "%s%s", kn_sample_ours(name) ? "used_" : "", name);
+    snprintf(out, KN_PARTICIPANTS_NAME, "%s%s", kn_participants_ours(name) ? "used_" : "", name);
 }
 
 static kn_status header(kn_ctx *ctx, const kn_participants_table *sheet, kn_table_writer *w)
 {
     kn_status status = KN_OK;
     const kn_encoding *r = &sheet->model->recipe;
-    char name[KN_PEOPLE_NAME];
+    char name[KN_PARTICIPANTS_NAME];
     for (int k = 0; k < N_FIXED; k++)
         if (has_column(sheet, k))
             KN_TRY(kn_table_writer_text(ctx, w, FIXED[k]));
     for (ptrdiff_t k = 0; k < r->n; k++) {
-        kn_sample_covariate(r->column[k].name, name);
+        kn_participants_covariate(r->column[k].name, name);
         KN_TRY(kn_table_writer_text(ctx, w, name));
     }
     KN_TRY(kn_table_writer_end_row(ctx, w));
@@ -199,8 +199,8 @@ static kn_status used_row(kn_ctx *ctx, const kn_participants_table *sheet, ptrdi
     const kn_scores *s = sheet->scores;
     notes why = {0}, again = {0};
     KN_TRY(covariates(ctx, sheet, i, &why, NULL));
-    if (s->doubt && s->doubt[i])
-        note(&why, "%s", kn_implausible_words((kn_implausible)s->doubt[i]));
+    if (s->implausible_reason && s->implausible_reason[i])
+        note(&why, "%s", kn_implausible_words((kn_implausible)s->implausible_reason[i]));
     if (s->scored && !isfinite(s->statistic[i]))
         note(&why, "no finite response");
     if (s->scored && s->training[i] >= 0 && s->cv_row[i] < 0)
@@ -249,15 +249,16 @@ static kn_status taken(kn_ctx *ctx, kn_table_writer *w, char **line)
     return status;
 }
 
-kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet, kn_sample_row which,
-                               ptrdiff_t i, char **line)
+kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet,
+                               kn_participants_row which, ptrdiff_t i, char **line)
 {
     kn_status status;
     kn_table_writer *w = NULL;
     KN_TRY(kn_table_writer_new_memory(ctx, &w));
-    KN_TRY(which == KN_PEOPLE_HEADER ? header(ctx, sheet, w)
-           : which == KN_PEOPLE_USED ? used_row(ctx, sheet, i, w)
-                                     : dropped_row(ctx, sheet, &sheet->attendance->absent[i], w));
+    KN_TRY(which == KN_PARTICIPANTS_HEADER ? header(ctx, sheet, w)
+           : which == KN_PARTICIPANTS_USED
+               ? used_row(ctx, sheet, i, w)
+               : dropped_row(ctx, sheet, &sheet->exclusions->absent[i], w));
     KN_TRY(taken(ctx, w, line));
 out:
     kn_table_writer_free(w);
@@ -275,8 +276,8 @@ kn_status kn_participants_table_write(kn_ctx *ctx, const kn_participants_table *
     KN_TRY(header(ctx, sheet, w));
     for (ptrdiff_t i = 0; i < sheet->scores->n; i++)
         KN_TRY(used_row(ctx, sheet, i, w));
-    for (ptrdiff_t i = 0; i < sheet->attendance->n; i++)
-        KN_TRY(dropped_row(ctx, sheet, &sheet->attendance->absent[i], w));
+    for (ptrdiff_t i = 0; i < sheet->exclusions->n; i++)
+        KN_TRY(dropped_row(ctx, sheet, &sheet->exclusions->absent[i], w));
     KN_TRY(kn_table_writer_commit(ctx, w));
 out:
     kn_table_writer_free(w);

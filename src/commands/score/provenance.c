@@ -178,13 +178,13 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
                                 json_t *summary)
 {
     json_t *command, *hash, *warnings = json_array(),
-                            *dropped = kn_exclusions_json(from->attendance);
+                            *dropped = kn_exclusions_json(from->exclusions);
     kn_status status = command_json(ctx, from, &command);
     kn_status hashed = kn_model_hash_json(ctx, model, &hash);
     add_warnings(warnings, &from->data->warnings);
     add_warnings(warnings, from->warnings);
     json_object_set_new(json_object_get(summary, "counts"), "dropped",
-                        json_integer((json_int_t)from->attendance->n));
+                        json_integer((json_int_t)from->exclusions->n));
     bool failed = from->warnings->lost || from->data->warnings.lost || !dropped;
     failed |= json_object_set_new(summary, "warnings", warnings) != 0;
     failed |= json_object_set_new(summary, "command", command) != 0;

@@ -11,7 +11,7 @@ typedef struct kn_provenance { /* all lent; options may be NULL */
     const kn_options *options;
     const kn_settings *s;
     const kn_data *data;
-    const kn_exclusions *attendance;
+    const kn_exclusions *exclusions;
     const kn_warnings *warnings; /* beside those of the data */
     uint64_t values;             /* hash of the responses, by kn_values_hash; 0: not made */
 } kn_provenance;

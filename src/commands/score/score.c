@@ -40,12 +40,12 @@ static void work_clear(kn_score_work *w)
     kn_free(w->z_noise);
     kn_free(w->law);
     kn_participant_status_clear(&w->standing);
-    kn_exclusions_clear(&w->attendance);
+    kn_exclusions_clear(&w->exclusions);
     kn_sample_clear(&w->people);
     kn_scores_free(w->scores);
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
-    kn_stale_files_clear(&w->leavers);
+    kn_stale_files_clear(&w->stale);
     kn_job_parts_clear(&w->parts);
     kn_uncommitted_files_clear(&w->pending);
     kn_created_files_clear(&w->made);
@@ -68,7 +68,7 @@ static int maps_of(const kn_score_work *w)
 static kn_status recognise(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
-    kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->attendance, NULL};
+    kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->exclusions, NULL};
     if (w->s.join > 0) {
         KN_TRY(kn_job_parts_find(ctx, w->s.folder, w->s.join, &w->parts));
         KN_TRY(kn_job_parts_room(ctx, &w->parts, &sheet));
@@ -152,7 +152,7 @@ static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
                          w->part.i, w->part.n, w->people.n_other);
         goto out;
     }
-    KN_TRY(kn_exclusions_new(ctx, w->data, &w->model->recipe, &w->people, &w->attendance));
+    KN_TRY(kn_exclusions_new(ctx, w->data, &w->model->recipe, &w->people, &w->exclusions));
     KN_TRY(kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->score, &w->people, &w->scores));
     KN_TRY(recognise(ctx, w));
@@ -177,7 +177,7 @@ void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), rows = kn_score_rows(s);
     kn_problem_size model = *s;
-    kn_rehearse_stage(r, "scoring");
+    kn_plan_stage(r, "scoring");
     kn_plan_alloc_bytes(r, KN_NEED_BASIS, s->model);
     kn_plan_alloc_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
     kn_plan_alloc_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
@@ -200,7 +200,7 @@ void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
     if (s->value > 0 && s->P == s->T) /* the law's W, K x K, and vectors of it */
         kn_plan_alloc_d(r, KN_NEED_WORK, s->P, s->P + 16);
     if (s->value > 0 && s->method->law) /* when the maps are all there */
-        kn_map_density_gaps_need(r, s->T, s->P);
+        kn_map_density_missing_need(r, s->T, s->P);
 }
 
 /* 61 nodes a response: more than the z of a small batch cost. */
@@ -213,7 +213,7 @@ static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
     kn_status status = kn_alloc(ctx, l->theta.cols, sizeof *w->law, &memory);
     w->law = memory;
     for (ptrdiff_t j = 0; status == KN_OK && j < l->theta.cols; j++)
-        w->law[j] = kn_calibration_law(l, j);
+        w->law[j] = kn_calibration_distribution(l, j);
     return status;
 }
 
@@ -319,7 +319,7 @@ static kn_status summarise(kn_ctx *ctx, kn_score_work *w)
     bool hashed = w->score && kn_values_hashed(w->data);
     uint64_t values = hashed ? kn_values_all(w->scores->hash, w->people.n) : 0;
     return kn_summary_make(ctx, w->scores,
-                           &(kn_provenance){w->given, &w->s, w->data, &w->attendance, &w->warnings,
+                           &(kn_provenance){w->given, &w->s, w->data, &w->exclusions, &w->warnings,
                                             values});
 }
 
@@ -355,7 +355,7 @@ static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
         kn_implausible_warn(ctx, w->scores, kn_data_responses_name(w->data));
     if (w->join) {
         kn_participants_table sheet = {w->data,   w->model,       &w->people,
-                                       w->scores, &w->attendance, NULL};
+                                       w->scores, &w->exclusions, NULL};
         status = kn_join_take(ctx, w->join, &sheet);
         goto out;
     }

@@ -75,7 +75,7 @@ void kn_scores_free(kn_scores *s)
         kn_free(s->map[k]);
     kn_scores_finalise(s);
     kn_mat_clear(&s->metrics);
-    kn_free(s->doubt);
+    kn_free(s->implausible_reason);
     kn_names_free(s->id, s->n);
     kn_free(s->noise);
     kn_free(s->noise_group);
@@ -426,7 +426,7 @@ static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->label[i] = s->labelled ? s->abnormal[i] : NAN;
         s->site_adapted[i] = from->alone && from->alone[i] ? from->adapted[i] >= 0 : NAN;
-        s->implausible[i] = s->doubt[i] != 0;
+        s->implausible[i] = s->implausible_reason[i] != 0;
         s->unseen_level[i] = s->standing->unseen && s->standing->unseen[i];
         s->n_in_training += s->training[i] >= 0;
         s->n_abnormal += s->abnormal[i];

@@ -27,14 +27,14 @@ extern const char *const kn_statistic_name[KN_N_STATISTICS]; /* that AUC are of 
 
 struct kn_scores {
     ptrdiff_t n, T;
-    bool scored;           /* false: predicted, there were no responses */
-    char **id;             /* n */
-    float *map[KN_N_MAPS]; /* n x T row by row, those that were to be kept */
-    double *noise;         /* T, original units */
-    double *noise_group;   /* the same of members of a known group; NULL: nobody is */
-    ptrdiff_t n_files;     /* written */
-    bool tabulate;         /* metrics.tsv is written */
-    int *doubt;            /* n  kn_implausible, 0: plausible; NULL: predicted */
+    bool scored;             /* false: predicted, there were no responses */
+    char **id;               /* n */
+    float *map[KN_N_MAPS];   /* n x T row by row, those that were to be kept */
+    double *noise;           /* T, original units */
+    double *noise_group;     /* the same of members of a known group; NULL: nobody is */
+    ptrdiff_t n_files;       /* written */
+    bool tabulate;           /* metrics.tsv is written */
+    int *implausible_reason; /* n  kn_implausible, 0: plausible; NULL: predicted */
     json_t *summary;
     char *json; /* the same as text */
 
@@ -152,7 +152,7 @@ double **kn_scores_slot(kn_scores *s, int k);
 void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
 
 /* How many have a p_upper below it is told. */
-#define KN_P_TOLD 0.05
+#define KN_P_REPORTED 0.05
 
 /* Responses up to which metrics.tsv is written unasked. */
 enum { KN_METRICS_UNASKED = 100000 };

@@ -61,8 +61,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static kn_status find_leavers(kn_ctx *ctx, const kn_maplayout *layout, const kn_table *t,
-                              ptrdiff_t n, kn_stale_files *out)
+static kn_status find_stale_files(kn_ctx *ctx, const kn_maplayout *layout, const kn_table *t,
+                                  ptrdiff_t n, kn_stale_files *out)
 {
     kn_status status;
     void *memory = NULL;
@@ -94,7 +94,7 @@ kn_status kn_stale_files_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t
     kn_status status = kn_table_read(ctx, path, &before);
     if (status != KN_OK) /* somebody else's, which {force} replaces */
         return status == KN_ERR_MEMORY ? status : KN_OK;
-    status = find_leavers(ctx, layout, before, n, out);
+    status = find_stale_files(ctx, layout, before, n, out);
     kn_table_free(before);
     if (status != KN_OK)
         kn_stale_files_clear(out);

@@ -19,7 +19,7 @@
 #include "io/table/table.h"
 
 enum {
-    KN_RECIPE_MOST = 10000,   /* covariates */
+    KN_ENCODING_MOST = 10000, /* covariates */
     KN_COLUMNS_UNCHOSEN = 20, /* columns of a table that may all be covariates without --use */
     KN_LEVEL_ROWS = 5,        /* rows that a level needs, on average */
     KN_TWO_VALUED_MOST = 6,   /* columns of two numbers that are categories by default */

@@ -128,9 +128,9 @@ kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encodin
     if (*n == 0)
         status = kn_fail(ctx, KN_ERR_DATA, "%s: no column is left to be a covariate",
                          kn_table_path(table));
-    else if (*n > KN_RECIPE_MOST)
+    else if (*n > KN_ENCODING_MOST)
         status = kn_fail(ctx, KN_ERR_ARGUMENT, "{use} names %td columns, at most %d can be used",
-                         *n, KN_RECIPE_MOST);
+                         *n, KN_ENCODING_MOST);
 out:
     kn_names_clear(&use);
     if (status == KN_OK) {

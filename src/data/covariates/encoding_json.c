@@ -172,9 +172,9 @@ kn_status kn_encoding_from_json(kn_ctx *ctx, const char *file, const json_t *jso
     if (!read_flag(json, "codes", &r.codes))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: codes of the recipe, expected true or false", file);
     out->codes = r.codes;
-    if (n < 1 || n > KN_RECIPE_MOST)
+    if (n < 1 || n > KN_ENCODING_MOST)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: the recipe has %zu covariates, expected 1 to %d",
-                       file, n, KN_RECIPE_MOST);
+                       file, n, KN_ENCODING_MOST);
     KN_TRY(kn_alloc(ctx, (ptrdiff_t)n, sizeof *out->column, &memory));
     out->column = memory;
     for (; r.k < (ptrdiff_t)n; r.k++) {

@@ -126,7 +126,7 @@ static kn_status choose_rows(lesson *l, const kn_encoding_options *o)
 enum {
     CODES_COUNTED = KN_LEVELS_MOST + 1, /* different values of a column are counted up to here */
     CODES_LEAST = 3,                    /* of a column that is a category by its name */
-    CODES_DOUBTED = 10                  /* as many whole numbers, or fewer, may be codes */
+    SUSPECT_CODES = 10                  /* as many whole numbers, or fewer, may be codes */
 };
 
 /* Different numbers of a column, counted up to CODES_COUNTED; *codes: they look like codes of a
@@ -158,7 +158,7 @@ static ptrdiff_t levels_most(const lesson *l)
 
 /* Whole numbers, few of them, that nobody has called numbers: sites go by their name, of others it
  * is said. */
-static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int values)
+static void count_suspect_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int values)
 {
     const char *name = kn_table_name(l->table, col);
     bool site = kn_column_role_of(name) == KN_COLUMN_SITE;
@@ -174,10 +174,10 @@ static void doubt_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int va
         return;
     }
     c->doubtful =
-        site || (bearable && values <= CODES_DOUBTED && kn_column_role_of(name) != KN_COLUMN_AGE);
+        site || (bearable && values <= SUSPECT_CODES && kn_column_role_of(name) != KN_COLUMN_AGE);
 }
 
-static void tell_doubts(const lesson *l)
+static void warn_of_implausible(const lesson *l)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
     for (ptrdiff_t k = 0; k < l->n_col; k++)
@@ -208,14 +208,14 @@ static void choose_kinds(lesson *l)
         two += c->values == 2;
         c->two_valued = l->codes && c->values == 2 && codes && c->said == SAID_NOTHING;
         if (codes && c->said == SAID_NOTHING && !c->category)
-            doubt_codes(l, c, l->col[k], values);
+            count_suspect_codes(l, c, l->col[k], values);
     }
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
         lesson_column *c = &l->of[k];
         c->two_valued = c->two_valued && two <= KN_TWO_VALUED_MOST;
         c->category = c->category || c->two_valued;
     }
-    tell_doubts(l);
+    warn_of_implausible(l);
 }
 
 static kn_status check_missing(const lesson *l, ptrdiff_t col, bool category)

@@ -30,7 +30,7 @@ static inline bool kn_is_missing(const kn_missing_mask *h, ptrdiff_t i, ptrdiff_
 }
 
 /* The place of a missing cell's value. */
-static inline ptrdiff_t kn_hole_at(const kn_missing_mask *h, ptrdiff_t i, ptrdiff_t j)
+static inline ptrdiff_t kn_missing_at(const kn_missing_mask *h, ptrdiff_t i, ptrdiff_t j)
 {
     ptrdiff_t w = j * h->words + i / 64;
     return h->before[w] + __builtin_popcountll(h->bits[w] & ((UINT64_C(1) << (i % 64)) - 1));

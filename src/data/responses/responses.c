@@ -333,7 +333,7 @@ static void mend(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at, const ptrdi
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t j = index ? index[k] : at + k;
         if (kn_is_missing(Y->holes, row, j))
-            y[k] = Y->filled ? Y->filled[kn_hole_at(Y->holes, row, j)] : NAN;
+            y[k] = Y->filled ? Y->filled[kn_missing_at(Y->holes, row, j)] : NAN;
     }
 }
 

@@ -18,7 +18,7 @@ void kn_observed_variance(const kn_missing_mask *h, const ptrdiff_t *row, ptrdif
                 s2 += t[i] * t[i];
                 n++;
             }
-        variance[j] = n < KN_FILL_LEAST ? 0 : s2 / (double)n;
+        variance[j] = n < KN_IMPUTE_LEAST ? 0 : s2 / (double)n;
     }
 }
 
@@ -31,7 +31,7 @@ double kn_observed_rest(const double *y, ptrdiff_t rows, double all, ptrdiff_t v
             sum -= y[i] * y[i];
             n--;
         }
-    return isfinite(mu) && n >= KN_FILL_LEAST ? fmax(sum / (double)n - mu * mu, 0) : 0;
+    return isfinite(mu) && n >= KN_IMPUTE_LEAST ? fmax(sum / (double)n - mu * mu, 0) : 0;
 }
 
 void kn_observed_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss)

@@ -127,11 +127,11 @@ void kn_completion_judge(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_
 {
     for (ptrdiff_t j = 0; j < c->holes.T; j++) {
         ptrdiff_t observed = n;
-        if (kn_missing_in(&c->holes, j) + KN_FILL_LEAST <= n)
+        if (kn_missing_in(&c->holes, j) + KN_IMPUTE_LEAST <= n)
             continue; /* even if all of them were among these */
         for (ptrdiff_t i = 0; i < n; i++)
             observed -= kn_is_missing(&c->holes, rows[i], j);
-        if (observed < KN_FILL_LEAST)
+        if (observed < KN_IMPUTE_LEAST)
             value[j] = NAN;
     }
 }

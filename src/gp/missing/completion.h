@@ -29,8 +29,8 @@ void kn_completion_clear(kn_completion *c); /* {0} is fine */
 kn_status kn_completion_fold(kn_ctx *ctx, const kn_completion *c, const ptrdiff_t *rows,
                              ptrdiff_t n, double **filled, kn_responses *Y);
 
-/* value_j becomes NaN where fewer than KN_FILL_LEAST of the rows have response j: such a fold says
- * nothing of it. */
+/* value_j becomes NaN where fewer than KN_IMPUTE_LEAST of the rows have response j: such a fold
+ * says nothing of it. */
 void kn_completion_judge(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_t n, double *value);
 
 #endif

@@ -10,7 +10,7 @@
 #include "cov/terms.h"
 #include "data/responses/responses.h"
 
-enum { KN_FILL_CATEGORIES = KN_COV_TERMS };
+enum { KN_IMPUTE_CATEGORIES = KN_COV_TERMS };
 
 typedef struct kn_impute_levels {
     int n; /* categories */
@@ -20,7 +20,7 @@ typedef struct kn_impute_levels {
         ptrdiff_t *level; /* n  of each sample; -1: none is known */
         uint8_t *empty;   /* L x T: somebody has the level, and nobody of those has the response */
         bool *any;        /* L: some response is */
-    } category[KN_FILL_CATEGORIES];
+    } category[KN_IMPUTE_CATEGORIES];
     ptrdiff_t T;
     bool any; /* some level has an empty response */
 } kn_impute_levels;

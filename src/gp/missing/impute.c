@@ -35,7 +35,7 @@ ptrdiff_t kn_impute_components(const kn_responses *Y)
         for (ptrdiff_t i = 0; kn_missing_in(Y->holes, j) > 0 && i < Y->N; i++)
             observed -= kn_is_missing(Y->holes, Y->rows ? Y->rows[i] : i, j);
     double P = floor(fmin((double)Y->N / 20, observed / (double)Y->N / 7));
-    return P < 1 ? 1 : P > KN_FILL_MOST ? KN_FILL_MOST : (ptrdiff_t)P;
+    return P < 1 ? 1 : P > KN_IMPUTE_MOST ? KN_IMPUTE_MOST : (ptrdiff_t)P;
 }
 
 kn_status kn_impute_places(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place)
@@ -174,7 +174,7 @@ static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
                 mean -= kn_at(f->effect, i, at);
             kn_col(f->effect, at)[i] = 0;
         }
-        f->g[kn_hole_at(f->Y.holes, row, j)] = mean;
+        f->g[kn_missing_at(f->Y.holes, row, j)] = mean;
         *e = 0;
         for (ptrdiff_t q = 0; q < P; q++)
             for (ptrdiff_t p = q; p < P; p++)
@@ -253,7 +253,8 @@ static void solve(ptrdiff_t P, double *M, double *L, double *b)
 static void coordinates(filling *f)
 {
     ptrdiff_t n = f->Y.N, P = f->F.cols;
-    double inverse[KN_FILL_MOST], M[KN_FILL_MOST * KN_FILL_MOST], L[KN_FILL_MOST * KN_FILL_MOST];
+    double inverse[KN_IMPUTE_MOST], M[KN_IMPUTE_MOST * KN_IMPUTE_MOST],
+        L[KN_IMPUTE_MOST * KN_IMPUTE_MOST];
     for (ptrdiff_t p = 0; p < P; p++) {
         double d = f->s2[p] / (double)n;
         for (ptrdiff_t j = 0; j < f->Y.T; j++)
@@ -286,7 +287,7 @@ static double put(filling *f)
             ptrdiff_t row = row_of(f, i);
             if (!kn_is_missing(f->Y.holes, row, j))
                 continue;
-            ptrdiff_t at = kn_hole_at(f->Y.holes, row, j);
+            ptrdiff_t at = kn_missing_at(f->Y.holes, row, j);
             bool empty = levels_matter(f) && kn_impute_empty(f->p->levels, i, j);
             const double *a = kn_col(empty ? f->a_n : f->a, i);
             double y = f->g[at];
@@ -303,7 +304,7 @@ static kn_status do_rounds(kn_ctx *ctx, filling *f, kn_impute_info *info)
 {
     kn_status status;
     ptrdiff_t P = f->p->P > 0 ? f->p->P : kn_impute_components(&f->Y);
-    P = kn_min_size(kn_min_size(P, KN_FILL_MOST), kn_min_size(f->Y.N - 1, f->Y.T));
+    P = kn_min_size(kn_min_size(P, KN_IMPUTE_MOST), kn_min_size(f->Y.N - 1, f->Y.T));
     kn_mat before = kn_mat_none();
     KN_TRY(rounds_new(ctx, f, P));
     info->P = P;

@@ -17,8 +17,8 @@
 #include "data/responses/responses.h"
 #include "gp/missing/empty_levels.h"
 
-enum { KN_FILL_ROUNDS = 5, KN_FILL_MOST = 10 }; /* components */
-enum { KN_FILL_LEAST = 3 }; /* values of a response among the rows that say more than a mean */
+enum { KN_IMPUTE_ROUNDS = 5, KN_IMPUTE_MOST = 10 }; /* components */
+enum { KN_IMPUTE_LEAST = 3 }; /* values of a response among the rows that say more than a mean */
 extern const double kn_impute_tolerance; /* rms change of the missing cells that ends the rounds */
 
 typedef struct kn_impute_info {

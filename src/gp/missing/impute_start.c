@@ -211,7 +211,7 @@ static void put(const starting *s, ptrdiff_t j, double value, const double *g)
     for (ptrdiff_t i = 0; i < Y->N; i++) {
         ptrdiff_t row = Y->rows ? Y->rows[i] : i;
         if (kn_is_missing(Y->holes, row, j))
-            s->filled[kn_hole_at(Y->holes, row, j)] = value + (g ? g[i] : 0);
+            s->filled[kn_missing_at(Y->holes, row, j)] = value + (g ? g[i] : 0);
     }
 }
 
@@ -248,7 +248,7 @@ static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *fi
     kn_responses given = kn_responses_as_given(&s->p->Y);
     ptrdiff_t index[TOGETHER];
     double delta[TOGETHER];
-    if (given.N - first->missing < KN_FILL_LEAST)
+    if (given.N - first->missing < KN_IMPUTE_LEAST)
         return means_only(ctx, s, first, count);
     KN_TRY(own_new(ctx, s, first->response, count, &o));
     for (ptrdiff_t k = 0; k < count; k += TOGETHER) {

@@ -90,7 +90,7 @@ kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows
     kn_mat X = {0};
     kn_impute_levels levels = {0};
     kn_impute_problem p = {.Y = rows ? kn_responses_rows(&f->Y, rows, n) : f->Y,
-                           .rounds = KN_FILL_ROUNDS,
+                           .rounds = KN_IMPUTE_ROUNDS,
                            .tolerance = kn_impute_tolerance,
                            .seed = f->seed,
                            .levels = &levels};
@@ -115,7 +115,7 @@ double kn_imputer_bytes(const kn_imputer *f, ptrdiff_t n)
     const kn_responses *Y = &f->Y;
     double N = (double)n, T = (double)Y->T, m = f->rank > 0 ? (double)f->rank : N;
     double width = fmin(T, KN_BLOCK), square = T <= KN_BLOCK && T <= N ? T * T : N * N;
-    double eigen = n > KN_MANY ? N * 4 * KN_FILL_MOST : 3 * square;
-    return 8 * ((double)Y->holes->cells + 3 * N * m + 6 * N * width + 2 * T * KN_FILL_MOST +
-                N * KN_FILL_MOST * (KN_FILL_MOST + 4) + eigen);
+    double eigen = n > KN_MANY ? N * 4 * KN_IMPUTE_MOST : 3 * square;
+    return 8 * ((double)Y->holes->cells + 3 * N * m + 6 * N * width + 2 * T * KN_IMPUTE_MOST +
+                N * KN_IMPUTE_MOST * (KN_IMPUTE_MOST + 4) + eigen);
 }

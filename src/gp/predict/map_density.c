@@ -323,7 +323,7 @@ static kn_status judge_gaps(kn_ctx *ctx, kn_map_density_walk *w, int part)
     const uint64_t *last = NULL;
     KN_TRY(kn_mat_new(ctx, w->T, l->K, &V));
     KN_TRY(assemble(ctx, w, part, V));
-    KN_TRY(kn_map_density_gaps_new(ctx, l, V, &g));
+    KN_TRY(kn_map_density_missing_new(ctx, l, V, &g));
     for (ptrdiff_t i = 0; i < people_of(w, maps->part[part].n); i++) {
         ptrdiff_t row = row_of(w, part, i);
         const uint64_t *gap = w->gap + row * w->words;
@@ -333,15 +333,15 @@ static kn_status judge_gaps(kn_ctx *ctx, kn_map_density_walk *w, int part)
         if (!has_gaps(w, row))
             continue;
         if (!last || memcmp(last, gap, (size_t)w->words * sizeof *gap) != 0)
-            KN_TRY(kn_map_density_gaps_set(ctx, &g, gap));
+            KN_TRY(kn_map_density_missing_set(ctx, &g, gap));
         last = gap;
-        KN_TRY(kn_map_density_gaps_judge(ctx, &g, &r, true, &dev, &log_det));
-        KN_TRY(kn_map_density_gaps_judge(ctx, &g, &r, false, &noise, &unused));
+        KN_TRY(kn_map_density_missing_judge(ctx, &g, &r, true, &dev, &log_det));
+        KN_TRY(kn_map_density_missing_judge(ctx, &g, &r, false, &noise, &unused));
         tell(w, row, dev, noise, log_det);
         KN_TRY(kn_check_cancel(ctx));
     }
 out:
-    kn_map_density_gaps_clear(&g);
+    kn_map_density_missing_clear(&g);
     kn_mat_clear(&V);
     return status;
 }
@@ -409,7 +409,7 @@ void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, 
         kn_plan_alloc(r, KN_NEED_WORK, (s->T / WORD + 1) * n, sizeof(uint64_t));
         kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * K + 1 + width);
         kn_plan_alloc_d(r, KN_NEED_WORK, width, K + 2);
-        kn_map_density_gaps_need(r, s->T, K);
+        kn_map_density_missing_need(r, s->T, K);
     } else {
         kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
     }

@@ -51,8 +51,8 @@ out:
     return status;
 }
 
-kn_status kn_components_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
-                                  kn_mat y, kn_mat V, double *scale)
+kn_status kn_components_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                          ptrdiff_t first, kn_mat y, kn_mat V, double *scale)
 {
     const double *psi = maps->part[part].psi ? maps->part[part].psi : maps->gp->psi;
     for (ptrdiff_t j = 0; j < V.rows; j++)

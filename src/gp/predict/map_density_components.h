@@ -14,7 +14,7 @@
 /* For kn_method.law and kn_method.law_block. */
 kn_status kn_components_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part,
                                     kn_map_density *out);
-kn_status kn_components_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
-                                  kn_mat y, kn_mat V, double *scale);
+kn_status kn_components_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                          ptrdiff_t first, kn_mat y, kn_mat V, double *scale);
 
 #endif

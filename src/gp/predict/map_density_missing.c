@@ -9,7 +9,7 @@ enum { WORD = 64, CHUNK = 512 };
 /* A direction of which so little is left over J says nothing: what is kept is right to eps/this. */
 static const double LEFT = 1e-10;
 
-void kn_map_density_gaps_clear(kn_map_density_missing *g)
+void kn_map_density_missing_clear(kn_map_density_missing *g)
 {
     kn_mat *m[] = {&g->Vu, &g->Q, &g->X, &g->M, &g->S, &g->w};
     for (size_t k = 0; k < sizeof m / sizeof *m; k++)
@@ -25,8 +25,8 @@ static bool is_square(const kn_map_density_missing *g)
     return g->law->K == g->T;
 }
 
-kn_status kn_map_density_gaps_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
-                                  kn_map_density_missing *out)
+kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
+                                     kn_map_density_missing *out)
 {
     kn_status status;
     ptrdiff_t T = V.rows, K = law->K, half = T / 2;
@@ -47,7 +47,7 @@ kn_status kn_map_density_gaps_new(kn_ctx *ctx, const kn_map_density *law, kn_mat
     }
 out:
     if (status != KN_OK)
-        kn_map_density_gaps_clear(out);
+        kn_map_density_missing_clear(out);
     return status;
 }
 
@@ -77,7 +77,7 @@ out:
     return status;
 }
 
-kn_status kn_map_density_gaps_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap)
+kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap)
 {
     ptrdiff_t K = g->law->K;
     g->n = 0;
@@ -194,9 +194,9 @@ out:
     return status;
 }
 
-kn_status kn_map_density_gaps_judge(kn_ctx *ctx, kn_map_density_missing *g,
-                                    const kn_map_density_row *r, bool model, double *dev,
-                                    double *log_det)
+kn_status kn_map_density_missing_judge(kn_ctx *ctx, kn_map_density_missing *g,
+                                       const kn_map_density_row *r, bool model, double *dev,
+                                       double *log_det)
 {
     kn_status status = KN_OK;
     double outside = is_square(g) ? 1 : kn_map_density_outside(g->law, r->i, model);
@@ -212,7 +212,7 @@ kn_status kn_map_density_gaps_judge(kn_ctx *ctx, kn_map_density_missing *g,
     return status;
 }
 
-void kn_map_density_gaps_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K)
+void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K)
 {
     kn_mem_usage mark = r->now;
     ptrdiff_t half = T / 2, size = K == T ? half : K,

@@ -55,16 +55,16 @@ static inline double kn_map_density_outside(const kn_map_density *l, ptrdiff_t i
     return l->d0 + (model && l->v0 ? l->v0[i] : 0);
 }
 
-kn_status kn_map_density_gaps_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
-                                  kn_map_density_missing *out);
-void kn_map_density_gaps_clear(kn_map_density_missing *g);
+kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
+                                     kn_map_density_missing *out);
+void kn_map_density_missing_clear(kn_map_density_missing *g);
 /* gap: a bit for each response, set where it is missing; fewer than half are. */
-kn_status kn_map_density_gaps_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap);
+kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap);
 /* dev and ln det of e_w over J; NaN where a variance is not positive. */
-kn_status kn_map_density_gaps_judge(kn_ctx *ctx, kn_map_density_missing *g,
-                                    const kn_map_density_row *r, bool model, double *dev,
-                                    double *log_det);
+kn_status kn_map_density_missing_judge(kn_ctx *ctx, kn_map_density_missing *g,
+                                       const kn_map_density_row *r, bool model, double *dev,
+                                       double *log_det);
 
-void kn_map_density_gaps_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K); /* V among it; passes */
+void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K); /* V among it; passes */
 
 #endif

@@ -30,7 +30,7 @@ json_t *kn_calibration_to_json(const kn_calibration_transform *l)
         json_decref(parts);
         return json_null();
     }
-    for (int k = 0; k < KN_LAYER_PARTS; k++)
+    for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
         if (l->part[k].tried)
             json_object_set_new(parts, kn_calibration_component_name[k],
                                 json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
@@ -109,7 +109,7 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
 
 static void read_parts(json_t *parts, kn_calibration_transform *l)
 {
-    for (int k = 0; k < KN_LAYER_PARTS; k++) {
+    for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++) {
         json_t *p = json_object_get(parts, kn_calibration_component_name[k]);
         if (json_is_object(p))
             l->part[k] = (kn_calibration_component){true, json_is_true(json_object_get(p, "kept")),

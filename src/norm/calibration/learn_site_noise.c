@@ -81,7 +81,7 @@ kn_status kn_learner_batch(kn_ctx *ctx, kn_learner *l, const double *before, kn_
 {
     kn_status status;
     ptrdiff_t n = l->job.n;
-    kn_calibration_component *part = &l->layer->part[KN_LAYER_BATCH];
+    kn_calibration_component *part = &l->layer->part[KN_CALIBRATION_SITE];
     kn_mat term = {0};
     void *memory = NULL;
     double *after = NULL;

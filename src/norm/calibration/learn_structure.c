@@ -191,7 +191,8 @@ static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic
 {
     kn_status status;
     trial t = {0};
-    kn_calibration_component *part = &l->layer->part[quadratic ? KN_LAYER_SQUARE : KN_LAYER_LINE];
+    kn_calibration_component *part =
+        &l->layer->part[quadratic ? KN_CALIBRATION_SQUARE : KN_CALIBRATION_LINE];
     KN_TRY(kn_noise_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
     if (t.columns.F < 2 || t.columns.F * PEOPLE_A_COLUMN > l->job.n ||
         (quadratic && !has_square(&t.columns)))
@@ -277,7 +278,7 @@ static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
     kn_mat theta = {0};
     double *scores = NULL;
     kn_noise_scale_prior squares;
-    kn_calibration_component *part = &l->layer->part[KN_LAYER_SHAPE];
+    kn_calibration_component *part = &l->layer->part[KN_CALIBRATION_SHAPE];
     student_sample(l, zt);
     KN_TRY(kn_learner_squares(ctx, l, zt, -1, &squares));
     KN_TRY(kn_mat_new(ctx, 2, l->sampled, &theta));

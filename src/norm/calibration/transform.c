@@ -7,9 +7,9 @@
 #include "la/vec.h"
 #include "stats/normal.h"
 
-const char *const kn_calibration_component_name[KN_LAYER_PARTS] = {"line", "curve", "batch",
-                                                                   "shape"};
-const char *const kn_calibration_component_words[KN_LAYER_PARTS] = {
+const char *const kn_calibration_component_name[KN_CALIBRATION_COMPONENTS] = {"line", "curve",
+                                                                              "batch", "shape"};
+const char *const kn_calibration_component_words[KN_CALIBRATION_COMPONENTS] = {
     "noise that varies with the covariates", "noise that bends with them", "noise of each site",
     "skew and tails of each response"};
 
@@ -126,7 +126,7 @@ void kn_calibration_factor(kn_mat D, const double *beta, ptrdiff_t n, const doub
     kn_vec_exp(n, factor);
 }
 
-kn_shash kn_calibration_law(const kn_calibration_transform *l, ptrdiff_t j)
+kn_shash kn_calibration_distribution(const kn_calibration_transform *l, ptrdiff_t j)
 {
     return kn_shash_at(&l->nodes, kn_col(l->theta, j));
 }

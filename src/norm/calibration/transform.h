@@ -24,9 +24,16 @@ typedef enum kn_calibrate { /* the option, in its order */
                             KN_CALIBRATE_FULL
 } kn_calibrate;
 
-enum { KN_LAYER_LINE, KN_LAYER_SQUARE, KN_LAYER_BATCH, KN_LAYER_SHAPE, KN_LAYER_PARTS };
-extern const char *const kn_calibration_component_name[KN_LAYER_PARTS]; /* in model files */
-extern const char *const kn_calibration_component_words[KN_LAYER_PARTS];
+enum {
+    KN_CALIBRATION_LINE,
+    KN_CALIBRATION_SQUARE,
+    KN_CALIBRATION_SITE,
+    KN_CALIBRATION_SHAPE,
+    KN_CALIBRATION_COMPONENTS
+};
+extern const char
+    *const kn_calibration_component_name[KN_CALIBRATION_COMPONENTS]; /* in model files */
+extern const char *const kn_calibration_component_words[KN_CALIBRATION_COMPONENTS];
 
 typedef struct kn_calibration_component { /* that may be there beside the Student step */
     bool tried, kept;
@@ -40,7 +47,7 @@ typedef struct kn_calibration_transform {
     ptrdiff_t S;                    /* sites of training; 0: none, or their noise is the same */
     double *batch; /* S: the term of each, in the order in which the model has them */
     kn_mat theta;  /* 2 x T: a, ln b; none: z = zt */
-    kn_calibration_component part[KN_LAYER_PARTS];
+    kn_calibration_component part[KN_CALIBRATION_COMPONENTS];
     kn_student_map *map; /* made of nu */
     kn_shash_nodes nodes;
 } kn_calibration_transform;
@@ -84,7 +91,7 @@ typedef struct kn_calibration_cells {
 void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *law,
                       const kn_calibration_cells *cells);
 
-kn_shash kn_calibration_law(const kn_calibration_transform *l,
-                            ptrdiff_t j); /* of a layer with a shape */
+kn_shash kn_calibration_distribution(const kn_calibration_transform *l,
+                                     ptrdiff_t j); /* of a layer with a shape */
 
 #endif

@@ -187,11 +187,11 @@ kn_status kn_change_fit(kn_ctx *ctx, const kn_change_sums *s, const double *nois
     KN_TRY(kn_change_prepare(ctx, out));
 out:
     if (status != KN_OK)
-        kn_change_law_clear(out);
+        kn_change_distribution_clear(out);
     return status;
 }
 
-void kn_change_law_clear(kn_change_distribution *law)
+void kn_change_distribution_clear(kn_change_distribution *law)
 {
     kn_free(law->q);
     kn_free(law->m1);

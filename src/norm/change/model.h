@@ -51,7 +51,7 @@ typedef struct kn_change_distribution {
 /* least: n_j of a response. The law is all zero where nothing can be said. */
 kn_status kn_change_fit(kn_ctx *ctx, const kn_change_sums *s, const double *noise, bool conditional,
                         double least, kn_change_distribution *out);
-void kn_change_law_clear(kn_change_distribution *law); /* {0} is fine */
+void kn_change_distribution_clear(kn_change_distribution *law); /* {0} is fine */
 /* Of a law whose arrays were read: the map. */
 kn_status kn_change_prepare(kn_ctx *ctx, kn_change_distribution *law);
 

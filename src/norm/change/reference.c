@@ -14,7 +14,7 @@ const char *const kn_change_value_name[KN_CHANGE_VALUES] = {"statistic", "mean_z
 
 void kn_change_reference_clear(kn_change_reference *r)
 {
-    kn_change_law_clear(&r->law);
+    kn_change_distribution_clear(&r->law);
     for (int k = 0; k < KN_CHANGE_VALUES; k++)
         kn_free(r->sorted[k]);
     kn_free(r->interval_name);
@@ -126,7 +126,7 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
         if (w->sink)
             status = w->sink->take(w->sink->self, ctx, i, z);
     }
-    kn_change_law_clear(&law);
+    kn_change_distribution_clear(&law);
     return status;
 }
 

@@ -10,7 +10,7 @@ enum { ROUNDS = 20, P_MOST = 10 };
 static const double TOLERANCE = 1e-3, LEAST_PSI = 0.05, LEAST_D = 1e-6, PSI_FLOOR = 1e-6;
 
 typedef struct filling {
-    const kn_deviance_holes *from;
+    const kn_deviance_missing_cells *from;
     float *z;    /* n x T by columns, completed */
     kn_mat G;    /* n x n  zz' */
     kn_mat work; /* n x width */
@@ -278,7 +278,7 @@ static kn_deviance take(directions *d, ptrdiff_t T, ptrdiff_t K)
 static kn_status judge_fold(kn_ctx *ctx, filling *f, int k, ptrdiff_t K, bool *use, double *ref)
 {
     kn_status status;
-    const kn_deviance_holes *from = f->from;
+    const kn_deviance_missing_cells *from = f->from;
     directions d = {0};
     kn_deviance judge = {0};
     ptrdiff_t *row = NULL, m = 0;
@@ -321,7 +321,7 @@ static kn_status choose(kn_ctx *ctx, const filling *f, kn_deviance *chosen)
 static kn_status fit(kn_ctx *ctx, filling *f, bool *use, kn_mat *gram, kn_deviance *out)
 {
     kn_status status;
-    const kn_deviance_holes *from = f->from;
+    const kn_deviance_missing_cells *from = f->from;
     kn_deviance chosen = {0};
     directions d = {0};
     double *ref = NULL;
@@ -350,7 +350,7 @@ out:
     return status;
 }
 
-kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_holes *from, kn_mat *gram,
+kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_missing_cells *from, kn_mat *gram,
                                   kn_deviance *out)
 {
     kn_status status;

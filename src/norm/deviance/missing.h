@@ -14,15 +14,15 @@
 
 #include "norm/deviance/deviance.h"
 
-typedef struct kn_deviance_holes {
+typedef struct kn_deviance_missing_cells {
     ptrdiff_t n, T;
     const float *z;  /* n x T by columns, NaN where missing */
     const int *fold; /* n */
     int folds;
-} kn_deviance_holes;
+} kn_deviance_missing_cells;
 
 /* gram (or NULL): zz' of the completed z, n x n, the lower triangle, the caller's to clear. */
-kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_holes *from, kn_mat *gram,
+kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_missing_cells *from, kn_mat *gram,
                                   kn_deviance *out);
 
 #endif

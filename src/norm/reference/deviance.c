@@ -189,7 +189,8 @@ static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job,
         return KN_OK;
     }
     for (int k = 0; k < (w->own ? 1 : 2); k++) {
-        kn_deviance_holes from = {r->n, job->gp->T, w->keeper.joint[k], job->fold, job->folds};
+        kn_deviance_missing_cells from = {r->n, job->gp->T, w->keeper.joint[k], job->fold,
+                                          job->folds};
         KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, to[k]));
         if (k == 0 && !job->cv->sample)
             KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &r->neighbours));

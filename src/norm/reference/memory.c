@@ -29,7 +29,7 @@ static void deviance_need(kn_mem_plan *r, const kn_problem_size *s, const kn_dev
                           const kn_mem_usage panel[2])
 {
     kn_mem_usage mark;
-    kn_rehearse_stage(r, "deviance");
+    kn_plan_stage(r, "deviance");
     kn_neighbours_need(r, d->N);
     if (s->method->own_deviance) /* that is all: the law has been walked over */
         return;
@@ -53,7 +53,7 @@ void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
     ptrdiff_t n = once ? kn_held_out(s->N) : s->N;
     kn_deviance_sizes d = {n, s->T, once ? KN_REFERENCE_FOLDS : s->folds, s->threads};
     kn_mem_usage begin, law[2], panel[2]; /* panel: before and after what the maps keep of a walk */
-    kn_rehearse_stage(r, "reference");
+    kn_plan_stage(r, "reference");
     if (!s->iso && !s->method->alone)
         kn_slope_need(r, s, n);
     keep = kn_reference_keeps_z(n, s->T);
@@ -85,7 +85,7 @@ void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
         kn_sites_need(r, s, n, (int)s->sites);
     if (once)
         return;
-    kn_rehearse_stage(r, "leave-one-out");
+    kn_plan_stage(r, "leave-one-out");
     s->method->need.maps(r, s, KN_MAPS_LOO, n);
     kn_z_builder_need(r, s, n, false);
     walk_need(r, s, KN_MAPS_LOO, n);

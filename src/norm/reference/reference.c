@@ -206,8 +206,8 @@ out:
 
 static void say_layer(kn_ctx *ctx, const kn_calibration_transform *l)
 {
-    const kn_calibration_component *batch = &l->part[KN_LAYER_BATCH];
-    for (int k = 0; k < KN_LAYER_PARTS; k++)
+    const kn_calibration_component *batch = &l->part[KN_CALIBRATION_SITE];
+    for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
         if (l->part[k].tried)
             kn_log(ctx, KN_LOG_DETAIL,
                    "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
@@ -217,7 +217,7 @@ static void say_layer(kn_ctx *ctx, const kn_calibration_transform *l)
         kn_log(ctx, KN_LOG_INFO,
                "calibration: %s is kept where there is a batch, although people held out lose by "
                "it",
-               kn_calibration_component_words[KN_LAYER_BATCH]);
+               kn_calibration_component_words[KN_CALIBRATION_SITE]);
 }
 
 /* The calibration layer: what is common to responses, and which parts it has. */

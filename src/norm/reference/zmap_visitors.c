@@ -92,7 +92,7 @@ static void apply_layer(const kn_z_builder *m, ptrdiff_t j, const kn_calibration
     for (ptrdiff_t i = 0; i < cells->n; i++)
         total[i] = v[i] + m->gp->noise[j] * total[i];
     if (l->theta.data) {
-        own = kn_calibration_law(l, j);
+        own = kn_calibration_distribution(l, j);
         law = &own;
     }
     kn_calibration_z(l, law, cells);

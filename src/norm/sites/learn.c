@@ -292,7 +292,7 @@ void kn_sites_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int S)
     enum { OF_A_RESPONSE = 4 };
     ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_block_loop_width(0, s->T);
     ptrdiff_t t = sample_size(n, s->T);
-    kn_rehearse_stage(r, "sites");
+    kn_plan_stage(r, "sites");
     for (int k = 0; k < OF_A_RESPONSE; k++)
         kn_plan_alloc_d(r, KN_NEED_REFERENCE, s->T, 1);
     kn_mem_usage mark = r->now, room;

@@ -40,7 +40,7 @@ static void say_who(kn_sentence *s, const kn_report *r, const kn_report_person *
 }
 
 /* "More extreme than 98.7 % of people like those of training by the largest |z| (p = 0.013); .." */
-static void say_rarity(kn_sentence *s, const kn_report *r, const kn_report_person *one)
+static void say_tail_p(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     const char *whom = r->people.compared ? r->people.compared : "the reference";
     const char *what = r->kind == KN_REPORT_CHANGE
@@ -125,7 +125,7 @@ static kn_status say_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
     const kn_report_person *one = &r->people.person[card->person];
     kn_sentence s = {.ctx = ctx, .arena = &r->arena};
     say_who(&s, r, one);
-    say_rarity(&s, r, one);
+    say_tail_p(&s, r, one);
     say_burden(&s, r, one);
     kn_sentence_words(&s, ".");
     say_joint(&s, r, one);

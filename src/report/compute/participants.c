@@ -355,7 +355,7 @@ static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     draw_lines(people, summary ? summary : model, smallest);
     bound_p(r, smallest);
     KN_TRY(kn_reference_population_find(ctx, job, summary));
-    kn_sample_count(r, kn_reference_population_rate(job));
+    kn_participants_count(r, kn_reference_population_rate(job));
 out:
     return status;
 }
@@ -377,7 +377,7 @@ static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const
     else
         where = "training";
     const kn_participants_named named = {name, persons_of(job->m), where};
-    KN_TRY(kn_sample_choose(ctx, r, job->s->page_people, &named));
+    KN_TRY(kn_participants_choose(ctx, r, job->s->page_people, &named));
     people->n_thumbs = 0;
     ptrdiff_t most = people->n < KN_REPORT_THUMBS ? people->n : KN_REPORT_THUMBS;
     KN_TRY(kn_arena_i(ctx, &r->arena, most, &people->thumb));

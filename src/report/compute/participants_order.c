@@ -94,7 +94,7 @@ kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bo
     return KN_OK;
 }
 
-void kn_sample_count(kn_report *r, double rate)
+void kn_participants_count(kn_report *r, double rate)
 {
     static const double ALPHA = 0.05;
     kn_report_people *people = &r->people;
@@ -108,8 +108,8 @@ void kn_sample_count(kn_report *r, double rate)
         people->deviance_of++;
         people->deviance_found += one->deviance_p <= ALPHA;
     }
-    kn_laws_binomial_range(people->deviance_of, rate > 0 ? rate : NAN,
-                           &people->deviance_expected_low, &people->deviance_expected_high);
+    kn_binomial_range(people->deviance_of, rate > 0 ? rate : NAN, &people->deviance_expected_low,
+                      &people->deviance_expected_high);
 }
 
 /* ---- cards ------------------------------------------------------------------------------------
@@ -216,8 +216,8 @@ static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participants_n
     return status;
 }
 
-kn_status kn_sample_choose(kn_ctx *ctx, kn_report *r, const char *who,
-                           const kn_participants_named *named)
+kn_status kn_participants_choose(kn_ctx *ctx, kn_report *r, const char *who,
+                                 const kn_participants_named *named)
 {
     if (who[0] != '\0' && strspn(who, "0123456789") == strlen(who))
         return choose_first(ctx, r, strtod(who, NULL));

@@ -16,7 +16,7 @@ kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bo
 /* How many normal people have deviance_p <= .05, and how many are expected: of those who are not
  * labelled, of training or of the reference, each with the chance `rate` (compared.h). Nothing is
  * expected (NaN) where no p can be so small.   [METHOD 11c] */
-void kn_sample_count(kn_report *r, double rate);
+void kn_participants_count(kn_report *r, double rate);
 
 /* Who gets a card: N, or ids with commas. `name` of each person as it was in the files; person:
  * NULL, or of change the person alone. where: the file or model that has them, for the sentence. */
@@ -26,7 +26,7 @@ typedef struct kn_participants_named {
     const char *where;
 } kn_participants_named;
 
-kn_status kn_sample_choose(kn_ctx *ctx, kn_report *r, const char *who,
-                           const kn_participants_named *named);
+kn_status kn_participants_choose(kn_ctx *ctx, kn_report *r, const char *who,
+                                 const kn_participants_named *named);
 
 #endif

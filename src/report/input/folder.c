@@ -137,9 +137,9 @@ static kn_status read_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
     const kn_encoding *r = &m->model->recipe;
-    char name[KN_PEOPLE_NAME];
+    char name[KN_PARTICIPANTS_NAME];
     for (ptrdiff_t k = 0; k < r->n; k++) {
-        kn_sample_covariate(r->column[k].name, name);
+        kn_participants_covariate(r->column[k].name, name);
         ptrdiff_t col = kn_table_find(scored_of(m)->people, name);
         if (col < 0)
             return kn_column_unknown(ctx, scored_of(m)->people, name, "which the model has");
@@ -217,11 +217,12 @@ static kn_status guess_covariates(kn_ctx *ctx, kn_report_input *m)
     m->column = memory;
     for (ptrdiff_t col = 0; col < cols; col++) {
         const char *name = kn_table_name(t, col);
-        if (kn_sample_ours(name))
+        if (kn_participants_ours(name))
             continue;
         kn_report_input_column *c = &m->column[m->C++];
         *c = guess(m, col, &numbers);
-        if (strncmp(name, used, sizeof used - 1) == 0 && kn_sample_ours(name + sizeof used - 1))
+        if (strncmp(name, used, sizeof used - 1) == 0 &&
+            kn_participants_ours(name + sizeof used - 1))
             c->name = name + sizeof used - 1;
         KN_TRY(read_column(ctx, m, c, col, numbers));
         if (!c->numeric)

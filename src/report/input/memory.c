@@ -172,7 +172,7 @@ static void taken_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 void kn_report_input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 {
     static const double SMALL = 192e3; /* texts of a summary and of a model, headers */
-    kn_rehearse_stage(r, "tables");
+    kn_plan_stage(r, "tables");
     kn_plan_alloc_bytes(r, KN_NEED_BASIS, s->model_bytes);
     kn_plan_alloc_bytes(r, KN_NEED_WORK, SMALL);
     taken_need(r, s);
@@ -205,7 +205,7 @@ void kn_report_input_curves_need(kn_mem_plan *r, const kn_report_input_sizes *s,
     ptrdiff_t batch = kn_min_size(kn_centiles_batch(S), (1 << 20) / (s->N + 1) + 64);
     if (s->curves == 0 || S == 0)
         return;
-    kn_rehearse_stage(r, "curves");
+    kn_plan_stage(r, "curves");
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, grid,
                     kn_min_size(s->T, ASKED) + 2 * s->C); /* which covariate */

@@ -10,22 +10,22 @@
 /* ---- values -----------------------------------------------------------------------------------
  */
 
-void kn_json_writer(kn_jotter *w, json_t *object, const char *key, json_t *value)
+void kn_page_json_set(kn_page_json *w, json_t *object, const char *key, json_t *value)
 {
     w->failed |= json_object_set_new(object, key, value) != 0;
 }
 
-void kn_json_set_next(kn_jotter *w, json_t *array, json_t *value)
+void kn_page_json_append(kn_page_json *w, json_t *array, json_t *value)
 {
     w->failed |= json_array_append_new(array, value) != 0;
 }
 
-json_t *kn_json_set_number(double x)
+json_t *kn_page_json_number(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-json_t *kn_json_set_count(ptrdiff_t n)
+json_t *kn_page_json_count(ptrdiff_t n)
 {
     return json_integer((json_int_t)n);
 }
@@ -54,7 +54,7 @@ static json_t *repaired(const char *text)
     return out;
 }
 
-json_t *kn_json_set_text(const char *text)
+json_t *kn_page_json_text(const char *text)
 {
     if (!text)
         return json_null();
@@ -62,31 +62,31 @@ json_t *kn_json_set_text(const char *text)
     return out ? out : repaired(text);
 }
 
-json_t *kn_json_set_numbers(const double *x, ptrdiff_t n)
+json_t *kn_page_json_numbers(const double *x, ptrdiff_t n)
 {
     json_t *a = x || n == 0 ? json_array() : json_null();
     for (ptrdiff_t i = 0; x && i < n; i++)
-        json_array_append_new(a, kn_json_set_number(x[i]));
+        json_array_append_new(a, kn_page_json_number(x[i]));
     return a;
 }
 
-json_t *kn_json_set_counts(const ptrdiff_t *x, ptrdiff_t n)
+json_t *kn_page_json_counts(const ptrdiff_t *x, ptrdiff_t n)
 {
     json_t *a = x || n == 0 ? json_array() : json_null();
     for (ptrdiff_t i = 0; x && i < n; i++)
-        json_array_append_new(a, kn_json_set_count(x[i]));
+        json_array_append_new(a, kn_page_json_count(x[i]));
     return a;
 }
 
-json_t *kn_json_set_texts(const char *const *text, ptrdiff_t n)
+json_t *kn_page_json_texts(const char *const *text, ptrdiff_t n)
 {
     json_t *a = text || n == 0 ? json_array() : json_null();
     for (ptrdiff_t i = 0; text && i < n; i++)
-        json_array_append_new(a, kn_json_set_text(text[i]));
+        json_array_append_new(a, kn_page_json_text(text[i]));
     return a;
 }
 
-json_t *kn_json_set_bytes(kn_jotter *w, const void *bytes, ptrdiff_t n)
+json_t *kn_page_json_bytes(kn_page_json *w, const void *bytes, ptrdiff_t n)
 {
     kn_writer *writer = NULL;
     void *text = NULL;
@@ -112,88 +112,88 @@ json_t *kn_json_set_bytes(kn_jotter *w, const void *bytes, ptrdiff_t n)
 /* ---- the page ---------------------------------------------------------------------------------
  */
 
-static json_t *notes(kn_jotter *w, const kn_report_notes *from)
+static json_t *notes(kn_page_json *w, const kn_report_notes *from)
 {
     json_t *a = json_array();
     for (ptrdiff_t i = 0; i < from->n; i++) {
         json_t *note = json_object();
-        kn_json_writer(w, note, "code", kn_json_set_text(from->note[i].code));
-        kn_json_writer(w, note, "title", kn_json_set_text(from->note[i].title));
-        kn_json_writer(w, note, "words", kn_json_set_text(from->note[i].words));
-        kn_json_set_next(w, a, note);
+        kn_page_json_set(w, note, "code", kn_page_json_text(from->note[i].code));
+        kn_page_json_set(w, note, "title", kn_page_json_text(from->note[i].title));
+        kn_page_json_set(w, note, "words", kn_page_json_text(from->note[i].words));
+        kn_page_json_append(w, a, note);
     }
     return a;
 }
 
-static json_t *summary(kn_jotter *w)
+static json_t *summary(kn_page_json *w)
 {
     const kn_report *r = w->r;
     json_t *j = json_object();
-    kn_json_writer(w, j, "people", kn_json_set_count(r->people.n));
-    kn_json_writer(w, j, "responses", kn_json_set_count(r->responses.T));
-    kn_json_writer(w, j, "training", kn_json_set_count(r->people.N));
-    kn_json_writer(w, j, "sentence", kn_json_set_text(r->sentence));
-    kn_json_writer(w, j, "warnings", notes(w, &r->warnings));
-    kn_json_writer(w, j, "good", notes(w, &r->good));
+    kn_page_json_set(w, j, "people", kn_page_json_count(r->people.n));
+    kn_page_json_set(w, j, "responses", kn_page_json_count(r->responses.T));
+    kn_page_json_set(w, j, "training", kn_page_json_count(r->people.N));
+    kn_page_json_set(w, j, "sentence", kn_page_json_text(r->sentence));
+    kn_page_json_set(w, j, "warnings", notes(w, &r->warnings));
+    kn_page_json_set(w, j, "good", notes(w, &r->good));
     return j;
 }
 
-static json_t *words(kn_jotter *w)
+static json_t *words(kn_page_json *w)
 {
     const kn_report_words *from = &w->r->words;
     json_t *j = json_object(), *facts = json_array();
-    kn_json_writer(w, j, "paragraphs", kn_json_set_texts(from->paragraph, from->paragraphs));
-    kn_json_writer(w, j, "references", kn_json_set_texts(from->reference, from->references));
+    kn_page_json_set(w, j, "paragraphs", kn_page_json_texts(from->paragraph, from->paragraphs));
+    kn_page_json_set(w, j, "references", kn_page_json_texts(from->reference, from->references));
     for (ptrdiff_t i = 0; i < from->facts; i++) {
         json_t *fact = json_object();
-        kn_json_writer(w, fact, "name", kn_json_set_text(from->fact[i].name));
-        kn_json_writer(w, fact, "value", kn_json_set_text(from->fact[i].value));
-        kn_json_set_next(w, facts, fact);
+        kn_page_json_set(w, fact, "name", kn_page_json_text(from->fact[i].name));
+        kn_page_json_set(w, fact, "value", kn_page_json_text(from->fact[i].value));
+        kn_page_json_append(w, facts, fact);
     }
-    kn_json_writer(w, j, "facts", facts);
+    kn_page_json_set(w, j, "facts", facts);
     return j;
 }
 
-static json_t *both(kn_jotter *w, const char *first, json_t *a, const char *second, json_t *b)
+static json_t *both(kn_page_json *w, const char *first, json_t *a, const char *second, json_t *b)
 {
     json_t *j = json_object();
-    kn_json_writer(w, j, first, a);
-    kn_json_writer(w, j, second, b);
+    kn_page_json_set(w, j, first, a);
+    kn_page_json_set(w, j, second, b);
     return j;
 }
 
-static void put_parts(kn_jotter *w, json_t *j)
+static void put_parts(kn_page_json *w, json_t *j)
 {
     const kn_report *r = w->r;
-    kn_json_writer(w, j, "summary", summary(w));
-    kn_json_writer(w, j, "cohort", kn_json_set_cohort(w));
-    kn_json_writer(w, j, "model", kn_json_set_model(w));
-    kn_json_writer(w, j, "zhist",
-                   both(w, "training", kn_json_set_zhist(w, &r->zhist_training), "scored",
-                        kn_json_set_zhist(w, &r->zhist)));
-    kn_json_writer(w, j, "calibration",
-                   both(w, "training", kn_json_set_calibration(w, &r->calibration[0]), "scored",
-                        kn_json_set_calibration(w, &r->calibration[1])));
-    kn_json_writer(w, j, "response", kn_json_set_responses(w));
-    kn_json_writer(w, j, "curves", kn_json_set_curves(w));
-    kn_json_writer(w, j, "people", kn_json_set_people(w));
-    kn_json_writer(w, j, "abnormality", kn_json_set_abnormality(w));
-    kn_json_writer(w, j, "cards", kn_json_set_cards(w));
-    kn_json_writer(w, j, "group", kn_json_set_group(w));
-    kn_json_writer(w, j, "change", kn_json_set_change(w));
-    kn_json_writer(w, j, "space", kn_json_set_space(w));
-    kn_json_writer(w, j, "words", words(w));
+    kn_page_json_set(w, j, "summary", summary(w));
+    kn_page_json_set(w, j, "cohort", kn_page_json_cohort(w));
+    kn_page_json_set(w, j, "model", kn_page_json_model(w));
+    kn_page_json_set(w, j, "zhist",
+                     both(w, "training", kn_page_json_zhist(w, &r->zhist_training), "scored",
+                          kn_page_json_zhist(w, &r->zhist)));
+    kn_page_json_set(w, j, "calibration",
+                     both(w, "training", kn_page_json_calibration(w, &r->calibration[0]), "scored",
+                          kn_page_json_calibration(w, &r->calibration[1])));
+    kn_page_json_set(w, j, "response", kn_page_json_responses(w));
+    kn_page_json_set(w, j, "curves", kn_page_json_curves(w));
+    kn_page_json_set(w, j, "people", kn_page_json_people(w));
+    kn_page_json_set(w, j, "abnormality", kn_page_json_abnormality(w));
+    kn_page_json_set(w, j, "cards", kn_page_json_cards(w));
+    kn_page_json_set(w, j, "group", kn_page_json_group(w));
+    kn_page_json_set(w, j, "change", kn_page_json_change(w));
+    kn_page_json_set(w, j, "space", kn_page_json_space(w));
+    kn_page_json_set(w, j, "words", words(w));
 }
 
 kn_status kn_report_json_text(kn_ctx *ctx, const kn_report *r, char **out)
 {
     static const char *const KINDS[] = {"model", "score", "cv", "change"};
-    kn_jotter w = {.ctx = ctx, .r = r};
+    kn_page_json w = {.ctx = ctx, .r = r};
     json_t *j = json_object();
     *out = NULL;
-    kn_json_writer(&w, j, "kind", kn_json_set_text(KINDS[r->kind]));
-    kn_json_writer(&w, j, "title", kn_json_set_text(r->title));
-    kn_json_writer(&w, j, "stripped", json_boolean(r->stripped));
+    kn_page_json_set(&w, j, "kind", kn_page_json_text(KINDS[r->kind]));
+    kn_page_json_set(&w, j, "title", kn_page_json_text(r->title));
+    kn_page_json_set(&w, j, "stripped", json_boolean(r->stripped));
     put_parts(&w, j);
     char *text = w.failed ? NULL : json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(j);

@@ -127,7 +127,8 @@ static void assert_chain(const kn_model *m, const visitors *v, const char *optio
     kn_mat ys2 = visitors_map(ctx, scores, "ys2_model");
     for (int j = 0; j < T; j++) {
         double sd = m->y.sd[j];
-        kn_shash law = m->layer.theta.data ? kn_calibration_law(&m->layer, j) : (kn_shash){0};
+        kn_shash law =
+            m->layer.theta.data ? kn_calibration_distribution(&m->layer, j) : (kn_shash){0};
         for (ptrdiff_t i = 0; i < v->n; i++) {
             double mean = kn_at(s.mean, i, j) + by->offset[j],
                    var = kn_at(s.var, i, j) + by->var[j];

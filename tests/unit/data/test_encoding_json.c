@@ -144,7 +144,7 @@ static void hostile_sizes_are_refused(void **state)
     json_decref(json);
 
     json_t *columns = json_array();
-    for (int i = 0; i < KN_RECIPE_MOST + 1; i++)
+    for (int i = 0; i < KN_ENCODING_MOST + 1; i++)
         json_array_append_new(columns, json_null());
     json = json_pack("{s:s, s:o}", "missing", "drop", "columns", columns);
     assert_sentence(ctx, kn_encoding_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,

@@ -116,7 +116,7 @@ static void a_fold_is_filled_by_its_own_rows(void **state)
         for (ptrdiff_t i = 0; i < 50; i++) {
             if (!kn_is_missing(&t.holes, i, j))
                 continue;
-            ptrdiff_t at = kn_hole_at(&t.holes, i, j);
+            ptrdiff_t at = kn_missing_at(&t.holes, i, j);
             if (i % 5 == 2)
                 assert_true(isnan(t.filled[at]));
             else
@@ -152,7 +152,7 @@ static void other_responses_help(void **state)
     double error[3] = {0};
     for (int how = 0; how < 2; how++) {
         kn_mat Phi;
-        kn_impute_problem p = {.Y = t.R, .rounds = how * KN_FILL_ROUNDS, .tolerance = 0};
+        kn_impute_problem p = {.Y = t.R, .rounds = how * KN_IMPUTE_ROUNDS, .tolerance = 0};
         assert_ok(ctx, kn_imputer_features(ctx, &t.filler, t.X, &Phi));
         p.Phi = Phi;
         assert_ok(ctx, kn_impute(ctx, &p, t.filled, NULL, &info));
@@ -160,7 +160,7 @@ static void other_responses_help(void **state)
             for (ptrdiff_t i = 0; i < 300; i++)
                 if (kn_is_missing(&t.holes, i, j)) {
                     double y = (kn_at(whole.Y, i, j) - t.scaling.mean[j]) / t.scaling.sd[j];
-                    double f = t.filled[kn_hole_at(&t.holes, i, j)];
+                    double f = t.filled[kn_missing_at(&t.holes, i, j)];
                     error[how] += (y - f) * (y - f);
                     error[2] += how == 0 ? y * y : 0;
                 }

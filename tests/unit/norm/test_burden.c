@@ -154,12 +154,12 @@ static void no_p_is_smaller_than_a_cohort_can_tell(void **state)
     kn_tail_p_reference law = {sorted, 100, 100, true, {0, 2.4, 0.2}};
     kn_tail_p far = kn_tail_p_of(&law, 50, false);
     assert_close(far.p, 1.0 / 202, 1e-15);
-    assert_int_equal(far.note, KN_RARITY_BOUND);
-    assert_int_equal(kn_tail_p_of(&law, 2.5, false).note, KN_RARITY_PLAIN);
+    assert_int_equal(far.note, KN_TAIL_P_BOUND);
+    assert_int_equal(kn_tail_p_of(&law, 2.5, false).note, KN_TAIL_P_PLAIN);
     law.units = 40; /* groups of people */
     kn_tail_p rough = kn_tail_p_of(&law, 3.2, false);
     assert_true(rough.p > 1.0 / 82 && rough.p < 0.02);
-    assert_int_equal(rough.note, KN_RARITY_ROUGH);
+    assert_int_equal(rough.note, KN_TAIL_P_ROUGH);
     law.has_gev = false;
     assert_close(kn_tail_p_of(&law, 50, false).p, 1.0 / 82, 1e-15);
     law.n = 1;
@@ -173,14 +173,14 @@ static void no_p_at_an_unknown_site_is_smaller_than_sites_can_tell(void **state)
 {
     (void)state;
     double least = kn_tail_p_least_unseen(3);
-    kn_tail_p rough = {0.01, KN_RARITY_ROUGH}, usual = {0.6, KN_RARITY_PLAIN};
+    kn_tail_p rough = {0.01, KN_TAIL_P_ROUGH}, usual = {0.6, KN_TAIL_P_PLAIN};
     assert_close(least, 0.25, 1e-15);
     assert_close(kn_tail_p_bounded(rough, least).p, least, 1e-15);
-    assert_int_equal(kn_tail_p_bounded(rough, least).note, KN_RARITY_BOUND);
+    assert_int_equal(kn_tail_p_bounded(rough, least).note, KN_TAIL_P_BOUND);
     assert_close(kn_tail_p_bounded(usual, least).p, 0.6, 1e-15);
-    assert_int_equal(kn_tail_p_bounded(usual, least).note, KN_RARITY_PLAIN);
-    assert_int_equal(kn_tail_p_bounded(rough, 0).note, KN_RARITY_ROUGH);
-    assert_true(isnan(kn_tail_p_bounded((kn_tail_p){NAN, KN_RARITY_PLAIN}, least).p));
+    assert_int_equal(kn_tail_p_bounded(usual, least).note, KN_TAIL_P_PLAIN);
+    assert_int_equal(kn_tail_p_bounded(rough, 0).note, KN_TAIL_P_ROUGH);
+    assert_true(isnan(kn_tail_p_bounded((kn_tail_p){NAN, KN_TAIL_P_PLAIN}, least).p));
 }
 
 TEST_PROGRAM(norm_burden)

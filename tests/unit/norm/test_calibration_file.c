@@ -35,7 +35,7 @@ static void a_model_saved_and_opened_gives_the_same_z(void **state)
         kn_mat a = crowd_z(ctx, m, &fresh), b = crowd_z(ctx, back, &fresh);
         assert_memory_equal(a.data, b.data, (size_t)(a.rows * a.cols) * sizeof(double));
         assert_true(m->layer.nu == back->layer.nu);
-        for (int p = 0; p < KN_LAYER_PARTS; p++) {
+        for (int p = 0; p < KN_CALIBRATION_COMPONENTS; p++) {
             const kn_calibration_component *x = &m->layer.part[p], *y = &back->layer.part[p];
             assert_true(x->tried == y->tried && x->kept == y->kept);
             assert_true(!x->tried || (x->gain == y->gain && x->se == y->se));

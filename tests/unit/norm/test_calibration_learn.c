@@ -73,7 +73,7 @@ static void old_and_young_are_flagged_alike_where_the_spread_grows_with_age(void
         crowd train = spread_crowd(10 + k, 300, 60), fresh = spread_crowd(110 + k, 1500, 60);
         kn_model *with = crowd_fit(ctx, &train, "calibrate=auto");
         kn_model *none = crowd_fit(ctx, &train, "calibrate=none");
-        assert_true(with->layer.part[KN_LAYER_LINE].kept);
+        assert_true(with->layer.part[KN_CALIBRATION_LINE].kept);
         old += flagged(with, &fresh, true) / COHORTS;
         young += flagged(with, &fresh, false) / COHORTS;
         old0 += flagged(none, &fresh, true) / COHORTS;
@@ -122,7 +122,7 @@ static void z_of_skewed_responses_are_normal(void **state)
     moments m = moments_of(z), m0 = moments_of(z0);
     print_message("# mean %.3f var %.3f skew %.3f kurtosis %.3f; without %.3f %.3f\n", m.mean,
                   m.var, m.skew, m.kurtosis, m0.skew, m0.kurtosis);
-    assert_true(with->layer.part[KN_LAYER_SHAPE].kept);
+    assert_true(with->layer.part[KN_CALIBRATION_SHAPE].kept);
     /* The standard error of the mean is sqrt((1/300 + 1/1000)/40) = .0104 if responses are learned
      * each by itself; in 20 draws it was .013. That of the variance was .013 too, about .98. */
     assert_true(fabs(m.mean) < 0.07 && fabs(m.var - 1) < 0.1);
@@ -377,9 +377,9 @@ static void what_is_no_other_scale_is_not_tried_again(void **state)
     crowd c = plain_crowd(16, 60, 8);
     for (int k = 0; k < 2; k++) {
         kn_model *m = crowd_fit(ctx, &c, how[k]);
-        assert_true(m->layer.part[KN_LAYER_LINE].tried);
-        assert_false(m->layer.part[KN_LAYER_SQUARE].tried);
-        assert_true(m->layer.part[KN_LAYER_SHAPE].tried);
+        assert_true(m->layer.part[KN_CALIBRATION_LINE].tried);
+        assert_false(m->layer.part[KN_CALIBRATION_SQUARE].tried);
+        assert_true(m->layer.part[KN_CALIBRATION_SHAPE].tried);
         kn_model_free(m);
     }
     crowd_free(&c);

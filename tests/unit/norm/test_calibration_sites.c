@@ -96,11 +96,11 @@ static void the_reference_has_the_same_spread_at_every_site(void **state)
                 assert_true(first > 0.9 && first < 1.1 && second > 0.9 && second < 1.1);
                 assert_true(fabs(l.batch[1] - l.batch[0] - log(4)) <
                             ratio_error(0.6 * N, 0.4 * N, T));
-                const kn_calibration_component *part = &l.part[KN_LAYER_BATCH];
+                const kn_calibration_component *part = &l.part[KN_CALIBRATION_SITE];
                 assert_true(part->tried && part->kept && part->gain > 10 * part->se);
             } else {
                 assert_true(first < 0.75 && second > 1.25);
-                assert_true(l.S == 0 && !l.batch && !l.part[KN_LAYER_BATCH].tried);
+                assert_true(l.S == 0 && !l.batch && !l.part[KN_CALIBRATION_SITE].tried);
             }
             kn_calibration_clear(&l);
             kn_reference_clear(&z);
@@ -130,7 +130,7 @@ static void sites_that_do_not_differ_hardly_have_a_term(void **state)
         r.site = site;
         r.S = S;
         assert_ok(ctx, remake_run(ctx, &r, &l, &z));
-        const kn_calibration_component *part = &l.part[KN_LAYER_BATCH];
+        const kn_calibration_component *part = &l.part[KN_CALIBRATION_SITE];
         assert_true(part->tried && part->kept); /* no gate */
         assert_true(part->gain > -0.005);
         for (int s = 0; s < S; s++)
@@ -211,7 +211,8 @@ static void any_sites_and_folds_work(void **state)
          * differ by ln 16 before shrinkage, with a standard deviation of about .25. */
         if (trial == TRIALS - 1) {
             print_message("# terms differ by %.3f\n", l.batch[1] - l.batch[0]);
-            assert_true(fabs(l.part[KN_LAYER_BATCH].gain) < 1e-12 && l.batch[1] > l.batch[0] + 1);
+            assert_true(fabs(l.part[KN_CALIBRATION_SITE].gain) < 1e-12 &&
+                        l.batch[1] > l.batch[0] + 1);
         }
         kn_calibration_clear(&l);
         kn_reference_clear(&z);
@@ -246,7 +247,7 @@ static void terms_that_lose_are_kept_and_told(void **state)
     kn_set_log(ctx, hear, &told);
     assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     kn_set_log(ctx, NULL, NULL);
-    const kn_calibration_component *part = &l.part[KN_LAYER_BATCH];
+    const kn_calibration_component *part = &l.part[KN_CALIBRATION_SITE];
     assert_true(part->kept && part->gain < -part->se && l.S == 2);
     assert_int_equal(told, 1);
     kn_calibration_clear(&l);
@@ -357,7 +358,7 @@ static void a_site_has_its_term_in_the_noise(void **state)
         for (ptrdiff_t i = 0; i < N; i++) {
             double most = 0;
             for (ptrdiff_t j = 0; j < T; j++) {
-                kn_shash law = kn_calibration_law(&m->layer, j);
+                kn_shash law = kn_calibration_distribution(&m->layer, j);
                 double eta = m->layer.batch[site[i]];
                 for (ptrdiff_t f = 0; f < D.cols; f++)
                     eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);
@@ -418,7 +419,8 @@ static void threads_do_not_change_a_bit(void **state)
         const kn_reference *a = &m[0]->reference, *b = &m[k]->reference;
         assert_true(m[0]->layer.S == 2 && m[k]->layer.S == 2);
         assert_memory_equal(m[0]->layer.batch, m[k]->layer.batch, 2 * sizeof(double));
-        assert_true(m[0]->layer.part[KN_LAYER_BATCH].gain == m[k]->layer.part[KN_LAYER_BATCH].gain);
+        assert_true(m[0]->layer.part[KN_CALIBRATION_SITE].gain ==
+                    m[k]->layer.part[KN_CALIBRATION_SITE].gain);
         assert_memory_equal(a->z, b->z, (size_t)N * T * sizeof(float));
         assert_memory_equal(a->statistic, b->statistic, N * sizeof(double));
         assert_memory_equal(a->loo_statistic, b->loo_statistic, N * sizeof(double));

@@ -322,21 +322,21 @@ static void assert_steps(bool sites)
         gaussian(&c, quadratic ? curve : line);
         kn_noise_scale_columns_clear(&columns);
     }
-    assert_gain(&l.part[KN_LAYER_LINE], N, none, line);
-    assert_gain(&l.part[KN_LAYER_SQUARE], N, line, curve);
+    assert_gain(&l.part[KN_CALIBRATION_LINE], N, none, line);
+    assert_gain(&l.part[KN_CALIBRATION_SQUARE], N, line, curve);
     assert_int_equal(l.S, sites ? SITES : 0);
-    assert_true(l.part[KN_LAYER_BATCH].tried == sites);
+    assert_true(l.part[KN_CALIBRATION_SITE].tried == sites);
     if (sites) {
         batch(&r, &c, term);
         gaussian(&c, with);
-        assert_gain(&l.part[KN_LAYER_BATCH], N, curve, with);
+        assert_gain(&l.part[KN_CALIBRATION_SITE], N, curve, with);
         for (int s = 0; s < SITES; s++)
             assert_close(l.batch[s], term[s], 1e-9);
         assert_true(term[1] > term[0] + 0.5 && term[2] == 0 && term[3] != 0);
     }
     student(&c);
     shape(&r, &c, theta, before, after);
-    assert_gain(&l.part[KN_LAYER_SHAPE], N, before, after);
+    assert_gain(&l.part[KN_CALIBRATION_SHAPE], N, before, after);
     assert_same(l.beta, kn_sub(beta, 0, 0, 4, T), 1e-8);
     assert_same(l.theta, theta, 1e-7);
     assert_z(&made, &c);
@@ -454,7 +454,7 @@ static void leave_one_out_takes_the_layer_as_it_is(void **state)
     for (ptrdiff_t i = 0; i < N; i++) {
         double most = 0;
         for (ptrdiff_t j = 0; j < T; j++) {
-            kn_shash law = kn_calibration_law(&m->layer, j);
+            kn_shash law = kn_calibration_distribution(&m->layer, j);
             double eta = 0, e = kn_at(c.Y, i, j) - kn_at(mean, i, j);
             for (ptrdiff_t f = 0; f < D.cols; f++)
                 eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);

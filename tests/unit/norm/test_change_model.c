@@ -110,7 +110,7 @@ static void check_golden(kn_ctx *ctx, json_t *all, const char *name, bool condit
             assert_relative(out[j], kn_at(z, i, j), 1e-9);
         free(a), free(b), free(out);
     }
-    kn_change_law_clear(&law);
+    kn_change_distribution_clear(&law);
     kn_change_sums_clear(&s);
     free(r1.data), free(r2.data), free(noise.data), free(q.data), free(m1.data), free(z.data);
 }
@@ -239,7 +239,7 @@ static void own_pairs_are_never_in_their_reference(void **state)
                     assert_true(isnan(z[i * s.T + j]) && i == 0 && j == 3);
                 else
                     assert_close((double)z[i * s.T + j], out[j], 1e-6);
-            kn_change_law_clear(&law);
+            kn_change_distribution_clear(&law);
             kn_change_sums_clear(&others);
         }
         free(value.data), free(z), free(a), free(b), free(out);

@@ -136,7 +136,7 @@ static void assert_people(json_t *compose, const char *what, const double *offse
     for (ptrdiff_t j = 0; j < 6; j++) {
         double *theta = kn_col(layer.theta, j);
         theta[0] = skew.data[j], theta[1] = ln_b.data[j];
-        kn_shash law = kn_calibration_law(&layer, j);
+        kn_shash law = kn_calibration_distribution(&layer, j);
         for (ptrdiff_t i = 0; i < 2; i++) {
             double e = kn_at(r, i, j) - offset[j], own, loss;
             double v =

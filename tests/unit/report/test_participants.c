@@ -48,14 +48,15 @@ static void who_is_labelled_is_not_expected_to_be_normal(void **state)
         r->people.person[i].training = i == 1;
     }
     r->people.person[29].deviance_p = NAN;
-    kn_sample_count(r, .04);
+    kn_participants_count(r, .04);
     assert_int_equal(r->people.deviance_of, 27);
     assert_int_equal(r->people.deviance_found, 2);
     double low, high;
-    kn_laws_binomial_range(27, .04, &low, &high);
+    kn_binomial_range(27, .04, &low, &high);
     assert_close(r->people.deviance_expected_low, low, 0);
     assert_close(r->people.deviance_expected_high, high, 0);
-    kn_sample_count(r, 0); /* no p can be .05: then nothing is expected, and nothing is said */
+    kn_participants_count(r,
+                          0); /* no p can be .05: then nothing is expected, and nothing is said */
     assert_true(isnan(r->people.deviance_expected_low) && isnan(r->people.deviance_expected_high));
     free_report(r);
 }
@@ -71,19 +72,19 @@ static void cards_are_of_whom_was_asked_for(void **state)
     }
     const kn_participants_named named = {.id = id, .where = "scored/people.tsv"};
     assert_ok(ctx, kn_participants_sort(ctx, r));
-    assert_ok(ctx, kn_sample_choose(ctx, r, "3", &named));
+    assert_ok(ctx, kn_participants_choose(ctx, r, "3", &named));
     assert_int_equal(r->people.n_cards, 3);
     assert_int_equal(r->people.card[0].person, 10);
-    assert_ok(ctx, kn_sample_choose(ctx, r, "99", &named));
+    assert_ok(ctx, kn_participants_choose(ctx, r, "99", &named));
     assert_int_equal(r->people.n_cards, 11); /* who has no statistic has nothing to show */
-    assert_ok(ctx, kn_sample_choose(ctx, r, "sub-12, sub-03,sub-12", &named));
+    assert_ok(ctx, kn_participants_choose(ctx, r, "sub-12, sub-03,sub-12", &named));
     assert_int_equal(r->people.n_cards, 2);
     assert_int_equal(r->people.card[0].person, 11);
     assert_int_equal(r->people.card[1].person, 2);
-    assert_int_equal(kn_sample_choose(ctx, r, "sub-99", &named), KN_ERR_DATA);
+    assert_int_equal(kn_participants_choose(ctx, r, "sub-99", &named), KN_ERR_DATA);
     assert_string_equal(kn_message(ctx),
                         "{people}: scored/people.tsv has no 'sub-99'; is it 'sub-09'?");
-    assert_int_equal(kn_sample_choose(ctx, r, "unlike any of them", &named), KN_ERR_DATA);
+    assert_int_equal(kn_participants_choose(ctx, r, "unlike any of them", &named), KN_ERR_DATA);
     assert_string_equal(kn_message(ctx), "{people}: scored/people.tsv has no 'unlike any of them'");
     free_report(r);
 }

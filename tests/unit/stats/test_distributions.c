@@ -62,11 +62,11 @@ static void extreme_values_and_binomials_are_scipys(void **state)
         assert_close(kn_gev_quantile_upper(gev, GEV[k][3]), GEV[k][4], 1e-12);
     }
     for (int k = 0; k < 5; k++) {
-        kn_laws_binomial_range((ptrdiff_t)RANGE[k][0], RANGE[k][1], &low, &high);
+        kn_binomial_range((ptrdiff_t)RANGE[k][0], RANGE[k][1], &low, &high);
         assert_close(low, RANGE[k][2], 0);
         assert_close(high, RANGE[k][3], 0);
     }
-    kn_laws_binomial_range(0, .05, &low, &high);
+    kn_binomial_range(0, .05, &low, &high);
     assert_true(isnan(low) && isnan(high));
 }
 

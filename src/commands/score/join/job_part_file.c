@@ -59,7 +59,7 @@ static void pack(kn_scores *s, ptrdiff_t i, double *row)
     row[k++] = (double)s->training[i];
     row[k++] = (double)s->cv_row[i];
     row[k++] = s->changed[i];
-    row[k++] = s->doubt[i];
+    row[k++] = s->implausible_reason[i];
     memcpy(row + k, &s->tally[i], sizeof s->tally[i]);
 }
 
@@ -79,7 +79,7 @@ static kn_status unpack(kn_ctx *ctx, const kn_st_file *f, const double *row, kn_
 {
     kn_status status = KN_OK;
     const kn_model *m = s->model;
-    ptrdiff_t changed = 0, doubt = 0;
+    ptrdiff_t changed = 0, implausible_reason = 0;
     int k = 0;
     if (!s->scored) {
         s->extrapolation[i] = row[0];
@@ -91,9 +91,9 @@ static kn_status unpack(kn_ctx *ctx, const kn_st_file *f, const double *row, kn_
     KN_TRY(whole(ctx, f, row[k++], -1, m->info.n_samples - 1, &s->training[i]));
     KN_TRY(whole(ctx, f, row[k++], -1, m->reference.n - 1, &s->cv_row[i]));
     KN_TRY(whole(ctx, f, row[k++], 0, KN_CHANGED_RESPONSES | KN_CHANGED_COVARIATES, &changed));
-    KN_TRY(whole(ctx, f, row[k++], 0, KN_N_IMPLAUSIBLE - 1, &doubt));
+    KN_TRY(whole(ctx, f, row[k++], 0, KN_N_IMPLAUSIBLE - 1, &implausible_reason));
     s->changed[i] = (int)changed;
-    s->doubt[i] = (int)doubt;
+    s->implausible_reason[i] = (int)implausible_reason;
     memcpy(&s->tally[i], row + k, sizeof s->tally[i]);
 out:
     return status;

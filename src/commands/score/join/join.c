@@ -20,7 +20,7 @@ void kn_join_free(kn_join *j)
     kn_scores_free(j->scores);
     kn_free(j->person);
     kn_free(j->header);
-    kn_names_free(j->line, j->plan.n + j->plan.attendance->n);
+    kn_names_free(j->line, j->plan.n + j->plan.exclusions->n);
     for (int k = 0; k < KN_N_MAPS; k++)
         kn_row_spool_clear(&j->map[k]);
     kn_free(j->sums);
@@ -56,8 +56,8 @@ static kn_status new_scores(kn_ctx *ctx, const kn_join_plan *plan, kn_scores **o
     s->id = memory;
     for (int k = 0; kn_scores_slot(s, k); k++)
         KN_TRY(kn_alloc_d(ctx, n, kn_scores_slot(s, k)));
-    KN_TRY(kn_alloc(ctx, n, sizeof *s->doubt, &memory));
-    s->doubt = memory;
+    KN_TRY(kn_alloc(ctx, n, sizeof *s->implausible_reason, &memory));
+    s->implausible_reason = memory;
     KN_TRY(kn_alloc(ctx, n, sizeof *s->abnormal, &memory));
     s->abnormal = memory;
     for (ptrdiff_t i = 0; plan->abnormal && i < n; i++)
@@ -87,7 +87,7 @@ kn_status kn_join_new(kn_ctx *ctx, const kn_join_plan *plan, kn_join **out)
     KN_TRY(new_scores(ctx, plan, &j->scores));
     KN_TRY(kn_alloc(ctx, n, sizeof *j->person, &memory));
     j->person = memory;
-    KN_TRY(kn_alloc(ctx, n + plan->attendance->n, sizeof *j->line, &memory));
+    KN_TRY(kn_alloc(ctx, n + plan->exclusions->n, sizeof *j->line, &memory));
     j->line = memory;
     KN_TRY(kn_alloc(ctx, T, sizeof *j->sums, &memory));
     j->sums = memory;
@@ -166,7 +166,7 @@ static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_participants_tabl
     ptrdiff_t at = place_of(j, i);
     for (int k = 0; kn_scores_slot(to, k); k++)
         (*kn_scores_slot(to, k))[at] = kn_scores_people(from, kn_scores_column(k))[i];
-    to->doubt[at] = from->doubt[i];
+    to->implausible_reason[at] = from->implausible_reason[i];
     j->person[at].loss = from->own_loss[i];
     j->person[at].cells = from->own_cells[i];
     j->person[at].joint = from->joint[i];
@@ -174,7 +174,7 @@ static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_participants_tabl
     j->person[at].measured = from->measured[i];
     assert(!to->id[at]); /* once */
     KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &to->id[at]));
-    KN_TRY(kn_participants_line(ctx, sheet, KN_PEOPLE_USED, i, &j->line[at]));
+    KN_TRY(kn_participants_line(ctx, sheet, KN_PARTICIPANTS_USED, i, &j->line[at]));
 out:
     return status;
 }
@@ -184,10 +184,11 @@ static kn_status take_frame(kn_ctx *ctx, kn_join *j, const kn_participants_table
 {
     kn_status status;
     kn_participants_table whole = *sheet;
-    whole.attendance = j->plan.attendance;
-    KN_TRY(kn_participants_line(ctx, &whole, KN_PEOPLE_HEADER, 0, &j->header));
-    for (ptrdiff_t i = 0; i < whole.attendance->n; i++)
-        KN_TRY(kn_participants_line(ctx, &whole, KN_PEOPLE_DROPPED, i, &j->line[j->plan.n + i]));
+    whole.exclusions = j->plan.exclusions;
+    KN_TRY(kn_participants_line(ctx, &whole, KN_PARTICIPANTS_HEADER, 0, &j->header));
+    for (ptrdiff_t i = 0; i < whole.exclusions->n; i++)
+        KN_TRY(kn_participants_line(ctx, &whole, KN_PARTICIPANTS_EXCLUDED, i,
+                                    &j->line[j->plan.n + i]));
 out:
     return status;
 }

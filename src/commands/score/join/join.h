@@ -20,7 +20,7 @@ typedef struct kn_join_plan { /* all lent, until the join is free */
     ptrdiff_t n_rows;                /* of the covariates */
     unsigned write;                  /* KN_MAP_... and KN_WRITE_METRICS */
     const char *scratch;             /* where maps wait in a file; NULL: in memory */
-    const kn_exclusions *attendance; /* of the whole */
+    const kn_exclusions *exclusions; /* of the whole */
 } kn_join_plan;
 
 /* What a person's cells add up to, for metrics of some people. */

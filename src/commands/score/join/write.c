@@ -39,7 +39,7 @@ kn_status kn_join_check(kn_ctx *ctx, const kn_join *j, const char *dir,
         KN_TRY(kn_mapfile_check(ctx, &l, "ys2_noise", 1, true));
     for (int k = 0; has_metric_maps(j, &l) && k < KN_N_METRIC_MAPS; k++)
         KN_TRY(kn_mapfile_check(ctx, &l, kn_metric_maps[k].file, 1, true));
-    KN_TRY(kn_sample_check(ctx, dir, options));
+    KN_TRY(kn_participants_table_check(ctx, dir, options));
     KN_TRY(kn_scores_check(ctx, j->scores, dir, options));
 out:
     return status;
@@ -86,7 +86,7 @@ static kn_status write_people(kn_ctx *ctx, const kn_join *j, const char *dir,
         return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
     KN_TRY(kn_table_writer_new(ctx, path, options, &w));
     KN_TRY(kn_table_writer_line(ctx, w, j->header, strlen(j->header)));
-    for (ptrdiff_t i = 0; i < j->plan.n + j->plan.attendance->n; i++)
+    for (ptrdiff_t i = 0; i < j->plan.n + j->plan.exclusions->n; i++)
         KN_TRY(kn_table_writer_line(ctx, w, j->line[i], strlen(j->line[i])));
     KN_TRY(kn_table_writer_commit(ctx, w));
 out:

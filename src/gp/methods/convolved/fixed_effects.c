@@ -165,7 +165,7 @@ void kn_fixed_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P)
     kn_plan_free_to(r, mark);
 }
 
-void kn_fixed_say_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n)
+void kn_fixed_predict_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, N, 2 * n);

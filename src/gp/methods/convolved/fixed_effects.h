@@ -43,6 +43,6 @@ kn_status kn_fixed_predict(kn_ctx *ctx, const kn_fixed_columns *columns, const k
                            kn_mat X, kn_fixed_prediction out);
 
 void kn_fixed_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P); /* leaves it */
-void kn_fixed_say_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n);          /* passes */
+void kn_fixed_predict_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n);      /* passes */
 
 #endif

@@ -54,7 +54,7 @@ void kn_conv_data_clear(kn_conv_data *d)
 typedef struct search {
     const kn_conv_form *form;
     const kn_conv_data *d;
-    kn_conv_search *told;
+    kn_conv_search *result;
     bool shared;
     int evals; /* of this start */
     kn_conv c, g;
@@ -151,8 +151,8 @@ static kn_status climb(kn_ctx *ctx, const kn_conv_plan *plan, search *s, kn_larg
 {
     kn_status status;
     kn_large_optimum top = {0};
-    kn_limits limits = {.evals_left = plan->evals, .deadline = s->told->deadline};
-    bool first = s->told->evals == 0;
+    kn_limits limits = {.evals_left = plan->evals, .deadline = s->result->deadline};
+    bool first = s->result->evals == 0;
     double *gradient = NULL;
     KN_TRY(kn_alloc_d(ctx, s->n, &top.x));
     KN_TRY(kn_alloc_d(ctx, plan->evals == 0 ? s->n : 0, &gradient));
@@ -167,14 +167,14 @@ static kn_status climb(kn_ctx *ctx, const kn_conv_plan *plan, search *s, kn_larg
     } else {
         KN_TRY(kn_maximise_large(ctx, o, &limits, objective, s, &top));
     }
-    if (first || top.value > s->told->value) {
-        s->told->value = top.value;
-        s->told->projected = plan->evals == 0 ? NAN : top.projected;
+    if (first || top.value > s->result->value) {
+        s->result->value = top.value;
+        s->result->projected = plan->evals == 0 ? NAN : top.projected;
         memcpy(best, top.x, (size_t)s->n * sizeof *best);
     }
-    if (first || top.stop == KN_STOP_CANCELLED || s->told->stop == KN_STOP_CONVERGED)
-        s->told->stop = top.stop;
-    s->told->evals += top.evals;
+    if (first || top.stop == KN_STOP_CANCELLED || s->result->stop == KN_STOP_CONVERGED)
+        s->result->stop = top.stop;
+    s->result->evals += top.evals;
 out:
     kn_free(gradient);
     kn_free(top.x);
@@ -189,7 +189,7 @@ static kn_status climb_all(kn_ctx *ctx, const kn_conv_plan *plan, const kn_conv_
     kn_large_options o = {.n = s->n,
                           .unit = (double)s->d->Y.rows,
                           .f_tolerance = GAIN,
-                          .stage = s->told->stage};
+                          .stage = s->result->stage};
     KN_TRY(kn_alloc_d(ctx, s->n, &lower));
     KN_TRY(kn_alloc_d(ctx, s->n, &upper));
     KN_TRY(kn_alloc_d(ctx, s->n, &best));
@@ -197,7 +197,7 @@ static kn_status climb_all(kn_ctx *ctx, const kn_conv_plan *plan, const kn_conv_
     o.lower = lower;
     o.upper = upper;
     for (int r = 0; r <= plan->restarts; r++) {
-        if (s->told->evals > 0 && s->told->stop == KN_STOP_CANCELLED)
+        if (s->result->evals > 0 && s->result->stop == KN_STOP_CANCELLED)
             break;
         KN_TRY(kn_conv_start(ctx, s->d, scale, r, &s->c));
         KN_TRY(climb(ctx, plan, s, &o, best));
@@ -211,17 +211,17 @@ out:
 }
 
 kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const kn_conv_data *d,
-                        kn_conv_search *told, kn_conv *c)
+                        kn_conv_search *result, kn_conv *c)
 {
     kn_status status;
     ptrdiff_t T = d->Y.cols, M = d->fu.cols;
     kn_conv_scale scale = {0};
     search s = {.form = kn_conv_form_of(plan->how),
                 .d = d,
-                .told = told,
+                .result = result,
                 .shared = plan->widths == KN_WIDTHS_SHARED};
-    told->evals = 0;
-    told->stop = KN_STOP_CONVERGED;
+    result->evals = 0;
+    result->stop = KN_STOP_CONVERGED;
     KN_TRY(kn_conv_scale_new(ctx, X, d->Y, &scale));
     KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.c));
     KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.g));

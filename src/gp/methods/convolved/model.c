@@ -273,7 +273,7 @@ void kn_conv_predict_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_size
     const kn_conv_form *form = kn_conv_form_of(plan->how);
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * s.P + 1);
-    kn_fixed_say_need(r, n, s.k);
+    kn_fixed_predict_need(r, n, s.k);
     kn_plan_alloc_d(r, KN_NEED_WORK, n + s.N, s.F);
     kn_plan_alloc_d(r, KN_NEED_WORK, n, plan->M);
     if (form->pairs) {
@@ -289,7 +289,7 @@ void kn_conv_leave_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes 
     const kn_conv_form *form = kn_conv_form_of(plan->how);
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, s.N, 4 * s.P + 1);
-    kn_fixed_say_need(r, s.N, s.k);
+    kn_fixed_predict_need(r, s.N, s.k);
     kn_plan_alloc_d(r, KN_NEED_WORK, s.N, s.F);
     kn_conv_data_need(r, form->pairs, s.N, plan->M);
     form->need_leave(r, s.N, s.P, plan->Q * plan->M);

@@ -206,14 +206,14 @@ void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_conv_plan plan = plan_of(s);
     kn_mem_usage begin = r->now, gram, made;
-    kn_rehearse_stage(r, "gram");
+    kn_plan_stage(r, "gram");
     if (!s->given_basis)
         kn_gram_need(r, s);
     gram = r->now;
-    kn_rehearse_stage(r, "components");
+    kn_plan_stage(r, "components");
     if (s->chosen)
         kn_components_need(r, s);
-    kn_rehearse_stage(r, "basis");
+    kn_plan_stage(r, "basis");
     if (s->on_responses)
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T + s->N, s->P);
     else if (s->span > 0)
@@ -221,7 +221,7 @@ void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s)
     else
         kn_basis_need(r, s);
     made = r->now;
-    kn_rehearse_stage(r, "search");
+    kn_plan_stage(r, "search");
     kn_conv_model_need(r, &plan, sizes_of(s, s->N));
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
@@ -229,7 +229,7 @@ void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
     if (s->P < s->span)
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->span);
-    kn_rehearse_stage(r, "folds");
+    kn_plan_stage(r, "folds");
     kn_plan_alloc_d(r, KN_NEED_WORK, s->folds > 0 ? s->N : 0, 2);
     for (int k = 0; k < s->folds; k++) {
         ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;

@@ -128,16 +128,16 @@ static void need_settle(kn_problem_size *s)
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;
-    kn_rehearse_stage(r, "gram");
+    kn_plan_stage(r, "gram");
     if (!s->rotated)
         kn_gram_need(r, s);
     gram = r->now;
-    kn_rehearse_stage(r, "basis");
+    kn_plan_stage(r, "basis");
     if (s->rotated)
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->T);
     else
         kn_basis_need(r, s);
-    kn_rehearse_stage(r, "search");
+    kn_plan_stage(r, "search");
     kn_search_need(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F + s->P + 1);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
@@ -145,7 +145,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
     kn_latent_need(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
-    kn_rehearse_stage(r, "folds");
+    kn_plan_stage(r, "folds");
     if (s->folds > 0)
         kn_components_cv_need(r, s);
     kn_plan_free(r, begin, gram);
@@ -179,7 +179,7 @@ const kn_method kn_method_kronprod = {
     .block = kn_components_block,
     .covariance = kn_components_covariance,
     .law = kn_components_map_density,
-    .law_block = kn_components_law_block,
+    .law_block = kn_components_map_density_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,

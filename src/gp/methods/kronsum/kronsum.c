@@ -317,7 +317,7 @@ const kn_method kn_method_kronsum = {
     .block = kn_components_block,
     .covariance = kn_components_covariance,
     .law = kn_kronsum_map_density,
-    .law_block = kn_kronsum_law_block,
+    .law_block = kn_kronsum_map_density_block,
     /* no known_noise: without people held out it comes to S_jj (1 + tau)          [METHOD 1d] */
     .group_noise = kn_kronsum_group_noise,
     .group_share = kn_components_group_share,

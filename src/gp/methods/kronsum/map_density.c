@@ -46,8 +46,8 @@ out:
     return status;
 }
 
-kn_status kn_kronsum_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
-                               kn_mat y, kn_mat V, double *scale)
+kn_status kn_kronsum_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                       ptrdiff_t first, kn_mat y, kn_mat V, double *scale)
 {
     (void)ctx, (void)maps, (void)part, (void)y;
     kn_mat_zero(V);

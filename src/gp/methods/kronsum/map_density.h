@@ -8,7 +8,7 @@
  * component, d = 1 + tau, of members of a known group 1. */
 kn_status kn_kronsum_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part,
                                  kn_map_density *out);
-kn_status kn_kronsum_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
-                               kn_mat y, kn_mat V, double *scale);
+kn_status kn_kronsum_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                       ptrdiff_t first, kn_mat y, kn_mat V, double *scale);
 
 #endif

@@ -85,24 +85,24 @@ void kn_kronsum_need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_mem_usage begin = r->now, numbers, gram;
     few.given_basis = false;
     few.P = kn_components_most(s->N, T, s->N);
-    kn_rehearse_stage(r, "gram");
+    kn_plan_stage(r, "gram");
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, T); /* Y */
     numbers = r->now;
     if (s->N <= KN_MANY)
         kn_gram_need(r, &few);
     gram = r->now;
-    kn_rehearse_stage(r, "components");
+    kn_plan_stage(r, "components");
     kn_components_need(r, &few);
-    kn_rehearse_stage(r, "shrinkage");
+    kn_plan_stage(r, "shrinkage");
     kn_kronsum_choose_need(r, &few);
-    kn_rehearse_stage(r, "covariances");
+    kn_plan_stage(r, "covariances");
     kn_kronsum_fit_need(r, &few);
     kn_plan_alloc_d(r, KN_NEED_BASIS, 2 * T, T);
     kn_plan_free_to(r, gram);
     kn_plan_alloc_d(r, KN_NEED_BASIS, 2 * T, T);
     kn_latent_need(r, s);
     kn_plan_free(r, begin, numbers);
-    kn_rehearse_stage(r, "folds");
+    kn_plan_stage(r, "folds");
     for (int k = 0; k < s->folds; k++) {
         h = (s->N + s->folds - 1 - k) / s->folds;
         n = s->N - h;

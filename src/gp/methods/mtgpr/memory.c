@@ -46,20 +46,20 @@ void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_mem_usage begin = r->now;
     kn_problem_size pilot = *s;
     pilot.P = kn_min_size(s->N - 1, s->T); /* its components are not the model's */
-    kn_rehearse_stage(r, "gram");
+    kn_plan_stage(r, "gram");
     if (s->N <= KN_MANY)
         kn_gram_need(r, s);
-    kn_rehearse_stage(r, "components");
+    kn_plan_stage(r, "components");
     if (s->chosen)
         kn_components_need(r, s);
     else
         kn_pilot_need(r, &pilot);
     kn_plan_free_to(r, begin);
-    kn_rehearse_stage(r, "loadings");
+    kn_plan_stage(r, "loadings");
     learn_need(r, s);
     kn_latent_need(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
-    kn_rehearse_stage(r, "folds");
+    kn_plan_stage(r, "folds");
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2);
     for (int k = 0; k < s->folds; k++) {
         ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;

@@ -142,8 +142,8 @@ out:
     return status;
 }
 
-kn_status kn_mtgpr_law_block(kn_ctx *ctx, const kn_gp_maps *maps, int number, ptrdiff_t first,
-                             kn_mat y, kn_mat V, double *scale)
+kn_status kn_mtgpr_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int number,
+                                     ptrdiff_t first, kn_mat y, kn_mat V, double *scale)
 {
     const kn_fold_prediction *p = &maps->part[number];
     const double *psi = p->psi ? p->psi : maps->gp->psi;

@@ -168,7 +168,7 @@ static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, 
     gp->s2 = e->s2;
     memcpy(gp->inside, e->inside, sizeof gp->inside);
     KN_TRY(kn_fit_latent(ctx, &own_X, e, &gp->latent));
-    kn_gp_hold_rank(gp, e->spec.rank);
+    kn_gp_fix_rank(gp, e->spec.rank);
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
 out:
     kn_mat_clear(&own_X);
@@ -272,17 +272,17 @@ static void need_settle(kn_problem_size *s)
 /* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
 static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *basis)
 {
-    kn_rehearse_stage(r, s->given_basis ? "basis" : "gram");
+    kn_plan_stage(r, s->given_basis ? "basis" : "gram");
     if (s->range > 0 && (s->chosen || s->folds > 0)) {
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 1);
         kn_heldout_need(r, s, s->chosen ? kn_min_size(KN_RANGE_LADDER, s->T) : s->P);
     } else if (!s->given_basis && s->range == 0) {
         kn_gram_need(r, s);
     }
-    kn_rehearse_stage(r, "components");
+    kn_plan_stage(r, "components");
     if (s->chosen)
         kn_components_need(r, s);
-    kn_rehearse_stage(r, "basis");
+    kn_plan_stage(r, "basis");
     *basis = r->now;
     if (s->chosen && s->range == 0)
         kn_engine_core_need(r, s); /* of the pilot, until the fit takes it over */
@@ -302,7 +302,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, made;
     basis_need(r, s, &made);
-    kn_rehearse_stage(r, "search");
+    kn_plan_stage(r, "search");
     kn_search_need(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
     if (s->rotated)
@@ -315,7 +315,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->P, s->P);
     kn_latent_need(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
-    kn_rehearse_stage(r, "folds");
+    kn_plan_stage(r, "folds");
     kn_mem_usage fitted = r->now;
     if (s->folds > 0 && s->M >= s->N)
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
@@ -369,7 +369,7 @@ const kn_method kn_method_smtgpr = {
     .block = kn_components_block,
     .covariance = kn_components_covariance,
     .law = kn_components_map_density,
-    .law_block = kn_components_law_block,
+    .law_block = kn_components_map_density_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_share = kn_components_group_share,

@@ -87,7 +87,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w,
     gp->psi = w->factors.psi;
     gp->B = w->factors.B;
     gp->latent = w->latent;
-    kn_gp_hold_rank(gp, w->rank);
+    kn_gp_fix_rank(gp, w->rank);
     w->factors.psi = NULL;
     w->factors.B = kn_mat_none();
     w->latent = (kn_latent){0};
@@ -258,19 +258,19 @@ static void need_settle(kn_problem_size *s)
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;
-    kn_rehearse_stage(r, "gram");
+    kn_plan_stage(r, "gram");
     kn_gram_need(r, s);
     gram = r->now;
-    kn_rehearse_stage(r, "components");
+    kn_plan_stage(r, "components");
     if (s->chosen)
         kn_components_need(r, s);
-    kn_rehearse_stage(r, "search");
+    kn_plan_stage(r, "search");
     kn_pilot_need(r, s);
-    kn_rehearse_stage(r, "basis");
+    kn_plan_stage(r, "basis");
     kn_whitened_need(r, s);
     kn_complement_need(r, s, s->M);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
-    kn_rehearse_stage(r, "folds");
+    kn_plan_stage(r, "folds");
     if (s->folds > 0)
         kn_whitened_cv_need(r, s);
     kn_plan_free(r, begin, gram);

@@ -13,7 +13,7 @@ static kn_status predict(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool fill
                          kn_mat var, double *clamped)
 {
     kn_status status;
-    kn_mat told = {0};
+    kn_mat explained = {0};
     const kn_latent *l = &w->latent;
     ptrdiff_t P = w->factors.B.cols, kept = w->complement ? kn_complement_count(l) : 0;
     KN_TRY(kn_mat_new(ctx, Xs.rows, l->P, to.mean));
@@ -24,14 +24,15 @@ static kn_status predict(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool fill
     if (kept == 0 || filled)
         goto out;
     KN_TRY(kn_mat_new(ctx, Xs.rows, l->X.rows, to.smooth));
-    KN_TRY(kn_mat_new(ctx, Xs.rows, P, &told));
-    KN_TRY(kn_complement_smoother(ctx, l, *to.RU, kn_cols(l->cell[0].A, 0, P), *to.smooth, told));
+    KN_TRY(kn_mat_new(ctx, Xs.rows, P, &explained));
+    KN_TRY(
+        kn_complement_smoother(ctx, l, *to.RU, kn_cols(l->cell[0].A, 0, P), *to.smooth, explained));
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < Xs.rows; i++)
-            kn_col(*to.mean, p)[i] -= kn_at(told, i, p);
+            kn_col(*to.mean, p)[i] -= kn_at(explained, i, p);
     kn_mat_clear(to.RU);
 out:
-    kn_mat_clear(&told);
+    kn_mat_clear(&explained);
     return status;
 }
 

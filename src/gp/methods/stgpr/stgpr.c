@@ -213,7 +213,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->groups, s->T);
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, 7);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F + 4); /* and groups */
-    kn_rehearse_stage(r, "search");
+    kn_plan_stage(r, "search");
     kn_mem_usage mark = r->now;
     if (!s->plain && s->stats > 2) { /* more than straight and curved: what cells take */
         kn_problem_size pilot = *s;
@@ -230,7 +230,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1); /* groups */
     kn_cells_try_need(r, s);
     kn_plan_free_to(r, mark);
-    kn_rehearse_stage(r, "folds");
+    kn_plan_stage(r, "folds");
     if (s->folds > 0) {
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2);
         kn_stgpr_maps_need(r, s, KN_MAPS_CV, s->N);

@@ -253,7 +253,7 @@ static void law_is_the_dense_density(void **state)
         assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = x}, &maps));
         assert_ok(ctx, kn_mtgpr_map_density(ctx, &maps, 0, &law));
         V = ref_new(T, law.K);
-        assert_ok(ctx, kn_mtgpr_law_block(ctx, &maps, 0, 0, kn_mat_none(), V, scale));
+        assert_ok(ctx, kn_mtgpr_map_density_block(ctx, &maps, 0, 0, kn_mat_none(), V, scale));
         det = law.log_det;
         for (ptrdiff_t j = 0; j < T; j++) {
             size += e[j] * e[j] / (scale[j] * scale[j]);
