@@ -40,7 +40,7 @@ static void take(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 }
 
 /* What the first of those that failed said. */
-static kn_status told(kn_ctx *ctx, const member *m, int n)
+static kn_status first_failure(kn_ctx *ctx, const member *m, int n)
 {
     int first = -1;
     for (int k = 0; k < n; k++)
@@ -69,7 +69,7 @@ kn_status kn_worker_pool_run(kn_ctx *ctx, const kn_worker_pool *team, ptrdiff_t 
     kn_resources_put(ctx, few);
     stopped = kn_parallel_or_stop(ctx, n, 1, take, &r);
     kn_resources_put(ctx, before);
-    KN_TRY(told(ctx, r.member, workers));
+    KN_TRY(first_failure(ctx, r.member, workers));
     status = stopped;
 out:
     for (int k = 0; r.member && k < workers; k++)

@@ -177,7 +177,7 @@ static void tell_of_fits(kn_ctx *ctx, const kn_cv_work *w)
 {
     enum { MOST = 5 };
     const kn_warnings *all = &w->of_fits;
-    ptrdiff_t told = 0, left = 0;
+    ptrdiff_t n_named = 0, left = 0;
     for (ptrdiff_t i = 0; i < all->n; i++) {
         bool known = false;
         const char *text = after_level(w, all->text[i]);
@@ -186,10 +186,10 @@ static void tell_of_fits(kn_ctx *ctx, const kn_cv_work *w)
         for (ptrdiff_t k = 0; k < i; k++)
             known = known || same_sentence(after_level(w, all->text[k]), text);
         ptrdiff_t same = known ? 0 : folds_like(w, text);
-        if (!known && told++ < MOST)
+        if (!known && n_named++ < MOST)
             kn_log(ctx, KN_LOG_WARNING, "in %td of %d folds%s: %s", same, w->holdout.folds,
                    same > 1 && text > all->text[i] ? ", such as" : "", all->text[i]);
-        left += !known && told > MOST;
+        left += !known && n_named > MOST;
     }
     if (left > 0)
         kn_log(ctx, KN_LOG_WARNING, "and %td more such sentences", left);

@@ -180,7 +180,7 @@ static kn_status place(const kn_memory_policy *self, kn_ctx *ctx, const kn_respo
     s.reading = r->reading;
     s.threads = kn_threads(ctx);
     s.memory = (double)kn_memory(ctx);
-    kn_mem_budget a = w->allowance;
+    kn_mem_budget a = w->budget;
     if (a.address_space) /* what is left beside these */
         a.bytes += r->there;
     kn_status status = kn_place_responses(ctx, &a, &s, at_least, in_file);
@@ -193,9 +193,9 @@ static kn_status place(const kn_memory_policy *self, kn_ctx *ctx, const kn_respo
 
 static kn_command_memory room_of(kn_ctx *ctx, const kn_settings *s)
 {
-    kn_command_memory w = {.allowance = kn_mem_budget_of(ctx)};
+    kn_command_memory w = {.budget = kn_mem_budget_of(ctx)};
     w.room = (kn_memory_policy){.place = place,
-                                .bytes = w.allowance.bytes,
+                                .bytes = w.budget.bytes,
                                 .scratch = s->scratch ? s->scratch : kn_scratch_folder()};
     return w;
 }

@@ -16,7 +16,7 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_mem_budget *a, const kn_probl
 /* What data/ asks, with what it takes to answer. */
 typedef struct kn_command_memory {
     kn_memory_policy room; /* first: its callback gets this pointer */
-    kn_mem_budget allowance;
+    kn_mem_budget budget;
     kn_problem_size shape; /* all but N, T, F, M and what depends on the files */
     ptrdiff_t rank;        /* of R, as kn_settings has it */
     bool additive;

@@ -7,17 +7,17 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
-typedef struct doubts {
+typedef struct implausible_job {
     kn_scores *s;
     ptrdiff_t row;
     kn_view Y;
     const float *z;
     double *work; /* workers x T */
-} doubts;
+} implausible_job;
 
 static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
-    const doubts *d = self;
+    const implausible_job *d = self;
     kn_scores *s = d->s;
     for (ptrdiff_t i = first; i < last; i++) {
         kn_implausible why = kn_implausible_values(d->Y, i, &s->model->y);
@@ -62,7 +62,7 @@ out:
 kn_status kn_implausible_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_view Y, const float *z)
 {
     kn_status status = KN_OK;
-    doubts d = {s, row, Y, z, NULL};
+    implausible_job d = {s, row, Y, z, NULL};
     KN_TRY(kn_alloc_d(ctx, kn_workers(ctx, Y.rows, 1) * s->T, &d.work));
     kn_parallel_workers(ctx, Y.rows, 1, some_people, &d);
     strike_nonzero(s, Y);

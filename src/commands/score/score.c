@@ -65,7 +65,7 @@ static int maps_of(const kn_score_work *w)
 }
 
 /* Who is who: found out, or as the parts found out. */
-static kn_status recognise(kn_ctx *ctx, kn_score_work *w)
+static kn_status match_participants(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
     kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->exclusions, NULL};
@@ -155,7 +155,7 @@ static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
     KN_TRY(kn_exclusions_new(ctx, w->data, &w->model->recipe, &w->people, &w->exclusions));
     KN_TRY(kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
     KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->score, &w->people, &w->scores));
-    KN_TRY(recognise(ctx, w));
+    KN_TRY(match_participants(ctx, w));
     KN_TRY(kn_scores_set_status(ctx, w->scores, &w->standing));
     if (w->join)
         KN_TRY(kn_join_begin(ctx, w->join, &w->people, w->scores));

@@ -168,7 +168,7 @@ kn_status kn_complement_make(kn_ctx *ctx, const kn_latent *l, const kn_complemen
 }
 
 kn_status kn_complement_smoother(kn_ctx *ctx, const kn_latent *l, kn_mat RU, kn_mat AV,
-                                 kn_mat smooth, kn_mat told)
+                                 kn_mat smooth, kn_mat explained)
 {
     kn_status status;
     directions d = {0};
@@ -180,7 +180,7 @@ kn_status kn_complement_smoother(kn_ctx *ctx, const kn_latent *l, kn_mat RU, kn_
             kn_col(d.A, q)[k] *= d.weight[k];
     }
     kn_gemm(ctx, 1, KN_N, RU, KN_T, d.U, 0, smooth);
-    kn_gemm(ctx, 1, KN_N, RU, KN_N, d.A, 0, told);
+    kn_gemm(ctx, 1, KN_N, RU, KN_N, d.A, 0, explained);
 out:
     directions_clear(&d);
     return status;

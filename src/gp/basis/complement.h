@@ -1,4 +1,4 @@
-/* What the directions outside a basis are told by the covariates                      [METHOD 1f]
+/* Signal of the covariates in the orthogonal complement of a basis                      [METHOD 1f]
  *
  * With Yw = Y Psi^-1/2 and orthonormal V (T x k), every column of Yw (I - VV') ~ N(0, c0 R0 + d0 I)
  * (c0, d0: the last component of the latent form, whose own mean is zero):
@@ -40,9 +40,10 @@ kn_status kn_complement_make(kn_ctx *ctx, const kn_latent *l, const kn_complemen
                              kn_mat *D0);
 
 /* smooth (n x N) = RU diag(c0/(c0 r + d0)) U', over the kept directions: RU D0 = smooth Yw (I -
- * VV') for responses of any number; and told (n x k) = RU diag(c0/(c0 r + d0)) AV = smooth Yw V. */
+ * VV') for responses of any number; and explained (n x k) = RU diag(c0/(c0 r + d0)) AV = smooth Yw
+ * V. */
 kn_status kn_complement_smoother(kn_ctx *ctx, const kn_latent *l, kn_mat RU, kn_mat AV,
-                                 kn_mat smooth, kn_mat told);
+                                 kn_mat smooth, kn_mat explained);
 
 /* Energies of all directions, passing; and D0 of `kept` rows, which stays. */
 void kn_complement_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t kept);

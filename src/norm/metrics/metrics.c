@@ -16,11 +16,12 @@ typedef struct job {
 } job;
 
 /* What is said of one sample: z^2 and the log loss, less 1/2 ln 2pi. */
-typedef struct verdict {
+typedef struct scored_value {
     double z2, loss;
-} verdict;
+} scored_value;
 
-static void add_sample(kn_metric_sums *s, double y, double m, verdict of, double mean0, double var0)
+static void add_sample(kn_metric_sums *s, double y, double m, scored_value of, double mean0,
+                       double var0)
 {
     double e = y - m, d = y - mean0;
     if (s->n == 0) {
@@ -43,11 +44,12 @@ static void add_sample(kn_metric_sums *s, double y, double m, verdict of, double
     s->loss += var0 > 0 ? of.loss - 0.5 * (log(var0) + kn_z2(d, var0)) : NAN;
 }
 
-static verdict verdict_of(const job *of, ptrdiff_t i, ptrdiff_t j)
+static scored_value scored_value_of(const job *of, ptrdiff_t i, ptrdiff_t j)
 {
     const kn_measured *b = of->m;
     double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j), s2 = kn_at(b->v, i, j) + b->noise[j];
-    return s2 > 0 ? (verdict){kn_z2(e, s2), 0.5 * (log(s2) + kn_z2(e, s2))} : (verdict){NAN, NAN};
+    return s2 > 0 ? (scored_value){kn_z2(e, s2), 0.5 * (log(s2) + kn_z2(e, s2))}
+                  : (scored_value){NAN, NAN};
 }
 
 static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
@@ -55,7 +57,7 @@ static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
     const kn_measured *b = of->m;
     const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j);
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
-        verdict said = verdict_of(of, i, j);
+        scored_value said = scored_value_of(of, i, j);
         if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && isfinite(said.loss))
             add_sample(s, y[i], m[i], said, b->mean0[j], b->var0[j]);
     }

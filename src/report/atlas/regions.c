@@ -294,8 +294,8 @@ static kn_status know(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const ch
     return status;
 }
 
-kn_status kn_regions_recognise(kn_ctx *ctx, kn_arena *arena, const char *const *name, ptrdiff_t T,
-                               kn_report_space *space)
+kn_status kn_regions_identify(kn_ctx *ctx, kn_arena *arena, const char *const *name, ptrdiff_t T,
+                              kn_report_space *space)
 {
     kn_status status;
     ptrdiff_t count[KN_ATLAS_KINDS + 1] = {0}, known = 0;

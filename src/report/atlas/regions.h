@@ -26,8 +26,8 @@ bool kn_region_parse(const char *name, kn_region_name *out);
 
 /* Fills region and atlas of the space where at least 4 of 5 responses are regions that are known;
  * else leaves both NULL. Of others among them `name` is NULL. */
-kn_status kn_regions_recognise(kn_ctx *ctx, kn_arena *arena, const char *const *name, ptrdiff_t T,
-                               kn_report_space *space);
+kn_status kn_regions_identify(kn_ctx *ctx, kn_arena *arena, const char *const *name, ptrdiff_t T,
+                              kn_report_space *space);
 
 /* A region in words, "left superior temporal gyrus", of a label of a surface; the label itself
  * where it is not known. */

@@ -34,7 +34,7 @@ kn_status kn_compute_space(kn_ctx *ctx, const kn_report_job *job)
     const bool volume = is_volume(&m->space);
     KN_TRY(check_options(ctx, job, volume));
     if (m->space.kind == KN_SPACE_TABLE)
-        KN_TRY(kn_regions_recognise(ctx, &r->arena, m->name, m->T, &r->space));
+        KN_TRY(kn_regions_identify(ctx, &r->arena, m->name, m->T, &r->space));
     if (volume)
         KN_TRY(kn_space_volume(ctx, job));
     else if (job->s->surface)

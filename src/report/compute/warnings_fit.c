@@ -316,8 +316,8 @@ kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
     const bool change = job->m->kind == KN_MATERIAL_CHANGE;
     const ptrdiff_t n = r->people.compared_n;
     const double rank_p = 1 / (double)(n + 1);
-    const double told = change ? r->change.smallest_p : r->people.smallest_p;
-    const double least = told > 0 ? told : rank_p, SAME = 1e-6; /* as files have digits */
+    const double stated = change ? r->change.smallest_p : r->people.smallest_p;
+    const double least = stated > 0 ? stated : rank_p, SAME = 1e-6; /* as files have digits */
     const char *who, *ranks = "";
     if (n == 0 || n >= MANY)
         return KN_OK;

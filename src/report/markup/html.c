@@ -78,10 +78,10 @@ static uint32_t harmless(uint32_t c)
     if (c == '\n' || c == '\t')
         return ' ';
     const bool control = c < 0x20 || (c >= 0x7f && c <= 0x9f);
-    const bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
-                       c == 0x200e || c == 0x200f || c == 0x061c;
+    const bool changes_direction = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+                                   c == 0x200e || c == 0x200f || c == 0x061c;
     const bool none = (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef) || c == 0xfeff;
-    return control || turns || none ? REPLACEMENT : c;
+    return control || changes_direction || none ? REPLACEMENT : c;
 }
 
 static void put_utf8(piece *p, uint32_t c)

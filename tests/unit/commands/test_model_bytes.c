@@ -72,7 +72,7 @@ static void a_model_goes_to_bytes_and_back(void **state)
     kn_data_free(d);
 }
 
-static void the_search_for_components_is_told(void **state)
+static void progress_names_the_search_for_components(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES);
@@ -171,7 +171,7 @@ TEST_PROGRAM(commands_model_bytes)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_goes_to_bytes_and_back),
         cmocka_unit_test(a_model_with_one_byte_changed_is_refused),
-        cmocka_unit_test(the_search_for_components_is_told),
+        cmocka_unit_test(progress_names_the_search_for_components),
         cmocka_unit_test(any_failing_allocation_leaks_nothing),
         cmocka_unit_test(a_cancelled_fit_is_the_best_model_so_far_or_none),
     };

@@ -70,7 +70,8 @@ typedef struct outcome {
     double difference[WIDE], p[WIDE], p_fdr[WIDE];
 } outcome;
 
-static void relabel(const kn_exceedance *e, kn_sign sign, ptrdiff_t B, uint64_t seed, outcome *out)
+static void permute_labels(const kn_exceedance *e, kn_sign sign, ptrdiff_t B, uint64_t seed,
+                           outcome *out)
 {
     kn_labels labels;
     assert_ok(ctx, kn_labels_new(ctx, data.second, data.n, B, seed, &labels));
@@ -172,7 +173,7 @@ static void p_is_that_of_the_slow_version(void **state)
                 most[b] = fmax(most[b], fabs(slow_difference(j, sign, t, second)));
         }
         kn_labels_clear(&labels);
-        relabel(&e, sign, B, 5, &out);
+        permute_labels(&e, sign, B, 5, &out);
         for (ptrdiff_t j = 0; j < data.T; j++) {
             double d = slow_difference(j, sign, t, data.second);
             int reach = 0;
@@ -196,7 +197,7 @@ static void p_is_near_that_of_all_relabellings(void **state)
         int all = 0, family[T] = {0}, alone[T] = {0};
         make(N, M, T, 0, 1);
         kn_exceedance e = collect(t);
-        relabel(&e, KN_SIGN_POSITIVE, B, 1, &out);
+        permute_labels(&e, KN_SIGN_POSITIVE, B, 1, &out);
         for (unsigned bits = 0; bits < 1u << N; bits++) {
             bool second[MOST] = {0};
             double most = 0;
@@ -237,7 +238,7 @@ static void a_response_that_one_group_lacks_has_no_p(void **state)
             if (j == 5 || data.second[i] == (j == 4))
                 data.z[i][j] = NAN;
     kn_exceedance e = collect(0.5);
-    relabel(&e, KN_SIGN_POSITIVE, 100, 1, &out);
+    permute_labels(&e, KN_SIGN_POSITIVE, 100, 1, &out);
     for (ptrdiff_t j = 0; j < 12; j++) {
         bool lacks = j >= 3 && j < 6;
         assert_int_equal(isnan(out.difference[j]) != 0, lacks);
@@ -258,7 +259,7 @@ static void family_wise_error_is_held(void **state)
     for (int k = 0; k < studies; k++) {
         make(40, 15, T, k % 2 ? 0.1 : 0, 0);
         kn_exceedance e = collect(1);
-        relabel(&e, (kn_sign)(k % 2), 199, (uint64_t)k + 1, &out);
+        permute_labels(&e, (kn_sign)(k % 2), 199, (uint64_t)k + 1, &out);
         double least = 1;
         for (ptrdiff_t j = 0; j < T; j++)
             least = fmin(least, out.p[j]);
@@ -270,7 +271,7 @@ static void family_wise_error_is_held(void **state)
         fail_msg("%d of %d studies have a finding where there is none", wrong, studies);
     make(60, 30, T, 0, 3);
     kn_exceedance e = collect(1.96);
-    relabel(&e, KN_SIGN_POSITIVE, 499, 1, &out);
+    permute_labels(&e, KN_SIGN_POSITIVE, 499, 1, &out);
     for (ptrdiff_t j = 0; j < T; j++)
         found += out.p[j] < 0.05 && out.p_fdr[j] < 0.05;
     assert_int_equal(found, T / 10);
@@ -285,12 +286,12 @@ static void bits_do_not_depend_on_threads(void **state)
         make(100, 40, WIDE, round ? 0.1 : 0, 1);
         kn_exceedance e = collect(1);
         kn_set_threads(ctx, 1);
-        relabel(&e, KN_SIGN_POSITIVE, 300, 3, &one);
+        permute_labels(&e, KN_SIGN_POSITIVE, 300, 3, &one);
         kn_set_threads(ctx, 3);
-        relabel(&e, KN_SIGN_POSITIVE, 300, 3, &some);
+        permute_labels(&e, KN_SIGN_POSITIVE, 300, 3, &some);
         kn_set_threads(ctx, 0);
         assert_memory_equal(&one, &some, sizeof one);
-        relabel(&e, KN_SIGN_POSITIVE, 300, 4, &some); /* the seed has a say */
+        permute_labels(&e, KN_SIGN_POSITIVE, 300, 4, &some); /* the seed has a say */
         assert_memory_not_equal(one.p, some.p, sizeof one.p);
         assert_memory_equal(one.p_fdr, some.p_fdr, sizeof one.p_fdr);
         kn_exceedance_clear(&e);

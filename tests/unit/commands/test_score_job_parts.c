@@ -286,7 +286,7 @@ static void rewrite(const lie *l)
 static void what_a_part_says_is_not_believed(void **state)
 {
     (void)state;
-    enum { COLUMNS = 26, JOINT = COLUMNS, TRAINING, CV, CHANGED, DOUBT };
+    enum { COLUMNS = 26, JOINT = COLUMNS, TRAINING, CV, CHANGED, SUSPECT };
     static const lie lies[] = {
         {.name = "person", .at = TRAINING, .value = 30, .sentence = "30 where a whole number"},
         {.name = "person", .at = TRAINING, .value = -2, .sentence = "-2 where a whole number"},
@@ -295,7 +295,7 @@ static void what_a_part_says_is_not_believed(void **state)
         {.name = "person", .at = CV, .value = NAN, .sentence = "nan where a whole number"},
         {.name = "person", .at = CHANGED, .value = 4, .sentence = "4 where a whole number"},
         {.name = "person",
-         .at = DOUBT,
+         .at = SUSPECT,
          .value = 6,
          .sentence = "6 where a whole number from 0 to 5"},
         {.name = "person", .at = -1, .sentence = "person"},

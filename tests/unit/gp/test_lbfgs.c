@@ -96,7 +96,7 @@ static void stays_inside_its_bounds(void **state)
     kn_ctx_free(ctx);
 }
 
-static void stops_where_it_is_told_with_the_best_point(void **state)
+static void stops_at_its_limits_with_the_best_point(void **state)
 {
     kn_ctx *ctx = kn_ctx_new();
     double x[10], g[10], value;
@@ -141,7 +141,7 @@ TEST_PROGRAM(gp_lbfgs)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_end_of_a_curved_valley),
         cmocka_unit_test(stays_inside_its_bounds),
-        cmocka_unit_test(stops_where_it_is_told_with_the_best_point),
+        cmocka_unit_test(stops_at_its_limits_with_the_best_point),
         cmocka_unit_test(refuses_a_start_without_a_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

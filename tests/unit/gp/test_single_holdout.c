@@ -30,7 +30,7 @@ static void people(ptrdiff_t N, ptrdiff_t T, double noise, kn_mat *X, kn_mat *Y)
 
 /* Beyond 5000 people one set is held out, and the reference consists of it: the public call says
  * which people these are, before and after the model was in its file. */
-static void assert_reference_is_told(kn_model *m)
+static void assert_reference_is_described(kn_model *m)
 {
     kn_model *both[2] = {m};
     void *bytes;
@@ -110,7 +110,7 @@ static void two_thousand_are_held_out_of_six(void **state)
     assert_true(info.cv.msll < -0.2);
     assert_true(info.n_components >= 2);
     assert_true(info.rank < N / 3 && info.rank_residual < 1e-11);
-    assert_reference_is_told(m);
+    assert_reference_is_described(m);
     /* their z by the stored reference are what a model of the others says */
     ptrdiff_t *train = malloc(N * sizeof *train), n = 0, at = 0;
     for (ptrdiff_t i = 0; i < N; i++)

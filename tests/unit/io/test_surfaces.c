@@ -25,7 +25,7 @@ static kn_status parse(kn_ctx *ctx, const char *xml, kn_brain *out)
     return kn_cifti_parse(ctx, "x.dscalar.nii", xml, (ptrdiff_t)strlen(xml), 5, out);
 }
 
-static void brain_models_are_told_apart_by_what_they_say(void **state)
+static void brain_models_differ_by_their_content(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -314,7 +314,7 @@ static void names_are_text_of_xml(void **state)
 TEST_PROGRAM(io_surfaces)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(brain_models_are_told_apart_by_what_they_say),
+        cmocka_unit_test(brain_models_differ_by_their_content),
         cmocka_unit_test(bad_xml_is_a_sentence),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(what_is_written_is_read_back),

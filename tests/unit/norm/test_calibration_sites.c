@@ -227,11 +227,11 @@ static void hear(void *user, kn_log_level level, const char *message)
 }
 
 /* Each site is noisy in one fold and quiet in the others: who is held out is told the contrary. */
-static void terms_that_lose_are_kept_and_told(void **state)
+static void terms_that_lose_are_kept_and_reported(void **state)
 {
     (void)state;
     enum { N = 80, T = 20, FOLDS = 2 };
-    int site[N], fold[N], told = 0;
+    int site[N], fold[N], reports = 0;
     crowd c = two_scanners(12, N, T, 1, site);
     for (ptrdiff_t i = 0; i < N; i++) {
         fold[i] = (int)(i % FOLDS);
@@ -244,12 +244,12 @@ static void terms_that_lose_are_kept_and_told(void **state)
     r.site = site;
     r.S = 2;
     r.how = KN_CALIBRATE_AUTO;
-    kn_set_log(ctx, hear, &told);
+    kn_set_log(ctx, hear, &reports);
     assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     kn_set_log(ctx, NULL, NULL);
     const kn_calibration_component *part = &l.part[KN_CALIBRATION_SITE];
     assert_true(part->kept && part->gain < -part->se && l.S == 2);
-    assert_int_equal(told, 1);
+    assert_int_equal(reports, 1);
     kn_calibration_clear(&l);
     kn_reference_clear(&z);
     remake_clear(&r);
@@ -257,7 +257,7 @@ static void terms_that_lose_are_kept_and_told(void **state)
 }
 
 /* {"calibration": {"parts": {"batch": {"kept": true ...}}, "batch": [a, b]}}, null without */
-static void assert_told(const kn_model *m, bool terms)
+static void assert_reported(const kn_model *m, bool terms)
 {
     char *text, *words;
     assert_ok(ctx, kn_model_json(ctx, m, &text));
@@ -294,7 +294,7 @@ static void new_people_are_judged_by_the_noise_of_their_site(void **state)
         double sum[2] = {0}, cells[2] = {0};
         assert_int_equal(m->batch.S, 2);
         assert_int_equal(m->layer.S, trials[k].terms ? 2 : 0);
-        assert_told(m, trials[k].terms);
+        assert_reported(m, trials[k].terms);
         assert_true(m->layer.columns.F <= 4); /* 1, age and its square, sex; no site */
         for (ptrdiff_t i = 0; i < NEW; i++)
             for (ptrdiff_t j = 0; j < T; j++) {
@@ -466,7 +466,7 @@ TEST_PROGRAM(norm_calibration_sites)
         cmocka_unit_test(sites_that_do_not_differ_hardly_have_a_term),
         cmocka_unit_test(no_terms_without_parts_or_with_one_site),
         cmocka_unit_test(any_sites_and_folds_work),
-        cmocka_unit_test(terms_that_lose_are_kept_and_told),
+        cmocka_unit_test(terms_that_lose_are_kept_and_reported),
         cmocka_unit_test(new_people_are_judged_by_the_noise_of_their_site),
         cmocka_unit_test(a_site_has_its_term_in_the_noise),
         cmocka_unit_test(missing_cells_leave_the_terms),

@@ -101,7 +101,7 @@ static void batches_all_over_the_table_are_not(void **state)
     assert_true(found(TABLES, 0.5, 0, true) <= FALSE_ALARMS);
 }
 
-static void a_resemblance_too_small_to_matter_is_not_told(void **state)
+static void a_resemblance_too_small_to_matter_is_not_reported(void **state)
 {
     (void)state;
     enum { MANY = 1200, WIDE = 20 };
@@ -171,15 +171,15 @@ static void groups_keep_the_rate_of_false_alarms(void **state)
 {
     (void)state;
     enum { SCANS = 4 };
-    int group[N], told = 0;
+    int group[N], reported = 0;
     for (int i = 0; i < N; i++)
         group[i] = i / SCANS;
     for (uint64_t seed = 1; seed <= TABLES; seed++) {
         kn_mat z = draw(seed, N, SCANS, 1, 0);
-        told += ask(z, NULL, group).resemble;
+        reported += ask(z, NULL, group).resemble;
         free(z.data);
     }
-    assert_true(told <= FALSE_ALARMS);
+    assert_true(reported <= FALSE_ALARMS);
 }
 
 static void of_few_people_nothing_is_said(void **state)
@@ -266,7 +266,7 @@ static void listen(void *user, kn_log_level level, const char *message)
 }
 
 /* Fits batches of ten neighbours, named by a covariate or not; what is said of neighbours. */
-static kn_resemblance fit(bool named, char told[512])
+static kn_resemblance fit(bool named, char reported[512])
 {
     kn_rng rng;
     kn_data *data;
@@ -285,8 +285,8 @@ static kn_resemblance fit(bool named, char told[512])
         for (ptrdiff_t j = 0; j < T; j++)
             kn_col(y, j)[i] += 0.05 * age[i];
     }
-    told[0] = 0;
-    kn_set_log(ctx, listen, told);
+    reported[0] = 0;
+    kn_set_log(ctx, listen, reported);
     assert_ok(ctx, kn_data_new(ctx, N, &data));
     assert_ok(ctx, kn_data_numbers(ctx, data, "age", age, 1));
     if (named)
@@ -309,8 +309,8 @@ static kn_resemblance fit(bool named, char told[512])
 static void a_fit_tells_of_neighbours_until_a_covariate_names_their_batch(void **state)
 {
     (void)state;
-    char told[512], expected[512];
-    kn_resemblance r = fit(false, told);
+    char reported[512], expected[512];
+    kn_resemblance r = fit(false, reported);
     /* In 60 draws the correlation was .25 +- .024, and with the batch as a covariate -.04 +- .017.
      */
     assert_true(r.resemble && r.pairs == N - 1 && r.correlation > 0.1);
@@ -318,11 +318,11 @@ static void a_fit_tells_of_neighbours_until_a_covariate_names_their_batch(void *
              "%s%.2f, %.2f by chance): is there a site, scanner or session that a covariate should "
              "name?",
              SENTENCE, r.correlation, fabs(r.chance) < 0.005 ? 0 : r.chance);
-    assert_string_equal(told, expected);
-    r = fit(true, told);
+    assert_string_equal(reported, expected);
+    r = fit(true, reported);
     assert_int_equal(r.pairs, N - 1);
     assert_true(r.correlation < 0.06);
-    assert_int_equal(told[0] != 0, r.resemble);
+    assert_int_equal(reported[0] != 0, r.resemble);
 }
 
 TEST_PROGRAM(norm_table_order)
@@ -332,7 +332,7 @@ TEST_PROGRAM(norm_table_order)
         cmocka_unit_test(independent_rows_do_not_resemble_each_other),
         cmocka_unit_test(batches_of_neighbours_are_found),
         cmocka_unit_test(batches_all_over_the_table_are_not),
-        cmocka_unit_test(a_resemblance_too_small_to_matter_is_not_told),
+        cmocka_unit_test(a_resemblance_too_small_to_matter_is_not_reported),
         cmocka_unit_test(the_statistic_is_the_mean_correlation_of_neighbours),
         cmocka_unit_test(pairs_of_one_group_do_not_count),
         cmocka_unit_test(groups_keep_the_rate_of_false_alarms),

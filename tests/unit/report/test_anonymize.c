@@ -48,7 +48,7 @@ static void ids_are_replaced_as_words(void **state)
 }
 
 /* Somebody may be called as others are in the page. */
-static void ids_like_aliases_are_told_apart(void **state)
+static void ids_like_aliases_stay_distinct(void **state)
 {
     (void)state;
     static const char *const NAME[] = {"person-2", "person", "person--x", "person---7", "person-"};
@@ -130,7 +130,7 @@ TEST_PROGRAM(report_anonymize)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_names_have_one_number),
         cmocka_unit_test(ids_are_replaced_as_words),
-        cmocka_unit_test(ids_like_aliases_are_told_apart),
+        cmocka_unit_test(ids_like_aliases_stay_distinct),
         cmocka_unit_test(a_stripped_report_names_nobody),
     };
     ctx = kn_ctx_new();

@@ -159,7 +159,7 @@ static void broken_utf8_of_every_class_is_replaced(void **state)
         assert_writes(kn_html_text(&s.h, row[i].text), row[i].expected);
 }
 
-static void text_that_turns_the_line_is_shown_as_such(void **state)
+static void text_that_changes_direction_is_shown_as_such(void **state)
 {
     (void)state;
     assert_writes(kn_html_text(&s.h, "sub-\xe2\x80\xaexyz\xe2\x80\xac"), "sub-" FFFD "xyz" FFFD);
@@ -299,7 +299,7 @@ TEST_PROGRAM(report_html)
         cmocka_unit_test(a_byte_that_begins_nothing_is_replaced_and_eats_no_neighbour),
         cmocka_unit_test(every_character_beyond_ascii_is_kept_but_those_that_hide),
         cmocka_unit_test(broken_utf8_of_every_class_is_replaced),
-        cmocka_unit_test(text_that_turns_the_line_is_shown_as_such),
+        cmocka_unit_test(text_that_changes_direction_is_shown_as_such),
         cmocka_unit_test(a_long_text_is_whole_across_the_buffer),
         cmocka_unit_test(a_cut_counts_characters_and_never_halves_one),
         cmocka_unit_test(numbers_have_a_true_minus_and_say_when_they_are_not_known),

@@ -211,7 +211,7 @@ static void formats_and_split_are_one(void **state)
     kn_scores_free(expected);
 }
 
-static void who_was_dropped_is_told(void **state)
+static void excluded_participants_are_listed(void **state)
 {
     (void)state;
     kn_report_input m;
@@ -369,7 +369,7 @@ TEST_PROGRAM(report_input)
         cmocka_unit_test_setup(an_exported_model_has_nobody, fresh),
         cmocka_unit_test_setup(a_scored_table_is_read_back, fresh),
         cmocka_unit_test_setup(formats_and_split_are_one, fresh),
-        cmocka_unit_test_setup(who_was_dropped_is_told, fresh),
+        cmocka_unit_test_setup(excluded_participants_are_listed, fresh),
         cmocka_unit_test_setup(cv_has_no_model, fresh),
         cmocka_unit_test_setup(changes_are_of_pairs, fresh),
     };

@@ -199,14 +199,14 @@ static void what_cannot_be_written_leaves_nothing(void **state)
 typedef struct watch {
     kn_ctx *ctx;
     const char *stage; /* that it is stopped in */
-    ptrdiff_t told;
+    ptrdiff_t stated;
 } watch;
 
 static void stop(void *user, const kn_progress *p)
 {
     watch *w = user;
     assert_true(p->done >= 1 && p->done <= p->total);
-    if (strcmp(p->stage, w->stage) == 0 && ++w->told == 1)
+    if (strcmp(p->stage, w->stage) == 0 && ++w->stated == 1)
         kn_cancel(w->ctx);
 }
 
@@ -226,7 +226,7 @@ static void a_page_can_be_stopped_between_its_pictures(void **state)
         assert_int_equal(kn_page_write(ctx, r, "page.html", &options, &cards, &bytes),
                          KN_ERR_CANCELLED);
         kn_cancel_clear(ctx);
-        assert_int_equal(w.told, 1); /* not one more */
+        assert_int_equal(w.stated, 1); /* not one more */
         assert_int_equal(scratch_count(), 0);
     }
     sample_free(r);

@@ -91,7 +91,7 @@ static void cards_are_of_whom_was_asked_for(void **state)
 
 /* Each allocation fails in its turn: the sentence is about memory, and nothing is lost (valgrind).
  */
-static void memory_that_is_not_there_is_told(void **state)
+static void too_little_memory_is_an_error(void **state)
 {
     (void)state;
     static const double A[] = {1, 2, 3}, B[] = {2, 4};
@@ -135,7 +135,7 @@ TEST_PROGRAM(report_participants)
         cmocka_unit_test(ranks_are_among_the_others),
         cmocka_unit_test(who_is_labelled_is_not_expected_to_be_normal),
         cmocka_unit_test(cards_are_of_whom_was_asked_for),
-        cmocka_unit_test(memory_that_is_not_there_is_told),
+        cmocka_unit_test(too_little_memory_is_an_error),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests_name("report_people", tests, NULL, NULL);

@@ -215,7 +215,7 @@ static void normals_point_outwards_however_triangles_turn(void **state)
 }
 
 /* A sphere with a furrow around its middle. */
-static void folds_are_where_the_surface_turns_in(void **state)
+static void folds_are_where_the_surface_bends_in(void **state)
 {
     (void)state;
     static double normal[3 * MOST], fold[MOST];
@@ -364,7 +364,7 @@ TEST_PROGRAM(report_raster)
         cmocka_unit_test(pixels_are_what_a_ray_meets),
         cmocka_unit_test(what_is_outside_the_picture_is_left_out),
         cmocka_unit_test(normals_point_outwards_however_triangles_turn),
-        cmocka_unit_test(folds_are_where_the_surface_turns_in),
+        cmocka_unit_test(folds_are_where_the_surface_bends_in),
         cmocka_unit_test(sides_are_sides),
         cmocka_unit_test(one_mesh_has_two_views_and_gaps_stay),
         cmocka_unit_test(memory_that_fails_is_a_sentence),

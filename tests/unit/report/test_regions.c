@@ -22,10 +22,10 @@ static void add(const char *text)
     T++;
 }
 
-static kn_report_space recognise(kn_ctx *ctx, kn_arena *arena)
+static kn_report_space identify(kn_ctx *ctx, kn_arena *arena)
 {
     kn_report_space space = {0};
-    assert_ok(ctx, kn_regions_recognise(ctx, arena, names, T, &space));
+    assert_ok(ctx, kn_regions_identify(ctx, arena, names, T, &space));
     return space;
 }
 
@@ -76,7 +76,7 @@ static void check_atlas(kn_atlas_kind kind, const spelling *s, ptrdiff_t expecte
                 add(text);
             }
     assert_int_equal(T, expected * (sides ? 2 : 1));
-    const kn_report_space space = recognise(ctx, &arena);
+    const kn_report_space space = identify(ctx, &arena);
     assert_non_null(space.region);
     assert_string_equal(space.atlas, kn_atlas_name[kind]);
     ptrdiff_t t = 0;
@@ -164,7 +164,7 @@ static void real_names_are_known(void **state)
     begin();
     for (int i = 0; i < N_KNOWN; i++)
         add(KNOWN[i].text);
-    const kn_report_space space = recognise(ctx, &arena);
+    const kn_report_space space = identify(ctx, &arena);
     assert_non_null(space.region);
     for (int i = 0; i < N_KNOWN; i++) {
         const kn_report_region *r = &space.region[i];
@@ -188,26 +188,26 @@ static void the_atlas_is_that_of_most_and_of_four_in_five(void **state)
     add("Left-Caudate");
     add("Right-Caudate");
     add("Brain-Stem");
-    assert_string_equal(recognise(ctx, &arena).atlas, "Desikan-Killiany");
+    assert_string_equal(identify(ctx, &arena).atlas, "Desikan-Killiany");
     begin(); /* alone they do */
     add("Lcaud");
     add("Rcaud");
-    assert_string_equal(recognise(ctx, &arena).atlas, "FreeSurfer's segmentation");
+    assert_string_equal(identify(ctx, &arena).atlas, "FreeSurfer's segmentation");
     begin();
     add("7Networks_LH_Limbic_OFC_1");
-    assert_string_equal(recognise(ctx, &arena).atlas, "Schaefer");
+    assert_string_equal(identify(ctx, &arena).atlas, "Schaefer");
     begin(); /* 4 of 5 */
     for (int i = 0; i < 4; i++)
         add("lh_cuneus_area");
     add("income");
-    const kn_report_space enough = recognise(ctx, &arena);
+    const kn_report_space enough = identify(ctx, &arena);
     assert_non_null(enough.atlas);
     assert_null(enough.region[4].name);
     add("height"); /* 4 of 6 */
-    const kn_report_space few = recognise(ctx, &arena);
+    const kn_report_space few = identify(ctx, &arena);
     assert_true(!few.atlas && !few.region);
     begin();
-    assert_null(recognise(ctx, &arena).region);
+    assert_null(identify(ctx, &arena).region);
     kn_arena_clear(&arena);
     kn_ctx_free(ctx);
 }
@@ -241,7 +241,7 @@ static void other_texts_are_no_regions(void **state)
         if (other == longest && i % 2 == 0)
             for (int k = 0; k < 299; k += 2)
                 longest[k] = '_'; /* more parts than any name has */
-        assert_ok(ctx, kn_regions_recognise(ctx, &arena, &other, 1, &space));
+        assert_ok(ctx, kn_regions_identify(ctx, &arena, &other, 1, &space));
         if (space.region && i != 5)
             fail_msg("'%s' is %s", other, space.region[0].name);
     }

@@ -169,11 +169,11 @@ static void count(const member *m, int ranks, needed *so_far)
 static void what_one_process_finds_is_known_to_all(void **state)
 {
     (void)state;
-    enum { TURNS = 20 };
+    enum { ROUNDS = 20 };
     static dealt d;
     for (int ranks = 1; ranks <= RANKS; ranks++) {
         needed rule = {0};
-        for (int k = 0; k < N_PLACES * TURNS; k++) {
+        for (int k = 0; k < N_PLACES * ROUNDS; k++) {
             ptrdiff_t n = PLACES[k % N_PLACES];
             member *m = members_new(n);
             kn_rng rng;
