@@ -62,8 +62,10 @@ static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
             if (cancelled && best[0].lml > -INFINITY && kn_cancel_keeps_best(ctx))
                 return KN_OK;
             kn_status status = cancelled ? kn_fail_cancelled(ctx) : KN_OK;
+            s->e->thorough = true; /* the inner parameters of one cell are no start for the next */
             if (status == KN_OK)
                 status = kn_lockstep_nested(ctx, s->e, &c.at, &c.lml, NULL);
+            s->e->thorough = false;
             if (status != KN_OK)
                 return status;
             keep_two(best, c);

@@ -133,14 +133,19 @@ static void predict(const kn_model *m, kn_mat Xs, kn_mat mean, kn_mat var)
     kn_maps_free(maps);
 }
 
-/* Basis, fixed effects, inducing inputs and parameters of a fold are those of a fit of its rows. */
-static void check_folds(kn_settings o)
+/* Basis, fixed effects, inducing inputs and parameters of a fold are those of a fit of its rows.
+ * Both make the basis in different ways, and differ by rounding, some 1e-14. Every step of L-BFGS
+ * multiplies that by the condition of its curvature: over 60 seeds the maps differ by 4e-14 at the
+ * start, by 9e-14 after two evaluations, by 1e-7 after four and by 2e-4 after twelve. So the start
+ * and the first step are compared, which is where a fold that began elsewhere would be seen. */
+static void check_folds_at(kn_settings o, int evals)
 {
     enum { N = 30, T = 6, FOLDS = 3 };
     kn_mat X, Y, mean = ref_new(N, T), var = ref_new(N, T);
     int fold[N];
     kn_model *m;
     kn_maps *maps;
+    o.max_evals = evals;
     draw(N, T, &X, &Y);
     for (int i = 0; i < N; i++)
         fold[i] = i % FOLDS;
@@ -174,8 +179,8 @@ static void check_folds(kn_settings o)
         out = 0;
         for (ptrdiff_t i = 0; i < N; i++) {
             for (ptrdiff_t j = 0; fold[i] == k && j < T; j++) {
-                assert_close(kn_at(mean, i, j), mu[j] + kn_at(M, out, j), 1e-6);
-                assert_close(kn_at(var, i, j), kn_at(V, out, j), 1e-6);
+                assert_close(kn_at(mean, i, j), mu[j] + kn_at(M, out, j), 1e-10);
+                assert_close(kn_at(var, i, j), kn_at(V, out, j), 1e-10);
             }
             out += fold[i] == k;
         }
@@ -183,6 +188,12 @@ static void check_folds(kn_settings o)
         free(Xt.data), free(Yt.data), free(Xs.data), free(M.data), free(V.data);
     }
     free(X.data), free(Y.data), free(mean.data), free(var.data);
+}
+
+static void check_folds(kn_settings o)
+{
+    check_folds_at(o, 0);
+    check_folds_at(o, 2);
 }
 
 static void folds_are_refits(void **state)

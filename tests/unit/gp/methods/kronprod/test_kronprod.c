@@ -297,12 +297,38 @@ static void simulate(problem p)
             kn_col(p.Y, j)[i] += 2 * sin(kn_at(p.X, i, 0)) * cos(0.3 * (double)j);
 }
 
+/* The likelihood where a joint search ended, with the length moved into the range of a nested one:
+ * joint has [-10, 5] for its logarithm, and below the bound of METHOD 3b se is a second noise term,
+ * which may gain some nats. */
+static double lml_within_range(problem p, const kn_settings *joint, const kn_model *m)
+{
+    enum { LENGTH = 3 }; /* from the end: R.se_len, R.diag, noise */
+    const kn_cov *cov = &m->gp.latent.cell[0].R0.cov;
+    kn_view found = kn_model_array(m, "theta");
+    double theta[KN_THETA];
+    ptrdiff_t n = found.rows * found.cols;
+    kn_pairs pairs;
+    kn_box box;
+    kn_fit_info info;
+    kn_settings o = *joint;
+    memcpy(theta, found.data, (size_t)n * sizeof *theta);
+    assert_ok(ctx, kn_pairs_within(ctx, m->gp.latent.X, &cov->stats, &pairs));
+    assert_ok(ctx, kn_box_new(ctx, cov, &pairs, kn_mat_none(), &box));
+    theta[n - LENGTH] = fmin(fmax(theta[n - LENGTH], box.lower[1]), box.upper[1]);
+    o.theta_start = theta;
+    o.n_theta_start = (int)n;
+    o.max_evals = 0;
+    kn_model_free(fit(p.X, p.Y, &o, &info));
+    kn_pairs_clear(&pairs);
+    return info.lml;
+}
+
 static void nested_and_joint_optimisers_agree(void **state)
 {
     (void)state;
     for (int dense = 0; dense < 2; dense++) {
         problem p = random_problem((shape){40, dense ? 6 : 20, 2});
-        double lml[3];
+        double lml[3], within[3];
         simulate(p);
         for (int k = 0; k < 3; k++) {
             kn_settings o;
@@ -314,8 +340,10 @@ static void nested_and_joint_optimisers_agree(void **state)
             o.optimiser = k;
             o.restarts = k == KN_NESTED ? 0 : 6;
             o.folds = k == KN_NESTED ? 5 : 0;
-            kn_model_free(fit(p.X, p.Y, &o, &info));
+            kn_model *m = fit(p.X, p.Y, &o, &info);
             lml[k] = info.lml;
+            within[k] = lml_within_range(p, &o, m);
+            kn_model_free(m);
             assert_true(isfinite(info.lml) && info.noise_variance > 0);
             if (k == KN_NESTED) {
                 assert_int_equal(info.cv.folds, 5);
@@ -323,9 +351,12 @@ static void nested_and_joint_optimisers_agree(void **state)
             }
         }
         /* fewer responses than samples: with more, the likelihood has no maximum but the bounds.
-         * Joint may fall short [METHOD 3b], or gain a little from lengths that nested rules out */
-        assert_true(lml[KN_NESTED] > lml[KN_TNEWTON] - 0.5);
-        assert_true(lml[KN_NESTED] > lml[KN_LBFGS] - 0.5);
+         * Joint may fall short [METHOD 3b]. Nested is as good as any point of its range, but for
+         * what is left where a variance is next to nothing, and with it the gradient by its
+         * logarithm: at most .034 nat in some 200 such problems. */
+        assert_close(within[KN_NESTED], lml[KN_NESTED], 1e-9);
+        assert_true(lml[KN_NESTED] > within[KN_TNEWTON] - 0.5);
+        assert_true(lml[KN_NESTED] > within[KN_LBFGS] - 0.5);
         assert_true(fmax(lml[KN_TNEWTON], lml[KN_LBFGS]) > lml[KN_NESTED] - 5);
         free_problem(p);
     }
