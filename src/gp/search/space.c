@@ -80,6 +80,17 @@ kn_status kn_search_climb(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
     s->e->warm = s->warm;
     KN_TRY(kn_comm_broadcast(ctx, best.x, sizeof best.x, 0));
     KN_TRY(kn_maximise(ctx, &o, limits, outer_objective, s, &best));
+    /* The inside parameters followed one maximum and met a better one: the likelihood jumped, and a
+     * line search failed. Once more from there, with the best of several inside at every step. */
+    if (best.stop == KN_STOP_LINE_SEARCH && s->e->spec.noise == KN_NOISE_ISO) {
+        kn_optimum again = best;
+        s->e->thorough = true;
+        status = kn_maximise(ctx, &o, limits, outer_objective, s, &again);
+        s->e->thorough = false;
+        KN_TRY(status);
+        if (again.value >= best.value)
+            best = again;
+    }
     if (best.value > found->lml) {
         kn_cov_point at = kn_search_point(s, best.x);
         kn_search_take(found, &at, best.value, best.stop, best.projected);
