@@ -11,7 +11,7 @@ from kronorm._errors import CALLS, FLAGS, PHRASES, spelled
 from kronorm._session import option_table
 
 SOURCES = pathlib.Path(__file__).parents[2] / "src"
-LAYERS = ("base", "cov", "data", "gp", "io", "la", "model", "norm", "work")  # of the library; a page has its own words
+LAYERS = ("base", "commands", "cov", "data", "gp", "io", "la", "model", "norm", "report/input", "stats")  # of the library; a page has its own words
 TEXTS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 COMMANDS = ("fit", "score", "predict", "adapt", "change", "report", "export", "cv", "centiles")
 
