@@ -30,7 +30,7 @@ enum {
 
 /* What to loop over. All pointers are borrowed. */
 typedef struct kn_block_loop {
-    kn_responses Y;                /* n x T standardised */
+    kn_responses Y;                /* n x T  standardised */
     const struct kn_gp_maps *maps; /* maps of the same participants; NULL: no mean and var */
     const char *stage;             /* name of the stage in progress reports; NULL: no reports */
     ptrdiff_t done, total; /* for progress: responses of earlier loops of the stage, and of all its
@@ -52,7 +52,7 @@ typedef struct kn_block_loop_plan {
 typedef struct kn_block {
     ptrdiff_t number;       /* 0 .. blocks-1 in order: the slot index of sums */
     ptrdiff_t first, count; /* range of modelled responses */
-    kn_mat y, mean, var;    /* n x count, standardised units */
+    kn_mat y, mean, var;    /* n x count , standardised units */
     kn_mat strip;           /* count x n */
     kn_fmat strip_f32;      /* count x n */
     /* Set by one visitor for later visitors, as norm/reference/zmap_visitors.c does: z-scores,

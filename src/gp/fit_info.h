@@ -36,8 +36,8 @@ typedef struct kn_curve_point { /* one candidate number of components */
 typedef struct kn_missing_record { /* missing responses; cells = 0: none [METHOD 0b] */
     ptrdiff_t cells, responses;    /* missing cells; responses with at least one */
     double share;                  /* proportion of all cells */
-    ptrdiff_t responses_out,
-        people_out; /* excluded: responses with fewer than 10 values; participants with none */
+    /* excluded: responses with fewer than 10 values; participants with none */
+    ptrdiff_t responses_out, people_out;
     int rounds;
     ptrdiff_t components;
     double rms_change; /* of the imputed cells in the last round, in standard deviations */
@@ -64,10 +64,10 @@ typedef struct kn_fit_info {
     int evaluations_inner;     /* evaluations with a cached decomposition (iso) */
     kn_stop stop;
     int converged;
-    double
-        projected_gradient; /* largest entry per participant, in the parameters of the optimiser */
-    double rho, length;     /* structured: R0 = (1-rho) XX'/F + rho SE(length); else NaN */
-    int n_theta;            /* iso: number of parameters, in the order of METHOD 1a */
+    /* largest entry per participant, in the parameters of the optimiser */
+    double projected_gradient;
+    double rho, length; /* structured: R0 = (1-rho) XX'/F + rho SE(length); else NaN */
+    int n_theta;        /* iso: number of parameters, in the order of METHOD 1a */
     double theta[KN_MAX_THETA];
     double gradient[KN_MAX_THETA];
     char theta_name[KN_MAX_THETA][16];
@@ -90,8 +90,8 @@ typedef struct kn_fit_info {
     kn_noise_choice noise_choice;
     char basis[128];         /* name of the user's basis; "": principal components */
     ptrdiff_t basis_columns; /* columns of the user's basis; 0: principal components */
-    double
-        basis_constant; /* proportion of a constant shift of all responses that its span contains */
+    /* proportion of a constant shift of all responses that its span contains */
+    double basis_constant;
 } kn_fit_info;
 
 #endif

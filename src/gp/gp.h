@@ -19,24 +19,25 @@ typedef struct kn_gp {
     /* MT-Kronprod: an extra component represents all directions outside B [METHOD 1c]. Its mean
      * is zero and its variance has weight 1 - |row j of B|^2 in response j. */
     bool complement_component;
-    kn_mat B;    /* T x P basis; with iso noise already multiplied by U_C */
-    kn_mat W;    /* T x P Z = Y W where B is not orthonormal [METHOD 1g]; none: Z = Y B */
-    kn_mat UC;   /* P x P rotation U_C; none if C is diagonal */
-    kn_mat span; /* T x Q during the fit: columns whose leading axes B holds; none: B itself */
+    kn_mat B;    /* T x P  basis; with iso noise already multiplied by U_C */
+    kn_mat W;    /* T x P  Z = Y W where B is not orthonormal [METHOD 1g]; none: Z = Y B */
+    kn_mat UC;   /* P x P  rotation U_C; none if C is diagonal */
+    kn_mat span; /* T x Q  during the fit: columns whose leading axes B holds; none: B itself */
     bool pca;    /* B comes from the responses: every fold computes its own */
     bool axes;   /* only the axes inside a fixed span come from the responses [METHOD 1e] */
     double s2;   /* noise variance outside the basis (structured) or everywhere (iso) */
     double inside[KN_THETA]; /* iso: parameters other than those of R0 */
     /* Whitened noise: responses are divided by psi^1/2 and the complement component has a mean
      * [METHOD 1f]; see gp/predict/prediction_blocks.h. */
-    double *psi; /* T variance that scales each response; NULL: 1 */
+    double *psi; /* T  variance that scales each response; NULL: 1 */
     kn_mat D0;   /* kept directions x T, float32 precision [basis/complement.h]; none: zero mean */
-    double *outside; /* T weight of the complement in each response; NULL: 1 - |row j of B|^2 */
+    double *outside; /* T  weight of the complement in each response; NULL: 1 - |row j of B|^2 */
     void *own; /* data of the method itself. A method without components uses only X and groups of
                   latent. */
-    double *noise; /* T noise variance of each response [METHOD 1d] */
-    double *slope; /* T factor that shrinks predictions to the training mean [METHOD 1d]; NULL: 1 */
-    double *energy; /* P |z_p|^2 of principal components, during the fit */
+    double *noise; /* T  noise variance of each response [METHOD 1d] */
+    /* T  factor that shrinks predictions to the training mean [METHOD 1d]; NULL: 1 */
+    double *slope;
+    double *energy; /* P  |z_p|^2 of principal components, during the fit */
     bool shared;    /* de-identified: synthetic points instead of X and groups [deidentify.h] */
 } kn_gp;
 
@@ -48,8 +49,8 @@ void kn_gp_clear(kn_gp *gp);
  * number, so folds are the same before and after the model is saved. */
 void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank);
 
-/* Visits the array "group", the group of each training participant; for kn_method.arrays. KN_ERR
- * from a->bad if its length is not gp->N. */
+/* Visits the array "group", the group of each training participant; for kn_method.arrays. Reading
+ * fails (a->bad) if its length is not gp->N. */
 kn_status kn_group_array(kn_gp *gp, kn_arrays *a);
 
 /* Visits the arrays of a model with components (for kn_method.arrays), checking them when

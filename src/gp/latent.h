@@ -17,23 +17,23 @@
 /* The components of one gamma. */
 typedef struct kn_latent_cell {
     kn_decomp R0;     /* decomposition of R0 at this gamma */
-    kn_mat A;         /* m x n U'Z of its components */
+    kn_mat A;         /* m x n  U'Z of its components */
     ptrdiff_t n;      /* number of components */
-    ptrdiff_t *which; /* n their indices, ascending; NULL: all components */
-    kn_mat sums;      /* groups x m sums of U over groups; none without groups */
+    ptrdiff_t *which; /* n  their indices, ascending; NULL: all components */
+    kn_mat sums;      /* groups x m  sums of U over groups; none without groups */
 } kn_latent_cell;
 
 /* A fitted latent form, which owns its arrays. */
 typedef struct kn_latent {
-    kn_mat X;    /* N x F standardised training covariates */
+    kn_mat X;    /* N x F  standardised training covariates */
     ptrdiff_t P; /* number of components */
     int n_cells; /* at least one; cell 0 exists even for P = 0 */
     kn_latent_cell cell[KN_GAMMAS];
-    double *c, *d;    /* P signal and noise variance of each component */
-    double *gamma;    /* P ratio of group noise to noise; NULL without groups */
+    double *c, *d;    /* P  signal and noise variance of each component */
+    double *gamma;    /* P  ratio of group noise to noise; NULL without groups */
     double iso;       /* iso term of R; 0 for structured noise */
     kn_groups groups; /* groups of the training sample */
-    kn_mat z_sums;    /* groups x P sums of Z over groups */
+    kn_mat z_sums;    /* groups x P  sums of Z over groups */
 } kn_latent;
 
 /* Input of kn_latent_new: X N x F, A m x P, c and d of length P. */

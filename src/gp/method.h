@@ -16,7 +16,7 @@
 
 /* Input of kn_method.share, which de-identifies a model [gp/deidentify.h]. */
 typedef struct kn_sharing {
-    kn_mat points;  /* n x F standardised; candidates for the synthetic points */
+    kn_mat points;  /* n x F  standardised; candidates for the synthetic points */
     double cut;     /* directions with r < cut d_p/c_p for every component p are dropped; 0: none */
     ptrdiff_t most; /* out: number of directions kept, maximum over the cells */
 } kn_sharing;
@@ -35,7 +35,7 @@ typedef struct kn_tasks_options {
 typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* P; 0: chosen by held-out loss */
-    kn_view basis;        /* T_all x Q basis of the user; data NULL: principal components */
+    kn_view basis;        /* T_all x Q  basis of the user; data NULL: principal components */
     bool axes_given; /* columns of basis are the components; false: the principal axes of their span
                       */
     int folds;       /* number of folds of the reference sample; 0: no cross-validation */
@@ -51,20 +51,19 @@ typedef struct kn_gp_options {
 
 /* Input of kn_method.fit, and intermediate results that later stages reuse. */
 typedef struct kn_fit_problem {
-    kn_mat X;       /* N x F standardised design */
+    kn_mat X;       /* N x F  standardised design */
     kn_mat X_alone; /* X with every site set to "no site"; none: no site covariate */
-    kn_responses Y; /* N x T standardised responses */
+    kn_responses Y; /* N x T  standardised responses */
     kn_spec spec;
     kn_groups groups; /* repeated measures that share noise; {0}: none */
     const kn_gp_options *options;
-    kn_gram gram;    /* Gram matrix of Y; G.data NULL: not computed */
-    kn_heldout held; /* single held-out set, used instead of folds for N > KN_MANY; mean NULL: not
-                        computed */
+    kn_gram gram;         /* Gram matrix of Y; G.data NULL: not computed */
+    kn_heldout held;      /* single held-out set for N > KN_MANY; mean NULL: not computed */
     ptrdiff_t pilot_rank; /* spec.rank after the pilot search [gp/components/pilot.h] */
-    const struct kn_completion
-        *completion; /* borrowed; imputation of Y; NULL: no cell is missing */
-    kn_engine_core *
-        core; /* borrowed; reusable state of a dense search over all participants; NULL: not kept */
+    /* borrowed; imputation of Y; NULL: no cell is missing */
+    const struct kn_completion *completion;
+    /* borrowed; reusable state of a dense search over all participants; NULL: not kept */
+    kn_engine_core *core;
 } kn_fit_problem;
 
 void kn_fit_problem_clear(kn_fit_problem *p); /* frees gram and held */
@@ -74,10 +73,10 @@ typedef struct kn_cv_problem {
     const kn_responses *Y;
     const kn_gram *gram; /* Gram matrix of Y; NULL: computed where needed */
     int folds;
-    const int *fold; /* N fold of each participant, 0 .. folds-1; -1: never held out */
-    const struct kn_completion
-        *completion; /* each fold imputes its training rows with it; NULL: no missing cells */
-    kn_mat X_alone;  /* N x F design of the held-out rows with the site set to "no site"; or none */
+    const int *fold; /* N  fold of each participant, 0 .. folds-1; -1: never held out */
+    /* each fold imputes its training rows with it; NULL: no missing cells */
+    const struct kn_completion *completion;
+    kn_mat X_alone; /* N x F  design of the held-out rows with the site set to "no site"; or none */
     const kn_pairs *pairs; /* pair statistics of all participants; NULL: computed where needed */
 } kn_cv_problem;
 
@@ -119,8 +118,7 @@ typedef struct kn_method {
     bool iso_term;       /* R may have an iso term in addition to the noise of the method */
     bool own_noise; /* has its own noise model and likelihood; the options for them do not apply */
     bool training_noise; /* without folds the fit sets gp->noise from the training sample */
-    bool own_deviance; /* whole-map deviance follows from the model's map density, not from z-scores
-                        */
+    bool own_deviance; /* whole-map deviance is that of the model's map density, not of z-scores */
     /* ---- operations ---- */
     /* Returns an error for sizes N, T that the method does not support. NULL: all are supported. */
     kn_status (*admits)(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T);
@@ -157,8 +155,8 @@ typedef struct kn_method {
     /* De-identifies: `to` gets synthetic points in place of the training participants of `from`
      * [gp/deidentify.h]. NULL: not supported. */
     kn_status (*share)(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to);
-    ptrdiff_t (*points)(
-        const kn_gp *gp); /* number of synthetic points of such a model, over all cells */
+    /* number of synthetic points of such a model, over all cells */
+    ptrdiff_t (*points)(const kn_gp *gp);
     /* ---- storage ---- */
     kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* all arrays except X and noise */
     void (*clear)(kn_gp *gp);                           /* frees gp->own; NULL: there is none */
@@ -166,8 +164,8 @@ typedef struct kn_method {
     /* Smallest number of participants for which a prediction is efficient. Depends on gp->T
      * only, so that a memory plan can call it. */
     ptrdiff_t (*batch)(const kn_gp *gp);
-    void (*say)(const kn_gp *gp, char *line,
-                size_t size); /* a line about the model for its summary; NULL: none */
+    /* a line about the model for its summary; NULL: none */
+    void (*say)(const kn_gp *gp, char *line, size_t size);
     kn_method_need need;
     /* Adds the sizes that scoring needs and only the arrays of the model tell; NULL: none. */
     void (*shape)(const kn_gp *gp, kn_problem_size *s);
