@@ -10,8 +10,8 @@ enum { KN_HELD_OUT_ONCE = 1, KN_MANY = 5000 };
 ptrdiff_t kn_held_out(ptrdiff_t N); /* min(2000, N/2) */
 /* Assigns N participants to *folds seeded folds of nearly equal size: fold[i] in 0 .. *folds-1,
  * or, with KN_HELD_OUT_ONCE, 0 (held out) or -1. groups (N, may be NULL): rows with equal values
- * share a fold. *folds is reduced to the number of participants or groups. KN_ERR_DATA if all
- * rows are in one group. */
+ * share a fold. *folds is reduced to the number of participants or groups. KN_ERR_DATA if all rows
+ * are in one group. */
 kn_status kn_folds_deal(kn_ctx *ctx, ptrdiff_t N, const int *groups, uint64_t seed, int *folds,
                         int *fold);
 

@@ -1,12 +1,11 @@
-/* The loop over blocks of responses: every block is read once and passed to each visitor in
- * turn. All computations over Y are visitors of this loop.
+/* The loop over blocks of responses: every block is read once and passed to each visitor in turn.
+ * All computations over Y are visitors of this loop.
  *
  * Blocks end at multiples of `cut` in the caller's numbering (the mask), so that excluding a
- * response changes its own block only. A block holds the modelled responses between two such
- * cuts and is never empty. A visitor calls the BLAS on whole blocks, or on tiles whose size does
- * not depend on the number of threads, and adds over blocks with exact sums or slots
- * (base/sum/reduce.h): the result then has the same bits for any number of threads and MPI
- * ranks.
+ * response changes its own block only. A block holds the modelled responses between two such cuts
+ * and is never empty. A visitor calls the BLAS on whole blocks, or on tiles whose size does not
+ * depend on the number of threads, and adds over blocks with exact sums or slots
+ * (base/sum/reduce.h): the result then has the same bits for any number of threads and MPI ranks.
  *
  * Each MPI rank loops over its own blocks only (data/mpi/partition_responses.h). The plan counts
  * all blocks. A visitor that computes something per response must gather it
@@ -52,7 +51,7 @@ typedef struct kn_block_loop_plan {
 typedef struct kn_block {
     ptrdiff_t number;       /* 0 .. blocks-1 in order: the slot index of sums */
     ptrdiff_t first, count; /* range of modelled responses */
-    kn_mat y, mean, var;    /* n x count , standardised units */
+    kn_mat y, mean, var;    /* n x count, standardised units */
     kn_mat strip;           /* count x n */
     kn_fmat strip_f32;      /* count x n */
     /* Set by one visitor for later visitors, as norm/reference/zmap_visitors.c does: z-scores,

@@ -6,8 +6,8 @@
 #include "gp/method.h"
 
 /* Implements kn_method.share for methods with components. `to` must be a copy of `from`; its
- * latent form is replaced by one on synthetic points. gamma is kept, because the noise variance
- * of a new group needs it. how->most is set. */
+ * latent form is replaced by one on synthetic points. gamma is kept, because the noise variance of
+ * a new group needs it. how->most is set. */
 kn_status kn_components_share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to);
 
 /* Number of synthetic points over all cells. */

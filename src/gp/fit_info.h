@@ -1,5 +1,5 @@
-/* The record of a fit, which the model file keeps: what was fitted, how the search ended and
- * what it found. */
+/* The record of a fit, which the model file keeps: what was fitted, how the search ended and what
+ * it found. */
 #ifndef KN_GP_FIT_INFO_H
 #define KN_GP_FIT_INFO_H
 

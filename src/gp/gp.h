@@ -16,8 +16,8 @@ typedef struct kn_gp {
     kn_spec spec;
     ptrdiff_t N, F, T, P;
     kn_latent latent; /* the components, see latent.h */
-    /* MT-Kronprod: an extra component represents all directions outside B [METHOD 1c]. Its mean
-     * is zero and its variance has weight 1 - |row j of B|^2 in response j. */
+    /* MT-Kronprod: an extra component represents all directions outside B [METHOD 1c]. Its mean is
+     * zero and its variance has weight 1 - |row j of B|^2 in response j. */
     bool complement_component;
     kn_mat B;    /* T x P  basis; with iso noise already multiplied by U_C */
     kn_mat W;    /* T x P  Z = Y W where B is not orthonormal [METHOD 1g]; none: Z = Y B */
@@ -53,8 +53,8 @@ void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank);
  * fails (a->bad) if its length is not gp->N. */
 kn_status kn_group_array(kn_gp *gp, kn_arrays *a);
 
-/* Visits the arrays of a model with components (for kn_method.arrays), checking them when
- * reading. */
+/* Visits the arrays of a model with components (for kn_method.arrays), checking them when reading.
+ */
 kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a);
 /* Memory of these arrays in bytes. */
 double kn_components_bytes(const kn_gp *gp);

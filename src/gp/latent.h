@@ -1,13 +1,14 @@
-/* The latent form: P independent Gaussian processes over the same N participants, column p of Z
- * ~ N(0, c_p R0 + d_p H_p), H_p = I + gamma_p G with groups (repeated measures), else I.
+/* The latent form: P independent Gaussian processes over the same N participants, column p of Z ~
+ * N(0, c_p R0 + d_p H_p), H_p = I + gamma_p G with groups (repeated measures), else I.
  *
  * Every fitted model with components has this form, so one implementation predicts for all.
  * Structured noise has it by definition [METHOD 1b]. Iso noise has it after rotating the
- * components by U_C, with d_p = c_p iso + s2 [METHOD 2: L_np = (r_n + iso) c_p + s2 = c_p r_n +
- * d_p]; its R** keeps the iso term, which adds c_p iso to the model variance.
+ * components by U_C, with d_p = c_p iso + s2
+ * [METHOD 2: L_np = (r_n + iso) c_p + s2 = c_p r_n + d_p]; its R** keeps the iso term, which adds
+ * c_p iso to the model variance.
  *
- * Components with the same gamma form a cell and share one decomposition; without groups there
- * is one cell. */
+ * Components with the same gamma form a cell and share one decomposition; without groups there is
+ * one cell. */
 #ifndef KN_GP_LATENT_H
 #define KN_GP_LATENT_H
 
@@ -45,8 +46,8 @@ typedef struct kn_latent_parts {
     double iso;
 } kn_latent_parts;
 
-/* Builds a latent form with one cell. X, R0 and A are moved on success (the caller's are
- * cleared); c and d are copied. On error out is cleared. */
+/* Builds a latent form with one cell. X, R0 and A are moved on success (the caller's are cleared);
+ * c and d are copied. On error out is cleared. */
 kn_status kn_latent_new(kn_ctx *ctx, const kn_latent_parts *from, kn_latent *out);
 /* Frees all that l owns and sets it to {0}. */
 void kn_latent_clear(kn_latent *l);
@@ -69,18 +70,18 @@ static inline ptrdiff_t kn_cell_component(const kn_latent_cell *cell, ptrdiff_t 
     return cell->which ? cell->which[k] : k;
 }
 
-/* Returns max(v, 0). A negative variance is rounding; *clamped becomes the largest -v/scale
- * seen. */
+/* Returns max(v, 0). A negative variance is rounding; *clamped becomes the largest -v/scale seen.
+ */
 double kn_clamp_nonnegative(double v, double scale, double *clamped);
 
-/* Computes for one cell inverse (m x n) = 1/(c_p r_i + d_p) and, unless it is none, weights (m x
- * n) = A c/(c r + d). The inverse is 0 where c_p r_i + d_p = 0. */
+/* Computes for one cell inverse (m x n) = 1/(c_p r_i + d_p) and, unless it is none, weights
+ * (m x n) = A c/(c r + d). The inverse is 0 where c_p r_i + d_p = 0. */
 void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inverse,
                      kn_mat weights);
 void kn_latent_square(kn_mat M); /* M = M.^2 */
 
-/* Computes the sums of U and Z over groups that prediction in a known group needs, when all
- * other fields are set. Z N x P; none: z_sums is already set. Does nothing without groups. */
+/* Computes the sums of U and Z over groups that prediction in a known group needs, when all other
+ * fields are set. Z N x P; none: z_sums is already set. Does nothing without groups. */
 kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z);
 
 /* Memory plan of a kn_latent, kept. */

@@ -1,9 +1,9 @@
 /* The interface of a method: options, problem structs and the table kn_method, one instance per
  * method.
  *
- * Everything that differs between methods is a field or a function of kn_method, so no other
- * code tests which method a model has. A new method is one folder in methods/ and one line in
- * method.c. */
+ * Everything that differs between methods is a field or a function of kn_method, so no other code
+ * tests which method a model has. A new method is one folder in methods/ and one line in method.c.
+ */
 #ifndef KN_GP_METHOD_H
 #define KN_GP_METHOD_H
 
@@ -85,8 +85,8 @@ typedef struct kn_method_need {
     void (*settle)(kn_problem_size *s); /* sets P and other sizes that the options leave open */
     /* Plans a fit. Keeps the model and, with folds, the cross-validated maps in the plan. */
     void (*fit)(kn_mem_plan *r, const kn_problem_size *s);
-    /* maps plans the maps of n participants by a model of s->N training participants. block
-     * plans the work space of one block of such maps; temporary except for what the maps keep. */
+    /* maps plans the maps of n participants by a model of s->N training participants. block plans
+     * the work space of one block of such maps; temporary except for what the maps keep. */
     void (*maps)(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
     void (*block)(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 } kn_method_need;
@@ -133,8 +133,8 @@ typedef struct kn_method {
     /* Mean and model variance of one block of the maps; arguments as for kn_gp_maps_from. */
     kn_status (*block)(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y, kn_mat mean,
                        kn_mat var);
-    /* Covariance of the responses J for one participant with covariates x (1 x F): model and
-     * noise are |J| x |J| [METHOD 1d]. */
+    /* Covariance of the responses J for one participant with covariates x (1 x F): model and noise
+     * are |J| x |J| [METHOD 1d]. */
     kn_status (*covariance)(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                             kn_mat model, kn_mat noise);
     /* Density of a whole map [gp/predict/map_density.h]. law: coordinates and variances of the
@@ -145,11 +145,11 @@ typedef struct kn_method {
     kn_status (*law_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
                            kn_mat V, double *scale);
     /* Sets gp->noise if the fit determines it and returns true; otherwise returns false and
-     * gp/predict/noise.h estimates it. NULL: always estimated from held-out residuals [METHOD
-     * 1d] */
+     * gp/predict/noise.h estimates it. NULL: always estimated from held-out residuals [METHOD 1d]
+     */
     bool (*known_noise)(kn_gp *gp);
-    /* noise (T): noise variance of members of a known group, from gp->noise less the group
-     * noise. */
+    /* noise (T): noise variance of members of a known group, from gp->noise less the group noise.
+     */
     void (*group_noise)(const kn_gp *gp, double *noise);
     double (*group_share)(const kn_gp *gp); /* share of group noise in the total noise, 0 to 1 */
     /* De-identifies: `to` gets synthetic points in place of the training participants of `from`
@@ -161,8 +161,8 @@ typedef struct kn_method {
     kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* all arrays except X and noise */
     void (*clear)(kn_gp *gp);                           /* frees gp->own; NULL: there is none */
     double (*bytes)(const kn_gp *gp);                   /* size of the model in memory */
-    /* Smallest number of participants for which a prediction is efficient. Depends on gp->T
-     * only, so that a memory plan can call it. */
+    /* Smallest number of participants for which a prediction is efficient. Depends on gp->T only,
+     * so that a memory plan can call it. */
     ptrdiff_t (*batch)(const kn_gp *gp);
     /* a line about the model for its summary; NULL: none */
     void (*say)(const kn_gp *gp, char *line, size_t size);

@@ -1,4 +1,4 @@
-/* z-scores, log loss and coverage of held-out responses                              [METHOD 8]
+/* z-scores, log loss and coverage of held-out responses [METHOD 8]
  *
  *     e = y - mean     s2 = v + noise     z = e / sqrt(s2)
  *     loss = 1/2 (ln s2 + e^2/s2)         the negative log density less ln(2 pi)/2
@@ -15,9 +15,9 @@
 #include "gp/fit_info.h"
 
 /* Computes z_ij = (y_ij - mean_ij) / sqrt(v_ij + noise_j), all N* x count; z may alias y. v =
- * kn_mat_none(): noise variance only (the z of deviance_noise, METHOD 8b). z is NaN exactly
- * where y is missing (not finite), where the response was excluded (mean, v or noise NaN), or
- * where the variance is not positive. */
+ * kn_mat_none(): noise variance only (the z of deviance_noise, METHOD 8b). z is NaN exactly where
+ * y is missing (not finite), where the response was excluded (mean, v or noise NaN), or where the
+ * variance is not positive. */
 void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z);
 
 /* z^2 of a residual e with variance s2. */
@@ -46,8 +46,8 @@ enum { KN_N_LOSSES = sizeof(kn_losses) / sizeof(double) };
 typedef struct kn_null_model {
     double mean, var;
 } kn_null_model;
-/* Sums over n participants from their y, z and loss; participants without a finite z are
- * skipped. */
+/* Sums over n participants from their y, z and loss; participants without a finite z are skipped.
+ */
 kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
                        kn_null_model trivial);
 void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* element by element */
