@@ -1,3 +1,4 @@
+/* Implements eig_broadcast.h. */
 #include "gp/likelihood/eig_broadcast.h"
 
 #include "base/mpi/comm.h"
