@@ -1,3 +1,4 @@
+/* Implements space.h. */
 #include "gp/search/space.h"
 
 #include <math.h>
