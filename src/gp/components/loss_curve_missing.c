@@ -1,3 +1,4 @@
+/* Implements loss_curve_missing.h. */
 #include "gp/components/loss_curve_missing.h"
 
 #include <math.h>
