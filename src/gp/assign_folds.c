@@ -20,8 +20,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* member[i] = number of the group of participant i; groups are numbered in a seeded random order.
- */
+/* member[i] = number of the group of participant i; groups are numbered in a seeded random
+ * order. */
 static kn_status number_groups(kn_ctx *ctx, ptrdiff_t N, const int *groups, kn_rng *rng,
                                ptrdiff_t *member, ptrdiff_t *n_groups)
 {

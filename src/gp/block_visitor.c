@@ -1,4 +1,5 @@
-/* Implements block_visitor.h. */
+/* Implements block_visitor.h. Every rank iterates over all block boundaries but reads only its own
+ * blocks. */
 #include "gp/block_visitor.h"
 
 #include <math.h>

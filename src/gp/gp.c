@@ -31,8 +31,8 @@ void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank)
     gp->spec.rank_auto = false;
 }
 
-/* Low rank: the pivots among the training participants, in order, and the map from features to U.
- */
+/* Low rank: the pivots among the training participants, in order, and the map from features to
+ * U. */
 static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status;
@@ -138,8 +138,8 @@ out:
     return status;
 }
 
-/* The groups of the training participants, and gamma of each component, which determines its cell.
- */
+/* The groups of the training participants, and gamma of each component, which determines its
+ * cell. */
 static kn_status group_arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;

@@ -53,8 +53,8 @@ void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank);
  * fails (a->bad) if its length is not gp->N. */
 kn_status kn_group_array(kn_gp *gp, kn_arrays *a);
 
-/* Visits the arrays of a model with components (for kn_method.arrays), checking them when reading.
- */
+/* Visits the arrays of a model with components (for kn_method.arrays), checking them when
+ * reading. */
 kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a);
 /* Memory of these arrays in bytes. */
 double kn_components_bytes(const kn_gp *gp);

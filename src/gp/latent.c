@@ -1,4 +1,5 @@
-/* Implements latent.h. */
+/* Implements latent.h: memory of the latent form, and sums over groups. Prediction is in
+ * predict/predict.c. */
 #include "gp/latent.h"
 
 #include "la/la.h"

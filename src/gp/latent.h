@@ -70,8 +70,8 @@ static inline ptrdiff_t kn_cell_component(const kn_latent_cell *cell, ptrdiff_t 
     return cell->which ? cell->which[k] : k;
 }
 
-/* Returns max(v, 0). A negative variance is rounding; *clamped becomes the largest -v/scale seen.
- */
+/* Returns max(v, 0). A negative variance is rounding; *clamped becomes the largest -v/scale
+ * seen. */
 double kn_clamp_nonnegative(double v, double scale, double *clamped);
 
 /* Computes for one cell inverse (m x n) = 1/(c_p r_i + d_p) and, unless it is none, weights

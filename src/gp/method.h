@@ -1,9 +1,9 @@
 /* The interface of a method: options, problem structs and the table kn_method, one instance per
  * method.
  *
- * Everything that differs between methods is a field or a function of kn_method, so no other code
- * tests which method a model has. A new method is one folder in methods/ and one line in method.c.
- */
+ * Everything that differs between methods is a field or a function of kn_method, so no other
+ * code tests which method a model has. A new method is one folder in methods/ and one line in
+ * method.c. */
 #ifndef KN_GP_METHOD_H
 #define KN_GP_METHOD_H
 
@@ -145,8 +145,8 @@ typedef struct kn_method {
     kn_status (*law_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
                            kn_mat V, double *scale);
     /* Sets gp->noise if the fit determines it and returns true; otherwise returns false and
-     * gp/predict/noise.h estimates it. NULL: always estimated from held-out residuals [METHOD 1d]
-     */
+     * gp/predict/noise.h estimates it. NULL: always estimated from held-out residuals
+     * [METHOD 1d] */
     bool (*known_noise)(kn_gp *gp);
     /* noise (T): noise variance of members of a known group, from gp->noise less the group noise.
      */

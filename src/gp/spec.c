@@ -1,4 +1,4 @@
-/* Implements spec.h. */
+/* Implements spec.h: the order of the parameters in theta. */
 #include "gp/spec.h"
 
 #include <string.h>

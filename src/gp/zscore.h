@@ -46,8 +46,8 @@ enum { KN_N_LOSSES = sizeof(kn_losses) / sizeof(double) };
 typedef struct kn_null_model {
     double mean, var;
 } kn_null_model;
-/* Sums over n participants from their y, z and loss; participants without a finite z are skipped.
- */
+/* Sums over n participants from their y, z and loss; participants without a finite z are
+ * skipped. */
 kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
                        kn_null_model trivial);
 void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* element by element */

@@ -16,8 +16,8 @@
 #include "data/responses/responses.h"
 #include "gp/latent.h"
 
-/* True if direction `direction` (< m of cell 0) is kept, by its r and c, d of the last component.
- */
+/* True if direction `direction` (< m of cell 0) is kept, by its r and c, d of the last
+ * component. */
 bool kn_complement_keeps(const kn_latent *l, ptrdiff_t direction);
 /* Number of kept directions. */
 ptrdiff_t kn_complement_count(const kn_latent *l);

@@ -1,4 +1,4 @@
-/* Implements gram.h. */
+/* Implements gram.h: a block visitor sums the products; root solves the eigenproblem. */
 #include "gp/basis/gram.h"
 
 #include <float.h>

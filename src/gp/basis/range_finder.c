@@ -85,8 +85,9 @@ out:
 }
 
 /* Q = orth(M): M X diag(t)^-1/2 X' for M'M = X diag(t) X', the orthonormal matrix closest to M, so
- * that columns keep their order; without the last X', and with fewer columns, if the columns of M
- * are linearly dependent. Then polished, because this loses the square of M's condition number. */
+ * that columns that are orthonormal already hardly change; without the last X', and with fewer
+ * columns, if the columns of M are linearly dependent. Then polished, because this loses the
+ * square of M's condition number. */
 static kn_status orthonormal(kn_ctx *ctx, work *w)
 {
     kn_status status;

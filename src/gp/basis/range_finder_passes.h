@@ -1,5 +1,5 @@
-/* The readings of the range finder (range_finder.h): products with all responses, strip by strip.
- */
+/* The readings of the range finder (range_finder.h): products with all responses, strip by
+ * strip. */
 #ifndef KN_GP_BASIS_RANGE_FINDER_PASSES_H
 #define KN_GP_BASIS_RANGE_FINDER_PASSES_H
 

@@ -1,4 +1,4 @@
-/* Implements user_span.h. */
+/* Implements user_span.h: eigenvectors of Z'Z (Q x Q) for the fit and for every fold. */
 #include "gp/basis/user_span.h"
 
 #include <float.h>

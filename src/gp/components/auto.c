@@ -1,4 +1,5 @@
-/* Implements auto.h. */
+/* Implements auto.h: the pilot search on all rows or on the training rows of the held-out set,
+ * then kn_choose_components. */
 #include "gp/components/auto.h"
 
 #include <string.h>

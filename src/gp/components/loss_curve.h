@@ -1,6 +1,6 @@
 /* Held-out log loss for all candidate numbers of components. One fit at the largest number gives
- * the whole curve, because components are independent once R0 is fixed [METHOD 2, components auto]
- */
+ * the whole curve, because components are independent once R0 is fixed
+ * [METHOD 2, components auto] */
 #ifndef KN_GP_COMPONENTS_LOSS_CURVE_H
 #define KN_GP_COMPONENTS_LOSS_CURVE_H
 

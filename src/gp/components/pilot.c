@@ -1,4 +1,4 @@
-/* Implements pilot.h. */
+/* Implements pilot.h: kn_fit_search (methods/common.h) with structured noise and no complement. */
 #include "gp/components/pilot.h"
 
 #include "gp/components/choose_count.h"

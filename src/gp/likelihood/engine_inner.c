@@ -1,4 +1,5 @@
-/* Implements engine_inner.h. */
+/* Implements engine_inner.h: L-BFGS (optimise.h) on kn_iso_eval, at most 500 evaluations per
+ * start. */
 #include "gp/likelihood/engine_inner.h"
 
 #include <math.h>

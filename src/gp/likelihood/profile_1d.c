@@ -45,9 +45,9 @@ static kn_profile_sums sums(const problem *pr, ptrdiff_t p, double delta)
     return s;
 }
 
-/* Maximum of LML over t in [lo, hi], started at t. The sign of the derivative shrinks the bracket;
- * a Newton step is taken where the function is concave and the step stays inside, else bisection.
- */
+/* Maximum of LML over t in [lo, hi], started at t. The sign of the derivative shrinks the
+ * bracket; a Newton step is taken where the function is concave and the step stays inside, else
+ * bisection. */
 static double newton(const problem *pr, ptrdiff_t p, double lo, double t, double hi)
 {
     double N = (double)(pr->m + pr->zeros);

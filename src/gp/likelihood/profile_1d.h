@@ -1,7 +1,7 @@
-/* Profile likelihood of one component: for z ~ N(0, c R0 + d I) with known R0 = U diag(r) U', the
- * maximum over c and d. With delta = d/c, c has a closed form; LML(ln delta) is maximised on a
- * grid and then by safeguarded Newton. Used by structured noise, STGPR and imputation [METHOD 1b]
- */
+/* Profile likelihood of one component: for z ~ N(0, c R0 + d I) with known R0 = U diag(r) U',
+ * the maximum over c and d. With delta = d/c, c has a closed form; LML(ln delta) is maximised on
+ * a grid and then by safeguarded Newton. Used by structured noise, STGPR and imputation
+ * [METHOD 1b] */
 #ifndef KN_GP_LIKELIHOOD_PROFILE_1D_H
 #define KN_GP_LIKELIHOOD_PROFILE_1D_H
 

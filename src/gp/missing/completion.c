@@ -1,4 +1,4 @@
-/* Implements completion.h. */
+/* Implements completion.h: two imputations of all participants with a pilot search in between. */
 #include "gp/missing/completion.h"
 
 #include <math.h>

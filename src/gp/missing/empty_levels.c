@@ -1,4 +1,4 @@
-/* Implements empty_levels.h. */
+/* Implements empty_levels.h: counts observed responses per level of each category term. */
 #include "gp/missing/empty_levels.h"
 
 #include <math.h>

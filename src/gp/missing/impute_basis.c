@@ -1,4 +1,4 @@
-/* Implements impute_basis.h. */
+/* Implements impute_basis.h: three algorithms, chosen by n and T. */
 #include "gp/missing/impute_basis.h"
 
 #include <float.h>

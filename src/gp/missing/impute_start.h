@@ -17,8 +17,8 @@
 kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff_t *place,
                           double *filled, double *delta);
 
-/* Computes U (n x k) and r (k, ascending, positive) of Phi Phi' (Phi n x m), owned by the caller.
- */
+/* Computes U (n x k) and r (k, ascending, positive) of Phi Phi' (Phi n x m), owned by the
+ * caller. */
 kn_status kn_impute_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r);
 
 #endif

@@ -1,4 +1,4 @@
-/* Implements imputer.h. */
+/* Implements imputer.h: factors R0 over the given rows and calls kn_impute. */
 #include "gp/missing/imputer.h"
 
 #include <math.h>

@@ -26,8 +26,8 @@ kn_status kn_imputer_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_re
 /* Sets R0 to the result of a search. */
 void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank);
 
-/* Imputes the n rows (rows NULL: all) into filled (holes->cells); NaN for other rows. Collective.
- */
+/* Imputes the n rows (rows NULL: all) into filled (holes->cells); NaN for other rows.
+ * Collective. */
 kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
                          double *filled, kn_impute_info *info);
 

@@ -1,5 +1,5 @@
-/* Implements optimise.h: NLopt with an objective that keeps the best point and checks the limits.
- */
+/* Implements optimise.h: NLopt with an objective that keeps the best point and checks the
+ * limits. */
 #include "gp/optimise/optimise.h"
 
 #include <math.h>

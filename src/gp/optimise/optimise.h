@@ -1,6 +1,6 @@
 /* Maximisation of a function with gradient inside a box, by NLopt. The best point met is kept,
- * limits and cancellation stop at once, and the reason is reported. Used by gp/search and lbfgs.h.
- */
+ * limits and cancellation stop at once, and the reason is reported. Used by gp/search and
+ * lbfgs.h. */
 #ifndef KN_GP_OPTIMISE_OPTIMISE_H
 #define KN_GP_OPTIMISE_OPTIMISE_H
 

@@ -189,8 +189,8 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
         found->lml = -INFINITY;
         KN_TRY(kn_search_climb(ctx, &s, &limits, &rough, "fit", found));
     }
-    if (e->cov.n > 1 &&
-        !e->spec.additive) /* additive: the box keeps every weight above about 1e-3 */
+    /* not for additive sums, where the box keeps every weight above about 1e-3 */
+    if (e->cov.n > 1 && !e->spec.additive)
         KN_TRY(ends(ctx, &s, &limits, found));
 out:
     e->low.tol = kn_rank_tolerance;

@@ -30,8 +30,8 @@ kn_cov_point kn_search_point(const kn_search_space *s, const double *x);
 void kn_search_coordinates(const kn_search_space *s, const kn_cov_point *p, double *x);
 
 /* Sets *yes if the search must end with the best point so far: cancelled, no evaluations left or
- * deadline passed. KN_ERR_CANCELLED if cancelled and the best point is not to be kept. Collective.
- */
+ * deadline passed. KN_ERR_CANCELLED if cancelled and the best point is not to be kept.
+ * Collective. */
 kn_status kn_search_stopped(kn_ctx *ctx, const kn_limits *limits, bool *yes);
 
 /* One ascent from `start`. Its result replaces *found if its likelihood is larger. stage: name in

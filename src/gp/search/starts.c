@@ -1,4 +1,5 @@
-/* Implements starts.h. */
+/* Implements starts.h: the grid of plain sums and the ascents of additive sums, in a subsample
+ * where that is cheaper. */
 #include "gp/search/starts.h"
 
 #include <math.h>

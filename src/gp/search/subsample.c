@@ -1,4 +1,4 @@
-/* Implements subsample.h. */
+/* Implements subsample.h: picks the rows and scales the energy outside the basis by n/N. */
 #include "gp/search/subsample.h"
 
 #include <math.h>
