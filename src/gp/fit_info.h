@@ -7,6 +7,7 @@
 
 struct kn_method;
 
+/* Maximal number of iso parameters and of candidate numbers of components. */
 enum { KN_MAX_THETA = 49, KN_MAX_CURVE = 16 };
 
 /* Why a search ended. */
@@ -19,8 +20,8 @@ typedef enum kn_stop {
     KN_STOP_NOT_OPTIMISED = 5
 } kn_stop;
 
-typedef struct kn_cv_summary { /* over the standardised training responses; folds = 0: not computed
-                                */
+/* Cross-validation over the standardised training responses; folds = 0: not computed. */
+typedef struct kn_cv_summary {
     int folds;
     double z2;         /* mean squared z */
     double msll;       /* mean standardised log loss */
@@ -49,6 +50,7 @@ typedef struct kn_noise_choice { /* result of {noise=auto}; tried = 0: not compa
     double gain, se;             /* mean difference and its standard error, clustered by group */
 } kn_noise_choice;
 
+/* The record. Lengths and variances are in standardised units, times in seconds. */
 typedef struct kn_fit_info {
     const struct kn_method *method;
     kn_noise noise;

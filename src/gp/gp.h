@@ -11,6 +11,7 @@
 
 struct kn_method;
 
+/* A fitted process; owns its arrays. N participants, F columns of X, T responses, P components. */
 typedef struct kn_gp {
     const struct kn_method *method; /* operations, see method.h */
     kn_spec spec;

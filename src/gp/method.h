@@ -36,8 +36,7 @@ typedef struct kn_gp_options {
     kn_search_options search;
     ptrdiff_t components; /* P; 0: chosen by held-out loss */
     kn_view basis;        /* T_all x Q  basis of the user; data NULL: principal components */
-    bool axes_given; /* columns of basis are the components; false: the principal axes of their span
-                      */
+    bool axes_given; /* columns of basis are the components; false: principal axes of their span */
     int folds;       /* number of folds of the reference sample; 0: no cross-validation */
     const int *groups;              /* N, or NULL; rows with equal values stay in one fold */
     kn_gp_maps *cv;                 /* receives the cross-validated maps; NULL: not wanted */
@@ -148,8 +147,7 @@ typedef struct kn_method {
      * gp/predict/noise.h estimates it. NULL: always estimated from held-out residuals
      * [METHOD 1d] */
     bool (*known_noise)(kn_gp *gp);
-    /* noise (T): noise variance of members of a known group, from gp->noise less the group noise.
-     */
+    /* noise (T): noise variance of members of a known group: gp->noise less the group noise. */
     void (*group_noise)(const kn_gp *gp, double *noise);
     double (*group_share)(const kn_gp *gp); /* share of group noise in the total noise, 0 to 1 */
     /* De-identifies: `to` gets synthetic points in place of the training participants of `from`

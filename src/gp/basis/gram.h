@@ -6,6 +6,7 @@
 #include "base/memory/plan.h"
 #include "data/responses/responses.h"
 
+/* A Gram matrix and its decomposition; owns its arrays. */
 typedef struct kn_gram {
     kn_mat G;   /* N x N  Y Y', both triangles */
     kn_mat U;   /* N x N  its eigenvectors, leading first */

@@ -7,6 +7,7 @@
 #include "base/memory/plan.h"
 #include "gp/basis/basis.h"
 
+/* Default number of power passes, and additional columns. */
 enum { KN_RANGE_PASSES = 2, KN_RANGE_OVERSAMPLE = 10 };
 
 /* Sufficient residual where the basis of most participants is known already. Errors of the

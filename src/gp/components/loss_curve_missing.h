@@ -19,7 +19,7 @@ double kn_observed_rest(const double *y, ptrdiff_t rows, double all, ptrdiff_t v
 
 /* As kn_sample_losses, over observed (finite) cells only. work is not used. */
 void kn_observed_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss);
-/* Adds to count (n) the number of observed cells of each row whose response has noise > 0. */
+/* Adds to count (n) the number of observed cells of each row, over the responses with noise > 0. */
 void kn_observed_count(kn_mat e, const double *noise, double *count);
 
 #endif

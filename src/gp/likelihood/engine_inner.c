@@ -18,9 +18,8 @@ static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, doub
 
 void kn_engine_inside_start(const kn_engine *e, int which, double *x)
 {
-    static const double share[KN_INSIDE_STARTS] = {0.3, 0.05,
-                                                   /* proportion of the variance that is signal */
-                                                   0.7};
+    /* proportion of the variance that is signal */
+    static const double share[KN_INSIDE_STARTS] = {0.3, 0.05, 0.7};
     int k = e->spec.task.n_theta;
     double N = (double)e->N, energy = kn_sumsq(e->Z);
     double dims = (double)(e->spec.identity ? e->T : e->P), v = energy / (N * dims);

@@ -29,8 +29,7 @@ typedef struct kn_iso {
     double iso, s2;
     bool fresh; /* A and A2 are valid for the current decomposition */
     double c0;  /* eigenvalue of C outside the basis (identity) */
-    /* low rank: `zeros` directions have r = 0; the coordinates outside U have products ZZ less A'A
-     */
+    /* low rank: `zeros` directions have r = 0; outside U the products of Z are ZZ less A'A */
     ptrdiff_t zeros;
     kn_mat ZZ;    /* P x P  Z'Z; none if dense */
     kn_mat ZZU;   /* P x P  Z'Z U_C, if C is not diagonal */

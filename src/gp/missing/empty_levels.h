@@ -11,6 +11,7 @@
 #include "cov/terms.h"
 #include "data/responses/responses.h"
 
+/* Maximal number of categories. */
 enum { KN_IMPUTE_CATEGORIES = KN_COV_TERMS };
 
 /* The categories of R0 and their empty levels. */

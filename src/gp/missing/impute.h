@@ -27,6 +27,7 @@ enum { KN_IMPUTE_LEAST = 3 }; /* observed values of a response needed for more t
 /* rms change of the imputed cells that ends the rounds, in sd */
 extern const double kn_impute_tolerance;
 
+/* Record of an imputation. */
 typedef struct kn_impute_info {
     int rounds;
     ptrdiff_t P;       /* components used */

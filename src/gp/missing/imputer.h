@@ -8,6 +8,7 @@
 #include "gp/missing/impute.h"
 #include "gp/spec.h"
 
+/* An imputer. Owns nothing. */
 typedef struct kn_imputer {
     kn_mat X;       /* view, N x F */
     kn_responses Y; /* all participants, with missing cells */

@@ -6,6 +6,7 @@
 #include "base/memory/plan.h"
 #include "gp/optimise/optimise.h"
 
+/* Options of kn_maximise_large; pointers are borrowed. */
 typedef struct kn_large_options {
     ptrdiff_t n;
     const double *lower, *upper; /* n each, entries may be infinite; NULL: none */
@@ -14,6 +15,7 @@ typedef struct kn_large_options {
     const char *stage;           /* name in progress reports; NULL: no reports */
 } kn_large_options;
 
+/* Its result. */
 typedef struct kn_large_optimum {
     double *x; /* n, borrowed: the start; on return the best point met */
     double value;

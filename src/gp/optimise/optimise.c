@@ -57,8 +57,7 @@ static bool stops(run *r, double *value)
         *value = stop_with(r, KN_STOP_CANCELLED);
         return true;
     }
-    /* Limits are checked from the second evaluation on, so that there is always one point to keep.
-     */
+    /* Checked from the second evaluation on, so that there is always one point to keep. */
     if (r->calls == 0)
         return false;
     if (r->limits->evals_left == 0) {

@@ -6,12 +6,14 @@
 
 #include "gp/spec.h"
 
+/* Maximal number of variables of kn_maximise. */
 enum { KN_MAX_DIM = KN_THETA };
 
 /* The objective: sets *value and grad (n) at x. A status other than KN_OK ends the optimisation. */
 typedef kn_status (*kn_objective_fn)(void *self, kn_ctx *ctx, const double *x, double *value,
                                      double *grad);
 
+/* Limits of a search, shared by its ascents. */
 typedef struct kn_limits {
     int evals_left;  /* -1: no limit; counted down */
     double deadline; /* kn_clock time; 0: none */
@@ -20,6 +22,7 @@ typedef struct kn_limits {
 /* Sets *late if the deadline has passed by the clock of root. Collective if there is a deadline. */
 kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late);
 
+/* Options of kn_maximise; pointers are borrowed. */
 typedef struct kn_optimise_options {
     kn_optimiser algorithm; /* KN_LBFGS or KN_TNEWTON */
     int n;
@@ -30,6 +33,7 @@ typedef struct kn_optimise_options {
     const char *stage;  /* name in progress reports; NULL: no reports */
 } kn_optimise_options;
 
+/* In: the start x. Out: the best point met, its value and gradient. */
 typedef struct kn_optimum {
     double x[KN_MAX_DIM];
     double value;
@@ -49,6 +53,7 @@ typedef struct kn_climb_options {
     const char *stage;
 } kn_climb_options;
 
+/* The same as kn_optimum, with the memory of the caller. */
 typedef struct kn_climb_result {
     double *x, *grad;  /* n each, borrowed: in: the start; out: best point met and its gradient */
     double *at, *work; /* n each, borrowed work space */

@@ -6,6 +6,7 @@
 #include "base/memory/plan.h"
 #include "gp/search/lockstep.h"
 
+/* Options of a search. */
 typedef struct kn_search_options {
     kn_optimiser optimiser;
     int restarts;
@@ -17,6 +18,7 @@ typedef struct kn_search_options {
     bool lockstep; /* all MPI ranks search together, see lockstep.h; false: this process alone */
 } kn_search_options;
 
+/* The point found and the cost of finding it. */
 typedef struct kn_search_result {
     kn_cov_point at;           /* nested: weights and shapes found */
     double theta[KN_THETA];    /* iso: parameters found */

@@ -12,6 +12,7 @@
 extern const double kn_search_tolerance; /* change of the likelihood that ends an ascent, nats */
 enum { KN_SEARCH_RESTARTS = 102 };       /* stream of random numbers */
 
+/* The coordinates that a search varies; e is borrowed. */
 typedef struct kn_search_space {
     kn_engine *e;
     bool warm; /* the inside parameters of the engine are a start */
