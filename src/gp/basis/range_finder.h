@@ -56,10 +56,10 @@ typedef struct kn_range_info {
  * (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.1; the shift is from Feng, Yu, Xie & Tang
  * 2024, "Faster randomized SVD with dynamic shifts".) Both products of a pass use the same strip
  * of responses, so Y is read passes + 2 times instead of 2 passes + 3; once more if the smallest
- * column of Z would carry the rounding of its largest. With o->enough > 0 each pass is computed as
- * if it were the last. The columns of Q sum to zero when centred, so that A'Q = Y'Q and no mean is
- * needed before the last reading. Memory: two n x k and one T x k doubles, the same n x k twice in
- * float32, and strips of at most 128 MB; nothing n x T.
+ * column of Z would carry the rounding of its largest. With o->enough > 0 and float32 each pass is
+ * computed as if it were the last. The columns of Q sum to zero when centred, so that A'Q = Y'Q
+ * and no mean is needed before the last reading. Memory: two n x k and one T x k doubles, the same
+ * n x k twice in float32, and strips of at most 128 MB; nothing n x T.
  *
  * If the rank of A is below P, B.cols is that rank; KN_ERR_DATA if no response varies,
  * KN_ERR_ARGUMENT if P is out of range. Sums over responses are exact: the same bytes for the same
