@@ -1,3 +1,4 @@
+/* Implements assign_folds.h: a seeded permutation of participants or groups, dealt to the folds. */
 #include "gp/assign_folds.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* member[i] = which of the distinct groups sample i belongs to, numbered in a seeded order */
+/* member[i] = number of the group of participant i; groups are numbered in a seeded random
+ * order. */
 static kn_status number_groups(kn_ctx *ctx, ptrdiff_t N, const int *groups, kn_rng *rng,
                                ptrdiff_t *member, ptrdiff_t *n_groups)
 {
@@ -47,12 +49,13 @@ out:
     return status;
 }
 
-/* Groups in their order, each to the fold that has fewest samples; a held-out set takes groups
- * until it is full. */
+/* Assigns the groups in this order, each to the fold with the fewest participants. A single
+ * held-out set takes groups until it is full; the other groups get -1. size: n_groups + folds
+ * zeros, work space. */
 static void deal_groups(ptrdiff_t N, const ptrdiff_t *member, ptrdiff_t n_groups, int folds,
                         ptrdiff_t *size, int *fold)
 {
-    ptrdiff_t *count = size, *of = size + n_groups; /* samples of a group; of a fold */
+    ptrdiff_t *count = size, *of = size + n_groups; /* participants per group; per fold */
     for (ptrdiff_t i = 0; i < N; i++)
         count[member[i]]++;
     for (ptrdiff_t g = 0; g < n_groups; g++) {

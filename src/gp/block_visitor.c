@@ -1,3 +1,5 @@
+/* Implements block_visitor.h. Every rank iterates over all block boundaries but reads only its own
+ * blocks. */
 #include "gp/block_visitor.h"
 
 #include <math.h>
@@ -14,7 +16,7 @@ ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first)
 {
     const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
     ptrdiff_t limit =
-        ((kept ? kept[first] : first) / cut + 1) * cut; /* of the caller's numbering */
+        ((kept ? kept[first] : first) / cut + 1) * cut; /* in the caller's numbering */
     kn_range among = {first + 1, Y->T - first < cut ? Y->T : first + cut};
     return kn_first_from(Y, among, limit);
 }
@@ -33,7 +35,7 @@ kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *w)
     return p;
 }
 
-/* Room for the widest block. */
+/* Buffers for the widest block. */
 typedef struct room {
     unsigned needs;
     kn_mat y, mean, var, strip;
@@ -100,12 +102,13 @@ static kn_status make_block(kn_ctx *ctx, const kn_block_loop *w, const room *r, 
         kn_responses_block(ctx, &w->Y, b->first, b->y);
     if (!(r->needs & KN_WALK_MEAN))
         return KN_OK;
-    /* Folds make their basis from the responses: those of a walk over all samples will do. */
+    /* Folds compute their basis from the responses of all rows; y can be passed on if it has them
+     * all. */
     return kn_gp_maps_from(ctx, w->maps, b->first, w->Y.rows ? kn_mat_none() : b->y, b->mean,
                            b->var);
 }
 
-/* How far this rank is with its own, as a part of all. */
+/* Reports the progress of this rank in its own range, scaled to all responses. */
 static void tell_progress(kn_ctx *ctx, const kn_block_loop *w, kn_range mine, ptrdiff_t last)
 {
     ptrdiff_t total = w->total > 0 ? w->total : w->Y.T;
@@ -124,7 +127,7 @@ kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *w, const kn_visito
     kn_block b = {0};
     for (int k = 0; k < n; k++)
         r.needs |= visitor[k].needs;
-    if (!w->to_the_end) /* a rank without blocks too */
+    if (!w->to_the_end) /* also on ranks without blocks */
         KN_TRY(kn_check_cancel(ctx));
     KN_TRY(room_new(ctx, &plan, &r));
     for (int k = 0; k < n; k++)

@@ -1,16 +1,15 @@
-/* A walk over the responses: every block is made once and shown to some visitors, one after the
- * other. What used to be a loop over blocks is a visitor.
+/* The loop over blocks of responses: every block is read once and passed to each visitor in turn.
+ * All computations over Y are visitors of this loop.
  *
- * Blocks are cut at multiples of `cut` of the caller's numbering, the mask's, so that a response
- * left out changes its own block and shifts no other; a block holds those in use between two cuts,
- * and is never empty. A visitor passes whole blocks to the BLAS, or tiles of them by a rule that
- * knows nothing of threads, and adds over blocks by exact sums or slots (base/sum/reduce.h): then
- * the bits of what it makes depend on neither the number of threads nor on who walks where.
+ * Blocks end at multiples of `cut` in the caller's numbering (the mask), so that excluding a
+ * response changes its own block only. A block holds the modelled responses between two such cuts
+ * and is never empty. A visitor calls the BLAS on whole blocks, or on tiles whose size does not
+ * depend on the number of threads, and adds over blocks with exact sums or slots
+ * (base/sum/reduce.h): the result then has the same bits for any number of threads and MPI ranks.
  *
- * Ranks walk over the blocks dealt to them (data/mpi/partition_responses.h), each over its own.
- * Plans are of all blocks; a visitor that leaves something for each response makes it known by
- * kn_allgather_responses, in its `end` or after the walk, before anybody asks for another rank's.
- */
+ * Each MPI rank loops over its own blocks only (data/mpi/partition_responses.h). The plan counts
+ * all blocks. A visitor that computes something per response must gather it
+ * (kn_allgather_responses) in its `end` or after the loop before other ranks' values are used. */
 #ifndef KN_GP_BLOCK_VISITOR_H
 #define KN_GP_BLOCK_VISITOR_H
 
@@ -19,63 +18,73 @@
 
 struct kn_gp_maps;
 
-/* What a block carries, as visitors ask for it. */
+/* What a block contains; visitors request it by these flags. */
 enum {
     KN_WALK_Y = 1,         /* y */
     KN_WALK_MEAN = 2,      /* mean */
     KN_WALK_MAPS = 2 | 16, /* mean, var */
-    KN_WALK_STRIP = 4,     /* y lying down */
-    KN_WALK_STRIP_F32 = 8, /* ... in float32 */
+    KN_WALK_STRIP = 4,     /* y transposed */
+    KN_WALK_STRIP_F32 = 8, /* y transposed, float32 */
 };
 
+/* What to loop over. All pointers are borrowed. */
 typedef struct kn_block_loop {
-    kn_responses Y;                /* n x T standardised */
-    const struct kn_gp_maps *maps; /* of the same samples; NULL: none */
-    const char *stage;             /* of progress; NULL: in silence */
-    ptrdiff_t done, total;         /* responses of earlier walks of the stage, of all its walks;
-                                    * total 0: this is the only one */
-    ptrdiff_t cut;                 /* a power of two up to KN_BLOCK; 0: KN_BLOCK */
-    ptrdiff_t every;               /* the first of each so many blocks; 0: all */
-    ptrdiff_t from, to;            /* only blocks that begin among these responses; to 0: all */
-    bool to_the_end;               /* cannot be cancelled */
+    kn_responses Y;                /* n x T  standardised */
+    const struct kn_gp_maps *maps; /* maps of the same participants; NULL: no mean and var */
+    const char *stage;             /* name of the stage in progress reports; NULL: no reports */
+    ptrdiff_t done, total; /* for progress: responses of earlier loops of the stage, and of all its
+                              loops; total 0: this is the only loop */
+    ptrdiff_t cut;         /* block size, a power of two up to KN_BLOCK; 0: KN_BLOCK */
+    ptrdiff_t every;       /* visit only every n-th block; 0: all */
+    ptrdiff_t from, to;    /* only blocks that begin in [from, to); to 0: all */
+    bool to_the_end;       /* ignore cancellation */
 } kn_block_loop;
 
+/* Sizes of the loop over all ranks, known before it begins. */
 typedef struct kn_block_loop_plan {
-    ptrdiff_t n, T;   /* samples and responses of the walk */
-    ptrdiff_t blocks; /* that will be seen */
-    ptrdiff_t width;  /* responses of the widest */
+    ptrdiff_t n, T;   /* participants and responses */
+    ptrdiff_t blocks; /* number of visited blocks */
+    ptrdiff_t width;  /* responses of the widest block */
 } kn_block_loop_plan;
 
+/* One block. The matrices that no visitor requested are empty. */
 typedef struct kn_block {
-    ptrdiff_t number;       /* 0 .. blocks-1, in order: its slot in a sum */
-    ptrdiff_t first, count; /* its responses, among those in use */
-    kn_mat y, mean, var;    /* n x count */
+    ptrdiff_t number;       /* 0 .. blocks-1 in order: the slot index of sums */
+    ptrdiff_t first, count; /* range of modelled responses */
+    kn_mat y, mean, var;    /* n x count, standardised units */
     kn_mat strip;           /* count x n */
     kn_fmat strip_f32;      /* count x n */
-    /* A visitor may put something in their place for those after it, as
-     * norm/reference/zmap_visitors.c does: z, the z of the joint deviance, and that z by noise
-     * alone. */
+    /* Set by one visitor for later visitors, as norm/reference/zmap_visitors.c does: z-scores,
+     * z-scores for the joint deviance, and the latter with noise variance only. */
     kn_mat z, z_joint, z_noise; /* n x count */
 } kn_block;
 
+/* A visitor: callbacks with their state `self` (borrowed). */
 typedef struct kn_visitor {
     void *self;
-    unsigned needs; /* KN_WALK_Y | ... */
-    kn_status (*begin)(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan); /* or NULL */
+    unsigned needs; /* requested contents, KN_WALK_Y | ... */
+    kn_status (*begin)(kn_ctx *ctx, void *self,
+                       const kn_block_loop_plan *plan); /* before the first block; may be NULL */
+    /* may modify the block, which later visitors then see */
     kn_status (*block)(kn_ctx *ctx, void *self, kn_block *block);
-    kn_status (*end)(kn_ctx *ctx, void *self); /* or NULL; not after a failure; may be collective */
+    kn_status (*end)(
+        kn_ctx *ctx,
+        void *self); /* after the last block, not after an error; may be NULL; may be collective */
 } kn_visitor;
 
-/* Where the block that begins at response `first` ends. Without a scaling none is left out. */
+/* Index after the last response of the block that begins at response `first`. Y->scaling NULL:
+ * every response is modelled. */
 ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first);
+/* Number of blocks and largest width of a loop. */
 kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *walk);
 
-/* A visitor's begin and end are called on all ranks, with blocks or without. Collective where one
- * of them is. */
+/* Runs the loop for n visitors. begin and end are called on all MPI ranks, also on those without
+ * blocks. Collective if one of the callbacks is. KN_ERR_CANCELLED unless walk->to_the_end. */
 kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *walk, const kn_visitor *visitor,
                             int n);
 
-/* Blocks of n samples by `cut` responses (0: KN_BLOCK) of T, with what visitors ask for. */
+/* Memory plan: the width of blocks of `cut` responses (0: KN_BLOCK) of T, and the buffers of n
+ * participants for the requested contents. */
 ptrdiff_t kn_block_loop_width(ptrdiff_t cut, ptrdiff_t T);
 void kn_block_loop_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t width, unsigned needs);
 

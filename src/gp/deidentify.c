@@ -1,3 +1,4 @@
+/* Implements deidentify.h: every cell is interpolated at synthetic points [cov/interpolate.h]. */
 #include "gp/deidentify.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static kn_status copy(kn_ctx *ctx, const double *from, ptrdiff_t n, double **to)
     return status;
 }
 
-/* The least noise of a component in units of its signal. */
+/* The smallest ratio d/c of the components of a cell. */
 static double least_delta(const kn_latent *l, const kn_latent_cell *cell)
 {
     double least = INFINITY;

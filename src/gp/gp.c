@@ -1,3 +1,5 @@
+/* Implements gp.h: the arrays of a model with components, in the order of the model file. One
+ * visitor writes and reads (a->reading); when reading, sizes and indices are checked. */
 #include "gp/gp.h"
 
 #include "gp/basis/complement.h"
@@ -29,7 +31,7 @@ void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank)
     gp->spec.rank_auto = false;
 }
 
-/* Low rank: the pivots among the training samples, in their order, and the map from features to
+/* Low rank: the pivots among the training participants, in order, and the map from features to
  * U. */
 static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)
 {
@@ -54,7 +56,7 @@ out:
     return status;
 }
 
-/* The components of cell k among all, ascending. */
+/* The indices of the components of cell k, ascending. */
 static kn_status members(kn_gp *gp, int k, kn_arrays *a)
 {
     char name[24];
@@ -67,7 +69,7 @@ static kn_status members(kn_gp *gp, int k, kn_arrays *a)
     return status;
 }
 
-/* From a file: gammas are of groups, and every component is in one cell. */
+/* Checks a file: gamma > 0 requires groups, and every component is in exactly one cell. */
 static kn_status check_cells(const kn_gp *gp, bool grouped, kn_arrays *a)
 {
     kn_status status = KN_OK;
@@ -104,7 +106,7 @@ static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
         KN_TRY(members(gp, k, a));
     else
         cell->n = l->P;
-    if (k > 0) { /* which says the rank */
+    if (k > 0) { /* the number of rows of A is the rank */
         KN_TRY(a->mat(a, kn_cell_name("A", k, name, sizeof name), a->reading ? -1 : R0->m, cell->n,
                       &cell->A));
         R0->m = cell->A.rows;
@@ -136,7 +138,8 @@ out:
     return status;
 }
 
-/* Groups of the training samples, and each component's gamma, which says its cell. */
+/* The groups of the training participants, and gamma of each component, which determines its
+ * cell. */
 static kn_status group_arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
@@ -148,7 +151,7 @@ out:
     return status;
 }
 
-/* Of whitened responses: the file's rows of D0 are those that the rule says. */
+/* Whitened responses. The number of rows of D0 in the file must be kn_complement_count(). */
 static kn_status complement_arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = KN_OK;

@@ -1,3 +1,5 @@
+/* Implements latent.h: memory of the latent form, and sums over groups. Prediction is in
+ * predict/predict.c. */
 #include "gp/latent.h"
 
 #include "la/la.h"
@@ -47,7 +49,7 @@ out:
 
 void kn_latent_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    ptrdiff_t P = s->P + 1; /* a complement component */
+    ptrdiff_t P = s->P + 1; /* and the complement component */
     int cells = s->groups > 0 ? KN_GAMMAS : 1;
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
     for (int k = 0; k < cells; k++) {
@@ -79,7 +81,8 @@ void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inve
         ptrdiff_t p = kn_cell_component(cell, k);
         double c = l->c[p], d = l->d[p];
         for (ptrdiff_t i = 0; i < cell->R0.m; i++) {
-            double K = c * cell->R0.r[i] + d, v = K > 0 ? 1 / K : 0; /* 0: no energy at all */
+            /* 0: the component has no energy */
+            double K = c * cell->R0.r[i] + d, v = K > 0 ? 1 / K : 0;
             kn_col(inverse, k)[i] = v;
             if (weights.data)
                 kn_col(weights, k)[i] = kn_at(cell->A, i, k) * c * v;
@@ -100,7 +103,7 @@ kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z)
     kn_mat U = {0};
     if (l->groups.n == 0)
         return KN_OK;
-    if (Z.rows > 0) { /* of no component there is no data, but a size */
+    if (Z.rows > 0) { /* with P = 0, Z has rows but no data */
         KN_TRY(kn_mat_new(ctx, l->groups.n, l->P, &l->z_sums));
         kn_groups_sums(&l->groups, Z, l->z_sums);
     }

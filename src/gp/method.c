@@ -1,3 +1,4 @@
+/* The table of methods, in the order of METHODS; a new method is added here. */
 #include "gp/method.h"
 
 #include <string.h>

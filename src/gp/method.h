@@ -1,7 +1,9 @@
-/* The methods: one row each, defined in the method's own file.
+/* The interface of a method: options, problem structs and the table kn_method, one instance per
+ * method.
  *
- * Whatever differs from method to method is in its row, so that nothing else asks which method a
- * model is of. A new method is one file and its line in method.c. */
+ * Everything that differs between methods is a field or a function of kn_method, so no other
+ * code tests which method a model has. A new method is one folder in methods/ and one line in
+ * method.c. */
 #ifndef KN_GP_METHOD_H
 #define KN_GP_METHOD_H
 
@@ -12,150 +14,166 @@
 #include "gp/predict/prediction_blocks.h"
 #include "gp/search/search.h"
 
-/* How a process is freed of its samples [share.h]. */
+/* Input of kn_method.share, which de-identifies a model [gp/deidentify.h]. */
 typedef struct kn_sharing {
-    kn_mat points;  /* n x F  candidates for what stands for them */
-    double cut;     /* directions with r below this share of every delta are left out */
-    ptrdiff_t most; /* out: directions that are left, of the cell that has most of them */
+    kn_mat points;  /* n x F  standardised; candidates for the synthetic points */
+    double cut;     /* directions with r < cut d_p/c_p for every component p are dropped; 0: none */
+    ptrdiff_t most; /* out: number of directions kept, maximum over the cells */
 } kn_sharing;
 
-/* What tasks are, and how their processes are related, where a method leaves it open. */
+/* Options of methods whose tasks are convolved processes [METHOD 1i]. */
 typedef struct kn_tasks_options {
     kn_on on;
     kn_inducing inducing;
     kn_widths widths;
-    int latent, points;      /* latent processes, inducing inputs of each */
-    const bool *smooth;      /* of the raw covariates: those to smooth over; NULL: all numbers */
-    const char *smooth_text; /* as it was given */
+    int latent, points; /* number of latent processes; inducing inputs per process */
+    const bool *smooth; /* per raw covariate: smooth over it; NULL: all continuous covariates */
+    const char *smooth_text; /* the option as the user wrote it */
 } kn_tasks_options;
 
+/* Options of a fit. All pointers are borrowed. */
 typedef struct kn_gp_options {
     kn_search_options search;
-    ptrdiff_t components; /* 0: auto */
-    kn_view basis;        /* data NULL: principal components */
-    bool axes_given;      /* its columns are the components, not the principal axes of its span */
-    int folds;            /* of the reference; 0: none */
-    const int *groups;    /* N, or NULL: who stays together in them */
-    kn_gp_maps *cv;       /* NULL, or where the cross-validated maps go when they were made */
-    bool plain;           /* STGPR: each response alone */
-    int shrinkage;        /* MT-Kronsum, as the option is */
-    const struct kn_design *design; /* that X came from */
+    ptrdiff_t components; /* P; 0: chosen by held-out loss */
+    kn_view basis;        /* T_all x Q  basis of the user; data NULL: principal components */
+    bool axes_given; /* columns of basis are the components; false: principal axes of their span */
+    int folds;       /* number of folds of the reference sample; 0: no cross-validation */
+    const int *groups;              /* N, or NULL; rows with equal values stay in one fold */
+    kn_gp_maps *cv;                 /* receives the cross-validated maps; NULL: not wanted */
+    bool plain;                     /* STGPR: every response is fitted separately */
+    int shrinkage;                  /* MT-Kronsum: value of the option */
+    const struct kn_design *design; /* the design that produced X */
     kn_tasks_options tasks;
-    ptrdiff_t noise_rank; /* MTGPR: columns of H */
+    ptrdiff_t noise_rank; /* MTGPR: Q, the number of columns of H */
     bool ppca, iso_term;  /* MTGPR: gamma is free; R has an iso term */
 } kn_gp_options;
 
-/* What is to be fitted, and what has been found on the way. */
+/* Input of kn_method.fit, and intermediate results that later stages reuse. */
 typedef struct kn_fit_problem {
-    kn_mat X;       /* N x F standardised */
-    kn_mat X_alone; /* the same as if people were of no batch; none: there is none */
-    kn_responses Y; /* N x T */
+    kn_mat X;       /* N x F  standardised design */
+    kn_mat X_alone; /* X with every site set to "no site"; none: no site covariate */
+    kn_responses Y; /* N x T  standardised responses */
     kn_spec spec;
-    kn_groups groups; /* samples that share noise; {0}: none */
+    kn_groups groups; /* repeated measures that share noise; {0}: none */
     const kn_gp_options *options;
-    kn_gram gram;         /* of Y; G.data NULL: not made */
-    kn_heldout held;      /* of many samples, instead; mean NULL: not made */
-    ptrdiff_t pilot_rank; /* spec.rank as a search for R0 with a few components left it */
-    const struct kn_completion *completion; /* of Y, lent; NULL: no cell is missing */
-    kn_engine_core *core; /* of a search for R0 over all samples, for who goes on; NULL: not kept */
+    kn_gram gram;         /* Gram matrix of Y; G.data NULL: not computed */
+    kn_heldout held;      /* single held-out set for N > KN_MANY; mean NULL: not computed */
+    ptrdiff_t pilot_rank; /* spec.rank after the pilot search [gp/components/pilot.h] */
+    /* borrowed; imputation of Y; NULL: no cell is missing */
+    const struct kn_completion *completion;
+    /* borrowed; reusable state of a dense search over all participants; NULL: not kept */
+    kn_engine_core *core;
 } kn_fit_problem;
 
-void kn_fit_problem_clear(kn_fit_problem *p); /* gram and held */
+void kn_fit_problem_clear(kn_fit_problem *p); /* frees gram and held */
 
-/* Cross-validated maps of whom, by which folds. */
+/* Input of kn_method.cv: the responses and their assignment to folds. */
 typedef struct kn_cv_problem {
     const kn_responses *Y;
-    const kn_gram *gram; /* of Y; NULL: to be made where it is needed */
+    const kn_gram *gram; /* Gram matrix of Y; NULL: computed where needed */
     int folds;
-    const int *fold;                        /* N  0 .. folds-1 */
-    const struct kn_completion *completion; /* by which each fold fills in its own; NULL: none */
-    kn_mat X_alone;        /* N x F  of those held out, as if they were of no batch; or none */
-    const kn_pairs *pairs; /* of all samples; NULL: to be made where they are needed */
+    const int *fold; /* N  fold of each participant, 0 .. folds-1; -1: never held out */
+    /* each fold imputes its training rows with it; NULL: no missing cells */
+    const struct kn_completion *completion;
+    kn_mat X_alone; /* N x F  design of the held-out rows with the site set to "no site"; or none */
+    const kn_pairs *pairs; /* pair statistics of all participants; NULL: computed where needed */
 } kn_cv_problem;
 
-/* The memory of a method, declared by its own files [base/memory/plan.h]. */
+/* Memory plan of a method, implemented in the files of the method [base/memory/plan.h]. */
 typedef struct kn_method_need {
-    void (*settle)(kn_problem_size *s); /* P, and what else the options leave open */
-    /* A fit: leaves the model and the cross-validated maps, where there are folds. */
+    void (*settle)(kn_problem_size *s); /* sets P and other sizes that the options leave open */
+    /* Plans a fit. Keeps the model and, with folds, the cross-validated maps in the plan. */
     void (*fit)(kn_mem_plan *r, const kn_problem_size *s);
-    /* Maps of n samples, predicted or leave-one-out, by a model of s->N; and the work of a block of
-     * some maps, which passes but for what the maps keep of it. */
+    /* maps plans the maps of n participants by a model of s->N training participants. block plans
+     * the work space of one block of such maps; temporary except for what the maps keep. */
     void (*maps)(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
     void (*block)(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 } kn_method_need;
 
-/* The paper that several rows come from. */
+/* The paper that several methods implement. */
 #define KN_KIA_MARQUAND_CITE "Kia & Marquand, 2018"
 #define KN_KIA_MARQUAND                                                                            \
     "Kia SM, Marquand AF (2018). Normative modeling of neuroimaging data using scalable "          \
     "multi-task Gaussian processes. In: Medical Image Computing and Computer Assisted "            \
     "Intervention - MICCAI 2018, Lecture Notes in Computer Science 11072."
 
+/* A method. All function pointers are required unless the comment says that NULL is allowed;
+ * quantities are in standardised units. */
 typedef struct kn_method {
-    const char *name;         /* as an option and in model files */
-    const char *title;        /* in sentences */
-    const char *words;        /* what it is, in a methods section: "..., which ..." */
-    const char *cite, *paper; /* whom to cite for it: in the text, in the list */
-    /* ---- what it has ---- */
-    bool components;     /* a number of components, given or chosen by held-out loss */
-    bool identity;       /* its basis stands for the identity [METHOD 1c] */
-    bool alone;          /* each response alone: neither basis nor components */
-    bool low_rank;       /* R0 may be of low rank */
-    bool spreads;        /* a fit of complete responses is spread over ranks
+    const char *name;         /* value of --method and name in model files */
+    const char *title;        /* name in sentences */
+    const char *words;        /* relative clause for a methods section: "..., which ..." */
+    const char *cite, *paper; /* citation in the text and entry of the reference list */
+    /* ---- properties ---- */
+    bool components;     /* has P components, given or chosen by held-out loss */
+    bool identity;       /* the basis represents the identity [METHOD 1c] */
+    bool alone;          /* responses are independent: no basis, no components */
+    bool low_rank;       /* R0 may have low rank */
+    bool spreads;        /* a fit without missing cells is distributed over MPI ranks
                             (data/mpi/partition_responses.h) */
-    bool same_steps;     /* then all ranks search in lock-step, by one clock */
-    bool held_out_once;  /* beyond KN_MANY samples one set is held out instead of folds */
-    bool own_covariance; /* how samples relate is its own, and no R0 */
-    bool iso_term;       /* R may have an iso term beside noise of the method's own */
-    bool own_noise;      /* its noise and likelihood are its own: neither is chosen */
-    bool training_noise; /* the fit leaves the noise of training in gp->noise */
-    bool own_deviance;   /* the deviance of a map is that of its law, not one learned from z */
-    /* ---- what it does ---- */
-    /* Refuses sizes that it does not take; NULL: it takes all. */
+    bool same_steps;     /* if distributed: the ranks search in lock-step [gp/search/lockstep.h] */
+    bool held_out_once;  /* for N > KN_MANY one set is held out instead of folds */
+    bool own_covariance; /* has its own covariance between participants instead of R0 */
+    bool iso_term;       /* R may have an iso term in addition to the noise of the method */
+    bool own_noise; /* has its own noise model and likelihood; the options for them do not apply */
+    bool training_noise; /* without folds the fit sets gp->noise from the training sample */
+    bool own_deviance; /* whole-map deviance is that of the model's map density, not of z-scores */
+    /* ---- operations ---- */
+    /* Returns an error for sizes N, T that the method does not support. NULL: all are supported. */
     kn_status (*admits)(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T);
+    /* Fits problem into gp (owned by the caller) and records the fit in info. */
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
+    /* predict: maps of new participants [METHOD 4]. loo: closed-form leave-one-out maps of the
+     * training sample [METHOD 5]. cv: cross-validated maps [METHOD 5b]. The maps borrow gp. */
     kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
                          kn_gp_maps *out);
     kn_status (*loo)(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
     kn_status (*cv)(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
-    /* mean and variance of a block of its maps, as kn_gp_maps_from */
+    /* Mean and model variance of one block of the maps; arguments as for kn_gp_maps_from. */
     kn_status (*block)(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y, kn_mat mean,
                        kn_mat var);
+    /* Covariance of the responses J for one participant with covariates x (1 x F): model and noise
+     * are |J| x |J| [METHOD 1d]. */
     kn_status (*covariance)(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                             kn_mat model, kn_mat noise);
-    /* The law of a whole map [law.h]: of the samples of a part; and of a block of responses from
-     * `first` on, y the block of maps->Y as for kn_gp_maps_from, V count x K and scale count. NULL:
-     * responses are independent. */
+    /* Density of a whole map [gp/predict/map_density.h]. law: coordinates and variances of the
+     * participants of one part. law_block: V (count x K) and scale (count) of the responses from
+     * `first` on; y is the block of maps->Y as for kn_gp_maps_from. NULL: responses are
+     * independent. */
     kn_status (*law)(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out);
     kn_status (*law_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
                            kn_mat V, double *scale);
-    /* Sets gp->noise where the fit itself says it, or returns false: noise.h then makes it. NULL:
-     * never, it is estimated from those held out                                     [METHOD 1d] */
+    /* Sets gp->noise if the fit determines it and returns true; otherwise returns false and
+     * gp/predict/noise.h estimates it. NULL: always estimated from held-out residuals
+     * [METHOD 1d] */
     bool (*known_noise)(kn_gp *gp);
-    /* noise (T) of those in a known group, from gp->noise and what groups have of it */
+    /* noise (T): noise variance of members of a known group: gp->noise less the group noise. */
     void (*group_noise)(const kn_gp *gp, double *noise);
-    double (*group_share)(const kn_gp *gp); /* what groups have of all noise */
-    /* The process without its samples, from points that are none [share.h]; NULL: it cannot. */
+    double (*group_share)(const kn_gp *gp); /* share of group noise in the total noise, 0 to 1 */
+    /* De-identifies: `to` gets synthetic points in place of the training participants of `from`
+     * [gp/deidentify.h]. NULL: not supported. */
     kn_status (*share)(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to);
-    ptrdiff_t (*points)(const kn_gp *gp); /* that it then has, of all cells */
-    /* ---- what it keeps ---- */
-    kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* of a fitted process, X and noise apart */
-    void (*clear)(kn_gp *gp);                           /* gp->own; NULL: it has none */
-    double (*bytes)(const kn_gp *gp);                   /* in memory */
-    /* Samples that a prediction should have, if there are so many, to be worth its while; by gp->T
-     * alone, so that a rehearsal can ask too. */
+    /* number of synthetic points of such a model, over all cells */
+    ptrdiff_t (*points)(const kn_gp *gp);
+    /* ---- storage ---- */
+    kn_status (*arrays)(kn_gp *gp, kn_arrays *visitor); /* all arrays except X and noise */
+    void (*clear)(kn_gp *gp);                           /* frees gp->own; NULL: there is none */
+    double (*bytes)(const kn_gp *gp);                   /* size of the model in memory */
+    /* Smallest number of participants for which a prediction is efficient. Depends on gp->T only,
+     * so that a memory plan can call it. */
     ptrdiff_t (*batch)(const kn_gp *gp);
-    void (*say)(const kn_gp *gp, char *line, size_t size); /* of itself, to people; NULL: nothing */
+    /* a line about the model for its summary; NULL: none */
+    void (*say)(const kn_gp *gp, char *line, size_t size);
     kn_method_need need;
-    /* What a scoring by a model takes that its own arrays say; NULL: nothing */
+    /* Adds the sizes that scoring needs and only the arrays of the model tell; NULL: none. */
     void (*shape)(const kn_gp *gp, kn_problem_size *s);
 } kn_method;
 
 int kn_method_count(void);
-const kn_method *kn_method_at(int number);         /* in the order of the table; NULL: no such */
-const kn_method *kn_method_find(const char *name); /* NULL: no such */
-/* The row by which a method of that name has this noise: S-MTGPR has one for each that is a model
- * of its own. Models in files are of it too. */
+const kn_method *kn_method_at(int number);         /* in table order; NULL: out of range */
+const kn_method *kn_method_find(const char *name); /* by its --method name; NULL: unknown */
+/* The method that implements `name` with this noise model: S-MTGPR has several implementations.
+ * Model files are read with it. NULL: unknown name. */
 const kn_method *kn_method_of(const char *name, kn_noise noise);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements spec.h: the order of the parameters in theta. */
 #include "gp/spec.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size)
         strncpy(name, "noise", size);
 }
 
-/* theta = [task, R0's, R.iso, noise];  inside = [task, R.iso, noise] */
+/* Sizes of the parts of theta = [task, R0's, R.iso, noise];  inside = [task, R.iso, noise] */
 static void sizes(const kn_spec *spec, size_t *task, size_t *r0, size_t *rest)
 {
     *task = (size_t)spec->task.n_theta;

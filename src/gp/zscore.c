@@ -1,3 +1,4 @@
+/* Implements zscore.h. The inner loops are vectorised (KN_CLONES, la/vec.h). */
 #include "gp/zscore.h"
 
 #include <assert.h>
@@ -8,7 +9,7 @@
 const double kn_coverage_z[KN_COVERAGES] = {0.6744897501960817, 1.6448536269514722,
                                             1.959963984540054, 2.5758293035489004};
 
-/* Of one response; z may be y */
+/* One response; z may alias y. */
 KN_CLONES
 static void one_npm(ptrdiff_t n, const double *y, const double *mean, const double *v, double noise,
                     double *z)
@@ -62,7 +63,7 @@ kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds)
     return (kn_cv_summary){folds, sum[1] / sum[0], sum[2] / sum[0], sum[3] / sum[0]};
 }
 
-/* Logarithms of products of a few, because logarithms are slow. */
+/* Multiplies 16 variances before each logarithm, because logarithms are slow. */
 void kn_sample_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss)
 {
     enum { FEW = 16 };

@@ -1,12 +1,11 @@
-/* What a held-out response says: z, its log loss, whether it was covered            [METHOD 8]
+/* z-scores, log loss and coverage of held-out responses [METHOD 8]
  *
  *     e = y - mean     s2 = v + noise     z = e / sqrt(s2)
  *     loss = 1/2 (ln s2 + e^2/s2)         the negative log density less ln(2 pi)/2
  *     standardised loss = loss - that of the trivial model, N(mean0, var0) of training
  *     covered at 95 %: z^2 <= 1.96^2
  *
- * Everything that is said of predictions is made here, in one system of units: those in which the
- * responses were fitted, mean 0 and sd 1 unless asked otherwise. */
+ * All of them are in the units of the fit: mean 0 and sd 1 unless standardisation is off. */
 #ifndef KN_GP_ZSCORE_H
 #define KN_GP_ZSCORE_H
 
@@ -15,43 +14,48 @@
 #include "base/matrix.h"
 #include "gp/fit_info.h"
 
-/* z_ij = (y_ij - mean_ij) / sqrt(v_ij + noise_j), all N* x count; z may be y itself.
- * v = kn_mat_none(): noise alone in the denominator (the z of deviance_noise, METHOD 8b).
- * z is NaN, and only there, where y is missing (not finite), where the response was left out
- * (mean, v or noise NaN), or where the variance is not positive. */
+/* Computes z_ij = (y_ij - mean_ij) / sqrt(v_ij + noise_j), all N* x count; z may alias y. v =
+ * kn_mat_none(): noise variance only (the z of deviance_noise, METHOD 8b). z is NaN exactly where
+ * y is missing (not finite), where the response was excluded (mean, v or noise NaN), or where the
+ * variance is not positive. */
 void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z);
 
+/* z^2 of a residual e with variance s2. */
 static inline double kn_z2(double e, double s2)
 {
     return e * e / s2;
 }
 
-/* |z| at which 50, 90, 95 and 99 % of a standard normal are covered */
+/* |z| that covers 50, 90, 95 and 99 % of a standard normal distribution. */
 enum { KN_COVERAGES = 4, KN_COVERAGE95 = 2 };
 extern const double kn_coverage_z[KN_COVERAGES];
 
+/* True if z2 lies within coverage `level`, an index of kn_coverage_z. */
 static inline bool kn_covered(double z2, int level)
 {
     return z2 <= kn_coverage_z[level] * kn_coverage_z[level];
 }
 
-/* Of one response over n samples: sums of z^2, of the standardised loss, of those covered at 95 %.
- */
+/* Sums over the participants of one response: their number, z^2, standardised loss, and how many
+ * are covered at 95 %. */
 typedef struct kn_losses {
     double n, z2, loss, covered;
 } kn_losses;
 enum { KN_N_LOSSES = sizeof(kn_losses) / sizeof(double) };
+/* The trivial model: mean and variance of the response in the training sample. */
 typedef struct kn_null_model {
     double mean, var;
 } kn_null_model;
-/* From each sample's z and loss; who has no z does not count. */
+/* Sums over n participants from their y, z and loss; participants without a finite z are
+ * skipped. */
 kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
                        kn_null_model trivial);
-void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* in their order */
+void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* element by element */
+/* Divides the sums by the number of scored cells. */
 kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds);
 
-/* loss[i] = sum_j of sample i's losses, e and v n x count (v none: noise alone); responses whose
- * noise is 0 are passed over. work: n. */
+/* Computes loss[i] = sum_j of the losses of participant i. e and v are n x count (v none: noise
+ * variance only); responses with noise 0 are skipped. work: n. */
 void kn_sample_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss);
 
 #endif

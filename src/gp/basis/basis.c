@@ -1,3 +1,4 @@
+/* Implements basis.h. All sums over responses go through block visitors and exact sums. */
 #include "gp/basis/basis.h"
 
 #include <math.h>
@@ -9,10 +10,10 @@
 #include "la/la.h"
 #include "la/vec.h"
 
-/* |B'B - I| above this is repaired; below it is rounding. */
+/* |B'B - I| above this is corrected; below it is rounding. */
 static const double ORTHONORMAL = 1e-12;
 
-/* Bounds of sums are taken so many times: rounding, and a mean that is taken away. */
+/* Safety factor of the bounds of exact sums, for rounding and the subtraction of a mean. */
 static const double GENEROUS = 2;
 
 void kn_basis_clear(kn_basis *b)
@@ -61,7 +62,7 @@ out:
     return status;
 }
 
-/* The largest deviation of S, lower triangle, from the identity. */
+/* The largest |entry| of S - I, lower triangle; NaN if there is one. */
 static double deviation(kn_mat S)
 {
     double worst = 0;
@@ -75,8 +76,9 @@ static double deviation(kn_mat S)
     return worst;
 }
 
-/* B <- B L^-T with LL' = B'B, twice: once loses the square of B's condition, twice is exact
- * (Yamamoto et al. 2015, CholeskyQR2). Columns are scaled first, so only their angles matter. */
+/* B <- B L^-T with LL' = B'B, twice: one step loses the square of B's condition number, two are
+ * accurate (Yamamoto et al. 2015, CholeskyQR2). Columns are scaled first, so only their angles
+ * matter. */
 static kn_status orthonormalise(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S)
 {
     kn_status status = KN_OK;
@@ -110,7 +112,7 @@ typedef struct energy_job {
     double *energy;
 } energy_job;
 
-/* y <- y - mean, and |y_j|^2 */
+/* y <- y - mean, and energy[j] = |y_j|^2. */
 static void centre_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const energy_job *b = self;
@@ -126,7 +128,7 @@ typedef struct projecting {
     const double *mean;
     kn_mat B, part;
     kn_sum Z;
-    double *energy; /* width: of each response; NULL: not wanted */
+    double *energy; /* width  energy of each response */
     kn_slots total;
 } projecting;
 
@@ -160,7 +162,7 @@ kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_
     kn_status status;
     projecting p = {.mean = mean, .B = B};
     kn_visitor visitor = {&p, KN_WALK_Y, begin_projecting, project_block, NULL};
-    /* |z_ip| <= |y_i - mean| |b_p|, and the mean is one of such samples */
+    /* |z_ip| <= |y_i - mean| |b_p|; the mean is bounded by the same norm */
     double bound = GENEROUS * sqrt(kn_responses_energy(Y)) * longest_column(B);
     KN_TRY(kn_sum_new(ctx, Z.rows, Z.cols, bound, 2, &p.Z));
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *Y}, &visitor, 1));
@@ -238,8 +240,8 @@ out:
     return status;
 }
 
-/* Small singular values inherit the Gram matrix's rounding: make B orthonormal again and rotate it
- * so that Z'Z is diagonal. */
+/* Small singular values inherit the rounding of the Gram matrix: orthonormalise B again and rotate
+ * it so that Z'Z is diagonal. */
 static kn_status repair(kn_ctx *ctx, const kn_responses *Y, kn_basis *b, kn_mat S)
 {
     kn_status status;

@@ -1,3 +1,4 @@
+/* Implements complement.h: one block visitor computes either the energies or D0. */
 #include "gp/basis/complement.h"
 
 #include <math.h>
@@ -6,9 +7,10 @@
 #include "gp/block_visitor.h"
 #include "la/la.h"
 
-/* Directions with at most this share of signal are left out of the mean. The contribution of a
- * direction to the mean of a new participant is at most the root of its share times the prior
- * standard deviation times the norm of the whitened responses: 2^-24, the rounding of float32. */
+/* Directions with at most this proportion of signal are omitted from the mean. The contribution of
+ * a direction to the mean of a new participant is at most the root of its proportion times the
+ * prior standard deviation times the norm of the whitened responses: 2^-24, the rounding of
+ * float32. */
 static const double KEPT = 0x1p-48;
 
 bool kn_complement_keeps(const kn_latent *l, ptrdiff_t direction)
@@ -32,10 +34,10 @@ void kn_complement_take(const kn_latent *l, kn_mat RU, kn_mat to)
             kn_mat_set(kn_cols(to, k++, 1), kn_cols(RU, i, 1));
 }
 
-/* Some directions: all, or those kept. */
+/* U, AV and weights of all directions, or of the kept ones. */
 typedef struct directions {
     kn_mat U, A;    /* N x n, n x k */
-    double *weight; /* n  c0/(c0 r + d0); 1 of all */
+    double *weight; /* n  c0/(c0 r + d0); 1 if all directions */
 } directions;
 
 static void directions_clear(directions *d)
@@ -78,8 +80,8 @@ typedef struct maker {
     const kn_complement_of *of;
     directions d;
     double *sum;    /* n  1'U */
-    kn_mat D;       /* n x width; D0: n x T */
-    kn_slots slots; /* energies: n a block */
+    kn_mat D;       /* n x width of a block; for D0 n x T */
+    kn_slots slots; /* energies: n per block */
     bool energies;
 } maker;
 
@@ -186,7 +188,7 @@ out:
     return status;
 }
 
-/* U of the directions, and room for a walk with it. */
+/* Memory plan of the directions and of a loop over blocks with them. */
 static void directions_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t width)
 {
     if (s->M < s->N) {

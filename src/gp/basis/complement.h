@@ -1,13 +1,14 @@
-/* Signal of the covariates in the orthogonal complement of a basis                      [METHOD 1f]
+/* Signal of the covariates in the orthogonal complement of a basis [METHOD 1f]. Used by whitened
+ * S-MTGPR and MTGPR.
  *
- * With Yw = Y Psi^-1/2 and orthonormal V (T x k), every column of Yw (I - VV') ~ N(0, c0 R0 + d0 I)
- * (c0, d0: the last component of the latent form, whose own mean is zero):
+ * With Yw = Y Psi^-1/2 and orthonormal V (T x k), every column of Yw (I - VV') ~ N(0, c0 R0 + d0
+ * I) (c0, d0: the last component of the latent form, whose own mean is zero):
  *
  *     D = U'Yw - (U'Yw V) V'   m x T      e_n = |D_n|^2
  *     mean = RU D0,   RU = R0* U,   D0 = diag(c0/(c0 r + d0)) D
  *
- * Rows of D0 are kept where c0 r/(c0 r + d0) > 2^-48, and in float32: a model in memory says what
- * the same model says from its file. */
+ * Rows of D0 are kept where c0 r/(c0 r + d0) > 2^-48, rounded to float32: a model in memory then
+ * predicts exactly as the same model read from its file. */
 #ifndef KN_GP_BASIS_COMPLEMENT_H
 #define KN_GP_BASIS_COMPLEMENT_H
 
@@ -15,37 +16,40 @@
 #include "data/responses/responses.h"
 #include "gp/latent.h"
 
-/* Directions of the first cell that are kept, by its r and the c, d of the last component. */
+/* True if direction `direction` (< m of cell 0) is kept, by its r and c, d of the last
+ * component. */
 bool kn_complement_keeps(const kn_latent *l, ptrdiff_t direction);
+/* Number of kept directions. */
 ptrdiff_t kn_complement_count(const kn_latent *l);
 
-/* to (n x count) = the kept columns of RU (n x m) */
+/* to (n x count) = the kept columns of RU (n x m). */
 void kn_complement_take(const kn_latent *l, kn_mat RU, kn_mat to);
 
-/* The complement of what: psi T or NULL, V T x k, AV m x k = U'Yw V of the first cell's U; mean T
- * or NULL: what is taken off Y. */
+/* Input of the functions below, all borrowed. psi: T or NULL (1); V: T x k; AV: m x k = U'Yw V,
+ * with U of cell 0; mean: T or NULL, subtracted from Y. */
 typedef struct kn_complement_of {
     const kn_responses *Y;
     const double *mean, *psi;
     kn_mat V, AV;
 } kn_complement_of;
 
-/* e (m): a walk over Y, 2 N T m flops. Its sum is less than |Yw (I - VV')|^2 where U does not span
- * everything. Collective. */
+/* Computes e (m). Reads Y once, 2 N T m flops. The sum of e is less than |Yw (I - VV')|^2 where U
+ * does not span all directions. Collective. */
 kn_status kn_complement_energies(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of,
                                  double *e);
 
-/* D0 count x T: a walk over Y, 2 N T count flops. */
+/* Computes D0 (count x T, owned by the caller); none if no direction is kept. Reads Y once, 2 N T
+ * count flops. Fills only the responses of this MPI rank. */
 kn_status kn_complement_make(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of,
                              kn_mat *D0);
 
-/* smooth (n x N) = RU diag(c0/(c0 r + d0)) U', over the kept directions: RU D0 = smooth Yw (I -
- * VV') for responses of any number; and explained (n x k) = RU diag(c0/(c0 r + d0)) AV = smooth Yw
- * V. */
+/* Computes over the kept directions smooth (n x N) = RU diag(c0/(c0 r + d0)) U' and explained
+ * (n x k) = RU diag(c0/(c0 r + d0)) AV = smooth Yw V. RU D0 = smooth Yw (I - VV') for any set of
+ * responses. */
 kn_status kn_complement_smoother(kn_ctx *ctx, const kn_latent *l, kn_mat RU, kn_mat AV,
                                  kn_mat smooth, kn_mat explained);
 
-/* Energies of all directions, passing; and D0 of `kept` rows, which stays. */
+/* Memory plan: the energies of all directions, temporary; D0 with `kept` rows, kept. */
 void kn_complement_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t kept);
 
 #endif

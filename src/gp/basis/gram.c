@@ -1,3 +1,4 @@
+/* Implements gram.h: a block visitor sums the products; root solves the eigenproblem. */
 #include "gp/basis/gram.h"
 
 #include <float.h>
@@ -8,8 +9,8 @@
 #include "gp/likelihood/eig_broadcast.h"
 #include "la/la.h"
 
-/* N^2 T from which float32 responses are multiplied in float32: about a second of double products
- * on two cores, of which half is saved. Below, the double Gram matrix costs nothing that shows. */
+/* N^2 T above which float32 responses are multiplied in float32: about a second of double products
+ * on two cores, half of which is saved. Below, the double Gram matrix takes no noticeable time. */
 static const double LONG_WORK = 1e11;
 
 void kn_gram_clear(kn_gram *g)
@@ -22,7 +23,7 @@ void kn_gram_clear(kn_gram *g)
 
 typedef struct products {
     kn_sum sum;
-    kn_mat part; /* N x N, of one block; one of the two */
+    kn_mat part; /* N x N  of one block; either this or part_f32 is used */
     kn_fmat part_f32;
 } products;
 
@@ -66,8 +67,8 @@ out:
     return status;
 }
 
-/* What rounding does to the eigenvalues of G. Double: the eigenproblem's own. Float32: entries off
- * by e of the diagonal at random make a matrix of norm 2 e sqrt(N) diagonals (Wigner). */
+/* The rounding error of the eigenvalues of G. Double: that of the eigenproblem. Float32: entries
+ * with random errors e of the diagonal form a matrix of norm 2 e sqrt(N) diagonals (Wigner). */
 static double rounding(const kn_gram *g)
 {
     double N = (double)g->G.rows, diagonal = 0;

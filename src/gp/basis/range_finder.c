@@ -1,3 +1,5 @@
+/* Implements range_finder.h: orthonormalisation, shifted power passes and Rayleigh-Ritz; the
+ * products with the responses are in range_finder_passes.c. */
 #include "gp/basis/range_finder.h"
 
 #include <float.h>
@@ -8,21 +10,21 @@
 #include "gp/likelihood/eig_broadcast.h"
 #include "la/la.h"
 
-/* Directions shorter than this, relative to the longest, are what float32 products round to. */
+/* Directions shorter than this, relative to the longest, are rounding of float32 products. */
 static const double LOST = 1e-6;
 
-/* A residual that another pass in float32 would not improve. */
+/* Another pass in float32 does not improve a residual below this. */
 static const double CONVERGED = 1e-6;
 
-/* Singular values spread wider than this make Z = M R^-1 lose more than half its digits in the
- * smallest column: error eps (s_1/s_P)^2. */
+/* If the singular values are spread wider than this, Z = M R^-1 loses more than half its digits in
+ * the smallest column: error eps (s_1/s_P)^2. */
 static const double WIDE = 1e4;
 
-/* The same where M was made in float32. Q's columns are nearly those of the basis by then, each
+/* The same for M computed in float32. The columns of Q are then close to those of the basis, each
  * with the rounding of its own sums: error eps32 s_1/s_P. */
 static const double WIDE_SINGLE = 300;
 
-/* Flops of the last reading from which float32 responses are multiplied in float32. */
+/* Flops of the last reading above which float32 responses are multiplied in float32. */
 static const double LONG_WORK = 1e10;
 
 typedef kn_readings work;
@@ -41,7 +43,7 @@ static void unit_columns(kn_mat M)
     }
 }
 
-/* S = X diag(t) X', t descending, X in place of S. */
+/* S = X diag(t) X', t descending; X overwrites S. KN_ERR_DATA if t[0] is not positive. */
 static kn_status eig_descending(kn_ctx *ctx, kn_mat S, double *t)
 {
     ptrdiff_t k = S.rows;
@@ -69,7 +71,8 @@ static ptrdiff_t count_above(const double *t, ptrdiff_t k, double least)
     return n;
 }
 
-/* M <- M L^-T for M'M = LL', and `with` the same: orthonormal to rounding when M nearly was. */
+/* M <- M L^-T for M'M = LL', and the same for `with` (may be none): orthonormal to rounding if M
+ * was nearly so. */
 static kn_status polish(kn_ctx *ctx, kn_mat S, kn_mat M, kn_mat with)
 {
     kn_status status;
@@ -81,9 +84,10 @@ out:
     return status;
 }
 
-/* Q = orth(M): M X diag(t)^-1/2 X' for M'M = X diag(t) X', the nearest to M, so that what was a
- * column of its own stays one; without the last X', and with fewer columns, when M's are linearly
- * dependent. Polished, since that loses the square of M's condition. */
+/* Q = orth(M): M X diag(t)^-1/2 X' for M'M = X diag(t) X', the orthonormal matrix closest to M, so
+ * that columns that are orthonormal already hardly change; without the last X', and with fewer
+ * columns, if the columns of M are linearly dependent. Then polished, because this loses the
+ * square of M's condition number. */
 static kn_status orthonormal(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -118,9 +122,8 @@ out:
     return status;
 }
 
-/* Q'M = X diag(t) X', t descending; Q <- Q X, M <- M X, W <- W X where there is one. For
- * M = A A'Q the t are squared singular values as Q sees them, from below; residual: how far the
- * first P are from being so. */
+/* Q'M = X diag(t) X', t descending; Q <- Q X, M <- M X, W <- W X unless W is NULL. For M = A A'Q
+ * the t approximate squared singular values from below; sets the residual of the first P. */
 static kn_status turn(kn_ctx *ctx, work *w, double *t, kn_mat *W)
 {
     kn_status status;
@@ -149,8 +152,8 @@ out:
     return status;
 }
 
-/* Q = orth(M - shift Q) for M = A A'Q: directions outside, whose t are below t_k, shrink by
- * |t - shift| instead of t. The smallest t is never above the true t_k, so half of it is safe. */
+/* Q = orth(M - shift Q) for M = A A'Q: directions outside, whose t are below t_k, shrink by |t -
+ * shift| instead of t. The smallest t is never above the true t_k, so half of it is safe. */
 static kn_status step(kn_ctx *ctx, work *w, const double *t)
 {
     double shift = fmax(t[w->k - 1], 0) / 2;
@@ -167,8 +170,8 @@ static bool is_single(const kn_range_options *o, const work *w)
     return o->last == KN_LAST_SINGLE || (o->last == KN_LAST_BY_SIZE && large);
 }
 
-/* Power passes, and the last reading: W goes to b->B. The residual of a pass that kept W may be
- * enough; else it was a power pass like others. */
+/* Power passes and the last reading, which stores W in b->B. With o->enough a pass may keep W as
+ * well: it is the last one if its residual suffices, else it counts as a power pass. */
 static kn_status iterate(kn_ctx *ctx, work *w, const kn_range_options *o, double *t, double *mean,
                          kn_basis *b)
 {
@@ -193,13 +196,13 @@ out:
     return status;
 }
 
-/* B = W R^-1 and Z = M R^-1; then the best P of them. Z is what M became. */
+/* B = W R^-1 and Z = M R^-1, then the best P of them. M is moved to b->Z. */
 static kn_status finish(kn_ctx *ctx, work *w, double *t, const double *mean, kn_basis *b)
 {
     double wide = w->single ? WIDE_SINGLE : WIDE;
     kn_status status;
     kn_mat S = {0};
-    double noise = t[0] * DBL_EPSILON * fmax((double)w->n, 8); /* as kn_gram_new's rank */
+    double noise = t[0] * DBL_EPSILON * fmax((double)w->n, 8); /* as the rank in kn_gram_new */
     ptrdiff_t k = count_above(t, w->k, noise), found = smaller(w->P, k);
     b->B.cols = w->M.cols = k;
     for (ptrdiff_t p = 0; p < k; p++) {
@@ -227,7 +230,8 @@ out:
     return status;
 }
 
-/* Centred, the responses' own means may as well go first: float32 then has no offset to carry. */
+/* The readings use responses with their own mean subtracted, so that float32 carries no offset;
+ * this converts the mean back to the units of the scaling. */
 static void move_means(const kn_scaling *s, double *mean)
 {
     for (ptrdiff_t j = 0; j < s->n_kept; j++)

@@ -1,43 +1,49 @@
-/* Leading principal components where a Gram matrix is too much: of many samples, or of a part of
- * them with its own mean                                                             [METHOD 6b] */
+/* Randomised range finder: leading principal components without a Gram matrix, for many
+ * participants, or for a subset of them with its own mean [METHOD 6b]. range_finder_passes.h reads
+ * the responses. */
 #ifndef KN_GP_BASIS_RANGE_FINDER_H
 #define KN_GP_BASIS_RANGE_FINDER_H
 
 #include "base/memory/plan.h"
 #include "gp/basis/basis.h"
 
+/* Default number of power passes, and additional columns. */
 enum { KN_RANGE_PASSES = 2, KN_RANGE_OVERSAMPLE = 10 };
 
-/* A residual that is enough where the basis of most samples is known: eigenvalues are off by its
- * square, what the components hold by less. */
+/* Sufficient residual where the basis of most participants is known already. Errors of the
+ * eigenvalues are of the order of its square. */
 #define KN_RANGE_ENOUGH 0.1
 
-/* Precision of the last reading. By size: float32 where the responses themselves have no more
- * digits and it would take a while. */
+/* Precision of the last reading. By size: float32 if the responses are float32 and the product is
+ * large. */
 typedef enum kn_range_last { KN_LAST_BY_SIZE, KN_LAST_DOUBLE, KN_LAST_SINGLE } kn_range_last;
 
+/* Options of kn_basis_range; pointers are borrowed. */
 typedef struct kn_range_options {
-    bool centre;   /* take away the mean over these samples */
-    int passes;    /* power passes: KN_RANGE_PASSES; from a good start one does */
-    double enough; /* a residual from which on no further one is made; 0: all are */
+    bool centre;   /* subtract the mean over these participants */
+    int passes;    /* number of power passes, normally KN_RANGE_PASSES; 1 from a good start */
+    double enough; /* stop before `passes` if the residual is at most this; 0: never */
     uint64_t seed; /* of the random directions */
-    kn_mat sketch; /* n x any, or none: A times directions to begin with, such as the components of
-                    * some of the samples; random ones fill up */
-    double *mean;  /* T, or NULL: where the mean goes */
+    /* n x any, or none: A times initial directions, such as the components of some participants;
+     * random directions fill up */
+    kn_mat sketch;
+    double *mean; /* T  receives the mean; may be NULL */
     kn_range_last last;
 } kn_range_options;
 
+/* Accuracy and cost of a result. */
 typedef struct kn_range_info {
-    double residual; /* max over p <= P of |A A' u_p - t_p u_p| / t_p for the orthonormal u_p and
-                      * t_p = |A' u_p|^2 half a step before the end: within t_p (1 +- residual) lies
-                      * an eigenvalue of A A', and those of Z'Z are nearer */
+    /* max over p <= P of |A A' u_p - t_p u_p| / t_p for the orthonormal u_p and t_p = |A' u_p|^2
+     * before the last half step: an eigenvalue of A A' lies within t_p (1 +- residual); those of
+     * Z'Z are closer */
+    double residual;
     double captured; /* |Z|^2 / |A|^2 */
-    int readings;    /* of Y */
+    int readings;    /* number of times that Y was read */
 } kn_range_info;
 
-/* A (n x T) = Y - 1 mean', where mean = 0 unless centred. B (T x P), B'B = I to double, Z = A B to
- * the precision of the last reading, Z'Z diagonal and descending, E = |A|^2 - |Z|^2, signs as
- * kn_basis_pca has them. With k = P + 10:
+/* Computes P components of A (n x T) = Y - 1 mean', where mean = 0 unless centred: B (T x P), B'B
+ * = I to double precision, Z = A B to the precision of the last reading, Z'Z diagonal and
+ * descending, E = |A|^2 - |Z|^2, signs as in kn_basis_pca. With k = P + 10:
  *
  *     Q = orth([sketch, A random])                       2 n T k flops, float32, one reading; none
  *                                                        where the sketch has k columns
@@ -48,22 +54,21 @@ typedef struct kn_range_info {
  *     W = B R, Z = M R^-1, and Rayleigh-Ritz             T k^2 + n k^2
  *
  * (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.1; the shift is from Feng, Yu, Xie & Tang
- * 2024, "Faster randomized SVD with dynamic shifts".) Both products of a pass are made of the same
- * strip of responses, so Y is read passes + 2 times instead of 2 passes + 3; once more when Z's
- * smallest column would carry the rounding of its largest. Where some residual is enough, each pass
- * is made as the last. Sums over responses are added in double
- * from strip to strip. The columns of Q sum to zero when centred, so that A'Q = Y'Q and no mean is
- * needed before the last reading. Memory: two n x k and one T x k doubles, the same n x k twice in
- * float32, and strips of at most 128 MB; nothing n x T.
+ * 2024, "Faster randomized SVD with dynamic shifts".) Both products of a pass use the same strip
+ * of responses, so Y is read passes + 2 times instead of 2 passes + 3; once more if the smallest
+ * column of Z would carry the rounding of its largest. With o->enough > 0 and float32 each pass is
+ * computed as if it were the last. The columns of Q sum to zero when centred, so that A'Q = Y'Q
+ * and no mean is needed before the last reading. Memory: two n x k and one T x k doubles, the same
+ * n x k twice in float32, and strips of at most 128 MB; nothing n x T.
  *
- * Responses of rank below P give as many components as there are: B.cols says how many; none is an
- * error. Sums over responses are exact: the same
- * bytes for the same seed and any number of threads, as far as kn_eig of k x k has them.
- * Collective. */
+ * If the rank of A is below P, B.cols is that rank; KN_ERR_DATA if no response varies,
+ * KN_ERR_ARGUMENT if P is out of range. Sums over responses are exact: the same bytes for the same
+ * seed and any number of threads, as far as kn_eig of k x k is reproducible. Collective. */
 kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const kn_range_options *o,
                          kn_basis *out, kn_range_info *info);
 
-/* P components of n samples: leaves B and Z with the columns that it works with, k = P + 10. */
+/* Number of columns that the range finder works with, k = P + 10 or less, and its memory plan for
+ * P components of n participants; B and Z with k columns are kept. */
 ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
 void kn_range_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
 

@@ -1,3 +1,4 @@
+/* Implements range_finder_passes.h: block visitors over strips of responses. */
 #include "gp/basis/range_finder_passes.h"
 
 #include <math.h>
@@ -13,11 +14,11 @@
 
 enum { STREAM_RANGE = 211 };
 
-/* The largest second moment of a response over their mean from which float32 products are added in
- * two limbs: the grid of one would be too coarse for the others. */
+/* Ratio of the largest second moment of a response to their mean above which float32 products are
+ * added in two limbs: the grid of one limb would be too coarse for the other responses. */
 static const double UNEVEN = 1e4;
 
-/* Bounds of sums are taken so many times, for what rounding may add. */
+/* Safety factor of the bounds of exact sums, for rounding. */
 static const double GENEROUS = 2;
 
 void kn_readings_clear(kn_readings *w)
@@ -34,7 +35,7 @@ static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
 }
 
 /* Strips of at most 64 MB of float32, 128 MB of doubles, unless they would be too thin for the
- * BLAS; a power of two, so that none lies across a cut of wider ones. */
+ * BLAS; a power of two, so that no strip crosses a cut of wider blocks. */
 static ptrdiff_t strip_cut(ptrdiff_t n)
 {
     enum { LEAST = 64, MOST = 1 << 24 };
@@ -78,10 +79,10 @@ out:
     return status;
 }
 
-/* A sum over blocks of n x k products, under way. */
+/* The running sum over blocks of n x k products. */
 typedef struct adding {
     kn_sum M;
-    kn_mat part; /* n x k, of one block; one of the two */
+    kn_mat part; /* n x k  of one block; either this or part_f32 is used */
     kn_fmat part_f32;
 } adding;
 
@@ -100,7 +101,7 @@ static kn_status add_product(kn_ctx *ctx, adding *a, kn_mat strip, kn_mat W)
     return KN_OK;
 }
 
-/* w->M = the sum that the visitor adds to as it walks, its entries at most `bound`. */
+/* w->M = the sum to which the visitor adds in a loop over all blocks; |entries| at most `bound`. */
 static kn_status add_up(kn_ctx *ctx, kn_readings *w, double bound, const kn_visitor *visitor,
                         adding *a)
 {
@@ -120,9 +121,9 @@ out:
     return status;
 }
 
-/* ---- products in float32 ------------------------------------------------------------------- */
+/* ---- products in float32 ---- */
 
-/* M = A W from M = Y W: mean' W is what the columns' means are. */
+/* M = A W from M = Y W: subtracting the column means of M subtracts mean' W. */
 static void centre_columns(kn_mat M)
 {
     for (ptrdiff_t p = 0; p < M.cols; p++) {
@@ -141,7 +142,7 @@ typedef struct draw_job {
     kn_fmat to;
 } draw_job;
 
-/* A response's random numbers are a stream of their own: the same for any strip and thread. */
+/* Every response has its own stream of random numbers: the same for any strip and thread. */
 static void draw(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const draw_job *job = self;
@@ -170,10 +171,10 @@ static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
 
 kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings *w)
 {
-    enum { FARTHEST = 16 }; /* no normal number that kn_rng_normal draws is so large */
+    enum { FARTHEST = 16 }; /* bound of |kn_rng_normal()| */
     kn_status status = KN_OK;
     ptrdiff_t given = o->sketch.data ? smaller(o->sketch.cols, w->k) : 0;
-    kn_readings rest = *w; /* the columns that are not given */
+    kn_readings rest = *w; /* the columns that the sketch does not give */
     sketching s = {.w = &rest, .o = o};
     kn_visitor visitor = {&s, KN_WALK_STRIP_F32, NULL, sketch_block, NULL};
     double bound = FARTHEST * sqrt((double)w->T * w->energy);
@@ -214,13 +215,13 @@ kn_status kn_reading_power(kn_ctx *ctx, kn_readings *w)
     return status;
 }
 
-/* ---- the last reading in float32 ----------------------------------------------------------- */
+/* ---- the last reading in float32 ---- */
 
 typedef struct last_single {
     powering p;
     kn_basis *b;
     double *mean;
-    double *square; /* width: |a_j|^2 within a block */
+    double *square; /* width  |a_j|^2 within a block */
     kn_slots total;
 } last_single;
 
@@ -230,7 +231,7 @@ typedef struct moments_job {
     double *mean, *square; /* of its responses */
 } moments_job;
 
-/* In double, where the square of a float is exact: a fused sum has the same bits. */
+/* In double the square of a float is exact, so that a fused multiply-add gives the same bits. */
 KN_CLONES
 static void add_sample(ptrdiff_t n, const float *restrict y, double *restrict sum,
                        double *restrict square)
@@ -242,7 +243,7 @@ static void add_sample(ptrdiff_t n, const float *restrict y, double *restrict su
     }
 }
 
-/* Mean and |a_j|^2 of responses */
+/* Mean and |a_j|^2 of the responses from .. to-1. */
 static void strip_moments(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const moments_job *b = self;
@@ -304,7 +305,7 @@ out:
     return status;
 }
 
-/* ---- the last reading in double ------------------------------------------------------------ */
+/* ---- the last reading in double ---- */
 
 typedef struct last_reading {
     kn_readings *w;
@@ -317,11 +318,11 @@ typedef struct last_reading {
 
 typedef struct strip_job {
     kn_mat strip;
-    const double *mean; /* NULL: none to take away */
+    const double *mean; /* NULL: nothing to subtract */
     double *sample;
 } strip_job;
 
-/* A from Y, and |a_i|^2 */
+/* strip <- strip - mean, and sample[i] = |a_i|^2 of each participant. */
 static void centre_samples(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const strip_job *b = self;

@@ -1,3 +1,4 @@
+/* Implements user_span.h: eigenvectors of Z'Z (Q x Q) for the fit and for every fold. */
 #include "gp/basis/user_span.h"
 
 #include <float.h>
@@ -9,7 +10,7 @@
 
 typedef kn_status eig(kn_ctx *ctx, kn_mat S, double *w);
 
-/* V (Q x rank) of the leading axes of Z, at most P; 0: all that are more than rounding. */
+/* V (Q x rank): the leading axes of Z, at most P; P = 0: all with variance above rounding. */
 static kn_status axes_of(kn_ctx *ctx, kn_mat Z, ptrdiff_t P, eig *solve, kn_mat *V)
 {
     kn_status status;
@@ -32,8 +33,8 @@ out:
     return status;
 }
 
-/* *M <- *M V, in a place of its own where V has fewer columns than *M; then *before = what it was.
- */
+/* *M <- *M V. If V has fewer columns than *M, *M gets new memory and *before (owned by the caller)
+ * the old matrix; else in place. */
 static kn_status turn(kn_ctx *ctx, kn_mat *M, kn_mat V, kn_mat *before)
 {
     kn_mat fewer = {0};
@@ -147,7 +148,8 @@ out:
     return status;
 }
 
-/* A task covariance that is not spectral sees the signs of components [METHOD 9.10]. */
+/* Applies the sign rule to the axes of a fold: a task covariance that is not spectral depends on
+ * the signs of components [METHOD 9.10]. */
 static kn_status fix_signs(kn_ctx *ctx, const kn_gp *gp, kn_fold *f)
 {
     kn_status status;
@@ -198,7 +200,7 @@ out:
     return status;
 }
 
-/* axes_of N samples: V stays. */
+/* Memory plan of axes_of for N participants; V is kept. */
 static void axes_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_plan_alloc_d(r, KN_NEED_WORK, s->span, s->P);
@@ -208,7 +210,7 @@ static void axes_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free_to(r, mark);
 }
 
-/* turn of n rows: in place by strips, or beside. */
+/* Memory plan of turn for n rows: a new matrix (kept), or in place by strips. */
 static void turn_need(kn_mem_plan *r, kn_mem_category part, const kn_problem_size *s, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -246,7 +248,7 @@ void kn_user_span_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_basis_need(r, &all);
     given = r->now;
     kn_user_span_axes_need(r, s);
-    if (s->P < s->span) { /* but their coordinates pass */
+    if (s->P < s->span) { /* their coordinates are freed */
         kn_plan_free(r, begin, given);
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->span);
     }

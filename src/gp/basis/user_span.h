@@ -1,13 +1,15 @@
-/* A basis of the user's own: a span that is held, and the principal axes inside it  [METHOD 1e]
+/* The user's basis: its span is fixed, and the components are the principal axes inside it
+ * [METHOD 1e]
  *
  *     Z = Y B   N x Q     Z'Z = V diag(w) V', w descending     B <- B V_P     Z <- Z V_P
  *
- * Components are taken for independent, and in the columns as given they seldom are. The span has
- * seen nobody; the axes have, so every fold finds its own from its training rows:
+ * The model takes components as independent, which the columns as given rarely are. The span does
+ * not depend on the responses but the axes do, so every fold computes its own axes from its
+ * training rows:
  *
  *     Zc = Z_tr - 1 mean'     Zc'Zc = V_f diag V_f'     B_f = B V_f
  *
- * Cost N Q^2 + 9 Q^3 flops, a fold alike. */
+ * Cost N Q^2 + 9 Q^3 flops, also per fold. */
 #ifndef KN_GP_BASIS_USER_SPAN_H
 #define KN_GP_BASIS_USER_SPAN_H
 
@@ -15,39 +17,41 @@
 #include "gp/gp.h"
 #include "gp/method.h"
 
-/* From the columns given (b, T x Q) to the P leading axes; 0: all along which the samples vary.
- * *span = the columns as they were, where the axes are fewer; else none, B spans the same.
- * Collective. */
+/* Rotates b from the given columns (T x Q) to the P leading axes; P = 0: all with variance above
+ * rounding. *span (owned by the caller) gets the original columns if there are fewer axes, else
+ * none: B spans the same. KN_ERR_DATA if no response varies inside the basis. Collective. */
 kn_status kn_user_span_axes(kn_ctx *ctx, kn_basis *b, ptrdiff_t P, kn_mat *span);
 
-/* The basis that the user gave and its coordinates, gp->P of its axes or its columns as they are
- * (options->axes_given); gp->span, axes and P as they turn out. Warns of a span that holds less
- * than half of a shift of all responses alike. */
+/* Builds *basis from the user's basis p->options->basis: gp->P of its axes, or its columns as they
+ * are (options->axes_given). Sets gp->span, gp->axes and gp->P, and the basis fields of info.
+ * Warns if the span contains less than half of a constant shift of all responses. Errors as
+ * kn_basis_given; KN_ERR_ARGUMENT if there are fewer axes than gp->P. Collective. */
 kn_status kn_user_span_given(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
                              kn_fit_info *info);
 
-/* |B'1|^2 / T: the share that the span of B, orthonormal, has of the same shift of all responses in
- * standardised units. */
+/* |B'1|^2 / T for orthonormal B: the proportion of a constant shift of all responses, in
+ * standardised units, that the span of B contains. */
 double kn_user_span_constant(kn_mat B);
 
-/* The columns that are held in all folds: the span, or the basis (B U_C with iso noise). */
+/* The columns that all folds share (borrowed from gp): the span, or the basis (B U_C with iso
+ * noise). */
 kn_mat kn_user_span_fixed(const kn_gp *gp);
-/* Coordinates in them before any rotation by U_C, N x Q: they are the task features. */
+/* Coordinates of Y in these columns before the rotation by U_C, N x Q, owned by the caller: the
+ * task features. Collective. */
 kn_status kn_user_span_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat *Z);
 
-/* f->Z_train, centred coordinates in Z's columns, becomes that of the fold's own axes, f->V (Q x at
- * most P; fewer when a fold's rank is lower). signs: the largest |entry| of each column of B_f
- * becomes positive. */
+/* Computes the axes of a fold: f->V (Q x P, or fewer columns if the rank of the fold is lower),
+ * and rotates f->Z_train, the centred coordinates, to them. signs: make the largest |entry| of
+ * each column of B_f positive. KN_ERR_DATA if no response varies in the training rows. */
 kn_status kn_fold_axes(kn_ctx *ctx, const kn_gp *gp, bool signs, kn_fold *f);
 
-/* From the held columns to the fold's: V U_C,f, and before it U_C' where they are B U_C. UC: the
- * fold's, or none. */
+/* rotate (owned by the caller) = the rotation from the shared columns to the fold's: V U_C,f,
+ * preceded by U_C' where the shared columns are B U_C. UC: the fold's U_C, or none. */
 kn_status kn_user_span_rotation(kn_ctx *ctx, const kn_gp *gp, kn_mat V, kn_mat UC, kn_mat *rotate);
 
-/* kn_user_span_given: all its columns stay, where the axes are fewer; kn_user_span_axes beside the
- * basis itself, of which it leaves the second where P < s->span; and, passing, kn_fold_axes of n
- * samples.
- */
+/* Memory plans. kn_user_span_need: kn_user_span_given, kept, including the original columns if P <
+ * s->span. kn_user_span_axes_need: kn_user_span_axes, which keeps a second basis if P < s->span.
+ * kn_fold_axes_need: kn_fold_axes of n participants, temporary. */
 void kn_user_span_need(kn_mem_plan *r, const kn_problem_size *s);
 void kn_user_span_axes_need(kn_mem_plan *r, const kn_problem_size *s);
 void kn_fold_axes_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);

@@ -1,3 +1,5 @@
+/* Implements auto.h: the pilot search on all rows or on the training rows of the held-out set,
+ * then kn_choose_components. */
 #include "gp/components/auto.h"
 
 #include <string.h>
@@ -6,7 +8,7 @@
 #include "gp/components/choose_count.h"
 #include "gp/components/pilot.h"
 
-/* kn_choose_components. All ranks take part in it, and then all have the result of rank 0. */
+/* kn_choose_components on all ranks, then the result of root on all of them. */
 static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p,
                                    const kn_search_result *pilot, kn_fit_info *info, ptrdiff_t *P)
 {

@@ -1,5 +1,5 @@
-/* How many components? Held-out log loss along a ladder of P, from one pass at the largest P,
- * because components are independent once R0 is fixed    [METHOD 2, components auto] */
+/* Implements choose_count.h: folds, the choice on the loss curve (loss_curve.h) with its standard
+ * errors, and the record of the likelihoods [METHOD 2, components auto] */
 #include "gp/components/choose_count.h"
 
 #include <math.h>
@@ -9,10 +9,11 @@
 #include "gp/components/pilot.h"
 #include "gp/missing/completion.h"
 
-enum { CURVE_FIRST = 100 }; /* components that are tried before the ladder is climbed to its end */
+/* candidates up to this are tried first, the others only if the loss still falls */
+enum { CURVE_FIRST = 100 };
 static const double LN_2PI = 1.8378770664093455;
 
-/* Rows and coordinates of all folds, from the Gram matrix or the one held-out set. */
+/* Rows and coordinates of all folds, from the Gram matrix or the single held-out set. */
 static kn_status lay_out(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int folds,
                          ptrdiff_t P, kn_curve_fold *f)
 {
@@ -33,9 +34,9 @@ out:
     return status;
 }
 
-/* Mean of x - y and its standard error. Rows of one group are not independent, groups are: with
- * S_g the sum of deviations within group g, se^2 = G/(G - 1) sum_g S_g^2 / n^2, which is the usual
- * one where every row is a group of its own ({0}). */
+/* Mean of x - y (y may be NULL) and its standard error. Rows of one group are not independent,
+ * groups are: with S_g the sum of deviations within group g, se^2 = G/(G - 1) sum_g S_g^2 / n^2,
+ * which is the usual one if every row is its own group ({0}). */
 static void mean_and_error(const double *x, const double *y, ptrdiff_t n, const kn_groups *groups,
                            double *mean, double *se)
 {
@@ -57,6 +58,7 @@ static void mean_and_error(const double *x, const double *y, ptrdiff_t n, const 
     *se = G > 1 ? sqrt(s * (double)G / (double)(G - 1)) / (double)n : 0;
 }
 
+/* The candidate with the smallest mean loss. */
 static int best_step(const kn_fit_info *info)
 {
     int best = 0;
@@ -66,21 +68,21 @@ static int best_step(const kn_fit_info *info)
     return best;
 }
 
-/* The smallest P of the ladder that is as good as the best, up to a thousandth; with iso noise,
- * which has no model without components, one that is not clearly worse. -1: none, because no P
+/* The index of the smallest P that is as good as the best, up to a thousandth; with iso noise,
+ * which has no model without components, the smallest that is not clearly worse. -1: no P
  * predicts. */
 static int choose(kn_mat score, const kn_groups *groups, int steps, bool iso, kn_fit_info *info)
 {
-    /* Standard errors below 0 that one in twenty of no signal has. One lets a fifth of pure
-     * noise pass where responses are few (bench/MEASURED.md). */
+    /* One-sided 5 % limit in standard errors. With one standard error a fifth of pure noise passes
+     * if responses are few (bench/MEASURED.md). */
     static const double ONE_SIDED = 1.645;
-    static const double ROUNDING = 1e-9; /* where no fold has any signal, all is 0 but for that */
+    static const double ROUNDING = 1e-9; /* without signal all scores are 0 up to this */
     static const double AS_GOOD = 0.001, AS_GOOD_ISO = 0.01; /* of the best score */
     for (int l = 0; l < steps; l++)
         mean_and_error(kn_col(score, l), NULL, score.rows, groups, &info->curve[l].msll,
                        &info->curve[l].se);
     int best = best_step(info);
-    /* Pure noise lands just below zero by chance about as often as above. */
+    /* Pure noise gives a score slightly below zero about as often as above. */
     double least = iso ? 1 : ONE_SIDED;
     info->nothing_predicted = info->curve[best].msll + least * info->curve[best].se >= -ROUNDING;
     if (info->nothing_predicted)
@@ -94,8 +96,8 @@ static int choose(kn_mat score, const kn_groups *groups, int steps, bool iso, kn
     return best;
 }
 
-/* LML along the ladder at the same R0, for the record: of coordinates Z (n x P, all of
- * whose energy but the sum of squares of Z lies outside). */
+/* Records the LML of each candidate at the same R0, for coordinates Z (n x P); total is the energy
+ * of Y, of which all but |Z|^2 lies outside the basis. */
 static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, kn_mat Z,
                              double total, kn_fit_info *info)
 {
@@ -127,7 +129,7 @@ out:
     return status;
 }
 
-/* Those of all samples, or of the training part of a held-out set. */
+/* The same over all participants, or over the training rows of the held-out set. */
 static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                                     kn_fit_info *info)
 {
@@ -159,6 +161,7 @@ out:
     return status;
 }
 
+/* Number of candidates up to min((N-1)/2, T, rank). */
 static int steps_to(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
 {
     ptrdiff_t most = kn_min_size(kn_min_size((N - 1) / 2, T), rank);
@@ -174,7 +177,7 @@ ptrdiff_t kn_components_most(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
     return kn_ladder[steps > 0 ? steps - 1 : 0];
 }
 
-/* How far the ladder goes. */
+/* Number of candidates for this problem; fills their components in the record. */
 static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
 {
     ptrdiff_t rank = p->held.mean ? p->held.basis.Z.cols : p->gram.rank;
@@ -184,8 +187,8 @@ static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
     return steps;
 }
 
-/* Who is held out when: other folds than those of the reference, which begin with the same seed; or
- * the one set, whose basis is there already. */
+/* Assigns the folds: different ones from the reference sample, which uses the seed itself; or the
+ * single held-out set, whose basis exists already. */
 static kn_status deal(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fold)
 {
     const kn_gp_options *o = p->options;
@@ -199,7 +202,8 @@ static kn_status deal(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fol
     return KN_OK;
 }
 
-/* Groups of the rows of scores, which come fold by fold. With iso noise rows count alone. */
+/* Groups of the rows of the scores, which are ordered by fold. With iso noise rows count
+ * individually. */
 static kn_status score_groups(kn_ctx *ctx, const kn_fit_problem *p, bool iso, int folds,
                               const int *fold, kn_groups *out)
 {
@@ -222,8 +226,8 @@ out:
     return status;
 }
 
-/* score(i, l) where responses are missing: each fold fills in its own rows, and is scored by
- * itself. `all` holds the scores of every fold, one after the other. */
+/* score(i, l) with missing cells: each fold imputes its own rows and is scored separately. `all`
+ * holds the scores of all folds in sequence. */
 static kn_status score_completed(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                                  const int *fold, int folds, int steps, kn_mat all)
 {
@@ -253,7 +257,7 @@ out:
     return status;
 }
 
-/* The curve along the first steps of the ladder, and where on it. */
+/* Computes the curve of the first `steps` candidates; *step is the chosen one. */
 static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, bool iso,
                            int steps, kn_fit_info *info, int *step)
 {
@@ -295,7 +299,7 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
                                kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status;
-    kn_fit_problem p = *problem; /* components are independent under structured noise only */
+    kn_fit_problem p = *problem; /* components are independent only under structured noise */
     int all = ladder_steps(&p, info), step, first = all;
     double r0[KN_COV_THETA];
     p.spec.noise = KN_NOISE_STRUCTURED;
@@ -305,7 +309,7 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
     while (!iso && first > 1 && kn_ladder[first - 1] > CURVE_FIRST)
         first--;
     KN_TRY(try_steps(ctx, &p, r0, iso, first, info, &step));
-    if (first < all && best_step(info) == first - 1) /* it still falls there */
+    if (first < all && best_step(info) == first - 1) /* the loss still falls there */
         KN_TRY(try_steps(ctx, &p, r0, iso, all, info, &step));
     KN_TRY(record_likelihoods(ctx, &p, r0, info));
     *P = step < 0 ? 0 : kn_ladder[step];
@@ -321,7 +325,7 @@ void kn_components_need(kn_mem_plan *r, const kn_problem_size *shape)
     ptrdiff_t h = once ? kn_held_out(s.N) : (s.N + KN_CURVE_FOLDS - 1) / KN_CURVE_FOLDS,
               n = s.N - h;
     s.iso = s.rotated = false;
-    s.given_basis = once; /* no fold makes its own */
+    s.given_basis = once; /* the folds share the basis */
     all = s;
     if (once)
         all.N = n;

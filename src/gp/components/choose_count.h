@@ -1,22 +1,23 @@
-/* The number of components by held-out log loss                       [METHOD 2, components auto]
- */
+/* Number of components by held-out log loss [METHOD 2, components auto]. Called by auto.h. */
 #ifndef KN_GP_COMPONENTS_CHOOSE_COUNT_H
 #define KN_GP_COMPONENTS_CHOOSE_COUNT_H
 
 #include "base/memory/plan.h"
 #include "gp/method.h"
 
-/* METHOD 2, "components auto". The engine-independent part: given where R0 stands it fills the
- * curve and returns the number of components to use. By folds of the Gram matrix, or by the one set
- * held out, whichever the problem has. */
+/* Sets *P to the chosen number of components at the R0 given by `at`, 0 if the covariates predict
+ * nothing (1 with iso noise), and fills info->curve and nothing_predicted. Uses folds from the
+ * Gram matrix, or the single held-out set if the problem has one. Always with structured noise.
+ * Collective. */
 kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const kn_cov_point *at,
                                kn_fit_info *info, ptrdiff_t *P);
 
-enum { KN_PILOT_COMPONENTS = 25 }; /* at which R0 of the curve is fitted */
+enum { KN_PILOT_COMPONENTS = 25 }; /* components of the pilot search */
 
-/* The largest number that is tried. */
+/* The largest number of components that is tried for N participants, T responses and a Gram matrix
+ * of this rank. */
 ptrdiff_t kn_components_most(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank);
-/* Passes: the search at a few components, and then the curve up to s->P. */
+/* Memory plan of the pilot search and the loss curve up to s->P; temporary. */
 void kn_components_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

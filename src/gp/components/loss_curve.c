@@ -1,3 +1,5 @@
+/* Implements loss_curve.h: a block visitor adds the components of one candidate after the other to
+ * error, variance and noise, and scores each step. */
 #include "gp/components/loss_curve.h"
 
 #include <math.h>
@@ -9,18 +11,20 @@
 #include "gp/zscore.h"
 #include "la/la.h"
 
-enum { SCORED = 20000 }; /* of more responses an even sample has as good a mean */
-enum { CUT = 512, TILE = CUT / KN_CURVE_TILES }; /* responses of a block, of a worker at a time */
-static const double LEAST = 1e-10; /* of a response's variance: noise that is 0 up to rounding */
+enum { SCORED = 20000 }; /* with more responses an even subset has as good a mean */
+enum { CUT = 512, TILE = CUT / KN_CURVE_TILES }; /* responses per block, and per tile of a worker */
+/* smallest noise, relative to the variance of the response: 0 up to rounding */
+static const double LEAST = 1e-10;
 
 const int kn_ladder[KN_MAX_CURVE] = {1,  2,  3,  5,   8,   12,  18,  25,
                                      35, 50, 70, 100, 140, 200, 280, 400};
 
-typedef struct kn_curve_work { /* one worker's, of one fold and tile */
+typedef struct kn_curve_work { /* work space of one worker, for one fold and tile */
     kn_mat train, error, var, B, B2;
-    double trivial[TILE], noise[TILE], mu[TILE]; /* variance and mean in training; what is noise */
+    /* training variance, current noise variance, training mean */
+    double trivial[TILE], noise[TILE], mu[TILE];
     double floored[TILE];
-    double *product, *loss; /* of each held-out sample */
+    double *product, *loss; /* per held-out row */
 } score_work;
 
 static void fold_fit_clear(kn_curve_fold *f)
@@ -62,7 +66,7 @@ kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *
     KN_TRY(kn_alloc_d(ctx, P, &f->d));
     KN_TRY(kn_alloc_d(ctx, P, &f->s2));
     for (ptrdiff_t k = 0; k < P; k++) {
-        f->d[k] = e.d[k] * (1 + e.cell[e.in[k]].R0.gamma); /* of a new group */
+        f->d[k] = e.d[k] * (1 + e.cell[e.in[k]].R0.gamma); /* noise of a new group */
         f->s2[k] = kn_sumsq(kn_cols(f->rows.Z_train, k, 1)) / (double)f->rows.n_train;
     }
     KN_TRY(kn_engine_latent(ctx, &Xt, &e, &model));
@@ -79,8 +83,8 @@ out:
     return status;
 }
 
-/* B_f, mu and the trivial model's variance from the training rows of y (N x count), the responses
- * first ... */
+/* B_f, mu and the variance of the trivial model from the training rows of y (N x count), the
+ * responses from `first` on. */
 static void fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
                        score_work *w, kn_mat B)
 {
@@ -103,8 +107,8 @@ static void fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t firs
     kn_gemm(NULL, 1, KN_T, train, KN_N, f->rows.US, 0, B);
 }
 
-/* The same without the training rows, y being the held-out ones: what all samples have, less
- * theirs. */
+/* The same for a single held-out set, y being the held-out rows: moments of all participants less
+ * those of y. */
 static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, score_work *w, kn_mat B)
 {
     const kn_curve_fold *f = &c->fit[0];
@@ -123,7 +127,7 @@ static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, score_wo
     }
 }
 
-/* Column l of the held-out's scores = their losses with w->noise and v */
+/* Writes the losses of the held-out rows, with noise w->noise and model variance v, to score. */
 static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v, score_work *w,
                        double *score)
 {
@@ -133,8 +137,8 @@ static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v,
     memcpy(score + f->at, w->loss, (size_t)f->rows.n_test * sizeof *score);
 }
 
-/* The scores of fold f's held-out over y, the responses first ... Components enter a step of the
- * ladder at a time. */
+/* Scores the held-out rows of fold f for the responses of y, from `first` on. Components are added
+ * one candidate step at a time. */
 static void score_tile(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
                        score_work *w, kn_mat score)
 {
@@ -233,7 +237,7 @@ out:
     return status;
 }
 
-/* From sums of losses to means of the standardised loss. */
+/* Converts sums of losses to mean standardised losses. */
 static kn_status end_scoring(kn_ctx *ctx, void *self)
 {
     kn_curve *c = self;
@@ -291,7 +295,7 @@ void kn_curve_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, p
     kn_plan_alloc_d(r, KN_NEED_WORK, h, 2 * s->P);
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
-    kn_engine_need(r, &f, false, false); /* of which the latent model takes over a part */
+    kn_engine_need(r, &f, false, false); /* part of it is moved to the latent form */
     kn_latent_predict_need(r, &f, h);
     kn_plan_free_to(r, mark);
 }

@@ -1,6 +1,6 @@
-/* Held-out log loss along the ladder of components, from one pass at the largest number, because
- * components are independent once R0 is fixed                         [METHOD 2, components auto]
- */
+/* Held-out log loss for all candidate numbers of components. One fit at the largest number gives
+ * the whole curve, because components are independent once R0 is fixed
+ * [METHOD 2, components auto] */
 #ifndef KN_GP_COMPONENTS_LOSS_CURVE_H
 #define KN_GP_COMPONENTS_LOSS_CURVE_H
 
@@ -10,46 +10,54 @@
 #include "gp/method.h"
 
 enum { KN_CURVE_FOLDS = 5, KN_CURVE_TILES = 4 };
-extern const int kn_ladder[KN_MAX_CURVE]; /* numbers of components that are tried */
+extern const int kn_ladder[KN_MAX_CURVE]; /* candidate numbers of components */
 
+/* One fold: its rows and the latent predictions of its held-out rows. */
 typedef struct kn_curve_fold {
     kn_fold rows;
-    const kn_heldout *held; /* NULL, or whose basis and mean these are */
-    kn_mat mean, var;       /* n_test x P, latent predictions of the held-out */
-    double *d;              /* P  noise of a new group */
-    double *s2;             /* P  variance of the training coordinates: |z_p|^2/n */
-    ptrdiff_t at;           /* the held-out are rows at ... of the scores */
+    /* borrowed; the source of basis and mean for a single held-out set; NULL: a fold */
+    const kn_heldout *held;
+    kn_mat mean, var; /* n_test x P  latent predictive mean and variance of the held-out rows */
+    double *d;        /* P  noise variance of a new group */
+    double *s2;       /* P  variance of the training coordinates: |z_p|^2/n */
+    ptrdiff_t at;     /* first row of this fold in the scores */
 } kn_curve_fold;
 
-/* The components of the training rows at R0's parameters, and what they say of the held-out. */
+/* Fits the components to the training rows with R0 at parameters r0, and predicts the held-out
+ * rows: sets f->mean, var, d and s2. f->rows must have Z_train. */
 kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                             kn_curve_fold *f);
 
+/* The curve of all folds and its work space. */
 typedef struct kn_curve {
-    const kn_responses *Y; /* all samples */
+    const kn_responses *Y; /* borrowed; all participants */
     kn_curve_fold fit[KN_CURVE_FOLDS];
     int folds, steps;
-    bool missing;     /* some cells are: the scores are of the others, and a column counts them */
-    ptrdiff_t rows;   /* held out, of all folds */
-    ptrdiff_t scored; /* responses */
-    /* rows x (steps + 1, and one more where cells are missing): loss at each step of the ladder,
-     * and the trivial model's; summed over a tile, a block and all of them */
+    /* there are missing cells: only observed cells are scored, and an extra column counts them */
+    bool missing;
+    ptrdiff_t rows;   /* held-out rows of all folds */
+    ptrdiff_t scored; /* number of scored responses */
+    /* rows x (steps + 1, or + 2 with missing cells): loss for each candidate, and of the trivial
+     * model; sums over a tile, over a block and over all blocks */
     kn_mat tile[KN_CURVE_TILES];
     kn_slots blocks;
     kn_mat score;
     int workers;
     struct kn_curve_work *work;
-    const kn_block *block; /* under way */
+    const kn_block *block; /* the current block */
 } kn_curve;
 
-/* score(i, l) = mean_j MSLL of held-out sample i at ladder step l; every few blocks of very many
- * responses. Of folds that are fitted. Collective. */
+/* Computes c->score(i, l), the mean over responses of the standardised log loss of held-out row i
+ * with kn_ladder[l] components. The folds must be fitted. With more than 20,000 responses only
+ * every n-th block is scored. Collective. */
 kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c);
+/* Frees all that c owns. */
 void kn_curve_clear(kn_curve *c);
 
-/* A fold: n to train on, h held out. */
+/* Memory plan of one fold with n training and h held-out rows, kept. */
 void kn_curve_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
-/* The scores of `rows` held out in all, held_out at most in a fold; y of so many samples. */
+/* Memory plan of the scores: `rows` held-out rows in all, at most `held_out` in a fold; blocks of
+ * y of `samples` participants. */
 typedef struct kn_curve_shape {
     ptrdiff_t steps, rows, held_out, samples;
 } kn_curve_shape;

@@ -1,3 +1,4 @@
+/* Implements loss_curve_missing.h: a missing cell is a NaN residual, or a set bit of the mask. */
 #include "gp/components/loss_curve_missing.h"
 
 #include <math.h>

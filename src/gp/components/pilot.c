@@ -1,3 +1,4 @@
+/* Implements pilot.h: kn_fit_search (methods/common.h) with structured noise and no complement. */
 #include "gp/components/pilot.h"
 
 #include "gp/components/choose_count.h"
@@ -15,7 +16,7 @@ kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *gr
     kn_status status;
     kn_gp_options o = *p->options;
     kn_fit_problem small = *p;
-    kn_basis few = {.Z = Z, .total = 1}; /* no complement: it does not depend on R0 */
+    kn_basis few = {.Z = Z, .total = 1}; /* no complement: its likelihood does not depend on R0 */
     kn_engine e = {0};
     small.X = X;
     small.groups = *groups;
@@ -27,11 +28,11 @@ kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *gr
     KN_TRY(kn_fit_search(ctx, &small, &few, &e, found));
     info->evaluations += found->evals;
     info->evaluations_subsample += found->evals_subsample;
-    p->pilot_rank = e.spec.rank; /* as it turned out */
+    p->pilot_rank = e.spec.rank; /* 0 if rank_auto changed to dense */
     if (p->core && X.data == p->X.data)
         kn_engine_donate(&e, p->core);
 out:
-    kn_engine_clear(&e); /* the folds have theirs */
+    kn_engine_clear(&e); /* folds have their own */
     return status;
 }
 

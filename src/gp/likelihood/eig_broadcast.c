@@ -1,3 +1,4 @@
+/* Implements eig_broadcast.h: kn_eig on root, then a broadcast of w and S. */
 #include "gp/likelihood/eig_broadcast.h"
 
 #include "base/mpi/comm.h"

@@ -1,8 +1,8 @@
-/* An eigenproblem of all ranks, solved by the first.
+/* Symmetric eigenproblem with identical results on all MPI ranks: root solves it and broadcasts.
  *
- * Eigenvectors have no sign, and those of close eigenvalues no direction: on unlike processors they
- * may come out quite otherwise, where sums and products differ in the last bit. What is made of
- * them by responses, on every rank, has to be of the same ones.
+ * Eigenvectors are defined up to sign, and those of close eigenvalues up to rotation. If every
+ * rank solved the problem, rounding on different processors could give different vectors, but the
+ * ranks must combine the same vectors with their own responses.
  *
  *     cost: that of kn_eig, and a broadcast of 8 n^2 bytes */
 #ifndef KN_GP_LIKELIHOOD_EIG_BROADCAST_H
@@ -10,7 +10,7 @@
 
 #include "base/matrix.h"
 
-/* As kn_eig (la/la.h); the S of the first rank. Collective. */
+/* As kn_eig (la/la.h), for the S of root; S and w (n) are overwritten on all ranks. Collective. */
 kn_status kn_eig_shared(kn_ctx *ctx, kn_mat S, double *w);
 
 #endif

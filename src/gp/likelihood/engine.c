@@ -1,3 +1,5 @@
+/* Implements engine.h: the state of an evaluation, dense or low rank. The likelihoods themselves
+ * are in structured.c and iso.c (with engine_inner.c), the gradient in gradient.c. */
 #include "gp/likelihood/engine.h"
 
 #include <math.h>
@@ -10,7 +12,7 @@
 #include "gp/likelihood/structured.h"
 #include "la/la.h"
 
-static const double EMPTY_COMPLEMENT = 1e-10; /* of |Y|^2, METHOD 2 */
+static const double EMPTY_COMPLEMENT = 1e-10; /* proportion of |Y|^2, METHOD 2 */
 const double kn_rank_tolerance_search = 1e-6, kn_rank_tolerance = 1e-12;
 
 void kn_engine_clear(kn_engine *e)
@@ -63,6 +65,7 @@ void kn_engine_donate(kn_engine *e, kn_engine_core *core)
     }
 }
 
+/* Moves the core of an earlier engine into this one. */
 static void take_core(kn_engine *e, kn_engine_core *core)
 {
     e->pairs = core->pairs;
@@ -75,7 +78,7 @@ static void take_core(kn_engine *e, kn_engine_core *core)
     kn_engine_core_clear(core);
 }
 
-/* What is as long as the decomposition of a cell has rows. */
+/* Allocates all that has as many rows as the decomposition of a cell: A, A2, M, w. */
 static kn_status room(kn_ctx *ctx, kn_engine *e, kn_latent_cell *cell)
 {
     kn_status status = KN_OK;
@@ -101,11 +104,11 @@ out:
     return status;
 }
 
-/* Eigenvectors of each cell and H, twice that of eigenvectors inside dsyevd. */
+/* N x N matrices of a dense engine besides pair statistics and the eigenvectors of each cell: H
+ * and the work space of dsyevd. */
 enum { DENSE_MATRICES = 4 };
 
-/* KN_ERR_MEMORY, with what would fit, where these matrices N x N and the pairs' do not fit the
- * context's memory. */
+/* KN_ERR_MEMORY, naming sizes that would fit, if the dense N x N matrices exceed the budget. */
 static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats, int n_cells)
 {
     enum { RANK = 1000 };
@@ -121,7 +124,7 @@ static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats, int n_cells)
                    8.0 * 1.2 * (double)N * RANK / GB);
 }
 
-enum { WIDE = 128 }; /* columns of V: slices of that many keep dsyrk at full speed */
+enum { WIDE = 128 }; /* columns of V: slices of this width keep dsyrk at full speed */
 
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e)
 {
@@ -147,7 +150,7 @@ out:
     return status;
 }
 
-/* A cell for each gamma where groups tell anything, else the first alone. */
+/* One cell per gamma if the groups are informative, else one cell with gamma = 0. */
 static void set_cells(kn_engine *e)
 {
     bool tell = kn_groups_tell(&e->groups);
@@ -240,7 +243,7 @@ void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, cells * s->N, s->N + 1);
 }
 
-/* The features at r0, while they suffice: rank_auto turns to the dense matrix where they do not. */
+/* Computes the features at r0. With rank_auto, changes to dense where they do not suffice. */
 static kn_status make_features(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     static const double FAR = 10; /* times the tolerance */
@@ -284,7 +287,7 @@ out:
     return status;
 }
 
-/* Does the engine stand at r0 already, as after another's search that ended there? */
+/* True if the cells hold the decompositions at r0, as after an earlier search that ended there. */
 static bool stands_at(const kn_engine *e, const double *r0)
 {
     bool same = e->stands && e->spec.rank == 0;
@@ -297,7 +300,7 @@ static kn_status decompose_at(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status = KN_OK;
     bool there = stands_at(e, r0);
-    e->stands = false; /* until all cells are */
+    e->stands = false; /* until all cells are decomposed */
     e->evals++;
     e->iso.fresh = false;
     if (e->spec.rank > 0)
@@ -319,7 +322,7 @@ kn_status kn_engine_share(kn_ctx *ctx, kn_engine *e)
     kn_status status;
     ptrdiff_t P = e->P, bytes = sizeof(double);
     KN_TRY(kn_comm_broadcast(ctx, e->inside, sizeof e->inside, 0));
-    if (e->spec.noise == KN_NOISE_ISO) /* c and d belong to eigenvectors of the engine's own */
+    if (e->spec.noise == KN_NOISE_ISO) /* c and d refer to this rank's own eigenvectors */
         goto out;
     KN_TRY(kn_comm_broadcast(ctx, e->c, P * bytes, 0));
     KN_TRY(kn_comm_broadcast(ctx, e->d, P * bytes, 0));
@@ -329,10 +332,9 @@ out:
     return status;
 }
 
-/* ---- to the fitted components ----------------------------------------------------------------
- */
+/* ---- to the latent form ---- */
 
-/* The components of one cell, compressed. */
+/* Moves cell k to the latent form, with the n components that it is best for. */
 static kn_status take_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_latent_cell *out)
 {
     kn_status status = KN_OK;
@@ -341,7 +343,7 @@ static kn_status take_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_lat
     if (n == e->P && from->A.ld == from->A.rows) {
         out->A = from->A;
         from->A = kn_mat_none();
-    } else if (n == e->P) { /* room for more rows than the decomposition has */
+    } else if (n == e->P) { /* A has spare rows: copy */
         KN_TRY(kn_mat_copy(ctx, from->A, &out->A));
     } else {
         KN_TRY(kn_mat_new(ctx, from->R0.m, n, &out->A));
@@ -354,7 +356,7 @@ static kn_status take_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_lat
     }
     out->R0 = from->R0;
     from->R0 = (kn_decomp){0};
-    kn_mat_clear(&out->R0.turn); /* was for fitting */
+    kn_mat_clear(&out->R0.turn); /* only needed while fitting */
 out:
     return status;
 }
@@ -365,7 +367,7 @@ kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
     ptrdiff_t count[KN_GAMMAS] = {0};
     bool grouped = e->n_cells > 1, iso = e->spec.noise == KN_NOISE_ISO;
     *out = (kn_latent){.P = e->P, .iso = iso ? e->iso.iso : 0};
-    if (iso) { /* rotated by U_C */
+    if (iso) { /* A rotated by U_C */
         kn_mat_clear(&e->cell[0].A);
         e->cell[0].A = e->iso.A;
         e->iso.A = kn_mat_none();

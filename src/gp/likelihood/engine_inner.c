@@ -1,3 +1,5 @@
+/* Implements engine_inner.h: L-BFGS (optimise.h) on kn_iso_eval, at most 500 evaluations per
+ * start. */
 #include "gp/likelihood/engine_inner.h"
 
 #include <math.h>
@@ -16,8 +18,8 @@ static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, doub
 
 void kn_engine_inside_start(const kn_engine *e, int which, double *x)
 {
-    static const double share[KN_INSIDE_STARTS] = {0.3, 0.05,
-                                                   0.7}; /* of the variance that is signal */
+    /* proportion of the variance that is signal */
+    static const double share[KN_INSIDE_STARTS] = {0.3, 0.05, 0.7};
     int k = e->spec.task.n_theta;
     double N = (double)e->N, energy = kn_sumsq(e->Z);
     double dims = (double)(e->spec.identity ? e->T : e->P), v = energy / (N * dims);
@@ -58,7 +60,7 @@ kn_status kn_engine_maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml)
     }
     memcpy(e->inside, best.x, sizeof e->inside);
     e->warm = true;
-    /* The last evaluation need not be the best: leave the state of the one that is. */
+    /* The last evaluation need not be the best one: restore the state of the best. */
     return kn_iso_eval(ctx, &e->iso, e->cell[0].R0.r, e->cell[0].A, e->inside, lml, NULL);
 }
 

@@ -1,8 +1,9 @@
+/* Implements gradient.h: G is summed over the cells and contracted once with dR0/dtheta. */
 #include "gp/likelihood/gradient.h"
 
 #include "gp/likelihood/structured.h"
 
-/* G of all cells together, then one contraction. */
+/* Dense: H = sum of G over the cells, then one contraction per parameter. */
 static void dense(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     bool iso = e->spec.noise == KN_NOISE_ISO, first = true;
@@ -19,7 +20,7 @@ static void dense(kn_ctx *ctx, kn_engine *e, double *g0)
     kn_cov_gradient(&e->cov, e->cell[0].R0.theta, &e->pairs, e->H, g0);
 }
 
-/* Low rank: the factors of each cell, kept until all are there. */
+/* Low rank, structured noise: collects the factors M, w of each cell, then one call for all. */
 static kn_status low(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     kn_status status = KN_OK;
@@ -47,6 +48,7 @@ out:
     return status;
 }
 
+/* Low rank, iso noise: one cell, rotated by U_C. */
 static kn_status low_iso(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     kn_lowrank_part part = {&e->cell[0].R0,

@@ -1,3 +1,5 @@
+/* Implements iso.h: sums over the spectrum c_p r_i + d_p per component, in parallel over
+ * components. */
 #include "gp/likelihood/iso.h"
 
 #include <math.h>
@@ -26,6 +28,7 @@ void kn_iso_clear(kn_iso *s)
     *s = (kn_iso){0};
 }
 
+/* Pair statistics of the task features, the columns of Z times scale. */
 static kn_status task_pairs(kn_ctx *ctx, kn_mat Z, double scale, const kn_stats *stats,
                             kn_pairs *out)
 {
@@ -101,7 +104,7 @@ out:
 
 void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given)
 {
-    const kn_mem_category part = KN_NEED_BASIS; /* P x P: the identity's is T x T */
+    const kn_mem_category part = KN_NEED_BASIS; /* P x P; with identity T x T */
     kn_mem_usage mark;
     kn_pairs_need(r, part, s->task_stats, s->P, s->P);
     mark = r->now;
@@ -120,7 +123,7 @@ void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given)
         kn_eig_need(r, part, s->P);
 }
 
-/* rest_p = (U_C' Z'Z U_C)_pp - |A_p|^2, after A2 is made */
+/* rest_p = (U_C' Z'Z U_C)_pp - |A_p|^2; A2 must be set. */
 static void energy_outside(kn_ctx *ctx, kn_iso *s)
 {
     if (!s->diagonal)
@@ -134,7 +137,7 @@ static void energy_outside(kn_ctx *ctx, kn_iso *s)
     }
 }
 
-/* c, U_C and A = U'Z U_C at the task parameters. */
+/* Computes c, U_C and A = U'Z U_C at the task parameters. */
 static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double *theta)
 {
     if (s->diagonal) {
@@ -149,13 +152,13 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
         return status;
     for (ptrdiff_t p = 0; p < s->P; p++)
         if (s->c[p] < 0)
-            s->c[p] = 0; /* positive semidefinite up to rounding */
+            s->c[p] = 0; /* negative only by rounding */
     kn_gemm(ctx, 1, KN_N, A0, KN_N, s->UC, 0, s->A);
     return KN_OK;
 }
 
-/* S += 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A: what the directions with r = 0 add to
- * 1/2 Yt' diag(r + iso) Yt, lower triangle                                           [METHOD 6a] */
+/* S += 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A, lower triangle: the contribution of
+ * directions with r = 0 to 1/2 Yt' diag(r + iso) Yt [METHOD 6a] */
 static void add_outside(kn_ctx *ctx, kn_iso *s)
 {
     kn_mat E = s->GC;
@@ -168,10 +171,10 @@ static void add_outside(kn_ctx *ctx, kn_iso *s)
         }
 }
 
-/* G_C = 1/2 U_C (Yt' diag(r + iso) Yt - diag(b)) U_C', left in s->S     [METHOD 3] */
+/* G_C = 1/2 U_C (Yt' diag(r + iso) Yt - diag(b)) U_C', left in s->S [METHOD 3] */
 static void task_contraction(kn_ctx *ctx, kn_iso *s, const double *r)
 {
-    kn_mat Yt = s->A2; /* no longer needed as squares */
+    kn_mat Yt = s->A2; /* the squares are not needed any more */
     for (ptrdiff_t p = 0; p < s->P; p++) {
         double c = s->c[p], d = c * s->iso + s->s2;
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
@@ -187,12 +190,11 @@ static void task_contraction(kn_ctx *ctx, kn_iso *s, const double *r)
         kn_col(s->S, p)[p] -= 0.5 * b;
     }
     kn_mirror(s->S);
-    kn_gemm(ctx, 1, KN_N, s->UC, KN_N, s->S, 0,
-            s->GC); /* U_C S, and then (U_C S) U_C' in S's place */
+    kn_gemm(ctx, 1, KN_N, s->UC, KN_N, s->S, 0, s->GC); /* U_C S; the next product overwrites S */
     kn_gemm(ctx, 1, KN_N, s->GC, KN_T, s->UC, 0, s->S);
 }
 
-/* What each component adds to LML and to the derivatives by s2, iso and its own c. */
+/* Contribution of each component to LML and to the derivatives by s2, iso and its own c. */
 typedef struct spectrum_job {
     kn_iso *s;
     const double *r;
@@ -206,7 +208,7 @@ static void spectra(void *self, ptrdiff_t first, ptrdiff_t last)
         double c = s->c[p], *part = s->part + 3 * p;
         double d = c * s->iso + s->s2;
         kn_spectrum k = kn_vec_spectrum(s->A.rows, job->r, kn_col(s->A2, p), c, d);
-        if (s->zeros > 0) { /* r = 0: k = d */
+        if (s->zeros > 0) { /* k = d for r = 0 */
             k.log_k += (double)s->zeros * log(d);
             k.quad += s->rest[p] / d;
             k.inv += (double)s->zeros / d;
@@ -219,8 +221,8 @@ static void spectra(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* The T - P dimensions outside the basis of MT-Kronprod: no energy, eigenvalues
- * L0_n = c0 (r_n + iso) + s2.                                                     [METHOD 1c] */
+/* The T - P dimensions outside the basis of MT-Kronprod: no energy, eigenvalues L0_n = c0 (r_n +
+ * iso) + s2 [METHOD 1c] */
 static kn_spectrum flat_spectrum(const kn_iso *s, const double *r)
 {
     kn_spectrum k = {0};
@@ -238,7 +240,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
 {
     int n_task = s->task.n_theta;
     double noise = inside[s->n_inside - 1], N = (double)s->N, T = (double)s->T, P = (double)s->P;
-    double outside = N * (T - P); /* dimensions the basis does not see */
+    double outside = N * (T - P); /* dimensions outside the basis */
     kn_status status = decompose_tasks(ctx, s, A0, inside);
     if (status != KN_OK)
         return status;
@@ -249,12 +251,12 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
             kn_col(s->A2, p)[i] = kn_at(s->A, i, p) * kn_at(s->A, i, p);
     if (s->zeros > 0 && !s->fresh)
         energy_outside(ctx, s);
-    s->fresh = s->diagonal; /* else A turns with C, and A2 is work space */
+    s->fresh = s->diagonal; /* otherwise A changes with C, and A2 is work space */
 
     spectrum_job job = {s, r};
     kn_parallel(ctx, s->P, 1 + 40000 / (s->A.rows + 1), spectra, &job);
     double sum = 0, d_iso = 0, d_s2 = 0, d_c0 = 0;
-    for (ptrdiff_t p = 0; p < s->P; p++) { /* in order, whoever computed them */
+    for (ptrdiff_t p = 0; p < s->P; p++) { /* sequential: the sum does not depend on the threads */
         sum += s->part[3 * p];
         d_s2 += s->part[3 * p + 1];
         d_iso += s->part[3 * p + 2];
@@ -274,7 +276,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
     }
     if (!g)
         return KN_OK;
-    if (s->diagonal) { /* dC/dtheta is diagonal too */
+    if (s->diagonal) { /* dC/dtheta is diagonal as well */
         kn_cov_diagonal_gradient(&s->task, inside, &s->tasks, kn_mat_cols(s->gc, s->P, 1), d_c0, g);
     } else {
         task_contraction(ctx, s, r);

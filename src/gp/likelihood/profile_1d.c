@@ -1,3 +1,4 @@
+/* Implements profile_1d.h. Notation t = ln delta, u = delta/(r + delta) as in METHOD 1b. */
 #include "gp/likelihood/profile_1d.h"
 
 #include <math.h>
@@ -16,15 +17,16 @@ static double grid_t(int g)
 }
 
 typedef struct problem {
-    double nats; /* what may be left to gain */
+    double nats; /* accuracy of the maximum */
     ptrdiff_t m, zeros;
     const double *r, *rest;
     kn_mat A2;
-    kn_mat Q0;           /* P x GRID: q0 of every component at every grid point */
-    double logdet[GRID]; /* sum ln(r + delta), the same for all components */
+    kn_mat Q0;           /* P x GRID  q0 of every component at every grid point */
+    double logdet[GRID]; /* sum ln(r + delta), common to all components */
     double *c, *d, *lml;
 } problem;
 
+/* LML at the best c = q0/N. */
 static double value(double N, double q0, double logdet)
 {
     return -0.5 * (N * (LN_2PI + 1 + log(q0 / N)) + logdet);
@@ -43,8 +45,9 @@ static kn_profile_sums sums(const problem *pr, ptrdiff_t p, double delta)
     return s;
 }
 
-/* Maximum of LML over t in [lo, hi], started at t. The derivative's sign shrinks the bracket;
- * Newton is used where the function is concave and the step stays inside. */
+/* Maximum of LML over t in [lo, hi], started at t. The sign of the derivative shrinks the
+ * bracket; a Newton step is taken where the function is concave and the step stays inside, else
+ * bisection. */
 static double newton(const problem *pr, ptrdiff_t p, double lo, double t, double hi)
 {
     double N = (double)(pr->m + pr->zeros);
@@ -57,7 +60,7 @@ static double newton(const problem *pr, ptrdiff_t p, double lo, double t, double
             lo = t;
         else
             hi = t;
-        /* left to gain: by the parabola, or at most by the slope as far as the bracket goes */
+        /* remaining gain: by the parabola, or bounded by the slope times the bracket */
         if ((h < 0 && -0.5 * g * g / h < pr->nats) || fabs(g) * (hi - lo) < pr->nats)
             return t;
         double next = h < 0 ? t - g / h : NAN;
@@ -70,6 +73,7 @@ static double newton(const problem *pr, ptrdiff_t p, double lo, double t, double
     return t;
 }
 
+/* Grid, Newton and the limit delta = infinity (noise only) for components first .. last-1. */
 static void components(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const problem *pr = self;
@@ -91,7 +95,7 @@ static void components(void *self, ptrdiff_t first, ptrdiff_t last)
         if (pr->rest)
             logdet += (double)pr->zeros * log(delta);
         double l = value(N, q0, logdet);
-        if (l < top) { /* the grid point itself; Newton never does worse but for rounding */
+        if (l < top) { /* only by rounding is Newton worse than the grid point */
             delta = exp(grid_t(best));
             q0 = kn_at(pr->Q0, p, best);
             l = top;
@@ -141,7 +145,7 @@ kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double 
         }
     }
     kn_gemm(ctx, 1, KN_T, A2, KN_N, inverse, 1,
-            pr.Q0); /* the whole grid for all components at once */
+            pr.Q0); /* the grid of all components in one product */
     kn_parallel(ctx, A2.cols, 1 + 20000 / (m + 1), components, &pr);
 out:
     kn_mat_clear(&pr.Q0);

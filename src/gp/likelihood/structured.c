@@ -1,3 +1,4 @@
+/* Implements structured.h: one profile (profile_1d.h) per component and cell. */
 #include "gp/likelihood/structured.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 static const double LN_2PI = 1.8378770664093455;
 static const double TIE = 1e-9; /* nats by which a larger gamma must be better */
 
-/* The best c and d of every component in cell k, into try_c, try_d, try_lml. */
+/* The best c, d and LML of every component in cell k, into try_c, try_d, try_lml. */
 static kn_status try_cell(kn_ctx *ctx, kn_engine *e, int k)
 {
     const kn_latent_cell *cell = &e->cell[k];

@@ -1,3 +1,4 @@
+/* Implements completion.h: two imputations of all participants with a pilot search in between. */
 #include "gp/missing/completion.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ void kn_completion_clear(kn_completion *c)
     *c = (kn_completion){0};
 }
 
-/* mean_j moves to that of the completed y_j, and with it the numbers that are filled in. */
+/* Moves mean_j to the mean of the completed y_j, and shifts the imputed cells accordingly. */
 static kn_status centre_table(kn_ctx *ctx, const kn_responses *Y, kn_scaling *s, double *filled)
 {
     kn_status status;
@@ -29,7 +30,7 @@ static kn_status centre_table(kn_ctx *ctx, const kn_responses *Y, kn_scaling *s,
             ptrdiff_t j = first + k, words = Y->holes->words;
             double mean = 0;
             if (kn_missing_in(Y->holes, j) == 0)
-                continue; /* not even by rounding */
+                continue; /* complete: must not change even by rounding */
             for (ptrdiff_t i = 0; i < Y->N; i++)
                 mean += kn_at(block, i, k) / (double)Y->N;
             s->mean[j] += mean * s->sd[j];
@@ -43,7 +44,7 @@ out:
     return status;
 }
 
-/* R0 by the completed table. */
+/* R0 by the pilot search on the completed responses. */
 static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found)
 {
     kn_status status;
@@ -65,7 +66,8 @@ out:
     return status;
 }
 
-/* What filling in takes beside what is there already: the folds' own cells as well. */
+/* KN_ERR_MEMORY if the imputation does not fit the budget: imputed cells of all participants and
+ * of one fold, and work space. */
 static kn_status check_room(kn_ctx *ctx, const kn_completion *c)
 {
     double cells = 8 * (double)c->holes.cells, work = kn_imputer_bytes(&c->filler, c->holes.N);
@@ -128,7 +130,7 @@ void kn_completion_judge(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_
     for (ptrdiff_t j = 0; j < c->holes.T; j++) {
         ptrdiff_t observed = n;
         if (kn_missing_in(&c->holes, j) + KN_IMPUTE_LEAST <= n)
-            continue; /* even if all of them were among these */
+            continue; /* enough values even if all missing cells were in these rows */
         for (ptrdiff_t i = 0; i < n; i++)
             observed -= kn_is_missing(&c->holes, rows[i], j);
         if (observed < KN_IMPUTE_LEAST)

@@ -1,3 +1,4 @@
+/* Implements empty_levels.h: counts observed responses per level of each category term. */
 #include "gp/missing/empty_levels.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ void kn_impute_levels_clear(kn_impute_levels *l)
     *l = (kn_impute_levels){0};
 }
 
-/* A category's own term: indicators, one of them 1. Slopes of levels are not. */
+/* True if the rows of E are indicators that sum to 1: the term of a category itself. Slopes of
+ * levels are not. */
 static bool indicators(kn_mat E)
 {
     for (ptrdiff_t i = 0; i < E.rows; i++) {
@@ -33,7 +35,7 @@ static bool indicators(kn_mat E)
     return true;
 }
 
-/* empty = samples of each level, less those whose response is missing, is none */
+/* A level is empty for a response if it has participants and all of them lack the response. */
 static kn_status find_empty(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *place,
                             struct kn_impute_category *c, bool *any)
 {

@@ -1,7 +1,8 @@
-/* Levels of categories in which nobody has a response                               [METHOD 0b]
+/* Empty levels: levels of a categorical covariate in which no participant has a response
+ * [METHOD 0b]
  *
- * There the level's term has only filled cells to go by, and would hold on to where these began.
- * Its part of the mean of response j for sample i is
+ * There the term of the level depends on imputed cells only and would keep their initial values.
+ * Its part of the mean of response j for participant i is
  *
  *     w_k E_i (E'alpha_j)     E  n x L indicators of category k, its term's columns */
 #ifndef KN_GP_MISSING_EMPTY_LEVELS_H
@@ -10,29 +11,33 @@
 #include "cov/terms.h"
 #include "data/responses/responses.h"
 
+/* Maximal number of categories. */
 enum { KN_IMPUTE_CATEGORIES = KN_COV_TERMS };
 
+/* The categories of R0 and their empty levels. */
 typedef struct kn_impute_levels {
-    int n; /* categories */
+    int n; /* number of categories */
     struct kn_impute_category {
-        kn_mat E;         /* n x L, view or own */
+        kn_mat E;         /* n x L  view of the columns of X */
         double w;         /* weight of the term */
-        ptrdiff_t *level; /* n  of each sample; -1: none is known */
-        uint8_t *empty;   /* L x T: somebody has the level, and nobody of those has the response */
-        bool *any;        /* L: some response is */
+        ptrdiff_t *level; /* n  level of each participant; -1: unknown */
+        uint8_t *empty;   /* L x T  the level has participants, but none of them has the response */
+        bool *any;        /* L  the level is empty for some response */
     } category[KN_IMPUTE_CATEGORIES];
     ptrdiff_t T;
-    bool any; /* some level has an empty response */
+    bool any; /* some level is empty for some response */
 } kn_impute_levels;
 
-/* From the terms of categories of cov at theta, over the rows X (n x F) of Y. */
+/* Builds out from the category terms of cov at theta, over the rows X (n x F, borrowed) of Y. */
 kn_status kn_impute_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta, kn_mat X,
                                const kn_responses *Y, kn_impute_levels *out);
-void kn_impute_levels_clear(kn_impute_levels *l); /* {0} is fine */
+void kn_impute_levels_clear(kn_impute_levels *l); /* {0} is allowed */
 
+/* True if the level of participant i in some category is empty for response j. */
 bool kn_impute_empty(const kn_impute_levels *l, ptrdiff_t i, ptrdiff_t j);
 
-/* effect (n x count) = what G has of empty levels, 0 for samples of none; alpha n x count. */
+/* effect (n x count) = part of the mean G that comes from levels that are empty for some response,
+ * 0 for participants without such a level; alpha: n x count. */
 kn_status kn_impute_level_effects(kn_ctx *ctx, const kn_impute_levels *l, kn_mat alpha,
                                   kn_mat effect);
 

@@ -1,3 +1,5 @@
+/* Implements impute.h: the rounds. Each round reads the completed responses twice, for the
+ * eigenvectors and for the sums over responses. */
 #include "gp/missing/impute.h"
 
 #include <math.h>
@@ -8,24 +10,27 @@
 #include "la/la.h"
 
 const double kn_impute_tolerance = 1e-3;
-static const double LEAST_PSI = 0.05; /* of a response's variance */
+static const double LEAST_PSI = 0.05; /* proportion of the variance of a response */
 static const double LEAST_D = 1e-6;
 
+/* State of an imputation. */
 typedef struct filling {
     const kn_impute_problem *p;
     kn_responses Y; /* completed */
     double *filled, *delta;
-    ptrdiff_t *place; /* of the caller's rows */
-    kn_mat U;         /* n x k   R0 = U diag(r) U' */
+    ptrdiff_t *place; /* index of each row of the data */
+    kn_mat U;         /* n x k  R0 = U diag(r) U' */
     double *r;
-    kn_mat y, A, UA, alpha, effect; /* of a block */
-    /* of a round */
-    kn_mat F, B;       /* n x P, T x P */
-    double *s2, *psi;  /* P, T */
-    kn_mat rhs, rhs_n; /* P x n: B_o'Psi^-1 (y_o - G_o), and with Gn */
-    kn_mat less, all;  /* P P x n: what missing cells take from B'Psi^-1 B; P x P */
-    kn_mat a, a_n;     /* P x n */
-    double *g;         /* cells: G, or Gn, of the missing ones */
+    kn_mat y, A, UA, alpha, effect; /* of one block */
+    /* of one round */
+    kn_mat F, B;      /* n x P, T x P */
+    double *s2, *psi; /* P, T */
+    /* P x n  B_o'Psi^-1 (y_o - G_o), and the same with the effect of empty levels */
+    kn_mat rhs, rhs_n;
+    /* P P x n  part of B'Psi^-1 B that missing cells have; P x P  B'Psi^-1 B of all cells */
+    kn_mat less, all;
+    kn_mat a, a_n; /* P x n  factor scores with G, and with Gn */
+    double *g;     /* cells  G, or Gn, of the missing cells */
 } filling;
 
 ptrdiff_t kn_impute_components(const kn_responses *Y)
@@ -92,7 +97,8 @@ out:
     return status;
 }
 
-/* E (n x count) = y - G of responses first ..., from the completed table; f->y holds y. */
+/* E (n x count) = y - G for the responses from `first` on, from the completed responses; f->y
+ * keeps y, and f->effect the effects of empty levels. */
 static kn_status residuals(kn_ctx *ctx, void *self, ptrdiff_t first, kn_mat E)
 {
     filling *f = self;
@@ -138,7 +144,7 @@ static ptrdiff_t row_of(const filling *f, ptrdiff_t i)
     return f->Y.rows ? f->Y.rows[i] : i;
 }
 
-/* psi_j of column at of E (n x count), by what is observed; rest is work, n. */
+/* psi_j of column `at` of E (n x count), from the observed cells. */
 static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
 {
     double sum = 0;
@@ -155,9 +161,8 @@ static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_
     return fmax(observed > 0 ? sum / (double)observed : 0, LEAST_PSI);
 }
 
-/* What a missing cell has no part in, and what its mean is by G, or Gn. E and effect become 0
- * there.
- */
+/* Removes the missing cells of column `at` from the sums: stores their mean G (or Gn), adds their
+ * part to `less`, and sets E and effect to 0 there. */
 static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
 {
     ptrdiff_t j = first + at, P = f->F.cols;
@@ -182,7 +187,7 @@ static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
     }
 }
 
-/* Everything of a round that is a sum over responses. */
+/* Computes all quantities of a round that are sums over responses, and B, psi. */
 static kn_status second_reading(kn_ctx *ctx, filling *f)
 {
     kn_status status = KN_OK;
@@ -222,7 +227,7 @@ out:
     return status;
 }
 
-/* M (P x P, lower) x = b in place, by Cholesky: P is at most 10. */
+/* Solves M x = b in place by Cholesky (M P x P, lower triangle; P at most 10); L is work space. */
 static void solve(ptrdiff_t P, double *M, double *L, double *b)
 {
     for (ptrdiff_t j = 0; j < P; j++) {
@@ -249,7 +254,7 @@ static void solve(ptrdiff_t P, double *M, double *L, double *b)
     }
 }
 
-/* a of every sample. */
+/* The factor scores a of every participant. */
 static void coordinates(filling *f)
 {
     ptrdiff_t n = f->Y.N, P = f->F.cols;
@@ -277,7 +282,7 @@ static void coordinates(filling *f)
     }
 }
 
-/* The missing cells anew; the rms of their change. */
+/* Imputes the missing cells anew; returns the rms of their change. */
 static double put(filling *f)
 {
     double sum = 0;

@@ -1,3 +1,4 @@
+/* Implements impute_basis.h: three algorithms, chosen by n and T. */
 #include "gp/missing/impute_basis.h"
 
 #include <float.h>
@@ -11,7 +12,7 @@
 
 enum { STREAM = 41, MORE = 8, PASSES = 4, PASSES_AGAIN = 2 };
 
-/* The P largest eigenvalues of w->A, n x n, and vectors. */
+/* The P largest eigenvalues s2 of w->A (n x n) and their eigenvectors V. */
 static kn_status leading(kn_ctx *ctx, kn_eig_top_work *w, ptrdiff_t n, kn_mat V, double *s2)
 {
     int failed = kn_eig_top(w, n, V.cols, s2, V);
@@ -21,7 +22,7 @@ static kn_status leading(kn_ctx *ctx, kn_eig_top_work *w, ptrdiff_t n, kn_mat V,
                    failed < 0 ? "have values that are not finite" : "did not converge");
 }
 
-/* By E'E, E at hand. */
+/* Through E'E (T x T), with E in memory. */
 static kn_status by_responses(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
@@ -41,7 +42,7 @@ out:
     return status;
 }
 
-/* By EE'. */
+/* Through EE' (n x n). */
 static kn_status by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
@@ -75,7 +76,7 @@ out:
     return status;
 }
 
-/* Q <- Q L^-T, Q'Q = LL': orthonormal after two of these. */
+/* Q <- Q L^-T, Q'Q = LL', twice (CholeskyQR2). */
 static kn_status orthonormal(kn_ctx *ctx, kn_mat Q)
 {
     kn_status status = KN_OK;
@@ -86,7 +87,7 @@ static kn_status orthonormal(kn_ctx *ctx, kn_mat Q)
         double trace = 0;
         for (ptrdiff_t i = 0; i < Q.cols; i++)
             trace += kn_at(S, i, i);
-        for (ptrdiff_t i = 0; k == 0 && i < Q.cols; i++) /* directions of no energy at all */
+        for (ptrdiff_t i = 0; k == 0 && i < Q.cols; i++) /* regularises directions without energy */
             kn_col(S, i)[i] += 16 * DBL_EPSILON * trace;
         KN_TRY(kn_chol(ctx, S, "products of filled-in responses"));
         kn_trsm_right(ctx, KN_T, S, Q);
@@ -96,7 +97,7 @@ out:
     return status;
 }
 
-/* M = E E'Q, by one reading. */
+/* M = E E'Q; reads E once. */
 static kn_status multiply(kn_ctx *ctx, const kn_impute_source *from, kn_mat Q, kn_mat M)
 {
     kn_status status;
@@ -117,7 +118,7 @@ out:
     return status;
 }
 
-/* By subspaces: P + MORE columns, from an earlier F or from random numbers. */
+/* Subspace iteration with P + MORE columns, from an earlier F or from random numbers. */
 static kn_status by_passes(kn_ctx *ctx, const kn_impute_source *from, kn_mat start, uint64_t seed,
                            kn_mat F, double *s2)
 {

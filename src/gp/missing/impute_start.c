@@ -1,3 +1,5 @@
+/* Implements impute_start.h: responses are sorted by their pattern of observed rows, and each
+ * pattern is decomposed once. */
 #include "gp/missing/impute_start.h"
 
 #include <float.h>
@@ -8,13 +10,13 @@
 #include "gp/likelihood/profile_1d.h"
 #include "la/la.h"
 
-enum { TOGETHER = 256 }; /* responses of one pattern at a time */
+enum { TOGETHER = 256 }; /* responses of one pattern per product */
 
-/* ---- which responses have the same rows ---- */
+/* ---- responses with the same observed rows ---- */
 
 typedef struct pattern {
     uint64_t hash;
-    ptrdiff_t response, missing; /* of these rows */
+    ptrdiff_t response, missing; /* missing: number of missing cells in these rows */
 } pattern;
 
 static int by_hash(const void *a, const void *b)
@@ -25,14 +27,14 @@ static int by_hash(const void *a, const void *b)
     return (x->response > y->response) - (x->response < y->response);
 }
 
-static uint64_t mixed(uint64_t x) /* murmur's finaliser */
+static uint64_t mixed(uint64_t x) /* the finaliser of MurmurHash3 */
 {
     x = (x ^ (x >> 33)) * UINT64_C(0xff51afd7ed558ccd);
     x = (x ^ (x >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
     return x ^ (x >> 33);
 }
 
-/* The missing rows of response j, as words of the caller's rows among those in use. */
+/* Hash and number of the missing cells of response j, among the rows in use. */
 static void take_pattern(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_t j,
                          pattern *out)
 {
@@ -56,8 +58,8 @@ typedef struct starting {
     const kn_impute_problem *p;
     const ptrdiff_t *place;
     double *filled, *delta;
-    uint64_t *in_use; /* words: caller's rows that are samples */
-    pattern *pattern; /* T, sorted */
+    uint64_t *in_use; /* bit mask of the rows of the data in use */
+    pattern *pattern; /* T  sorted by hash */
 } starting;
 
 static kn_status find_patterns(kn_ctx *ctx, starting *s)
@@ -112,11 +114,11 @@ out:
     return status;
 }
 
-typedef struct own {    /* of the rows that have the responses */
-    ptrdiff_t n, *row;  /* among the samples */
-    kn_mat U, to_all;   /* n x k; N x k: Phi Phi_o'U */
+typedef struct own {    /* work space of one pattern */
+    ptrdiff_t n, *row;  /* observed rows */
+    kn_mat U, to_all;   /* n x k; N x k  Phi Phi_o'U */
     double *r;          /* k */
-    kn_mat y, A, A2, g; /* N, k, k, N x TOGETHER */
+    kn_mat y, A, A2, g; /* N, k, k, N rows by at most TOGETHER columns */
     double *c, *d, *lml, *rest, *mean;
 } own;
 
@@ -161,7 +163,8 @@ out:
     return status;
 }
 
-/* y (N x width) -> its first n rows: those that have the responses, about their mean. */
+/* Compacts y (N x width) to its first n rows, the observed ones, and subtracts their mean; rest[j]
+ * becomes the energy. */
 static void centre_available(own *o, ptrdiff_t width)
 {
     for (ptrdiff_t j = 0; j < width; j++) {
@@ -169,7 +172,7 @@ static void centre_available(own *o, ptrdiff_t width)
         for (ptrdiff_t i = 0; i < o->n; i++)
             mean += y[o->row[i]] / (double)o->n;
         for (ptrdiff_t i = 0; i < o->n; i++) {
-            y[i] = y[o->row[i]] - mean; /* rows ascend */
+            y[i] = y[o->row[i]] - mean; /* rows ascend: no overwritten row is read */
             energy += y[i] * y[i];
         }
         o->mean[j] = mean;
@@ -177,7 +180,7 @@ static void centre_available(own *o, ptrdiff_t width)
     }
 }
 
-/* A, delta and what the rows say of all, of `width` responses. */
+/* Computes delta and the smoothed values g (N x width, without the mean) of `width` responses. */
 static kn_status smooth(kn_ctx *ctx, own *o, ptrdiff_t width, double *delta)
 {
     kn_status status;
@@ -185,7 +188,7 @@ static kn_status smooth(kn_ctx *ctx, own *o, ptrdiff_t width, double *delta)
     kn_mat A = kn_cols(o->A, 0, width), A2 = kn_cols(o->A2, 0, width);
     kn_gemm(ctx, 1, KN_T, o->U, KN_N, kn_sub(o->y, 0, 0, o->n, width), 0, A);
     for (ptrdiff_t j = 0; j < width; j++) {
-        delta[j] = o->rest[j]; /* the energy, for a while */
+        delta[j] = o->rest[j]; /* temporarily the energy */
         for (ptrdiff_t i = 0; i < k; i++) {
             kn_col(A2, j)[i] = kn_at(A, i, j) * kn_at(A, i, j);
             o->rest[j] -= kn_at(A2, i, j);
@@ -194,7 +197,8 @@ static kn_status smooth(kn_ctx *ctx, own *o, ptrdiff_t width, double *delta)
     }
     KN_TRY(kn_profile(ctx, k, o->r, o->n - k, A2, o->n > k ? o->rest : NULL, o->c, o->d, o->lml));
     for (ptrdiff_t j = 0; j < width; j++) {
-        bool varies = delta[j] > (double)o->n * 1e-20; /* standardised: rounding of equal values */
+        /* standardised: equal values up to rounding */
+        bool varies = delta[j] > (double)o->n * 1e-20;
         delta[j] = varies && o->c[j] > 0 ? o->d[j] / o->c[j] : INFINITY;
         for (ptrdiff_t i = 0; i < k; i++)
             kn_col(A, j)[i] /= o->r[i] + delta[j];
@@ -204,7 +208,7 @@ out:
     return status;
 }
 
-/* The missing cells of response j <- value (+ g, N). */
+/* Sets the missing cells of response j to value (+ g[i], N; g may be NULL). */
 static void put(const starting *s, ptrdiff_t j, double value, const double *g)
 {
     const kn_responses *Y = &s->p->Y;
@@ -215,7 +219,7 @@ static void put(const starting *s, ptrdiff_t j, double value, const double *g)
     }
 }
 
-/* Too few values for more than their mean; none: that of all samples, which is 0. */
+/* Too few values: the mean only; without any value the mean of all participants, which is 0. */
 static kn_status means_only(kn_ctx *ctx, const starting *s, const pattern *first, ptrdiff_t count)
 {
     kn_status status;
@@ -239,7 +243,7 @@ out:
     return status;
 }
 
-/* `count` responses that have the same rows. */
+/* Imputes `count` responses with the same observed rows. */
 static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *first,
                                ptrdiff_t count)
 {

@@ -1,3 +1,4 @@
+/* Implements imputer.h: factors R0 over the given rows and calls kn_impute. */
 #include "gp/missing/imputer.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank)
     f->rank_auto = false;
 }
 
-/* Features of low rank, unless these do not suffice and need not: Phi is none then. */
+/* Low-rank features; Phi stays none if rank_auto finds them insufficient. */
 static kn_status low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     static const double FAR = 10; /* times the tolerance, as in a search */
@@ -50,6 +51,7 @@ out:
     return status;
 }
 
+/* Eigenvectors of a dense R0 times r^1/2, except for 1e-6 of the trace. */
 static kn_status dense(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     kn_status status;
@@ -59,7 +61,7 @@ static kn_status dense(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
     KN_TRY(kn_decomp_new(ctx, X.rows, &f->cov, &R0));
     KN_TRY(kn_decomp_compute(ctx, &R0, &pairs, NULL, f->theta));
     double trace = 0, left = 0;
-    ptrdiff_t first = 0; /* of those that count: eigenvalues ascend */
+    ptrdiff_t first = 0; /* first eigenvector that is kept: eigenvalues ascend */
     for (ptrdiff_t k = 0; k < R0.m; k++)
         trace += R0.r[k];
     while (first < R0.m - 1 && left + R0.r[first] <= kn_rank_tolerance_search * trace)

@@ -1,11 +1,12 @@
+/* Implements lbfgs.h: allocates the vectors of kn_climb and calls it. */
 #include "gp/optimise/lbfgs.h"
 
 enum {
-    KEPT = 10,                 /* steps that stand for the curvature */
-    INSIDE = 2 * KEPT + 6 + 4, /* vectors that NLopt takes itself: work, bounds, tolerances */
+    KEPT = 10,                 /* steps that approximate the curvature */
+    INSIDE = 2 * KEPT + 6 + 4, /* vectors that NLopt allocates: work, bounds, tolerances */
 };
 
-/* Metered with all other memory, although NLopt takes it. */
+/* Bytes that NLopt allocates itself; they are counted towards the budget. */
 static size_t inside_bytes(ptrdiff_t n)
 {
     return (size_t)n * INSIDE * sizeof(double);

@@ -1,3 +1,5 @@
+/* Implements optimise.h: NLopt with an objective that keeps the best point and checks the
+ * limits. */
 #include "gp/optimise/optimise.h"
 
 #include <math.h>
@@ -7,13 +9,12 @@
 #include "base/clock.h"
 #include "base/mpi/comm.h"
 
-/* A projected gradient below this, per sample, is a maximum for every practical purpose: the
- * likelihood could rise by its square only. */
+/* A projected gradient below this, per participant, counts as converged: the remaining gain is of
+ * the order of its square. */
 static const double CONVERGED = 1e-5;
 
-/* Steps that NLopt keeps as its picture of the curvature: more than a run takes. Left alone it
- * clears room for 24 MB of them at every start, which is longer than a small problem takes to
- * solve. */
+/* Steps that NLopt keeps to approximate the curvature: more than a run takes. By default it clears
+ * 24 MB for them at every start, which takes longer than solving a small problem. */
 static const unsigned STEPS_KEPT = 1000;
 
 typedef struct run {
@@ -30,6 +31,7 @@ typedef struct run {
     int calls;
 } run;
 
+/* Makes NLopt stop; returns the best value as the objective. */
 static double stop_with(run *r, kn_stop why)
 {
     r->stop = why;
@@ -46,7 +48,7 @@ kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late)
     return status;
 }
 
-/* Whether it is asked to stop or a limit is reached, and then what that makes of the optimum. */
+/* True if cancelled or a limit is reached; *value is then what the objective returns. */
 static bool stops(run *r, double *value)
 {
     bool late = false;
@@ -55,7 +57,7 @@ static bool stops(run *r, double *value)
         *value = stop_with(r, KN_STOP_CANCELLED);
         return true;
     }
-    /* Limits are looked at from the second evaluation on: there is always one point to keep. */
+    /* Checked from the second evaluation on, so that there is always one point to keep. */
     if (r->calls == 0)
         return false;
     if (r->limits->evals_left == 0) {
@@ -72,7 +74,7 @@ static double objective(unsigned n, const double *x, double *grad, void *data)
 {
     run *r = data;
     double value, *g = r->best->work;
-    if (r->stopped) /* a line search may ask once more before it looks */
+    if (r->stopped) /* a line search may call once more after the stop */
         return stop_with(r, r->stop);
     if (stops(r, &value))
         return value;
@@ -84,7 +86,7 @@ static double objective(unsigned n, const double *x, double *grad, void *data)
     if (r->limits->evals_left > 0)
         r->limits->evals_left--;
     if (!isfinite(value)) {
-        /* outside the numbers' range: worse than anything, and flat, so a line search turns back */
+        /* not finite: worse than any value and flat, so that a line search turns back */
         if (grad)
             memset(grad, 0, n * sizeof *grad);
         return -HUGE_VAL;

@@ -1,34 +1,39 @@
-/* Maximising a function with gradient inside a box, by NLopt, with honest bookkeeping: the best
- * point seen is kept, limits and cancellation stop at once, and the reason is reported. */
+/* Maximisation of a function with gradient inside a box, by NLopt. The best point met is kept,
+ * limits and cancellation stop at once, and the reason is reported. Used by gp/search and
+ * lbfgs.h. */
 #ifndef KN_GP_OPTIMISE_OPTIMISE_H
 #define KN_GP_OPTIMISE_OPTIMISE_H
 
 #include "gp/spec.h"
 
+/* Maximal number of variables of kn_maximise. */
 enum { KN_MAX_DIM = KN_THETA };
 
-/* *value and grad (n) at x. A status other than KN_OK ends the optimisation with it. */
+/* The objective: sets *value and grad (n) at x. A status other than KN_OK ends the optimisation. */
 typedef kn_status (*kn_objective_fn)(void *self, kn_ctx *ctx, const double *x, double *value,
                                      double *grad);
 
+/* Limits of a search, shared by its ascents. */
 typedef struct kn_limits {
     int evals_left;  /* -1: no limit; counted down */
     double deadline; /* kn_clock time; 0: none */
 } kn_limits;
 
-/* Whether the deadline has passed, by the clock of the first rank. Collective where there is one.
- */
+/* Sets *late if the deadline has passed by the clock of root. Collective if there is a deadline. */
 kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late);
 
+/* Options of kn_maximise; pointers are borrowed. */
 typedef struct kn_optimise_options {
     kn_optimiser algorithm; /* KN_LBFGS or KN_TNEWTON */
     int n;
     const double *lower, *upper;
-    double unit;        /* the objective is divided by this (N): the optimiser sees values near 1 */
+    /* the objective is divided by this (N), so that the optimiser sees values near 1 */
+    double unit;
     double f_tolerance; /* absolute change of the undivided objective that ends the search */
-    const char *stage;  /* progress is told under this name; NULL: none */
+    const char *stage;  /* name in progress reports; NULL: no reports */
 } kn_optimise_options;
 
+/* In: the start x. Out: the best point met, its value and gradient. */
 typedef struct kn_optimum {
     double x[KN_MAX_DIM];
     double value;
@@ -38,33 +43,37 @@ typedef struct kn_optimum {
     kn_stop stop;
 } kn_optimum;
 
-/* The same with room of the caller's, for any number of variables. */
+/* Options of kn_climb, as above for any number of variables. */
 typedef struct kn_climb_options {
     kn_optimiser algorithm;
     ptrdiff_t n;
     const double *lower, *upper; /* NULL: none */
     double unit, f_tolerance;
-    unsigned kept; /* steps that stand for the curvature */
+    unsigned kept; /* number of steps that approximate the curvature */
     const char *stage;
 } kn_climb_options;
 
+/* The same as kn_optimum, with the memory of the caller. */
 typedef struct kn_climb_result {
-    double *x, *grad;  /* n each: the start; the best point met and its gradient */
-    double *at, *work; /* n each */
+    double *x, *grad;  /* n each, borrowed: in: the start; out: best point met and its gradient */
+    double *at, *work; /* n each, borrowed work space */
     double value, projected;
     int evals;
     kn_stop stop;
 } kn_climb_result;
 
+/* As kn_maximise, with the memory of the caller, for any number of variables. */
 kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn_objective_fn f,
                    void *self, kn_climb_result *best);
 
-/* Starts at *best->x. On return the best point met, even when it was stopped; KN_ERR_CANCELLED
- * only when nothing was evaluated, or among ranks. Collective where there is a deadline. */
+/* Maximises f from best->x, clipped to the bounds; limits are counted down and checked from the
+ * second evaluation on. Returns the best point met, also if stopped (best->stop). KN_ERR_CANCELLED
+ * if cancelled, unless the context keeps the best point and there is one; KN_ERR_NUMERIC if f is
+ * not finite at the start; errors of f. Collective if there is a deadline. */
 kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
                       kn_objective_fn f, void *self, kn_optimum *best);
 
-/* Largest gradient entry that does not push against a bound. */
+/* Largest |g_i| that does not push x against a bound. lower, upper: n or NULL. */
 double kn_projected_gradient(ptrdiff_t n, const double *x, const double *g, const double *lower,
                              const double *upper);
 

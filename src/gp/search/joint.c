@@ -1,3 +1,4 @@
+/* Implements joint.h: kn_maximise on kn_lockstep_joint, from one start and its restarts. */
 #include "gp/search/joint.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@ static kn_status joint_objective(void *self, kn_ctx *ctx, const double *x, doubl
     return kn_lockstep_joint(ctx, self, x, value, grad);
 }
 
-/* A start in the middle of things: equal weights, median lengths, the nested inside maximum's
- * start. */
+/* Default start: equal weights, median lengths and the first cold start of the inside
+ * parameters. */
 static kn_status middle_of_things(kn_ctx *ctx, kn_engine *e, double *theta)
 {
     kn_search_space s;

@@ -1,3 +1,4 @@
+/* Implements lockstep.h: one struct per evaluation is broadcast from root. */
 #include "gp/search/lockstep.h"
 
 #include <string.h>
@@ -5,8 +6,8 @@
 #include "base/memory/alloc.h"
 #include "base/mpi/comm.h"
 
-/* What an evaluation of rank 0 gives, and all that it leaves for later ones: where the inner search
- * starts, counters, and for a low rank its size and pivots. */
+/* The result of root's evaluation and the state that it leaves for later ones: start of the inner
+ * search, counters, and for low rank its size and pivots. */
 typedef struct evaluation {
     double lml, g[KN_THETA];
     double inside[KN_THETA], s2, residual;
@@ -35,7 +36,7 @@ static kn_status restore_state(kn_ctx *ctx, const evaluation *v, kn_engine *e)
     e->warm = v->warm != 0;
     e->evals = (int)v->evals;
     e->inner_evals = (int)v->inner_evals;
-    if (e->spec.rank > 0 && v->rank == 0) { /* rank 0 found the low rank insufficient */
+    if (e->spec.rank > 0 && v->rank == 0) { /* root found the low rank insufficient */
         e->spec.rank = 0;
         return kn_engine_make_dense(ctx, e);
     }
@@ -44,7 +45,7 @@ static kn_status restore_state(kn_ctx *ctx, const evaluation *v, kn_engine *e)
     return kn_lowrank_set_pivots(ctx, &e->low, (ptrdiff_t)v->n_pivots, v->pivots, v->residual);
 }
 
-/* A nested evaluation at `at`, or, where that is NULL, a joint one at theta. */
+/* A nested evaluation at `at`, or, if that is NULL, a joint one at theta. */
 static kn_status evaluate(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, const double *theta,
                           double *lml, double *g)
 {

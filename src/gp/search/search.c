@@ -1,4 +1,4 @@
-/* The order of a search: where to start, climbs, restarts, ends of the simplex, and the engine left
+/* The sequence of a search: starts, ascents, restarts, vertices of the simplex; the engine is left
  * at the point found [METHOD 3b]. */
 #include "gp/search/search.h"
 
@@ -11,7 +11,8 @@
 #include "gp/search/starts.h"
 #include "gp/search/subsample.h"
 
-/* One term alone, exactly: no coordinate gets there. Its shapes are free. */
+/* The search space at vertex k: w_k = 1 exactly, which no coordinate reaches. The shapes of term k
+ * are free. */
 static kn_search_space at_vertex(const kn_search_space *s, int k, const kn_cov_point *at)
 {
     const kn_cov *cov = &s->e->cov;
@@ -25,7 +26,7 @@ static kn_search_space at_vertex(const kn_search_space *s, int k, const kn_cov_p
     return v;
 }
 
-/* The vertices of the simplex; of two terms rho = 0 and rho = 1. */
+/* Tries every vertex of the simplex; with two terms rho = 0 and rho = 1. */
 static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_search_result *found)
 {
     for (int k = 0; k < s->e->cov.n; k++) {
@@ -35,7 +36,7 @@ static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_sea
         kn_status status = kn_search_stopped(ctx, limits, &stop);
         if (status != KN_OK || stop)
             return status;
-        s->e->thorough = true; /* the other end's inside parameters are no start for this one */
+        s->e->thorough = true; /* inside parameters of another vertex are no start */
         status = kn_lockstep_nested(ctx, s->e, &end.held, &lml, NULL);
         s->e->thorough = false;
         if (status != KN_OK)
@@ -53,8 +54,8 @@ static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_sea
     return KN_OK;
 }
 
-/* theta as a start of the nested search: R0 = scale sum_k w_k K_k, and the scale goes to C, where
- * nested keeps it. */
+/* Converts theta to a start of the nested search: R0 = scale sum_k w_k K_k; the scale moves to C,
+ * where the nested search has it. */
 static kn_cov_point from_theta(kn_engine *e, const double *theta)
 {
     double r0[KN_COV_THETA] = {0}, total;
@@ -69,7 +70,8 @@ static kn_cov_point from_theta(kn_engine *e, const double *theta)
     return p;
 }
 
-/* The middle of the box, or what the caller gave: theta, or of rho and length either or both. */
+/* The start: the middle of the box, or as given by the caller: theta, or rho and length (either or
+ * both). */
 static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
                               bool *given, kn_cov_point *start)
 {
@@ -94,7 +96,7 @@ static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_o
     return KN_OK;
 }
 
-/* From anywhere in the box. */
+/* Restarts from uniformly random points of the box. */
 static kn_status restart(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
                          kn_limits *limits, kn_search_result *found)
 {
@@ -116,9 +118,9 @@ out:
     return status;
 }
 
-/* A subsample may have left weights so small that their coordinates no longer move the likelihood:
- * there a climb on all rows ends at once, wherever the maximum is. So it is repeated from weights
- * that are lifted a little, until that gains nothing to speak of. */
+/* An ascent in the subsample may have made weights so small that the likelihood does not depend on
+ * their coordinates any more: there an ascent on all rows ends at once, wherever the maximum is.
+ * So it is repeated from slightly increased weights, until the gain is negligible. */
 static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
                               kn_search_result *found)
 {
@@ -142,6 +144,7 @@ out:
     return status;
 }
 
+/* The nested search; sets found->at, lml, stop and projected. */
 static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
                         kn_search_result *found)
 {
@@ -154,7 +157,7 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
     KN_TRY(kn_search_space_new(ctx, e, &s));
     KN_TRY(nested_start(ctx, &s, o, &given, &at[0]));
     found->lml = -INFINITY;
-    if (!o->optimise || s.n == 0) { /* one term without shape has nothing outside to search */
+    if (!o->optimise || s.n == 0) { /* one term without shape: nothing to search */
         kn_search_take(found, &at[0], -INFINITY,
                        o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED, 0);
         return KN_OK;
@@ -181,19 +184,20 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
     e->low.tol = kn_rank_tolerance;
     if (e->spec.rank > 0)
         KN_TRY(kn_search_stopped(ctx, &limits, &stop));
-    if (e->spec.rank > 0 && !stop) { /* the same with all of R0's trace */
+    if (e->spec.rank > 0 && !stop) { /* again with the full trace of R0 */
         kn_cov_point rough = found->at;
         found->lml = -INFINITY;
         KN_TRY(kn_search_climb(ctx, &s, &limits, &rough, "fit", found));
     }
-    if (e->cov.n > 1 && !e->spec.additive) /* its bounds leave a thousandth to every term */
+    /* not for additive sums, where the box keeps every weight above about 1e-3 */
+    if (e->cov.n > 1 && !e->spec.additive)
         KN_TRY(ends(ctx, &s, &limits, found));
 out:
     e->low.tol = kn_rank_tolerance;
     return status;
 }
 
-/* theta of a nested result, inside the bounds */
+/* theta of a nested result, clipped to the bounds. */
 static void nested_theta(const kn_engine *e, const kn_search_result *found, double *theta)
 {
     double r0[KN_COV_THETA] = {0};
@@ -220,13 +224,13 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_se
     } else {
         KN_TRY(nested(ctx, e, o, found));
         e->thorough = true;
-        /* not in lock-step: the engine of every rank has to stand there */
+        /* not in lock-step: the engine of every rank must stand at the point found */
         KN_TRY(kn_engine_evaluate_at(ctx, e, &found->at, &found->lml));
         if (iso)
             nested_theta(e, found, found->theta);
         KN_TRY(kn_comm_broadcast(ctx, found->theta, sizeof found->theta, 0));
     }
-    if (iso) /* the state, the likelihood and the gradient belong to the theta that is reported */
+    if (iso) /* state, likelihood and gradient must belong to the reported theta */
         KN_TRY(kn_engine_joint(ctx, e, found->theta, &found->lml, found->gradient));
     KN_TRY(kn_engine_sync_rank(ctx, e, &turned));
     if (iso && turned)

@@ -1,3 +1,4 @@
+/* Implements space.h: kn_maximise on kn_lockstep_nested, in the coordinates of the box. */
 #include "gp/search/space.h"
 
 #include <math.h>

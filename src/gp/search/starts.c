@@ -1,3 +1,5 @@
+/* Implements starts.h: the grid of plain sums and the ascents of additive sums, in a subsample
+ * where that is cheaper. */
 #include "gp/search/starts.h"
 
 #include <math.h>
@@ -6,7 +8,7 @@
 #include "gp/search/subsample.h"
 
 enum { CELLS = 5 };
-enum { SUBSAMPLE_LOW = 5000 }; /* as KN_SUBSAMPLE_LEAST where R0 is of low rank, and cheap */
+enum { SUBSAMPLE_LOW = 5000 }; /* rows from which a low-rank R0, which is cheap, uses a subsample */
 
 typedef struct cell {
     kn_cov_point at;
@@ -23,8 +25,8 @@ static void keep_two(cell *best, cell c)
     }
 }
 
-/* Weights of the grid's r-th row: of two terms rho in five steps; of more all alike, and each at
- * three quarters. */
+/* Rows of the grid of weights. Two terms: rho in five steps. More terms: each at three quarters,
+ * and equal weights. */
 static int grid_rows(const kn_cov *cov)
 {
     return cov->n == 1 ? 1 : cov->n == 2 ? CELLS : cov->n + 1;
@@ -43,7 +45,7 @@ static void grid_weights(const kn_cov *cov, int r, double *w)
         w[k] = r == n ? 1 / (double)n : k == r ? most : (1 - most) / (n - 1);
 }
 
-/* The best two of 5 x 5 cells: steps of all lengths alike by rows of weights. */
+/* The best two cells of the grid: 5 common steps of all lengths by the rows of weights. */
 static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
 {
     const kn_cov *cov = &s->e->cov;
@@ -58,11 +60,11 @@ static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
                 double low = s->box.lower[cov->n - 1 + i], high = s->box.upper[cov->n - 1 + i];
                 c.at.shape[i] = exp(low + t * (high - low));
             }
-            bool cancelled = kn_cancelled(ctx); /* asked once: it may be told at any time */
+            bool cancelled = kn_cancelled(ctx); /* read once: it can change at any time */
             if (cancelled && best[0].lml > -INFINITY && kn_cancel_keeps_best(ctx))
                 return KN_OK;
             kn_status status = cancelled ? kn_fail_cancelled(ctx) : KN_OK;
-            s->e->thorough = true; /* the inner parameters of one cell are no start for the next */
+            s->e->thorough = true; /* inside parameters of another cell are no start */
             if (status == KN_OK)
                 status = kn_lockstep_nested(ctx, s->e, &c.at, &c.lml, NULL);
             s->e->thorough = false;
@@ -74,6 +76,7 @@ static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
     return KN_OK;
 }
 
+/* True if two points are one start. */
 static bool same_place(const kn_search_space *s, const kn_cov_point *a, const kn_cov_point *b)
 {
     static const double APART = 0.3; /* in any coordinate */
@@ -119,7 +122,7 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
     if (smaller) {
         found->evals_subsample += sub.evals;
         found->inner_evals += sub.inner_evals;
-    } else { /* the grid's own, wherever it was */
+    } else { /* evaluations of the grid count as subsample */
         found->evals_subsample += s->e->evals - before;
         s->e->evals = before;
     }

@@ -1,3 +1,4 @@
+/* Implements subsample.h: picks the rows and scales the energy outside the basis by n/N. */
 #include "gp/search/subsample.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ ptrdiff_t kn_subsample_size(ptrdiff_t N)
     return kn_min_size(N / 3 > KN_SUBSAMPLE_LEAST ? N / 3 : KN_SUBSAMPLE_LEAST, MOST);
 }
 
-/* index = n seeded rows; groups come whole, and the last of them may make it a few more. */
+/* index = n seeded rows. Groups are taken whole, so the last one may increase *n. */
 static kn_status pick_rows(kn_ctx *ctx, const kn_engine *e, uint64_t seed, ptrdiff_t *n,
                            ptrdiff_t *index)
 {
@@ -65,7 +66,7 @@ kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z
                            .tasks = e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL};
     KN_TRY(kn_engine_new(ctx, &e->spec, &data, out));
     for (int k = 0; k < out->n_cells; k++)
-        out->cell[k].R0.steady = e->spec.rank > 0; /* as the low rank that it stands for */
+        out->cell[k].R0.steady = e->spec.rank > 0; /* as reproducible as the low rank */
 out:
     kn_groups_clear(&groups);
     kn_mat_clear(&X);
