@@ -168,7 +168,7 @@ static void iso_covariance_between_responses(void **state)
             }
     }
     kn_model_free(model);
-    free(full.data), free(theta.data), free(cov.data), free(x.data);
+    free(full.data), free(theta.data), free(cov.data), free(noise.data), free(x.data);
     json_decref(expected);
     unload(in);
 }
