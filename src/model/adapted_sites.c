@@ -70,7 +70,7 @@ void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high
     *high = k->min + step * ceil((*high - k->min) / step);
 }
 
-/* ---- in a model file ------------------------------------------------------------------------- */
+/* ---- in a model file ------------------------------------------------------------------------ */
 
 static json_t *numbers(const double *x, ptrdiff_t n)
 {

@@ -23,8 +23,7 @@ static bool has_weights(const kn_gp *gp)
     return gp->latent.cell[0].R0.m > 0; /* else each response has R0 of its own */
 }
 
-/* ---- to JSON ----------------------------------------------------------------------------------
- */
+/* ---- to JSON -------------------------------------------------------------------------------- */
 
 static const char *param_name(const kn_kernel *k, int i)
 {
@@ -88,8 +87,7 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
                      "least", kn_json_number(spec->sample.least), "gammas", gammas);
 }
 
-/* ---- from JSON --------------------------------------------------------------------------------
- */
+/* ---- from JSON ------------------------------------------------------------------------------ */
 
 /* One more term over columns of F; those of tasks (F = 0) are over whatever there is. */
 static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F, kn_cov *cov)

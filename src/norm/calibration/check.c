@@ -190,8 +190,7 @@ void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION])
     for (ptrdiff_t k = 0; k < BINS - 1; k++) { /* the outermost edges stand for -inf and inf */
         seen += (double)c->bins[k];
         if (c->bins[k] == 0 && c->bins[k + 1] == 0 && k + 2 < BINS)
-            continue; /* between two values Phi is monotone: the largest distance is at either end
-                       */
+            continue; /* between two values Phi is monotone: check the ends only */
         double edge = (double)(k + 1) / PER_UNIT - EDGE;
         ks = fmax(ks, fabs(seen / c->total.n - kn_normal_cdf(edge)));
     }

@@ -69,7 +69,7 @@ out:
     return status;
 }
 
-/* ---- shared with learn_structure.c ---- */
+/* ---- shared with learn_structure.c ---------------------------------------------------------- */
 
 void kn_learner_in_order(const kn_learner *l, const double *from, double *to)
 {
@@ -135,7 +135,7 @@ static void as_they_came(const kn_learner *l, const double *from, double *to)
         to[l->order[i]] = from[i];
 }
 
-/* ---- one response after the other ------------------------------------------------------------ */
+/* ---- one response after the other ----------------------------------------------------------- */
 
 /* Columns of n doubles in the work array of a thread, followed by 3 n for kn_learner_others(),
  * the work of the noise scale, and 3 folds (spread, theta without each fold). */

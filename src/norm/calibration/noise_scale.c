@@ -17,7 +17,7 @@ static const double ROUNDING = 1e-13; /* relative error of the value */
 static const double SINGULAR = 1e-10; /* times n, added to the diagonal of D'D */
 static const double LEAST_SHARE = 0.02, LEAST_V_A = 1e-4;
 
-/* ---- one response ---------------------------------------------------------------------------- */
+/* ---- one response --------------------------------------------------------------------------- */
 
 typedef struct problem {
     ptrdiff_t n, F;     /* rows with a value; columns */
@@ -172,7 +172,7 @@ double kn_noise_scale_newton(kn_mat D, const double *z0, const kn_noise_scale_pe
     return value;
 }
 
-/* ---- without each fold ----------------------------------------------------------------------- */
+/* ---- without each fold ---------------------------------------------------------------------- */
 
 ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
 {
@@ -231,7 +231,7 @@ void kn_noise_scale_refit(kn_mat D, const double *z0, const kn_noise_scale_folds
     }
 }
 
-/* ---- many responses -------------------------------------------------------------------------- */
+/* ---- many responses ------------------------------------------------------------------------- */
 
 typedef struct block_job {
     kn_mat D, z0, beta;

@@ -19,7 +19,7 @@ kn_shash_prior kn_shash_prior_start(void)
     return (kn_shash_prior){{0, -0.1}, {0.15 * 0.15, 0.2 * 0.2}};
 }
 
-/* ---- one response ---------------------------------------------------------------------------- */
+/* ---- one response --------------------------------------------------------------------------- */
 
 bool kn_shash_allowed(const double theta[2])
 {
@@ -137,7 +137,7 @@ void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdif
         out[k] = within(k, theta[k] + step[k]);
 }
 
-/* ---- many responses -------------------------------------------------------------------------- */
+/* ---- many responses ------------------------------------------------------------------------- */
 
 static ptrdiff_t observed(ptrdiff_t n, const double *zt, double *out)
 {

@@ -32,7 +32,7 @@ kn_status kn_calibration_prepare(kn_ctx *ctx, kn_calibration_transform *l)
     return l->nu > 0 ? kn_student_map_new(ctx, l->nu, &l->map) : KN_OK;
 }
 
-/* ---- covariates ------------------------------------------------------------------------------ */
+/* ---- covariates ----------------------------------------------------------------------------- */
 
 void kn_calibration_covariates_clear(kn_calibration_covariates *c)
 {
@@ -105,7 +105,7 @@ out:
     return status;
 }
 
-/* ---- z --------------------------------------------------------------------------------------- */
+/* ---- z -------------------------------------------------------------------------------------- */
 
 void kn_calibration_shift(const kn_calibration_transform *l, const int *site, ptrdiff_t n,
                           double *shift)

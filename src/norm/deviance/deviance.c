@@ -137,7 +137,7 @@ double kn_deviance_p(const kn_deviance *d, double dev)
     return kn_rank_p(d->sorted, d->n_sorted, dev, false);
 }
 
-/* ---- scoring ------------------------------------------------------------------------------ */
+/* ---- scoring -------------------------------------------------------------------------------- */
 
 typedef struct scoring {
     const kn_deviance *d;

@@ -45,7 +45,7 @@ static bool is_hole(const filling *f, ptrdiff_t i, ptrdiff_t j)
     return isnan(f->from->z[j * f->from->n + i]);
 }
 
-/* ---- K directions of some rows --------------------------------------------------------------- */
+/* ---- K directions of some rows -------------------------------------------------------------- */
 
 typedef struct directions {
     kn_mat Q;          /* T x K */
@@ -254,7 +254,7 @@ static kn_status complete(kn_ctx *ctx, filling *f, const bool *use)
     return status;
 }
 
-/* ---- deviances ------------------------------------------------------------------------------- */
+/* ---- deviances ------------------------------------------------------------------------------ */
 
 typedef struct some_rows {
     const filling *f;
