@@ -1,6 +1,7 @@
-/* "adapted": [{"levels": ["Leeds"], "controls": 12, "kappa": 0.8, "factor": 1.1,
- *              "low": [20, null], "high": [70, null]}, ...]
- * and the arrays adapt_offset, adapt_offset_var, adapt_scale, a row for each. */
+/* Implements adapted_sites.h. In a model file:
+ *   "adapted": [{"levels": ["Leeds"], "controls": 12, "kappa": 0.8, "factor": 1.1,
+ *                "low": [20, null], "high": [70, null]}, ...]
+ * and the arrays adapt_offset, adapt_offset_var, adapt_scale, one row per site. */
 #include "model/adapted_sites.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high
 {
     const kn_design_column *k = &d->column[c];
     double step = (k->max - k->min) / 20;
-    if (!(step > 0)) { /* a number that training has one value of says nothing here */
+    if (!(step > 0)) { /* constant in training: the range says nothing */
         *low = *high = NAN;
         return;
     }
@@ -118,7 +119,7 @@ out:
     return status;
 }
 
-/* A number, or null where there is none. */
+/* Read C numbers; null becomes NaN. */
 static bool read_numbers(const json_t *list, const kn_design *d, double *out)
 {
     if (json_array_size(list) != (size_t)d->C)

@@ -1,3 +1,4 @@
+/* Implements model/file/change.h. */
 #include "model/file/change.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ out:
     return status;
 }
 
-/* Numbers that a fit can have. */
+/* True if all numbers are in a range that a fit can produce. */
 static bool is_sound(const kn_change_reference *r)
 {
     const kn_change_distribution *l = &r->law;

@@ -1,3 +1,4 @@
+/* Implements model/file/space.h. */
 #include "model/file/space.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include "io/formats/cifti.h"
 #include "model/file/validated_arrays.h"
 
-/* Array names of part k; of the only part they have no number. */
+/* Array name of part k: "stem.1", "stem.2". */
 typedef struct array_name {
     char text[32];
 } array_name;
@@ -71,7 +72,8 @@ out:
     return status;
 }
 
-/* A side is part of a file's name: letters and digits only. */
+/* True if text is a valid side; it becomes part of file names, so only the letters l, r, h and
+ * digits. */
 static bool is_side(const char *text)
 {
     return strlen(text) < KN_SIDE_SIZE && strspn(text, "lrh0123456789") == strlen(text);
