@@ -42,13 +42,14 @@ json_t *kn_adapted_to_json(const kn_adapted *a);
 /* Add the arrays to a model file; nothing if n = 0. */
 kn_status kn_adapted_add(kn_ctx *ctx, const kn_adapted *a, kn_st_writer *w);
 
-/* Read and validate the section; KN_ERR_FORMAT if it is inconsistent with the design d, the
- * batch b or the T responses in use. Without the section, out is empty. */
+/* What the section must agree with: design, batch, and number of responses in use. */
 typedef struct kn_adapted_for {
     const kn_design *d;
     const kn_site_levels *b;
     ptrdiff_t T;
 } kn_adapted_for;
+/* Read and validate the section; KN_ERR_FORMAT if it is inconsistent. Without the section, out
+ * is empty. */
 kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,
                           kn_adapted *out);
 

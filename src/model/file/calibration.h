@@ -13,12 +13,13 @@ json_t *kn_calibration_to_json(const kn_calibration_transform *l);
 /* Add the arrays that are set. */
 kn_status kn_calibration_add(kn_ctx *ctx, const kn_calibration_transform *l, kn_st_writer *w);
 
-/* Read and validate the section for T responses, the design x and S training sites. Without
- * "layer", out stays as it is. KN_ERR_FORMAT if it is inconsistent. */
+/* What the section must agree with: design, number of responses and of training sites. */
 typedef struct kn_calibration_for {
     const kn_design *x;
     ptrdiff_t T, S;
 } kn_calibration_for;
+/* Read and validate the section; KN_ERR_FORMAT if it is inconsistent. Without "layer", out stays
+ * as it is. */
 kn_status kn_calibration_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
                               kn_calibration_for of, kn_calibration_transform *out);
 

@@ -201,8 +201,8 @@ out:
     return status;
 }
 
-/* Read the quantiles of one statistic: the expected number of knots, of at most r->n values,
- * ascending. */
+/* Read the quantiles of one statistic: the expected number of knots, ascending, of at most r->n
+ * values. */
 static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *of, int kind,
                                    kn_reference *r)
 {

@@ -52,6 +52,7 @@ enum { KN_CALIBRATION_BINS = 1 << 16, KN_CALIBRATION_TALLY = sizeof(kn_tally) / 
 
 /* Start an empty calibrator; release it with kn_calibrator_clear(). */
 kn_status kn_calibrator_init(kn_ctx *ctx, kn_calibrator *c);
+/* Free the histogram; c->person is borrowed and stays. */
 void kn_calibrator_clear(kn_calibrator *c);
 
 /* Add z-scores, N* x count. use[N*]: participants that count; NULL: all. per (count x

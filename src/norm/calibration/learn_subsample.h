@@ -10,9 +10,10 @@
  * KN_CALIBRATE_FULL, from 50 participants on with KN_CALIBRATE_AUTO. */
 bool kn_learner_chooses(kn_calibrate how, ptrdiff_t n);
 
+/* Width of the blocks in which the subsample is drawn. */
+enum { KN_LEARNER_CUT = 32 };
 /* Number of responses in the subsample; 0 if nothing is to be chosen. *every: the stride; of the
  * blocks of KN_LEARNER_CUT responses the loop visits the first of every `*every`. */
-enum { KN_LEARNER_CUT = 32 };
 ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every);
 /* Visitor of a block loop over the subsample; it runs after the visitor that sets the noise
  * variance. Its end is collective. */

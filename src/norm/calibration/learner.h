@@ -63,11 +63,10 @@ void kn_learner_free(kn_learner *l);
  * (learn_subsample.h), which is then released. Collective. */
 kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l);
 
-/* One response: e, v (n) are residual and model variance, standardised units, in the order of
- * the data. Outputs (n each): z; and, where not NULL, loss (-ln p(y) - 1/2 ln 2pi), joint (z of
- * the whole-map deviance, by noise_j of all participants) and alone (the same without v).
- * kn_learner_learn() sets beta_j and theta_j of the transform. work: kn_learner_work() doubles
- * per thread. */
+/* Input and output for one response. e, v (n) are residual and model variance, standardised
+ * units, in the order of the data. Outputs (n each): z; and, where not NULL, loss (-ln p(y) -
+ * 1/2 ln 2pi), joint (z of the whole-map deviance, by noise_j of all participants) and alone
+ * (the same without v). */
 typedef struct kn_learner_column {
     const kn_block *b;
     ptrdiff_t j; /* column in block b */
@@ -75,17 +74,23 @@ typedef struct kn_learner_column {
     double *z, *loss, *joint, *alone;
     bool known; /* beta_j, theta_j are already set, and only joint and alone are computed */
 } kn_learner_column;
+/* Doubles of work that kn_learner_learn() needs per thread. */
 ptrdiff_t kn_learner_work(const kn_learner *l);
+/* Fit one response: sets beta_j and theta_j of the transform and fills the outputs of c. z of a
+ * participant uses parameters without its fold. Thread-safe for different responses; c->z may be
+ * NULL. */
 void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *work);
 
-/* Memory plan. kn_learner_need: a learner, with a temporary peak until it has chosen.
- * kn_calibration_need: the learned arrays of the transform. kn_learner_columns_most: the largest
- * number of scale columns with the constant; 0: no scale. kn_learner_work_of: size of
- * kn_learner_work(). */
-enum { KN_LEARNER_FOLDS = 5 }; /* folds of the calibration if the maps come from one held-out set */
+enum {
+    KN_LEARNER_FOLDS = 5
+}; /* Folds of the calibration if the maps come from one held-out set. */
+/* Memory plan of a learner for n participants, with a temporary peak until it has chosen. */
 void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+/* Memory plan of the learned arrays of the transform. */
 void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+/* The largest number of scale columns including the constant; 0: no scale. */
 ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n);
+/* kn_learner_work() from sizes. */
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds);
 
 #endif

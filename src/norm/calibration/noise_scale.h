@@ -21,10 +21,11 @@ typedef struct kn_noise_scale_penalty { /* sum_f weight_f (beta_f - mu_f)^2/2 */
     double *mu, *weight;                /* F each */
 } kn_noise_scale_penalty;
 
+/* Doubles of work for n rows and F columns. */
+ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F);
 /* Fit one response by Newton: z0 of the n rows of D (n x F), NaN where missing. work:
  * kn_noise_scale_work(n, F) doubles. Returns the value at the minimum; NaN, with beta untouched,
  * if the response has no values or all z0 are 0. */
-ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F);
 double kn_noise_scale_newton(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
                              double *work, double *beta);
 
@@ -50,9 +51,7 @@ kn_status kn_noise_scale_prior_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
 kn_status kn_noise_scale_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, const kn_noise_scale_prior *prior,
                              kn_mat beta);
 
-/* beta of one response without each fold in turn (out: F x folds): one Newton step from beta,
- * the fit to all participants, under a prior that was fitted without the fold. All folds
- * together cost one evaluation. work: kn_noise_scale_refit_work() doubles. */
+/* Folds of the rows, and the prior without each fold. */
 typedef struct kn_noise_scale_folds {
     const int *fold; /* fold of each row, 0 .. folds-1 */
     int folds;
@@ -60,10 +59,15 @@ typedef struct kn_noise_scale_folds {
     const double
         *spread; /* folds: factor of the z0 of the other folds (kn_learner_spread); NULL: 1 */
 } kn_noise_scale_folds;
+/* Doubles of work for kn_noise_scale_refit(). */
 ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds);
+/* beta of one response without each fold in turn (out: F x folds): one Newton step from beta,
+ * the fit to all participants, under a prior that was fitted without the fold. All folds
+ * together cost one evaluation. */
 void kn_noise_scale_refit(kn_mat D, const double *z0, const kn_noise_scale_folds *rows,
                           const double *beta, double *work, kn_mat out);
 
+/* The subsample of responses that the priors are fitted to. */
 typedef struct kn_noise_scale_sample {
     kn_mat D, z0, b; /* n x F, n x T, F x T (b_j of all participants) */
     kn_mat spread;   /* folds x T, of each response; none: 1 */
@@ -76,14 +80,14 @@ kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample
                                         const kn_noise_scale_folds *rows,
                                         kn_noise_scale_prior *priors);
 
-/* Site term of the noise, common to all responses. For site s: z2_s = sum of z1^2, cells_s their
- * number, n_s participants; kurt and T_sq of z1.
- *     a_s = ln z2_s/cells_s,  q_s = kurt/(n_s T_sq),  weights n_s/N
- *     v_a = max(weighted var a_s - weighted mean q_s, 1e-4),  term_s = a_s v_a/(v_a + q_s)
- * term (S) is 0 for a site without participants or values. Returns v_a. */
+/* Sums of one site: z2 = sum of z1^2, cells their number, n participants. */
 typedef struct kn_noise_scale_level {
     double z2, cells, n;
 } kn_noise_scale_level;
+/* Site term of the noise, common to all responses; kurt and T_sq of z1.
+ *     a_s = ln z2_s/cells_s,  q_s = kurt/(n_s T_sq),  weights n_s/N
+ *     v_a = max(weighted var a_s - weighted mean q_s, 1e-4),  term_s = a_s v_a/(v_a + q_s)
+ * term (S) is 0 for a site without participants or values. Returns v_a. */
 double kn_noise_scale_batch(ptrdiff_t S, const kn_noise_scale_level *level, double kurt,
                             double T_sq, double *term);
 

@@ -62,12 +62,13 @@ void kn_calibration_clear(kn_calibration_transform *l);
 /* Make `map` and `nodes` from the other fields, for example after reading them from a file. */
 kn_status kn_calibration_prepare(kn_ctx *ctx, kn_calibration_transform *l);
 
-/* Extract the covariates of D from a design: numbers and two-level categories, but not batches,
- * which have terms of their own. raw: covariates as kn_design_apply() takes them, original
- * units. rows: the n rows to use; NULL: the first n. out is owned by the caller. */
+/* Covariates that D is computed from. */
 typedef struct kn_calibration_covariates {
     kn_noise_scale_covariates x; /* owned */
 } kn_calibration_covariates;
+/* Extract the covariates of D from a design: numbers and two-level categories, but not batches,
+ * which have terms of their own. raw: covariates as kn_design_apply() takes them, original
+ * units. rows: the n rows to use; NULL: the first n. out is owned by the caller. */
 kn_status kn_calibration_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
                                         const ptrdiff_t *rows, ptrdiff_t n,
                                         kn_calibration_covariates *out);
@@ -89,14 +90,15 @@ void kn_calibration_shift(const kn_calibration_transform *l, const int *site, pt
 void kn_calibration_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift,
                            double *factor);
 
-/* z (n) of residuals e and total variances V; loss (may be NULL): -ln p(y) - 1/2 ln 2pi. Both
- * are NaN where e or V is not finite or V is not positive. z may alias e. law: sinh-arcsinh
- * distribution of the response; NULL: z = zt. */
+/* Input and output of kn_calibration_z(), n each. */
 typedef struct kn_calibration_cells {
     ptrdiff_t n;
     const double *e, *V;
     double *z, *loss;
 } kn_calibration_cells;
+/* z of residuals e and total variances V; loss (may be NULL): -ln p(y) - 1/2 ln 2pi. Both are
+ * NaN where e or V is not finite or V is not positive. z may alias e. law: sinh-arcsinh
+ * distribution of the response; NULL: z = zt. */
 void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *law,
                       const kn_calibration_cells *cells);
 

@@ -1,9 +1,9 @@
 /* Inverse of the calibration transform: from a standard normal z to the response value
  * [METHOD 8c, 8f]
  *
- *     zt = loc_j + sc_j sinh((asinh(z) + a_j)/b_j)          without shape: zt = z
- *     t  = F_nu^-1(Phi(zt))                                 without calibration, or nu > 10000: t =
- * zt y  = mean + sqrt(V) t
+ *     zt = loc_j + sc_j sinh((asinh(z) + a_j)/b_j)      without shape: zt = z
+ *     t  = F_nu^-1(Phi(zt))                             without calibration, or nu > 10000: t = zt
+ *     y  = mean + sqrt(V) t
  *
  * Some tens of Newton steps per value; t increases with z. Used for centiles. */
 #ifndef KN_NORM_CALIBRATION_TRANSFORM_INVERSE_H

@@ -1,15 +1,18 @@
 /* Distribution of the change between two visits in stable participants [METHOD 8g].
  *
  *     d = r2 - r1                     r: residual of a visit, standardised, of each response j
- *     difference, gamma = 0           q_j = mean d^2/noise_j,                         df_j = n_j
+ *     difference, gamma = 0           q_j = mean d^2/noise_j,                   df_j = n_j
  *     conditional                     x = r1 - mean r1 of the participants of the reference
  *         gamma = sum_ij x (d - mean d)/noise_j / sum_ij x^2/noise_j, clamped to [-1, 0]
- *         q_j   = sum_i (d - gamma x)^2 / ((n_j - 1/2) noise_j),                      df_j = n_j -
- * 1 d0, s0 of a scaled inverse chi-square over responses (Smyth 2004): e_j = ln q_j - psi(df_j/2) +
- * ln(df_j/2) psi'(d0/2) = var_j e_j - mean_j psi'(df_j/2)     (not above 0: d0 infinite, s0 = exp
- * mean e) s0 = exp(mean e + psi(d0/2) - ln(d0/2)) moderated  q_j <- (d0 s0 + df_j q_j)/(d0 + df_j)
- *     t = (d - gamma x)/sqrt(noise_j q_j (1 + gamma^2/n_j)),   z = Student's t of d0 + df_j to
- * normal
+ *         q_j   = sum_i (d - gamma x)^2 / ((n_j - 1/2) noise_j),                df_j = n_j - 1
+ *     d0, s0 of a scaled inverse chi-square over responses (Smyth 2004):
+ *         e_j = ln q_j - psi(df_j/2) + ln(df_j/2)
+ *         psi'(d0/2) = var_j e_j - mean_j psi'(df_j/2)
+ *         s0 = exp(mean e + psi(d0/2) - ln(d0/2))
+ *         if psi'(d0/2) is not above 0: d0 infinite, s0 = exp mean e
+ *     moderated  q_j <- (d0 s0 + df_j q_j)/(d0 + df_j)
+ *     t = (d - gamma x)/sqrt(noise_j q_j (1 + gamma^2/n_j))
+ *     z = Student's t of d0 + df_j to normal
  *
  * A participant with k pairs has weight 1/k in each, so n_j counts participants. Everything
  * follows from six sums per response, so that a participant is removed from them in O(T). Rows

@@ -15,6 +15,7 @@
  * beyond the rank of z have s2 = 0 and V = 0. KN_ERR_DATA if all z are zero; KN_ERR_NUMERIC on
  * overflow or if an eigenproblem does not converge. Collective. */
 kn_status kn_deviance_decompose(kn_ctx *ctx, kn_deviance_fitter *f);
+/* Memory plan of the eigenproblems. */
 void kn_deviance_decompose_need(kn_mem_plan *r, const kn_deviance_fitter *f, int threads);
 
 #endif

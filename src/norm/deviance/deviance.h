@@ -60,9 +60,9 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
 double kn_deviance_p(const kn_deviance *d, double dev); /* p-value: rank of dev among d->ref */
 
 enum { KN_DEVIANCE_MOST = 1 << (KN_DEVIANCE_LADDER - 2) }; /* largest K of the ladder */
-/* Memory plan: what kn_deviance_prepare() keeps for at most K components; and, temporary,
- * scoring `rows` maps. */
+/* Memory plan of what kn_deviance_prepare() keeps for at most K components. */
 void kn_deviance_prepare_need(kn_mem_plan *r, ptrdiff_t K);
+/* Memory plan of scoring `rows` maps, temporary. */
 void kn_deviance_score_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T);
 
 #endif

@@ -43,7 +43,7 @@ typedef struct kn_deviance_shape {
     const int *fold;         /* N */
     int folds;
     ptrdiff_t K;            /* components, or KN_DEVIANCE_AUTO */
-    kn_precision precision; /* KN_BY_SIZE except in tests */
+    kn_precision precision; /* KN_BY_SIZE, except in tests */
 } kn_deviance_shape;
 /* Create a fitter. KN_ERR_SHAPE or KN_ERR_ARGUMENT for fewer than 3 participants, 1 response or
  * 2 folds, an empty fold or a K that is too large. */
@@ -53,21 +53,29 @@ void kn_deviance_fitter_free(kn_deviance_fitter *f);
 /* Add a block of responses first .. first + z.cols - 1 to pass 1; KN_ERR_DATA if z is not
  * finite. */
 kn_status kn_deviance_first(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
-/* _gram, _turn and _finish are Collective. */
+/* After pass 1: sum zz' over ranks, see above for `again` and zz. KN_ERR_NUMERIC on overflow.
+ * Collective. */
 kn_status kn_deviance_gram(kn_ctx *ctx, kn_deviance_fitter *f, bool *again, kn_mat *zz);
+/* Solve the eigenproblems and allocate the sums of pass 2; zz is freed. Collective. */
 kn_status kn_deviance_turn(kn_ctx *ctx, kn_deviance_fitter *f);
+/* Add a block of responses to pass 2. */
 kn_status kn_deviance_second(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
+/* Choose K, compute the reference deviances and the covariance of all participants; out is owned
+ * by the caller. Collective. */
 kn_status kn_deviance_finish(kn_ctx *ctx, kn_deviance_fitter *f, kn_deviance *out);
 
-/* Memory plan for N participants and T responses: a fitter until _gram; what _gram and _turn
- * free and allocate; what _finish adds; what a kn_deviance finally keeps, at most. */
+/* Sizes for the memory plan. */
 typedef struct kn_deviance_sizes {
     ptrdiff_t N, T;
     int folds, threads;
 } kn_deviance_sizes;
+/* Memory plan of a fitter until _gram. */
 void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+/* Memory plan of what _gram and _turn free and allocate. */
 void kn_deviance_turn_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+/* Memory plan of what _finish adds. */
 void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+/* Memory plan of what a kn_deviance finally keeps, at most. */
 void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 
 #endif

@@ -1,11 +1,14 @@
 /* Fits the whole-map deviance if z of reference participants has missing cells [METHOD 8b]
  *
  *     completed z   missing cells 0, then up to 20 rounds: B, lam leading P eigenpairs of z'z/n,
- *                   psi_j = max(mean of observed (z - zBB')^2, .05), d = max(lam - B.^2' psi,
- * 1e-6), a = (diag(1/d) + B_o'Psi_o^-1 B_o)^-1 B_o'Psi_o^-1 z_o,  z_u <- B_u a Q, lam        of the
- * completed z, K as fit.h chooses it for them psi_j         sum over observed (z - zQQ')^2/(n_j (1
- * - K/n)), at least 1e-6 of the mean square ref_i         over the observed set of i, times T/|J|,
- * by Q, lam, psi of the other folds, which are imputed by themselves; NaN where |J| < T/2
+ *                   psi_j = max(mean of observed (z - zBB')^2, .05),
+ *                   d = max(lam - B.^2' psi, 1e-6),
+ *                   a = (diag(1/d) + B_o'Psi_o^-1 B_o)^-1 B_o'Psi_o^-1 z_o,  z_u <- B_u a
+ *     Q, lam        of the completed z, K as fit.h chooses it for them
+ *     psi_j         sum over observed (z - zQQ')^2/(n_j (1 - K/n)),
+ *                   at least 1e-6 of the mean square
+ *     ref_i         over the observed set of i, times T/|J|, by Q, lam, psi of the other folds,
+ *                   which are imputed by themselves; NaN where |J| < T/2
  *
  * One n x n Gram matrix per round, n^2 T flops, folds + 1 times; n x T floats for the completed
  * z. */

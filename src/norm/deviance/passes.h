@@ -62,9 +62,9 @@ struct kn_deviance_fitter {
 
 /* Allocate the buffers of both passes (f->space); kn_deviance_pass_free() accepts none. */
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f);
-/* Memory plan of these buffers; `most`: held-out rows of the largest fold. _gram_need: the part
- * that kn_deviance_pass_gram_end() frees. */
+/* Memory plan of these buffers; `most`: held-out rows of the largest fold. */
 void kn_deviance_pass_need(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t most);
+/* The part of it that kn_deviance_pass_gram_end() frees. */
 void kn_deviance_pass_gram_need(kn_mem_plan *r, const kn_deviance_fitter *f);
 void kn_deviance_pass_free(kn_deviance_fitter *f);
 /* Pass 1: add responses first .. first + z.cols - 1 (z: N x count) to f->sum and f->ss. */

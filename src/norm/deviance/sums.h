@@ -8,6 +8,7 @@
 /* Allocate the sums, after pass 1 and the eigenproblems, which bound them. */
 kn_status kn_gathered_new(kn_ctx *ctx, kn_deviance_fitter *f);
 void kn_gathered_clear(kn_deviance_fitter *f);
+/* Memory plan of the sums. */
 void kn_gathered_need(kn_mem_plan *r, const kn_deviance_fitter *f);
 
 /* Index at which `what` of fold p and stage l begins; a column is pt->count long in A and q, K

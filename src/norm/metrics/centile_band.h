@@ -1,10 +1,9 @@
 /* Confidence band of a centile: how accurately it is known [METHOD 8f]
  *
- *     value     = mean + sqrt(V) t              t of the centile,
- * norm/calibration/transform_inverse.h variance  = J + t^2 noise kurt/(4 n)      J: of the mean;
- * the rest: of sqrt(noise) J         = (K - 1)/K sum_f (mean_f - mean of them)^2       K fits, each
- * without a fold kurt      = E zt^4 - 1, by the nodes of the response's distribution; 2 without a
- * shape
+ *     value     = mean + sqrt(V) t              t of the centile: kn_calibration_inverse()
+ *     variance  = J + t^2 noise kurt/(4 n)      J: of the mean; the rest: of sqrt(noise)
+ *     J         = (K - 1)/K sum_f (mean_f - mean of them)^2       K fits, each without a fold
+ *     kurt      = E zt^4 - 1, by the nodes of the response's distribution; 2 without a shape
  *
  * The sd of n values with kurtosis kurt + 1 has variance noise kurt/(4 n). */
 #ifndef KN_NORM_METRICS_CENTILE_BAND_H

@@ -43,8 +43,8 @@ typedef struct kn_extreme_stream {
 kn_status kn_extreme_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
                                  kn_extreme_stream *stream);
 void kn_extreme_stream_clear(kn_extreme_stream *stream);
-void kn_extreme_stream_add(kn_ctx *ctx, kn_extreme_stream *stream,
-                           kn_mat z); /* z: rows x count, not finite: missing */
+/* Add a block z, rows x count; not finite: missing. Rows run in parallel. */
+void kn_extreme_stream_add(kn_ctx *ctx, kn_extreme_stream *stream, kn_mat z);
 /* Combine the candidates of all ranks, on every rank: 8 N k bytes from each. Collective. */
 kn_status kn_extreme_stream_join(kn_ctx *ctx, kn_extreme_stream *stream);
 /* m (rows); the stream can only be cleared after this. */

@@ -4,9 +4,7 @@
 
 #include "norm/reference/reference.h"
 
-/* Compute r->loo_statistic by closed-form leave-one-out [METHOD 5] and fit its own GEV;
- * *summary: how these maps are calibrated. Optimistic, because basis and hyperparameters were
- * fitted to all participants. Collective. */
+/* Input of kn_reference_loo(), all borrowed. */
 typedef struct kn_loo_job {
     const kn_gp *gp;
     const kn_responses *Y;
@@ -14,6 +12,9 @@ typedef struct kn_loo_job {
     kn_mat D;            /* noise-scale columns of all training participants; none without scale */
     const double *shift; /* site terms of all training participants; NULL: none */
 } kn_loo_job;
+/* Compute r->loo_statistic by closed-form leave-one-out [METHOD 5] and, if r has a GEV, fit
+ * another one to it; *summary: how these maps are calibrated. Optimistic, because basis and
+ * hyperparameters were fitted to all participants. Collective. */
 kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
                            kn_cv_summary *summary);
 

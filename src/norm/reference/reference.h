@@ -100,6 +100,7 @@ typedef struct kn_reference_job {
  * Collective. */
 kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
                             kn_cv_summary *summary);
+/* Free all arrays; {0} is allowed. */
 void kn_reference_clear(kn_reference *r);
 
 /* Index of training participant t in the reference; -1 if t has no cross-validated map or t is

@@ -45,6 +45,7 @@ kn_visitor kn_z_builder_visitor(kn_z_builder *m);
 /* Visitor for a second loop: only the z of the deviances, without the sums. They are rounded to
  * float as in the cache, so that results do not depend on whether memory allowed a cache. */
 kn_visitor kn_z_builder_again(kn_z_builder *m);
+/* Free sums and work; gp, maps, learner and layer are borrowed. */
 void kn_z_builder_clear(kn_z_builder *m);
 
 /* Cache of z as floats, for a second loop or for the model file. Each kind is stored if its
@@ -67,6 +68,7 @@ void kn_z_cache_clear(kn_z_cache *k);
 
 /* Memory plan of a loop over n participants, without the stream of the extreme-value statistic. */
 void kn_z_builder_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, bool whole);
+/* Memory plan of kn_z_replay(). */
 void kn_z_replay_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T);
 
 #endif

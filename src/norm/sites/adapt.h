@@ -44,17 +44,19 @@ typedef struct kn_site_adapted { /* standardised units */
     double *scale;               /* T: factor of noise_j */
 } kn_site_adapted;
 
+/* Allocate arrays of T responses, with kappa = factor = 1. */
 kn_status kn_site_adapted_new(kn_ctx *ctx, ptrdiff_t T, kn_site_adapted *out);
 /* Free the arrays; {0} is allowed. */
 void kn_site_adapted_clear(kn_site_adapted *a);
 
-/* Add response j: residuals r of n controls, standardised units, and the same scaled by
- * exp(-eta/2) (may be the same array); NaN: missing. of.row: rows of the controls in these
- * arrays; NULL: the first n. Different responses may be added in any order and in parallel. */
+/* Which residuals belong to the controls: n rows; row NULL: the first n. */
 typedef struct kn_site_controls {
     ptrdiff_t n;
     const ptrdiff_t *row;
 } kn_site_controls;
+/* Add response j: residuals r of the controls, standardised units, and the same scaled by
+ * exp(-eta/2) (may be the same array); NaN: missing. Different responses may be added in any
+ * order and in parallel. */
 void kn_site_adapted_take(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, const double *r,
                           const double *scaled);
 

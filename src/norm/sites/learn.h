@@ -41,12 +41,13 @@ kn_status kn_sites_builder_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_site
 /* Free the builder, not `out`; {0} is allowed. */
 void kn_sites_builder_clear(kn_sites_builder *m);
 
-/* Add a block: e, and `scaled` if the shape says so, n x count, standardised units; NaN:
- * missing. */
+/* A block of residuals: e, and `scaled` if the shape says so, n x count, standardised units;
+ * NaN: missing. number: its slot; first: its first response. */
 typedef struct kn_site_block {
     ptrdiff_t number, first;
     kn_mat e, scaled;
 } kn_site_block;
+/* Add a block; responses run in parallel. */
 void kn_sites_builder_take(kn_ctx *ctx, kn_sites_builder *m, const kn_site_block *b);
 /* Complete *out after the last block. KN_ERR_DATA if no response has values of two participants
  * of a site. Collective. */

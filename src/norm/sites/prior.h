@@ -44,6 +44,7 @@ typedef struct kn_sites { /* standardised units */
     double *w, *w_scale;
 } kn_sites;
 
+/* Allocate arrays of T responses. */
 kn_status kn_sites_new(kn_ctx *ctx, ptrdiff_t T, kn_sites *out);
 /* Free the arrays; {0} is allowed. */
 void kn_sites_clear(kn_sites *s);
@@ -75,10 +76,11 @@ typedef struct kn_site_moments { /* of one response */
 kn_site_moments kn_site_moments_of(const kn_site_people *of, const double *e,
                                    const kn_site_room *room, double *within);
 
-/* Add one response to the sums over responses, an array of kn_site_sums(S) doubles; such arrays
- * may be added elementwise. offset, scale: moments of residuals as they are and scaled.
- * ln_ratio, count (S): ln(V_s/w) of scaled residuals, NaN: none, and n_s. */
+/* Number of doubles in the sums over responses of S sites. */
 ptrdiff_t kn_site_sums(int S);
+/* Add one response to the sums; such arrays may be added elementwise. offset, scale: moments of
+ * residuals as they are and scaled. ln_ratio, count (S): ln(V_s/w) of scaled residuals, NaN:
+ * none, and n_s. */
 void kn_site_sums_add(double *sums, int S, const kn_site_moments *offset,
                       const kn_site_moments *scale, const double *ln_ratio, const double *count);
 
