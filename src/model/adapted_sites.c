@@ -133,6 +133,7 @@ static bool read_numbers(const json_t *list, const kn_design *d, double *out)
     return true;
 }
 
+/* Read the record of site s; texts are limited in length and must not contain a NUL. */
 static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json, kn_adapted_for of,
                            ptrdiff_t s, kn_adapted *a)
 {

@@ -48,6 +48,7 @@ static bool tells_nothing(const char *key)
     return false;
 }
 
+/* Keep only the options that cannot identify a participant. */
 static kn_status filter_options(kn_ctx *ctx, kn_model *m)
 {
     const char *key;

@@ -208,6 +208,7 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     return j;
 }
 
+/* Read one field of the table into the struct; null is NaN for a real number. */
 static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const field *f, char *at)
 {
     json_t *v = json_object_get(json, f->name);
@@ -247,6 +248,7 @@ static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const f
                         f->name);
 }
 
+/* Read hyperparameters and gradient by name, in the order of the file. */
 static kn_status read_theta(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info)
 {
     json_t *theta = json_object_get(json, "theta"), *gradient = json_object_get(json, "gradient");

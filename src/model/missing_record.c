@@ -48,6 +48,7 @@ void kn_missing_record_shares(const kn_design *x, kn_mat X, const double *missin
 /* Called for every level that has a share and every number that has a correlation (level NULL). */
 typedef void (*visit)(void *self, const char *column, const char *level, double value);
 
+/* Visit all levels and numbers of an additive design; without an encoding they are numbered. */
 static void each(const kn_model *m, visit call, void *self)
 {
     char number[32], other[32];
@@ -68,6 +69,7 @@ static void each(const kn_model *m, visit call, void *self)
     }
 }
 
+/* Visitor that fills "share_by_level" and "correlation" of the record. */
 static void to_json(void *self, const char *column, const char *level, double value)
 {
     json_t *record = self, *all = json_object_get(record, level ? "share_by_level" : "correlation");

@@ -124,6 +124,7 @@ static json_t *calibration_json(const kn_calibration_transform *l)
     return layer;
 }
 
+/* Add GEV, size of the reference, kind and smallest value of p, and deviance. */
 static void add_reference(const kn_model *m, json_t *j)
 {
     const kn_reference *r = &m->reference;

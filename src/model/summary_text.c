@@ -99,6 +99,7 @@ __attribute__((format(printf, 2, 3))) static void add(text *t, const char *forma
     t->used += n;
 }
 
+/* Weights of the terms, with the length scale of those that have one. */
 static void add_signal(text *t, const kn_model *m)
 {
     const kn_decomp *R0 = &m->gp.latent.cell[0].R0;
@@ -184,6 +185,8 @@ static void add_levels(text *t, const kn_covariate *c)
     add(t, "%s)\n", c->levels.n > MOST ? ", ..." : "");
 }
 
+/* One line per covariate: its levels, or its range and the range to which new participants are
+ * clamped. */
 static void add_covariates(text *t, const kn_model *m)
 {
     for (ptrdiff_t c = 0; !m->recipe.codes && c < m->recipe.n; c++) {
@@ -238,6 +241,7 @@ static void add_sites(text *t, const kn_model *m)
     }
 }
 
+/* Slope, and the result of the table-order test. */
 static void add_judgement(text *t, const kn_model *m)
 {
     const kn_resemblance *n = &m->reference.neighbours;

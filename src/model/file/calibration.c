@@ -77,6 +77,7 @@ static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
            isfinite(c->centre);
 }
 
+/* Read the columns of the noise scale; a null bound becomes -inf or inf. */
 static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
                               kn_noise_scale_columns *out)
 {

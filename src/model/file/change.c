@@ -68,6 +68,7 @@ static bool is_sound(const kn_change_reference *r)
     return true;
 }
 
+/* Read the scalars of the record; is_sound() checks them afterwards. */
 static kn_status read_record(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_change_reference *r)
 {
     const char *formula = json_string_value(json_object_get(j, "formula"));

@@ -137,6 +137,7 @@ static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdif
     return KN_OK;
 }
 
+/* Read both covariances, and split theta into that of R0 and the rest (gp->inside). */
 static kn_status read_covariances(kn_ctx *ctx, const char *file, json_t *k, kn_gp *gp)
 {
     kn_status status;

@@ -139,6 +139,8 @@ static kn_status visit_bad(kn_arrays *a, const char *name)
     return kn_st_bad(a->ctx, ((reading *)a)->f, name);
 }
 
+/* Read the Gaussian process. Sizes come from the record; the method's arrays() visits its own
+ * arrays. */
 static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -177,6 +179,7 @@ out:
     return status;
 }
 
+/* Read design and batch; the number of columns must agree with the record. */
 static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -202,6 +205,7 @@ out:
     return status;
 }
 
+/* Read how groups were found, and their names; only for a process with groups. */
 static kn_status read_groups(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -222,6 +226,8 @@ out:
     return status;
 }
 
+/* Read which responses are in use, and their means and sds: those of the standardisation, and
+ * those of the trivial model. */
 static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
 {
     kn_status status;
@@ -239,6 +245,7 @@ out:
     return status;
 }
 
+/* Read the space of the responses: names of a table, voxels of images, or none. */
 static kn_status read_space(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -293,6 +300,7 @@ static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info
     return KN_OK;
 }
 
+/* Read all sections. Later sections depend on sizes that earlier ones have set. */
 static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
 {
     kn_status status;

@@ -53,6 +53,7 @@ json_t *kn_reference_to_json(const kn_reference *r)
     return j;
 }
 
+/* Add the arrays of one deviance; own: with the reference values of each participant. */
 static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix, bool own,
                               kn_st_writer *w)
 {
@@ -71,7 +72,7 @@ out:
     return status;
 }
 
-/* Of a reference that knows nobody. */
+/* Quantiles of a de-identified reference. */
 static kn_status add_quantiles(kn_ctx *ctx, const kn_reference *r, kn_st_writer *w)
 {
     kn_status status = KN_OK;
@@ -186,6 +187,7 @@ static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn
     return KN_OK;
 }
 
+/* Read mean_z, counts, the number of independent units and the FDR share. */
 static kn_status read_burden(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
     kn_status status = KN_OK;
@@ -226,7 +228,7 @@ out:
     return status;
 }
 
-/* Of a reference that knows nobody. */
+/* Quantiles of a de-identified reference. */
 static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
     enum {

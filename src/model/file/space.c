@@ -79,6 +79,7 @@ static bool is_side(const char *text)
     return strlen(text) < KN_SIDE_SIZE && strspn(text, "lrh0123456789") == strlen(text);
 }
 
+/* Read part k: ending, side, geometry (if there are several parts) and brain models (CIFTI). */
 static kn_status read_part(kn_ctx *ctx, const kn_st_file *f, const json_t *j, int k, kn_space *s)
 {
     kn_status status = KN_OK;

@@ -37,6 +37,7 @@ static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char 
     return status;
 }
 
+/* Set the metadata: checksum, format, version, software and the JSON record. */
 static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     static const char *const kinds[] = {"none", "table", "image"};
@@ -131,6 +132,7 @@ static kn_status leave_out(kn_arrays *a, const char *name, ptrdiff_t n, double *
     return KN_OK;
 }
 
+/* Add X, the method's own arrays and the noise; a de-identified process has no X. */
 static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
 {
     kn_status status;

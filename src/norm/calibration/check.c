@@ -29,6 +29,7 @@ void kn_calibrator_clear(kn_calibrator *c)
     *c = (kn_calibrator){0};
 }
 
+/* Two-pass central moments and counts of n finite values. */
 static kn_tally tally_of(const double *z, ptrdiff_t n)
 {
     kn_tally t = {.n = (double)n};
@@ -81,6 +82,7 @@ typedef struct job {
     kn_tally *tally;
 } job;
 
+/* Worker: moments of each response, and its own quantities if `per` is given. */
 static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     job *b = self;

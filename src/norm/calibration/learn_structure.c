@@ -100,6 +100,7 @@ typedef struct factor_job {
     kn_mat work; /* one column per worker */
 } factor_job;
 
+/* Worker: factors of some responses by a candidate scale, each fold with beta without it. */
 static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     const factor_job *job = self;
@@ -145,6 +146,7 @@ out:
     return status;
 }
 
+/* Fit a candidate scale to the subsample, and score every participant without its fold. */
 static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *t)
 {
     kn_status status;
@@ -275,6 +277,7 @@ out:
     return status;
 }
 
+/* Fit the shape to the subsample and decide on it; zt (n x sampled) is overwritten. */
 static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
 {
     kn_status status;
@@ -298,6 +301,7 @@ out:
     return status;
 }
 
+/* Move the chosen scale from t to the learner and the transform. */
 static void take_scale(kn_learner *l, trial *t)
 {
     kn_noise_scale_columns_clear(&l->layer->columns);

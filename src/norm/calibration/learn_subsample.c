@@ -48,6 +48,7 @@ out:
     return status;
 }
 
+/* Store e, v and leave-one-out noise of the responses of a block, until the subsample is full. */
 static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_learner *l = self;

@@ -83,7 +83,8 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
 
 enum {
     KN_LEARNER_FOLDS = 5
-}; /* Folds of the calibration if the maps come from one held-out set. */
+    /* Folds of the calibration if the maps come from one held-out set. */
+};
 /* Memory plan of a learner for n participants, with a temporary peak until it has chosen. */
 void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 /* Memory plan of the learned arrays of the transform. */

@@ -32,6 +32,7 @@ ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F)
     return n * (F + 2) + F * (F + 2);
 }
 
+/* Lay out the rows with a value in `work`, followed by z0^2, e, H, g and the trial point. */
 static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
                           double *work)
 {
@@ -330,6 +331,7 @@ static double thinning(kn_mat z0, kn_mat b)
     return T > 0 ? sum / T : 1;
 }
 
+/* mu_f, v_f and the penalty weight of column f from the b_j. */
 static void column_prior(kn_mat b, ptrdiff_t f, kn_noise_scale_prior *p)
 {
     double T = 0, mean = 0, var = 0;

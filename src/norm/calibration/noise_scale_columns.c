@@ -10,6 +10,7 @@ enum { SQUARE_VALUES = 5 }; /* different values that t^2 needs */
 static const double DEPENDENT =
     1e-8; /* share of a column's sum of squares that must remain after projection */
 
+/* Value of a column for participant i; 0, the training mean, if the covariate is missing. */
 static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_covariates *people,
                        ptrdiff_t i)
 {
@@ -48,6 +49,7 @@ static int different(kn_mat x, ptrdiff_t c, int most)
     return n;
 }
 
+/* A linear column of numeric covariate c: mean, sd and range in training. */
 static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
 {
     kn_noise_scale_column k = {.kind = KN_SCALE_LINE,
@@ -70,6 +72,7 @@ static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
     return k;
 }
 
+/* Append a column after computing its training mean. */
 static void add(kn_noise_scale_columns *to, kn_noise_scale_column c,
                 const kn_noise_scale_covariates *training, ptrdiff_t n)
 {

@@ -186,6 +186,7 @@ static void standard(ptrdiff_t n, const double *e, const double *V, double *z)
     }
 }
 
+/* z1, loss, Student step and shape, in this order, for at most FEW cells. */
 static void some_z(const kn_calibration_transform *l, const kn_shash *law,
                    const kn_calibration_cells *c)
 {

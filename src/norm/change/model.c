@@ -65,6 +65,7 @@ static bool enough(const kn_change_sums *s, ptrdiff_t j, double least, double no
     return n >= least - SLACK && noise > 0 && kn_at(s->of, j, DD) > NO_CHANGE * n * noise;
 }
 
+/* gamma over all usable responses, clamped to [-1, 0]. */
 static double common_slope(const kn_change_sums *s, const double *noise, double least)
 {
     double up = 0, down = 0;

@@ -133,6 +133,7 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
     return status;
 }
 
+/* Sort each statistic of the pairs that are part of the reference. */
 static kn_status sort_values(kn_ctx *ctx, const job *w)
 {
     kn_status status = KN_OK;

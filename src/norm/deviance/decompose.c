@@ -21,6 +21,7 @@ typedef struct decomposing {
     int *failed;               /* per part: -1 not finite, -2 all zero, > 0 not converged */
 } decomposing;
 
+/* Worker: copy the training rows of a part from G, decompose them, and store s2, floor and V. */
 static void decompose_parts(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
 {
     decomposing *d = self;

@@ -53,6 +53,7 @@ static void set_identity(kn_mat M)
         kn_col(M, k)[k] = 1;
 }
 
+/* Check the fields that come from a file. */
 static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
 {
     if (d->T < 1 || d->K < 0 || d->n_ref < 0 || d->Q.rows != d->T || d->Q.cols != d->K)
@@ -149,6 +150,7 @@ typedef struct scoring {
     kn_mat work, L; /* for a participant with missing z */
 } scoring;
 
+/* Set bit (i, j) of the mask of missing z, which is allocated on first use. */
 static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
 {
     if (!s->mask) {

@@ -100,6 +100,7 @@ static bool is_large(const fitter *f)
     return N * (N + 2.0 * f->folds * (double)f->Kmax) * (double)f->T >= SINGLE_FROM;
 }
 
+/* The ladder of K: a given K alone, or all that the data allow. */
 static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
 {
     ptrdiff_t least = f->N; /* the smallest training size */

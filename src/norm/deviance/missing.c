@@ -323,6 +323,7 @@ static kn_status choose(kn_ctx *ctx, const filling *f, kn_deviance *chosen)
     return kn_deviance_fit(ctx, &source, f->from->fold, f->from->folds, KN_DEVIANCE_AUTO, chosen);
 }
 
+/* Fit to the whole sample first, which also chooses K; then reference values fold by fold. */
 static kn_status fit(kn_ctx *ctx, filling *f, bool *use, kn_mat *gram, kn_deviance *out)
 {
     kn_status status;

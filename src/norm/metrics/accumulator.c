@@ -31,6 +31,7 @@ static void add_sample(kn_metric_tally *t, double y, double m, double e)
     kn_binned_sum_add(&t->e2, e * e);
 }
 
+/* Add one response; the loss is relative to that of the trivial model (mean0, var0). */
 static void add_response(const job *of, ptrdiff_t j)
 {
     const kn_measured *b = of->m;

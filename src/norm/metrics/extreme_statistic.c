@@ -228,6 +228,7 @@ typedef struct parcel {
     double *values;     /* n x (k + 1) */
 } parcel;
 
+/* Pack the k largest candidates of each participant into the message. */
 static void wrap(const kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -242,6 +243,7 @@ static void wrap(const kn_extreme_stream *s, const parcel *p)
     }
 }
 
+/* Add the candidates of a message from another rank. */
 static void unwrap(kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {

@@ -21,6 +21,7 @@ typedef struct scored_value {
     double z2, loss;
 } scored_value;
 
+/* Update the sums by one cell (Welford 1962). */
 static void add_sample(kn_metric_sums *s, double y, double m, scored_value of, double mean0,
                        double var0)
 {
@@ -64,6 +65,7 @@ static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
     }
 }
 
+/* Write the metrics of response j to row j of out. */
 static void report(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
 {
     double value[KN_N_METRICS];

@@ -129,6 +129,7 @@ static double own_p(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdif
     return sum < 1 ? sum : 1;
 }
 
+/* Worker: observed difference, its bound and own p of each response. */
 static void prepare(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const pass *p = self;

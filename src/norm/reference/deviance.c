@@ -60,6 +60,7 @@ out:
     return status;
 }
 
+/* One fitter per deviance; only one, for zz', if the method has its own deviance. */
 static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status = KN_OK;
@@ -82,6 +83,7 @@ kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job, k
     return status == KN_OK && !job->cv->Y.holes ? new_fitters(ctx, job, w) : status;
 }
 
+/* Pass 1 of both fitters for a block. */
 static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
@@ -151,6 +153,7 @@ out:
     return status;
 }
 
+/* Between the passes: zz', table-order test and eigenproblems; then pass 2 and the result. */
 static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status;

@@ -126,6 +126,8 @@ out:
     return status;
 }
 
+/* First block loop: noise, z, cache and pass 1 of the deviances; then the sums over all ranks.
+ * *finite: every response has a z. */
 static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w,
                             bool *finite)
 {
@@ -206,6 +208,7 @@ out:
     return status;
 }
 
+/* Log which components of the calibration were tried and kept. */
 static void say_layer(kn_ctx *ctx, const kn_calibration_transform *l)
 {
     const kn_calibration_component *batch = &l->part[KN_CALIBRATION_SITE];

@@ -87,6 +87,7 @@ static void cut(table *t, const ptrdiff_t *order)
     }
 }
 
+/* Compare the statistic with its distribution over permutations of the runs. */
 static void judge(table *t, uint64_t seed, kn_resemblance *out)
 {
     kn_rng rng;

@@ -49,6 +49,8 @@ typedef struct block_job {
     const kn_block *b;
 } block_job;
 
+/* Worker: sums of y and of the model variance without the iso term, before y and var are
+ * overwritten. */
 static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -148,6 +150,7 @@ static kn_status make_all(kn_ctx *ctx, kn_z_builder *m, kn_block *b)
     return kn_parallel_or_stop(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
 }
 
+/* Block visitor: sums over y and variance, z, losses, burden and the extreme-value stream. */
 static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_builder *m = self;
@@ -243,6 +246,7 @@ typedef struct kept_job {
     const kn_block *b;
 } kept_job;
 
+/* Worker: store z row-major, in tiles of COLUMNS responses. */
 static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
@@ -258,6 +262,7 @@ static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* Worker: store the z of both deviances column-major. */
 static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;

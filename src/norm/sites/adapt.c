@@ -63,6 +63,7 @@ void kn_site_adapted_take(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, 
 
 /* ---- offsets -------------------------------------------------------------------------------- */
 
+/* kappa over the responses with controls and tau2* > 0; 1 without any. */
 static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
 {
     double responses = 0, excess = 0;
@@ -79,6 +80,7 @@ static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
     return (p->S1 + T_eff * fmax(0, excess / responses)) / (p->S1 + T_eff);
 }
 
+/* shrink_j, offset_j and its variance. */
 static void set_offsets(const kn_sites *p, kn_site_adapted *a)
 {
     for (ptrdiff_t j = 0; j < a->T; j++) {
@@ -138,6 +140,7 @@ static double spread_of(const kn_sites *p, const kn_site_adapted *a)
     return (p->S1 * p->v_b + T_eff * var) / (p->S1 + T_eff);
 }
 
+/* factor and scale_j; on entry a->scale holds V_j. */
 static void set_scales(const kn_sites *p, kn_site_adapted *a)
 {
     scales s = scales_of(p, a, LEAST_SCALE);

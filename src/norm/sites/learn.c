@@ -134,6 +134,7 @@ static kn_site_moments moments_of(kn_sites_builder *m, int k, const double *e, d
     return of;
 }
 
+/* Worker: moments of some responses, and the drawn ones among them. */
 static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const take_job *job = self;

@@ -81,6 +81,7 @@ static double mean_of_sites(const kn_site_room *room, int S, double tau2, double
     return sum / weight;
 }
 
+/* Sums of u^2 and u^4 of one response. */
 static void add_u(const kn_site_people *of, const double *within, kn_site_moments *m)
 {
     for (ptrdiff_t i = 0; i < of->n; i++) {
