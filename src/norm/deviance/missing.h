@@ -24,9 +24,9 @@ typedef struct kn_deviance_missing_cells {
     int folds;
 } kn_deviance_missing_cells;
 
-/* gram (may be NULL): zz' of the completed z, n x n, lower triangle, owned by the caller.
- * KN_ERR_NUMERIC if an eigenproblem does not converge. Every rank fits to all responses; the
- * choice of K calls kn_deviance_fit(), which is Collective. */
+/* Fit to all T responses: a fit with missing cells runs on root alone. gram (may be NULL): zz'
+ * of the completed z, n x n, lower triangle, owned by the caller, as is out. KN_ERR_NUMERIC if
+ * an eigenproblem does not converge. Collective, like kn_deviance_fit(), which chooses K. */
 kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_missing_cells *from, kn_mat *gram,
                                   kn_deviance *out);
 
