@@ -1,6 +1,7 @@
-/* "adapted": [{"levels": ["Leeds"], "controls": 12, "kappa": 0.8, "factor": 1.1,
- *              "low": [20, null], "high": [70, null]}, ...]
- * and the arrays adapt_offset, adapt_offset_var, adapt_scale, a row for each. */
+/* Implements adapted_sites.h. In a model file:
+ *   "adapted": [{"levels": ["Leeds"], "controls": 12, "kappa": 0.8, "factor": 1.1,
+ *                "low": [20, null], "high": [70, null]}, ...]
+ * and the arrays adapt_offset, adapt_offset_var, adapt_scale, one row per site. */
 #include "model/adapted_sites.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high
 {
     const kn_design_column *k = &d->column[c];
     double step = (k->max - k->min) / 20;
-    if (!(step > 0)) { /* a number that training has one value of says nothing here */
+    if (!(step > 0)) { /* constant in training: the range says nothing */
         *low = *high = NAN;
         return;
     }
@@ -70,7 +71,7 @@ void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high
     *high = k->min + step * ceil((*high - k->min) / step);
 }
 
-/* ---- in a model file ------------------------------------------------------------------------- */
+/* ---- in a model file ------------------------------------------------------------------------ */
 
 static json_t *numbers(const double *x, ptrdiff_t n)
 {
@@ -118,7 +119,7 @@ out:
     return status;
 }
 
-/* A number, or null where there is none. */
+/* Read C numbers; null becomes NaN. */
 static bool read_numbers(const json_t *list, const kn_design *d, double *out)
 {
     if (json_array_size(list) != (size_t)d->C)
@@ -132,6 +133,7 @@ static bool read_numbers(const json_t *list, const kn_design *d, double *out)
     return true;
 }
 
+/* Read the record of site s; texts are limited in length and must not contain a NUL. */
 static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json, kn_adapted_for of,
                            ptrdiff_t s, kn_adapted *a)
 {

@@ -1,3 +1,4 @@
+/* Implements deidentify.h. */
 #include "model/deidentify.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@
 #include "model/file/file.h"
 #include "norm/reference/deidentify.h"
 
-/* The ends of a range are two people's values. */
+/* Round all ranges of covariates outward, since the ends of a range are values of two
+ * participants. */
 static void round_ranges(kn_model *m)
 {
     for (ptrdiff_t c = 0; c < m->x.C; c++) {
@@ -17,7 +19,8 @@ static void round_ranges(kn_model *m)
         if (k->levels == 0 && !k->constant)
             kn_round_outward(&k->min, &k->max);
     }
-    for (ptrdiff_t i = 0; i < m->adapted.n * m->adapted.C; i++) /* from the ends of training */
+    for (ptrdiff_t i = 0; i < m->adapted.n * m->adapted.C;
+         i++) /* relative to the training range, rounded above */
         if (isfinite(m->adapted.low[i]))
             kn_adapted_round(&m->x, i % m->adapted.C, &m->adapted.low[i], &m->adapted.high[i]);
     for (ptrdiff_t f = 0; f < m->layer.columns.F; f++) {
@@ -36,7 +39,7 @@ kn_status kn_model_share_change(kn_ctx *ctx, kn_model *m)
     return kn_change_reference_share(ctx, &m->change);
 }
 
-/* A free text may be a path, an id, or rows chosen by ids. */
+/* True if an option may be kept: free text may be a path, an id, or rows chosen by ids. */
 static bool tells_nothing(const char *key)
 {
     for (int i = 0; i < KN_OPTION_ROWS; i++)
@@ -45,6 +48,7 @@ static bool tells_nothing(const char *key)
     return false;
 }
 
+/* Keep only the options that cannot identify a participant. */
 static kn_status filter_options(kn_ctx *ctx, kn_model *m)
 {
     const char *key;
@@ -72,7 +76,7 @@ kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out)
     void *bytes = NULL;
     ptrdiff_t n = 0;
     kn_model *m = NULL;
-    kn_model same = *model; /* by way of its file, which is as deep a copy as there is */
+    kn_model same = *model; /* copied through the bytes of its file, which is a deep copy */
     *out = NULL;
     same.ids = NULL;
     same.group_name = NULL;

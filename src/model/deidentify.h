@@ -1,16 +1,18 @@
-/* A model to give away: without ids, groups, covariates, z or values of anybody        [METHOD 8h]
- */
+/* De-identifies a model for `kronorm export`: no ids, groups, covariates, z or values of any
+ * participant [METHOD 8h]. */
 #ifndef KN_MODEL_DEIDENTIFY_H
 #define KN_MODEL_DEIDENTIFY_H
 
 #include "model/model.h"
 
-/* A copy that has forgotten its people but for the process, which still knows them: the caller's
- * kn_method.share does that. Ranges of covariates are rounded outward, the reference is quantiles,
- * and options that may name files, columns or people are left out. */
+/* Make a de-identified copy, except for the process, which still holds the training sample: the
+ * caller runs kn_method.share on it. Covariate ranges are rounded outward, the reference becomes
+ * quantiles, and options that may name files, columns or participants are dropped. out is owned
+ * by the caller. */
 kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out);
 
-/* In place: what its changes are compared with, quantiles of them and a rounded interval. */
+/* De-identify the change reference in place: quantiles, and a rounded interval. Nothing without
+ * one. */
 kn_status kn_model_share_change(kn_ctx *ctx, kn_model *m);
 
 #endif

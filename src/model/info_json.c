@@ -1,3 +1,5 @@
+/* Implements info_json.h with one table of fields, which drives reading, writing and look-up by
+ * name. */
 #include "model/info_json.h"
 
 #include <math.h>
@@ -21,7 +23,7 @@ double kn_json_value(const json_t *object, const char *key, double otherwise)
     return kn_json_real(json_object_get(object, key), otherwise);
 }
 
-/* One row per field: its JSON name, where it is, and what it is. */
+/* One row per field: its JSON name, offset in kn_fit_info, and type. */
 typedef enum field_type { F_INT, F_SIZE, F_REAL, F_ENUM, F_METHOD } field_type;
 
 typedef struct field {
@@ -68,7 +70,7 @@ static const field FIELDS[] = {
 };
 enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 
-/* Beyond those: what JSON has in objects of its own, or at another place. */
+/* Further fields for look-up by name, which JSON has in nested objects or elsewhere. */
 static const field FURTHER[] = {
     {"rank_residual", AT(rank_residual), F_REAL, NULL},
     {"basis_residual", AT(basis_residual), F_REAL, NULL},
@@ -112,7 +114,7 @@ double kn_info_number(const kn_fit_info *info, const char *name)
         f = find(FURTHER, sizeof FURTHER / sizeof *FURTHER, name);
     const char *at = (const char *)info + (f ? f->at : 0);
     if (!f || f->type == F_ENUM || f->type == F_METHOD ||
-        (f->at == AT(rank) && info->method->own_covariance)) /* no R, no rank */
+        (f->at == AT(rank) && info->method->own_covariance)) /* no R, so no rank */
         return NAN;
     return f->type == F_INT    ? *(const int *)at
            : f->type == F_SIZE ? (double)*(const ptrdiff_t *)at
@@ -206,6 +208,7 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     return j;
 }
 
+/* Read one field of the table into the struct; null is NaN for a real number. */
 static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const field *f, char *at)
 {
     json_t *v = json_object_get(json, f->name);
@@ -245,6 +248,7 @@ static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const f
                         f->name);
 }
 
+/* Read hyperparameters and gradient by name, in the order of the file. */
 static kn_status read_theta(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info)
 {
     json_t *theta = json_object_get(json, "theta"), *gradient = json_object_get(json, "gradient");

@@ -1,3 +1,4 @@
+/* Implements missing_record.h. */
 #include "model/missing_record.h"
 
 #include <math.h>
@@ -44,9 +45,10 @@ void kn_missing_record_shares(const kn_design *x, kn_mat X, const double *missin
         }
 }
 
-/* Calls visit for every level that has a share and every number that has a correlation. */
+/* Called for every level that has a share and every number that has a correlation (level NULL). */
 typedef void (*visit)(void *self, const char *column, const char *level, double value);
 
+/* Visit all levels and numbers of an additive design; without an encoding they are numbered. */
 static void each(const kn_model *m, visit call, void *self)
 {
     char number[32], other[32];
@@ -67,6 +69,7 @@ static void each(const kn_model *m, visit call, void *self)
     }
 }
 
+/* Visitor that fills "share_by_level" and "correlation" of the record. */
 static void to_json(void *self, const char *column, const char *level, double value)
 {
     json_t *record = self, *all = json_object_get(record, level ? "share_by_level" : "correlation");
@@ -97,7 +100,7 @@ json_t *kn_missing_record_to_json(const kn_model *m)
     return j;
 }
 
-/* A count of the record. */
+/* Read a count of the record; false if it is absent or negative. */
 static bool take(const json_t *json, const char *key, ptrdiff_t *out)
 {
     const json_t *v = json_object_get(json, key);
@@ -179,7 +182,7 @@ void kn_missing_record_log(kn_ctx *ctx, const kn_model *m)
 
 bool kn_missing_record_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j)
 {
-    ptrdiff_t before = 0; /* levels of the categories before */
+    ptrdiff_t before = 0; /* number of levels of the categories before */
     for (ptrdiff_t c = 0; m->empty_level && c < m->x.C; c++) {
         int levels = m->x.column[c].levels;
         double code = levels > 0 ? kn_view_at(raw, i, c) : NAN;

@@ -1,4 +1,4 @@
-/* What a model remembers of the cells that training did not have                    [METHOD 0b] */
+/* Record of missing responses in the training sample, as stored in the model [METHOD 0b] */
 #ifndef KN_MODEL_MISSING_RECORD_H
 #define KN_MODEL_MISSING_RECORD_H
 
@@ -7,23 +7,25 @@
 #include "io/safetensors/safetensors.h"
 #include "model/model.h"
 
-/* {cells, responses, share, responses_out, people_out, rounds, P_fill, rms_change, share_by_level,
- * correlation}; NULL: nothing was missing and nobody left out. */
+/* The record {cells, responses, share, responses_out, people_out, rounds, P_fill, rms_change,
+ * share_by_level, correlation}; NULL: nothing was missing and no participant was excluded. */
 json_t *kn_missing_record_to_json(const kn_model *m);
-/* From a file, once scaling and design are read: the record, how many values each response has,
- * shares, levels without any. Believes nothing; absent: nothing was missing. */
+/* Read and validate the record and its arrays (values per response, shares, empty levels), after
+ * scaling and design. Absent: nothing was missing. KN_ERR_FORMAT if inconsistent. */
 kn_status kn_missing_record_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record,
                                  kn_model *m);
 
-/* share (m->x.F): of a category's level the share of cells that its people lack, of a number the
- * correlation with that of each person; NaN elsewhere. missing: N, that share of each person. */
+/* share (x->F): for a level of a category the share of cells that its participants lack, for a
+ * number the correlation with the share of each participant, NaN for other columns. X: N x F
+ * design. missing: N, share of missing cells of each participant. */
 void kn_missing_record_shares(const kn_design *x, kn_mat X, const double *missing, double *share);
 
-/* Has nobody in training of a level that person i of raw belongs to response j, of those in use? z
- * there rest on other levels. raw: as kn_design_apply takes people. */
+/* True if no training participant of a level that participant i has was observed at response j
+ * (of those in use), so that z there rests on other levels. raw: covariates as kn_design_apply()
+ * takes them. */
 bool kn_missing_record_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j);
 
-/* A line for each level and number: "site site3 21.5 %". */
+/* Log a line for each level and number, such as "missing cells, site site3: 21.5 %". */
 void kn_missing_record_log(kn_ctx *ctx, const kn_model *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a model will tell about itself. */
+/* Accessors of kronorm.h for a model: named numbers, texts and arrays, ids, noise; and its size. */
 #include "model/model.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ const char *kn_model_text(const kn_model *model, const char *name)
 typedef struct named_array {
     const char *name;
     const double *data;
-    ptrdiff_t rows, cols, stride; /* from row to row */
+    ptrdiff_t rows, cols, stride; /* stride from row to row */
 } named_array;
 
 static kn_view find(const named_array *a, size_t n, const char *name)
@@ -53,7 +53,7 @@ static kn_view find(const named_array *a, size_t n, const char *name)
     return kn_view_cols(NULL, 0, 0);
 }
 
-/* The record's own. */
+/* Arrays of the record of the fit. */
 static kn_view record_array(const kn_model *m, const char *name)
 {
     enum { STEP = sizeof(kn_curve_point) / sizeof(double) };
@@ -69,7 +69,7 @@ static kn_view record_array(const kn_model *m, const char *name)
     return find(arrays, sizeof arrays / sizeof *arrays, name);
 }
 
-/* Looks for one of the process' arrays by its name. */
+/* Visitor of the process's arrays that finds one by name. */
 typedef struct looking {
     kn_arrays a;
     const char *name;
@@ -100,7 +100,7 @@ static kn_status see_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff
 
 static kn_status see_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
 {
-    (void)a, (void)name, (void)n, (void)index; /* no view has integers */
+    (void)a, (void)name, (void)n, (void)index; /* views hold doubles only */
     return KN_OK;
 }
 
@@ -191,8 +191,11 @@ static double deviance_bytes(const kn_deviance *d)
 
 double kn_model_bytes(const kn_model *m)
 {
-    enum { OF_A_RESPONSE = 6, OF_A_SAMPLE = 5 }; /* numbers: scaling, noise; the reference's */
-    enum { OF_SITES = 4, OF_ADAPTED = 3 };       /* of a response too */
+    enum {
+        OF_A_RESPONSE = 6,
+        OF_A_SAMPLE = 5
+    }; /* doubles per response (scaling, noise) and per reference participant */
+    enum { OF_SITES = 4, OF_ADAPTED = 3 }; /* doubles per response too */
     const kn_reference *r = &m->reference;
     double T = (double)m->gp.T, n = (double)r->n;
     return m->gp.method->bytes(&m->gp) + deviance_bytes(&r->deviance) +

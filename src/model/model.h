@@ -1,6 +1,7 @@
-/* A model: the fitted process in standardised units, the scaling that leads there, where covariates
- * and responses came from, what is normal, and a record of how it was made. Immutable once it
- * leaves the library. */
+/* The fitted model: the Gaussian process in standardised units, the encoding and scaling that
+ * lead there, the space of the responses, calibration, reference sample and a record of the fit.
+ * It does not change once a public function has returned it. kn_model of kronorm.h is this
+ * struct. */
 #ifndef KN_MODEL_MODEL_H
 #define KN_MODEL_MODEL_H
 
@@ -16,52 +17,61 @@
 #include "norm/sites/prior.h"
 
 struct kn_model {
-    uint64_t hash; /* XXH64 of that file; 0: from none, or changed since */
-    kn_fit_info info;
-    kn_design x;          /* from covariates to the columns of the process' X */
-    kn_site_levels batch; /* sites of training; M = 0: no category is a batch */
-    kn_adapted adapted;   /* further sites */
-    kn_scaling y;
-    kn_gp gp;
-    uint64_t seed; /* of the folds */
+    /* XXH64 of the file that it was read from; 0: not read from a file, or changed since */
+    uint64_t hash;
+    kn_fit_info info;     /* record of the fit; kn_info_to_json() prints it */
+    kn_design x;          /* from covariates to the columns of the process's X */
+    kn_site_levels batch; /* training sites; M = 0: no covariate is a batch */
+    kn_adapted adapted;   /* sites that the model was adapted to */
+    kn_scaling y;         /* mean and sd of each response, and which responses are in use */
+    kn_gp gp;             /* standardised units */
+    uint64_t seed;        /* seed of the folds */
     int folds;
-    bool grouped; /* the folds kept groups of samples together */
-    kn_calibration_transform
-        layer; /* from residuals to z; nu = 0: as in 0.1, z = e/sqrt(v + noise) */
+    bool grouped; /* folds keep groups of repeated measures together */
+    /* calibration; nu = 0: none, z = e/sqrt(v + noise) */
+    kn_calibration_transform layer;
     kn_reference reference;
-    kn_sites sites;           /* T = 0: nothing is known of sites */
-    kn_encoding recipe;       /* n = 0: covariates were given as numbers */
-    kn_space space;           /* T = 0: responses were given as numbers */
-    kn_group_rule group_rule; /* how rows that share noise were found ... */
-    char *group_column;       /* ... and by which column; "": ids; NULL: new people have none */
-    char **group_name;        /* of each group; NULL: there are none, or they were stripped */
-    char **ids;               /* n_samples training ids; NULL: none, or stripped */
-    char *options;  /* those given to the fit, a JSON object of texts; NULL: none are known */
-    bool timed;     /* info.seconds_... are known */
-    bool shareable; /* nobody of training is in it [METHOD 8h] */
-    /* of missing responses [METHOD 0b]; NULL: none was */
-    double *missing_share; /* x.F  see kn_missing_record_shares */
-    uint8_t *empty_level;  /* n_levels x T, levels of all categories one after the other, each with
-                            * one for new levels: nobody of it has the response */
+    kn_sites sites;           /* site prior; T = 0: none */
+    kn_encoding recipe;       /* n = 0: covariates came as a matrix of numbers */
+    kn_space space;           /* kind KN_SPACE_NONE: responses came as a matrix of numbers */
+    kn_group_rule group_rule; /* how groups of repeated measures were found ... */
+    /* ... and by which column; "": ids; NULL: new participants have no groups */
+    char *group_column;
+    char **group_name; /* name of each group; NULL: no groups, or de-identified */
+    char **ids;        /* n_samples training ids; NULL: none, or de-identified */
+    /* options given to the fit, a JSON object of texts, owned (free); NULL: not known */
+    char *options;
+    bool timed;     /* info.seconds_... are known; they are not in the model file */
+    bool shareable; /* de-identified: contains no training participant [METHOD 8h] */
+    /* Missing responses [METHOD 0b]; NULL: none were missing. */
+    double *missing_share; /* x.F, see kn_missing_record_shares() */
+    /* n_levels x T: 1 if no training participant of the level has the response. The levels of
+     * all categories follow each other, each category with one more for new levels. */
+    uint8_t *empty_level;
     ptrdiff_t n_levels;
-    double curve_components[KN_MAX_CURVE]; /* info.curve[].components, as an array has them */
-    kn_change_reference change; /* what changes are compared with; law.T = 0: nothing is kept */
+    /* info.curve[].components as doubles, for kn_model_array() */
+    double curve_components[KN_MAX_CURVE];
+    /* reference for change between visits; law.T = 0: none */
+    kn_change_reference change;
 };
 
-/* Maps in the caller's numbering and units. */
+/* Predicted maps, with all responses in the caller's numbering and original units. */
 struct kn_maps {
     const kn_model *model;
     kn_gp_maps maps;
 };
 
+/* Copy the record of the fit. */
 static inline void kn_model_info(const kn_model *model, kn_fit_info *info)
 {
     *info = model->info;
 }
 
-/* To be called once when all else is in place, by whoever makes a model. */
+/* Set derived fields (curve_components) once info is complete; every function that creates a
+ * model calls it. */
 void kn_model_finalise(kn_model *model);
 
-double kn_model_bytes(const kn_model *m); /* in memory */
+/* Size of the model in memory, in bytes (approximate). */
+double kn_model_bytes(const kn_model *m);
 
 #endif

@@ -1,3 +1,5 @@
+/* Implements the kn_model_ calls of kronorm.h that save, open and copy a model and describe it
+ * as JSON, and the calls that describe the build. */
 #include "model/public_api.h"
 #include "gp/method.h"
 
@@ -30,8 +32,8 @@ kn_status kn_model_save(kn_ctx *ctx, const kn_model *model, const char *path, in
     return kn_model_write(ctx, model, path, &o);
 }
 
-/* Timings are not in the model, whose bytes depend on its inputs alone, but in the log beside it.
- */
+/* Read the timings from the log beside the model; they are not in the model file, whose bytes
+ * depend on its inputs alone. */
 static void read_log(const char *path, kn_model *m)
 {
     char name[PATH];
@@ -88,8 +90,8 @@ static json_t *column(const double *x, ptrdiff_t n)
     return a;
 }
 
-/* Noise of each component: terms and their weights, length, and c, d and gamma of every component;
- * of a plain sum of two terms rho as well. */
+/* Summary of a model with structured noise: terms and their weights, length, and c, d and gamma
+ * of every component; for a plain sum of two terms also rho. */
 static json_t *theta_json(const kn_model *m)
 {
     const kn_latent *l = &m->gp.latent;
@@ -109,8 +111,8 @@ static json_t *theta_json(const kn_model *m)
                      kn_json_number(kn_mean_slope(m)));
 }
 
-/* nu, and of each part whether it was kept and what held-out people gained by it; the terms of the
- * sites, where there are some; null: no layer. */
+/* nu, for each component whether it was kept and its held-out gain, and the site terms if there
+ * are any; null without calibration. */
 static json_t *calibration_json(const kn_calibration_transform *l)
 {
     json_t *layer = kn_calibration_to_json(l);
@@ -122,6 +124,7 @@ static json_t *calibration_json(const kn_calibration_transform *l)
     return layer;
 }
 
+/* Add GEV, size of the reference, kind and smallest value of p, and deviance. */
 static void add_reference(const kn_model *m, json_t *j)
 {
     const kn_reference *r = &m->reference;
@@ -153,8 +156,8 @@ static json_t *shape_json(const kn_geometry *g)
                      (json_int_t)g->dim[2]);
 }
 
-/* Where responses live; null: arrays. Vertices of surfaces are nowhere: no affine. Of two images a
- * person each has a shape of its own besides. */
+/* Space of the responses; null for arrays. Vertices of surfaces have no affine. With two images
+ * per participant each has a shape of its own besides. */
 static json_t *space_json(const kn_space *s)
 {
     const kn_geometry *g = &s->geometry;

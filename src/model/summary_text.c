@@ -1,3 +1,5 @@
+/* Implements summary_text.h and kn_model_words() of kronorm.h: the model as lines of text, one
+ * function per line. */
 #include "model/summary_text.h"
 
 #include <math.h>
@@ -10,7 +12,7 @@
 #include "gp/method.h"
 #include "stats/tail_probability.h"
 
-enum { LINE = 4096 }; /* of which a name has a quarter at most */
+enum { LINE = 4096 }; /* longest line; names are at most a quarter of it */
 
 static const char *column_name(const kn_model *m, ptrdiff_t c)
 {
@@ -97,11 +99,12 @@ __attribute__((format(printf, 2, 3))) static void add(text *t, const char *forma
     t->used += n;
 }
 
+/* Weights of the terms, with the length scale of those that have one. */
 static void add_signal(text *t, const kn_model *m)
 {
     const kn_decomp *R0 = &m->gp.latent.cell[0].R0;
     kn_cov_point at;
-    static const double SHOWN = 5e-4; /* a share that is not 0.0 % */
+    static const double SHOWN = 5e-4; /* smallest share that does not print as 0.0 % */
     double total, length;
     char name[LINE / 2], units[LINE / 2];
     if (R0->m == 0)
@@ -143,7 +146,7 @@ static void add_own(text *t, const kn_model *m)
         add(t, "%s\n", line);
 }
 
-/* Only of {noise=auto}. */
+/* Only with --noise auto. */
 static void add_noise(text *t, const kn_model *m)
 {
     const kn_noise_choice *c = &m->info.noise_choice;
@@ -172,7 +175,7 @@ static void add_groups(text *t, const kn_model *m)
         m->gp.method->components ? " of components" : "");
 }
 
-/* "2 levels (F, M)", of many the first. */
+/* "2 levels (F, M)", or the first ten levels. */
 static void add_levels(text *t, const kn_covariate *c)
 {
     enum { MOST = 10 };
@@ -182,6 +185,8 @@ static void add_levels(text *t, const kn_covariate *c)
     add(t, "%s)\n", c->levels.n > MOST ? ", ..." : "");
 }
 
+/* One line per covariate: its levels, or its range and the range to which new participants are
+ * clamped. */
 static void add_covariates(text *t, const kn_model *m)
 {
     for (ptrdiff_t c = 0; !m->recipe.codes && c < m->recipe.n; c++) {
@@ -209,7 +214,7 @@ static void add_covariates(text *t, const kn_model *m)
     }
 }
 
-/* "sites: 16; an offset of .3 noise sd between them, ..." and the further ones. */
+/* The line of the site prior, and a line for each adapted site. */
 static void add_sites(text *t, const kn_model *m)
 {
     const kn_sites *s = &m->sites;
@@ -236,6 +241,7 @@ static void add_sites(text *t, const kn_model *m)
     }
 }
 
+/* Slope, and the result of the table-order test. */
 static void add_judgement(text *t, const kn_model *m)
 {
     const kn_resemblance *n = &m->reference.neighbours;
@@ -248,10 +254,10 @@ static void add_judgement(text *t, const kn_model *m)
             n->resemble ? "; is there a site, scanner or session that is not named?" : "");
 }
 
-/* One line: the Student step, then what was kept and what was not. */
+/* One line: the Student step, then the components that were kept, then those that were not. */
 static void add_calibration(text *t, const kn_model *m)
 {
-    static const double ROUNDED = 5e-5; /* to 0.0000, which has no sign */
+    static const double ROUNDED = 5e-5; /* smaller values print as 0.0000, without sign */
     const kn_calibration_transform *l = &m->layer;
     if (!(l->nu > 0)) {
         add(t, "calibration: none, z is the residual over its standard deviation\n");
@@ -291,7 +297,7 @@ static void add_reference(text *t, const kn_model *m)
     add(t, "\n");
 }
 
-/* Only of a model that keeps one. */
+/* Only if the model has a change reference. */
 static void add_change(text *t, const kn_model *m)
 {
     const kn_change_reference *r = &m->change;
@@ -303,8 +309,8 @@ static void add_change(text *t, const kn_model *m)
     add(t, "; nothing of them is kept but variances, means and sorted values\n");
 }
 
-/* With as many functions of the covariates as half the people, these can be computed from it, as
- * export has warned [METHOD 8h]. */
+/* If the process has more directions than half the number of participants, their covariates can
+ * be reconstructed from it; export warns of this too [METHOD 8h]. */
 static void add_sharing(text *t, const kn_model *m)
 {
     ptrdiff_t most = 0;

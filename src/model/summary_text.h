@@ -1,5 +1,5 @@
-/* A model in words: what the signal and the noise are made of, and what became of the covariates.
- */
+/* Numbers and names for the text summary of a model (kn_model_words() of kronorm.h, in
+ * summary_text.c): composition of signal and noise, covariates, reference. */
 #ifndef KN_MODEL_SUMMARY_TEXT_H
 #define KN_MODEL_SUMMARY_TEXT_H
 
@@ -7,19 +7,20 @@
 
 #include "model/model.h"
 
-/* Name of term k: linear, curved, smooth, of a category its column, of slopes "site:age"; of a
- * plain sum the kernel's. */
+/* Name of term k of the sample kernel: linear, curved, smooth; the column of a category;
+ * "site:age" for slopes; the kernel's name for a plain sum. */
 void kn_term_name(const kn_model *m, int k, char *out, size_t size);
 
-/* The length of the first term that has one, in units of the covariate where there is one alone
- * (*units its name), else of standard deviations ("sd"). NaN: there is none. */
+/* Length scale of the first term that has one, in units of the covariate if there is only one
+ * (*units: its name), otherwise in standard deviations ("sd"). NaN: no such term. */
 double kn_length_in_units(const kn_model *m, char *units, size_t size);
 
-/* Share of the components' noise that groups of samples have in common; and the mean slope. */
+/* Share of the components' noise that groups of repeated measures have in common; and the mean
+ * slope. NaN without groups or slope. */
 double kn_group_share(const kn_model *m);
 double kn_mean_slope(const kn_model *m);
 
-/* The smallest p_upper that a new person can get; NaN: there is no reference. */
+/* The smallest p_upper that a new participant can get; NaN: no reference. */
 double kn_smallest_p(const kn_model *m);
 
 #endif

@@ -1,5 +1,5 @@
-/* Maps in original units: mean sd_j + mean_j, variance sd_j^2 [METHOD 1d]; NaN where a response
- * was left out of training. */
+/* Implements units.h: mean sd_j + mean_j, variance sd_j^2 [METHOD 1d]; NaN for responses that
+ * are not in the model. */
 #include "model/units.h"
 #include "gp/predict/prediction_blocks.h"
 
@@ -24,8 +24,8 @@ ptrdiff_t kn_kept_from(const kn_scaling *s, ptrdiff_t j)
     return lo;
 }
 
-/* The block for kept responses k .. k+w-1 when they are neighbours in the caller's numbering too:
- * made in place and scaled there. */
+/* Compute responses in use k .. k + w - 1, which are neighbours in the caller's numbering too,
+ * in place, and scale them there. */
 static kn_status in_place(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t k, ptrdiff_t first,
                           ptrdiff_t w, kn_mat mean, kn_mat variance)
 {
@@ -56,7 +56,7 @@ kn_status kn_model_maps_block(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t first,
         }
     if (!mean.data && !variance.data)
         return KN_OK;
-    for (ptrdiff_t k = k0, w; k < k1; k += w) { /* runs of neighbours */
+    for (ptrdiff_t k = k0, w; k < k1; k += w) { /* runs of consecutive responses */
         w = 1;
         while (w < KN_BLOCK && k + w < k1 && s->kept[k + w] == s->kept[k] + w)
             w++;

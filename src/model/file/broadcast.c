@@ -1,3 +1,4 @@
+/* Implements broadcast.h. */
 #include "model/file/broadcast.h"
 
 #include "base/mpi/comm.h"

@@ -1,3 +1,4 @@
+/* Implements model/file/calibration.h. */
 #include "model/file/calibration.h"
 
 #include <limits.h>
@@ -63,7 +64,7 @@ static int whole(json_t *object, const char *key, int otherwise)
     return json_is_integer(v) && i >= INT_MIN && i <= INT_MAX ? (int)i : otherwise;
 }
 
-/* Is there such a column of the covariates? */
+/* True if the column refers to an existing covariate and its numbers are usable. */
 static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
 {
     ptrdiff_t numbers, levels;
@@ -76,6 +77,7 @@ static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
            isfinite(c->centre);
 }
 
+/* Read the columns of the noise scale; a null bound becomes -inf or inf. */
 static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
                               kn_noise_scale_columns *out)
 {
@@ -118,7 +120,7 @@ static void read_parts(json_t *parts, kn_calibration_transform *l)
     }
 }
 
-/* Coefficients far beyond anything that is fitted, and laws that no fit ends at, are none. */
+/* True if all coefficients are in a range that a fit can produce. */
 static bool are_sound(const kn_calibration_transform *l)
 {
     static const double MOST = 1e6;
@@ -135,7 +137,7 @@ static bool are_sound(const kn_calibration_transform *l)
     return true;
 }
 
-/* Terms of the sites, of which the model says how many there are. */
+/* Read the site terms; their number must be S. */
 static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *layer, ptrdiff_t S,
                             kn_calibration_transform *out)
 {

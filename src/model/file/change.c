@@ -1,3 +1,4 @@
+/* Implements model/file/change.h. */
 #include "model/file/change.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ out:
     return status;
 }
 
-/* Numbers that a fit can have. */
+/* True if all numbers are in a range that a fit can produce. */
 static bool is_sound(const kn_change_reference *r)
 {
     const kn_change_distribution *l = &r->law;
@@ -67,6 +68,7 @@ static bool is_sound(const kn_change_reference *r)
     return true;
 }
 
+/* Read the scalars of the record; is_sound() checks them afterwards. */
 static kn_status read_record(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_change_reference *r)
 {
     const char *formula = json_string_value(json_object_get(j, "formula"));

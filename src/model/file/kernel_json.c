@@ -1,3 +1,4 @@
+/* Implements kernel_json.h. */
 #include "model/file/kernel_json.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static kn_status bad(kn_ctx *ctx, const char *file)
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'kernel' is missing or not what it should be", file);
 }
 
-/* theta = [C's, R's, noise], as far as a method has them */
+/* theta = [C's, R's, noise], the parts that the method has */
 static void all_theta(const kn_gp *gp, double *theta)
 {
     kn_spec_join(&gp->spec, gp->latent.cell[0].R0.theta, gp->inside, theta);
@@ -20,18 +21,17 @@ static void all_theta(const kn_gp *gp, double *theta)
 
 static bool has_weights(const kn_gp *gp)
 {
-    return gp->latent.cell[0].R0.m > 0; /* else each response has R0 of its own */
+    return gp->latent.cell[0].R0.m > 0; /* otherwise each response has its own R0 */
 }
 
-/* ---- to JSON ----------------------------------------------------------------------------------
- */
+/* ---- to JSON -------------------------------------------------------------------------------- */
 
 static const char *param_name(const kn_kernel *k, int i)
 {
     return i == 0 ? k->amplitude : k->shape[i - 1].name;
 }
 
-/* Terms with their columns, and with their parameters where theta is not NULL. */
+/* Terms with their columns, and with their parameters if theta is not NULL. */
 static json_t *terms_to_json(const kn_cov *cov, const double *theta)
 {
     json_t *terms = json_array();
@@ -88,10 +88,9 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
                      "least", kn_json_number(spec->sample.least), "gammas", gammas);
 }
 
-/* ---- from JSON --------------------------------------------------------------------------------
- */
+/* ---- from JSON ------------------------------------------------------------------------------ */
 
-/* One more term over columns of F; those of tasks (F = 0) are over whatever there is. */
+/* Add a term over some of F columns; task terms (F = 0) are over all columns. */
 static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F, kn_cov *cov)
 {
     const char *name = json_string_value(json_object_get(j, "kernel"));
@@ -111,7 +110,7 @@ static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F,
     return status == KN_OK ? KN_OK : bad(ctx, file);
 }
 
-/* theta of the terms in their order; a null is -infinity: that term is off. */
+/* Read terms and their theta in order; null is -infinity: the term is off. */
 static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdiff_t F, kn_cov *cov,
                             double *theta)
 {
@@ -130,7 +129,7 @@ static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdif
         for (int i = 0; i <= t->kernel->n_shape; i++) {
             json_t *v = json_object_get(own, param_name(t->kernel, i));
             theta[t->at + i] = kn_json_real(v, v ? -INFINITY : 0);
-            /* a term may be off, a shape may not; logarithms beyond are nobody's */
+            /* an amplitude may be -infinity, a shape may not; larger logarithms are invalid */
             if (!(theta[t->at + i] <= MOST) || (i > 0 && !(theta[t->at + i] >= -MOST)))
                 return bad(ctx, file);
         }
@@ -138,6 +137,7 @@ static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdif
     return KN_OK;
 }
 
+/* Read both covariances, and split theta into that of R0 and the rest (gp->inside). */
 static kn_status read_covariances(kn_ctx *ctx, const char *file, json_t *k, kn_gp *gp)
 {
     kn_status status;
@@ -153,7 +153,7 @@ out:
     return status;
 }
 
-/* The cells that components are in, by their gamma; models without groups have one. */
+/* Cells of components by their gamma, ascending; models without groups have one. */
 static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp *gp)
 {
     kn_latent *l = &gp->latent;

@@ -1,3 +1,6 @@
+/* Reads a model: implements kn_model_read(), _parse(), _copy() and _clear() of file.h. The
+ * sections are read in the order of their dependencies, and every size is checked before it is
+ * used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +38,7 @@ void kn_model_clear(kn_model *m)
     kn_free(m->empty_level);
 }
 
-/* Drafts before the first release had versions 1 to 4, and 1 and 2 had no checksum. */
+/* Drafts before the first release had versions 1 to 4; versions 1 and 2 had no checksum. */
 static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
 {
     const char *format = kn_st_metadata(f, "format");
@@ -67,7 +70,7 @@ static kn_status check_checksum(kn_ctx *ctx, const kn_st_file *f)
     return status;
 }
 
-/* A JSON array of n texts from the metadata. */
+/* Read a JSON array of n texts from the metadata. */
 static kn_status read_texts(kn_ctx *ctx, const kn_st_file *f, const char *key, ptrdiff_t n,
                             char ***out)
 {
@@ -97,7 +100,7 @@ out:
     return status;
 }
 
-/* The process' own arrays. */
+/* Visitor that reads the arrays of the process. */
 typedef struct reading {
     kn_arrays a;
     const kn_st_file *f;
@@ -136,6 +139,8 @@ static kn_status visit_bad(kn_arrays *a, const char *name)
     return kn_st_bad(a->ctx, ((reading *)a)->f, name);
 }
 
+/* Read the Gaussian process. Sizes come from the record; the method's arrays() visits its own
+ * arrays. */
 static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -161,10 +166,10 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->shared = m->shareable;
     gp->latent.cell[0].R0.m = gp->method->alone || gp->method->own_covariance
                                   ? 0
-                                  : info->rank; /* else responses have their own R0 */
+                                  : info->rank; /* otherwise responses have their own R0 */
     gp->latent.cell[0].R0.residual = info->rank_residual;
     if (gp->method->alone && info->rank < gp->N)
-        gp->spec.rank = info->rank; /* of each */
+        gp->spec.rank = info->rank; /* rank of each response's R0 */
     KN_TRY(kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), gp));
     if (!gp->shared)
         KN_TRY(kn_st_read_finite(ctx, f, "X", gp->N, gp->F, &gp->latent.X));
@@ -174,6 +179,7 @@ out:
     return status;
 }
 
+/* Read design and batch; the number of columns must agree with the record. */
 static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -199,6 +205,7 @@ out:
     return status;
 }
 
+/* Read how groups were found, and their names; only for a process with groups. */
 static kn_status read_groups(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -219,10 +226,12 @@ out:
     return status;
 }
 
+/* Read which responses are in use, and their means and sds: those of the standardisation, and
+ * those of the trivial model. */
 static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
 {
     kn_status status;
-    ptrdiff_t kept = -1; /* any number */
+    ptrdiff_t kept = -1; /* any number of them */
     m->y.n_all = m->info.n_responses;
     KN_TRY(kn_st_read_indices(ctx, f, "kept", m->y.n_all, &m->y.kept, &kept));
     m->y.n_kept = kept;
@@ -236,6 +245,7 @@ out:
     return status;
 }
 
+/* Read the space of the responses: names of a table, voxels of images, or none. */
 static kn_status read_space(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -263,7 +273,7 @@ out:
     return status;
 }
 
-/* The recipe makes the columns that the design knows. */
+/* Read the encoding, which must produce the columns that the design expects. */
 static kn_status read_recipe(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     json_t *recipe = json_object_get(record, "recipe");
@@ -290,6 +300,7 @@ static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info
     return KN_OK;
 }
 
+/* Read all sections. Later sections depend on sizes that earlier ones have set. */
 static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
 {
     kn_status status;
@@ -333,7 +344,7 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     if (kn_st_metadata(f, "ids") && !m->shareable)
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
     json_t *options = json_object_get(record, "options");
-    if (json_is_object(options)) /* some were given */
+    if (json_is_object(options)) /* the fit had options */
         m->options = json_dumps(options, JSON_COMPACT);
     kn_model_finalise(m);
     KN_TRY(read_recipe(ctx, f, record, m));
@@ -383,7 +394,7 @@ kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out)
     if (status == KN_OK)
         status = kn_model_parse(ctx, "a copy of the model", bytes, n, out);
     if (status == KN_OK)
-        (*out)->hash = 0; /* the caller changes it */
+        (*out)->hash = 0; /* the caller may change the copy */
     kn_free(bytes);
     return status;
 }

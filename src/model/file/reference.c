@@ -1,3 +1,4 @@
+/* Implements model/file/reference.h. */
 #include "model/file/reference.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ static json_t *neighbours_json(const kn_resemblance *n)
                      kn_json_number(n->limit), "resemble", n->resemble);
 }
 
-/* How many people each distribution is of. */
+/* Number of participants behind the quantiles of each statistic. */
 static json_t *quantiles_json(const kn_reference *r)
 {
     json_t *j = json_object();
@@ -52,13 +53,14 @@ json_t *kn_reference_to_json(const kn_reference *r)
     return j;
 }
 
+/* Add the arrays of one deviance; own: with the reference values of each participant. */
 static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix, bool own,
                               kn_st_writer *w)
 {
     kn_status status = KN_OK;
     char name[64];
 #define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
-    if (d->psi) { /* not where it is the model's own law */
+    if (d->psi) { /* NULL if the deviance is the model's own */
         KN_TRY(kn_st_add_mat(ctx, w, NAME("Q"), d->Q, KN_ST_F64));
         KN_TRY(kn_st_add_doubles(ctx, w, NAME("lam"), d->lam, d->K));
         KN_TRY(kn_st_add_doubles(ctx, w, NAME("psi"), d->psi, d->T));
@@ -70,7 +72,7 @@ out:
     return status;
 }
 
-/* Of a reference that knows nobody. */
+/* Quantiles of a de-identified reference. */
 static kn_status add_quantiles(kn_ctx *ctx, const kn_reference *r, kn_st_writer *w)
 {
     kn_status status = KN_OK;
@@ -111,7 +113,7 @@ kn_status kn_reference_add(kn_ctx *ctx, const kn_reference *r, ptrdiff_t T, bool
         KN_TRY(add_deviance(ctx, &r->deviance, "", true, w));
         KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", true, w));
     }
-    if (r->z && known) { /* a training sample scored again gets these */
+    if (r->z && known) { /* a training participant that is scored again gets these */
         ptrdiff_t shape[2] = {r->n, T};
         KN_TRY(kn_st_add(ctx, w, "z_cv", KN_ST_F32, 2, shape, r->z));
     }
@@ -119,7 +121,7 @@ out:
     return status;
 }
 
-/* Its reference, n_ref people, is there already where it comes from quantiles. */
+/* Read one deviance; its n_ref reference values are already set if they come from quantiles. */
 static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suffix, ptrdiff_t T,
                                ptrdiff_t n_ref, kn_deviance *d)
 {
@@ -139,7 +141,7 @@ out:
     return status;
 }
 
-/* The same of the model's own law: the reference alone. */
+/* Read a deviance of the model's own density: reference values only. */
 static kn_status read_own_deviance(kn_ctx *ctx, const kn_st_file *f, const char *name,
                                    ptrdiff_t n_ref, kn_deviance *d)
 {
@@ -169,7 +171,7 @@ static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has
     return KN_OK;
 }
 
-/* Absent where the test was not possible. */
+/* Absent if the test was not possible. */
 static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_resemblance *out)
 {
     if (!j)
@@ -185,6 +187,7 @@ static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn
     return KN_OK;
 }
 
+/* Read mean_z, counts, the number of independent units and the FDR share. */
 static kn_status read_burden(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
     kn_status status = KN_OK;
@@ -200,7 +203,8 @@ out:
     return status;
 }
 
-/* What a distribution needs is there: as many as the others, at most n, and in order. */
+/* Read the quantiles of one statistic: the expected number of knots, ascending, of at most r->n
+ * values. */
 static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *of, int kind,
                                    kn_reference *r)
 {
@@ -224,10 +228,12 @@ out:
     return status;
 }
 
-/* Of a reference that knows nobody. */
+/* Quantiles of a de-identified reference. */
 static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
-    enum { MOST = 1000000 }; /* values are spread out: nothing in the file is as long */
+    enum {
+        MOST = 1000000
+    }; /* limit for n, since values are recomputed and no array in the file has that length */
     kn_status status = KN_OK;
     json_t *of = json_object_get(j, "quantiles"), *units = json_object_get(j, "units");
     r->shared = true;
@@ -247,7 +253,7 @@ out:
     return status;
 }
 
-/* What each of them has. */
+/* Read the statistics of each participant. */
 static kn_status read_people(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference_for of,
                              kn_reference *r)
 {
@@ -277,7 +283,7 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
         return kn_st_bad(ctx, f, "'reference'");
     r->top = kn_json_value(j, "top", NAN);
     if (n == 0 && r->top == 0)
-        r->top = 0.05; /* models of the first days kept it only with a reference */
+        r->top = 0.05; /* early models stored it only with a reference */
     if (!(r->top > 0 && r->top <= 1))
         return kn_st_bad(ctx, f, "'reference'");
     if (n == 0)
@@ -286,7 +292,7 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
     KN_TRY(of.shared ? read_quantiles(ctx, f, j, r) : read_people(ctx, f, j, of, r));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev_loo"), &r->has_loo_gev, &r->loo_gev));
-    json_t *se = json_object_get(j, "gev_se"); /* NaN where the fit is not regular */
+    json_t *se = json_object_get(j, "gev_se"); /* NaN if the fit is not regular */
     r->gev_se = (kn_gev){kn_json_value(se, "shape", NAN), kn_json_value(se, "location", NAN),
                          kn_json_value(se, "scale", NAN)};
     r->gev_at_bound = json_is_true(json_object_get(j, "at_bound"));

@@ -1,3 +1,4 @@
+/* Implements model/file/sites.h. */
 #include "model/file/sites.h"
 
 #include <float.h>
@@ -33,10 +34,10 @@ out:
 
 static bool within(double x, double low, double high)
 {
-    return x >= low && x <= high; /* not of NaN */
+    return x >= low && x <= high; /* false for NaN */
 }
 
-/* What kn_sites_finish can have said of T responses. */
+/* True if kn_sites_finish() can have produced these numbers for T responses. */
 static bool is_sound(const kn_sites *s)
 {
     double T = (double)s->T;

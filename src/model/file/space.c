@@ -1,3 +1,4 @@
+/* Implements model/file/space.h. */
 #include "model/file/space.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include "io/formats/cifti.h"
 #include "model/file/validated_arrays.h"
 
-/* Array names of part k; of the only part they have no number. */
+/* Array name of part k: "stem.1", "stem.2". */
 typedef struct array_name {
     char text[32];
 } array_name;
@@ -71,12 +72,14 @@ out:
     return status;
 }
 
-/* A side is part of a file's name: letters and digits only. */
+/* True if text is a valid side; it becomes part of file names, so only the letters l, r, h and
+ * digits. */
 static bool is_side(const char *text)
 {
     return strlen(text) < KN_SIDE_SIZE && strspn(text, "lrh0123456789") == strlen(text);
 }
 
+/* Read part k: ending, side, geometry (if there are several parts) and brain models (CIFTI). */
 static kn_status read_part(kn_ctx *ctx, const kn_st_file *f, const json_t *j, int k, kn_space *s)
 {
     kn_status status = KN_OK;

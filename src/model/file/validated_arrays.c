@@ -1,3 +1,4 @@
+/* Implements validated_arrays.h. */
 #include "model/file/validated_arrays.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Writes a model: implements kn_model_write(), _write_bytes() and _hash() of file.h. collect()
+ * lists everything in the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ static kn_status out_of_memory(kn_ctx *ctx)
     return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the model");
 }
 
-/* Texts as one JSON array: they may hold anything, newlines too. */
+/* Texts as one JSON array, since they may contain anything, also newlines. */
 static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char **text, ptrdiff_t n)
 {
     json_t *array = json_array();
@@ -35,6 +37,7 @@ static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char 
     return status;
 }
 
+/* Set the metadata: checksum, format, version, software and the JSON record. */
 static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     static const char *const kinds[] = {"none", "table", "image"};
@@ -91,7 +94,7 @@ out:
     return status;
 }
 
-/* The process' own arrays. */
+/* Visitor that writes the arrays of the process; derived arrays are not stored. */
 typedef struct writing {
     kn_arrays a;
     kn_st_writer *w;
@@ -129,6 +132,7 @@ static kn_status leave_out(kn_arrays *a, const char *name, ptrdiff_t n, double *
     return KN_OK;
 }
 
+/* Add X, the method's own arrays and the noise; a de-identified process has no X. */
 static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
 {
     kn_status status;
@@ -161,7 +165,7 @@ out:
     return status;
 }
 
-/* Everything that goes into the file, in its order. */
+/* Add everything that goes into the file, in its order. */
 static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     _Static_assert(sizeof(ptrdiff_t) == 8, "indices are written as 64-bit integers");

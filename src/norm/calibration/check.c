@@ -1,3 +1,5 @@
+/* Implements check.h: central moments of sets of z are joined pairwise (Pebay 2008), so that
+ * neither blocks nor ranks need the whole map. */
 #include "norm/calibration/check.h"
 
 #include <assert.h>
@@ -27,6 +29,7 @@ void kn_calibrator_clear(kn_calibrator *c)
     *c = (kn_calibrator){0};
 }
 
+/* Two-pass central moments and counts of n finite values. */
 static kn_tally tally_of(const double *z, ptrdiff_t n)
 {
     kn_tally t = {.n = (double)n};
@@ -75,10 +78,11 @@ static void report(const kn_tally *t, double ks, double out[KN_N_CALIBRATION])
 typedef struct job {
     kn_mat z, per;
     const bool *use;
-    kn_mat work; /* as z: each response's finite values, gathered */
+    kn_mat work; /* as z: the finite values of each response, packed */
     kn_tally *tally;
 } job;
 
+/* Worker: moments of each response, and its own quantities if `per` is given. */
 static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     job *b = self;
@@ -101,7 +105,8 @@ static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 static void count(kn_calibrator *c, const double *v, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
-        double at = (v[i] + EDGE) * PER_UNIT; /* values beyond the edges go to the outer bins */
+        double at =
+            (v[i] + EDGE) * PER_UNIT; /* values beyond the edges are in the outermost bins */
         c->bins[at < 0 ? 0 : at >= BINS ? BINS - 1 : (ptrdiff_t)at]++;
     }
 }
@@ -109,11 +114,11 @@ static void count(kn_calibrator *c, const double *v, ptrdiff_t n)
 typedef struct people_job {
     kn_mat z;
     const bool *use;
-    double *work; /* z.cols of each person: finite values, gathered */
+    double *work; /* z.cols per participant: finite values, packed */
     kn_tally *found, *person;
 } people_job;
 
-/* A few people at a time: their rows lie side by side in a column. */
+/* A few participants at a time, since their values are adjacent in a column. */
 static void some_people(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const people_job *b = self;
@@ -187,7 +192,7 @@ void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION])
     for (ptrdiff_t k = 0; k < BINS - 1; k++) { /* the outermost edges stand for -inf and inf */
         seen += (double)c->bins[k];
         if (c->bins[k] == 0 && c->bins[k + 1] == 0 && k + 2 < BINS)
-            continue; /* between two values Phi goes one way: it is farthest at either end */
+            continue; /* between two values Phi is monotone: check the ends only */
         double edge = (double)(k + 1) / PER_UNIT - EDGE;
         ks = fmax(ks, fabs(seen / c->total.n - kn_normal_cdf(edge)));
     }

@@ -1,13 +1,15 @@
-/* Are the z of normal samples standard normal? [METHOD 8] Overall, over blocks of responses, and
- * per response. Missing z are left out; a quantity without values is NaN.
+/* Calibration check: are the z-scores of healthy participants standard normal? [METHOD 8] The
+ * quantities below are computed over all responses, block by block, and per response. Missing
+ * z-scores are skipped; a quantity without any value is NaN.
  *
  *     z2         mean of z^2: 1
  *     kurtosis   fourth central moment over the squared variance: 3
  *     coverage   share of |z| at most the normal quantile for 50, 90, 95, 99 %
  *     ks         sup |F_n(z) - Phi(z)|, the Kolmogorov-Smirnov distance of the PIT from uniform
  *
- * Per response ks is exact. Overall it is taken at the edges of 2^16 equal bins of z in [-8, 8],
- * each with at most 1e-4 of the normal law, so it is too small by at most 1e-4. */
+ * Per response ks is exact. Over all responses it is evaluated at the edges of 2^16 equal bins
+ * of z in [-8, 8], each with at most 1e-4 of the normal probability, so it is too small by at
+ * most 1e-4. */
 #ifndef KN_NORM_CALIBRATION_CHECK_H
 #define KN_NORM_CALIBRATION_CHECK_H
 
@@ -27,39 +29,46 @@ typedef enum kn_calibration {
     KN_N_CALIBRATION
 } kn_calibration;
 
+/* Column names of the quantities, as in the output tables. */
 extern const char *const kn_calibration_name[KN_N_CALIBRATION];
 
-typedef struct kn_tally {       /* of some z: central moments and counts */
-    double n, mean, m2, m3, m4; /* m_k: sum (z - mean)^k */
-    double squares;
-    double inside[KN_COVERAGES];
+typedef struct kn_tally {        /* central moments and counts of a set of z-scores */
+    double n, mean, m2, m3, m4;  /* m_k: sum (z - mean)^k */
+    double squares;              /* sum of z^2 */
+    double inside[KN_COVERAGES]; /* number of z inside each central interval */
 } kn_tally;
 
 typedef struct kn_calibrator {
     kn_tally total;
-    uint64_t *bins; /* counts of z over all responses */
-    /* lent: moments of each person, which _settle makes the total of; NULL: the total takes them as
-     * they come. Rows of z are then people from `row` on */
+    uint64_t *bins; /* KN_CALIBRATION_BINS: histogram of z over all responses */
+    /* Borrowed: moments per participant, which kn_calibrator_finalise() joins into `total`. Row
+     * i of the z that are added is then participant `row` + i. NULL: z are added to `total`
+     * directly. */
     kn_tally *person;
     ptrdiff_t row;
 } kn_calibrator;
 
 enum { KN_CALIBRATION_BINS = 1 << 16, KN_CALIBRATION_TALLY = sizeof(kn_tally) / sizeof(double) };
 
+/* Start an empty calibrator; release it with kn_calibrator_clear(). */
 kn_status kn_calibrator_init(kn_ctx *ctx, kn_calibrator *c);
+/* Free the histogram; c->person is borrowed and stays. */
 void kn_calibrator_clear(kn_calibrator *c);
 
-/* z: N* x count; use[N*]: samples that count, NULL: all. per: count x KN_N_CALIBRATION, each
- * response's own values, or kn_mat_none(): ks then costs nothing. Responses go in parallel, and are
- * added in order: the same bits for any number of threads. */
+/* Add z-scores, N* x count. use[N*]: participants that count; NULL: all. per (count x
+ * KN_N_CALIBRATION) receives the quantities of each response, or is kn_mat_none(), which saves
+ * their ks; it must be none if c->person is set. Responses are processed in parallel and added
+ * in order, so the bits do not depend on the number of threads. */
 kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool *use, kn_mat per);
-/* total = that of n people, in their order: the same bits however they were dealt. */
+/* Set c->total to the moments of the first n participants of c->person, joined in their order:
+ * the bits do not depend on how participants were distributed over ranks or minibatches. */
 void kn_calibrator_finalise(kn_calibrator *c, ptrdiff_t n);
-/* What b has seen is seen by c too. */
+/* Add the moments and the histogram of b to c. */
 void kn_calibrator_join(kn_calibrator *c, const kn_calibrator *b);
+/* Compute the quantities over everything that was added. */
 void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION]);
 
-/* A calibrator; adding rows x cols passes. */
+/* Memory plan of a calibrator; the work of adding rows x cols z is temporary. */
 void kn_calibrator_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t cols);
 
 #endif

@@ -1,11 +1,12 @@
+/* Implements learn_site_noise.h. */
 #include "norm/calibration/learn_site_noise.h"
 
 #include <math.h>
 
 #include "norm/calibration/learn_structure.h"
 
-/* Adds the squares of a response to the levels (S) without fold f; -1: of everybody. Each sum is of
- * its own people: what is left of a difference of two sums may be rounding alone. */
+/* Add the squares of one response to the sites (S) without fold f; -1: all participants. Each
+ * fold is summed separately: the difference of two sums may be rounding error only. */
 static void add_response(const kn_learner *l, const int *site, const double *z1, int f,
                          double spread, kn_noise_scale_level *level)
 {
@@ -16,7 +17,7 @@ static void add_response(const kn_learner *l, const int *site, const double *z1,
         }
 }
 
-/* People of each level, without fold f, who have any value. */
+/* Count the participants of each site with any value, without fold f. */
 static void count_people(const kn_learner *l, const int *site, kn_mat z1, int f,
                          kn_noise_scale_level *level)
 {
@@ -29,7 +30,7 @@ static void count_people(const kn_learner *l, const int *site, kn_mat z1, int f,
     }
 }
 
-/* term: S x (folds + 1), without each fold, and in the last column of everybody. */
+/* term: S x (folds + 1), without each fold, and from all participants in the last column. */
 static kn_status make_terms(kn_ctx *ctx, const kn_learner *l, const int *site, kn_mat z1,
                             kn_mat term)
 {
@@ -62,7 +63,8 @@ out:
     return status;
 }
 
-/* What people have of it: their sites' terms without their folds. */
+/* Set the site terms of the transform, and the shift of each participant by the terms without
+ * its fold. */
 static void take_terms(kn_learner *l, const int *site, kn_mat term)
 {
     ptrdiff_t n = l->job.n;

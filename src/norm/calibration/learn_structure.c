@@ -1,4 +1,5 @@
-/* Which parts a calibration layer has, from the sample of responses: see learner.h [METHOD 8c]. */
+/* Chooses the components of the calibration on the response subsample; see learner.h
+ * [METHOD 8c]. */
 #include "norm/calibration/learn_structure.h"
 
 #include <math.h>
@@ -13,13 +14,13 @@
 
 enum { PEOPLE_A_COLUMN = 10, GRAIN = 8 };
 
-/* A scale that is tried. */
+/* A candidate noise scale. */
 typedef struct trial {
     kn_noise_scale_columns columns;
     kn_mat D;
     kn_noise_scale_prior prior, *without;
-    kn_mat factor; /* n x sampled, each person's without its fold */
-    double *score; /* n: mean loss over the sample */
+    kn_mat factor; /* n x sampled, of each participant without its fold */
+    double *score; /* n: mean loss over the subsample */
 } trial;
 
 static void trial_clear(trial *t, int folds)
@@ -96,9 +97,10 @@ typedef struct factor_job {
     const kn_learner *l;
     trial *t;
     kn_mat z0, beta;
-    kn_mat work; /* of a worker: a column */
+    kn_mat work; /* one column per worker */
 } factor_job;
 
+/* Worker: factors of some responses by a candidate scale, each fold with beta without it. */
 static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     const factor_job *job = self;
@@ -116,6 +118,7 @@ static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* Priors from all participants and without each fold; b (F x sampled) receives the b_j. */
 static kn_status trial_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_mat b, trial *t)
 {
     kn_status status;
@@ -143,6 +146,7 @@ out:
     return status;
 }
 
+/* Fit a candidate scale to the subsample, and score every participant without its fold. */
 static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *t)
 {
     kn_status status;
@@ -186,7 +190,7 @@ static bool has_square(const kn_noise_scale_columns *c)
     return false;
 }
 
-/* One kind of scale; what it replaces is cleared. */
+/* Try one kind of scale; the loser of the comparison with *best is freed. */
 static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic, trial *best)
 {
     kn_status status;
@@ -196,7 +200,7 @@ static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic
     KN_TRY(kn_noise_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
     if (t.columns.F < 2 || t.columns.F * PEOPLE_A_COLUMN > l->job.n ||
         (quadratic && !has_square(&t.columns)))
-        goto out; /* nothing to vary with, too few people, or nothing new */
+        goto out; /* no covariate that varies, too few participants, or no new column */
     KN_TRY(trial_make(ctx, l, z0, &t));
     part->tried = true;
     part->gain = kn_learner_gain(l->job.n, best->score, t.score, &part->se);
@@ -217,7 +221,7 @@ double kn_learner_plain_z(const kn_learner *l, ptrdiff_t i, ptrdiff_t j)
     return V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
 }
 
-/* zt of the sample in the place of z0. */
+/* Overwrite z with zt of the subsample. */
 static void student_sample(const kn_learner *l, kn_mat z)
 {
     for (ptrdiff_t j = 0; j < z.cols; j++) {
@@ -229,7 +233,8 @@ static void student_sample(const kn_learner *l, kn_mat z)
     }
 }
 
-/* after_i = mean_j -ln density of zt by a law without i's fold, before_i by the normal one. */
+/* after_i = mean_j -ln density of zt by the distribution without i's fold, before_i by the
+ * normal one. */
 static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_mat theta,
                               double *before, double *after)
 {
@@ -272,6 +277,7 @@ out:
     return status;
 }
 
+/* Fit the shape to the subsample and decide on it; zt (n x sampled) is overwritten. */
 static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
 {
     kn_status status;
@@ -295,6 +301,7 @@ out:
     return status;
 }
 
+/* Move the chosen scale from t to the learner and the transform. */
 static void take_scale(kn_learner *l, trial *t)
 {
     kn_noise_scale_columns_clear(&l->layer->columns);
@@ -352,7 +359,8 @@ ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n)
     return kn_learner_chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
 }
 
-/* Scales: the best so far and one that is tried, of which priors without each fold come first. */
+/* Memory plan of the candidates: the best so far and the one that is tried, whose priors without
+ * each fold come first. */
 static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t some)
 {
     ptrdiff_t F = kn_learner_columns_most(s, n);
@@ -374,7 +382,7 @@ static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, p
 void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     kn_plan_alloc(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
-    kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* with shift */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* D and shift */
     if (!kn_learner_chooses((kn_calibrate)s->calibrate, n))
         return;
     kn_mem_usage mark = r->now;

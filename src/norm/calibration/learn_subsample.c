@@ -1,3 +1,5 @@
+/* Implements learn_subsample.h. Every rank samples its own blocks; at the end all ranks
+ * broadcast theirs. */
 #include "norm/calibration/learn_subsample.h"
 
 #include <math.h>
@@ -46,6 +48,7 @@ out:
     return status;
 }
 
+/* Store e, v and leave-one-out noise of the responses of a block, until the subsample is full. */
 static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_learner *l = self;
@@ -67,7 +70,7 @@ static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
-/* The columns that rank r has from place `at` on, to all. */
+/* Broadcast n columns from position `at` on, from rank r. */
 static kn_status share_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t at, ptrdiff_t n, int r)
 {
     kn_status status = KN_OK;
@@ -78,7 +81,7 @@ static kn_status share_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t at, p
     return status;
 }
 
-/* Every rank's, one after the other, on all. */
+/* All-gather the subsample: the columns of rank 0, then of rank 1, and so on. */
 static kn_status end_sample(kn_ctx *ctx, void *self)
 {
     kn_status status;
@@ -111,7 +114,7 @@ kn_visitor kn_learner_visitor(kn_learner *l)
     return (kn_visitor){l, KN_WALK_Y | KN_WALK_MAPS, begin_sample, sample_block, end_sample};
 }
 
-/* The walk leaves what maps keep of it. */
+/* The block loop leaves what the maps keep in memory. */
 ptrdiff_t kn_learner_sample_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     enum { SAMPLE = 4 }; /* e, v, others, factor */

@@ -1,21 +1,26 @@
-/* The sample of the responses from which a calibration layer is chosen: an even one of SAMPLE_CELLS
- * cells or so, e, v and the noise as others say, n x sampled, the same on all ranks  [METHOD 8c] */
+/* Subsample of the responses on which the calibration components are chosen [METHOD 8c]: about
+ * SAMPLE_CELLS cells, evenly spaced over the responses. A block visitor stores e, v and the
+ * leave-one-out noise variance (n x sampled) in the learner, the same on all ranks. */
 #ifndef KN_NORM_CALIBRATION_LEARN_SUBSAMPLE_H
 #define KN_NORM_CALIBRATION_LEARN_SUBSAMPLE_H
 
 #include "norm/calibration/learner.h"
 
-/* Is there anything to choose? */
+/* True if components beyond the Student step are to be chosen for n participants: always with
+ * KN_CALIBRATE_FULL, from 50 participants on with KN_CALIBRATE_AUTO. */
 bool kn_learner_chooses(kn_calibrate how, ptrdiff_t n);
 
-/* Responses to be looked at beforehand: 0 where nothing is to be chosen. every: of blocks of
- * KN_LEARNER_CUT responses the first of each so many. */
+/* Width of the blocks in which the subsample is drawn. */
 enum { KN_LEARNER_CUT = 32 };
+/* Number of responses in the subsample; 0 if nothing is to be chosen. *every: the stride; of the
+ * blocks of KN_LEARNER_CUT responses the loop visits the first of every `*every`. */
 ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every);
-/* Of a walk over these, after the noise's. Its end is collective. */
+/* Visitor of a block loop over the subsample; it runs after the visitor that sets the noise
+ * variance. Its end is collective. */
 kn_visitor kn_learner_visitor(kn_learner *l);
 
-/* The walk, and the sample that it leaves, of n people: so many responses at most. */
+/* Memory plan of the block loop and of the subsample of n participants that it leaves. Returns
+ * the largest number of responses in the subsample. */
 ptrdiff_t kn_learner_sample_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

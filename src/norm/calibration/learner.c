@@ -1,3 +1,5 @@
+/* Implements learner.h: the fit of one response after the other. learn_structure.c chooses the
+ * components before that. */
 #include "norm/calibration/learner.h"
 
 #include <math.h>
@@ -22,7 +24,7 @@ void kn_learner_free(kn_learner *l)
     kn_free(l);
 }
 
-/* People fold by fold, each fold in the order in which they came. */
+/* Sort participants by fold; within a fold they stay in the order of the data. */
 static kn_status put_in_order(kn_ctx *ctx, kn_learner *l)
 {
     kn_status status;
@@ -67,7 +69,7 @@ out:
     return status;
 }
 
-/* ---- for both halves ---- */
+/* ---- shared with learn_structure.c ---------------------------------------------------------- */
 
 void kn_learner_in_order(const kn_learner *l, const double *from, double *to)
 {
@@ -126,15 +128,17 @@ ptrdiff_t kn_learner_rest(const kn_learner *l, const double *z1, int f, double s
     return n;
 }
 
+/* Inverse of kn_learner_in_order(). */
 static void as_they_came(const kn_learner *l, const double *from, double *to)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         to[l->order[i]] = from[i];
 }
 
-/* ---- one response after the other ------------------------------------------------------------ */
+/* ---- one response after the other ----------------------------------------------------------- */
 
-/* Columns of n doubles in the work of a worker. */
+/* Columns of n doubles in the work array of a thread, followed by 3 n for kn_learner_others(),
+ * the work of the noise scale, and 3 folds (spread, theta without each fold). */
 enum { E, V_MODEL, OTHERS, Z0, FACTOR, TOTAL, ZT, LOSS, COLUMNS };
 
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds)
@@ -153,7 +157,7 @@ static double *column(const kn_learner *l, double *work, int k)
     return work + k * l->job.n;
 }
 
-/* factor without each fold; beta_j of everybody into the layer. */
+/* Set FACTOR from beta without each fold, and beta_j of the transform from all participants. */
 static void learn_scale(const kn_learner *l, const kn_learner_column *c, const double *spread,
                         double *work)
 {
@@ -176,7 +180,7 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
     kn_learner_factors(l, l->D, apart, factor);
 }
 
-/* theta without each fold (2 x folds); theta_j of everybody into the layer. */
+/* apart (2 x folds): theta without each fold; theta_j of the transform from all participants. */
 static void learn_shape(const kn_learner *l, const kn_learner_column *c, const double *spread,
                         double *work, kn_mat apart)
 {
@@ -199,7 +203,7 @@ static void learn_shape(const kn_learner *l, const kn_learner_column *c, const d
     }
 }
 
-/* z by the law of each fold, from total variances; into the order in which people came. */
+/* z from the total variances, with theta of each fold, back in the order of the data. */
 static void by_fold(const kn_learner *l, kn_mat apart, double *work, double *z, double *loss)
 {
     const double *e = column(l, work, E), *total = column(l, work, TOTAL);
@@ -220,7 +224,8 @@ static void by_fold(const kn_learner *l, kn_mat apart, double *work, double *z, 
         as_they_came(l, losses, loss);
 }
 
-/* V = v + noise factor;  by_noise: noise_j alone */
+/* TOTAL = v + noise factor; without `noise`, own is the noise of all participants; v only if
+ * `model` */
 static void total_variance(const kn_learner *l, const double *noise, double own, bool model,
                            double *work)
 {

@@ -1,18 +1,18 @@
-/* How a calibration layer is learned from held-out residuals, and what each training person's z is
- * under a layer that has not seen its fold                                           [METHOD 8c]
+/* Learns the calibration transform from held-out residuals, and computes the z-scores of each
+ * training participant under a transform that was learned without the participant's fold
+ * [METHOD 8c]
  *
- *     z0   = e / sqrt(v + noise^(-i))                    noise as others say
- * (gp/predict/noise_leave_one_out.h) eta  from z0, a and b from zt; without each fold: one Newton
- * step from the fit to everybody
+ *     z0   = e / sqrt(v + noise^(-i))      leave-one-out noise (gp/predict/noise_leave_one_out.h)
+ *     eta  from z0, a and b from zt;       without each fold: one Newton step from the fit to all
  *
- * First a sample of the responses, an even one of SAMPLE_CELLS cells or so: priors, with and
- * without each fold, and which parts to keep. A part is kept whose held-out loss, person by person,
- * is less by more than the standard error of that gain; in this order: linear scale, quadratic
- * scale, shape; before the shape, where there are sites, the terms of these, which are kept in any
- * case (learner_batch.c). Then the walk over all responses learns and applies it one response at a
- * time.
+ * Use: kn_learner_new(); a block loop over the subsample of responses (learn_subsample.h);
+ * kn_learner_choose(), which fits the priors with and without each fold and chooses the
+ * components; then kn_learner_learn() for every response. A component is kept if it lowers the
+ * held-out loss per participant by more than the standard error of that gain. They are tried in
+ * the order linear scale, quadratic scale, shape. The terms of sites come before the shape and
+ * are kept in any case (learn_site_noise.c).
  *
- * People are held in the order of their folds, so that all of a fold stand together. */
+ * Participants are stored in fold order, so that those of one fold are contiguous. */
 #ifndef KN_NORM_CALIBRATION_LEARNER_H
 #define KN_NORM_CALIBRATION_LEARNER_H
 
@@ -24,59 +24,74 @@
 
 typedef struct kn_learner_job {
     kn_calibrate how;
-    const kn_noise_scale_covariates
-        *x; /* of the n people; NULL: none are known, and scale has no part */
-    ptrdiff_t n, T;
+    /* covariates of the n participants; NULL: none, and the noise has no scale component */
+    const kn_noise_scale_covariates *x;
+    ptrdiff_t n, T;  /* training participants, responses */
     const int *fold; /* n */
     int folds;
-    const kn_noise_builder *noise; /* NULL: noise_j for everybody */
-    const kn_exclusion_groups *apart;
-    const double *noise_of_all; /* T, set block by block */
-    const int *site;            /* n: 0 .. S-1, -1 of none; NULL: there are no sites */
+    const kn_noise_builder *noise;    /* leave-one-out noise; NULL: noise_j for all participants */
+    const kn_exclusion_groups *apart; /* participants that are left out together with each one */
+    /* T: noise_j, standardised; the noise visitor sets it block by block */
+    const double *noise_of_all;
+    const int *site; /* n: 0 .. S-1, -1: no site; NULL: there are no sites */
     ptrdiff_t S;
 } kn_learner_job;
 
 typedef struct kn_learner {
     kn_learner_job job;
-    kn_calibration_transform *layer;      /* what is learned, the caller's */
-    ptrdiff_t *order;                     /* n: the person at each place */
-    int *fold;                            /* n, in that order, ascending */
-    ptrdiff_t *start;                     /* folds + 1: where each begins */
-    kn_mat D;                             /* n x F, in that order; none: no scale */
-    kn_noise_scale_prior prior, *without; /* of everybody; folds */
+    kn_calibration_transform *layer;      /* borrowed: receives the transform */
+    ptrdiff_t *order;                     /* n: the participant at each position of fold order */
+    int *fold;                            /* n, fold order: the fold, ascending */
+    ptrdiff_t *start;                     /* folds + 1: first position of each fold */
+    kn_mat D;                             /* n x F, fold order; none: no scale component */
+    kn_noise_scale_prior prior, *without; /* from all participants; without each fold (folds) */
     kn_shash_prior shape;
-    double *shift; /* n, in that order: of each person's site, without its fold; NULL: none */
-    /* the sample: n x sampled, in that order */
+    /* n, fold order: term of the participant's site, estimated without its fold; NULL: none */
+    double *shift;
+    /* the response subsample: n x sampled, fold order; `others` is the leave-one-out noise */
     ptrdiff_t sampled;
     kn_mat e, v, others, factor;
 } kn_learner;
 
+/* Create a learner that fills `layer` (borrowed, must outlive the learner; cleared first). `job`
+ * is copied, its arrays are borrowed. Release it with kn_learner_free(), which accepts NULL. */
 kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_calibration_transform *layer,
                          kn_learner **out);
 void kn_learner_free(kn_learner *l);
 
-/* After a walk over a sample of the responses (learner_sample.h). Collective. */
+/* Choose the components and fit the priors; run it after the block loop over the subsample
+ * (learn_subsample.h), which is then released. Collective. */
 kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l);
 
-/* One response. e, v in the order of people as they came; z, and where not NULL its losses, the z
- * of the joint deviance by noise_j, and that by noise_j alone. Sets beta_j and theta_j of the
- * layer. work: kn_learner_work doubles. */
+/* Input and output for one response. e, v (n) are residual and model variance, standardised
+ * units, in the order of the data. Outputs (n each): z; and, where not NULL, loss (-ln p(y) -
+ * 1/2 ln 2pi), joint (z of the whole-map deviance, by noise_j of all participants) and alone
+ * (the same without v). */
 typedef struct kn_learner_column {
     const kn_block *b;
-    ptrdiff_t j; /* in the block */
+    ptrdiff_t j; /* column in block b */
     const double *e, *v;
     double *z, *loss, *joint, *alone;
-    bool known; /* beta_j, theta_j are there already, and only joint and alone are asked for */
+    bool known; /* beta_j, theta_j are already set, and only joint and alone are computed */
 } kn_learner_column;
+/* Doubles of work that kn_learner_learn() needs per thread. */
 ptrdiff_t kn_learner_work(const kn_learner *l);
+/* Fit one response: sets beta_j and theta_j of the transform and fills the outputs of c. z of a
+ * participant uses parameters without its fold. Thread-safe for different responses; c->z may be
+ * NULL. */
 void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *work);
 
-/* What a learner holds, and for a while until it has chosen; what the layer holds that is learned.
- * Columns of the scale, with its constant, there will be at most so many; 0: no scale. */
-enum { KN_LEARNER_FOLDS = 5 }; /* where maps come from one held-out set */
+enum {
+    KN_LEARNER_FOLDS = 5
+    /* Folds of the calibration if the maps come from one held-out set. */
+};
+/* Memory plan of a learner for n participants, with a temporary peak until it has chosen. */
 void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+/* Memory plan of the learned arrays of the transform. */
 void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+/* The largest number of scale columns including the constant; 0: no scale. */
 ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n);
-ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds); /* kn_learner_work */
+/* kn_learner_work() from sizes. */
+ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements noise_scale.h by Newton's method with a small Cholesky solver. */
 #include "norm/calibration/noise_scale.h"
 
 #include <assert.h>
@@ -9,18 +10,18 @@
 #include "la/vec.h"
 
 enum { NEWTON_STEPS = 200, HALVINGS = 40 };
-static const double RIDGE = 1e-6;     /* of b_j */
-static const double LONGEST = 1;      /* of a step, in any column */
+static const double RIDGE = 1e-6;     /* penalty of b_j */
+static const double LONGEST = 1;      /* longest step in any coefficient */
 static const double SHORT = 1e-7;     /* the step after one like this would be 1e-14 */
-static const double ROUNDING = 1e-13; /* of the value */
-static const double SINGULAR = 1e-10; /* of n, added to the diagonal of D'D */
+static const double ROUNDING = 1e-13; /* relative error of the value */
+static const double SINGULAR = 1e-10; /* times n, added to the diagonal of D'D */
 static const double LEAST_SHARE = 0.02, LEAST_V_A = 1e-4;
 
-/* ---- one response ---------------------------------------------------------------------------- */
+/* ---- one response --------------------------------------------------------------------------- */
 
 typedef struct problem {
-    ptrdiff_t n, F;     /* rows with a value */
-    double *X;          /* F x n: a row of D after the other */
+    ptrdiff_t n, F;     /* rows with a value; columns */
+    double *X;          /* F x n: rows of D, contiguous */
     double *z2, *e;     /* n: z0^2, and z0^2 e^-eta at beta */
     double *H, *g, *to; /* F x F lower triangle; F; F */
     const kn_noise_scale_penalty *penalty;
@@ -31,6 +32,7 @@ ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F)
     return n * (F + 2) + F * (F + 2);
 }
 
+/* Lay out the rows with a value in `work`, followed by z0^2, e, H, g and the trial point. */
 static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
                           double *work)
 {
@@ -53,7 +55,7 @@ static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penal
     return p;
 }
 
-/* The value at beta; e is left for the derivatives. */
+/* Value at beta; p->e is kept for the derivatives. */
 static double value_at(problem *p, const double *beta)
 {
     double sum = 0, penalty = 0;
@@ -74,7 +76,7 @@ static double value_at(problem *p, const double *beta)
     return (sum + penalty) / 2;
 }
 
-/* A row's part of g and of the lower triangle of H. */
+/* Add one row's contribution to g and to the lower triangle of H. */
 static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++) {
@@ -104,8 +106,8 @@ static void derivatives(problem *p, const double *beta)
     add_penalty(p->penalty, F, beta, p->g, p->H);
 }
 
-/* A x = b for a small positive definite A, lower triangle by rows, by Cholesky in place: F is a
- * handful, and LAPACK would cost more to call. False where A is not positive definite. */
+/* Solve A x = b for a small positive definite A, lower triangle by rows, by Cholesky in place: F
+ * is small, and a call of LAPACK would cost more. False if A is not positive definite. */
 static bool solve(ptrdiff_t F, double *A, double *x)
 {
     for (ptrdiff_t f = 0; f < F; f++) {
@@ -129,7 +131,7 @@ static bool solve(ptrdiff_t F, double *A, double *x)
     return true;
 }
 
-/* One step of Newton; how far beta went, 0 when no step lowers the value. */
+/* One Newton step. Returns the largest change of beta, 0 if no step lowers the value. */
 static double step(problem *p, double *value, double *beta)
 {
     double size = 0, scale = 1;
@@ -171,14 +173,14 @@ double kn_noise_scale_newton(kn_mat D, const double *z0, const kn_noise_scale_pe
     return value;
 }
 
-/* ---- without each fold ----------------------------------------------------------------------- */
+/* ---- without each fold ---------------------------------------------------------------------- */
 
 ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
 {
     return kn_noise_scale_work(n, F) + folds * F * (F + 1);
 }
 
-/* to = beta - H^-1 g, the step limited; beta where H is singular. */
+/* to = beta - H^-1 g with limited step length; beta if H is singular. */
 static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, double *to)
 {
     double size = 0, scale = solve(F, H, g) ? 1 : 0;
@@ -190,8 +192,8 @@ static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, 
         to[f] = scale > 0 ? beta[f] - scale * g[f] : beta[f];
 }
 
-/* g and H as they are where every z0^2 is times `by`: g = D'(1 - e)/2, and with the column of ones
- * the first column of H is D'e/2. */
+/* Change g and H as if every z0^2 were multiplied by `by`: g = D'(1 - e)/2, and because of the
+ * column of ones the first column of H is D'e/2. */
 static void stretch(ptrdiff_t F, double by, double *g, double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++)
@@ -230,12 +232,12 @@ void kn_noise_scale_refit(kn_mat D, const double *z0, const kn_noise_scale_folds
     }
 }
 
-/* ---- many responses -------------------------------------------------------------------------- */
+/* ---- many responses ------------------------------------------------------------------------- */
 
 typedef struct block_job {
     kn_mat D, z0, beta;
     const kn_noise_scale_penalty *penalty;
-    const double *otherwise; /* F, of a response without a minimum; NULL: NaN */
+    const double *otherwise; /* F: result for a response without a minimum; NULL: NaN */
     double *work;
 } block_job;
 
@@ -271,7 +273,7 @@ kn_status kn_noise_scale_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, const kn_noise_sc
     return fit_block(ctx, &job);
 }
 
-/* ---- what responses have in common ----------------------------------------------------------- */
+/* ---- the prior that responses share --------------------------------------------------------- */
 
 kn_status kn_noise_scale_prior_init(kn_ctx *ctx, ptrdiff_t F, kn_noise_scale_prior *prior)
 {
@@ -296,8 +298,8 @@ void kn_noise_scale_prior_clear(kn_noise_scale_prior *prior)
     *prior = (kn_noise_scale_prior){0};
 }
 
-/* x = column f of (D'D)^-1; A: F x F of work. A column that is constant or doubled among these
- * rows, as it may be without a fold, gets a large number: its mu is then 0. */
+/* x = column f of (D'D)^-1; A: F x F of work. A column that is constant or duplicated among
+ * these rows, which may happen without a fold, gets a large number: its mu is then 0. */
 static void inverse_column(kn_mat D, ptrdiff_t f, double *A, double *x)
 {
     for (ptrdiff_t g = 0; g < D.cols; g++) {
@@ -313,7 +315,7 @@ static void inverse_column(kn_mat D, ptrdiff_t f, double *A, double *x)
         x[f] = 1 / (SINGULAR * (double)D.rows);
 }
 
-/* mean_j n/n_j over the responses that have a part. */
+/* mean_j n/n_j over the responses that enter the prior. */
 static double thinning(kn_mat z0, kn_mat b)
 {
     double sum = 0, T = 0;
@@ -329,6 +331,7 @@ static double thinning(kn_mat z0, kn_mat b)
     return T > 0 ? sum / T : 1;
 }
 
+/* mu_f, v_f and the penalty weight of column f from the b_j. */
 static void column_prior(kn_mat b, ptrdiff_t f, kn_noise_scale_prior *p)
 {
     double T = 0, mean = 0, var = 0;
@@ -374,7 +377,7 @@ out:
     return status;
 }
 
-/* Rows of D that are not of a fold, one after the other. */
+/* Copy the rows of D outside fold f to `room`. */
 static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat room)
 {
     ptrdiff_t n = 0;
@@ -436,7 +439,7 @@ out:
     return status;
 }
 
-/* ---- batches --------------------------------------------------------------------------------- */
+/* ---- site term ------------------------------------------------------------------------------ */
 
 double kn_noise_scale_batch(ptrdiff_t S, const kn_noise_scale_level *level, double kurt,
                             double T_sq, double *term)

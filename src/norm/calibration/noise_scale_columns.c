@@ -1,3 +1,4 @@
+/* Implements noise_scale_columns.h; linearly dependent columns are found by Gram-Schmidt. */
 #include "norm/calibration/noise_scale_columns.h"
 
 #include <assert.h>
@@ -5,9 +6,11 @@
 
 #include "la/vec.h"
 
-enum { SQUARE_VALUES = 5 };           /* different ones that t^2 needs */
-static const double DEPENDENT = 1e-8; /* of a column's sum of squares, left by the others */
+enum { SQUARE_VALUES = 5 }; /* different values that t^2 needs */
+static const double DEPENDENT =
+    1e-8; /* share of a column's sum of squares that must remain after projection */
 
+/* Value of a column for participant i; 0, the training mean, if the covariate is missing. */
 static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_covariates *people,
                        ptrdiff_t i)
 {
@@ -31,7 +34,7 @@ void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
             kn_col(D, f)[i] = value_of(&columns->column[f], people, i);
 }
 
-/* Different values of a column, as far as `most`. */
+/* Number of different values in a column, at most `most`. */
 static int different(kn_mat x, ptrdiff_t c, int most)
 {
     double seen[SQUARE_VALUES];
@@ -46,6 +49,7 @@ static int different(kn_mat x, ptrdiff_t c, int most)
     return n;
 }
 
+/* A linear column of numeric covariate c: mean, sd and range in training. */
 static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
 {
     kn_noise_scale_column k = {.kind = KN_SCALE_LINE,
@@ -68,6 +72,7 @@ static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
     return k;
 }
 
+/* Append a column after computing its training mean. */
 static void add(kn_noise_scale_columns *to, kn_noise_scale_column c,
                 const kn_noise_scale_covariates *training, ptrdiff_t n)
 {
@@ -82,7 +87,8 @@ static void add(kn_noise_scale_columns *to, kn_noise_scale_column c,
     to->column[to->F++] = c;
 }
 
-/* Leaves out columns that those before them make, by Gram-Schmidt, twice for the rounding. */
+/* Remove columns that are linear combinations of those before them, by Gram-Schmidt, done twice
+ * against rounding. */
 static kn_status drop_dependent(kn_ctx *ctx, const kn_noise_scale_covariates *training, ptrdiff_t n,
                                 kn_noise_scale_columns *k)
 {

@@ -1,11 +1,13 @@
-/* The columns that the noise scale is a line in [METHOD 8c].
+/* Columns of the noise-scale design: the logarithm of the noise variance is linear in them
+ * [METHOD 8c].
  *
  *     D = [1 | t, t^2 of each numeric covariate | (second level) - 1/2 of each two-level category]
  *
- * t: standardised by training (divisor N), clipped to training's range; t^2 where asked for and
- * training has 5 different values or more. Every column but the first less its training mean. What
- * is constant in training, or a sum of columns before it, has no column. A missing number or level
- * counts as the training mean. */
+ * t is standardised by the training sample (divisor N) and clipped to the training range; t^2 is
+ * included on request if training has 5 different values or more. The training mean is
+ * subtracted from every column but the first. A column that is constant in training, or a linear
+ * combination of columns before it, is not included. A missing number or level counts as the
+ * training mean. */
 #ifndef KN_NORM_CALIBRATION_NOISE_SCALE_COLUMNS_H
 #define KN_NORM_CALIBRATION_NOISE_SCALE_COLUMNS_H
 
@@ -22,10 +24,10 @@ typedef enum kn_noise_scale_kind { /* stored in model files: never renumbered */
 
 typedef struct kn_noise_scale_column {
     kn_noise_scale_kind kind;
-    ptrdiff_t source; /* column of the numeric or of the level matrix; of ONE -1 */
-    double mean, sd;  /* t = (x - mean)/sd; 0 and 1 of a level */
-    double low, high; /* x is clipped to */
-    double centre;    /* training mean of the column, taken away */
+    ptrdiff_t source; /* column of the numeric or of the level matrix; -1 for ONE */
+    double mean, sd;  /* t = (x - mean)/sd; 0 and 1 for a level */
+    double low, high; /* training range, to which x is clipped */
+    double centre;    /* training mean of the column, which is subtracted */
 } kn_noise_scale_column;
 
 typedef struct kn_noise_scale_columns {
@@ -33,15 +35,18 @@ typedef struct kn_noise_scale_columns {
     kn_noise_scale_column *column;
 } kn_noise_scale_columns;
 
-typedef struct kn_noise_scale_covariates { /* of the same people; either may have no columns */
-    kn_mat numeric;                        /* n x C, in any units */
-    kn_mat level;                          /* n x L: 0 the first level, 1 the second */
+/* same participants in both; either may have no columns */
+typedef struct kn_noise_scale_covariates {
+    kn_mat numeric; /* n x C, original units; NaN: missing */
+    kn_mat level;   /* n x L: 0 the first level, 1 the second, NaN: missing */
 } kn_noise_scale_covariates;
 
+/* Choose the columns from the covariates of the training sample; `quadratic`: with t^2. */
 kn_status kn_noise_scale_columns_new(kn_ctx *ctx, const kn_noise_scale_covariates *training,
                                      bool quadratic, kn_noise_scale_columns *out);
 void kn_noise_scale_columns_clear(kn_noise_scale_columns *columns);
+/* Fill D (n x F) for n participants. */
 void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
-                                  const kn_noise_scale_covariates *people, kn_mat D); /* n x F */
+                                  const kn_noise_scale_covariates *people, kn_mat D);
 
 #endif

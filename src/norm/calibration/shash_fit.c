@@ -1,3 +1,4 @@
+/* Implements shash_fit.h: damped Newton for each response, and the prior by fixed-point rounds. */
 #include "norm/calibration/shash_fit.h"
 
 #include <assert.h>
@@ -8,17 +9,17 @@
 
 enum { NEWTON_STEPS = 60, HALVINGS = 30, GATHER = 256 };
 static const double LOWEST[2] = {-3, -2}, HIGHEST[2] = {3, 0.3};
-static const double LONGEST = 0.5;    /* of a step, in either parameter */
+static const double LONGEST = 0.5;    /* longest step in either parameter */
 static const double SHORT = 1e-6;     /* the step after one like this would be 1e-12 */
-static const double ROUNDING = 1e-13; /* of the value */
-static const double FIXED = 5;        /* weight of mu0, v0: what few responses need */
+static const double ROUNDING = 1e-13; /* relative error of the value */
+static const double FIXED = 5;        /* weight of mu0, v0 in responses */
 
 kn_shash_prior kn_shash_prior_start(void)
 {
     return (kn_shash_prior){{0, -0.1}, {0.15 * 0.15, 0.2 * 0.2}};
 }
 
-/* ---- one response ---------------------------------------------------------------------------- */
+/* ---- one response --------------------------------------------------------------------------- */
 
 bool kn_shash_allowed(const double theta[2])
 {
@@ -41,8 +42,9 @@ static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_sha
     }
 }
 
-/* -H^-1 g; where H is not positive definite its smallest eigenvalue is first lifted to a tenth of
- * the largest in size. A parameter at its bound that wants to go further stays. */
+/* step = -H^-1 g. If H is not positive definite, its eigenvalues are first shifted so that the
+ * smallest is a tenth of the largest absolute one. A parameter at its bound with a gradient
+ * beyond it stays. */
 static void newton_step(const kn_shash_sums *s, const double theta[2], double step[2])
 {
     double a = s->hessian[0], c = s->hessian[1], b = s->hessian[2];
@@ -84,7 +86,7 @@ static kn_shash_sums evaluate(const problem *p, const double theta[2])
     return s;
 }
 
-/* Moves theta and s along the step, halved until the value does not rise; how far it went. */
+/* Move theta and s along the step, halved until the value does not rise. Returns the distance. */
 static double descend(const problem *p, const double step[2], double theta[2], kn_shash_sums *s)
 {
     double scale = 1;
@@ -135,7 +137,7 @@ void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdif
         out[k] = within(k, theta[k] + step[k]);
 }
 
-/* ---- many responses -------------------------------------------------------------------------- */
+/* ---- many responses ------------------------------------------------------------------------- */
 
 static ptrdiff_t observed(ptrdiff_t n, const double *zt, double *out)
 {
@@ -150,7 +152,7 @@ typedef struct block_job {
     const kn_shash_nodes *nodes;
     const kn_shash_prior *prior;
     kn_mat zt, theta;
-    double *work; /* zt.rows a worker */
+    double *work; /* zt.rows per worker */
 } block_job;
 
 static void fit_some(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
@@ -175,7 +177,7 @@ kn_status kn_shash_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, const kn_shash_
     return status;
 }
 
-/* ---- what responses have in common ----------------------------------------------------------- */
+/* ---- the prior that responses share --------------------------------------------------------- */
 
 static bool any_value(kn_mat zt, ptrdiff_t j)
 {

@@ -1,3 +1,4 @@
+/* Implements transform.h. z is computed in chunks of FEW cells that stay in cache. */
 #include "norm/calibration/transform.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ kn_status kn_calibration_prepare(kn_ctx *ctx, kn_calibration_transform *l)
     return l->nu > 0 ? kn_student_map_new(ctx, l->nu, &l->map) : KN_OK;
 }
 
-/* ---- covariates ------------------------------------------------------------------------------ */
+/* ---- covariates ----------------------------------------------------------------------------- */
 
 void kn_calibration_covariates_clear(kn_calibration_covariates *c)
 {
@@ -55,7 +56,7 @@ void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptr
     }
 }
 
-/* Of a category of two levels 0 or 1; a level that training did not have, or none, is missing. */
+/* A two-level category is 0 or 1; a level that is not in training, or no level, is NaN. */
 static double value_of(const kn_design_column *c, double x)
 {
     return c->levels > 0 && !(x == 0 || x == 1) ? NAN : x;
@@ -104,7 +105,7 @@ out:
     return status;
 }
 
-/* ---- z --------------------------------------------------------------------------------------- */
+/* ---- z -------------------------------------------------------------------------------------- */
 
 void kn_calibration_shift(const kn_calibration_transform *l, const int *site, ptrdiff_t n,
                           double *shift)
@@ -133,7 +134,7 @@ kn_shash kn_calibration_distribution(const kn_calibration_transform *l, ptrdiff_
 
 enum { FEW = 256 };
 
-/* loss = 1/2 ln V - ln t_nu(z1) - 1/2 ln 2pi of a few cells. */
+/* loss = 1/2 ln V - ln t_nu(z1) - 1/2 ln 2pi for at most FEW cells. */
 static void add_losses(const kn_calibration_transform *l, ptrdiff_t n, const double *V,
                        const double *z1, double *loss)
 {
@@ -151,9 +152,10 @@ static void add_losses(const kn_calibration_transform *l, ptrdiff_t n, const dou
         loss[i] = 0.5 * loss[i] + start + (student ? 0.5 * (nu + 1) * t[i] : 0.5 * z1[i] * z1[i]);
 }
 
-/* z of zt in its place; the losses gain -ln density of zt less that of the normal law,
- *     (z^2 - zt^2 + ln((1 + q^2)/(1 + z^2)))/2 + ln sc/b,   q = (zt - loc)/sc, cosh asinh z known
- */
+/* Replace zt by z, and add to the losses -ln density of zt minus that of the normal
+ * distribution,
+ *     (z^2 - zt^2 + ln((1 + q^2)/(1 + z^2)))/2 + ln sc/b,   q = (zt - loc)/sc
+ * since cosh asinh z is known. */
 static void take_shape(const kn_shash *law, ptrdiff_t n, double *z, double *loss)
 {
     double ratio[FEW], shift = log(law->sc / law->b);
@@ -172,7 +174,7 @@ static void take_shape(const kn_shash *law, ptrdiff_t n, double *z, double *loss
         loss[i] += 0.5 * (z[i] * z[i] + ratio[i]) + shift;
 }
 
-/* z = e / sqrt V where both are finite and V > 0; z may be e, or V */
+/* z = e / sqrt V where both are finite and V > 0, else NaN; z may alias e or V. */
 KN_CLONES
 static void standard(ptrdiff_t n, const double *e, const double *V, double *z)
 {
@@ -184,6 +186,7 @@ static void standard(ptrdiff_t n, const double *e, const double *V, double *z)
     }
 }
 
+/* z1, loss, Student step and shape, in this order, for at most FEW cells. */
 static void some_z(const kn_calibration_transform *l, const kn_shash *law,
                    const kn_calibration_cells *c)
 {

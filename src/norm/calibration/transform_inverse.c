@@ -1,3 +1,4 @@
+/* Implements transform_inverse.h. */
 #include "norm/calibration/transform_inverse.h"
 
 double kn_calibration_inverse(const kn_calibration_transform *l, const kn_shash *law, double z)

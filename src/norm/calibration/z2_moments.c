@@ -1,3 +1,4 @@
+/* Implements z2_moments.h. */
 #include "norm/calibration/z2_moments.h"
 
 #include <assert.h>
@@ -24,7 +25,7 @@ void kn_z2_moments_clear(kn_z2_moments *s)
     *s = (kn_z2_moments){0};
 }
 
-/* In two passes: z^2 of one response may vary little about a large mean. */
+/* Two passes, since z^2 of one response may vary little about a large mean. */
 static void add_response(kn_z2_moments *s, const double *z)
 {
     double n = 0, sum = 0, var = 0;
@@ -58,7 +59,7 @@ void kn_z2_moments_add(kn_z2_moments *s, kn_mat z)
 double kn_z2_moments_kurt(const kn_z2_moments *s)
 {
     double kurt = s->cells * s->z4 / (s->z2 * s->z2) - 1;
-    return kurt > LEAST_KURT ? kurt : LEAST_KURT; /* also of 0/0 */
+    return kurt > LEAST_KURT ? kurt : LEAST_KURT; /* also for 0/0 */
 }
 
 double kn_effective_responses(const kn_z2_moments *s)

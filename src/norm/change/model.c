@@ -1,3 +1,5 @@
+/* Implements model.h of this folder: six sums per response, moderated variances (Smyth 2004),
+ * and z. */
 #include "norm/change/model.h"
 
 #include <math.h>
@@ -7,12 +9,11 @@
 
 enum { W, A, D, AA, AD, DD, SUMS };
 
-/* Mean squares of changes, in units of the noise, that are rounding. */
+/* Mean squared changes, in units of the noise variance, below which they are rounding errors. */
 static const double NO_CHANGE = 1e-12;
-enum { MAPPED_FROM = 4096 }; /* responses from which a map of Student's step pays */
+enum { MAPPED_FROM = 4096 }; /* number of responses from which a table of the Student step pays */
 
-/* ---- sums ---------------------------------------------------------------------------------------
- */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
 kn_status kn_change_sums_new(kn_ctx *ctx, ptrdiff_t T, kn_change_sums *out)
 {
@@ -41,7 +42,7 @@ void kn_change_sums_add(kn_change_sums *s, const double *r1, const double *r2, d
     }
 }
 
-/* sum x^2, sum x d and sum d^2 of response j, x about its mean. */
+/* Moments of response j: sum x^2, sum x d and sum d^2, with x about its mean. */
 typedef struct moments {
     double n, m1, xx, xd, dd;
 } moments;
@@ -53,18 +54,18 @@ static moments moments_of(const kn_change_sums *s, ptrdiff_t j)
                      kn_at(s->of, j, AD) - a * d / n, fmax(kn_at(s->of, j, DD), 0)};
 }
 
-/* ---- the law ------------------------------------------------------------------------------------
- */
+/* ---- distribution --------------------------------------------------------------------------- */
 
 /* Whether response j has enough participants and changes in at least one of them. The change d
  * itself is tested: d - gamma x varies with x even where d = 0 for all participants. */
 static bool enough(const kn_change_sums *s, ptrdiff_t j, double least, double noise)
 {
-    static const double SLACK = 1e-9; /* thirds that add up to a person */
+    static const double SLACK = 1e-9; /* rounding of weights 1/k that add up to one participant */
     double n = kn_at(s->of, j, W);
     return n >= least - SLACK && noise > 0 && kn_at(s->of, j, DD) > NO_CHANGE * n * noise;
 }
 
+/* gamma over all usable responses, clamped to [-1, 0]. */
 static double common_slope(const kn_change_sums *s, const double *noise, double least)
 {
     double up = 0, down = 0;
@@ -82,7 +83,7 @@ static double df_of(const kn_change_distribution *law, double n)
     return law->conditional ? n - 1 : n;
 }
 
-/* q of each response before it is moderated; 0: none. */
+/* q of each response before moderation; 0: not usable. */
 static void raw_q(const kn_change_sums *s, const double *noise, double least,
                   kn_change_distribution *law)
 {
@@ -103,7 +104,8 @@ static void raw_q(const kn_change_sums *s, const double *noise, double least,
 static void find_prior(kn_change_distribution *law)
 {
     double sum = 0, squares = 0, tri = 0, n = 0;
-    double of_n = NAN, of_e = NAN, of_tri = NAN; /* of the last n_j: mostly all have one */
+    double of_n = NAN, of_e = NAN,
+           of_tri = NAN; /* of the last n_j, since most responses have the same */
     for (int pass = 0; pass < 2; pass++)
         for (ptrdiff_t j = 0; j < law->T; j++) {
             if (!(law->q[j] > 0))
@@ -128,7 +130,7 @@ static void find_prior(kn_change_distribution *law)
     if (n < 1)
         return;
     law->s0 = exp(sum / n);
-    if (n < 2) /* of one response nothing is known but what it says itself */
+    if (n < 2) /* one response: no moderation */
         return;
     double v = squares / (n - 1) - tri / n;
     if (v <= kn_trigamma(KN_TRIGAMMA_HIGH)) {
@@ -161,7 +163,7 @@ kn_status kn_change_prepare(kn_ctx *ctx, kn_change_distribution *law)
     law->map = NULL;
     if (law->T < MAPPED_FROM)
         return KN_OK;
-    double most = 0; /* whoever has everybody; missing values are few */
+    double most = 0; /* df of responses without missing values, which are most */
     for (ptrdiff_t j = 0; j < law->T; j++)
         if (law->q[j] > 0)
             most = fmax(most, kn_change_df(law, j));
@@ -200,8 +202,7 @@ void kn_change_distribution_clear(kn_change_distribution *law)
     *law = (kn_change_distribution){0};
 }
 
-/* ---- z ------------------------------------------------------------------------------------------
- */
+/* ---- z -------------------------------------------------------------------------------------- */
 
 void kn_change_z(const kn_change_distribution *law, const double *noise, const double *r1,
                  const double *r2, double *z)

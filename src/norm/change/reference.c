@@ -1,3 +1,5 @@
+/* Implements reference.h of this folder: one fit to all pairs, and one fit without each
+ * participant. */
 #include "norm/change/reference.h"
 
 #include <math.h>
@@ -55,14 +57,13 @@ void kn_change_pair_z(const kn_change_distribution *law, const double *noise, co
         z[j] = (float)out[j];
 }
 
-/* ---- everybody, and everybody but one -----------------------------------------------------------
- */
+/* ---- all participants, and all but one ------------------------------------------------------ */
 
 typedef struct job {
     const kn_change_pairs *p;
     const double *noise;
     kn_mat value;
-    const kn_change_sink *sink; /* or NULL */
+    const kn_change_sink *sink; /* may be NULL */
     float *z;                   /* T, of one pair */
     double *work;               /* 3 T */
     kn_change_reference *r;
@@ -73,7 +74,7 @@ static const float *row_of(const kn_change_pairs *p, ptrdiff_t row)
     return p->R + row * p->T;
 }
 
-/* Where the pairs of the person of pair i end. */
+/* End of the pairs of the participant of pair i. */
 static ptrdiff_t end_of(const kn_change_pairs *p, ptrdiff_t i)
 {
     ptrdiff_t k = i + 1;
@@ -87,7 +88,8 @@ static bool is_part(const kn_change_pairs *p, ptrdiff_t i)
     return !p->apart || !p->apart[i];
 }
 
-/* All pairs of a person that count, sign 1 or -1. */
+/* Add (sign 1) or remove (sign -1) all pairs of a participant that are part of the reference,
+ * with weight 1/k. */
 static void add_person(const job *w, ptrdiff_t from, ptrdiff_t to, double sign, kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
@@ -103,6 +105,7 @@ static void add_person(const job *w, ptrdiff_t from, ptrdiff_t to, double sign, 
     }
 }
 
+/* Score the pairs from .. to - 1 of one participant under the distribution without them. */
 static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all, ptrdiff_t from,
                            ptrdiff_t to, kn_change_sums *s)
 {
@@ -118,7 +121,7 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
         kn_change_pair_z(&law, w->noise, row_of(p, p->first[i]), row_of(p, p->second[i]), w->work,
                          z);
         for (ptrdiff_t j = 0; j < p->T; j++)
-            if (!(w->r->law.q[j] > 0)) /* new people have none here either */
+            if (!(w->r->law.q[j] > 0)) /* new participants have no z here either */
                 z[j] = NAN;
         kn_change_describe(z, p->T, w->r, w->work, value);
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
@@ -130,6 +133,7 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
     return status;
 }
 
+/* Sort each statistic of the pairs that are part of the reference. */
 static kn_status sort_values(kn_ctx *ctx, const job *w)
 {
     kn_status status = KN_OK;

@@ -1,4 +1,5 @@
-/* Eigenproblems of the parts of a deviance fit: see deviance_decompose.h [METHOD 8b]. */
+/* Implements decompose.h: rank r of n solves parts r, r + n, ... and broadcasts them
+ * [METHOD 8b]. */
 #include "norm/deviance/decompose.h"
 
 #include "base/mpi/comm.h"
@@ -14,12 +15,13 @@ typedef kn_deviance_fold part;
 typedef struct decomposing {
     fitter *f;
     int rank, ranks;
-    kn_eig_top_work *work; /* one a worker; or */
-    kn_eig_top_single *single;
-    kn_mat *V;
-    int *failed; /* one a part: -1 not finite, -2 all zero, > 0 not converged */
+    kn_eig_top_work *work;     /* one per worker, in double or ... */
+    kn_eig_top_single *single; /* ... single precision */
+    kn_mat *V;                 /* one per worker */
+    int *failed;               /* per part: -1 not finite, -2 all zero, > 0 not converged */
 } decomposing;
 
+/* Worker: copy the training rows of a part from G, decompose them, and store s2, floor and V. */
 static void decompose_parts(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
 {
     decomposing *d = self;
@@ -55,7 +57,7 @@ static void decompose_parts(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
     }
 }
 
-/* What each rank found, on all. */
+/* Broadcast the results of each part from the rank that solved it. */
 static kn_status share_parts(kn_ctx *ctx, const decomposing *d)
 {
     kn_status status = KN_OK;
@@ -77,7 +79,7 @@ kn_status kn_deviance_decompose(kn_ctx *ctx, fitter *f)
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
     decomposing d = {.f = f, .rank = c->rank, .ranks = c->size};
-    ptrdiff_t parts = (f->folds + c->size - c->rank) / c->size; /* of this rank */
+    ptrdiff_t parts = (f->folds + c->size - c->rank) / c->size; /* parts of this rank */
     int workers = parts > 0 ? kn_workers(ctx, parts, 1) : 0;
     void *work = NULL, *V = NULL, *failed = NULL;
     KN_TRY(kn_alloc(ctx, workers, f->single ? sizeof *d.single : sizeof *d.work, &work));

@@ -1,3 +1,5 @@
+/* Implements deviance.h. Missing z of a participant are removed from M by subtracting their
+ * rows. */
 #include "norm/deviance/deviance.h"
 
 #include <math.h>
@@ -10,8 +12,8 @@
 
 enum { CHUNK = 512, WORD = 64 };
 
-/* Above this trace of M, what subtracting the missing part leaves of M_J could be off by more than
- * 1e-9 of its smallest eigenvalue, which is at least 1; M_J is then summed over J instead. */
+/* Above this trace of M, subtracting the missing rows could leave an error of more than 1e-9 of
+ * the smallest eigenvalue of M_J, which is at least 1; M_J is then summed over J instead. */
 static const double SUBTRACT_LIMIT = 1e6;
 
 static void clear_prepared(kn_deviance *d)
@@ -33,8 +35,8 @@ void kn_deviance_clear(kn_deviance *d)
     *d = (kn_deviance){0};
 }
 
-/* M += sign sum_j w_j w_j'/psi_j over the rows named, w_j the rows of W; lower triangle. work: as
- * many rows, K columns. */
+/* M += sign sum_j w_j w_j'/psi_j over the given rows, w_j the rows of W; lower triangle. work:
+ * as many rows, K columns. */
 static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, double sign,
                      kn_mat work, kn_mat M)
 {
@@ -51,6 +53,7 @@ static void set_identity(kn_mat M)
         kn_col(M, k)[k] = 1;
 }
 
+/* Check the fields that come from a file. */
 static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
 {
     if (d->T < 1 || d->K < 0 || d->n_ref < 0 || d->Q.rows != d->T || d->Q.cols != d->K)
@@ -62,7 +65,7 @@ static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
                            "deviance: residual variance of response %td is %g, expected above 0",
                            j + 1, d->psi[j]);
     for (ptrdiff_t i = 0; i < d->n_ref; i++)
-        if (isinf(d->ref[i])) /* NaN of who has too few responses */
+        if (isinf(d->ref[i])) /* NaN: participant with too few responses */
             return kn_fail(ctx, KN_ERR_DATA, "deviance: that of reference sample %td is not finite",
                            i + 1);
     return KN_OK;
@@ -91,7 +94,7 @@ kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d)
     KN_TRY(kn_mat_new(ctx, CHUNK, d->K, &work));
 
     for (ptrdiff_t k = 0; k < d->K; k++) {
-        double explained = d->lam[k]; /* less what psi already gives in this direction */
+        double explained = d->lam[k]; /* minus what psi already gives in this direction */
         for (ptrdiff_t j = 0; j < d->T; j++)
             explained -= kn_at(d->Q, j, k) * kn_at(d->Q, j, k) * d->psi[j];
         d->w[k] = sqrt(fmax(explained, 0));
@@ -135,18 +138,19 @@ double kn_deviance_p(const kn_deviance *d, double dev)
     return kn_rank_p(d->sorted, d->n_sorted, dev, false);
 }
 
-/* ---- scoring ------------------------------------------------------------------------------ */
+/* ---- scoring -------------------------------------------------------------------------------- */
 
 typedef struct scoring {
     const kn_deviance *d;
     ptrdiff_t rows, people, words; /* words of 64 responses */
     kn_mat A;                      /* rows x K: a before w */
     double *q;                     /* rows: sum z^2/psi */
-    ptrdiff_t *missing;            /* rows: how many */
-    uint64_t *mask;                /* words x rows: which; NULL until something is missing */
-    kn_mat work, L;                /* for a sample with missing z */
+    ptrdiff_t *missing;            /* rows: number of missing z */
+    uint64_t *mask; /* words x rows: bit set of missing z; NULL until one is missing */
+    kn_mat work, L; /* for a participant with missing z */
 } scoring;
 
+/* Set bit (i, j) of the mask of missing z, which is allocated on first use. */
 static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
 {
     if (!s->mask) {
@@ -186,7 +190,7 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* L = Cholesky factor of M restricted to the finite set of sample i. */
+/* L = Cholesky factor of M restricted to the finite set of participant i. */
 static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
 {
     const kn_deviance *d = s->d;
@@ -211,7 +215,7 @@ static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
     return kn_chol(ctx, s->L, "deviance matrix M of a sample with missing values");
 }
 
-/* dev = (q - |L^-1 a|^2) T/|J| for sample i. */
+/* dev = (q - |L^-1 a|^2) T/|J| for participant i. */
 static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *factored, double *dev)
 {
     const kn_deviance *d = s->d;
@@ -221,7 +225,8 @@ static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *fac
     if (2 * J < d->T || J == 0)
         return KN_OK;
     if (s->missing[i] > 0 && d->K > 0) {
-        /* Samples that miss the same responses, as those of one site may, share the factor. */
+        /* Participants that lack the same responses, such as those of one site, share the
+         * factor. */
         ptrdiff_t f = *factored;
         size_t bytes = (size_t)s->words * sizeof *s->mask;
         if (f < 0 || memcmp(s->mask + f * s->words, s->mask + i * s->words, bytes) != 0) {

@@ -1,5 +1,5 @@
-/* Fit of the joint deviance: see deviance.h for the formulas and the cost, deviance_pass.h for what
- * is gathered [METHOD 8b]. */
+/* Implements fit.h: set-up of the folds and of the ladder of K, and the final step after both
+ * passes. Formulas in deviance.h, sums in passes.h [METHOD 8b]. */
 #include "norm/deviance/fit.h"
 
 #include <math.h>
@@ -12,8 +12,9 @@
 #include "norm/deviance/sums.h"
 
 static const double LADDER_SHARE = 0.8; /* K stays below this share of N */
-static const double MOST_Z2 = 0x1p20;   /* guessed mean square of a sample's z */
-static const double SINGLE_FROM = 5e9;  /* N (N + 2 folds K) T: larger problems in float */
+static const double MOST_Z2 = 0x1p20;   /* assumed bound of the mean square of a participant's z */
+static const double SINGLE_FROM =
+    5e9; /* N (N + 2 folds K) T from which products are in single precision */
 
 typedef kn_deviance_fitter fitter;
 typedef kn_deviance_fold part;
@@ -44,7 +45,7 @@ void kn_deviance_fitter_free(fitter *f)
     kn_free(f);
 }
 
-/* Row order and the parts' ranges, by counting. */
+/* Set the row order and the row ranges of the parts, by counting. */
 static kn_status lay_out_folds(kn_ctx *ctx, fitter *f, const int *fold)
 {
     kn_status status;
@@ -82,6 +83,7 @@ out:
     return status;
 }
 
+/* Set the ladder of K; least: the smallest training size of a fold. */
 static void climb(fitter *f, ptrdiff_t least)
 {
     for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
@@ -98,6 +100,7 @@ static bool is_large(const fitter *f)
     return N * (N + 2.0 * f->folds * (double)f->Kmax) * (double)f->T >= SINGLE_FROM;
 }
 
+/* The ladder of K: a given K alone, or all that the data allow. */
 static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
 {
     ptrdiff_t least = f->N; /* the smallest training size */
@@ -176,7 +179,7 @@ out:
     return status;
 }
 
-/* A fitter of these sizes that holds nothing. */
+/* A fitter with these sizes and without arrays, for the memory plan. */
 static fitter sizes_of(const kn_deviance_sizes *s)
 {
     fitter f = {.N = s->N,
@@ -229,7 +232,7 @@ void kn_deviance_turn_need(kn_mem_plan *r, const kn_deviance_sizes *s)
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
 }
 
-/* Q of fewer than Kmax columns, at most every other, is a copy. */
+/* If K < Kmax, Q is copied; K is then at most half of Kmax. */
 void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
@@ -247,8 +250,8 @@ void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s)
     kn_deviance_prepare_need(r, f.Kmax);
 }
 
-/* z of the reference are finite by construction: a missing one is an error, because leaving it out
- * would bias the covariance towards 0. */
+/* A missing z is an error, because leaving it out would bias the covariance towards 0; missing.h
+ * handles missing cells. */
 kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
 {
     kn_deviance_pass_gram(ctx, f, first, z);
@@ -261,7 +264,8 @@ kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
     return KN_OK;
 }
 
-/* G from its sum. Where the guessed bound did not hold, the trace is one that does: *again. */
+/* Compute G from its sum. If the assumed bound was exceeded, set *again and use the trace as the
+ * bound. */
 static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
 {
     kn_status status;
@@ -310,8 +314,8 @@ kn_status kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
     return kn_deviance_pass_gather(ctx, f, first, z);
 }
 
-/* Deviance and log density of a fold's held-out rows for one K:
- *     M = I + w s^-1 H s^-1 w,  a = A s^-1 w,  Q = C s^-1. */
+/* Deviance and log density of a fold's held-out rows for one K, with Q = C s^-1:
+ *     M = I + w s^-1 H s^-1 w,  a = A s^-1 w */
 static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const part *pt, int l, kn_mat dev,
                               kn_mat density)
 {
@@ -319,7 +323,7 @@ static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const part *pt, int 
     ptrdiff_t K = f->ladder[l];
     kn_mat H = pt->H[l], A = pt->A[l];
     double *w = kn_col(pt->own, l), log_det = pt->log_psi[l];
-    for (ptrdiff_t k = 0; k < K; k++) { /* w_k / s_k takes the place of sum C^2 psi */
+    for (ptrdiff_t k = 0; k < K; k++) { /* w_k / s_k overwrites sum C^2 psi */
         double s2 = pt->s2[k];
         w[k] = s2 > 0 ? sqrt(fmax(s2 / (double)pt->n - w[k] / s2, 0) / s2) : 0;
     }
@@ -345,7 +349,7 @@ out:
     return status;
 }
 
-/* The smallest K with the highest mean density; its deviances are the reference. */
+/* Choose the smallest K with the highest mean density; its deviances are the reference values. */
 static kn_status choose(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density, kn_deviance *d)
 {
     int chosen = 0;
@@ -367,7 +371,8 @@ static kn_status choose(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density
     return status;
 }
 
-/* The largest |entry| of each column positive, as B's [METHOD 9.10]: the first of equal ones. */
+/* Make the largest |entry| of each column positive, as for B [METHOD 9.10]; the first of equal
+ * ones. */
 static void fix_signs(kn_mat Q)
 {
     for (ptrdiff_t k = 0; k < Q.cols; k++) {
@@ -379,7 +384,8 @@ static void fix_signs(kn_mat Q)
     }
 }
 
-/* The model of all samples at the K chosen: psi from C, then C to Q, cut to K columns. */
+/* Covariance of all participants at the chosen K: psi from C, then C scaled to Q and cut to K
+ * columns. */
 static kn_status finish_whole(kn_ctx *ctx, fitter *f, kn_deviance *d)
 {
     kn_status status;

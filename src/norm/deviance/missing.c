@@ -1,3 +1,5 @@
+/* Implements missing.h: imputation of z in rounds, then directions and deviances, for the whole
+ * sample and without each fold. */
 #include "norm/deviance/missing.h"
 
 #include <math.h>
@@ -11,7 +13,7 @@ static const double TOLERANCE = 1e-3, LEAST_PSI = 0.05, LEAST_D = 1e-6, PSI_FLOO
 
 typedef struct filling {
     const kn_deviance_missing_cells *from;
-    float *z;    /* n x T by columns, completed */
+    float *z;    /* n x T, column-major, imputed */
     kn_mat G;    /* n x n  zz' */
     kn_mat work; /* n x width */
 } filling;
@@ -43,7 +45,7 @@ static bool is_hole(const filling *f, ptrdiff_t i, ptrdiff_t j)
     return isnan(f->from->z[j * f->from->n + i]);
 }
 
-/* ---- K directions of some rows --------------------------------------------------------------- */
+/* ---- K directions of some rows -------------------------------------------------------------- */
 
 typedef struct directions {
     kn_mat Q;          /* T x K */
@@ -58,7 +60,8 @@ static void directions_clear(directions *d)
     *d = (directions){0};
 }
 
-/* V (n x K) and s2 (K): eigenvectors of the Gram matrix of the rows that count, 0 in the others. */
+/* V (n x K) and s2 (K): eigenvectors of the Gram matrix of the rows in `use`, 0 in the other
+ * rows. */
 static kn_status decompose(kn_ctx *ctx, const filling *f, const bool *use, kn_mat V, double *s2)
 {
     kn_status status;
@@ -92,7 +95,7 @@ out:
     return status;
 }
 
-/* psi_j of the observed cells of rows that count; shrink = 1 - K/n. */
+/* psi_j from the observed cells of the rows in `use`; shrink = 1 - K/n. */
 static double own_variance(const filling *f, const bool *use, ptrdiff_t j, const double *z,
                            const double *fitted, double shrink)
 {
@@ -105,6 +108,7 @@ static double own_variance(const filling *f, const bool *use, ptrdiff_t j, const
     return count > 0 ? sum / (count * shrink) : 0;
 }
 
+/* Q, lam and psi of the rows in `use`. */
 static kn_status directions_of(kn_ctx *ctx, const filling *f, const bool *use, ptrdiff_t K,
                                directions *d)
 {
@@ -127,7 +131,7 @@ static kn_status directions_of(kn_ctx *ctx, const filling *f, const bool *use, p
         kn_mat z = block_of(f, f->z, first), Q = kn_sub(d->Q, first, 0, z.cols, K);
         kn_mat of = kn_cols(fitted, 0, z.cols);
         kn_mat_zero(of);
-        if (K > 0) { /* Q = z'V/s, and of the rows that count zQQ' = V V'z */
+        if (K > 0) { /* Q = z'V/s, and for the rows in `use` zQQ' = V V'z */
             kn_gemm(ctx, 1, KN_T, z, KN_N, V, 0, Q);
             kn_gemm(ctx, 1, KN_N, V, KN_T, Q, 0, of);
         }
@@ -149,8 +153,9 @@ out:
     return status;
 }
 
-/* ---- missing cells --------------------------------------------------------------------------- */
+/* ---- imputation ----------------------------------------------------------------------------- */
 
+/* P_fill of [METHOD 0b]: floor(min(n/20, observed cells per participant/7)), 1 to 10. */
 static ptrdiff_t components(const filling *f)
 {
     double observed = 0, n = (double)f->from->n;
@@ -161,7 +166,7 @@ static ptrdiff_t components(const filling *f)
     return kn_min_size((ptrdiff_t)P, kn_min_size(f->from->n - 1, f->from->T));
 }
 
-/* a of person i by what is observed; M (P x P) and a (P) are room. */
+/* Coordinates a of participant i from its observed cells; M (P x P) and a (P) are scratch. */
 static kn_status coordinates(kn_ctx *ctx, const filling *f, const directions *d, ptrdiff_t i,
                              kn_mat M, kn_mat a)
 {
@@ -189,7 +194,7 @@ static kn_status coordinates(kn_ctx *ctx, const filling *f, const directions *d,
     return status;
 }
 
-/* One round; the rms change of the missing cells. */
+/* One round of imputation; *change: rms change of the missing cells. */
 static kn_status fill_round(kn_ctx *ctx, filling *f, const bool *use, ptrdiff_t P, double *change)
 {
     kn_status status;
@@ -232,7 +237,7 @@ out:
     return status;
 }
 
-/* Of the rows that count, by these alone: what others are like must not leak into them. */
+/* Impute the rows in `use` from these rows alone: held-out rows must not influence them. */
 static kn_status complete(kn_ctx *ctx, filling *f, const bool *use)
 {
     kn_status status = KN_OK;
@@ -249,12 +254,12 @@ static kn_status complete(kn_ctx *ctx, filling *f, const bool *use)
     return status;
 }
 
-/* ---- deviances ------------------------------------------------------------------------------- */
+/* ---- deviances ------------------------------------------------------------------------------ */
 
 typedef struct some_rows {
     const filling *f;
     const float *z;
-    const ptrdiff_t *row; /* NULL: all */
+    const ptrdiff_t *row; /* rows to take; NULL: all */
 } some_rows;
 
 static kn_status rows_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
@@ -274,7 +279,7 @@ static kn_deviance take(directions *d, ptrdiff_t T, ptrdiff_t K)
     return out;
 }
 
-/* ref of the people of fold k by what the others are like. */
+/* ref of the participants of fold k, by the covariance of the other folds. */
 static kn_status judge_fold(kn_ctx *ctx, filling *f, int k, ptrdiff_t K, bool *use, double *ref)
 {
     kn_status status;
@@ -307,7 +312,7 @@ out:
     return status;
 }
 
-/* K as for complete maps, of the completed ones. */
+/* Choose K as for complete maps, on the imputed ones. */
 static kn_status choose(kn_ctx *ctx, const filling *f, kn_deviance *chosen)
 {
     some_rows rows = {f, f->z, NULL};
@@ -318,6 +323,7 @@ static kn_status choose(kn_ctx *ctx, const filling *f, kn_deviance *chosen)
     return kn_deviance_fit(ctx, &source, f->from->fold, f->from->folds, KN_DEVIANCE_AUTO, chosen);
 }
 
+/* Fit to the whole sample first, which also chooses K; then reference values fold by fold. */
 static kn_status fit(kn_ctx *ctx, filling *f, bool *use, kn_mat *gram, kn_deviance *out)
 {
     kn_status status;

@@ -1,14 +1,17 @@
-/* The joint deviance where z of normal samples have missing cells                   [METHOD 8b]
+/* Fits the whole-map deviance if z of reference participants has missing cells [METHOD 8b]
  *
  *     completed z   missing cells 0, then up to 20 rounds: B, lam leading P eigenpairs of z'z/n,
- *                   psi_j = max(mean of observed (z - zBB')^2, .05), d = max(lam - B.^2' psi,
- * 1e-6), a = (diag(1/d) + B_o'Psi_o^-1 B_o)^-1 B_o'Psi_o^-1 z_o,  z_u <- B_u a Q, lam        of the
- * completed z, K as deviance_fit.h chooses it for them psi_j         sum over observed (z -
- * zQQ')^2/(n_j (1 - K/n)), at least 1e-6 of the mean square ref_i         over the observed set of
- * i, times T/|J|, by Q, lam, psi of the other folds, which are completed by themselves; NaN where
- * |J| < T/2
+ *                   psi_j = max(mean of observed (z - zBB')^2, .05),
+ *                   d = max(lam - B.^2' psi, 1e-6),
+ *                   a = (diag(1/d) + B_o'Psi_o^-1 B_o)^-1 B_o'Psi_o^-1 z_o,  z_u <- B_u a
+ *     Q, lam        of the completed z, K as fit.h chooses it for them
+ *     psi_j         sum over observed (z - zQQ')^2/(n_j (1 - K/n)),
+ *                   at least 1e-6 of the mean square
+ *     ref_i         over the observed set of i, times T/|J|, by Q, lam, psi of the other folds,
+ *                   which are imputed by themselves; NaN where |J| < T/2
  *
- * One n x n Gram matrix a round, n^2 T flops, folds + 1 times; n x T floats for the completed z. */
+ * One n x n Gram matrix per round, n^2 T flops, folds + 1 times; n x T floats for the completed
+ * z. */
 #ifndef KN_NORM_DEVIANCE_MISSING_H
 #define KN_NORM_DEVIANCE_MISSING_H
 
@@ -16,12 +19,14 @@
 
 typedef struct kn_deviance_missing_cells {
     ptrdiff_t n, T;
-    const float *z;  /* n x T by columns, NaN where missing */
+    const float *z;  /* n x T, column-major, NaN where missing */
     const int *fold; /* n */
     int folds;
 } kn_deviance_missing_cells;
 
-/* gram (or NULL): zz' of the completed z, n x n, the lower triangle, the caller's to clear. */
+/* Fit to all T responses: a fit with missing cells runs on root alone. gram (may be NULL): zz'
+ * of the completed z, n x n, lower triangle, owned by the caller, as is out. KN_ERR_NUMERIC if
+ * an eigenproblem does not converge. Collective, like kn_deviance_fit(), which chooses K. */
 kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_missing_cells *from, kn_mat *gram,
                                   kn_deviance *out);
 

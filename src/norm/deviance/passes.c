@@ -1,8 +1,9 @@
-/* The two passes of a deviance fit over blocks of responses: see deviance_pass.h.
+/* The two passes of a deviance fit over blocks of responses; see passes.h.
  *
- * The work is dealt out whole, tiles of G in pass 1 and folds in pass 2, so that each BLAS call
- * runs on one thread and results do not depend on how many there are. Within a block, C is made
- * 256 KB at a time, which keeps it in cache for everything that follows from it. */
+ * Work is distributed in whole units, tiles of G in pass 1 and folds in pass 2, so that each
+ * BLAS call runs on one thread and results do not depend on the number of threads. Within a
+ * block, C is computed 256 KB at a time, which keeps it in cache for everything that follows
+ * from it. */
 #include "norm/deviance/passes.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
-/* One text, two precisions: included twice by deviance_pass.c, which defines REAL, the matrix type
- * MAT and what works on it. Sums that leave a chunk are added up in double. No header guard. */
+/* The products of both passes, in two precisions: passes.c includes this file twice and defines
+ * REAL, the matrix type MAT and the operations on it. Sums over chunks are added in double. No
+ * header guard. */
 
 enum { NAME(CHUNK) = 2048 / sizeof(REAL) }; /* responses */
 
-typedef struct NAME(scratch) { /* one worker's */
+typedef struct NAME(scratch) { /* buffers of one worker */
     MAT C, C2, Cs;             /* CHUNK x Kmax: C, its squares, C psi^-1/2 */
     MAT zs;                    /* held-out x CHUNK: z squared, then z psi^-1/2 */
     MAT psi, inverse;          /* CHUNK x stages */
@@ -18,7 +19,7 @@ typedef struct NAME(space) {
     NAME(scratch) * scratch;
 } NAME(space);
 
-typedef struct NAME(job) { /* one block */
+typedef struct NAME(job) { /* a block of responses */
     kn_deviance_fitter *f;
     ptrdiff_t first, width;
     kn_mat given;
@@ -70,7 +71,7 @@ static kn_status NAME(space_new)(kn_ctx *ctx, kn_deviance_fitter *f)
     kn_status status;
     NAME(space) * s;
     void *memory;
-    ptrdiff_t most = 0; /* held-out rows of a fold */
+    ptrdiff_t most = 0; /* most held-out rows of a fold */
     for (int p = 0; p < f->folds; p++)
         most = f->parts[p].count > most ? f->parts[p].count : most;
     KN_TRY(kn_alloc(ctx, 1, sizeof *s, &f->space));
@@ -196,7 +197,7 @@ KN_CLONES static void NAME(square)(MAT from, MAT to)
     }
 }
 
-/* Sums at, at + 1, ... take a matrix, or its lower triangle, column by column. */
+/* Add a matrix, or its lower triangle, column by column to the exact sums from index `at` on. */
 static void NAME(add_product)(MAT product, bool lower, kn_exact_sum *sums, ptrdiff_t at)
 {
     for (ptrdiff_t j = 0; j < product.cols; j++) {
@@ -278,7 +279,7 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
     NAME(add_product)(A, false, &f->gathered[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l));
 }
 
-/* Everything fold p takes from n responses. */
+/* Contribution of n responses to all sums of fold p. */
 static void NAME(chunk)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at, ptrdiff_t n)
 {
     const NAME(space) *s = f->space;

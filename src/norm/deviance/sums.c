@@ -1,3 +1,4 @@
+/* Implements sums.h with exact sums (base/sum), which need a bound for their terms. */
 #include "norm/deviance/sums.h"
 
 #include <math.h>
@@ -9,7 +10,8 @@ typedef kn_deviance_fold part;
 
 ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, int l)
 {
-    ptrdiff_t before = 0, all = 0; /* columns, or elements of H, of the stages before and of all */
+    ptrdiff_t before = 0,
+              all = 0; /* columns, or elements of H, of the stages before l and of all stages */
     const kn_deviance_fold *pt = &f->parts[p];
     for (int k = 0; k < f->n_stages; k++) {
         ptrdiff_t K = f->ladder[k], n = what == KN_GATHER_H ? K * K : what == KN_GATHER_A ? K : 1;
@@ -52,9 +54,9 @@ void kn_gathered_need(kn_mem_plan *r, const fitter *f)
         kn_plan_alloc_d(r, KN_NEED_WORK, gathered_size(f, (kn_gathered)k), 2);
 }
 
-/* Sums for pass 2. V has orthonormal columns, so that sum_k C_jk^2 <= ss_j; and psi_j lies between
- * the floor and ss_j/dof. Hence, by Cauchy and Schwarz, none of C' Psi^-1 C, z Psi^-1 C, z^2/psi is
- * above sum_j ss_j/floor, and no sum C^2 psi above sum_j ss_j max psi. */
+/* Bounds of the sums: V has orthonormal columns, so that sum_k C_jk^2 <= ss_j; and psi_j lies
+ * between the floor and ss_j/dof. Hence, by Cauchy and Schwarz, none of C' Psi^-1 C, z Psi^-1 C,
+ * z^2/psi is above sum_j ss_j/floor, and no sum C^2 psi above sum_j ss_j max psi. */
 kn_status kn_gathered_new(kn_ctx *ctx, fitter *f)
 {
     static const double GENEROUS = 2, MOST = 1e300, LOG = 1000; /* > |ln x| of any double x > 0 */
@@ -86,7 +88,6 @@ static void take_columns(const kn_exact_sum *from, ptrdiff_t at, kn_mat to)
         kn_exact_sum_value(from, at + j * to.rows, to.rows, kn_col(to, j));
 }
 
-/* What pass 2 gathered, on all ranks. */
 kn_status kn_gathered_take(kn_ctx *ctx, fitter *f)
 {
     kn_status status = KN_OK;

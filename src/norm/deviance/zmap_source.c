@@ -1,3 +1,4 @@
+/* Implements zmap_source.h with a block visitor that fills z before the caller's visitor runs. */
 #include "norm/deviance/zmap_source.h"
 
 static kn_status copy_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)

@@ -1,4 +1,4 @@
-/* Where z maps come from: blocks of responses, so that nothing samples x T need ever be held. */
+/* Source of z maps: blocks of responses on demand, so that no participants x T matrix is needed. */
 #ifndef KN_NORM_DEVIANCE_ZMAP_SOURCE_H
 #define KN_NORM_DEVIANCE_ZMAP_SOURCE_H
 
@@ -6,18 +6,21 @@
 
 typedef struct kn_z_source {
     void *self;
-    ptrdiff_t rows, cols; /* samples, T responses */
-    /* z (rows x count) = responses first .. first + count - 1 of every sample. */
+    ptrdiff_t rows, cols; /* participants, T responses */
+    /* Fill z (rows x count) with responses first .. first + count - 1 of every participant. */
     kn_status (*block)(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z);
-    const kn_scaling *scaling; /* where blocks are cut; NULL: by the source's own numbering */
-    ptrdiff_t people;          /* the first so many samples, whom zeros fill up; 0: all */
+    const kn_scaling *scaling; /* numbering at which blocks are cut; NULL: 0 .. cols-1 */
+    ptrdiff_t people;          /* participants; the rows after them are zero padding. 0: all rows */
 } kn_z_source;
 
-kn_z_source kn_z_from_mat(kn_mat *z); /* a map that is held after all; *z must outlive the source */
+/* A source for a matrix in memory; *z is borrowed and must outlive the source. */
+kn_z_source kn_z_from_mat(kn_mat *z);
 
-/* A walk over the source: the visitor finds z in each block. */
+/* Run a block loop over the source; the visitor finds z in each block. Collective if the
+ * visitor's end is. */
 kn_status kn_z_walk(kn_ctx *ctx, const kn_z_source *z, kn_block_loop walk,
                     const kn_visitor *visitor);
+/* Number and width of the blocks of such a loop. */
 kn_block_loop_plan kn_z_plan(const kn_z_source *z);
 
 #endif

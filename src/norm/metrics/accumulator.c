@@ -1,3 +1,4 @@
+/* Implements accumulator.h with binned sums, which do not depend on the order of their terms. */
 #include "norm/metrics/accumulator.h"
 
 #include "base/parallel/parallel_for.h"
@@ -9,13 +10,14 @@ typedef struct job {
     kn_metric_tally *tally;
 } job;
 
+/* Extend the range [*low, *high] by x; n = 0: start it. */
 static void see(double x, double n, double *low, double *high)
 {
     *low = n == 0 ? x : fmin(*low, x);
     *high = n == 0 ? x : fmax(*high, x);
 }
 
-/* y, m and their squares relative to the training mean. */
+/* y and m are relative to the training mean. */
 static void add_sample(kn_metric_tally *t, double y, double m, double e)
 {
     see(y, t->n, &t->y_low, &t->y_high);
@@ -29,6 +31,7 @@ static void add_sample(kn_metric_tally *t, double y, double m, double e)
     kn_binned_sum_add(&t->e2, e * e);
 }
 
+/* Add one response; the loss is relative to that of the trivial model (mean0, var0). */
 static void add_response(const job *of, ptrdiff_t j)
 {
     const kn_measured *b = of->m;
@@ -82,7 +85,7 @@ void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t
     }
 }
 
-/* sum (a - abar)(b - bbar), never below 0 where that is known. */
+/* sum (a - abar)(b - bbar) from sum ab, sum a and sum b. */
 static double about_means(double ab, double a, double b, double n)
 {
     return ab - a / n * b;

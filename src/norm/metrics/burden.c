@@ -1,3 +1,4 @@
+/* Implements burden.h. */
 #include "norm/metrics/burden.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include "norm/metrics/extreme_statistic.h"
 #include "stats/sort_select.h"
 
-/* z: the finite ones, rearranged and their signs changed. */
+/* z: n finite values, which are reordered and whose signs change. */
 static kn_burden of_finite(double *z, ptrdiff_t n, double threshold, double fraction)
 {
     kn_burden b = {n, NAN, NAN, NAN, NAN, NAN};

@@ -1,14 +1,14 @@
-/* The signed burden of a person: how many responses deviate, and to which side [METHOD 8d].
+/* Signed burden of a participant: how many responses deviate, and to which side [METHOD 8d].
  *
  *     mean_z = mean_j z_j      negative = #{z < -t},  positive = #{z > t}
- *     top_negative, top_positive: mean of the lowest and of the highest 5 %, trimmed as top.h
+ *     top_negative, top_positive: mean of the lowest and of the highest 5 %, trimmed as in
+ *                                 extreme_statistic.h
  *     negative_p, positive_p = (1 + #{reference count >= count})/(n + 1)
  *     mean_z_p               = (1 + #{|reference mean_z| >= |mean_z|})/(n + 1)
  *
- * over the finite z. Fewer than KN_BURDEN_LEAST of them: no counts (NaN); none: all NaN. Counts are
- * not binomial, so p comes from a reference alone (stats/tail_probability.h); ties count against
- * the person.
- */
+ * over the finite z. With fewer than KN_BURDEN_LEAST of them counts are NaN; without any all is
+ * NaN. Counts are not binomial, so p-values come from a reference only
+ * (stats/tail_probability.h); ties count against the participant. */
 #ifndef KN_NORM_METRICS_BURDEN_H
 #define KN_NORM_METRICS_BURDEN_H
 
@@ -23,7 +23,7 @@ typedef struct kn_burden {
     double top_negative, top_positive;
 } kn_burden;
 
-/* One person: T values, not finite where missing; work: T doubles. O(T). */
+/* Burden of one participant: T values, not finite where missing; work: T doubles. O(T). */
 kn_burden kn_burden_row(const float *z, ptrdiff_t T, double threshold, double fraction,
                         double *work);
 

@@ -1,3 +1,4 @@
+/* Implements centile_band.h; the jackknife uses Welford's running mean. */
 #include "norm/metrics/centile_band.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ double kn_band_kurt(const kn_shash_nodes *nodes, const kn_shash *law, double n)
     double fourth = 0;
     if (!law)
         return KURT_NORMAL;
-    for (int k = 0; k < KN_SHASH_NODES; k++) { /* mean 0, variance 1 by the same nodes */
+    for (int k = 0; k < KN_SHASH_NODES; k++) { /* zt has mean 0 and variance 1 by the same nodes */
         double zt = law->loc + law->sc * sinh((nodes->asinh_u[k] + law->a) / law->b);
         fourth += nodes->w[k] * zt * zt * zt * zt;
     }

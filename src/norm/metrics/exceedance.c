@@ -1,3 +1,4 @@
+/* Implements exceedance.h with bit sets. */
 #include "norm/metrics/exceedance.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ void kn_exceedance_row(kn_exceedance *e, ptrdiff_t i, const float *z)
     uint64_t bit = UINT64_C(1) << (i % 64);
     for (ptrdiff_t j = 0, at = i / 64; j < e->T; j++, at += e->words) {
         double x = (double)z[j];
-        if (x == 0) { /* outside the mask all are: nothing to say yet */
+        if (x == 0) { /* 0 in all participants means outside the mask: not yet known */
             e->observed[at] |= bit;
             continue;
         }

@@ -1,3 +1,4 @@
+/* Implements extrapolation.h. */
 #include "norm/metrics/extrapolation.h"
 
 #include <math.h>

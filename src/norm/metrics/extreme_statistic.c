@@ -1,3 +1,5 @@
+/* Implements extreme_statistic.h: selection for one map, and a stream of candidates for all
+ * participants. */
 #include "norm/metrics/extreme_statistic.h"
 
 #include <assert.h>
@@ -8,7 +10,7 @@
 #include "base/parallel/parallel_for.h"
 #include "stats/sort_select.h"
 
-enum { TRIM = 20 }; /* one value in twenty is dropped at each end */
+enum { TRIM = 20 }; /* one value in twenty is trimmed at each end */
 
 ptrdiff_t kn_extreme_count(ptrdiff_t T, double fraction)
 {
@@ -16,7 +18,8 @@ ptrdiff_t kn_extreme_count(ptrdiff_t T, double fraction)
     return k < 1 ? 1 : k < T ? k : T;
 }
 
-/* a: n >= k values, rearranged. Added up in ascending order: who came when has no part in it. */
+/* a: n >= k values, reordered. The sum is in ascending order, so the bits do not depend on the
+ * input order. */
 static double trimmed_mean_of_largest(double *a, ptrdiff_t n, ptrdiff_t k)
 {
     ptrdiff_t d = k / TRIM;
@@ -132,9 +135,9 @@ static ptrdiff_t not_below(const double *x, ptrdiff_t n, double bar)
     return count;
 }
 
-/* Halves the candidates of sample i, or nearly: a bar with k to 5/4 k of them not below it is found
- * by halving where they lie, without a branch that depends on them. Which go has no part in the
- * result, as long as the k largest stay. */
+/* Reduce the candidates of participant i to about half: bisection finds a bar with k to 5/4 k
+ * candidates not below it, without data-dependent branches. Which others are removed does not
+ * matter, as long as the k largest stay. */
 static void shrink(kn_extreme_stream *s, ptrdiff_t i)
 {
     enum { TRIES = 24, SLACK = 4 };
@@ -146,7 +149,7 @@ static void shrink(kn_extreme_stream *s, ptrdiff_t i)
     }
     double bar = low;
     for (int t = 0; t < TRIES && count > most;
-         t++) { /* not_below(low) = count >= k > that of high */
+         t++) { /* invariant: not_below(low) = count >= k > not_below(high) */
         double middle = low + (high - low) / 2;
         ptrdiff_t here = not_below(best, n, middle);
         if (here >= s->k) {
@@ -156,7 +159,7 @@ static void shrink(kn_extreme_stream *s, ptrdiff_t i)
             high = middle;
         }
     }
-    if (count > most) { /* many are equal */
+    if (count > most) { /* many equal values */
         kn_select_largest(best, n, s->k);
         s->held[i] = s->k;
         for (ptrdiff_t l = 0; l < s->k; l++)
@@ -179,8 +182,8 @@ static void take(kn_extreme_stream *s, ptrdiff_t i, double a)
         shrink(s, i);
 }
 
-/* Every value is written behind the candidates, and stays where it is one: a third of them are, and
- * branches would be guessed wrongly as often. */
+/* Branch-free: every value is written behind the candidates, and stays if it is one. About a
+ * third are, so branches would often be mispredicted. */
 static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     enum { AHEAD = 12, LINE = 8 }; /* columns; doubles of a cache line */
@@ -191,12 +194,12 @@ static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
     const double *bar = s->bar;
     for (ptrdiff_t j = 0; j < job->z.cols; j++) {
         const double *z = kn_col(job->z, j);
-        if (j + AHEAD < job->z.cols) /* columns are too far apart to be foreseen */
+        if (j + AHEAD < job->z.cols) /* the strides are too large for the hardware prefetcher */
             for (ptrdiff_t i = first; i < last; i += LINE)
                 __builtin_prefetch(kn_col(job->z, j + AHEAD) + i);
         for (ptrdiff_t i = first; i < last; i++) {
             double a = fabs(z[i]);
-            bool finite = a <= DBL_MAX; /* no NaN either */
+            bool finite = a <= DBL_MAX; /* false for NaN */
             ptrdiff_t n = held[i];
             seen[i] += finite;
             kn_col(best, i)[n] = a;
@@ -216,15 +219,16 @@ void kn_extreme_stream_add(kn_ctx *ctx, kn_extreme_stream *s, kn_mat z)
     kn_parallel(ctx, s->rows, ROWS, add_rows, &job);
 }
 
-/* ---- of all ranks -------------------------------------------------------------------------------
- */
+/* ---- combination over ranks ----------------------------------------------------------------- */
 
-/* The candidates of some samples: how many each has, then their values, k at most. */
+/* Message with the candidates of some participants: for each their number, then the values, at
+ * most k. */
 typedef struct parcel {
-    ptrdiff_t first, n; /* samples */
+    ptrdiff_t first, n; /* participants */
     double *values;     /* n x (k + 1) */
 } parcel;
 
+/* Pack the k largest candidates of each participant into the message. */
 static void wrap(const kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -239,6 +243,7 @@ static void wrap(const kn_extreme_stream *s, const parcel *p)
     }
 }
 
+/* Add the candidates of a message from another rank. */
 static void unwrap(kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -249,7 +254,8 @@ static void unwrap(kn_extreme_stream *s, const parcel *p)
     }
 }
 
-/* Whatever a sample has from all ranks, of which each gives what it came with. */
+/* Combine the candidates of the participants of p over ranks; each rank broadcasts what it had
+ * at first. */
 static kn_status join(kn_ctx *ctx, kn_extreme_stream *s, parcel p, double *mine)
 {
     kn_status status = KN_OK;
@@ -268,7 +274,7 @@ out:
     return status;
 }
 
-/* Samples in a parcel. */
+/* Participants per message. */
 static ptrdiff_t at_a_time(ptrdiff_t rows, ptrdiff_t k)
 {
     enum { NUMBERS = 1 << 20 };

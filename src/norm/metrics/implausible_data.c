@@ -1,13 +1,14 @@
+/* Implements implausible_data.h. */
 #include "norm/metrics/implausible_data.h"
 
 #include <math.h>
 
 #include "stats/sort_select.h"
 
-static const double TIMES = 5;      /* training's own size, or a share of it */
-static const double FROM_ZERO = 3;  /* sd that a mean is from 0, to be missed when y is near 0 */
-static const double FAR = 10;       /* sd that a code for a missing value is from the mean */
-static const double Z2_ALLOWED = 4; /* mean over the smaller half */
+static const double TIMES = 5;      /* factor between a value and its size in training */
+static const double FROM_ZERO = 3;  /* smallest |mean| in sd for the test "smaller" */
+static const double FAR = 10;       /* distance of a missing-value code from the mean in sd */
+static const double Z2_ALLOWED = 4; /* largest mean of z^2 over the smaller half */
 
 const char *kn_implausible_words(kn_implausible why)
 {
@@ -58,7 +59,7 @@ kn_implausible kn_implausible_z(const float *z, ptrdiff_t T, double *work)
             work[n] = (double)z[j] * (double)z[j];
             beyond += work[n++] > Z2_ALLOWED;
         }
-    /* the mean of the smaller half is at most the median: nearly everybody ends here */
+    /* the mean of the smaller half is at most the median, so most participants end here */
     ptrdiff_t larger = n / 2;
     if (n < KN_IMPLAUSIBLE_Z_LEAST || beyond <= larger)
         return KN_PLAUSIBLE;

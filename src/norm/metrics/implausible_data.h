@@ -1,15 +1,15 @@
-/* Scored data that cannot be right: not abnormal, but of another kind than what was learned from
- *                                                                                     [METHOD 8]
+/* Detects implausible data: a map that looks like an error of the data, not like an abnormal
+ * participant [METHOD 8]
  *
- *     constant  all of a person's values are the same one: a blank image
+ *     constant  all values of a participant are equal: a blank image
  *     larger    |y_j| > 5 (mean_j^2 + sd_j^2)^1/2 of training on more than half of the responses
  *     smaller   |y_j| < |mean_j|/5 on more than half of those that have |mean_j| > 3 sd_j
  *     code      some y_j is -999 or -9999, and that is more than 10 sd_j from mean_j
  *     z         the mean of z_j^2 over the half of the responses where it is smallest is above 4
  *
- * Units that differ by ten or more move most values past 5, and nobody's own do. The smaller half
- * of z^2 is what a lesion, however strong, leaves alone as long as it takes less than half of the
- * map. */
+ * Units that differ by a factor of ten or more move most values past 5, and no natural variation
+ * does. A lesion, however strong, leaves the smaller half of z^2 alone as long as it covers less
+ * than half of the map. */
 #ifndef KN_NORM_METRICS_IMPLAUSIBLE_DATA_H
 #define KN_NORM_METRICS_IMPLAUSIBLE_DATA_H
 
@@ -25,17 +25,16 @@ typedef enum kn_implausible {
     KN_N_IMPLAUSIBLE = 6
 } kn_implausible;
 
-/* So few responses say nothing of a half of them; nor is one value a constant. */
+/* Smallest number of responses for the z test, and for "constant". */
 enum { KN_IMPLAUSIBLE_Z_LEAST = 8, KN_CONSTANT_LEAST = 2 };
 
-/* "blank or constant", "far larger than in training: other units?", ... ; "" of what is plausible
- */
+/* Description for messages, such as "blank or constant"; "" if plausible. */
 const char *kn_implausible_words(kn_implausible why);
 
-/* By the values of row i, original units, missing ones not counted. O(T). */
+/* Check the values of row i of Y, original units, missing values skipped. O(T). */
 kn_implausible kn_implausible_values(kn_view Y, ptrdiff_t i, const kn_scaling *training);
 
-/* By T values of z, NaN where there is none; work holds T doubles. O(T). */
+/* Check T values of z, not finite where missing; work holds T doubles. O(T). */
 kn_implausible kn_implausible_z(const float *z, ptrdiff_t T, double *work);
 
 #endif

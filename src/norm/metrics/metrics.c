@@ -1,3 +1,4 @@
+/* Implements metrics.h. */
 #include "norm/metrics/metrics.h"
 
 #include <assert.h>
@@ -11,15 +12,16 @@ const char *const kn_metric_name[KN_N_METRICS] = {"R2",   "rho",  "rho2", "RMSE"
 
 typedef struct job {
     const kn_measured *m;
-    kn_metric_sums *sums; /* NULL: out */
+    kn_metric_sums *sums; /* NULL: write metrics to `out` */
     kn_mat out;
 } job;
 
-/* What is said of one sample: z^2 and the log loss, less 1/2 ln 2pi. */
+/* z^2 and log loss (without 1/2 ln 2pi) of one cell. */
 typedef struct scored_value {
     double z2, loss;
 } scored_value;
 
+/* Update the sums by one cell (Welford 1962). */
 static void add_sample(kn_metric_sums *s, double y, double m, scored_value of, double mean0,
                        double var0)
 {
@@ -63,6 +65,7 @@ static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
     }
 }
 
+/* Write the metrics of response j to row j of out. */
 static void report(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
 {
     double value[KN_N_METRICS];

@@ -1,16 +1,16 @@
-/* How well held-out responses are predicted, per response [METHOD 8].
+/* Accuracy of predictions per response [METHOD 8].
  *
  *     e = y - mean, s2 = v + noise_j, y0 and var0 the training mean and variance (divisor N)
- *     R2 = 1 - sum e^2 / sum (y - ybar)^2         rho, rho2   correlation of y and mean, and its
- * square RMSE = sqrt(mean e^2)   SMSE = mean e^2 / var y   EXPV = 1 - var e / var y   (divisor n)
+ *     R2 = 1 - sum e^2 / sum (y - ybar)^2         rho, rho2   correlation of y and mean, its square
+ *     RMSE = sqrt(mean e^2)   SMSE = mean e^2 / var y   EXPV = 1 - var e / var y   (divisor n)
  *     MSLL = mean [1/2 ln(2 pi s2) + e^2/(2 s2)] - mean [1/2 ln(2 pi var0) + (y - y0)^2/(2 var0)]
  *     z2 = mean e^2/s2
- * With a calibration layer z2 = mean z^2, and MSLL is by the full density
- * (norm/calibration/transform.h).
  *
- * A sample counts where y is finite and mean and s2 usable. What is not defined is NaN: R2, rho,
- * rho2, SMSE, EXPV when y does not vary over the samples that count (so for a single one), rho when
- * the mean does not, everything when none counts. */
+ * With calibration z2 = mean z^2, and MSLL uses the full density (norm/calibration/transform.h).
+ *
+ * A participant counts where y is finite and mean and s2 are usable. Undefined metrics are NaN:
+ * R2, rho, rho2, SMSE, EXPV if y does not vary over the participants that count (so also for a
+ * single one), rho and rho2 if the mean does not vary, all if no participant counts. */
 #ifndef KN_NORM_METRICS_METRICS_H
 #define KN_NORM_METRICS_METRICS_H
 
@@ -30,41 +30,45 @@ typedef enum kn_metric {
     KN_N_METRICS
 } kn_metric;
 
-extern const char *const kn_metric_name[KN_N_METRICS]; /* as in the header of metrics.tsv */
+extern const char *const kn_metric_name[KN_N_METRICS]; /* column names in metrics.tsv */
 
-/* What the metrics of one response need, gathered sample by sample. Values are taken relative to
- * the first that counts, and squares about the running mean (Welford 1962), so that units far from
- * 0 lose no digits and the bits do not depend on how the samples are cut into batches. */
+/* Sums for the metrics of one response, updated one participant at a time. Values are taken
+ * relative to the first that counts, and squares about the running mean (Welford 1962), so that
+ * units far from 0 lose no digits and the bits do not depend on the minibatches. */
 typedef struct kn_metric_sums {
-    double n;
-    double y0, m0, e0;     /* of the first: y, mean, e */
-    double y, m, e;        /* means relative to those */
-    double yy, mm, ym, ee; /* sums of squares and products about the means; ee of e ... */
-    double e2, z2, loss;   /* ... sum e^2; sum e^2/s2; log loss less that of the trivial model */
+    double n;          /* participants that count */
+    double y0, m0, e0; /* y, mean and e of the first participant */
+    double y, m, e;    /* means relative to those */
+    /* sums of squares and products about the means; ee: of e */
+    double yy, mm, ym, ee;
+    /* sum e^2; sum e^2/s2; log loss minus that of the trivial model (mean0, var0) */
+    double e2, z2, loss;
 } kn_metric_sums;
 
-/* Some samples of some responses, in any units, the same for all of it. */
+/* Predictions for N* participants and some responses, all in the same units, standardised or
+ * original. */
 typedef struct kn_measured {
     kn_mat y, mean, v;                  /* N* x count */
     const double *noise, *mean0, *var0; /* count */
-    const bool *use;                    /* N*  samples that count; NULL: all */
+    const bool *use;                    /* N*: participants that count; NULL: all */
 } kn_measured;
 
-/* Adds them to the sums of their responses, which go in parallel. Sums of no samples are zero. What
- * is scored goes to norm/metrics/accumulator.h. */
+/* Add them to the sums of their responses (count), in parallel; {0} is an empty sum. Scored
+ * participants go to norm/metrics/accumulator.h instead. */
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums);
-void kn_metrics_result(const kn_metric_sums *sums, kn_mat out); /* count x KN_N_METRICS */
+/* Metrics from the sums; out: count x KN_N_METRICS. */
+void kn_metrics_result(const kn_metric_sums *sums, kn_mat out);
 
-/* Sums of y and mean in other units, y = shift + scale y: of models that standardise each in its
- * own way. z2 and loss have none. */
+/* Convert sums to other units, y -> shift + scale y, to join models with different
+ * standardisation; z2 and loss do not change. */
 kn_metric_sums kn_metrics_in_units(const kn_metric_sums *sums, double shift, double scale);
-/* The sums of both samples (Chan, Golub & LeVeque 1983). */
+/* Sums of two disjoint sets of participants (Chan, Golub & LeVeque 1983). */
 kn_metric_sums kn_metrics_joined(const kn_metric_sums *a, const kn_metric_sums *b);
 
-/* The same of all samples at once. */
+/* Metrics of all participants at once; out: count x KN_N_METRICS. */
 void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out);
 
-/* Mean over the responses where the metric is defined; NaN where it is nowhere. */
+/* Mean of each metric over the responses for which it is defined; NaN if there are none. */
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS]);
 
 #endif

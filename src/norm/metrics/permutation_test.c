@@ -1,3 +1,5 @@
+/* Implements permutation_test.h: popcounts over bit sets, with responses in the order of their
+ * largest possible difference. */
 #include "norm/metrics/permutation_test.h"
 
 #include <math.h>
@@ -11,8 +13,7 @@
 enum { BLOCK = 256 }; /* responses that stay in cache */
 enum { STREAM_LABELS = 401 };
 
-/* ---- labels ------------------------------------------------------------------------------------
- */
+/* ---- labels --------------------------------------------------------------------------------- */
 
 kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, ptrdiff_t B, uint64_t seed,
                         kn_labels *out)
@@ -52,11 +53,10 @@ void kn_labels_clear(kn_labels *labels)
     *labels = (kn_labels){0};
 }
 
-/* ---- differences -------------------------------------------------------------------------------
- */
+/* ---- differences ---------------------------------------------------------------------------- */
 
-/* How large a difference can be, whoever is of which group: with e beyond and u unobserved, one of
- * the groups has them all, and m - u or n - m - u people at least are left of it. */
+/* Largest possible difference for any labels: with e participants beyond and u unobserved, one
+ * group has all e of them, and at least m - u or n - m - u of its members are observed. */
 typedef struct reach {
     double bound; /* min(1, e / (min(m, n - m) - u)) */
     ptrdiff_t response;
@@ -67,12 +67,12 @@ typedef struct pass {
     const uint64_t *beyond;
     const kn_labels *labels;
     kn_permutation_result out;
-    reach *order;                     /* T: the largest bound first */
-    ptrdiff_t first;                  /* place in that order of the loop's item 0 */
+    reach *order;                     /* T: descending by bound */
+    ptrdiff_t first;                  /* position in that order of the loop's item 0 */
     ptrdiff_t *n_beyond, *n_observed; /* T: e_j and N_j */
-    double *most;          /* workers x B: max_k |d*_bk| of the responses that a worker had */
+    double *most;          /* workers x B: max_k |d*_bk| over the responses of a worker */
     double *log_factorial; /* 0 .. n */
-    double *own;           /* T: own_j, NaN where there is no difference */
+    double *own;           /* T: own_j, NaN without a difference */
 } pass;
 
 static inline ptrdiff_t count(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
@@ -89,8 +89,8 @@ static inline double difference(ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t
     return m > 0 && m < N ? (double)(a * N - e * m) / ((double)m * (double)(N - m)) : NAN;
 }
 
-/* max |d*| over some responses in their order, if that is more than `most`: d is at most the bound,
- * and those to come have none that is larger. */
+/* The larger of `most` and max |d*| over some responses in descending order of bound; it stops
+ * when the bound is not above `most`. */
 KN_CLONES static double most_of(const pass *p, const uint64_t *set, const reach *some, ptrdiff_t n,
                                 double most)
 {
@@ -100,12 +100,12 @@ KN_CLONES static double most_of(const pass *p, const uint64_t *set, const reach 
         if (N < p->labels->n)
             m = count(p->e->observed + j * words, set, words);
         double d = fabs(difference(count(p->beyond + j * words, set, words), p->n_beyond[j], m, N));
-        most = d > most ? d : most; /* NaN is not */
+        most = d > most ? d : most; /* false for NaN */
     }
     return most;
 }
 
-/* All relabellings meet a block of responses. */
+/* All permutations for one block of responses. */
 static void meet(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const pass *p = self;
@@ -129,6 +129,7 @@ static double own_p(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdif
     return sum < 1 ? sum : 1;
 }
 
+/* Worker: observed difference, its bound and own p of each response. */
 static void prepare(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const pass *p = self;
@@ -148,8 +149,7 @@ static void prepare(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* ---- p -----------------------------------------------------------------------------------------
- */
+/* ---- p -------------------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -157,7 +157,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From the maxima of all workers, which end in the first row, sorted. */
+/* Family-wise p from the maxima of all workers, which are merged into the first row and sorted. */
 static void family_wise(pass *p, int workers)
 {
     ptrdiff_t B = p->labels->B;
@@ -180,7 +180,7 @@ static void family_wise(pass *p, int workers)
     }
 }
 
-/* Over the responses that have a difference. */
+/* Adjust own_j over the responses that have a difference. */
 static kn_status adjust(kn_ctx *ctx, const pass *p)
 {
     kn_status status;
@@ -205,7 +205,7 @@ static int by_bound(const void *a, const void *b)
                                 : (x->response > y->response) - (x->response < y->response);
 }
 
-/* Blocks between two looks at what the caller wants. */
+/* Run all blocks, with a check for cancellation and a progress report between steps. */
 static kn_status meet_all(kn_ctx *ctx, pass *p)
 {
     kn_status status = KN_OK;

@@ -1,3 +1,4 @@
+/* Implements deidentify.h with stats/quantile_summary.h. */
 #include "norm/reference/deidentify.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ kn_status kn_reference_spread(kn_ctx *ctx, kn_reference *r, int kind)
     return KN_OK;
 }
 
-/* In order again, and those that are NaN behind. */
+/* Rebuild d->sorted from d->ref, which is ascending with NaN at the end. */
 static void sort_again(kn_deviance *d, const kn_quantiles *q)
 {
     d->n_sorted = q->K > 0 ? q->n : 0;

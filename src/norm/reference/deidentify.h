@@ -1,25 +1,29 @@
-/* A reference that knows nobody: quantiles instead of people's values                 [METHOD 8h]
- */
+/* De-identification of the reference sample: quantiles replace the values of single participants
+ * [METHOD 8h]. Used by `kronorm export` and when such a model is read. */
 #ifndef KN_NORM_REFERENCE_DEIDENTIFY_H
 #define KN_NORM_REFERENCE_DEIDENTIFY_H
 
 #include "norm/reference/reference.h"
 
-typedef struct kn_reference_kind { /* of value, in the order of the file */
-    const char *name;              /* of its array */
-    bool whole;                    /* counts */
+/* a statistic of the reference sample */
+typedef struct kn_reference_kind {
+    const char *name; /* name of its array in the model file */
+    bool whole;       /* its values are counts */
 } kn_reference_kind;
+/* In the order of the file, indexed by KN_REFERENCE_... */
 extern const kn_reference_kind kn_reference_kinds[KN_REFERENCE_KINDS];
 
-/* Where the n values are; NULL there: the reference has none. */
+/* Address of the array with the r->n values of a statistic; it holds NULL if the reference has
+ * none. */
 double **kn_reference_values(kn_reference *r, int kind);
 
-/* In place: values become quantiles, spread out again; of mean_z without its sign, which no p sees;
- * who they were, their z and sums of responses are forgotten. */
+/* De-identify r in place: quantiles replace the values of each statistic, which are then
+ * recomputed from them in ascending order; mean_z loses its sign, which no p-value uses; the
+ * participant indices, z maps and response sums are freed. */
 kn_status kn_reference_share(kn_ctx *ctx, kn_reference *r);
 
-/* The values of one kind from its quantiles, r->n of them: those whom it is not known of are NaN.
- */
+/* Recompute the r->n values of one statistic from r->quantiles[kind]; participants for whom the
+ * statistic was not defined get NaN, at the end. Allocates the array if it is NULL. */
 kn_status kn_reference_spread(kn_ctx *ctx, kn_reference *r, int kind);
 
 #endif

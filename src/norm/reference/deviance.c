@@ -1,3 +1,4 @@
+/* Implements norm/reference/deviance.h. */
 #include "norm/reference/deviance.h"
 
 #include <math.h>
@@ -19,7 +20,8 @@ void kn_reference_drop_deviances(kn_reference_walk *w)
     w->r->neighbours = (kn_resemblance){0};
 }
 
-/* What these data cannot give is left out with a warning, by all ranks or by none. */
+/* Handle the status of a deviance fit, which all ranks agree on first: a KN_ERR_DATA,
+ * KN_ERR_NUMERIC or KN_ERR_ARGUMENT becomes a warning, and all ranks drop the deviances. */
 static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_walk *w)
 {
     status = kn_comm_agree_status(ctx, status);
@@ -33,9 +35,10 @@ static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_walk *w
     return KN_OK;
 }
 
-/* z of the deviances are kept where z itself is, and as far as the allowance has room for them: the
- * second walk is quicker, and no number is another for it. Where cells are missing they decide
- * whether there is a deviance, which memory may not. */
+/* Cache the z of the deviances if z itself is kept, otherwise as far as the memory budget
+ * allows. The cache saves time only and changes no number. With missing cells the deviance is
+ * fitted to the cache, so that its existence must not depend on memory: then only job->keep_z
+ * decides. */
 static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status = KN_OK;
@@ -57,6 +60,7 @@ out:
     return status;
 }
 
+/* One fitter per deviance; only one, for zz', if the method has its own deviance. */
 static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status = KN_OK;
@@ -79,13 +83,15 @@ kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job, k
     return status == KN_OK && !job->cv->Y.holes ? new_fitters(ctx, job, w) : status;
 }
 
+/* Pass 1 of both fitters for a block. */
 static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
     kn_reference_walk *w = self;
     for (int k = 0; k < 2 && w->deviance[k] && status == KN_OK; k++)
         status = kn_deviance_first(ctx, w->deviance[k], b->first, k == 0 ? b->z_joint : b->z_noise);
-    if (status == KN_ERR_DATA) { /* no noise, no z: said once the walk is over */
+    if (status ==
+        KN_ERR_DATA) { /* a response without noise has no z; the warning follows after the loop */
         w->noiseless = true;
         kn_reference_drop_deviances(w);
         status = KN_OK;
@@ -108,7 +114,7 @@ out:
     return status;
 }
 
-/* zz' of one of them once more */
+/* Pass 1 again for one of the two fitters. */
 static kn_status again_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, ((kn_reference_walk *)self)->deviance[0], b->first, b->z_joint);
@@ -119,8 +125,8 @@ static kn_status again_noise(kn_ctx *ctx, void *self, kn_block *b)
     return kn_deviance_first(ctx, ((kn_reference_walk *)self)->deviance[1], b->first, b->z_noise);
 }
 
-/* z of the deviances once more: recalled where they were kept, else made anew, for which others are
- * asked for the noise again. */
+/* Run a loop over the z of the deviances again: from the cache where they were stored, otherwise
+ * computed again, for which the noise visitor runs again too. */
 static kn_status walk_again(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w,
                             kn_visitor visitor)
 {
@@ -147,6 +153,7 @@ out:
     return status;
 }
 
+/* Between the passes: zz', table-order test and eigenproblems; then pass 2 and the result. */
 static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status;
@@ -154,7 +161,7 @@ static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, kn_refere
         kn_mat zz;
         bool again;
         KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
-        while (again) { /* z beyond all bounds: only this one's zz' is made anew */
+        while (again) { /* z exceeded the assumed bound: only this zz' is computed again */
             kn_visitor it = {w, 0, NULL, k == 0 ? again_z : again_noise, NULL};
             KN_TRY(walk_again(ctx, job, w, it));
             KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
@@ -175,7 +182,7 @@ out:
     return status;
 }
 
-/* Where cells are missing, from the z that are kept. */
+/* With missing cells: fit both deviances to the cached z. */
 static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job,
                                       kn_reference_walk *w)
 {
@@ -195,7 +202,7 @@ static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job,
         if (k == 0 && !job->cv->sample)
             KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
     }
-    if (w->own) /* only whom they resemble was asked */
+    if (w->own) /* only the table-order test was needed */
         kn_deviance_clear(&r->deviance);
     r->has_deviance = !w->own;
 out:
@@ -203,7 +210,8 @@ out:
     return status;
 }
 
-/* Deviances of the model's own law, each person's by the model of the other folds [METHOD 8j]. */
+/* Deviances of the model's own density, each participant's by the model of the other folds
+ * [METHOD 8j]. */
 static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status = KN_OK;
@@ -226,7 +234,7 @@ out:
     return status;
 }
 
-/* As %.2f writes it, without the sign of a zero. */
+/* x rounded to 0 where %.2f would print -0.00. */
 static double hundredths(double x)
 {
     return fabs(x) < 0.005 ? 0 : x;

@@ -1,11 +1,11 @@
-/* The joint deviances of the reference: of z, and of z by noise alone          [METHOD 8b, 8j]
+/* Whole-map deviances of the reference sample: of z, and of z by noise alone [METHOD 8b, 8j]
  *
- * zz' of both comes from the first walk over the cross-validated maps, with everything else that is
- * a sum over responses; the second walk is theirs alone. Where z is kept, or memory allows, the z
- * of these are kept for as long, and the second walk need not make mean and variance again. A
- * method with a law of its own has its deviances from the first walk, and zz' only says who
- * resembles whom. Where cells are missing both are fitted to the z that are kept. See
- * norm/deviance/fit.h for the cost. */
+ * zz' of both comes from the first block loop over the cross-validated maps, together with all
+ * other sums over responses; the second loop is for the deviances only. Where z is kept, or the
+ * memory budget allows it, the z of the deviances are cached, and the second loop need not
+ * recompute mean and variance. A method with its own density of whole maps (own_deviance) has
+ * its deviances from the first loop; zz' then only serves the table-order test. With missing
+ * cells both are fitted to the cached z. See norm/deviance/fit.h for the cost. */
 #ifndef KN_NORM_REFERENCE_DEVIANCE_H
 #define KN_NORM_REFERENCE_DEVIANCE_H
 
@@ -14,31 +14,33 @@
 #include "norm/reference/reference.h"
 #include "norm/reference/zmap_visitors.h"
 
-/* What the walks over the maps share. */
+/* State that the block loops share. */
 typedef struct kn_reference_walk {
     kn_reference *r;
     kn_z_builder z;
     kn_z_cache keeper;
-    kn_deviance_fitter *deviance[2]; /* of z and of z by noise alone; NULL: not to be had. Of a
-                                      * method with a law of its own the first, for zz' */
-    bool own;
-    kn_map_density_walk law;
-    bool noiseless; /* some z by noise alone are undefined */
-    kn_exclusion_groups apart;
+    /* fitters of z and of z by noise alone; NULL: no deviance. With `own` only the first, for
+     * zz' */
+    kn_deviance_fitter *deviance[2];
+    bool own;                  /* the method has its own deviance */
+    kn_map_density_walk law;   /* density of whole maps under the method's own model */
+    bool noiseless;            /* some z by noise alone are not finite */
+    kn_exclusion_groups apart; /* participants that are left out together */
     kn_learner *learner;
-    kn_calibration_transform layer; /* where nobody asks for one: none */
+    kn_calibration_transform layer; /* stands in for job->layer if that is NULL */
 } kn_reference_walk;
 
-/* Room for them, before the first walk. Collective. */
+/* Allocate the fitters and the cache, before the first loop. Collective. */
 kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job,
                                      kn_reference_walk *w);
 
-/* Of the first walk, after z's. */
+/* Visitor of the first loop; it runs after the visitor that makes z. */
 kn_visitor kn_reference_deviances_visitor(kn_reference_walk *w);
+/* Free the fitters and what they have produced: the reference has no deviance. */
 void kn_reference_drop_deviances(kn_reference_walk *w);
 
-/* After the first walk: the second, both deviances, and whether neighbours in the table resemble
- * each other. What these data cannot give is left out with a warning. Collective. */
+/* After the first loop: run the second loop, fit both deviances and test the table order. A
+ * deviance that these data do not allow is left out with a warning. Collective. */
 kn_status kn_reference_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements distribution.h. */
 #include "norm/reference/distribution.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
+/* Implements loo.h: one block loop over the leave-one-out maps. */
 #include "norm/reference/loo.h"
 
 #include "gp/predict/loo.h"
 #include "norm/reference/zmap_visitors.h"
 #include "stats/gev_fit.h"
 
-/* D and shift of the samples that maps are of; room: D with one more column. */
+/* Select D and shift of the participants in r->sample; room: D with one more column. */
 static kn_status take_some(kn_ctx *ctx, const kn_loo_job *job, const kn_reference *r, kn_mat *room,
                            kn_z_builder *z)
 {
@@ -41,7 +42,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
     if (r->sample)
         KN_TRY(take_some(ctx, job, r, &some, &z));
     KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
-    loo.Y = kn_responses_as_given(job->Y); /* judged by what is observed [METHOD 0b] */
+    loo.Y = kn_responses_as_given(job->Y); /* observed cells only [METHOD 0b] */
     if (r->sample)
         KN_TRY(kn_gp_maps_select(ctx, &loo, r->sample, r->n));
     KN_TRY(kn_alloc_d(ctx, r->n, &r->loo_statistic));
@@ -51,7 +52,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
     kn_extreme_stream_result(&z.top, r->loo_statistic);
     KN_TRY(kn_slots_sum(ctx, &z.losses, losses));
     *summary = kn_losses_summary(losses, (int)gp->N);
-    if (r->has_gev) { /* what the folds allow, leave-one-out allows */
+    if (r->has_gev) { /* a GEV fit is possible here if it is for the folds */
         status = kn_gev_fit(ctx, r->loo_statistic, r->n, &e);
         r->has_loo_gev = status == KN_OK;
         if (r->has_loo_gev)

@@ -1,19 +1,20 @@
-/* The reference by leave-one-out, beside the one by folds                          [METHOD 5, 8] */
+/* Reference statistics by leave-one-out, in addition to those by folds         [METHOD 5, 8] */
 #ifndef KN_NORM_REFERENCE_LOO_H
 #define KN_NORM_REFERENCE_LOO_H
 
 #include "norm/reference/reference.h"
 
-/* The statistic by leave-one-out in closed form [METHOD 5], with its own extreme value fit, and how
- * those maps are calibrated. Optimistic: basis and parameters have seen every sample. Collective.
- */
+/* Input of kn_reference_loo(), all borrowed. */
 typedef struct kn_loo_job {
     const kn_gp *gp;
     const kn_responses *Y;
     const kn_calibration_transform *layer;
-    kn_mat D;            /* of all samples, its columns; none without scale */
-    const double *shift; /* of all samples, its terms of sites; NULL: none */
+    kn_mat D;            /* noise-scale columns of all training participants; none without scale */
+    const double *shift; /* site terms of all training participants; NULL: none */
 } kn_loo_job;
+/* Compute r->loo_statistic by closed-form leave-one-out [METHOD 5] and, if r has a GEV, fit
+ * another one to it; *summary: how these maps are calibrated. Optimistic, because basis and
+ * hyperparameters were fitted to all participants. Collective. */
 kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
                            kn_cv_summary *summary);
 

@@ -1,3 +1,4 @@
+/* Implements memory.h. */
 #include "norm/reference/memory.h"
 
 #include "base/memory/alloc.h"
@@ -10,7 +11,7 @@
 #include "norm/reference/zmap_visitors.h"
 #include "norm/sites/learn.h"
 
-/* A walk over maps that makes z; leaves what the maps keep of it. */
+/* A block loop over maps that computes z; what the maps keep stays in the plan. */
 static void walk_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now, room;
@@ -23,15 +24,15 @@ static void walk_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kin
     kn_plan_free(r, mark, room);
 }
 
-/* The second walk, with z at hand or by maps made once more, a panel of which (`panel`: taken
- * between these marks) is made anew. */
+/* The second loop, with cached z or with maps that are computed again; panel: the marks between
+ * which the maps of the first loop were allocated, which are then replaced. */
 static void deviance_need(kn_mem_plan *r, const kn_problem_size *s, const kn_deviance_sizes *d,
                           const kn_mem_usage panel[2])
 {
     kn_mem_usage mark;
     kn_plan_stage(r, "deviance");
     kn_neighbours_need(r, d->N);
-    if (s->method->own_deviance) /* that is all: the law has been walked over */
+    if (s->method->own_deviance) /* the model's own deviance came from the first loop */
         return;
     kn_deviance_turn_need(r, d);
     kn_deviance_turn_need(r, d);
@@ -52,7 +53,8 @@ void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
     bool once = s->folds == KN_HELD_OUT_ONCE, keep;
     ptrdiff_t n = once ? kn_held_out(s->N) : s->N;
     kn_deviance_sizes d = {n, s->T, once ? KN_REFERENCE_FOLDS : s->folds, s->threads};
-    kn_mem_usage begin, law[2], panel[2]; /* panel: before and after what the maps keep of a walk */
+    kn_mem_usage begin, law[2],
+        panel[2]; /* panel: before and after what the maps keep from a loop */
     kn_plan_stage(r, "reference");
     if (!s->iso && !s->method->alone)
         kn_slope_need(r, s, n);
@@ -66,7 +68,7 @@ void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_noise_need(r, s, n);
     if (keep)
         kn_plan_alloc_f(r, KN_NEED_REFERENCE, n, 2 * (s->T - s->elsewhere));
-    for (int k = 0; k < (s->method->own_deviance ? 1 : 2); k++) /* one for zz' */
+    for (int k = 0; k < (s->method->own_deviance ? 1 : 2); k++) /* one fitter, for zz' */
         kn_deviance_fitter_need(r, &d);
     kn_z_builder_need(r, s, n, true);
     law[0] = r->now;
@@ -78,7 +80,7 @@ void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, law[0], law[1]);
     deviance_need(r, s, &d, panel);
     kn_plan_free_to(r, begin);
-    kn_plan_free(r, panel[1], panel[0]); /* that is still there */
+    kn_plan_free(r, panel[1], panel[0]); /* still allocated */
     for (int k = 0; !s->method->own_deviance && k < 2; k++)
         kn_deviance_kept_need(r, &d);
     if (s->sites > 0)
@@ -91,10 +93,10 @@ void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
     walk_need(r, s, KN_MAPS_LOO, n);
 }
 
-/* Bytes that a reference takes yet when its first walk begins, at most. */
+/* Upper bound of the bytes that a reference still allocates when its first loop begins. */
 static double to_come(const kn_deviance_sizes *d, double top)
 {
-    static const double BESIDE = 128e6; /* the program, and what the maps of a block take */
+    static const double BESIDE = 128e6; /* the program, and the maps of a block */
     kn_mem_plan r = {0};
     ptrdiff_t width = kn_block_loop_width(0, d->T);
     double sum = BESIDE;

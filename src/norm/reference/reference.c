@@ -1,5 +1,7 @@
-/* What is normal, in two walks over the cross-validated maps: the first for everything that is a
- * sum over responses, the second for the joint deviances (reference_deviance.c) [METHOD 8, 8b]. */
+/* Implements kn_reference_make() in two block loops over the cross-validated maps: the first for
+ * everything that is a sum over responses, the second for the whole-map deviances
+ * (norm/reference/deviance.c) [METHOD 8, 8b]. Before them a loop over a subsample chooses the
+ * calibration. */
 #include "norm/reference/reference.h"
 
 #include <math.h>
@@ -82,8 +84,8 @@ static void walk_clear(kn_reference_walk *w)
     kn_map_density_walk_clear(&w->law);
 }
 
-/* What the first walk left for each response, from all ranks. Where one of them found no noise, no
- * z, none goes on to the deviances. */
+/* All-gather what the first loop has set per response. If any rank found a response without
+ * noise, which has no z, all ranks drop the deviances. */
 static kn_status bring_together(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status;
@@ -106,7 +108,7 @@ out:
     return status;
 }
 
-/* Sums of z become means over the finite ones. */
+/* mean_z and counts from the sums over blocks. */
 static kn_status take_burden(kn_ctx *ctx, kn_reference_walk *w)
 {
     kn_status status;
@@ -124,6 +126,8 @@ out:
     return status;
 }
 
+/* First block loop: noise, z, cache and pass 1 of the deviances; then the sums over all ranks.
+ * *finite: every response has a z. */
 static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w,
                             bool *finite)
 {
@@ -136,7 +140,7 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     int n = 0;
     if (job->noise)
         visitor[n++] = kn_noise_visitor(job->noise);
-    if (w->own) /* before the block becomes z */
+    if (w->own) /* before the visitor that overwrites the block with z */
         visitor[n++] = kn_map_density_visitor(&w->law);
     visitor[n++] = kn_z_builder_visitor(z);
     visitor[n++] = kn_z_keep(&w->keeper);
@@ -151,7 +155,7 @@ static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     for (ptrdiff_t i = 0; !job->cv->Y.holes && i < r->n; i++)
         *finite = *finite && z->top.finite[i] == z->gp->T;
     for (ptrdiff_t j = 0; job->cv->Y.holes && j < z->gp->T;
-         j++) /* missing cells have none either */
+         j++) /* missing cells have no z either */
         *finite = *finite && !(z->gp->noise[j] <= 0);
     kn_extreme_stream_result(&z->top, r->statistic);
     kn_extrapolation_ratio(r->extrapolation, r->n, noise);
@@ -184,7 +188,7 @@ out:
     return status;
 }
 
-/* Who leaves with whom, and how many are independent of each other. */
+/* Set the groups that are left out together, and the number of independent units. */
 static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status = KN_OK;
@@ -204,6 +208,7 @@ out:
     return status;
 }
 
+/* Log which components of the calibration were tried and kept. */
 static void say_layer(kn_ctx *ctx, const kn_calibration_transform *l)
 {
     const kn_calibration_component *batch = &l->part[KN_CALIBRATION_SITE];
@@ -220,7 +225,7 @@ static void say_layer(kn_ctx *ctx, const kn_calibration_transform *l)
                kn_calibration_component_words[KN_CALIBRATION_SITE]);
 }
 
-/* The calibration layer: what is common to responses, and which parts it has. */
+/* Choose the calibration components and fit their priors, on the subsample of responses. */
 static kn_status learn(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
 {
     kn_status status;
@@ -286,7 +291,7 @@ out:
     walk_clear(&w);
     if (status != KN_OK) {
         kn_reference_clear(out);
-        if (job->layer) /* half a layer is none */
+        if (job->layer) /* no partial calibration after an error */
             kn_calibration_clear(job->layer);
     }
     return status;

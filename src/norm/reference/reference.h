@@ -1,5 +1,7 @@
-/* What is normal: statistics of the training samples' own cross-validated maps, against which new
- * ones are judged                                                           [METHOD 5b, 8, 8b] */
+/* The reference sample: statistics of the training participants' own cross-validated maps, with
+ * which new participants are compared [METHOD 5b, 8, 8b]
+ *
+ * kn_reference_make() fills it at the end of a fit; model/file/reference.h stores it. */
 #ifndef KN_NORM_REFERENCE_REFERENCE_H
 #define KN_NORM_REFERENCE_REFERENCE_H
 
@@ -13,7 +15,7 @@
 #include "stats/gev.h"
 #include "stats/quantile_summary.h"
 
-/* What it has of everybody. */
+/* Statistics that the reference has for each participant. */
 enum {
     KN_REFERENCE_STATISTIC,
     KN_REFERENCE_MEAN_Z,
@@ -27,69 +29,86 @@ enum {
 };
 
 typedef struct kn_reference {
-    ptrdiff_t n;       /* samples; 0: there is no reference */
-    ptrdiff_t *sample; /* n  which training sample each is, ascending; NULL: all, in order */
-    double top;        /* fraction of the statistic */
-    double *statistic; /* n  trimmed mean of the largest |z| */
-    double *mean_z, *negative, *positive; /* n  mean z; how many z are beyond KN_BURDEN_THRESHOLD */
-    ptrdiff_t units;  /* people, or groups of them, that are independent of each other */
-    double fdr_share; /* of the samples with any finding after FDR; NaN: not known */
+    ptrdiff_t n; /* participants; 0: there is no reference */
+    /* n: index of each in the training sample, ascending; NULL: all, in order */
+    ptrdiff_t *sample;
+    double top;        /* fraction of responses in the extreme-value statistic */
+    double *statistic; /* n: extreme-value statistic, the trimmed mean of the largest |z| */
+    /* n: mean z; number of z beyond KN_BURDEN_THRESHOLD on each side */
+    double *mean_z, *negative, *positive;
+    ptrdiff_t units; /* independent units: participants, or groups of repeated measures */
+    /* share of participants with any response significant after FDR; NaN: not known */
+    double fdr_share;
     bool has_gev;
     kn_gev gev;
-    kn_gev gev_se;
-    bool gev_at_bound; /* the shape was held at the end of its range */
+    kn_gev gev_se;     /* standard errors of gev */
+    bool gev_at_bound; /* the shape parameter is at the end of its range */
     bool has_deviance;
-    bool own_deviance; /* deviances are of the model's own law: of them there is ref alone [8j] */
-    kn_deviance deviance; /* of z, and of z with noise alone in the denominator */
-    kn_deviance deviance_noise;
-    double *extrapolation; /* n  model variance over noise variance, ascending */
-    double *y_sum; /* n  sum of the standardised responses: tells whether data are the same */
-    double *loo_statistic; /* n  the same by leave-one-out in closed form; NULL: not made */
+    /* deviances come from the model's own density; they then have `ref` only [METHOD 8j] */
+    bool own_deviance;
+    /* whole-map deviance of z */
+    kn_deviance deviance;
+    kn_deviance deviance_noise; /* the same of z with the noise variance alone */
+    double *extrapolation;      /* n: model variance over noise variance, ascending */
+    /* n: sum of the standardised responses, to recognise identical data */
+    double *y_sum;
+    double *loo_statistic; /* n: statistic by leave-one-out; NULL: not computed */
     bool has_loo_gev;
     kn_gev loo_gev;
-    kn_resemblance neighbours; /* no pairs: not looked at */
-    float *z;                  /* n x T row by row, cross-validated; NULL: not kept */
-    bool shared;               /* values are spread from quantiles, in order: they are nobody's */
-    kn_quantiles quantiles[KN_REFERENCE_KINDS]; /* then: of each [reference_share.h] */
+    kn_resemblance neighbours; /* table-order test; pairs = 0: not done */
+    float *z;                  /* n x T, row-major, cross-validated z; NULL: not kept */
+    /* de-identified: values are recomputed from quantiles, in ascending order */
+    bool shared;
+    kn_quantiles quantiles[KN_REFERENCE_KINDS]; /* the quantiles of each statistic if `shared`
+                                                   (deidentify.h) */
 } kn_reference;
 
-/* Of the deviance, where the maps come from one held-out set. */
+/* Folds of the deviance fit if the maps come from one held-out set. */
 enum { KN_REFERENCE_FOLDS = KN_LEARNER_FOLDS };
 
-/* z are kept up to a size: a training sample scored again is owed its cross-validated map. */
+/* True if n x T floats are small enough (1e9 bytes) to be kept: a training participant that is
+ * scored again gets the cross-validated map. */
 bool kn_reference_keeps_z(ptrdiff_t n, ptrdiff_t T);
 
 typedef struct kn_reference_job {
     const kn_gp *gp;
-    const kn_gp_maps *cv; /* of all training samples, or of some */
-    const int *fold; /* cv->n  deals them among the folds over which the deviance is cross-fitted */
+    const kn_gp_maps *cv; /* maps of all training participants, or of some */
+    /* cv->n: fold of each participant in the cross-fitting of calibration and deviance */
+    const int *fold;
     int folds;
     double top;
     bool keep_z;
-    kn_noise_builder *noise; /* sets the noise of a block before z are made, and knows what others
-                              * than each sample say of it; NULL: gp->noise is everybody's */
-    const ptrdiff_t *order;  /* n: the sample at each place of the table; NULL: as they are */
-    const int *group;        /* n, or NULL: of each sample; who is expected to resemble whom */
+    /* Sets the noise of a block before z is computed, and provides the leave-one-out noise;
+     * NULL: gp->noise for all participants. */
+    kn_noise_builder *noise;
+    const ptrdiff_t *order; /* n: the training participant in each table row; NULL: same order */
+    const int *group;       /* n: group of repeated measures; NULL: none */
     uint64_t seed;
     kn_calibrate calibrate;
-    const kn_noise_scale_covariates *x; /* of the cv->n samples; NULL: noise depends on nothing */
-    const int *site;                    /* cv->n: 0 .. S-1, -1 of none; NULL: there are no sites */
+    /* covariates of the cv->n participants; NULL: noise does not depend on covariates */
+    const kn_noise_scale_covariates *x;
+    const int *site; /* cv->n: 0 .. S-1, -1: no site; NULL: no sites */
     ptrdiff_t S;
-    kn_calibration_transform *layer; /* where what is learned goes; NULL: nothing is */
+    kn_calibration_transform *layer; /* borrowed: receives the calibration; NULL: none is learned */
 } kn_reference_job;
 
-/* From the cross-validated maps. What cannot be had from these data, such as an extreme value fit
- * to nine samples, is left out with a warning; another where neighbours in the table resemble each
- * other, which is asked of all training samples, not of some. summary: how the maps are calibrated.
- * Two walks over the maps; see norm/deviance/deviance.h for the cost. Collective. */
+/* Compute the reference from the cross-validated maps, and learn the calibration. A part that
+ * these data do not allow, such as a GEV fit to nine participants, is left out with a warning.
+ * Another warning follows if neighbours in the table resemble each other; this is tested only if
+ * the maps are of all training participants. *summary: how the maps are calibrated. Two block
+ * loops over the maps; see norm/deviance/fit.h for the cost. out is owned by the caller.
+ * Collective. */
 kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_reference *out,
                             kn_cv_summary *summary);
+/* Free all arrays; {0} is allowed. */
 void kn_reference_clear(kn_reference *r);
 
-/* Where training sample t is among the reference; -1: it has no cross-validated map, or t is -1. */
+/* Index of training participant t in the reference; -1 if t has no cross-validated map or t is
+ * -1. */
 ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
 
-/* Share of the model variance that is not R's iso term, for extrapolation: subtracts c_p iso. */
+/* Part of the model variance of response j that is R's iso term, sum_p B_jp^2 c_p iso,
+ * standardised; it is subtracted for the extrapolation ratio. 0 without an iso term. */
 double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j);
 
 #endif

@@ -1,14 +1,16 @@
-/*     statistic = mean over neighbours of r_ik,   r_ik = (zz')_ik / sqrt((zz')_ii (zz')_kk)
+/* Implements table_order_test.h: a Mantel test of resemblance against adjacency,
  *
- * against the same after permutations of the table: a Mantel test of resemblance against adjacency.
+ *     statistic = mean over neighbours of r_ik,   r_ik = (zz')_ik / sqrt((zz')_ii (zz')_kk)
  *
- * z is not centred. Over people there is no need: a component that all z have in common raises
- * every pair, so it raises the permutations alike. Over responses it would take away what a scanner
- * does most often, a shift of the whole map.
+ * against the same after permutations of the table.
  *
- * With groups the table is cut into runs of one group and these are permuted whole: a person's
- * scans one after the other leave one pair at each border, and free rows would have several times
- * as many pairs and too narrow a law. Without groups every row is a run. */
+ * z is not centred. Over participants there is no need: a component that all z have in common
+ * raises every pair, so it raises the permutations alike. Centring over responses would remove
+ * the most common effect of a scanner, a shift of the whole map.
+ *
+ * With groups the table is cut into runs of one group, which are permuted as a whole:
+ * consecutive scans of one participant leave one pair at each border, while free rows would have
+ * several times as many pairs and too narrow a distribution. Without groups every row is a run. */
 #include "norm/reference/table_order_test.h"
 
 #include <math.h>
@@ -19,22 +21,22 @@
 enum {
     STREAM_NEIGHBOURS = 301,
     PERMUTATIONS = 999,
-    RANK = 990, /* of the limit: above it p = (1 + #{as large})/(999 + 1) is at most 0.01 */
-    LEAST = 6 /* runs: 5 have 60 orders, forwards and backwards the same, and no 99th percentile */
+    RANK = 990, /* rank of the limit: above it p = (1 + #{as large})/(999 + 1) is at most 0.01 */
+    LEAST = 6   /* fewest runs: 5 have 60 orders, up to reversal, and no 99th percentile */
 };
 
-/* r of two people with a batch in common is the share of the variance of z that the batch explains,
- * beyond what chance shares out. With thousands of people the limit comes down to where a model's
- * own errors show (those of its mean are shared by people of like covariates, about F/N), and a
- * fiftieth of the variance is too little to ask anybody for a covariate. */
+/* r of two participants with a batch in common is the share of the variance of z that the batch
+ * explains, beyond chance. With thousands of participants the limit falls to where a model's own
+ * errors show (those of its mean are shared by participants with similar covariates, about F/N),
+ * and a fiftieth of the variance is too little to ask the user for a covariate. */
 static const double NEGLIGIBLE = 0.02;
 
 typedef struct table {
     kn_mat zz;
     const int *group;
     double *scale;           /* n: 1/sqrt(zz'_ii) */
-    ptrdiff_t *first, *last; /* n_runs: samples at both ends of a run */
-    ptrdiff_t *turn;         /* n_runs: their order */
+    ptrdiff_t *first, *last; /* n_runs: participants at both ends of a run */
+    ptrdiff_t *turn;         /* n_runs: current order of the runs */
     ptrdiff_t n_runs;
 } table;
 
@@ -49,8 +51,9 @@ static double resemblance(const table *t, ptrdiff_t a, ptrdiff_t b)
     return dot * t->scale[a] * t->scale[b];
 }
 
-/* Over the borders of runs in their order; two runs of one group may have met. As soon as there are
- * two groups, there is a pair. */
+/* Mean over the borders of the runs in their current order; two runs of one group may be
+ * adjacent after a permutation and are no pair. With two groups or more there is at least one
+ * pair. */
 static double mean_of_pairs(const table *t, ptrdiff_t *pairs)
 {
     double sum = 0;
@@ -65,6 +68,7 @@ static double mean_of_pairs(const table *t, ptrdiff_t *pairs)
     return sum / (double)*pairs;
 }
 
+/* Cut the table into runs; participants without z are skipped. */
 static void cut(table *t, const ptrdiff_t *order)
 {
     for (ptrdiff_t k = 0; k < t->zz.rows; k++) {
@@ -83,6 +87,7 @@ static void cut(table *t, const ptrdiff_t *order)
     }
 }
 
+/* Compare the statistic with its distribution over permutations of the runs. */
 static void judge(table *t, uint64_t seed, kn_resemblance *out)
 {
     kn_rng rng;

@@ -1,5 +1,6 @@
-/* Do people who stand next to each other in the table resemble each other? A site, scanner or
- * session that no covariate names shows in the order in which people were entered. [METHOD 8b] */
+/* Table-order test: do participants in neighbouring rows of the table resemble each other? A
+ * site, scanner or session that no covariate names shows in the order in which participants were
+ * entered. [METHOD 8b] */
 #ifndef KN_NORM_REFERENCE_TABLE_ORDER_TEST_H
 #define KN_NORM_REFERENCE_TABLE_ORDER_TEST_H
 
@@ -7,18 +8,20 @@
 #include "base/memory/plan.h"
 
 typedef struct kn_resemblance {
-    ptrdiff_t pairs;    /* of neighbours; 0: nothing can be said */
-    double correlation; /* of their residual maps, mean over the pairs */
+    ptrdiff_t pairs;    /* pairs of neighbours; 0: not tested */
+    double correlation; /* correlation of their z maps, mean over the pairs */
     double chance;      /* the same, mean over permutations of the table */
-    double limit;       /* the same, their 99th percentile */
-    bool resemble;      /* above the limit, and enough above chance to matter */
+    double limit;       /* the same, 99th percentile of the permutations */
+    bool resemble;      /* above the limit, and by at least 0.02 above chance */
 } kn_resemblance;
 
-/* From zz', n x n, lower triangle. order: the sample that stands at each place of the table; NULL:
- * as they are. group: of each sample, or NULL; two of one group are no pair, since it explains
- * them. Samples without any z (zz'_ii = 0) are passed over. O(n) for each of 999 permutations. */
+/* Test from zz', n x n, lower triangle. order: the participant in each table row; NULL: same
+ * order. group: of each participant; NULL: none; two members of a group are no pair, since the
+ * group explains their resemblance. Participants without any z (zz'_ii = 0) are skipped. With
+ * fewer than 6 runs, out->pairs is 0. O(n) for each of 999 permutations. */
 kn_status kn_neighbours(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
                         uint64_t seed, kn_resemblance *out);
+/* Memory plan, temporary. */
 void kn_neighbours_need(kn_mem_plan *r, ptrdiff_t n);
 
 #endif

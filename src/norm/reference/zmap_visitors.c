@@ -1,3 +1,4 @@
+/* Implements zmap_visitors.h. */
 #include "norm/reference/zmap_visitors.h"
 
 #include <math.h>
@@ -7,11 +8,11 @@
 #include "norm/metrics/burden.h"
 #include "norm/reference/reference.h"
 
-enum { ROWS = 32, COLUMNS = 16 }; /* dealt out to the threads at a time */
+enum { ROWS = 32, COLUMNS = 16 }; /* chunk sizes of the parallel loops */
 
-/* ---- z and what it is made of ---- */
+/* ---- computation of z ----------------------------------------------------------------------- */
 
-/* Of a worker: residuals, total variances, z, losses, n each; then what the learner works with. */
+/* Work of a thread: residuals, total variances, z, losses, n each; then the work of the learner. */
 enum { E, V, Z, LOSS, WORK };
 
 static kn_status begin_sums(kn_ctx *ctx, kn_z_builder *m, const kn_block_loop_plan *plan)
@@ -48,6 +49,8 @@ typedef struct block_job {
     const kn_block *b;
 } block_job;
 
+/* Worker: sums of y and of the model variance without the iso term, before y and var are
+ * overwritten. */
 static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -58,13 +61,13 @@ static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
         double iso = job->m->iso[j];
         for (ptrdiff_t i = from; i < to; i++) {
             double e = v[i] - iso;
-            y_sum[i] += isfinite(y[i]) ? y[i] : 0; /* missing [METHOD 0b] */
+            y_sum[i] += isfinite(y[i]) ? y[i] : 0; /* missing: 0 [METHOD 0b] */
             model[i] += e > 0 ? e : 0;
         }
     }
 }
 
-/* Sums of z and counts beyond the threshold. */
+/* Sums of z, and counts beyond the threshold. */
 static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -81,7 +84,7 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* z of one response by the layer as it is, and the losses. */
+/* z and losses of one response by a fixed calibration. */
 static void apply_layer(const kn_z_builder *m, ptrdiff_t j, const kn_calibration_cells *cells,
                         const double *v, double *total)
 {
@@ -98,7 +101,7 @@ static void apply_layer(const kn_z_builder *m, ptrdiff_t j, const kn_calibration
     kn_calibration_z(l, law, cells);
 }
 
-/* One response: z, and its losses. */
+/* Compute z of one response, and its losses unless this is a second loop (m->column is NULL). */
 static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, double *work)
 {
     ptrdiff_t n = b->y.rows, t = b->first + j;
@@ -147,6 +150,7 @@ static kn_status make_all(kn_ctx *ctx, kn_z_builder *m, kn_block *b)
     return kn_parallel_or_stop(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
 }
 
+/* Block visitor: sums over y and variance, z, losses, burden and the extreme-value stream. */
 static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_builder *m = self;
@@ -170,7 +174,7 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* z of the joint deviances as they would have been kept. */
+/* Round the z of the deviances to float, as the cache does. */
 static void round_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kn_block *b = self;
@@ -183,7 +187,7 @@ static void round_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Without the sums, for a walk that has had them. */
+/* For a second loop: without the sums. */
 static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = make_all(ctx, self, b);
@@ -204,7 +208,7 @@ kn_visitor kn_z_builder_visitor(kn_z_builder *m)
 
 kn_visitor kn_z_builder_again(kn_z_builder *m)
 {
-    kn_free(m->column); /* nobody asks for z itself, nor for losses */
+    kn_free(m->column); /* without `column`, z itself and the losses are not computed */
     m->column = NULL;
     return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, NULL, make_z_again, NULL};
 }
@@ -235,13 +239,14 @@ void kn_z_builder_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, bo
     }
 }
 
-/* ---- z kept, and recalled ---- */
+/* ---- cache of z ----------------------------------------------------------------------------- */
 
 typedef struct kept_job {
     kn_z_cache *k;
     const kn_block *b;
 } kept_job;
 
+/* Worker: store z row-major, in tiles of COLUMNS responses. */
 static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
@@ -257,6 +262,7 @@ static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* Worker: store the z of both deviances column-major. */
 static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;

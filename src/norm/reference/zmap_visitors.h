@@ -1,5 +1,5 @@
-/* z of the training samples from their cross-validated or leave-one-out maps, as visitors of a walk
- * over these: who makes z and what is summed on the way, who keeps z, who recalls it. */
+/* Block visitors that compute z-scores of the training participants from their cross-validated
+ * or leave-one-out maps, cache them, and replay the cache. */
 #ifndef KN_NORM_REFERENCE_ZMAP_VISITORS_H
 #define KN_NORM_REFERENCE_ZMAP_VISITORS_H
 
@@ -12,52 +12,63 @@
 #include "norm/calibration/learner.h"
 #include "norm/metrics/extreme_statistic.h"
 
-/* Makes z in the place of y; of a reference (`whole`) also the z of the joint deviance, in the
- * place of the variance, and that z by noise alone, in the place of the mean. z divides by what
- * others say of the noise, the joint deviance by noise_j: its psi comes from the same z, and a
- * response whose scale is off cancels [METHOD 5b, 8b]. Sums over a block go to its slots. */
+/* Computes z and overwrites y with it. For a reference (`whole`) it also computes the z of the
+ * whole-map deviance, which overwrites the variance, and the same by noise alone, which
+ * overwrites the mean. z divides by the leave-one-out noise, the z of the deviance by noise_j of
+ * all participants: its psi comes from the same z, so that a wrong scale of a response cancels
+ * [METHOD 5b, 8b]. Sums over a block go to the slot of the block. */
 typedef struct kn_z_builder {
     const kn_gp *gp;
     const kn_gp_maps *maps;
-    double share; /* of the statistic */
+    double share; /* fraction of responses in the extreme-value statistic */
     bool whole;
-    const kn_learner *learner; /* of the layer, who knows what others say of the noise; or ... */
-    const kn_calibration_transform *layer; /* ... the layer as it is, for everybody alike */
-    kn_mat D;                              /* its columns; none without scale */
-    const double *shift;                   /* n, its terms of sites; NULL: none */
+    const kn_learner
+        *learner; /* learns the calibration, with leave-one-out noise; or NULL and ... */
+    const kn_calibration_transform *layer; /* ... a calibration that is applied as it is */
+    kn_mat D;                              /* columns of its noise scale; none without scale */
+    const double *shift;                   /* n: its site terms; NULL: none */
     kn_slots losses;                       /* kn_losses of a block */
-    kn_slots y, model;  /* n: sums of y, of the model variance without R's iso term (whole) */
-    kn_slots noise_sum; /* 1 (whole) */
-    kn_slots burden;    /* 3 n: sum of z, how many z are below and above the threshold (whole) */
-    kn_extreme_stream top;
-    double *iso;       /* width: R's iso term in the variance */
-    kn_losses *column; /* width: of each response */
-    kn_mat work;       /* of a worker: a column */
+    /* n: sums of y and of the model variance without R's iso term (whole) */
+    kn_slots y, model;
+    kn_slots noise_sum;    /* 1: sum of the noise variances (whole) */
+    kn_slots burden;       /* 3 n: sum of z, number of z below and above the threshold (whole) */
+    kn_extreme_stream top; /* for the extreme-value statistic */
+    double *iso;           /* width: R's iso term in the model variance */
+    kn_losses *column;     /* width: losses of each response */
+    kn_mat work;           /* one column per worker */
 } kn_z_builder;
 
+/* Block loop over m->maps with this progress stage; NULL: without progress. */
 kn_block_loop kn_z_builder_walk(const kn_z_builder *m, const char *stage);
+/* Visitor that computes z and all sums. */
 kn_visitor kn_z_builder_visitor(kn_z_builder *m);
-/* z of the joint deviances without the sums, which it has had; rounded as if they had been kept,
- * so that nothing depends on whether there was room for them. */
+/* Visitor for a second loop: only the z of the deviances, without the sums. They are rounded to
+ * float as in the cache, so that results do not depend on whether memory allowed a cache. */
 kn_visitor kn_z_builder_again(kn_z_builder *m);
+/* Free sums and work; gp, maps, learner and layer are borrowed. */
 void kn_z_builder_clear(kn_z_builder *m);
 
-/* Keeps all z as floats, for another walk or for ever; each kind where it has a place. */
+/* Cache of z as floats, for a second loop or for the model file. Each kind is stored if its
+ * array is set. */
 typedef struct kn_z_cache {
     ptrdiff_t n, T;
-    float *z;        /* n x T row by row; NULL: not kept. All belong to the caller */
-    kn_range own;    /* whose z of the joint deviances are kept, whole blocks: */
-    float *joint[2]; /* n x own by columns; both or none */
-    kn_mat recalled[2];
+    float *z;           /* n x T, row-major; NULL: not kept. All arrays are borrowed */
+    kn_range own;       /* responses whose z of the deviances are cached, whole blocks */
+    float *joint[2];    /* n x own, column-major; both or neither */
+    kn_mat recalled[2]; /* current block, owned */
 } kn_z_cache;
 
+/* Visitor that stores the z of each block. */
 kn_visitor kn_z_keep(kn_z_cache *k);
-kn_visitor kn_z_replay(kn_z_cache *k); /* z_joint, z_noise, in the place of a maker; a walk of
-                                        * no maps */
-void kn_z_cache_clear(kn_z_cache *k);  /* what was recalled */
+/* Visitor that sets z_joint and z_noise of a block from the cache, in place of kn_z_builder; the
+ * block loop then needs no maps. */
+kn_visitor kn_z_replay(kn_z_cache *k);
+/* Free the current block; the borrowed arrays stay. */
+void kn_z_cache_clear(kn_z_cache *k);
 
-/* For a walk over n samples of T responses; the stream of the statistic apart. */
+/* Memory plan of a loop over n participants, without the stream of the extreme-value statistic. */
 void kn_z_builder_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, bool whole);
+/* Memory plan of kn_z_replay(). */
 void kn_z_replay_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T);
 
 #endif

@@ -1,9 +1,10 @@
+/* Implements adapt.h. */
 #include "norm/sites/adapt.h"
 
 #include <assert.h>
 #include <math.h>
 
-enum { LEAST_SCALE = 3 }; /* controls, for a variance */
+enum { LEAST_SCALE = 3 }; /* fewest controls for a variance */
 
 kn_status kn_site_adapted_new(kn_ctx *ctx, ptrdiff_t T, kn_site_adapted *out)
 {
@@ -32,7 +33,7 @@ void kn_site_adapted_clear(kn_site_adapted *a)
     *a = (kn_site_adapted){0};
 }
 
-/* Of the finite ones: how many, their mean, and variance by the count less one. */
+/* Number of finite values, their mean, and their variance (divisor: count - 1). */
 static double mean_of(kn_site_controls of, const double *x, double *mean, double *var)
 {
     double n = 0, square = 0;
@@ -49,7 +50,7 @@ static double mean_of(kn_site_controls of, const double *x, double *mean, double
     return n;
 }
 
-/* Until the end `scale` has V_j, NaN: none. */
+/* Until kn_site_adapted_finish(), `scale` holds V_j; NaN: none. */
 void kn_site_adapted_take(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, const double *r,
                           const double *scaled)
 {
@@ -60,9 +61,9 @@ void kn_site_adapted_take(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, 
     a->scale[j] = n >= LEAST_SCALE && var > 0 ? var : NAN;
 }
 
-/* ---- offsets ----------------------------------------------------------------------------------
- */
+/* ---- offsets -------------------------------------------------------------------------------- */
 
+/* kappa over the responses with controls and tau2* > 0; 1 without any. */
 static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
 {
     double responses = 0, excess = 0;
@@ -73,12 +74,13 @@ static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
         responses++;
         excess += (m * m - p->w[j] / a->n[j]) / p->tau2[j];
     }
-    if (responses == 0) /* and T_eff with it: nothing speaks against the prior */
+    if (responses == 0) /* no control with a value: the prior stays as it is */
         return 1;
     double T_eff = fmin(p->T_eff_offset, responses);
     return (p->S1 + T_eff * fmax(0, excess / responses)) / (p->S1 + T_eff);
 }
 
+/* shrink_j, offset_j and its variance. */
 static void set_offsets(const kn_sites *p, kn_site_adapted *a)
 {
     for (ptrdiff_t j = 0; j < a->T; j++) {
@@ -88,27 +90,27 @@ static void set_offsets(const kn_sites *p, kn_site_adapted *a)
         a->offset_var[j] = tau2;
         if (!(a->n[j] > 0))
             continue;
-        a->shrink[j] = tau2 + error > 0 ? tau2 / (tau2 + error) : 1; /* nothing varies: it is so */
+        a->shrink[j] = tau2 + error > 0 ? tau2 / (tau2 + error)
+                                        : 1; /* no variance at all: take the mean as it is */
         a->offset[j] = p->mu[j] + a->shrink[j] * (a->raw_offset[j] - p->mu[j]);
         a->offset_var[j] = a->shrink[j] * error;
     }
 }
 
-/* ---- scales -----------------------------------------------------------------------------------
- */
+/* ---- scales --------------------------------------------------------------------------------- */
 
-/* L_j, and f_j with it; NaN: response j says nothing. */
+/* Returns L_j, and f_j in *f; NaN: response j has no usable variance. */
 static double ln_scale(const kn_sites *p, const kn_site_adapted *a, ptrdiff_t j, double *f)
 {
     *f = p->kurt / (a->n[j] - 1);
     return p->w_scale[j] > 0 ? log(a->scale[j] / p->w_scale[j]) + 0.5 * *f : NAN;
 }
 
-typedef struct scales { /* of several responses */
+typedef struct scales { /* moments of L_j over responses */
     double n, mean, square, f;
 } scales;
 
-/* Those with that many controls or more. */
+/* Moments over the responses with at least `least` controls. */
 static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double least)
 {
     scales s = {0};
@@ -125,18 +127,20 @@ static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double leas
     return s;
 }
 
-/* How responses differ within the site. ln V of a few controls has a long tail to the left, which
- * f does not know of: its spread would be taken for the site's, and quiet ones be believed. */
+/* v: variance of L_j within the site. ln V of a few controls has a long left tail that f does
+ * not describe; its spread would be taken for a property of the site, and small V_j by chance
+ * would be taken for small noise. */
 static double spread_of(const kn_sites *p, const kn_site_adapted *a)
 {
     scales s = scales_of(p, a, KN_SITE_FEW);
-    if (s.n < 2) /* one response does not say how responses differ */
+    if (s.n < 2) /* the spread needs two responses */
         return p->v_b;
     double T_eff = fmin(p->T_eff_scale, s.n);
     double var = fmax(0, s.square / (s.n - 1) - s.f * (1 - 1 / T_eff));
     return (p->S1 * p->v_b + T_eff * var) / (p->S1 + T_eff);
 }
 
+/* factor and scale_j; on entry a->scale holds V_j. */
 static void set_scales(const kn_sites *p, kn_site_adapted *a)
 {
     scales s = scales_of(p, a, LEAST_SCALE);

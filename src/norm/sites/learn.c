@@ -1,3 +1,5 @@
+/* Implements learn.h. Ranks take the residuals of their own blocks; the moments and the kept
+ * responses are exchanged at the end of the loop. */
 #include "norm/sites/learn.h"
 
 #include <math.h>
@@ -9,11 +11,10 @@
 #include "gp/block_visitor.h"
 #include "gp/method.h"
 
-enum { COLUMNS = 16 };                /* dealt out to the threads at a time */
-static const uint64_t STREAM = 0x517; /* of the seed */
+enum { COLUMNS = 16 };                /* chunk size of the parallel loop */
+static const uint64_t STREAM = 0x517; /* stream of the random generator */
 
-/* ---- a sample of the responses ----------------------------------------------------------------
- */
+/* ---- subsample of responses ----------------------------------------------------------------- */
 
 static const double SAMPLE_CELLS = 6e5;
 enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000 };
@@ -25,7 +26,7 @@ static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
     return kn_min_size(T, most);
 }
 
-/* t of T, each set as likely as any other: one by one, as many of the rest as are still wanted. */
+/* Draw t of T responses without replacement, in ascending order (sequential sampling). */
 static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *sample)
 {
     kn_rng rng;
@@ -36,7 +37,7 @@ static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *samp
             sample[drawn++] = j;
 }
 
-/* The first of the sample that is not before response j. */
+/* Position of the first drawn response that is not before response j. */
 static ptrdiff_t place_from(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t low = 0, high = m->t; /* sample[low - 1] < j <= sample[high] */
@@ -50,17 +51,16 @@ static ptrdiff_t place_from(const kn_sites_builder *m, ptrdiff_t j)
     return low;
 }
 
-/* Where response j is in the sample; -1: it is not. */
+/* Position of response j among the drawn ones; -1: not drawn. */
 static ptrdiff_t place_of(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t place = place_from(m, j);
     return place < m->t && m->sample[place] == j ? place : -1;
 }
 
-/* ---- from residuals ---------------------------------------------------------------------------
- */
+/* ---- from residuals ------------------------------------------------------------------------- */
 
-enum { OF_A_SITE = 3 }; /* kn_site_room */
+enum { OF_A_SITE = 3 }; /* arrays of kn_site_room */
 
 void kn_sites_builder_clear(kn_sites_builder *m)
 {
@@ -115,7 +115,8 @@ typedef struct take_job {
     const kn_site_block *b;
 } take_job;
 
-/* Moments of one response, as it is (k = 0) or scaled; kept where it is of the sample. */
+/* Moments of one response, as it is (k = 0) or scaled (k = 1); e - ebar_s is stored if it was
+ * drawn. */
 static kn_site_moments moments_of(kn_sites_builder *m, int k, const double *e, double *work,
                                   ptrdiff_t place)
 {
@@ -133,6 +134,7 @@ static kn_site_moments moments_of(kn_sites_builder *m, int k, const double *e, d
     return of;
 }
 
+/* Worker: moments of some responses, and the drawn ones among them. */
 static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const take_job *job = self;
@@ -164,7 +166,7 @@ void kn_sites_builder_take(kn_ctx *ctx, kn_sites_builder *m, const kn_site_block
 {
     double *sums = kn_slot(&m->sums, b->number);
     kn_parallel_workers(ctx, b->e.cols, COLUMNS, take_columns, &(take_job){m, b});
-    for (ptrdiff_t j = 0; j < b->e.cols; j++) /* in their order */
+    for (ptrdiff_t j = 0; j < b->e.cols; j++) /* in order, for reproducible bits */
         kn_site_sums_add(sums, m->shape.of.S, &m->moments[2 * j], &m->moments[2 * j + 1],
                          kn_col(m->ln_ratio, j), kn_col(m->count, j));
 }
@@ -186,8 +188,7 @@ out:
     return status;
 }
 
-/* ---- from maps --------------------------------------------------------------------------------
- */
+/* ---- from maps ------------------------------------------------------------------------------ */
 
 typedef struct site_walk {
     const kn_sites_job *job;
@@ -212,7 +213,7 @@ typedef struct residual_job {
     const kn_block *b;
 } residual_job;
 
-/* e in the place of y and e exp(-eta/2) in that of the mean; of which nothing is needed then. */
+/* Overwrite y with e, and the mean with e exp(-eta/2); neither is needed after this. */
 static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const residual_job *job = self;
@@ -239,7 +240,7 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* What rank r has of the sample to the others. */
+/* Broadcast the drawn responses of rank r. */
 static kn_status share_sample(kn_ctx *ctx, kn_sites_builder *m, kn_range of, int r)
 {
     kn_status status = KN_OK;
@@ -252,7 +253,7 @@ out:
     return status;
 }
 
-/* Moments of all responses, and the sample, on every rank. */
+/* Exchange the moments of all responses and the drawn ones between ranks. */
 static kn_status bring_together(kn_ctx *ctx, const kn_responses *Y, kn_sites_builder *m)
 {
     kn_status status = KN_OK;
@@ -302,7 +303,7 @@ void kn_sites_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int S)
     kn_plan_alloc_d(r, KN_NEED_WORK, kn_site_sums(S), 1);
     kn_plan_alloc(r, KN_NEED_WORK, t, sizeof(ptrdiff_t));
     kn_plan_alloc(r, KN_NEED_WORK, 2 * width, sizeof(kn_site_moments));
-    for (int k = 0; k < 2; k++) { /* as it is and scaled; ratios and counts */
+    for (int k = 0; k < 2; k++) { /* residuals as they are and scaled; ratios and counts */
         kn_plan_alloc_d(r, KN_NEED_WORK, n, t);
         kn_plan_alloc_d(r, KN_NEED_WORK, t, 1);
         kn_plan_alloc_d(r, KN_NEED_WORK, S, width);

@@ -1,3 +1,4 @@
+/* Implements prior.h: moments of one response, sums over responses, T_eff, and the final prior. */
 #include "norm/sites/prior.h"
 
 #include <assert.h>
@@ -5,15 +6,15 @@
 
 #include "la/la.h"
 
-static const double PRIOR_WEIGHT = 10;  /* sites that the mean over responses counts for */
-static const double LEAST_TAU2 = 0.001; /* of w */
-static const double LEAST_V = 0.001;    /* of v_a and v_b */
-static const double USUAL_V_A = 0.05;   /* where too few sites can say */
+static const double PRIOR_WEIGHT = 10;  /* weight of the mean over responses, in sites */
+static const double LEAST_TAU2 = 0.001; /* smallest tau2* as a share of w */
+static const double LEAST_V = 0.001;    /* smallest v_a and v_b */
+static const double USUAL_V_A = 0.05;   /* assumed with too few sites */
 static const double USUAL_V_B = 0.015;
-static const double USUAL_TAU2 = 0.42;      /* of w, where there is one site ... */
-static const double USUAL_S1 = 5;           /* ... and what that is worth */
-static const double NORMAL_KURT = 2;        /* where nobody can say */
-enum { LEAST_PEOPLE = 8, LEAST_SITES = 3 }; /* for the variance of a site's noise */
+static const double USUAL_TAU2 = 0.42;      /* share of w, assumed with one site ... */
+static const double USUAL_S1 = 5;           /* ... and its weight */
+static const double NORMAL_KURT = 2;        /* without any residual */
+enum { LEAST_PEOPLE = 8, LEAST_SITES = 3 }; /* for v_a, v_b: values per site, sites */
 
 kn_status kn_sites_new(kn_ctx *ctx, ptrdiff_t T, kn_sites *out)
 {
@@ -38,10 +39,10 @@ void kn_sites_clear(kn_sites *s)
     *s = (kn_sites){0};
 }
 
-/* ---- one response ---------------------------------------------------------------------------- */
+/* ---- one response --------------------------------------------------------------------------- */
 
-/* Counts, means and sums of squares of the sites, and e - ebar_s; in two passes: a site may be far
- * off. */
+/* Counts, means and sums of squares of the sites, and e - ebar_s; in two passes, since a site
+ * may be far from 0. */
 static void split(const kn_site_people *of, const double *e, const kn_site_room *room,
                   double *within)
 {
@@ -66,7 +67,7 @@ static void split(const kn_site_people *of, const double *e, const kn_site_room 
     }
 }
 
-/* g = 1/(tau2 + w/n_s), or n_s, which that is like where both variances are 0. */
+/* Weighted mean of the sites, g = 1/(tau2 + w/n_s); g = n_s, the limit, if both variances are 0. */
 static double mean_of_sites(const kn_site_room *room, int S, double tau2, double w)
 {
     double sum = 0, weight = 0;
@@ -80,6 +81,7 @@ static double mean_of_sites(const kn_site_room *room, int S, double tau2, double
     return sum / weight;
 }
 
+/* Sums of u^2 and u^4 of one response. */
 static void add_u(const kn_site_people *of, const double *within, kn_site_moments *m)
 {
     for (ptrdiff_t i = 0; i < of->n; i++) {
@@ -129,8 +131,7 @@ void kn_site_ln_ratio(const kn_site_room *room, int S, double w, double *ln_rati
     }
 }
 
-/* ---- sums over responses ----------------------------------------------------------------------
- */
+/* ---- sums over responses -------------------------------------------------------------------- */
 
 enum { CELLS, U2, U4, BETWEEN, TAU2, W_BETWEEN, KNOWN, W, W_SCALE, N_SUMS };
 enum { VALUES, RATIOS, LN, LN2, R, LN_R, R2, N_SITE_SUMS }; /* R: 1/(n_s - 1) */
@@ -172,11 +173,10 @@ void kn_site_sums_add(double *sums, int S, const kn_site_moments *offset,
     }
 }
 
-/* ---- T_eff ------------------------------------------------------------------------------------
- */
+/* ---- T_eff ---------------------------------------------------------------------------------- */
 
-/* Columns of norm 1 to the front, 0 where missing; how many. observed (n): sum_j o_ij/sqrt(N_j
- * (N_j - S_j)). */
+/* Normalise the usable columns and move them to the front, 0 where missing; returns their
+ * number. observed (n): sum_j o_ij/sqrt(N_j (N_j - S_j)). */
 static ptrdiff_t unit_columns(kn_mat within, const double *dof, double *observed)
 {
     ptrdiff_t used = 0;
@@ -199,7 +199,7 @@ static ptrdiff_t unit_columns(kn_mat within, const double *dof, double *observed
     return used;
 }
 
-/* |A|_F^2 of a symmetric matrix by its lower triangle. */
+/* |A|_F^2 of a symmetric matrix from its lower triangle. */
 static double square_of_lower(kn_mat A)
 {
     double diagonal = 0, below = 0;
@@ -243,11 +243,10 @@ void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t)
     kn_plan_free_to(r, mark);
 }
 
-/* ---- all responses ----------------------------------------------------------------------------
- */
+/* ---- all responses -------------------------------------------------------------------------- */
 
-/* v_a and v_b, from sites that have values enough in half of the responses or more: a_s of a few
- * responses says little of a site. */
+/* v_a and v_b, from sites with enough values in at least half of the responses: a_s of few
+ * responses says little about a site. */
 static void spread_of_noise(const double *sums, int S, kn_sites *out)
 {
     double k = out->kurt, n = 0, mean_a = 0, var_a = 0, f = 0, apart = 0;
@@ -272,14 +271,14 @@ static void spread_of_noise(const double *sums, int S, kn_sites *out)
     out->v_b = fmax((apart - f * (1 - 1 / out->T_eff_scale)) / n, LEAST_V);
 }
 
-/* tau2*, mu and w of each response. ratio: tau2 to w over all responses. */
+/* tau2*, mu and w of each response. ratio: mean tau2 over mean w of all responses. */
 static void settle(const double *sums, double ratio, const double *sites, kn_sites *out)
 {
     double w = sums[W] / sums[KNOWN], w_scale = sums[W_SCALE] / sums[KNOWN];
     for (ptrdiff_t j = 0; j < out->T; j++) {
         double own = isnan(out->tau2[j]) ? 0 : out->tau2[j];
         double weight = isnan(out->tau2[j]) ? 0 : sites[j] - 1;
-        if (isnan(out->w[j])) /* hardly a value of it: as others are on average */
+        if (isnan(out->w[j])) /* too few values: the mean over the other responses */
             out->w[j] = w;
         if (isnan(out->w_scale[j]))
             out->w_scale[j] = w_scale;
