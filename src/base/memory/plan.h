@@ -2,8 +2,8 @@
  *
  * Every stage declares its allocations in a function ..._need, in the file that allocates. The plan
  * of a fit (commands/memory/memory_need.c) calls these functions in the order in which the fit
- * calls the stages; the peak is the prediction. test_need compares it with the peak that kn_alloc
- * measured, and fails if a stage allocates more than it declares.
+ * calls the stages; the peak is the prediction. The test test_predicted_vs_peak compares it with
+ * the peak that kn_alloc measured, and fails if a stage allocates more than it declares.
  *
  * Each ..._need function either keeps its allocation in the plan, like the ..._new function beside
  * it, or only raises the peak, like a function that frees its work space; the latter are marked
