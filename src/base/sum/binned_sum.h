@@ -24,8 +24,7 @@ void kn_binned_sum_grow(kn_binned_sum *s, double x);
 
 #define KN_STEADY_STEP 0x1p28 /* ratio of the units of neighbouring bins */
 #define KN_STEADY_MOST                                                                             \
-    0x1p27 /* largest addend in units: below half a unit of the next higher bin, so adds 0 to it   \
-            */
+    0x1p27 /* largest addend in units: below half a unit of the next bin up, so adds 0 to it */
 
 /* Adds x. NaN or infinity makes the sum NaN. */
 static inline void kn_binned_sum_add(kn_binned_sum *s, double x)
