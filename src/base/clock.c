@@ -1,3 +1,4 @@
+/* Implements clock.h by CLOCK_MONOTONIC. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,6 +1,8 @@
+/* Monotonic clock for timing. */
 #ifndef KN_BASE_CLOCK_H
 #define KN_BASE_CLOCK_H
 
-double kn_clock(void); /* seconds of a steady clock; differences only */
+/* Seconds since an arbitrary start; only differences have a meaning. */
+double kn_clock(void);
 
 #endif

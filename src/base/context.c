@@ -1,3 +1,5 @@
+/* Implements context.h, the context functions of kronorm.h and the registration of mmap_hint.h: all
+ * of them read or write struct kn_ctx, which is private to this file. */
 #include "base/context.h"
 
 #include <stdarg.h>
@@ -22,21 +24,21 @@ struct kn_ctx {
     kn_progress_fn progress;
     void *progress_user;
     int threads;
-    bool threads_given; /* else they are the machine's, or this rank's part of it */
-    size_t memory;      /* bytes; 0: half of what the machine has, or this rank's part of that */
-    size_t memory_most; /* among ranks: what each of them has; 0: nobody has asked */
+    bool threads_given; /* by the user; else the default of the machine or of this MPI rank */
+    size_t memory;      /* bytes; 0: half of the machine's memory, divided by the ranks on a node */
+    size_t memory_most; /* bytes; minimum over MPI ranks, 0 if not set */
     const kn_comm *comm;
     kn_comm_use use;
-    bool agreed; /* the last failure is known to all ranks */
+    bool agreed; /* all ranks know the last error */
     bool quiet;
-    const char *part;             /* of the work, lent; NULL: the whole */
+    const char *part;             /* stage prefix of progress, borrowed; NULL: none */
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
-    atomic_long allocations_left; /* until one fails; 0: never */
-    const char *mapped;           /* see mapped.h */
+    atomic_long allocations_left; /* the allocation that reaches 0 fails; 0: none fails */
+    const char *mapped;           /* start of the mapping of mmap_hint.h; NULL: none */
     size_t mapped_bytes;
     kn_meter *meter;
-    kn_warnings *warnings; /* lent; NULL: they are logged only */
-    kn_ctx *parent;        /* whose worker's it is; NULL: of nobody */
+    kn_warnings *warnings; /* borrowed; NULL: warnings are only logged */
+    kn_ctx *parent;        /* of a worker: the top context; NULL otherwise */
 };
 
 kn_ctx *kn_ctx_new(void)
@@ -58,10 +60,10 @@ kn_ctx *kn_ctx_new_worker(kn_ctx *parent, int threads)
     kn_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return NULL;
-    ctx->parent = parent->parent ? parent->parent : parent; /* whom kn_cancel is told */
+    ctx->parent = parent->parent ? parent->parent : parent; /* the one that kn_cancel marks */
     ctx->memory = kn_memory(parent);
     ctx->meter = parent->meter;
-    kn_meter_take(ctx->meter, 0);
+    kn_meter_take(ctx->meter, 0); /* one more reference */
     ctx->mapped = parent->mapped;
     ctx->mapped_bytes = parent->mapped_bytes;
     ctx->comm = &kn_comm_serial;

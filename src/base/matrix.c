@@ -1,3 +1,4 @@
+/* Implements matrix.h and the view constructors of kronorm.h. */
 #include "base/matrix.h"
 
 #include <string.h>
@@ -94,7 +95,7 @@ double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j)
 void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out)
 {
     ptrdiff_t at = first * v.row_stride + j * v.col_stride, step = v.row_stride;
-    if (n == 0) /* a part may have nobody, and then no memory to copy from or to */
+    if (n == 0) /* data and out may be NULL, which memcpy does not allow */
         return;
     if (v.type == KN_F32) {
         const float *from = (const float *)v.data + at;
@@ -109,7 +110,7 @@ void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *o
     }
 }
 
-/* Tiles keep both the strided side and the column side within cache lines already fetched. */
+/* Copies in tiles of 32 x 32, so that the cache lines of both sides are reused. */
 void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to)
 {
     enum { TILE = 32 };

@@ -1,64 +1,79 @@
-/* Matrix views over column-major doubles. A view may be passed by value; the elements are shared.
- */
+/* Matrices of doubles (kn_mat) and floats (kn_fmat), column-major: element (i, j) is
+ * data[i + j * ld]. A kn_mat is passed by value and does not own its elements, except in the
+ * variable that kn_mat_new filled. kn_view (kronorm.h) is a read-only matrix with any strides. */
 #ifndef KN_BASE_MATRIX_H
 #define KN_BASE_MATRIX_H
 
 #include "base/memory/alloc.h"
 
-kn_status kn_mat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *out); /* zeroed */
-void kn_mat_clear(kn_mat *m); /* for a matrix from kn_mat_new or kn_mat_copy; {0} is fine */
+/* Allocates a rows x cols matrix of zeros, owned by the caller. KN_ERR_MEMORY also if a size is
+ * negative or the product overflows. */
+kn_status kn_mat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *out);
+/* Frees a matrix of kn_mat_new or kn_mat_copy and empties it; {0} is allowed. */
+void kn_mat_clear(kn_mat *m);
+/* Allocates a copy of `from`, owned by the caller. */
 kn_status kn_mat_copy(kn_ctx *ctx, kn_mat from, kn_mat *out);
+/* Copies `from` into the upper left corner of `to`, which must be at least as large. */
 void kn_mat_set(kn_mat to, kn_mat from);
+/* Sets all elements to zero. */
 void kn_mat_zero(kn_mat m);
 
+/* The first element of column j. */
 static inline double *kn_col(kn_mat m, ptrdiff_t j)
 {
     return m.data + j * m.ld;
 }
 
+/* Element (i, j). */
 static inline double kn_at(kn_mat m, ptrdiff_t i, ptrdiff_t j)
 {
     return m.data[i + j * m.ld];
 }
 
-/* Rows i .. i+rows-1 of columns j .. j+cols-1; of nothing, nothing. */
+/* Rows i .. i+rows-1 of columns j .. j+cols-1, sharing the elements; data stays NULL if m has no
+ * data. */
 static inline kn_mat kn_sub(kn_mat m, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols)
 {
     kn_mat s = {m.data ? m.data + i + j * m.ld : NULL, rows, cols, m.ld};
     return s;
 }
 
+/* Columns j .. j+cols-1, sharing the elements. */
 static inline kn_mat kn_cols(kn_mat m, ptrdiff_t j, ptrdiff_t cols)
 {
     return kn_sub(m, 0, j, m.rows, cols);
 }
 
-/* to = the rows of `from` named by index, in that order. */
+/* Row i of `to` = row index[i] of `from`, for the to.rows rows and to.cols columns of `to`. */
 void kn_mat_rows(kn_mat from, const ptrdiff_t *index, kn_mat to);
 
-/* to (n x 1 or wider) = columns first.. of a view, as doubles. */
+/* to (n x cols) = columns first .. first + cols - 1 of a view with n rows, converted to double. */
 void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to);
 
-/* Rows first ... of it. */
+/* Rows first .. first + rows - 1 of a view, sharing the elements. */
 kn_view kn_view_some(kn_view v, ptrdiff_t first, ptrdiff_t rows);
 
+/* Element (i, j) as double. */
 double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
 
-/* out[n] = rows first .. first + n - 1 of column j, as doubles. */
+/* out[n] = rows first .. first + n - 1 of column j, converted to double. */
 void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out);
 
 double kn_sumsq(kn_mat m); /* |M|_F^2 */
 
-/* The same in float32, where halving the bytes doubles the speed and 1e-7 is enough. */
+/* A matrix of float32, for steps in which a relative precision of 1e-7 is enough: half the memory
+ * traffic and about twice the speed. */
 typedef struct kn_fmat {
     float *data;
     ptrdiff_t rows, cols, ld;
 } kn_fmat;
 
-kn_status kn_fmat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_fmat *out); /* zeroed */
+/* As kn_mat_new, kn_mat_clear and kn_mat_set; kn_fmat_set rounds to float32. */
+kn_status kn_fmat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_fmat *out);
 void kn_fmat_clear(kn_fmat *m);
-void kn_fmat_set(kn_fmat to, kn_mat from); /* rounded */
+void kn_fmat_set(kn_fmat to, kn_mat from);
 
+/* As kn_col, kn_sub and kn_cols. */
 static inline float *kn_fcol(kn_fmat m, ptrdiff_t j)
 {
     return m.data + j * m.ld;

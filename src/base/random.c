@@ -1,3 +1,4 @@
+/* Implements random.h: xoshiro256++, seeded by splitmix64; Fisher-Yates permutations. */
 #include "base/random.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ double kn_rng_uniform(kn_rng *rng)
     return (double)(kn_rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* Box and Muller's first branch alone: no state beyond the generator's own. */
+/* Box-Muller with the first of the two values only, so that no value is kept between calls. */
 double kn_rng_normal(kn_rng *rng)
 {
     double u = 1.0 - kn_rng_uniform(rng); /* (0, 1]: the logarithm is finite */

@@ -1,4 +1,5 @@
-/* Seeded random numbers: xoshiro256++ (Blackman & Vigna 2019), the same on every machine. */
+/* Seeded random numbers by xoshiro256++ (Blackman & Vigna 2019): the same seed gives the same
+ * integers and uniform numbers on every machine. */
 #ifndef KN_BASE_RANDOM_H
 #define KN_BASE_RANDOM_H
 
@@ -9,12 +10,14 @@ typedef struct kn_rng {
     uint64_t s[4];
 } kn_rng;
 
-/* Streams of one seed are independent: give each use its own, so that adding one moves no other. */
+/* Starts generator `stream` of `seed`. Streams are independent: give each use its own, so that a
+ * new use does not change the numbers of the others. */
 void kn_rng_init(kn_rng *rng, uint64_t seed, uint64_t stream);
-uint64_t kn_rng_next(kn_rng *rng);
-double kn_rng_uniform(kn_rng *rng);               /* [0, 1) */
-double kn_rng_normal(kn_rng *rng);                /* mean 0, sd 1 */
-ptrdiff_t kn_rng_below(kn_rng *rng, ptrdiff_t n); /* 0 .. n-1, unbiased */
+uint64_t kn_rng_next(kn_rng *rng);                /* 64 random bits */
+double kn_rng_uniform(kn_rng *rng);               /* uniform on [0, 1) */
+double kn_rng_normal(kn_rng *rng);                /* standard normal */
+ptrdiff_t kn_rng_below(kn_rng *rng, ptrdiff_t n); /* uniform on 0 .. n-1, unbiased; n > 0 */
+/* out[n] = a uniform random permutation of 0 .. n-1. */
 void kn_rng_permutation(kn_rng *rng, ptrdiff_t n, ptrdiff_t *out);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements sanitize_text.h. */
 #include "base/sanitize_text.h"
 
 void kn_sanitize_text(char *text)

@@ -1,9 +1,10 @@
+/* Implements warnings.h; kn_keep_warnings is in context.c. */
 #include "base/warnings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the C library, not of mem.h: a warning is no part of the memory that a call declares. */
+/* Uses realloc and strdup instead of kn_alloc: warnings are not part of the memory plan. */
 void kn_warnings_add(kn_warnings *w, const char *text)
 {
     enum { FIRST = 8 };

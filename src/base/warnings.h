@@ -1,5 +1,5 @@
-/* Warnings that a call gave, kept beside being logged: what is printed and what a summary says are
- * then the same sentences, and their counts agree. */
+/* List of the warnings of one call. A command keeps them in addition to logging them, so that its
+ * summary repeats exactly the sentences that were printed. */
 #ifndef KN_BASE_WARNINGS_H
 #define KN_BASE_WARNINGS_H
 
@@ -9,16 +9,18 @@
 #include "kronorm.h"
 
 typedef struct kn_warnings {
-    char **text; /* n */
+    char **text; /* n strings, owned */
     ptrdiff_t n, capacity;
-    bool lost; /* memory had no room for one of them */
+    bool lost; /* at least one warning is missing: out of memory */
 } kn_warnings;
 
+/* Appends a copy of `text`; sets `lost` if out of memory. */
 void kn_warnings_add(kn_warnings *warnings, const char *text);
-void kn_warnings_clear(kn_warnings *warnings); /* {0} is fine */
+/* Frees the strings and empties the list; {0} is allowed. */
+void kn_warnings_clear(kn_warnings *warnings);
 
-/* From now on warnings of this context are kept there too, also where nobody listens; NULL: no
- * longer. Returns where they went before, to be put back. */
+/* Adds all further warnings of this context to `into` (borrowed), even if it has no log callback;
+ * NULL: stop keeping them. Returns the previous list, which the caller restores. */
 kn_warnings *kn_keep_warnings(kn_ctx *ctx, kn_warnings *into);
 
 #endif

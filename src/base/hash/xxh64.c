@@ -1,3 +1,4 @@
+/* Implements xxh64.h for little-endian machines. */
 #include "base/hash/xxh64.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static uint64_t merge(uint64_t h, uint64_t lane)
     return (h ^ round64(0, lane)) * P1 + P4;
 }
 
-enum { ROUND = 32 }; /* bytes that four lanes take at a time, without waiting for each other */
+enum { ROUND = 32 }; /* bytes of a round: 8 for each of four independent lanes */
 
 kn_hashing kn_hashing_begin(uint64_t seed)
 {

@@ -1,18 +1,19 @@
-/* XXH64 (Collet 2014): a 64-bit checksum at the speed of memory. Tells accidents apart, not
- * attacks. */
+/* XXH64 (Collet 2014): a 64-bit checksum at the speed of memory. It detects accidental changes; it
+ * is not cryptographic. */
 #ifndef KN_BASE_HASH_XXH64_H
 #define KN_BASE_HASH_XXH64_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pieces are chained by giving the hash of one as the seed of the next. */
+/* The hash of n bytes. To chain arrays, pass the hash of one as the seed of the next. */
 uint64_t kn_hash(const void *bytes, size_t n, uint64_t seed);
 
-/* The hash of all bytes that _add was given one after the other, however they were cut. */
+/* Incremental hash: _end returns the kn_hash of all bytes passed to _add, however they were split.
+ */
 typedef struct kn_hashing {
     uint64_t lane[4], seed, total;
-    unsigned char rest[32]; /* fewer than a round, kept for the next _add */
+    unsigned char rest[32]; /* bytes of an incomplete round, for the next _add */
 } kn_hashing;
 
 kn_hashing kn_hashing_begin(uint64_t seed);

@@ -1,3 +1,4 @@
+/* Implements alloc.h: each block has a header of one cache line in front, which kn_free reads. */
 #include "base/memory/alloc.h"
 
 #include <assert.h>
@@ -10,12 +11,10 @@
 
 enum { ALIGN = 64 }; /* one cache line, one AVX-512 register */
 
-/* In front of each block: whose it is, what it takes, itself included, and where it begins for
- * free. */
 typedef struct header {
-    kn_meter *meter;
-    size_t bytes;
-    void *start;
+    kn_meter *meter; /* counts the block */
+    size_t bytes;    /* of the block, header included */
+    void *start;     /* pointer for free() */
 } header;
 
 static_assert(sizeof(header) <= ALIGN, "a header takes one line, so that blocks stay aligned");
@@ -25,21 +24,21 @@ double kn_alloc_bytes(double bytes)
     return bytes > 0 ? ALIGN + ceil(bytes / ALIGN) * ALIGN : 0;
 }
 
-/* From here on a block is a mapping of its own, so that nothing else comes to lie there afterwards.
- */
+/* Sizes in bytes: from LARGE on, malloc gives a block its own mapping, so that large pages do not
+ * hold other blocks; LARGEST: see ask_for_large_pages. */
 enum { LARGE = 1 << 25, LARGEST = 1 << 30 };
 
-/* Pages of 2 MB, where the system has them for those who ask: to be given gigabytes by 4 kB costs
- * more than to write them, and so it is for files that are read at once. For other blocks below a
- * gigabyte a virtual machine may take longer to find one than many small ones [bench/MEASURED.md].
- */
+/* Asks for pages of 2 MB if the block has at least `from` bytes: page faults of 4 kB cost more than
+ * writing the memory. Blocks that are filled at once (kn_alloc_raw) ask from LARGE on, others from
+ * LARGEST on: below a gigabyte a virtual machine may need longer to find a large page than many
+ * small ones [bench/MEASURED.md]. */
 static void ask_for_large_pages(void *p, size_t bytes, size_t from)
 {
 #ifdef MADV_HUGEPAGE
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
               start = ((uintptr_t)p + page - 1) / page * page;
     if (p && bytes >= from)
-        madvise((void *)start, bytes - (start - (uintptr_t)p), MADV_HUGEPAGE); /* a wish */
+        madvise((void *)start, bytes - (start - (uintptr_t)p), MADV_HUGEPAGE); /* may fail */
 #else
     (void)p;
     (void)bytes;
@@ -54,8 +53,8 @@ static char *aligned(size_t bytes, void **start)
     return *start;
 }
 
-/* A large block is a mapping of its own, which the system hands out as zeros: calloc knows, and the
- * threads that fill it are the first to touch it. Small ones are zeroed here. */
+/* The system delivers a large block zeroed, and calloc does not write it again: the threads that
+ * fill it are the first to touch its pages. Small blocks are zeroed here. */
 static char *zeroed(size_t bytes, void **start)
 {
     if (bytes < LARGE) {
@@ -67,6 +66,7 @@ static char *zeroed(size_t bytes, void **start)
     return p ? p + (ALIGN - (uintptr_t)p % ALIGN) % ALIGN : NULL;
 }
 
+/* Allocates header and array by the function `from`, and counts the block. */
 static kn_status take(kn_ctx *ctx, ptrdiff_t n, size_t element,
                       char *(*from)(size_t bytes, void **start), void **out)
 {

@@ -1,3 +1,4 @@
+/* Implements arena.h by a linked list of kn_alloc blocks. */
 #include "base/memory/arena.h"
 
 #include <stdarg.h>
@@ -5,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is asked for stands behind the header, aligned for anything. */
 struct kn_arena_block {
-    struct kn_arena_block *before;
+    struct kn_arena_block *before; /* allocated before this one; NULL: the first */
     _Alignas(max_align_t) unsigned char bytes[];
 };
 

@@ -1,3 +1,4 @@
+/* Implements budget.h. */
 #include "base/memory/budget.h"
 
 #include <math.h>
@@ -5,7 +6,8 @@
 #include "base/memory/system_memory.h"
 #include "base/mpi/comm.h"
 
-/* Address space that is taken but hardly touched: buffers of the BLAS, stacks of 8 MB. */
+/* Bytes of address space that are reserved but hardly used, per process and per thread: buffers of
+ * the BLAS, stacks of 8 MB. */
 static const double UNTOUCHED = 64e6, UNTOUCHED_THREAD = 80e6;
 
 kn_mem_budget kn_mem_budget_of(const kn_ctx *ctx)

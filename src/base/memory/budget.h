@@ -1,4 +1,5 @@
-/* How many bytes the work may hold, and who says so. */
+/* The memory budget of a call: the limit that its memory plan must keep, and where it comes from.
+ */
 #ifndef KN_BASE_MEMORY_BUDGET_H
 #define KN_BASE_MEMORY_BUDGET_H
 
@@ -6,11 +7,11 @@
 
 typedef struct kn_mem_budget {
     double bytes;
-    const char *from;   /* "{memory} allows": goes before the number in messages */
-    bool address_space; /* mapped files count too */
+    const char *from;   /* source for messages, before the number: "{memory} allows" */
+    bool address_space; /* the limit is ulimit -v, so that mapped files count too */
 } kn_mem_budget;
 
-/* kn_memory of the context; ulimit -v may leave less. */
+/* The smaller of kn_memory and the address space that ulimit -v leaves. */
 kn_mem_budget kn_mem_budget_of(const kn_ctx *ctx);
 
 #endif

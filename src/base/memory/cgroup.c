@@ -1,3 +1,4 @@
+/* Implements cgroup.h from /proc/self/cgroup and /sys/fs/cgroup. */
 #include "base/memory/cgroup.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ double kn_cgroup_number(const char *folder, const char *file)
     return x;
 }
 
+/* The smallest limit of the group and its ancestors up to the mount point. Cuts `group` down. */
 static double least_above(const char *mount, char *group, int version, kn_cgroup_fn limit)
 {
     double least = INFINITY;
@@ -36,7 +38,7 @@ static double least_above(const char *mount, char *group, int version, kn_cgroup
     }
 }
 
-/* Is the word one of those between commas? */
+/* Is `word` an item of the comma-separated list? */
 static bool lists(const char *words, const char *word)
 {
     size_t n = strlen(word);
@@ -47,7 +49,7 @@ static bool lists(const char *words, const char *word)
 }
 
 /* Lines of /proc/self/cgroup: "0::/group" for version 2, "4:memory:/group" for version 1. In a
- * container the group may be one that only the host can see: its top is then what counts. */
+ * container the group may be visible on the host only; the mount point has the limit then. */
 double kn_cgroup_least(const char *root, const char *controller, kn_cgroup_fn limit)
 {
     double least = INFINITY;

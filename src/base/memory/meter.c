@@ -1,3 +1,4 @@
+/* Implements meter.h by atomic counters. */
 #include "base/memory/meter.h"
 
 #include <stdatomic.h>
@@ -5,7 +6,7 @@
 
 struct kn_meter {
     atomic_size_t now, peak; /* bytes */
-    atomic_size_t holders;
+    atomic_size_t holders;   /* references */
 };
 
 kn_meter *kn_meter_new(void)
@@ -27,7 +28,7 @@ void kn_meter_take(kn_meter *m, size_t bytes)
     atomic_fetch_add(&m->holders, 1);
     size_t now = atomic_fetch_add(&m->now, bytes) + bytes, peak = atomic_load(&m->peak);
     while (now > peak && !atomic_compare_exchange_weak(&m->peak, &peak, now))
-        ; /* another thread was faster; `peak` is now what it wrote */
+        ; /* another thread changed the peak; the exchange has loaded its value */
 }
 
 void kn_meter_give(kn_meter *m, size_t bytes)

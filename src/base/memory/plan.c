@@ -1,3 +1,4 @@
+/* Implements plan.h. */
 #include "base/memory/plan.h"
 
 #include "base/memory/alloc.h"

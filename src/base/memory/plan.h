@@ -1,53 +1,56 @@
-/* The memory that a piece of work will hold, rehearsed from its sizes alone before it begins.
+/* Memory plan: predicts the peak memory of a fit or a scoring from its sizes, before it begins.
  *
- * Each stage declares, in the file that allocates and beside the code that does, what it takes and
- * what it lets go again (the functions called ..._need); the rehearsal of a fit calls these in the
- * order in which the fit calls the stages, and the highest mark is the need. So a constant stands
- * once, with its owner. test_need holds the need against the mark that kn_alloc really reached:
- * whoever allocates more without saying so fails there.
+ * Every stage declares its allocations in a function ..._need, in the file that allocates. The plan
+ * of a fit (commands/memory/memory_need.c) calls these functions in the order in which the fit
+ * calls the stages; the peak is the prediction. The test test_predicted_vs_peak compares it with
+ * the peak that kn_alloc measured, and fails if a stage allocates more than it declares.
  *
- * A ..._need either leaves what it has taken, as a ..._new does, or, where it says "passes", only
- * moves the mark, as a function does that frees its work space. */
+ * Each ..._need function either keeps its allocation in the plan, like the ..._new function beside
+ * it, or only raises the peak, like a function that frees its work space; the latter are marked
+ * "temporary". */
 #ifndef KN_BASE_MEMORY_PLAN_H
 #define KN_BASE_MEMORY_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What memory is for, as sentences name it. */
+/* What memory is used for, as messages name it. */
 typedef enum kn_mem_category {
-    KN_NEED_RESPONSES, /* N x T as read: the part that can be in a file */
-    KN_NEED_SAMPLES,   /* matrices over pairs of samples: N x N or N x rank */
-    KN_NEED_BASIS,     /* T x P, or what takes its place; scoring: the model */
-    KN_NEED_REFERENCE, /* z of the training samples, joint deviance, top share */
+    KN_NEED_RESPONSES, /* the N x T responses, which can be in a scratch file instead */
+    KN_NEED_SAMPLES,   /* matrices over participants: N x N or N x rank */
+    KN_NEED_BASIS,     /* the T x P basis or what replaces it; scoring: the model */
+    KN_NEED_REFERENCE, /* reference sample: z-scores, deviance, extreme-value statistic */
     KN_NEED_WORK,      /* everything else that grows with the problem */
-    KN_NEED_PARTS
+    KN_NEED_PARTS      /* number of categories */
 } kn_mem_category;
 
-typedef struct kn_mem_usage { /* bytes */
-    double part[KN_NEED_PARTS];
+typedef struct kn_mem_usage {
+    double part[KN_NEED_PARTS]; /* bytes per category */
 } kn_mem_usage;
 
-typedef struct kn_mem_plan { /* {0} begins */
+typedef struct kn_mem_plan { /* {0}: empty */
     kn_mem_usage now, peak;
-    const char *stage, *peak_stage; /* the peak was reached in */
+    const char *stage, *peak_stage; /* current stage, and the stage of the peak; borrowed */
 } kn_mem_plan;
 
-void kn_plan_stage(kn_mem_plan *r, const char *stage); /* what follows belongs to it */
+/* Names the stage that the following allocations belong to. */
+void kn_plan_stage(kn_mem_plan *r, const char *stage);
 
-/* As kn_alloc(ctx, n, element) would; rows x cols doubles; so many floats. */
+/* Add the bytes of kn_alloc(ctx, n, element), of rows x cols doubles, of rows x cols floats, or
+ * `bytes` as they are, to a category, and raise the peak if it is exceeded. */
 void kn_plan_alloc(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, size_t element);
 void kn_plan_alloc_d(kn_mem_plan *r, kn_mem_category part, ptrdiff_t rows, ptrdiff_t cols);
 void kn_plan_alloc_f(kn_mem_plan *r, kn_mem_category part, ptrdiff_t rows, ptrdiff_t cols);
 void kn_plan_alloc_bytes(kn_mem_plan *r, kn_mem_category part, double bytes);
 
-/* All that was taken since r->now was `mark`: kn_mem_usage mark = r->now; ... kn_plan_free_to(r,
- * mark); */
+/* Frees everything since a mark:
+ *     kn_mem_usage mark = r->now;  ...  kn_plan_free_to(r, mark); */
 void kn_plan_free_to(kn_mem_plan *r, kn_mem_usage mark);
 
-/* What was taken between two marks, and not since. */
+/* Frees the allocations between two marks, and keeps the later ones. */
 void kn_plan_free(kn_mem_plan *r, kn_mem_usage from, kn_mem_usage to);
 
+/* Bytes over all categories. */
 double kn_mem_usage_sum(const kn_mem_usage *held);
 
 /* ---- the sizes of a fit or a scoring ---- */
@@ -55,42 +58,45 @@ double kn_mem_usage_sum(const kn_mem_usage *held);
 struct kn_method;
 
 typedef struct kn_problem_size {
-    bool scoring;    /* of N new samples by a model; then of what follows only these count: */
+    bool scoring;    /* N new participants are scored by a model. Only the fields up to `method`,
+                      * those of the data and of the machine, and P, M, groups, stats count then */
     double model;    /* bytes of the model in memory */
-    ptrdiff_t train; /* its samples */
-    int maps, kept;  /* maps that a batch holds of each sample; of them kept, for all samples */
-    const struct kn_method *method; /* of the model as well, and N, T, F, P, M, stats, value */
+    ptrdiff_t train; /* participants of its training sample */
+    int maps, kept;  /* maps per participant of a minibatch; those kept for all participants */
+    const struct kn_method *method; /* of the fit, or of the model */
     bool iso;                       /* iso noise */
-    bool rotated;        /* a task kernel that turns the basis: se, or linear over a given basis */
-    bool given_basis;    /* not from the responses */
-    ptrdiff_t span;      /* columns of which the components are the principal axes; 0: given ones */
-    bool plain;          /* each response alone, all parameters free */
-    ptrdiff_t N, T, F;   /* samples, responses, covariates */
-    ptrdiff_t P;         /* components; 0: auto */
-    ptrdiff_t M;         /* rank of the decomposition of R; N: dense */
-    ptrdiff_t low;       /* rank that may be enough where dense has no room; 0: none */
+    bool rotated;        /* the task kernel turns the basis: se, or linear over a given basis */
+    bool given_basis;    /* the user gives the basis */
+    ptrdiff_t span;      /* columns of a given basis of which the components are the principal axes;
+                          * 0: the components are the given columns, or there are none */
+    bool plain;          /* STGPR: each response has hyperparameters of its own */
+    ptrdiff_t N, T, F;   /* participants, responses, covariates */
+    ptrdiff_t P;         /* components; 0: chosen by the fit */
+    ptrdiff_t M;         /* rank of the decomposition of R0; N: dense */
+    ptrdiff_t low;       /* rank to try if the dense decomposition exceeds the budget; 0: none */
     ptrdiff_t range;     /* columns of a range finder for the basis; 0: by the N x N Gram matrix */
-    ptrdiff_t groups;    /* of samples that share noise; 0: none */
-    ptrdiff_t sites;     /* of training, at most; 0: no category is a batch */
-    int stats;           /* statistics of pairs that the sample kernel needs; 0: two */
-    int task_stats;      /* that the task kernel needs; 0: two where it turns the basis, else one */
-    int folds;           /* 0: no reference */
-    bool in_parts;       /* many fits of some of the people: {folds} is not the reference's */
-    int calibrate;       /* as the option is, in its order; 0: none */
-    double top;          /* share of the responses in the abnormality statistic */
-    int value;           /* bytes of one response as it is held: 4 or 8 */
-    double held;         /* bytes that stay with the input files, such as the text of a table */
-    ptrdiff_t elsewhere; /* responses whose values other ranks hold */
-    double reading;      /* bytes of work while responses are read */
+    ptrdiff_t groups;    /* groups of repeated measures; 0: none */
+    ptrdiff_t sites;     /* upper bound of the training sites; 0: no site effects */
+    int stats;           /* N x N statistics of pairs that the sample kernel needs; 0: two */
+    int task_stats;      /* the same of the task kernel; 0: two if it turns the basis, else one */
+    int folds;           /* folds of the reference sample; 0: no reference sample */
+    bool in_parts;       /* cv: many fits, so that {folds} is not that of the reference sample */
+    int calibrate;       /* value of the option; 0: none */
+    double top;          /* fraction of the responses in the extreme-value statistic */
+    int value;           /* bytes of one response in memory: 4 or 8 */
+    double held;         /* bytes that the input keeps, such as the text of a table */
+    ptrdiff_t elsewhere; /* responses whose values are on other MPI ranks */
+    double reading;      /* bytes of work space while responses are read */
     int threads;
-    double memory; /* bytes that may be used: how many work side by side; 0: no end of them */
-    /* of processes that share inducing values, as their options are; 0: the default */
+    double memory; /* budget in bytes, which limits how many tasks run in parallel; 0: no limit */
+    /* convolved: values of the options of the same name, {latent} and {inducing_points} for the
+     * last two; 0: the default */
     int inducing, widths;
     ptrdiff_t processes, points;
-    bool on_responses; /* tasks are the responses */
-    ptrdiff_t factors; /* MTGPR: of the noise, in P once it is settled */
-    bool complement;   /* MTGPR: a complement with a signal */
-    bool chosen; /* settled by the method: components are chosen along a curve that ends at P */
+    bool on_responses; /* convolved: the tasks are the responses, not components */
+    ptrdiff_t factors; /* MTGPR: factors of the noise; the method adds them to P */
+    bool complement;   /* MTGPR: the complement of the basis has a signal */
+    bool chosen;       /* set by the method: it chooses the number of components, at most P */
 } kn_problem_size;
 
 static inline ptrdiff_t kn_min_size(ptrdiff_t n, ptrdiff_t most)

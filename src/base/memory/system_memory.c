@@ -1,3 +1,4 @@
+/* Implements system_memory.h. */
 #include "base/memory/system_memory.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ double kn_address_space(void)
     double used = 0;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return INFINITY;
-    FILE *f = fopen("/proc/self/statm", "re"); /* first number: pages in use */
+    FILE *f = fopen("/proc/self/statm", "re"); /* first number: pages of address space */
     if (f && fscanf(f, "%lf", &used) != 1)
         used = 0;
     if (f)

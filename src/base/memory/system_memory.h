@@ -1,14 +1,14 @@
-/* How much memory there is to use. */
+/* Memory and address space that this process may use. */
 #ifndef KN_BASE_MEMORY_SYSTEM_MEMORY_H
 #define KN_BASE_MEMORY_SYSTEM_MEMORY_H
 
 #include <stdbool.h>
 
-/* Bytes of memory that this process may come to use: the machine's, or less where its cgroup (a
- * container, a batch job) has less. *limited: by the cgroup. `root`: see cgroup.h. */
+/* Bytes of physical memory of the machine, or of its cgroup (container, batch job) if that is less;
+ * *limited is set then. root: see cgroup.h. */
 double kn_ram(const char *root, bool *limited);
 
-/* Bytes of address space that ulimit -v leaves, INFINITY without a limit. */
+/* Bytes of address space that are free under ulimit -v, INFINITY without a limit. */
 double kn_address_space(void);
 
 #endif

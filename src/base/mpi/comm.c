@@ -1,3 +1,5 @@
+/* Implements comm.h on the function table of plugin_abi.h. Every operation is: handshake (meet),
+ * call of the plugin, update of the statistics (enter, leave). */
 #include "base/mpi/comm.h"
 
 #include <stdint.h>
@@ -10,7 +12,7 @@
 #include "base/memory/alloc.h"
 #include "base/parallel/cpus.h"
 
-/* ---- a process alone ---------------------------------------------------------------------------
+/* ---- serial communicator -----------------------------------------------------------------------
  */
 
 static const char *serial_reduce(const kn_comm *c, double *x, ptrdiff_t n)
@@ -57,7 +59,7 @@ static const char *serial_called(const kn_comm *c, int *yes)
     return NULL;
 }
 
-static void serial_stop(const kn_comm *c, int code) /* there is nobody: the caller ends itself */
+static void serial_stop(const kn_comm *c, int code) /* the caller ends the process itself */
 {
     (void)c, (void)code;
 }
@@ -80,23 +82,25 @@ const kn_comm kn_comm_serial = {.size = 1,
                                 .stop = serial_stop,
                                 .end = serial_end};
 
-/* ---- meetings ----------------------------------------------------------------------------------
+/* ---- handshake ---------------------------------------------------------------------------------
  */
 
 typedef enum operation { AGREE, SUM, MAX, SHARE, EXCHANGE, COLLECT } operation;
 static const char *const NAME[] = {"agreement", "sum", "max", "share", "exchange", "collect"};
 
-/* What a rank that failed tells the others. */
+/* The error that a failed rank broadcasts. */
 typedef struct failure {
     kn_status status;
     char sentence[1024];
 } failure;
 
+/* Turns the result of a plugin function (NULL or a reason) into a status. */
 static kn_status carried(kn_ctx *ctx, const char *why)
 {
     return why ? kn_fail(ctx, KN_ERR_IO, "between processes: %s", why) : KN_OK;
 }
 
+/* Broadcasts the error of rank `root` and makes it the error of this rank. */
 static kn_status learn(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
 {
     failure f = {.status = mine};
@@ -108,8 +112,9 @@ static kn_status learn(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
     return kn_fail(ctx, f.status, "%s", f.sentence);
 }
 
-/* Everybody is here with the same operation, of n, from root; or the status is that of a rank that
- * failed. */
+/* The handshake before an operation: KN_OK if all ranks call the same operation with the same n and
+ * root, else the error of the lowest rank that failed. The maximum of x and of -x agree up to sign
+ * only if x is equal on all ranks; FAILED is largest for the lowest rank. */
 static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_status mine)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
@@ -125,7 +130,7 @@ static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_sta
     if (v[FAILED] > 0)
         return learn(ctx, c, c->size - (int)v[FAILED], mine);
     for (int i = WHAT; i < ALL; i += 2)
-        if (v[i] != -v[i + 1]) { /* all of them see it */
+        if (v[i] != -v[i + 1]) { /* on all ranks, so the error is shared */
             kn_ctx_set_error_shared(ctx, true);
             return kn_fail(ctx, KN_ERR_IO,
                            "the processes have lost step, one of them at a %s of %td: a fault of "
@@ -135,7 +140,7 @@ static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_sta
     return KN_OK;
 }
 
-/* ---- what it costs -----------------------------------------------------------------------------
+/* ---- statistics --------------------------------------------------------------------------------
  */
 
 typedef struct visit {
@@ -154,7 +159,7 @@ static visit enter(void)
     return (visit){kn_clock(), processor_seconds()};
 }
 
-/* The status, when an operation with so many bytes of this rank is over. */
+/* Adds an operation of `bytes` bytes that began at `since`; returns `status` unchanged. */
 static kn_status leave(kn_ctx *ctx, visit since, double bytes, kn_status status)
 {
     kn_comm_use *use = kn_ctx_use(ctx);
@@ -263,7 +268,7 @@ void kn_comm_stop(kn_ctx *ctx, int code)
     c->stop(c, code);
 }
 
-/* ---- beginnings --------------------------------------------------------------------------------
+/* ---- start -------------------------------------------------------------------------------------
  */
 
 static const char *node(struct utsname *u)
@@ -287,12 +292,12 @@ out:
     return status;
 }
 
-/* Of each rank: its node, and the processors it may run on. */
+/* Hashes of a rank's node name and of its affinity mask. */
 typedef struct place {
     uint64_t node, processors;
 } place;
 
-/* Whether no rank before r is on its node. */
+/* Is r the lowest rank of its node? */
 static bool is_first(const place *of, int r)
 {
     for (int i = 0; i < r; i++)
@@ -301,7 +306,8 @@ static bool is_first(const place *of, int r)
     return true;
 }
 
-/* *sharing = how many ranks may run on the same processors as this one; c->nodes. */
+/* *sharing = number of ranks with the node and affinity mask of this one, itself included; sets
+ * c->nodes. */
 static kn_status count_sharing(kn_ctx *ctx, kn_comm *c, int *sharing)
 {
     struct utsname u;
@@ -348,16 +354,16 @@ out:
     return status;
 }
 
-/* ---- rank 0 alone ------------------------------------------------------------------------------
+/* ---- work of rank 0 ----------------------------------------------------------------------------
  */
 
-/* Sleeps until rank 0 calls: it may take hours, and a rank that spins takes a processor from it.
- * Who is asked to stop waits for rank 0 to stop, which was asked too; but not for ever, for it may
- * be that it was not. */
+/* Sleeps until rank 0 calls, which may take hours: a busy wait would take a processor from it. A
+ * cancelled rank waits for rank 0 to stop too, but at most PATIENCE seconds, because rank 0 may not
+ * have received the request. */
 static kn_status wait_for_call(kn_ctx *ctx, const kn_comm *c)
 {
-    static const double PATIENCE = 10; /* seconds */
-    static const long LONGEST = 100000000;
+    static const double PATIENCE = 10;     /* seconds */
+    static const long LONGEST = 100000000; /* nanoseconds */
     struct timespec nap = {0, 1000000};
     double asked = 0;
     int yes = 0;
@@ -375,7 +381,8 @@ static kn_status wait_for_call(kn_ctx *ctx, const kn_comm *c)
     }
 }
 
-/* With all processors and all memory of its node, where the user gives no numbers. */
+/* Runs the work with the serial communicator. Its defaults are all processors and half of the
+ * memory of the node; values that the user set stay. */
 static kn_status work_alone(kn_ctx *ctx, const kn_comm *c, kn_status (*work)(void *self),
                             void *self)
 {
@@ -394,8 +401,7 @@ kn_status kn_comm_on_root(kn_ctx *ctx, const char *what, kn_status (*work)(void 
     const kn_comm *c = kn_ctx_comm(ctx);
     if (c->size == 1)
         return work(self);
-    kn_status status =
-        kn_comm_agree_status(ctx, KN_OK); /* who has failed would not work, nor call */
+    kn_status status = kn_comm_agree_status(ctx, KN_OK); /* else a failed rank 0 would never call */
     if (status != KN_OK)
         return status;
     if (c->rank > 0) {
@@ -417,7 +423,8 @@ kn_status kn_comm_local(kn_ctx *ctx, kn_status (*work)(void *self), void *self)
     if (c->size == 1)
         return work(self);
     kn_resources before = kn_resources_of(ctx);
-    kn_resources_put(ctx, (kn_resources){before.threads, kn_memory(ctx)}); /* its part, as before */
+    /* Fixes the memory of this rank: the default of the serial communicator is that of the node. */
+    kn_resources_put(ctx, (kn_resources){before.threads, kn_memory(ctx)});
     kn_ctx_set_comm(ctx, &kn_comm_serial);
     kn_status status = work(self);
     kn_ctx_set_comm(ctx, c);

@@ -1,85 +1,90 @@
-/* The processes that work on one fit: ranks 0 .. size - 1, one on each node or socket. A context
- * has its kn_comm, that of a process alone unless kn_comm_join gave it another.
+/* MPI communicator: collective operations between the processes of one job, ranks 0 .. size - 1.
+ * A context has the serial communicator (size 1) until kn_comm_join sets another.
  *
- * Everything here but kn_comm_stop is a collective: all ranks call it, in the same order. So is
- * every function that calls one, and its header says "Collective".
+ * A collective must be called by all ranks, in the same order. So must every function that calls
+ * one; its contract says "Collective".
  *
- * A rank that fails by itself goes back to where it came from, calling no further collective, and
- * there to kn_comm_agree_status; the others learn of it in whatever collective they are, which then
- * fails with the same status and sentence. Each operation therefore begins with a meeting, a
- * maximum of a few numbers: who has failed, and whether all came for the same operation. Nobody
- * waits for a rank that is not coming, and no two ranks take each other's messages for their own.
+ * Error handling: a rank that fails returns without calling further collectives, up to a call of
+ * kn_comm_agree_status. The other ranks learn of the error in the collective that they call next,
+ * which fails with the same status and message. For this, each operation begins with a handshake, a
+ * maximum of seven numbers over ranks: has a rank failed, and do all ranks call the same operation,
+ * sums and broadcasts with the same size? So no rank waits for a failed one, and messages cannot be
+ * mixed up.
  *
- *     cost: a meeting, log2(size) messages of 56 bytes, and the operation                        */
+ *     cost: a handshake, log2(size) messages of 56 bytes, and the operation                      */
 #ifndef KN_BASE_MPI_COMM_H
 #define KN_BASE_MPI_COMM_H
 
 #include "base/context.h"
 #include "base/mpi/plugin_abi.h"
 
-/* Of a process alone: size 1. */
+/* The communicator of a single process: size 1. */
 extern const kn_comm kn_comm_serial;
 
-/* From now on ctx is of these ranks. Sets c->nodes, and c->threads: the processors that this rank
- * may run on, divided among the ranks that may run on the same ones; the least number of all ranks.
+/* Makes c (borrowed) the communicator of ctx. Sets c->nodes, and c->threads: the processors of this
+ * rank's affinity mask divided by the ranks with the same mask, and then the minimum over ranks.
  * Collective. */
 kn_status kn_comm_join(kn_ctx *ctx, kn_comm *c);
 
-/* x[n] = its sum over ranks. In the same bits for any number of ranks when the addends are
- * multiples of one unit (base/sum/exact_sum.h) or all but one of them are zero (slots of
- * base/sum/reduce.h). */
+/* x[n] = its elementwise sum, or maximum, over ranks. The sum has the same bits for any number of
+ * ranks if the addends are multiples of one unit (base/sum/exact_sum.h) or all but one of them are
+ * zero (slots of base/sum/reduce.h). The maximum is not defined for NaN. Collective. */
 kn_status kn_comm_sum(kn_ctx *ctx, double *x, ptrdiff_t n);
-kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n); /* of numbers, not NaN */
+kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n);
 
-/* x[bytes] = that of rank root. */
+/* Copies x[bytes] of rank `root` to all ranks. Collective. */
 kn_status kn_comm_broadcast(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root);
 
-/* send = what goes to rank 0, to rank 1, ..., send_bytes[r] each; recv_bytes[r] from rank r go to
- * recv + recv_at[r]. */
+/* All-to-all: `send` has send_bytes[r] bytes for each rank r, one after the other; the
+ * recv_bytes[r] bytes from rank r go to recv + recv_at[r]. Buffers must not overlap. Collective. */
 kn_status kn_comm_send_receive(kn_ctx *ctx, const void *send, const ptrdiff_t *send_bytes,
                                void *recv, const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at);
 
-/* all = mine of rank 0, of rank 1, ..., each[r] bytes; both of rank 0 only. */
+/* Gathers to the root: all = the `bytes` bytes of rank 0, 1, ..., each[r] of rank r. `all` and
+ * `each` are used on the root only and may be NULL on other ranks. Collective. */
 kn_status kn_comm_gather(kn_ctx *ctx, const void *mine, ptrdiff_t bytes, void *all,
                          const ptrdiff_t *each);
 
-/* Ends all ranks, now: for a rank whose failure the others cannot be told. */
+/* Aborts all ranks at once, for an error that the others cannot learn of. Not collective. With one
+ * process it returns and does nothing. */
 void kn_comm_stop(kn_ctx *ctx, int code);
 
-/* The status of all: KN_OK where everybody's is, else that of the lowest rank that failed, with its
- * sentence. A failure that all know already is returned as it is, and nobody is asked again. */
+/* Returns KN_OK if `mine` is KN_OK on all ranks, else status and message of the lowest rank that
+ * failed. If all ranks know the error already, returns `mine` without communication. Collective. */
 kn_status kn_comm_agree_status(kn_ctx *ctx, kn_status mine);
 
-/* Whether the last failure is known to all ranks. A caller who goes on after such a failure, as all
- * of them must, says so by kn_comm_clear_error. */
+/* Do all ranks know the last error? Code that continues after such an error, on all ranks, calls
+ * kn_comm_clear_error first. Not collective. */
 bool kn_comm_error_is_shared(const kn_ctx *ctx);
 void kn_comm_clear_error(kn_ctx *ctx);
 
-/* Whether a fit that was asked to stop may go on with what it has: not among ranks, of which some
- * may be asked later than others. There it is a failure like any other. */
+/* May a cancelled fit return the best model so far? True with one process. With several ranks
+ * cancellation is an error, because they notice it at different steps. Not collective. */
 bool kn_cancel_keeps_best(const kn_ctx *ctx);
 
-/* What this rank has said to the others: operations, the bytes of its own part in them (of a
- * share the whole), and the time and processor time inside, waiting included. `outside`: processor
- * seconds of the process that were spent elsewhere. */
+/* Communication statistics of one rank. */
 typedef struct kn_comm_use {
+    /* number of operations; bytes of this rank in them; wall and processor seconds in them, waiting
+     * included; processor seconds of the process outside of them */
     double calls, bytes, seconds, processor, outside;
 } kn_comm_use;
 
-/* *most = of each, the largest number of any rank, from the beginning until now. Collective. */
+/* *most = maximum over ranks of each statistic since the start. Collective. */
 kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *most);
 
-/* Fails where a rank has another text than rank 0: "rank 3 (node b) has core Haswell, rank 0
- * SkylakeX: set OPENBLAS_CORETYPE to one of them". `what`: "core"; `remedy`: what to do. */
+/* Fails with KN_ERR_DATA on all ranks if the text `mine` (the first 255 bytes) differs from that of
+ * rank 0. `what` and `remedy` are for the message: "rank 3 (node b) has core Haswell, rank 0
+ * SkylakeX: set OPENBLAS_CORETYPE to one of them". Collective. */
 kn_status kn_comm_check_equal(kn_ctx *ctx, const char *what, const char *mine, const char *remedy);
 
-/* Rank 0 does the work by itself, as if it had been started alone, and says so; the others sleep.
- * Then all have its status. `what`: "fit". */
+/* Runs work(self) on rank 0 only, with the serial communicator and, unless the user set them, all
+ * processors and memory of its node; the other ranks sleep. All ranks return its status. `what`
+ * names the work in a log line ("fit"). Collective. */
 kn_status kn_comm_on_root(kn_ctx *ctx, const char *what, kn_status (*work)(void *self), void *self);
 
-/* Every rank does work of its own, at the same time as the others and without them: a collective in
- * it is that of a process alone, but memory and threads are the rank's. A failure is this rank's,
- * as between two collectives. */
+/* Runs work(self) on this rank with the serial communicator, so that collectives in it do not
+ * communicate; threads and memory stay those of the rank. Not collective: an error is known to this
+ * rank only. */
 kn_status kn_comm_local(kn_ctx *ctx, kn_status (*work)(void *self), void *self);
 
 #endif

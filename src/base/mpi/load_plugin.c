@@ -1,3 +1,4 @@
+/* Implements load_plugin.h by dlopen. */
 #include "base/mpi/load_plugin.h"
 
 #include <dlfcn.h>
@@ -7,8 +8,8 @@
 
 static const char *const USUAL = "libkronorm_mpi.so", *const SYMBOL = "kronorm_comm_plugin";
 
-/* The folder of the program that runs, without the slash; the path that it was started by may be a
- * link, or one in the working folder. */
+/* folder = the folder of this program, without a final slash. From /proc/self/exe, because argv[0]
+ * may be a link or relative to the working folder. */
 static bool program_folder(char *folder, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", folder, size - 1);
@@ -51,7 +52,7 @@ kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size)
 kn_status kn_comm_load(kn_ctx *ctx, const char *path, kn_comm *out)
 {
     *out = kn_comm_serial;
-    /* RTLD_GLOBAL: Open MPI has components of its own that take its symbols from there */
+    /* RTLD_GLOBAL: components that Open MPI loads need its symbols */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library)
         return kn_fail(ctx, KN_ERR_IO, "the plugin cannot be loaded: %s", dlerror());

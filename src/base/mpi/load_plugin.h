@@ -1,18 +1,19 @@
-/* The plugin that carries messages between processes: where it is, and whether it is one of ours.
- */
+/* Finds and loads the MPI plugin (plugin_abi.h). */
 #ifndef KN_BASE_MPI_LOAD_PLUGIN_H
 #define KN_BASE_MPI_LOAD_PLUGIN_H
 
 #include "base/mpi/comm.h"
 
-/* path[size] = where the plugin is. `name`: a whole path, from /, taken as it is; the name of a
- * file, looked for in the folder of this program and in ../lib/kronorm beside that; NULL: the name
- * libkronorm_mpi.so. Never in the working folder, nor where it or a library path may lead.
- * KN_ERR_ARGUMENT when the name is neither, KN_ERR_IO when there is none. */
+/* path[size] = path of the plugin. name: an absolute path, which is used as it is; or a file name,
+ * which is searched in the folder of this program and in ../lib/kronorm of that folder; NULL:
+ * libkronorm_mpi.so. For safety, neither the working folder nor library paths are searched.
+ * KN_ERR_ARGUMENT if the name is neither, KN_ERR_IO if the file does not exist. */
 kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size);
 
-/* Loads it and begins: *out has the ranks. It stays loaded. After the program has started itself
- * anew, if it does, and before it has threads. Not for a context: see kn_comm_join. */
+/* Loads the plugin, starts MPI and sets *out; the plugin stays loaded. Call it before the program
+ * creates threads, and after any exec of itself. kn_comm_join then gives *out to a context. On
+ * failure *out is the serial communicator: KN_ERR_IO if the file cannot be loaded or MPI does not
+ * start, KN_ERR_FORMAT if it is not a plugin of this version. */
 kn_status kn_comm_load(kn_ctx *ctx, const char *path, kn_comm *out);
 
 #endif

@@ -1,49 +1,49 @@
-/* What kronorm and the plugin that carries its messages between processes know of each other. There
- * is no MPI in kronorm: a plugin is made with the cluster's own, by plugin/comm_mpi.c, and has one
- * symbol, kronorm_comm_plugin. This header takes nothing from the rest of kronorm.
+/* Binary interface between kronorm and its MPI plugin. kronorm itself does not link MPI: the plugin
+ * plugin/comm_mpi.c is compiled with the MPI of the cluster and exports one symbol,
+ * kronorm_comm_plugin. This header is independent of the rest of kronorm.
  *
- * Functions return NULL, or a sentence that says why not; the sentence lives until the next call.
- * All processes ("ranks") call the same function at the same time; base/mpi/comm.h sees to that. */
+ * Functions return NULL on success, else the reason of the failure, which is valid until the next
+ * call. All ranks call the same function at the same time; base/mpi/comm.c ensures that. */
 #ifndef KN_BASE_MPI_PLUGIN_ABI_H
 #define KN_BASE_MPI_PLUGIN_ABI_H
 
 #include <stddef.h>
 
-enum { KN_COMM_ABI = 2 }; /* another number whenever anything below changes */
+enum { KN_COMM_ABI = 2 }; /* to be increased whenever anything below changes */
 
 typedef struct kn_comm kn_comm;
 struct kn_comm {
-    int rank, size; /* this process, of how many */
-    int local_size; /* how many of them are on this node */
-    int threads;   /* of each rank where the user gives none; 0: all processors. Not the plugin's */
-    int nodes;     /* how many they are on. Not the plugin's */
-    ptrdiff_t cut; /* at most so many elements or bytes go into one call; tests make it small */
-    void *self;    /* the plugin's own */
+    int rank, size; /* number of this process, number of processes */
+    int local_size; /* processes on this node */
+    int threads;    /* default threads of a rank; 0: all processors. Set by kn_comm_join */
+    int nodes;      /* number of nodes. Set by kn_comm_join */
+    ptrdiff_t cut;  /* elements or bytes per MPI call, at most; small in tests */
+    void *self;     /* private to the plugin */
 
-    /* x[n] becomes its sum, or its maximum, over the ranks; the same bits on all of them */
+    /* x[n] = its sum, or its maximum, over ranks; the same bits on all ranks */
     const char *(*sum)(const kn_comm *c, double *x, ptrdiff_t n);
     const char *(*max)(const kn_comm *c, double *x, ptrdiff_t n);
-    /* bytes of the rank `root` go to all */
+    /* broadcast of x from rank `root` */
     const char *(*share)(const kn_comm *c, void *x, ptrdiff_t bytes, int root);
-    /* send: what goes to rank 0, 1, ... one behind the other; what comes from rank r goes to
-     * recv + recv_at[r]. The two do not overlap. */
+    /* all-to-all: `send` has the data for rank 0, 1, ... one after the other; the data from rank r
+     * go to recv + recv_at[r]. The buffers do not overlap. */
     const char *(*exchange)(const kn_comm *c, const void *send, const ptrdiff_t *send_bytes,
                             void *recv, const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at);
-    /* all of rank 0: what the ranks have, each[r] bytes, one behind the other. Others give none. */
+    /* gather to rank 0: all = the data of rank 0, 1, ..., each[r] bytes; both unused elsewhere */
     const char *(*collect)(const kn_comm *c, const void *mine, ptrdiff_t bytes, void *all,
                            const ptrdiff_t *each);
-    /* Rank 0 calls the others, who look now and then whether it has. */
+    /* rank 0 wakes the other ranks by `call`; they poll `called`, which sets *yes after that */
     const char *(*call)(const kn_comm *c);
     const char *(*called)(const kn_comm *c, int *yes);
-    void (*stop)(const kn_comm *c, int code); /* everybody, now; does not return */
-    void (*end)(kn_comm *c);                  /* all are done */
+    void (*stop)(const kn_comm *c, int code); /* aborts all ranks; does not return */
+    void (*end)(kn_comm *c);                  /* normal end of all ranks (MPI_Finalize) */
 };
 
 typedef struct kn_comm_plugin {
     int abi;           /* KN_COMM_ABI */
     size_t comm_bytes; /* sizeof(kn_comm) */
-    /* Fills in everything but `threads` and `nodes`. Once, before the process has threads of its
-     * own. */
+    /* Starts MPI and sets everything but `threads` and `nodes`. Called once, before the process
+     * creates threads. */
     const char *(*begin)(kn_comm *c);
 } kn_comm_plugin;
 

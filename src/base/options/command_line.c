@@ -1,3 +1,4 @@
+/* Implements command_line.h: the line is written twice, first to measure its length. */
 #include "base/options/command_line.h"
 
 #include <string.h>
@@ -7,11 +8,9 @@
 #include "base/mpi/comm.h"
 #include "base/options/option_table.h"
 
-/* A text that grows to the right; `at` counts what does not fit, so that the first of two passes
- * measures. */
 typedef struct line {
-    char *text; /* NULL: measuring */
-    size_t at;
+    char *text; /* NULL: only measure */
+    size_t at;  /* length so far */
 } line;
 
 static void put(line *l, const char *bytes, size_t n)
@@ -26,7 +25,7 @@ static void put_text(line *l, const char *text)
     put(l, text, strlen(text));
 }
 
-/* As it is where no shell would see more in it, else in single quotes. */
+/* Writes a word, in single quotes if it has characters that a shell may interpret. */
 static void put_word(line *l, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -46,7 +45,7 @@ static void put_option(line *l, const kn_option_row *r, const char *value)
 {
     bool flag = r->type == KN_ROW_FLAG, off = flag && strcmp(r->text, "yes") == 0;
     kn_settings before, after;
-    if (flag) { /* one that says what holds anyway is not written */
+    if (flag) { /* not written if it has its default value */
         kn_settings_init(&before);
         after = before;
         kn_option_parse(r, value, &after);
@@ -60,15 +59,14 @@ static void put_option(line *l, const kn_option_row *r, const char *value)
         put_word(l, value);
 }
 
-/* What a command is about stands first, without a name: a model, or a folder where the command
- * takes no model. */
+/* Is it the positional argument: the model, or the folder of a command without a model? */
 static bool is_first(const kn_options *o, const char *key)
 {
     return strcmp(key, "model") == 0 ||
            (strcmp(key, "scored") == 0 && strcmp(kn_options_command(o), "report") != 0);
 }
 
-/* A folder that stands first is set twice. */
+/* Is it the positional folder again? The command sets it as `model` and as `scored`. */
 static bool is_twice(const kn_options *o, const char *key, const char *value)
 {
     const char *first = strcmp(key, "scored") == 0 ? kn_options_get(o, "model") : NULL;

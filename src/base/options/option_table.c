@@ -1,3 +1,4 @@
+/* Implements option_table.h. The table is built by including options.def with different macros. */
 #include "base/options/option_table.h"
 
 #include <errno.h>
@@ -9,11 +10,11 @@
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-enum { /* the place of each command */
+enum { /* AT_FIT, ...: the index of each command */
 #define KN_COMMAND(id, name) AT_##id,
 #include "options.def"
 };
-enum { /* and its bit */
+enum { /* FIT, ...: its bit */
 #define KN_COMMAND(id, name) id = 1 << AT_##id,
 #include "options.def"
        EVERY = (1 << KN_N_COMMANDS) - 1
@@ -25,6 +26,7 @@ const char *const kn_option_commands[KN_N_COMMANDS] = {
 
 enum { MODEL = KN_KEPT_MODEL };
 
+/* One function per row that checks its range. */
 #define KN_ROW(field, key, type, text, range, ...)                                                 \
     static bool range_##field(const kn_settings *s)                                                \
     {                                                                                              \
@@ -46,7 +48,7 @@ const kn_option_row kn_option_rows[KN_OPTION_ROWS] = {
 /* ---- words -------------------------------------------------------------------------------------
  */
 
-/* Place of the first n bytes of text among words separated by `bar`, or -1. */
+/* Index of the first n bytes of text among words separated by `bar`, or -1. */
 static int place_of(const char *words, char bar, const char *text, size_t n)
 {
     const char ends[] = {bar, '\0'};
@@ -104,6 +106,7 @@ int kn_list_numbers(const char *text, double *out)
     return -1;
 }
 
+/* Is the text a list of whole numbers from 1 to 1e6? */
 static bool counts(const char *text)
 {
     double x[KN_NUMBERS_MOST];
@@ -114,6 +117,7 @@ static bool counts(const char *text)
     return n > 0;
 }
 
+/* Is the text a sum "a+b" of the words? */
 static bool sum_of(const char *words, const char *text)
 {
     for (const char *w = text; *w;) {
@@ -127,7 +131,7 @@ static bool sum_of(const char *words, const char *text)
     return false;
 }
 
-/* "1.5G" is 1.5e9 bytes, as sizes are printed; "1.5GiB" counts in powers of two. */
+/* Parses a size: "1.5G" is 1.5e9 bytes, as sizes are printed; "1.5GiB" is 1.5 * 2^30 bytes. */
 static bool size_of(const char *text, double *bytes)
 {
     static const char units[] = "kMGT";
@@ -199,7 +203,7 @@ bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s)
     }
 }
 
-/* "a, b or c" of "a|b|c" */
+/* out = "a, b or c" for words "a|b|c". */
 static void alternatives(const char *words, char *out, size_t size)
 {
     size_t at = 0;
@@ -227,7 +231,7 @@ kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text
     int x;
     double bytes;
     if (r->type == KN_ROW_SIZE && r->expected && size_of(text, &bytes))
-        expected = r->expected; /* a size, but not one of these */
+        expected = r->expected; /* a valid size, but out of range */
     if (r->type == KN_ROW_LIST && !expected) {
         char list[128];
         const char *w = text;

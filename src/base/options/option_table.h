@@ -1,11 +1,12 @@
-/* The rows of src/options.def, and how the text of one becomes its value. */
+/* The rows of src/options.def as a table, and the parser from text to value. */
 #ifndef KN_BASE_OPTIONS_OPTION_TABLE_H
 #define KN_BASE_OPTIONS_OPTION_TABLE_H
 
 #include "base/options/options.h"
 
-enum { KN_KEPT_MODEL = 1 };
+enum { KN_KEPT_MODEL = 1 }; /* bit of kn_option_row.kept: the model file stores the option */
 
+/* The types are explained in options.def. */
 typedef enum kn_row_type {
     KN_ROW_FLAG,
     KN_ROW_TEXT,
@@ -22,19 +23,19 @@ typedef enum kn_row_type {
     KN_ROW_COUNTS
 } kn_row_type;
 
-typedef struct kn_option_row {
+typedef struct kn_option_row { /* the columns of options.def, in their order */
     const char *key;
     kn_row_type type;
-    const char *text; /* the default */
+    const char *text; /* default; NULL: none */
     bool (*in_range)(const kn_settings *s);
-    const char *expected, *words;
-    char letter;
-    const char *value;
-    unsigned commands; /* 1 << place in kn_option_commands */
+    const char *expected, *words; /* range in words; accepted words "a|b|c"; NULL: none */
+    char letter;                  /* short option; 0: none */
+    const char *value;            /* name of the value in the help; NULL: words */
+    unsigned commands;            /* bits 1 << index in kn_option_commands */
     const char *heading;
-    unsigned kept;
+    unsigned kept; /* KN_KEPT_MODEL or 0 */
     const char *help;
-    size_t at; /* of the field in kn_settings */
+    size_t at; /* offset of the field in kn_settings */
 } kn_option_row;
 
 enum {
@@ -52,8 +53,10 @@ enum {
 };
 extern const char *const kn_option_commands[KN_N_COMMANDS];
 
-/* False: the text is not what the row takes. The struct may keep the text. */
+/* Parses `text` into the field of the row. False if the row does not accept it; the field may have
+ * changed then. Text fields borrow `text`. */
 bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s);
+/* Returns KN_ERR_ARGUMENT with a message that says what the row accepts. */
 kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text);
 
 #endif

@@ -1,3 +1,5 @@
+/* Implements options.h and the option functions of kronorm.h. The tables PRESETS and MEANINGLESS
+ * are rows of src/options.def. */
 #include "base/options/option_table.h"
 
 #include <math.h>
@@ -24,13 +26,14 @@ static const struct {
 enum { N_MEANINGLESS = sizeof MEANINGLESS / sizeof *MEANINGLESS };
 
 struct kn_options {
-    unsigned command;
-    char *given[KN_OPTION_ROWS]; /* texts as set; NULL: not */
-    kn_settings s;
-    double numbers[KN_NUMBERS_MOST]; /* `theta` */
+    unsigned command;                /* its bit */
+    char *given[KN_OPTION_ROWS];     /* texts as set; NULL: not given */
+    kn_settings s;                   /* defaults and given values, without preset */
+    double numbers[KN_NUMBERS_MOST]; /* of `theta` */
 };
 
-/* Is the key among "components basis noise=structured"? `value` gets "structured", or "". */
+/* Is the key among keys such as "components basis noise=structured"? *value points to the text
+ * behind '=' and *length is its length, 0 without '='. */
 static bool listed(const char *keys, const char *key, const char **value, int *length)
 {
     size_t n = strlen(key);
@@ -47,6 +50,7 @@ static bool listed(const char *keys, const char *key, const char **value, int *l
 /* ---- the handle --------------------------------------------------------------------------------
  */
 
+/* The bit of a command, 0 if there is none of this name. */
 static unsigned command_of(const char *name)
 {
     for (int k = 0; name && k < KN_N_COMMANDS; k++)
@@ -55,6 +59,7 @@ static unsigned command_of(const char *name)
     return 0;
 }
 
+/* The row of a key of the command, -1 if it has none. */
 static int find(unsigned command, const char *key)
 {
     for (int i = 0; i < KN_OPTION_ROWS; i++)
@@ -133,7 +138,7 @@ const char *kn_options_get(const kn_options *o, const char *key)
     return i < 0 ? NULL : o->given[i] ? o->given[i] : kn_option_rows[i].text;
 }
 
-/* Was it given, is it to be remembered, and is it other than the default? */
+/* Does the model file store option k: given, marked MODEL in the table, and not the default? */
 static bool tells(const kn_options *o, int k)
 {
     const kn_option_row *r = &kn_option_rows[k];
@@ -163,8 +168,7 @@ bool kn_options_given(const kn_options *o, int i, const kn_option_row **row, con
     return false;
 }
 
-/* ---- looking at the table
- * ------------------------------------------------------------------------
+/* ---- description of the table ------------------------------------------------------------------
  */
 
 int kn_options_count(const char *command)
@@ -215,8 +219,7 @@ kn_status kn_option_at(kn_ctx *ctx, const char *command, int i, kn_option_info *
     return KN_OK;
 }
 
-/* ---- settings
- * ------------------------------------------------------------------------------------
+/* ---- settings ----------------------------------------------------------------------------------
  */
 
 void kn_settings_init(kn_settings *s)
@@ -257,7 +260,8 @@ kn_resources kn_settings_resources(kn_ctx *ctx, const kn_settings *s)
     return before;
 }
 
-/* Words that are none of the row's. */
+/* KN_ERR_ARGUMENT if the value of a CHOICE, WORD or SUM row is not among its words; callers of the
+ * C API may have set the field directly. */
 static kn_status check_words(kn_ctx *ctx, const kn_option_row *r, const void *at)
 {
     kn_settings unused;
@@ -304,7 +308,7 @@ kn_status kn_settings_check_method(kn_ctx *ctx, const kn_settings *s)
     return KN_OK;
 }
 
-/* The key and the value. */
+/* Continues hash h with the key and the value of a row. */
 static uint64_t hash_row(const kn_option_row *r, const kn_settings *s, uint64_t h)
 {
     static const size_t sizes[] = {
@@ -316,7 +320,7 @@ static uint64_t hash_row(const kn_option_row *r, const kn_settings *s, uint64_t 
     const char *text = sizes[r->type] ? NULL : *(const char *const *)at;
     h = kn_hash(r->key, strlen(r->key), h);
     if (r->type == KN_ROW_NUMBER && isnan(*(const double *)at))
-        return h; /* not given: one NaN is as good as another */
+        return h; /* not given; the bits of NaN are not defined */
     return sizes[r->type] ? kn_hash(at, sizes[r->type], h)
            : text         ? kn_hash(text, strlen(text), h)
                           : h;
@@ -339,6 +343,7 @@ uint64_t kn_settings_hash_results(const kn_settings *s, const char *command)
     return h;
 }
 
+/* KN_ERR_ARGUMENT if a given key has no meaning with the method. */
 static kn_status check_meaning(kn_ctx *ctx, const kn_options *o)
 {
     for (int k = 0; k < N_MEANINGLESS; k++)

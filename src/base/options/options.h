@@ -1,5 +1,6 @@
-/* Options: texts by key for callers, a struct of typed values for the library. Both come from
- * src/options.def, where every option is one row. */
+/* Options of the commands: kn_options (kronorm.h) holds texts by key for callers, kn_settings typed
+ * values for the library. Both are generated from src/options.def, where every option is one row.
+ * A command calls kn_settings_of and then the checks. */
 #ifndef KN_BASE_OPTIONS_OPTIONS_H
 #define KN_BASE_OPTIONS_OPTIONS_H
 
@@ -7,7 +8,7 @@
 
 #include "base/context.h"
 
-/* Choices by their place among the words of their row. */
+/* Values of CHOICE options: the index of the word in the row of options.def. */
 typedef enum kn_noise {
     KN_NOISE_STRUCTURED = 0,
     KN_NOISE_ISO = 1,
@@ -39,8 +40,9 @@ typedef enum kn_inducing {
 typedef enum kn_widths { KN_WIDTHS_OWN = 0, KN_WIDTHS_SHARED = 1 } kn_widths;
 enum { KN_RANK_AUTO = 0, KN_RANK_FULL = -1, KN_COMPONENTS_AUTO = 0 };
 enum { KN_SHRINKAGE_AUTO = -1, KN_SHRINKAGE_INF = -2 };
-enum { KN_NUMBERS_MOST = 64 }; /* in a list of them */
+enum { KN_NUMBERS_MOST = 64 }; /* longest list of numbers */
 
+/* The C type of a field, by the type of its row. */
 #define KN_FIELD_FLAG    bool
 #define KN_FIELD_TEXT    const char *
 #define KN_FIELD_WORD    const char *
@@ -55,65 +57,68 @@ enum { KN_NUMBERS_MOST = 64 }; /* in a list of them */
 #define KN_FIELD_NUMBERS const char *
 #define KN_FIELD_COUNTS  const char *
 
-/* A field for each row, and what no text can say. */
+/* One field for each row, and below it inputs that have no text form. All pointers are borrowed. */
 typedef struct kn_settings {
 #define KN_ROW(field, key, type, ...) KN_FIELD_##type field;
 #include "options.def"
     kn_view basis_view;        /* T x P basis; data NULL: principal components */
-    const double *theta_start; /* `theta` as numbers, or NULL */
+    const double *theta_start; /* n_theta_start numbers of the option `theta`, or NULL */
     int n_theta_start;
-    const int *groups; /* N numbers, or NULL: samples with the same one never part between folds,
-                        * and share noise in the additive model */
-    /* which covariates are categories and so on, data/covariates/design.h; NULL: numbers alone */
+    const int *groups; /* N group numbers of repeated measures, or NULL: rows of one group are in
+                        * the same fold and share noise in the additive model */
+    /* types of the covariates, data/covariates/design.h; NULL: all are numeric */
     const struct kn_design_options *design;
-    const bool
-        *smooth_columns; /* of the covariates: those that `smooth` names; NULL: all numbers */
-    const ptrdiff_t *table_order; /* N  the sample at each place of the table; NULL: in order */
+    const bool *smooth_columns;   /* per covariate: does `smooth` name it? NULL: all numeric ones */
+    const ptrdiff_t *table_order; /* N: participant at each place of the table; NULL: in order */
 } kn_settings;
 
-void kn_settings_init(kn_settings *settings); /* the defaults */
+/* Sets all defaults of the table. */
+void kn_settings_init(kn_settings *settings);
 
-/* What the method leaves no choice in, and the defaults that depend on other settings. */
+/* Sets the values that the method implies, and the defaults that depend on other settings. */
 void kn_settings_apply_defaults(kn_settings *settings);
 
-/* The additive model, of covariates as codes, and not an explicit sum of kernels. */
+/* Is the sample kernel the additive model over the encoded covariates (additive, additive+iso), and
+ * not an explicit sum of kernels? */
 bool kn_settings_additive(const kn_settings *settings);
 
-/* Threads and memory as the settings have them, where they do; returns what the context had, to be
- * put back when the call is over. */
+/* Sets threads and memory of the context to those of the settings, if given. Returns the previous
+ * values, which the caller restores by kn_resources_put at the end of the call. */
 kn_resources kn_settings_resources(kn_ctx *ctx, const kn_settings *settings);
 
-/* Ranges: "folds is 1, expected 0 or at least 2". */
+/* KN_ERR_ARGUMENT if a value is out of range: "folds is 1, expected 0 or at least 2". */
 kn_status kn_settings_check_ranges(kn_ctx *ctx, const kn_settings *settings);
-/* What the method has no use for. */
+/* KN_ERR_ARGUMENT if the method cannot use a setting. */
 kn_status kn_settings_check_method(kn_ctx *ctx, const kn_settings *settings);
 
-/* `options` with their preset worked in; NULL: the defaults. Refuses options of another command
- * than `command` (NULL: any), and keys that say nothing with the method. Texts and numbers are
- * lent. */
+/* *out = the values of `options` with preset and defaults applied; options NULL: the defaults.
+ * KN_ERR_ARGUMENT if the options are of another command than `command` (NULL: any), or if a given
+ * key has no meaning with the method. Texts and numbers of *out are borrowed from `options`. */
 kn_status kn_settings_of(kn_ctx *ctx, const kn_options *options, const char *command,
                          kn_settings *out);
 
-/* Of everything that results of `command` depend on beside its files: not of paths, nor of what
- * threads and memory it may take. */
+/* Hash of the settings on which the results of `command` depend; without paths, seed, threads,
+ * memory and the like. Job parts compare it when they are joined. */
 uint64_t kn_settings_hash_results(const kn_settings *settings, const char *command);
 
+/* Name of the command that the options are for. */
 const char *kn_options_command(const kn_options *options);
 
-/* The options that a model remembers, one after the other: key and value of the i-th, or
- * false when there are no more. */
+/* Iterates over the options that the model file stores: sets key and value (borrowed) of the i-th;
+ * false if there are no more. */
 bool kn_options_remembered(const kn_options *options, int i, const char **key, const char **value);
 
 struct kn_option_row;
-/* The options that were given, one after the other: the row and the text of the i-th, or false when
+/* Iterates over the options that were given: sets row and text (borrowed) of the i-th; false if
  * there are no more. */
 bool kn_options_given(const kn_options *options, int i, const struct kn_option_row **row,
                       const char **value);
 
-/* A list as numbers, KN_NUMBERS_MOST at most; how many, or -1. */
+/* Parses a comma-separated list of at most KN_NUMBERS_MOST numbers into out. Returns the count, -1
+ * if it is not such a list. */
 int kn_list_numbers(const char *text, double *out);
-/* The places in `words` ("a|b|c") of the texts of a list, as bits; false: one of them is not there.
- */
+/* Parses a comma-separated list of words: bit k of *bits is set if the k-th of `words` ("a|b|c") is
+ * in it. False if an item is not among the words. */
 bool kn_list_bits(const char *text, const char *words, unsigned *bits);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements cpus.h from sched_getaffinity and the cgroup files. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/parallel/cpus.h"
 
@@ -10,8 +11,8 @@
 #include "base/hash/xxh64.h"
 #include "base/memory/cgroup.h"
 
-/* Bits of the affinity mask and a hash of it, or 0 where it cannot be had. Its size is the kernel's
- * secret: too small a set is refused with EINVAL. */
+/* Number of bits of the affinity mask, 0 if unknown; *hash = its hash. The kernel does not tell the
+ * size of its mask: it refuses a set that is too small with EINVAL, so the size is doubled. */
 static int allowed(uint64_t *hash)
 {
     enum { MOST = 1 << 16 };
@@ -33,7 +34,7 @@ static int allowed(uint64_t *hash)
     return count;
 }
 
-/* Processors that a cgroup's quota of time in each period makes. */
+/* Processors of a cgroup: quota of processor time per period; INFINITY without a quota. */
 static double quota(const char *folder, int version)
 {
     if (version == 1)

@@ -1,18 +1,18 @@
-/* How many processors there are to use. */
+/* Number of processors that this process may use. */
 #ifndef KN_BASE_PARALLEL_CPUS_H
 #define KN_BASE_PARALLEL_CPUS_H
 
 #include <stdint.h>
 
-/* Those on which this process may run (taskset, a batch system's share), and no more than the
- * quota of its cgroup pays for; at least 1. `root`: see cgroup.h. */
+/* Processors in the affinity mask (taskset, batch system), limited by the quota of the cgroup; at
+ * least 1. root: see memory/cgroup.h. */
 int kn_processors(const char *root);
 
-/* A process's part of them where `same` processes may run on the same ones, and `job` processes
- * live on the quota. */
+/* The same for one of several processes (MPI ranks of a node): `same` processes divide the affinity
+ * mask, `job` processes divide the quota. At least 1. */
 int kn_processors_shared(const char *root, int same, int job);
 
-/* Equal for processes of one machine that may run on the same processors. */
+/* Hash of the affinity mask: equal for processes of one machine with the same mask. */
 uint64_t kn_processors_hash(void);
 
 #endif

@@ -1,3 +1,5 @@
+/* Implements parallel_for.h: POSIX threads that live for one loop and take chunks by an atomic
+ * counter. */
 #include "base/parallel/parallel_for.h"
 
 #include <pthread.h>
@@ -10,7 +12,7 @@ typedef struct loop {
     void *self;
     ptrdiff_t n, grain;
     atomic_ptrdiff_t next;
-    const kn_ctx *watched; /* for kn_cancel; NULL: the loop goes to its end */
+    const kn_ctx *watched; /* its cancellation stops the loop; NULL: the loop is not stopped */
     atomic_bool stopped;
 } loop;
 
@@ -38,7 +40,7 @@ static void *work(void *arg)
 
 ptrdiff_t kn_chunk_size(ptrdiff_t least, ptrdiff_t flops)
 {
-    static const ptrdiff_t WORTH = 1000000; /* some ten times what it takes to start one */
+    static const ptrdiff_t WORTH = 1000000; /* flops: about ten times the start of a thread */
     ptrdiff_t items = WORTH / (flops > 1 ? flops : 1);
     return least * (items > least ? (items + least - 1) / least : 1);
 }
@@ -56,8 +58,8 @@ int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain)
     return kn_workers_of(kn_threads(ctx), n, grain);
 }
 
-/* Threads live for one loop: starting one costs about 20 us, against milliseconds of work, and
- * nothing is left spinning to fight the BLAS for cores. */
+/* Threads live for one loop: starting one takes about 20 us, against milliseconds of work, and no
+ * idle thread competes with the BLAS for cores. */
 static void run(loop *l, int threads)
 {
     int started = 0;
@@ -68,8 +70,7 @@ static void run(loop *l, int threads)
     while (started < threads - 1 &&
            pthread_create(&thread[started], NULL, work, &workers[started + 1]) == 0)
         started++;
-    work(&workers[0]); /* a thread that could not be started is no failure: this one does its share
-                        */
+    work(&workers[0]); /* also does the work of threads that could not be started */
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
 }

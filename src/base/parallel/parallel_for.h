@@ -1,28 +1,33 @@
-/* Loops over independent items on the context's threads. Items are dealt out by number, so each
- * item's result is the same for any thread count as long as it writes only its own output. */
+/* Parallel loops over independent items on the threads of the context. Which thread takes an item
+ * is not defined; if each item writes only its own output, the results are the same for any number
+ * of threads. For items that allocate or fail see worker_pool.h. */
 #ifndef KN_BASE_PARALLEL_PARALLEL_FOR_H
 #define KN_BASE_PARALLEL_PARALLEL_FOR_H
 
 #include "base/context.h"
 
-typedef void (*kn_item_fn)(void *self, ptrdiff_t first, ptrdiff_t last); /* [first, last) */
+/* Processes items first .. last - 1. */
+typedef void (*kn_item_fn)(void *self, ptrdiff_t first, ptrdiff_t last);
 
-/* Calls fn over [0, n) in chunks of `grain`; chunks are taken by whichever thread is free. */
+/* Calls fn for all items 0 .. n-1 in chunks of `grain` items; a free thread takes the next chunk.
+ * Returns when all items are done. */
 void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void *self);
 
-/* The least multiple of `least` items that is worth a thread, where an item takes about so many
- * flops: of one person's map, all of it. */
+/* Chunk size for items of `flops` flops each: the smallest multiple of `least` items that makes
+ * about 1e6 flops, ten times the cost of starting a thread. */
 ptrdiff_t kn_chunk_size(ptrdiff_t least, ptrdiff_t flops);
 
-/* The same for items that need work space: worker is below kn_workers, and no two calls at the
- * same time have the same one. What an item writes must not depend on it. */
+/* As kn_item_fn for items that need work space: 0 <= worker < kn_workers, and simultaneous calls
+ * have different numbers. The output of an item must not depend on the number. */
 typedef void (*kn_worker_fn)(void *self, int worker, ptrdiff_t first, ptrdiff_t last);
+/* Number of workers that a loop over n items uses, with the threads of the context or `threads`; at
+ * least 1, at most 64. */
 int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain);
-int kn_workers_of(int threads, ptrdiff_t n, ptrdiff_t grain); /* of a context with so many */
+int kn_workers_of(int threads, ptrdiff_t n, ptrdiff_t grain);
 void kn_parallel_workers(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
 
-/* For long loops: KN_ERR_CANCELLED where kn_cancel came before the last chunk was begun; then some
- * items were not made. */
+/* As kn_parallel_workers for long loops: stops at the next chunk after kn_cancel and returns
+ * KN_ERR_CANCELLED; some items were not processed then. */
 kn_status kn_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn,
                               void *self);
 

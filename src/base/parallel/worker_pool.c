@@ -1,3 +1,4 @@
+/* Implements worker_pool.h on kn_parallel_or_stop. */
 #include "base/parallel/worker_pool.h"
 
 #include <math.h>
@@ -8,8 +9,8 @@
 
 typedef struct member {
     kn_ctx *ctx;
-    kn_status status; /* of the item that it failed at */
-    ptrdiff_t item;
+    kn_status status; /* of the item that failed; KN_OK: none */
+    ptrdiff_t item;   /* that item, from 0 */
 } member;
 
 typedef struct run {
@@ -34,12 +35,12 @@ static void take(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
             atomic_store(&r->failed, true);
         }
         ptrdiff_t done = atomic_fetch_add(&r->done, 1) + 1;
-        if (worker == 0 && t->stage) /* it is the thread of the context */
+        if (worker == 0 && t->stage) /* the thread that called kn_worker_pool_run */
             kn_report_progress(r->ctx, t->stage, t->done + done, t->total, NAN);
     }
 }
 
-/* What the first of those that failed said. */
+/* Copies status and message of the lowest item that failed to ctx; KN_OK if none failed. */
 static kn_status first_failure(kn_ctx *ctx, const member *m, int n)
 {
     int first = -1;

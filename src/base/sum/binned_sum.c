@@ -1,19 +1,21 @@
+/* Implements binned_sum.h. */
 #include "base/sum/binned_sum.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Units of the uppermost bin, 2^(b WIDTH): so that the lowest is no subnormal, and the constants of
- * rounding are no infinity. Whatever is larger is no number here. */
+/* The unit of the uppermost bin is 2^(b WIDTH), LEAST <= b <= MOST: so the lowest unit is not
+ * subnormal and the rounding constant 1.5 2^52 unit is finite. Larger addends make the sum NaN. */
 static const int LEAST = -34, MOST = 32, WIDTH = 28;
 
-/* The sum is no number, whatever follows. */
+/* Makes the sum NaN for good. */
 static void spoil(kn_binned_sum *s)
 {
     s->unit = ldexp(1, MOST * WIDTH);
     s->bin[0] = NAN;
 }
 
+/* Shifts the bins until the uppermost unit is at least `unit`. */
 static void raise_to(kn_binned_sum *s, double unit)
 {
     while (s->unit > 0 && s->unit < unit) {
@@ -26,15 +28,15 @@ static void raise_to(kn_binned_sum *s, double unit)
         s->unit = unit;
 }
 
-/* b = ceil((e - 26)/WIDTH), e the exponent of x, as KN_STEADY_MOST is 2^27. By the bits of a
- * double: ilogb and ldexp would be most of what a sum of one number costs. */
+/* b = ceil((e - 26)/WIDTH), e the exponent of x, as KN_STEADY_MOST is 2^27. Computed from the bits
+ * of the double, because ilogb and ldexp would take most of the time of a short sum. */
 void kn_binned_sum_grow(kn_binned_sum *s, double x)
 {
     enum { BIAS = 1023, FRACTION = 52, ALL = 0x7ff, DOWN = 40 }; /* DOWN: b > -DOWN */
     uint64_t bits;
     double unit;
     memcpy(&bits, &x, sizeof bits);
-    int field = (int)(bits >> FRACTION) & ALL, e = field - BIAS; /* of a subnormal: small enough */
+    int field = (int)(bits >> FRACTION) & ALL, e = field - BIAS; /* subnormal x: b = LEAST below */
     int b = (e + 1 + DOWN * WIDTH) / WIDTH - DOWN;
     if (field == ALL || b > MOST) {
         spoil(s);
@@ -56,8 +58,8 @@ void kn_binned_sum_merge(kn_binned_sum *s, const kn_binned_sum *other)
         s->bin[b] += from.bin[b];
 }
 
-/* First what lower bins have of the upper ones' units goes up, downwards rounded: then the bins are
- * those of any other order. */
+/* First carries whole units of the upper bins upwards, rounded down: the bins are then the same for
+ * any order of the addends. */
 double kn_binned_sum_value(const kn_binned_sum *s)
 {
     double bin[3] = {s->bin[0], s->bin[1], s->bin[2]};

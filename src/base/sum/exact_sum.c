@@ -1,3 +1,4 @@
+/* Implements exact_sum.h; kn_exact_sum_reduce, the sum over MPI ranks, is in reduce.c. */
 #include "base/sum/exact_sum.h"
 
 #include <assert.h>
@@ -8,20 +9,22 @@
 #error "exact sums need doubles that are rounded to double after each operation"
 #endif
 
-enum { DIGITS = 51 };     /* of the bound below which hi does not go */
-enum { REMAINDERS = 31 }; /* binary digits between the limbs' units: DIGITS less 2^20 additions */
+enum { DIGITS = 51 };     /* binary digits between the bound and d1 */
+enum { REMAINDERS = 31 }; /* binary digits between d1 and d2: room for 2^20 remainders and more */
 
+/* C: (x + C) - C rounds x to a multiple of d. */
 static double rounder(double d)
 {
     return ldexp(1.5, 52) * d;
 }
 
+/* Sums of multiples of d are exact below this. */
 static double largest(double d)
 {
     return ldexp(d, 53);
 }
 
-/* Both return whether the bound held. The comparisons are false for NaN. */
+/* Add with one or two limbs. Return whether the bound held; comparisons are false for NaN. */
 static bool add_one(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi)
 {
     double c = rounder(s->d[0]), most = largest(s->d[0]), bound = s->bound;
@@ -69,7 +72,7 @@ void kn_exact_sum_add_f32(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const f
     }
 }
 
-/* 1 + 1/4 and a bit of the second limb, of which one limb keeps 1. The sum is fresh. */
+/* Tests the rounding of this build: of d1 + d1/4 + d2, hi must keep d1 and lo the rest. */
 static bool rounds_as_it_should(kn_exact_sum *s)
 {
     double hi = 0, lo = 0, x = s->d[0] + s->d[0] / 4 + s->d[1];
@@ -82,7 +85,7 @@ static bool rounds_as_it_should(kn_exact_sum *s)
 
 kn_status kn_exact_sum_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact_sum *out)
 {
-    static const double LEAST = 1e-270; /* from here down units would have fewer digits */
+    static const double LEAST = 1e-270; /* below it the units would be subnormal */
     kn_status status = KN_OK;
     *out = (kn_exact_sum){.n = n, .limbs = limbs};
     assert(limbs == 1 || limbs == 2);
@@ -111,7 +114,7 @@ void kn_exact_sum_clear(kn_exact_sum *s)
 
 kn_status kn_exact_sum_check(kn_ctx *ctx, kn_exact_sum *s)
 {
-    for (int l = 0; l < s->limbs; l++) /* also what came from other processes */
+    for (int l = 0; l < s->limbs; l++) /* again, as other ranks may have been added */
         for (ptrdiff_t i = 0; i < s->n; i++)
             if (!(fabs(s->limb[l][i]) < largest(s->d[l])))
                 atomic_store(&s->broken, 1);

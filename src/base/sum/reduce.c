@@ -1,3 +1,4 @@
+/* Implements reduce.h. */
 #include "base/sum/reduce.h"
 
 #include <assert.h>
@@ -47,8 +48,8 @@ void kn_sum_clear(kn_sum *s)
     *s = (kn_sum){0};
 }
 
-/* Column j from row `top` on stands at `at` among the sums; a triangle has its columns one after
- * the other. */
+/* Index of the first stored element of column j among the sums; *top = its row. A triangle is
+ * packed by columns. */
 static ptrdiff_t column(const kn_sum *s, ptrdiff_t j, ptrdiff_t *top)
 {
     *top = s->lower ? j : 0;
@@ -58,7 +59,7 @@ static ptrdiff_t column(const kn_sum *s, ptrdiff_t j, ptrdiff_t *top)
 typedef struct add_job {
     kn_sum *s;
     kn_mat part;
-    kn_fmat single;
+    kn_fmat single; /* used instead of part if it has data */
 } add_job;
 
 static void add_columns(void *self, ptrdiff_t first, ptrdiff_t last)
@@ -75,7 +76,7 @@ static void add_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 
 static void add(kn_ctx *ctx, add_job *b)
 {
-    enum { ELEMENTS = 100000 }; /* worth a thread */
+    enum { ELEMENTS = 100000 }; /* per chunk, to be worth a thread */
     if (b->s->exact.n > 0)
         kn_parallel(ctx, b->s->cols, 1 + ELEMENTS / b->s->rows, add_columns, b);
 }
@@ -92,7 +93,7 @@ void kn_sum_add_f32(kn_ctx *ctx, kn_sum *s, kn_fmat part)
     add(ctx, &(add_job){.s = s, .single = part});
 }
 
-/* A bound that was broken on one rank is broken on all. */
+/* The flag `broken` is reduced by a maximum: an error on one rank is one on all ranks. */
 kn_status kn_exact_sum_reduce(kn_ctx *ctx, kn_exact_sum *e)
 {
     kn_status status;
