@@ -1,3 +1,4 @@
+/* Implements atomic_writer.h: temporary file, fsync, then link(2) or rename(2). */
 #include "io/file/atomic_writer.h"
 
 #include <errno.h>
@@ -18,18 +19,18 @@ struct kn_writer {
     char *path, *temporary;
     unsigned char *buffer;
     ptrdiff_t buffered;
-    ptrdiff_t end; /* of what is in the file, the buffer not counted */
+    ptrdiff_t end; /* of the bytes in the file, without those in the buffer */
     int fd;
     bool force;
     kn_created_files *made;
     kn_uncommitted_files *pending;
-    bool in_memory; /* there is no file: */
+    bool in_memory; /* no file; bytes go to `memory` */
     void *memory;
-    ptrdiff_t room;
+    ptrdiff_t room; /* capacity of `memory` */
 };
 
 typedef struct kn_uncommitted_files_file {
-    char *path, *temporary; /* temporary NULL: it has its name */
+    char *path, *temporary; /* owned; temporary NULL: already renamed */
     bool force;
 } pending_file;
 
@@ -98,7 +99,7 @@ kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options 
     return status;
 }
 
-/* A hidden name next to the target that nobody has, made as the user's umask says. */
+/* Creates a hidden file with an unused name in the target folder; permissions follow the umask. */
 static kn_status make_temporary(kn_ctx *ctx, kn_writer *w)
 {
     enum { TRIES = 100 };
@@ -122,7 +123,7 @@ static kn_status make_temporary(kn_ctx *ctx, kn_writer *w)
     }
     status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
     kn_free(w->temporary);
-    w->temporary = NULL; /* not ours: _free must not remove it */
+    w->temporary = NULL; /* belongs to another process: kn_writer_free must not remove it */
     return status;
 }
 
@@ -175,6 +176,7 @@ out:
     return status;
 }
 
+/* Writes at `offset`, past the buffer. */
 static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
                      ptrdiff_t n)
 {
@@ -246,8 +248,8 @@ kn_status kn_writer_take(kn_ctx *ctx, kn_writer *w, void **bytes, ptrdiff_t *n)
     return KN_OK;
 }
 
-/* Without force the name is given by link(2), which refuses a file that came into being
- * meanwhile; a file system without hard links gets the older check and rename. */
+/* Renames the temporary file to its path. Without force by link(2), which fails if the path was
+ * created meanwhile; on a file system without hard links, by a check and rename(2). */
 static kn_status take_name(kn_ctx *ctx, const pending_file *f)
 {
     if (!f->force) {
@@ -264,7 +266,8 @@ static kn_status take_name(kn_ctx *ctx, const pending_file *f)
     return KN_OK;
 }
 
-/* The file gets its name, which is noted before: to note it may fail. */
+/* Renames one file. Its path is recorded first, because recording can fail (out of memory) and a
+ * rename cannot be undone. */
 static kn_status settle(kn_ctx *ctx, pending_file *f, kn_created_files *made)
 {
     kn_status status = KN_OK;
@@ -281,7 +284,7 @@ out:
     return status;
 }
 
-/* The name too should survive a power cut; failing that the file is still whole. */
+/* Makes the rename durable. A failure is ignored: the file itself is complete and synced. */
 static void sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -312,6 +315,7 @@ out:
     return status;
 }
 
+/* Frees the entry, and removes its temporary file if there still is one. */
 static void pending_file_clear(pending_file *f)
 {
     if (f->temporary)
@@ -329,12 +333,13 @@ void kn_uncommitted_files_clear(kn_uncommitted_files *pending)
     *pending = (kn_uncommitted_files){0};
 }
 
+/* Flushes, syncs and closes the temporary file. */
 static kn_status make_safe(kn_ctx *ctx, kn_writer *w)
 {
     kn_status status = flush(ctx, w);
     if (status != KN_OK)
         return status;
-    if (fsync(w->fd) != 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
+    if (fsync(w->fd) != 0 && errno != EINVAL) /* EINVAL: no fsync on this file system */
         return kn_fail_errno(ctx, w->path, "cannot be written", errno);
     int closed = close(w->fd);
     w->fd = -1;

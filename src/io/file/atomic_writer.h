@@ -1,68 +1,84 @@
-/* Output files that appear whole or not at all.
+/* Atomic output files: a file is complete or absent, never half written.
  *
- * Bytes go to a hidden file next to the place; commit makes them safe on disk and gives them their
- * name in one step. Whatever happens before that, the place keeps what it had. */
+ * kn_writer_new creates a hidden temporary file in the target folder, kn_writer_write fills it, and
+ * kn_writer_commit calls fsync and renames it to the target. Until the commit the target keeps its
+ * old content. All writers of src/io use this one. */
 #ifndef KN_IO_FILE_ATOMIC_WRITER_H
 #define KN_IO_FILE_ATOMIC_WRITER_H
 
 #include "base/memory/alloc.h"
 
-enum { KN_WRITER_BUFFER = 1 << 16 }; /* bytes that an open file holds */
+enum { KN_WRITER_BUFFER = 1 << 16 }; /* bytes of buffer per open writer */
 
-/* What a run has put on disk, in order, so that a run that fails can take it away again. */
+/* The files and folders that a command has created, in order of creation, so that a command that
+ * fails can remove them. */
 typedef struct kn_created_files {
-    char **path;
+    char **path; /* owned */
     ptrdiff_t n, capacity;
 } kn_created_files;
 
-/* The folder, if it is not there; only one that was not is noted, and none is left unnoted. */
+/* Creates the folder `path` unless it exists, and adds it to `made` only if this call created it.
+ * If it cannot be added, the folder is removed again. */
 kn_status kn_created_files_folder(kn_ctx *ctx, kn_created_files *made, const char *path);
-void kn_created_files_remove(
-    const kn_created_files *made); /* the latest first; a folder goes if it is empty */
-void kn_created_files_clear(kn_created_files *made); /* forgets, and leaves the files */
+/* Removes the listed files and folders from disk, latest first; a non-empty folder stays. */
+void kn_created_files_remove(const kn_created_files *made);
+/* Frees the list; the files stay on disk. */
+void kn_created_files_clear(kn_created_files *made);
 
-/* Files that are whole and safe on disk but have no name yet: a run gives all of them theirs at its
- * end, and until then every place keeps what it had. */
+/* Temporary files that are complete and synced but not yet renamed. A command with several outputs
+ * renames all of them at its end, so that until then every target keeps its old content. */
 typedef struct kn_uncommitted_files {
     struct kn_uncommitted_files_file *file;
     ptrdiff_t n, capacity;
 } kn_uncommitted_files;
 
+/* Renames the files in the order in which they were added, and appends their paths to `made` (may
+ * be NULL). Stops at the first failure (KN_ERR_IO); earlier files keep their new names. */
 kn_status kn_uncommitted_files_commit(kn_ctx *ctx, kn_uncommitted_files *pending,
-                                      kn_created_files *made); /* in their order */
-void kn_uncommitted_files_clear(
-    kn_uncommitted_files *pending); /* what has no name by now is removed */
+                                      kn_created_files *made);
+/* Removes the temporary files that were not renamed, and frees the list. */
+void kn_uncommitted_files_clear(kn_uncommitted_files *pending);
 
 typedef struct kn_write_options {
-    bool force;                /* an existing file may be replaced */
-    const char *const *inputs; /* files that were read: never replaced, force or not */
+    bool force;                /* replace an existing file */
+    const char *const *inputs; /* n_inputs paths that were read: never replaced, even with force */
     ptrdiff_t n_inputs;
-    kn_created_files *made;        /* NULL, or where committed files are noted */
-    kn_uncommitted_files *pending; /* NULL, or where they wait for their names instead */
+    kn_created_files *made;        /* borrowed; receives committed paths; NULL: not recorded */
+    kn_uncommitted_files *pending; /* borrowed; commit adds the file here instead of renaming it;
+                                      NULL: commit renames at once */
 } kn_write_options;
 
 typedef struct kn_writer kn_writer;
 
+/* Opens a temporary file next to `path`. options may be NULL (no force, no inputs). Fails as
+ * kn_writer_check does. */
 kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
-                        kn_writer **out); /* options may be NULL: no force, no inputs */
-/* The same without a file: bytes are collected, and _take hands them over (free with kn_free) in
- * the place of _commit. `name` is for messages. */
+                        kn_writer **out);
+/* Opens a writer into memory. `name` appears in messages. End it with kn_writer_take instead of
+ * kn_writer_commit. */
 kn_status kn_writer_new_memory(kn_ctx *ctx, const char *name, kn_writer **out);
+/* Moves the bytes of a memory writer to the caller (free with kn_free; NULL if *n is 0). */
 kn_status kn_writer_take(kn_ctx *ctx, kn_writer *writer, void **bytes, ptrdiff_t *n);
+/* Appends n bytes. */
 kn_status kn_writer_write(kn_ctx *ctx, kn_writer *writer, const void *bytes, ptrdiff_t n);
 
-/* Overwrites bytes at `offset`, or leaves a gap to be filled later; the end for _write moves only
- * when the patch reaches beyond it. */
+/* Writes n bytes at `offset`, which may lie beyond the end; the gap is zero until it is written.
+ * kn_writer_write goes on at the end of the file, which moves only if the patch exceeds it. */
 kn_status kn_writer_patch(kn_ctx *ctx, kn_writer *writer, ptrdiff_t offset, const void *bytes,
                           ptrdiff_t n);
-kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *writer); /* then only _free is allowed */
-void kn_writer_free(kn_writer *writer);                     /* not committed: removes the file */
+/* Syncs the file and renames it to its path, or adds it to options->pending. After it, only
+ * kn_writer_free may be called. Without force, KN_ERR_IO if the path exists by now. */
+kn_status kn_writer_commit(kn_ctx *ctx, kn_writer *writer);
+/* Frees the writer; an uncommitted temporary file is removed. NULL is allowed. */
+void kn_writer_free(kn_writer *writer);
+/* The target path or name; borrowed, valid until the commit. */
 const char *kn_writer_path(const kn_writer *writer);
 
-/* What _new would refuse, asked before hours of work: existing, an input, no such directory. */
+/* Tests before a long computation whether `path` can be written. KN_ERR_IO if it exists (without
+ * force), is one of the inputs, is no regular file, or its folder is missing or read-only. */
 kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options *options);
 
-/* A whole text file, a newline added. */
+/* Writes `text` and a final newline to the file `path`, atomically. options may be NULL. */
 kn_status kn_write_text(kn_ctx *ctx, const char *path, const char *text,
                         const kn_write_options *options);
 

@@ -1,4 +1,6 @@
-/* Loads and stores of a given byte order from unaligned bytes; compilers make one instruction. */
+/* Loads and stores of numbers at unaligned addresses, with or without a byte swap; each compiles
+ * to one or two instructions. Pass swap = KN_BIG_ENDIAN for little-endian data and
+ * !KN_BIG_ENDIAN for big-endian data. */
 #ifndef KN_IO_FILE_BYTE_ORDER_H
 #define KN_IO_FILE_BYTE_ORDER_H
 
@@ -6,12 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
+/* True if this machine is big-endian. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define KN_BIG_ENDIAN true
 #else
 #define KN_BIG_ENDIAN false
 #endif
 
+/* kn_load*: the number at p, byte-swapped if `swap`. */
 static inline uint16_t kn_load16(const unsigned char *p, bool swap)
 {
     uint16_t x;
@@ -49,6 +53,7 @@ static inline double kn_load_f64(const unsigned char *p, bool swap)
     return x;
 }
 
+/* kn_store*: write x to p, byte-swapped if `swap`. */
 static inline void kn_store16(unsigned char *p, uint16_t x, bool swap)
 {
     x = swap ? __builtin_bswap16(x) : x;

@@ -1,3 +1,4 @@
+/* Implements byte_source.h with pread(2), which is safe from several threads. */
 #include "io/file/byte_source.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ kn_status kn_byte_source_open(kn_ctx *ctx, const char *path, kn_byte_source *out
     kn_status status = KN_OK;
     struct stat info;
     *out = (kn_byte_source){.name = path, .fd = -1};
-    /* Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever. */
+    /* Without O_NONBLOCK, opening a pipe that has no writer would block forever. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return kn_fail_errno(ctx, path, "cannot be opened", errno);
@@ -60,13 +61,13 @@ static bool within(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n)
     return offset >= 0 && n >= 0 && offset <= source->size && n <= source->size - offset;
 }
 
-enum { ENDED = -1 }; /* beside the system's numbers of errors, which are positive */
+enum { ENDED = -1 }; /* end of file; errno values are positive */
 
-/* n bytes that are within the source; 0, or why not. */
+/* Reads n bytes of a range within the source. Returns 0, an errno value or ENDED. */
 static int fetch(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
 {
     if (source->memory) {
-        if (n > 0) /* out may be NULL else, which memcpy may not be given */
+        if (n > 0) /* with n 0, `out` may be NULL, which is undefined for memcpy */
             memcpy(out, source->memory + offset, (size_t)n);
         return 0;
     }
@@ -100,7 +101,7 @@ bool kn_byte_source_try(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_
     return within(source, offset, n) && fetch(source, offset, n, out) == 0;
 }
 
-enum { BLOCK = 1 << 20 }; /* bytes that a thread reads at a time */
+enum { BLOCK = 1 << 20 }; /* bytes per read of a thread */
 
 typedef struct wide_read {
     const kn_byte_source *source;
@@ -127,5 +128,5 @@ kn_status kn_byte_source_read_wide(kn_ctx *ctx, const kn_byte_source *source, pt
         if (!atomic_load(&w.failed))
             return KN_OK;
     }
-    return kn_byte_source_read(ctx, source, offset, n, out); /* or it says what is wrong */
+    return kn_byte_source_read(ctx, source, offset, n, out); /* small, or for the message */
 }

@@ -1,3 +1,4 @@
+/* Implements growable_array.h: allocate, copy, free; capacity doubles from 16 elements. */
 #include "io/file/growable_array.h"
 
 #include <string.h>

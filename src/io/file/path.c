@@ -1,3 +1,4 @@
+/* Implements path.h. */
 #include "io/file/path.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@ bool kn_path_ends(const char *path, const char *ending)
     return n > m && strcasecmp(path + n - m, ending) == 0;
 }
 
-/* *out = head followed by tail */
+/* *out = the first n characters of head, followed by tail */
 static kn_status join(kn_ctx *ctx, const char *head, size_t n, const char *tail, char **out)
 {
     size_t m = strlen(tail);

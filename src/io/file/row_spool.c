@@ -1,3 +1,4 @@
+/* Implements row_spool.h with pread(2) and pwrite(2) on an unlinked file. */
 #include "io/file/row_spool.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@ void kn_row_spool_clear(kn_row_spool *s)
     *s = (kn_row_spool){0};
 }
 
+/* Creates and unlinks a file in `folder`, and reserves its disk space. */
 static kn_status open_file(kn_ctx *ctx, const char *folder, double bytes, int *fd)
 {
     char *name;

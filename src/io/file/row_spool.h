@@ -1,23 +1,27 @@
-/* Rows of floats that come in any order and are wanted in another: in memory, or in a file without
- * a name that is gone with the process. */
+/* Temporary storage of an n x T float matrix whose rows are written in one order and read in
+ * another: in memory, or in an unlinked scratch file that vanishes with the process. */
 #ifndef KN_IO_FILE_ROW_SPOOL_H
 #define KN_IO_FILE_ROW_SPOOL_H
 
 #include "base/memory/alloc.h"
 
 typedef struct kn_row_spool {
-    ptrdiff_t n, T;
-    float *memory; /* n x T, row by row; NULL: in the file */
+    ptrdiff_t n, T; /* rows, and values per row */
+    float *memory;  /* n x T, row-major; NULL: in the file */
     int fd;
 } kn_row_spool;
 
-/* folder NULL: in memory. Of a file all space is taken here, so that a full disk is found out
- * before the work. */
+/* Allocates storage for n >= 1 rows of T values: in memory if folder is NULL, else in a scratch
+ * file in `folder`. The disk space is reserved here, so that a full disk fails before the
+ * computation (KN_ERR_IO). */
 kn_status kn_row_spool_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t T, const char *folder,
                            kn_row_spool *out);
-void kn_row_spool_clear(kn_row_spool *s); /* {0} is fine */
+/* Frees the memory or closes the file. {0} is allowed. */
+void kn_row_spool_clear(kn_row_spool *s);
 
+/* Stores T values as row `row`, 0 <= row < n. KN_ERR_IO if the file cannot be written. */
 kn_status kn_row_spool_put(kn_ctx *ctx, kn_row_spool *s, ptrdiff_t row, const float *values);
+/* Reads row `row` into `values` (T of them). KN_ERR_IO if the file cannot be read. */
 kn_status kn_row_spool_get(kn_ctx *ctx, const kn_row_spool *s, ptrdiff_t row, float *values);
 
 #endif

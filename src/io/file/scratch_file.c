@@ -1,3 +1,4 @@
+/* Implements scratch_file.h: an unlinked file, posix_fallocate and a shared mapping. */
 #include "io/file/scratch_file.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #ifdef __linux__
 #include <sys/vfs.h>
-static const long TMPFS = 0x01021994; /* statfs(2) */
+static const long TMPFS = 0x01021994; /* TMPFS_MAGIC of statfs(2) */
 #endif
 
 const char *kn_scratch_folder(void)
@@ -43,7 +44,7 @@ static kn_status open_nameless(kn_ctx *ctx, const char *dir, int *fd)
     return status;
 }
 
-/* mmap'd writes cannot report a full disk, except by a signal: all space is taken beforehand. */
+/* Reserves all disk space now: a write to a mapping can report a full disk only by SIGBUS. */
 static kn_status reserve(kn_ctx *ctx, const char *dir, int fd, size_t bytes)
 {
     struct statvfs fs;
@@ -67,6 +68,7 @@ static kn_status reserve(kn_ctx *ctx, const char *dir, int fd, size_t bytes)
     return error ? kn_fail_errno(ctx, dir, "no scratch space can be reserved there", error) : KN_OK;
 }
 
+/* Warns if the folder is a RAM disk, where a scratch file saves no memory. */
 static void warn_of_memory(kn_ctx *ctx, const char *dir, int fd)
 {
 #ifdef __linux__
@@ -109,7 +111,7 @@ kn_status kn_scratch_new(kn_ctx *ctx, const char *dir, ptrdiff_t rows, ptrdiff_t
     kn_mmap_hint_set(ctx, data, bytes);
 out:
     if (fd >= 0)
-        close(fd); /* the mapping keeps the file */
+        close(fd); /* the mapping keeps the file alive */
     return status;
 }
 
@@ -129,13 +131,13 @@ typedef struct put_job {
     const void *values;
 } put_job;
 
-/* Transposes by strips as wide as a cache line: sixteen columns grow at the same time. */
+/* Transposes in strips of 16 columns (one cache line of floats). */
 static void put_columns(void *self, ptrdiff_t from, ptrdiff_t last)
 {
     enum { STRIP = 16 };
     const put_job *job = self;
     ptrdiff_t rows = job->to.rows, cols = job->to.cols;
-    void *data = (void *)(uintptr_t)job->to.data; /* a view is for reading; this fills it */
+    void *data = (void *)(uintptr_t)job->to.data; /* a view is const; this is its writer */
     for (ptrdiff_t j0 = from; j0 < last; j0 += STRIP) {
         ptrdiff_t j1 = j0 + STRIP < last ? j0 + STRIP : last;
         for (ptrdiff_t i = 0; i < job->count; i++)
@@ -154,6 +156,6 @@ void kn_scratch_put_rows(kn_ctx *ctx, kn_scratch *s, ptrdiff_t first, ptrdiff_t 
                          const void *values)
 {
     put_job job = {ctx, s->view, first, count, values};
-    ptrdiff_t grain = 1 + (1 << 20) / s->view.rows; /* 4 MB of the file at a time */
+    ptrdiff_t grain = 1 + (1 << 20) / s->view.rows; /* columns: 2^20 values per task */
     kn_parallel(ctx, s->view.cols, grain < 16 ? 16 : grain, put_columns, &job);
 }

@@ -1,33 +1,34 @@
-/* A temporary file without a name, mapped: room for responses that memory has no room for.
+/* Scratch file: a memory-mapped temporary file for responses that exceed the memory budget.
  *
- * A fit reads blocks of responses again and again: values are stored column by column, so that a
- * block is one piece. Scoring passes by samples, once: row by row. The file has no name from the
- * start, or loses it before anything is written: it is gone when the process is, however that ends.
- */
+ * A fit reads blocks of responses many times, so its file is column-major (a block is contiguous).
+ * Scoring reads participants once, so its file is row-major. The file is unlinked before any value
+ * is written; the system removes it when the process ends, however it ends. */
 #ifndef KN_IO_FILE_SCRATCH_FILE_H
 #define KN_IO_FILE_SCRATCH_FILE_H
 
 #include "base/memory/mmap_hint.h"
 
 typedef struct kn_scratch {
-    kn_ctx *ctx;  /* which knows of the mapping */
-    void *data;   /* NULL: there is none */
-    size_t bytes; /* of the mapping */
-    kn_view view; /* rows x cols */
+    kn_ctx *ctx;  /* borrowed; the mapping is registered with it (base/memory/mmap_hint.h) */
+    void *data;   /* the mapping; NULL: no scratch file */
+    size_t bytes; /* size of the mapping */
+    kn_view view; /* rows x cols over the mapping */
 } kn_scratch;
 
-/* $TMPDIR, or /var/tmp: unlike /tmp, that is hardly ever kept in memory. */
+/* The default folder: $TMPDIR, else /var/tmp, which unlike /tmp is rarely a RAM disk. */
 const char *kn_scratch_folder(void);
 
-/* Makes the file in `dir`, reserves its space, so that a full disk is found out here and not in
- * the middle, and maps it. One at a time for a context. */
+/* Creates the file in `dir`, reserves its disk space, so that a full disk fails here and not during
+ * the computation, and maps it. by_rows: row-major, else column-major. KN_ERR_IO if the space
+ * cannot be reserved, KN_ERR_MEMORY if it cannot be mapped. At most one per context. */
 kn_status kn_scratch_new(kn_ctx *ctx, const char *dir, ptrdiff_t rows, ptrdiff_t cols, kn_type type,
                          bool by_rows, kn_scratch *out);
-void kn_scratch_clear(kn_scratch *scratch); /* {0} is fine */
+/* Unmaps the file. {0} is allowed. */
+void kn_scratch_clear(kn_scratch *scratch);
 
-/* Rows first .. first + count - 1 from values that lie row by row, cols each, of the view's type,
- * to a file that is stored column by column. Every page of the file is touched once per call: many
- * rows at a time are better than few. */
+/* Writes `count` rows, starting with row `first`, to a column-major file. values: count x cols,
+ * row-major, of the view's type. Each call touches every page of the file, so pass many rows per
+ * call. */
 void kn_scratch_put_rows(kn_ctx *ctx, kn_scratch *scratch, ptrdiff_t first, ptrdiff_t count,
                          const void *values);
 

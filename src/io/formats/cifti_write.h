@@ -1,4 +1,5 @@
-/* Dense scalars: one map a volume, named, over the brain models of the target. */
+/* Writes CIFTI-2 dense scalars (.dscalar.nii): one named map per volume, with the brain models
+ * kn_image_target.brain, which must not be NULL. */
 #ifndef KN_IO_FORMATS_CIFTI_WRITE_H
 #define KN_IO_FORMATS_CIFTI_WRITE_H
 

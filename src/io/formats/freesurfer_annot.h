@@ -1,18 +1,20 @@
-/* FreeSurfer's annotations: a colour for each vertex, and a table of colours with the names of
- * regions. Big-endian 32-bit integers and texts:
+/* Reads FreeSurfer annotations (.annot): a colour for each vertex, and a table of colours with the
+ * names of regions. Big-endian 32-bit integers and texts:
  *
  *     n, n times (vertex, colour), then 1 and the table of colours, in one of two versions:
- *     1:  count, length, file it came from, count times (length, name, red, green, blue, flag)
- *     2:  -2, largest place + 1, length, file, count, count times (place, length, name, red, ...)
+ *     1:  count, length, source file, count times (length, name, red, green, blue, flag)
+ *     2:  -2, largest index + 1, length, source file, count,
+ *         count times (index, length, name, red, green, blue, flag)
  *
- * colour = red + 2^8 green + 2^16 blue. A vertex that the list leaves out, or whose colour the
- * table does not have, is of no region. Every size is held against the bytes that are there before
- * memory is asked for. */
+ * colour = red + 2^8 green + 2^16 blue. A vertex that is not listed, or whose colour is not in the
+ * table, has no region. Every size is checked against the file size before allocation. */
 #ifndef KN_IO_FORMATS_FREESURFER_ANNOT_H
 #define KN_IO_FORMATS_FREESURFER_ANNOT_H
 
 #include "io/formats/vertex_labels.h"
 
+/* Reads an annotation. KN_ERR_FORMAT if it is truncated, or has no table or an invalid vertex.
+ * Free with kn_vertex_labels_clear. */
 kn_status kn_annot_read_source(kn_ctx *ctx, const kn_byte_source *source, kn_vertex_labels *out);
 
 #endif

@@ -1,7 +1,7 @@
-/* GIFTI: arrays of numbers for the vertices of a surface, in XML; .gii, .gii.gz.
- * https://www.nitrc.org/projects/gifti. float32, int32 and uint8; as text, base64, base64 of zlib,
- * or in a file beside it. Entities are not expanded, and nothing is allocated for numbers that the
- * text is too short to hold. */
+/* Reads GIFTI (.gii, .gii.gz): XML with data arrays for the vertices of a surface.
+ * https://www.nitrc.org/projects/gifti. Values are float32, int32 or uint8, stored as text, base64,
+ * base64 of zlib, or in an external file in the same folder. Entities are not expanded; no array is
+ * allocated that is larger than its text can hold. */
 #ifndef KN_IO_FORMATS_GIFTI_H
 #define KN_IO_FORMATS_GIFTI_H
 
@@ -14,8 +14,8 @@ typedef struct kn_gifti_array {
     char intent[KN_GIFTI_INTENT_SIZE]; /* "NIFTI_INTENT_SHAPE" */
     const kn_voxel_type *type;
     int dims;         /* 1 or 2 */
-    ptrdiff_t dim[2]; /* dim[1] is 1 with one dimension */
-    void *data;       /* in this machine's byte order, row after row */
+    ptrdiff_t dim[2]; /* dim[1] is 1 if dims is 1 */
+    void *data;       /* owned; dim[0] x dim[1], row-major, in this machine's byte order */
 } kn_gifti_array;
 
 typedef struct kn_gifti_label {
@@ -24,22 +24,26 @@ typedef struct kn_gifti_label {
 } kn_gifti_label;
 
 typedef struct kn_gifti {
-    ptrdiff_t count, room;
+    ptrdiff_t count, room; /* number and capacity of `array` */
     kn_gifti_array *array;
-    ptrdiff_t labels, label_room; /* of its table; those whose key is a number */
-    kn_gifti_label *label;
-    bool has_unknown; /* the table of labels has one that is '???', whose key is this */
-    long unknown;
+    ptrdiff_t labels, label_room; /* number and capacity of `label` */
+    kn_gifti_label *label;        /* the label table; entries without an integer key are skipped */
+    bool has_unknown;             /* the table has a label '???' (no region) ... */
+    long unknown;                 /* ... with this key */
 } kn_gifti;
 
+/* Reads all arrays and the label table. KN_ERR_FORMAT if the file is damaged or uses another type
+ * or encoding; KN_ERR_IO. Free with kn_gifti_clear. */
 kn_status kn_gifti_read(kn_ctx *ctx, const char *path, kn_gifti *out);
-/* The same from an open source, plain or gzip; others: it may name files beside it. */
+/* The same from an open source, plain or gzip. others: arrays in external files are allowed. */
 kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_byte_source *source, bool others,
                                kn_gifti *out);
-void kn_gifti_clear(kn_gifti *gifti); /* {0} is fine */
+/* Frees everything. {0} is allowed. */
+void kn_gifti_clear(kn_gifti *gifti);
 
-/* The arrays as volumes of n x 1 x 1 without orientation, one after the other from byte 0 on; they
- * must have one value a vertex, and be alike. */
+/* Describes the arrays as volumes of n x 1 x 1 voxels without orientation; data_offset is 0. All
+ * arrays must have one value per vertex, one length and one type: else KN_ERR_SHAPE or
+ * KN_ERR_FORMAT. */
 kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                           kn_nifti_header *out);
 

@@ -1,5 +1,5 @@
-/* Writes GIFTI: a float32 data array of each volume, compressed and in base64, .gii or gzipped.
- * A volume has its name in the meta data, the file the side of the brain where that is known. */
+/* Writes GIFTI (.gii, or .gii.gz): one float32 data array per volume, zlib-compressed in base64.
+ * The metadata hold the name of each volume, and the hemisphere if it is known. */
 #ifndef KN_IO_FORMATS_GIFTI_WRITE_H
 #define KN_IO_FORMATS_GIFTI_WRITE_H
 

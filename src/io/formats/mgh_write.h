@@ -1,4 +1,4 @@
-/* Writes float32 MGH images, .mgh, or gzipped .mgz. */
+/* Writes float32 MGH images: .mgh, or .mgz (gzip). */
 #ifndef KN_IO_FORMATS_MGH_WRITE_H
 #define KN_IO_FORMATS_MGH_WRITE_H
 

@@ -1,5 +1,5 @@
-/* Writes float32 NIfTI images, .nii or .nii.gz. NIfTI-2 where the geometry's own file was, or where
- * a dimension is larger than NIfTI-1 can say. */
+/* Writes float32 NIfTI images, .nii or .nii.gz: NIfTI-2 if the geometry comes from a NIfTI-2 file
+ * or a dimension exceeds 32767, else NIfTI-1. */
 #ifndef KN_IO_FORMATS_NIFTI_WRITE_H
 #define KN_IO_FORMATS_NIFTI_WRITE_H
 

@@ -1,5 +1,5 @@
-/* PNG (RFC 2083), written from memory to memory: small pictures of few colours, and grey ones. The
- * same pixels give the same bytes. */
+/* Encodes small pictures as PNG (RFC 2083) in memory, with a palette or in grey. The same pixels
+ * give the same bytes. */
 #ifndef KN_IO_FORMATS_PNG_H
 #define KN_IO_FORMATS_PNG_H
 
@@ -8,18 +8,18 @@
 #include "base/memory/alloc.h"
 
 typedef struct kn_png_colour {
-    uint8_t red, green, blue, alpha; /* alpha 0: nothing is seen */
+    uint8_t red, green, blue, alpha; /* alpha 0: transparent, 255: opaque */
 } kn_png_colour;
 
 enum { KN_PNG_COLOURS = 256 };
 
-/* height x width pixels, the top row first; each is the number of a colour, of which there are at
- * most KN_PNG_COLOURS. Only colours that are used are written, at 1, 2, 4 or 8 bits a pixel.
- * *bytes: kn_free. */
+/* Encodes height x width pixels, row-major from the top; each is an index into `colour`, an array
+ * of KN_PNG_COLOURS. Only used colours are written, with 1, 2, 4 or 8 bits per pixel. width and
+ * height are positive. Free *bytes (*n of them) with kn_free. */
 kn_status kn_png_indexed(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *pixel,
                          const kn_png_colour *colour, void **bytes, ptrdiff_t *n);
 
-/* The same of one grey a pixel, 0 black, 255 white. */
+/* The same for grey pixels: 0 black, 255 white. */
 kn_status kn_png_grey(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *grey,
                       void **bytes, ptrdiff_t *n);
 

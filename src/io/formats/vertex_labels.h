@@ -1,5 +1,6 @@
-/* Which region each vertex of a surface is of: GIFTI labels (.label.gii, .gii.gz; the first array,
- * and the names of its table) or FreeSurfer's annotations (.annot). */
+/* Reads the region of each vertex of a surface from GIFTI labels (.gii, .gii.gz: the first array of
+ * intent NIFTI_INTENT_LABEL, else the first array, and the label table) or from a FreeSurfer
+ * annotation (.annot). */
 #ifndef KN_IO_FORMATS_VERTEX_LABELS_H
 #define KN_IO_FORMATS_VERTEX_LABELS_H
 
@@ -7,31 +8,34 @@
 
 typedef struct kn_vertex_labels {
     ptrdiff_t vertices;
-    ptrdiff_t *region; /* vertices  place among the names; -1: of none that has a name */
-    ptrdiff_t count;
-    char **name; /* count  as the file has them */
+    ptrdiff_t *region; /* vertices: index into `name`; -1: no region */
+    ptrdiff_t count;   /* regions */
+    char **name;       /* count: names as in the file */
 } kn_vertex_labels;
 
+/* Reads a label file; its extension selects the format. KN_ERR_FORMAT if it has no labels or no
+ * table; KN_ERR_IO. Free with kn_vertex_labels_clear. */
 kn_status kn_vertex_labels_read(kn_ctx *ctx, const char *path, kn_vertex_labels *out);
-/* Of a GIFTI file that has been read; `name` for messages. */
+/* The same from a GIFTI file in memory; `name` is for messages. */
 kn_status kn_vertex_labels_of(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                               kn_vertex_labels *out);
-void kn_vertex_labels_clear(kn_vertex_labels *labels); /* {0} is fine */
+/* Frees the labels. {0} is allowed. */
+void kn_vertex_labels_clear(kn_vertex_labels *labels);
 
-/* ---- for readers -------------------------------------------------------------------------------
- */
+/* ---- for the readers of the two formats --------------------------------------------------- */
 
-/* Room for so many vertices and names; vertices are of none yet. On failure nothing is kept. */
+/* Allocates labels of `vertices` vertices, all without region (-1), and `count` empty names. */
 kn_status kn_vertex_labels_new(kn_ctx *ctx, ptrdiff_t vertices, ptrdiff_t count,
                                kn_vertex_labels *out);
 
-/* From values of vertices to places among names: find = the place of the key, -1 where none has it;
- * of keys that repeat the first. */
+/* Sorted table from a key (label number or colour) to an index into the names. */
 typedef struct kn_label_key {
     long key;
-    ptrdiff_t place;
+    ptrdiff_t place; /* index into kn_vertex_labels.name */
 } kn_label_key;
 void kn_label_keys_sort(kn_label_key *keys, ptrdiff_t n);
+/* The index of a key in sorted keys, by binary search; -1 if absent. Of equal keys, the one with
+ * the smallest index. */
 ptrdiff_t kn_label_keys_find(const kn_label_key *keys, ptrdiff_t n, long key);
 
 #endif

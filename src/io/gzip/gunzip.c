@@ -1,3 +1,4 @@
+/* Reads gzip (gzip.h): streams with zlib, whole buffers with libdeflate. */
 #include <libdeflate.h>
 #include <limits.h>
 #include <string.h>
@@ -14,19 +15,19 @@ bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n)
     return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* Size in the file of the BGZF member (bgzip) that begins with these bytes; 0: it is none. Such a
- * member has its own size in the extra field 'BC'. */
+/* Compressed size of the BGZF member (bgzip) that begins with these bytes, from its extra field
+ * 'BC'; 0 if it is not BGZF. */
 static ptrdiff_t bgzf_size(const unsigned char head[BGZF_HEAD])
 {
     static const unsigned char first[4] = {0x1f, 0x8b, 8, 4}, field[6] = {6, 0, 'B', 'C', 2, 0};
-    enum { FIELDS = 10, TRAILER = 8 }; /* where extra fields begin; checksum and length */
+    enum { FIELDS = 10, TRAILER = 8 }; /* offset of the extra fields; size of CRC and length */
     if (memcmp(head, first, sizeof first) != 0 || memcmp(head + FIELDS, field, sizeof field) != 0)
         return 0;
     ptrdiff_t size = (ptrdiff_t)kn_load16(head + FIELDS + 6, KN_BIG_ENDIAN) + 1;
     return size >= BGZF_HEAD + TRAILER ? size : 0;
 }
 
-/* The lengths of all members, where each says where the next one is. */
+/* Sum of the uncompressed sizes of all BGZF members, modulo 2^32; false if a member is not BGZF. */
 static bool bgzf_hint(const kn_byte_source *source, ptrdiff_t *length)
 {
     unsigned char head[BGZF_HEAD], tail[4];
@@ -60,12 +61,12 @@ kn_status kn_gzip_hint(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *len
 
 struct kn_gunzip {
     z_stream z;
-    bool ready; /* inflateInit2 was done */
-    bool ended; /* after the last member */
-    kn_byte_source source;
-    ptrdiff_t offset;      /* of the next bytes to fetch */
-    unsigned char *in;     /* CHUNK bytes of the source */
-    unsigned char *beyond; /* CHUNK bytes for what is passed over; made when first needed */
+    bool ready;            /* inflateInit2 was called */
+    bool ended;            /* the last member has been read */
+    kn_byte_source source; /* a copy; its file is borrowed */
+    ptrdiff_t offset;      /* of the next bytes to fetch from the source */
+    unsigned char *in;     /* CHUNK compressed bytes */
+    unsigned char *beyond; /* CHUNK bytes for skipped output; allocated on first use */
 };
 
 kn_status kn_gunzip_new(kn_ctx *ctx, kn_gunzip **out)
@@ -114,7 +115,7 @@ kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_byte_source *sourc
     return KN_OK;
 }
 
-/* More of the source into g->in, behind what is left there. */
+/* Refills g->in from the source, after the bytes that are not consumed yet. */
 static kn_status fetch(kn_ctx *ctx, kn_gunzip *g)
 {
     ptrdiff_t left = (ptrdiff_t)g->z.avail_in, n = g->source.size - g->offset;
@@ -131,7 +132,7 @@ static kn_status fetch(kn_ctx *ctx, kn_gunzip *g)
     return status;
 }
 
-/* After a member: another one, or the end. */
+/* At the end of a member: starts the next one, or sets g->ended. */
 static kn_status next_member(kn_ctx *ctx, kn_gunzip *g)
 {
     kn_status status = KN_OK;
@@ -158,7 +159,7 @@ static kn_status inflate_error(kn_ctx *ctx, const kn_gunzip *g, int code)
                    g->z.msg ? g->z.msg : "no gzip data");
 }
 
-/* At most `n` bytes, by one call of inflate. */
+/* Decompresses at most n bytes with one call of inflate. */
 static kn_status step(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, unsigned char *out, ptrdiff_t *got)
 {
     kn_status status = KN_OK;
@@ -240,7 +241,8 @@ void kn_inflater_free(kn_inflater *inflater)
     kn_free(inflater);
 }
 
-/* libdeflate says only that something is bad; zlib says what. */
+/* Sets the message for damaged data: libdeflate does not report the cause, so zlib reads the data
+ * again. */
 static kn_status explain(kn_ctx *ctx, const char *name, const unsigned char *bytes, ptrdiff_t n)
 {
     kn_byte_source source = kn_byte_source_of(name, bytes, n);

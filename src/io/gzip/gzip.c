@@ -1,3 +1,4 @@
+/* Writes gzip (gzip.h): parallel compression of fixed chunks into one member. */
 #include "io/gzip/gzip.h"
 
 #include <assert.h>
@@ -8,28 +9,28 @@
 #include "base/parallel/parallel_for.h"
 #include "io/file/byte_order.h"
 
-/* Maps of floats are noise and runs of one value: there is next to nothing to be found further back
- * than the byte before. On z maps over a brain in its box Z_RLE is smaller than zlib's 6 (0.237 of
- * the contents against 0.238) and takes a third of its time. */
+/* Strategy Z_RLE: maps of floats are noise plus runs of one value (outside the mask), so matches
+ * further back than the previous byte hardly exist. On z-maps with their background, Z_RLE is
+ * smaller than zlib's level 6 (0.237 of the contents against 0.238) in a third of the time. */
 enum { LEVEL = 1, RAW_WINDOW = -15, MEMORY_LEVEL = 8 };
-enum { CHUNK = 1 << 19, MAX_SLOTS = 32, MARKER = 16 }; /* MARKER: an empty block and to spare */
+enum { CHUNK = 1 << 19, MAX_SLOTS = 32, MARKER = 16 }; /* MARKER: room for Z_SYNC_FLUSH's block */
 
-typedef struct slot { /* one chunk on its way */
+typedef struct slot { /* one chunk that is being compressed */
     const unsigned char *in;
-    ptrdiff_t n, packed; /* bytes, and what became of them */
-    uint32_t crc;
+    ptrdiff_t n, packed; /* bytes before and after compression */
+    uint32_t crc;        /* of the n bytes */
     z_stream z;
-    bool ready; /* deflateInit2 was done */
+    bool ready; /* deflateInit2 was called */
     unsigned char *out;
 } slot;
 
 struct kn_gzip_writer {
     kn_writer *to; /* borrowed */
     unsigned char *in;
-    ptrdiff_t used, room; /* of `in`: n_slots chunks */
-    int n_slots;
+    ptrdiff_t used, room; /* bytes in `in`, and its size, n_slots * CHUNK */
+    int n_slots;          /* two per thread, at most MAX_SLOTS */
     slot slot[MAX_SLOTS];
-    uint32_t crc, total; /* of all that was written; the length modulo 2^32 */
+    uint32_t crc, total; /* CRC-32 and length modulo 2^32 of all content so far */
 };
 
 kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, kn_gzip_writer **out)
@@ -82,14 +83,15 @@ static kn_status prepare(kn_ctx *ctx, slot *s)
     return status;
 }
 
-/* Whole blocks, none of them the last, up to the border of a byte: such pieces may be joined. */
+/* Compresses slots first .. last-1. Z_SYNC_FLUSH ends a chunk with a non-final block at a byte
+ * boundary, so that chunks can be concatenated. */
 static void pack(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     for (slot *s = (slot *)self + first; s < (slot *)self + last; s++) {
         uInt room = (uInt)deflateBound(&s->z, CHUNK) + MARKER;
         s->crc = libdeflate_crc32(0, s->in, (size_t)s->n);
         deflateReset(&s->z);
-        s->z.next_in = (unsigned char *)s->in; /* zlib's header lacks the const it keeps to */
+        s->z.next_in = (unsigned char *)s->in; /* zlib does not modify it */
         s->z.avail_in = (uInt)s->n;
         s->z.next_out = s->out;
         s->z.avail_out = room;
@@ -99,7 +101,7 @@ static void pack(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* All that is held, cut into chunks that are compressed side by side and written in order. */
+/* Compresses the buffered bytes in chunks, in parallel, and writes them in order. */
 static kn_status empty(kn_ctx *ctx, kn_gzip_writer *w)
 {
     kn_status status = KN_OK;
@@ -139,7 +141,7 @@ out:
 
 kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w)
 {
-    unsigned char end[10] = {3, 0}; /* the last block, which is empty; checksum; length */
+    unsigned char end[10] = {3, 0}; /* an empty final block, CRC-32, length */
     kn_status status;
     KN_TRY(empty(ctx, w));
     kn_store32(end + 2, w->crc, KN_BIG_ENDIAN);

@@ -1,19 +1,22 @@
-/* gzip (RFC 1952): whole buffers are read through libdeflate, streams through zlib. Files of
- * several members, one after the other, are read as one; bytes after the last member that are not
- * another are left alone, as gzip itself does. */
+/* Reads and writes gzip (RFC 1952): streams with zlib, whole buffers with libdeflate, which is
+ * faster. Consecutive members are read as one file; other bytes after the last member are ignored,
+ * as gzip does. */
 #ifndef KN_IO_GZIP_GZIP_H
 #define KN_IO_GZIP_GZIP_H
 
 #include "io/file/atomic_writer.h"
 #include "io/file/byte_source.h"
 
-/* Deflate cannot do better than this: what a file of n bytes can hold at most is n times it. */
+/* Largest compression ratio of deflate: a file of n bytes holds at most 1032 n. Smallest size of a
+ * gzip file in bytes. */
 enum { KN_GZIP_MAX_RATIO = 1032, KN_GZIP_MIN_SIZE = 18 };
 
-bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n); /* by its two first bytes */
+/* True if the first two of n bytes are those of a gzip file. */
+bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n);
 
-/* What the last four bytes say: the length modulo 2^32 of the last member; of BGZF, the lengths of
- * all members together. A hint, no more. */
+/* *length = uncompressed size modulo 2^32, from the last four bytes of the file (of BGZF, from
+ * those of all members). Only a hint: with several members it is the size of the last one.
+ * KN_ERR_FORMAT if the file is too short. */
 kn_status kn_gzip_hint(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length);
 
 /* ---- streams ------------------------------------------------------------------------------ */
@@ -21,39 +24,50 @@ kn_status kn_gzip_hint(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *len
 typedef struct kn_gunzip kn_gunzip;
 
 kn_status kn_gunzip_new(kn_ctx *ctx, kn_gunzip **out);
+/* NULL is allowed. */
 void kn_gunzip_free(kn_gunzip *g);
 
-/* From the start of a source, which must stay open. May be called again for the next one. */
+/* Starts decompression at the beginning of a source, which must stay open. May be called again, for
+ * the same or another source. */
 kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_byte_source *source);
 
-/* Up to n bytes; *got < n only at the end. out NULL: they are passed over. */
+/* Decompresses the next n bytes into `out`, or skips them if out is NULL. *got < n only at the end.
+ * KN_ERR_FORMAT if the data are damaged or truncated. */
 kn_status kn_gunzip_read(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, void *out, ptrdiff_t *got);
 
-/* Length of all that is in a source, found by passing over it; checksums are checked. */
+/* *length = uncompressed size, by decompressing all of the source without storing it. Checksums are
+ * verified. */
 kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length);
 
 /* ---- whole buffers ------------------------------------------------------------------------ */
 
-typedef struct kn_inflater kn_inflater; /* libdeflate's tables, to be kept between files */
+typedef struct kn_inflater kn_inflater; /* libdeflate's state, reusable for many files */
 
 kn_status kn_inflater_new(kn_ctx *ctx, kn_inflater **out);
+/* NULL is allowed. */
 void kn_inflater_free(kn_inflater *inflater);
 
-/* *got = bytes written. *fits is false, with KN_OK, when the contents are larger than `room`. */
+/* Decompresses n bytes of gzip into `out`, which holds `room` bytes; *got = bytes written. If the
+ * content is larger than `room`, returns KN_OK with *fits false. KN_ERR_FORMAT if damaged. */
 kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
                      const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
                      ptrdiff_t *got, bool *fits);
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Compresses into a writer, as a single member, which every reader understands: chunks of a fixed
- * size, several at a time on the context's threads, each ended on a byte so that they can be
- * joined. The bytes depend on the contents alone, the memory on neither. */
+/* Compresses into a kn_writer, as a single member, which every reader supports. Chunks of 512 kB
+ * are compressed in parallel on the context's threads; each ends at a byte boundary, so that they
+ * can be concatenated. The output does not depend on the number of threads. Memory: about 1 MB for
+ * each of two chunks per thread (at most 32). */
 typedef struct kn_gzip_writer kn_gzip_writer;
 
+/* Writes the gzip header to `to`, which is borrowed. */
 kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, kn_gzip_writer **out);
+/* Appends n bytes of content. */
 kn_status kn_gzip_writer_write(kn_ctx *ctx, kn_gzip_writer *w, const void *bytes, ptrdiff_t n);
+/* Writes the rest and the trailer. The caller then commits the kn_writer. */
 kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w);
+/* NULL is allowed. */
 void kn_gzip_writer_free(kn_gzip_writer *w);
 
 #endif

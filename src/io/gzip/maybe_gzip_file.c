@@ -1,3 +1,4 @@
+/* Implements maybe_gzip_file.h. */
 #include "io/gzip/maybe_gzip_file.h"
 
 #include "io/file/path.h"

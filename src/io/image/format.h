@@ -1,57 +1,64 @@
-/* What a format of images is: a row of KN_IMAGE_FORMATS, defined in a file of its own. */
+/* The interface that an image format implements, and the list of formats. To add a format, define
+ * kn_format_NAME in io/formats/NAME.c and add NAME to KN_IMAGE_FORMATS. */
 #ifndef KN_IO_IMAGE_FORMAT_H
 #define KN_IO_IMAGE_FORMAT_H
 
 #include "io/image/image.h"
 #include "io/image/write.h"
 
-/* Volume by volume, as kn_image_writer asks for them: as many as were announced, and then _commit.
- */
+/* Writing half of a format, called by kn_image_writer: begin, volume once for each of
+ * kn_image_volumes(target) volumes, commit, free. */
 typedef struct kn_image_writing {
+    /* Opens the file and writes its header. *state is owned by the caller; NULL on failure.
+     * target->names and target->brain are borrowed and must outlive the state. */
     kn_status (*begin)(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state);
     kn_status (*volume)(kn_ctx *ctx, void *state, const kn_volume *volume);
     kn_status (*commit)(kn_ctx *ctx, void *state);
-    void (*free)(void *state); /* not committed: leaves no file */
-    const char *const
-        *endings; /* of the files it writes; NULL at the end. The first is the usual */
-    bool keeps;   /* the one of them that an image came with; false: the usual */
+    void (*free)(void *state);  /* removes an uncommitted file; state may be NULL */
+    const char *const *endings; /* extensions that can be written, NULL-terminated; default first */
+    bool keeps; /* true: a map keeps the extension of its input image; false: the default one */
 } kn_image_writing;
 
-ptrdiff_t kn_image_volumes(const kn_image_target *target); /* how many that is */
-/* By the name of the file; NULL: no format's. */
+/* Number of volumes to write, at least 1. */
+ptrdiff_t kn_image_volumes(const kn_image_target *target);
+/* The writer for the extension of `path`; NULL if no format can write it. */
 const kn_image_writing *kn_image_writing_of(const char *path);
 
-/* All voxels of a volume as floats; swap: against this machine's order. */
+/* Stores all `voxels` voxels of a volume as float32 in out (4 voxels bytes); swap: byte-swapped. */
 void kn_volume_store(const kn_volume *volume, ptrdiff_t voxels, bool swap, unsigned char *out);
 
+/* Reading half of a format. */
 struct kn_image_format {
-    const char *const *endings; /* of file names; NULL at the end */
-    const char *names; /* the usual ones, in sentences: ".mgh, .mgz"; NULL: none of its own */
-    /* The header from the file that `source` is; it may turn to another (a pair), which is then
-     * image->data_path. */
+    const char *const *endings; /* extensions that are read, NULL-terminated */
+    const char *names;          /* extensions for messages: ".mgh, .mgz"; NULL: not mentioned */
+    /* Reads the header into image->header and checks that the data are complete. For a pair
+     * .hdr/.img, *source is replaced by the data file and image->data_path is set to it. */
     kn_status (*open)(kn_ctx *ctx, kn_image *image, kn_byte_source *source);
-    /* NULL: voxels lie in the data file from header.data_offset on, perhaps compressed. Else puts
-     * those of all volumes into raw, kn_nifti_data_size bytes, data_offset being 0. */
+    /* NULL: voxels lie in the data file from header.data_offset on, plain or gzip. Otherwise
+     * decodes all volumes into raw (kn_nifti_data_size bytes); header.data_offset is 0. */
     kn_status (*load)(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source, void *raw);
     const kn_image_writing *writing;
 };
 
-/* Every format: kn_format_NAME in NAME.c. The first whose endings a name has is taken. */
+/* All formats, in order of precedence: the first one with a matching extension is used. */
 #define KN_IMAGE_FORMATS(ROW) ROW(cifti) ROW(nifti) ROW(mgh) ROW(gifti)
 
 #define KN_IMAGE_FORMAT_DECLARED(name) extern const kn_image_format kn_format_##name;
 KN_IMAGE_FORMATS(KN_IMAGE_FORMAT_DECLARED)
 
-/* `open` of a format whose file begins with a header of at most KN_NIFTI2_SIZE bytes: plain or
- * gzip, the first bytes parsed. The data are not looked for yet: kn_image_check_size does that. */
+/* Parses a header from the first n bytes of a file; `name` is for messages. */
 typedef kn_status (*kn_header_parse)(kn_ctx *ctx, const char *name, const unsigned char *bytes,
                                      ptrdiff_t n, kn_nifti_header *out);
+/* Helper for `open` of formats with a binary header of at most KN_NIFTI2_SIZE bytes: sets
+ * image->gzip, decompresses the first bytes if needed, and parses them into image->header. */
 kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_byte_source *source,
                                kn_header_parse parse);
+/* Checks that the file holds all the voxels that the header announces; KN_ERR_FORMAT if not.
+ * Usually cheap; a gzip file with an inconclusive length is decompressed once, without storing. */
 kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source);
 
-kn_status kn_image_changed(kn_ctx *ctx,
-                           const kn_image *image); /* since it was opened: a sentence */
+/* Fails with KN_ERR_IO and the message that the file changed since it was opened. */
+kn_status kn_image_changed(kn_ctx *ctx, const kn_image *image);
 
 #endif

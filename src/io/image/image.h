@@ -1,9 +1,8 @@
-/* Images of any format, read alike: open, voxels of a volume, and where they are.
+/* Reads 3D and 4D images of any supported format: kn_image_open, then kn_image_read per volume.
  *
- * A format is a file of its own and a row of KN_IMAGE_FORMATS [image_format.h]. Opening reads the
- * header and makes sure that the data it promises are there, before anything large is allocated.
- * Voxels come as float32 in file order, x fastest, scaled. Whatever the format, the header is told
- * in the fields of a NIfTI header. */
+ * Formats are listed in io/image/format.h. Opening reads the header and checks that the file holds
+ * all its data, before anything large is allocated. Voxels are float32 in file order (x fastest),
+ * with the file's scaling applied. Every header is converted to a kn_nifti_header. */
 #ifndef KN_IO_IMAGE_IMAGE_H
 #define KN_IO_IMAGE_IMAGE_H
 
@@ -14,77 +13,88 @@
 
 typedef struct kn_image_format kn_image_format;
 
-/* What the places of a CIFTI file are. */
+/* CIFTI brain models: which vertex or voxel each value of a CIFTI file belongs to. */
 typedef struct kn_brain {
-    char *xml;     /* its element MatrixIndicesMap of brain models; NULL: not kept, or no CIFTI */
-    uint64_t hash; /* of what it says, however it is laid out; 0: no CIFTI */
+    char *xml;     /* owned; element MatrixIndicesMap of the models; NULL: not kept, or no CIFTI */
+    uint64_t hash; /* of the content of that element, independent of its layout; 0: no CIFTI */
 } kn_brain;
 
-void kn_brain_clear(kn_brain *brain); /* {0} is fine */
+/* Frees the XML. {0} is allowed. */
+void kn_brain_clear(kn_brain *brain);
+/* Deep copy. Free with kn_brain_clear. */
 kn_status kn_brain_copy(kn_ctx *ctx, const kn_brain *from, kn_brain *out);
-/* KN_ERR_SHAPE where `expected`, of the file expected_name, has brain models and these are others.
- */
+/* KN_ERR_SHAPE if `expected` (of the file expected_name) has brain models and `brain` (of the file
+ * name) has none or different ones. */
 kn_status kn_brain_compare(kn_ctx *ctx, const char *name, const kn_brain *brain,
                            const char *expected_name, const kn_brain *expected);
 
 typedef struct kn_image {
-    char *path;      /* as given, for messages */
-    char *data_path; /* where the voxels are; NULL: in memory */
-    const unsigned char *memory;
+    char *path;                  /* owned; as given, for messages */
+    char *data_path;             /* owned; file with the voxels; NULL: in memory */
+    const unsigned char *memory; /* borrowed; bytes of the file; NULL: on disk */
     ptrdiff_t memory_size;
     const kn_image_format *format;
-    bool gzip; /* the data file is compressed, whatever its name */
+    bool gzip; /* the data file is compressed, whatever its extension */
     kn_nifti_header header;
     kn_geometry geometry;
-    kn_brain brain; /* of dense CIFTI */
+    kn_brain brain; /* only of dense CIFTI */
 } kn_image;
 
+/* Opens the image `path`; its extension selects the format. KN_ERR_FORMAT if the extension is
+ * unknown, or the file damaged or incomplete; KN_ERR_IO. Free with kn_image_clear. */
 kn_status kn_image_open(kn_ctx *ctx, const char *path, kn_image *out);
-/* The bytes of a file, which must outlive the image; the format by its name, NIfTI for any other.
- */
+/* Opens an image from the n bytes of its file, which are borrowed. The extension of `name` selects
+ * the format; NIfTI if it is unknown. */
 kn_status kn_image_open_memory(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                                kn_image *out);
-void kn_image_clear(kn_image *image); /* {0} is fine */
+/* Frees the image. {0} is allowed. */
+void kn_image_clear(kn_image *image);
 
-bool kn_image_is_name(const char *path); /* ends as a format's files do */
+/* True if the extension of `path` is that of an image format. */
+bool kn_image_is_name(const char *path);
 
 typedef struct kn_image_names {
-    char text[128]; /* ".nii, .nii.gz, ...": what the formats' files are called */
+    char text[128]; /* ".nii, .nii.gz, ..." */
 } kn_image_names;
+/* The known extensions, for messages. */
 kn_image_names kn_image_known_names(void);
 
-/* How maps of images such as this one are named, ".mgh": as it was where that can be written. Lives
- * for ever. */
+/* Extension for output maps in the format of this image, such as ".mgh": that of the image if the
+ * format's writer keeps extensions, else the writer's default. Returns a static string. */
 const char *kn_image_ending(const kn_image *image);
-/* The same text for a copy of it; NULL: nothing is written under such a name. */
+/* The static string equal to `ending`, for an extension that was read from a file; NULL if no
+ * format writes it. */
 const char *kn_image_ending_known(const char *ending);
 
 /* ---- voxels ------------------------------------------------------------------------------- */
 
-/* Buffers for reading, kept from image to image; one for each thread. `memory` bytes at most are
- * used to decompress a 4D file whole; a larger one streams, volume by volume. */
+/* Buffers for reading, reused from image to image. One per thread. */
 typedef struct kn_image_reader kn_image_reader;
 
-enum { KN_IMAGE_MEMORY = 1 << 28 };
+enum { KN_IMAGE_MEMORY = 1 << 28 }; /* default of `memory`, bytes */
 
+/* Creates a reader. A compressed 4D file of at most `memory` bytes is decompressed as a whole; a
+ * larger one is streamed volume by volume. */
 kn_status kn_image_reader_new(kn_ctx *ctx, ptrdiff_t memory, kn_image_reader **out);
+/* NULL is allowed. */
 void kn_image_reader_free(kn_image_reader *reader);
 
-/* out[i] = voxel index[i] of one volume; index NULL: voxels 0 .. n-1. Volumes of a compressed 4D
- * file are best read in ascending order. The image must live until the reader reads another or is
- * freed. */
+/* out[i] = voxel index[i] of volume `volume` (from 0); index NULL: voxels 0 .. n-1. Read the
+ * volumes of a compressed 4D file in ascending order: going back restarts the stream. The image is
+ * borrowed until the reader reads another one or is freed. */
 kn_status kn_image_read(kn_ctx *ctx, kn_image_reader *reader, const kn_image *image,
                         ptrdiff_t volume, const ptrdiff_t *index, ptrdiff_t n, float *out);
 
-/* All volumes of it, decompressed: until another image is read any thread may read any of them,
- * each with a context of its own. */
+/* True if the reader holds all volumes of the image in memory. Then, until it reads another image,
+ * any thread may read any volume through it, each with its own context. */
 bool kn_image_reader_holds(const kn_image_reader *reader, const kn_image *image);
 
-/* It is one that a reader with so much memory holds whole once it has read a volume, if its
- * contents are no larger than the header says. */
+/* True if a reader with `memory` bytes will hold the whole 4D image after its first read, provided
+ * that the file holds no more than its header announces. */
 bool kn_image_fits(const kn_image *image, ptrdiff_t memory);
 
-/* One stream has one order in which it can be read, and XML is read whole: one reader. */
+/* True if volumes cannot be read independently, so that the file needs a single reader: gzip, GIFTI
+ * (XML), and CIFTI with several maps. */
 bool kn_image_in_one_stream(const kn_image *image);
 
 #endif

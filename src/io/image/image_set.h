@@ -1,7 +1,7 @@
-/* The images of a cohort, all of one geometry: a 4D file, a .txt list of 3D files, one a line,
- * `path` or `id<TAB>path`, relative to the list, or a shell pattern that 3D files match. Where a
- * person has two images (hemispheres), a line has two paths, or two 4D files are named with a comma
- * between them; their voxels are one row, those of the first before those of the second. */
+/* The images of all participants, in one geometry. The input is a 4D file, a .txt list of 3D files
+ * (lines `path` or `id<TAB>path`, relative to the list), or a shell pattern of 3D files. If a
+ * participant has two images (hemispheres), a line has two paths, or two 4D files are given as
+ * `a,b`; their voxels form one row, those of the first image before those of the second. */
 #ifndef KN_IO_IMAGE_IMAGE_SET_H
 #define KN_IO_IMAGE_IMAGE_SET_H
 
@@ -9,59 +9,75 @@
 
 typedef struct kn_images kn_images;
 
-/* Reads every header and compares it with the first. `memory`: bytes for decompressing a 4D file
- * whole, 0 for KN_IMAGE_MEMORY. */
+/* Opens the images: reads every header and compares it with the first. `memory`: bytes that may be
+ * used to decompress a 4D file as a whole; 0: KN_IMAGE_MEMORY. KN_ERR_SHAPE if geometries or
+ * numbers of volumes differ, KN_ERR_DATA if hemispheres do. */
 kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
-/* The same, but of a list only the first header: the others are for kn_images_read_these to read.
- */
+/* Like kn_images_open, but reads only the first header of a list; the read functions below open and
+ * compare the others when their image is needed. */
 kn_status kn_images_open_later(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
+/* NULL is allowed. */
 void kn_images_free(kn_images *images);
 
-bool kn_images_is_name(const char *path); /* an image or a .txt list */
+/* True if `path` has the extension of an image or .txt. */
+bool kn_images_is_name(const char *path);
 
-ptrdiff_t kn_images_count(const kn_images *images);             /* N */
-const kn_geometry *kn_images_geometry(const kn_images *images); /* of all parts together */
-int kn_images_parts(const kn_images *images);                   /* images a person: 1 or 2 */
+/* Number of images N: one per participant or visit. */
+ptrdiff_t kn_images_count(const kn_images *images);
+/* Geometry of a row: all parts together. */
+const kn_geometry *kn_images_geometry(const kn_images *images);
+/* Image files per row: 1 or 2. */
+int kn_images_parts(const kn_images *images);
 const kn_image_part *kn_images_part(const kn_images *images, int k);
+/* True for a list or a pattern, false for a 4D file. */
 bool kn_images_is_list(const kn_images *images);
 
-/* From the list, or sub-XXX where every line has exactly one such label; NULL: there are none.
- * Ids may repeat. */
+/* Id of image i: from the list, else the label sub-XXX if every path has exactly one; NULL if there
+ * are no ids. Ids may repeat. */
 const char *kn_images_id(const kn_images *images, ptrdiff_t i);
-/* ses-XXX of the path, where every line has exactly one such label; NULL: there are none. */
+/* Label ses-XXX of image i if there are ids and every path has exactly one such label; else NULL.
+ */
 const char *kn_images_session(const kn_images *images, ptrdiff_t i);
-ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i); /* of the list; 0: there is none */
-const char *kn_images_path(const kn_images *images, ptrdiff_t i); /* of image i, for messages */
-ptrdiff_t kn_images_files(const kn_images *images); /* that are read, and their paths */
+/* Line of image i in the list, from 1; 0 for a pattern or a 4D file. */
+ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i);
+/* Path of the first part of image i, for messages. */
+const char *kn_images_path(const kn_images *images, ptrdiff_t i);
+/* Number of image files of all parts, and the path of file i. */
+ptrdiff_t kn_images_files(const kn_images *images);
 const char *kn_images_file(const kn_images *images, ptrdiff_t i);
 
-/* out (count x n, rows one after the other) = voxels index[0..n-1] of images first .. first +
- * count - 1, on the context's threads. The values do not depend on their number. index NULL: the
- * first n voxels. A compressed 4D file keeps its place, and up to `memory` bytes, from call to
- * call: ascending rows cost one decompression in all. */
+/* Reads voxels index[0..n-1] of images first .. first + count - 1 into out (count x n, row-major),
+ * on the context's threads; the result does not depend on their number. index is ascending; NULL:
+ * the first n voxels. A compressed 4D file keeps its position, and up to `memory` bytes, between
+ * calls, so that reading in ascending order decompresses it once. */
 kn_status kn_images_read_rows(kn_ctx *ctx, kn_images *images, ptrdiff_t first, ptrdiff_t count,
                               const ptrdiff_t *index, ptrdiff_t n, float *out);
+/* Reads all images: kn_images_read_rows with first 0 and count N. */
 kn_status kn_images_read(kn_ctx *ctx, kn_images *images, const ptrdiff_t *index, ptrdiff_t n,
-                         float *out); /* all of them */
+                         float *out);
 
-/* The same of some images of a list, in any order. */
 typedef struct kn_image_rows {
-    const ptrdiff_t *row;
+    const ptrdiff_t *row; /* borrowed; indices of images, in any order */
     ptrdiff_t count;
 } kn_image_rows;
+/* Like kn_images_read_rows, for the images these->row; out is these->count x n. */
 kn_status kn_images_read_these(kn_ctx *ctx, kn_images *images, const kn_image_rows *these,
                                const ptrdiff_t *index, ptrdiff_t n, float *out);
 
-/* No more will be read for now: lets go of what a compressed 4D file has kept. */
+/* Frees the buffers that a compressed 4D file keeps between calls. Later reads still work. */
 void kn_images_rest(kn_images *images);
 
-/* ---- what the mask makers need ------------------------------------------------------------ */
+/* ---- for the functions that compute masks ------------------------------------------------- */
 
-/* Each worker has a state of its own, `size` bytes at states + w * size; `take` sees every image
- * once, in no particular order, as all its voxels. */
+/* Visits one image: all its n voxels, with the state of the worker that read it. */
 typedef void (*kn_image_fn)(void *state, const float *voxels, ptrdiff_t n);
+/* Number of workers that kn_images_visit uses. */
 int kn_images_workers(kn_ctx *ctx, const kn_images *images);
-int kn_images_readers(kn_ctx *ctx, const kn_images *images); /* who hold an image as it is stored */
+/* Number of workers that hold a raw image in memory, for the memory plan: 1 for a file that needs
+ * a single reader, else one per thread, at most N. */
+int kn_images_readers(kn_ctx *ctx, const kn_images *images);
+/* Calls `take` once for every image, in no particular order and from several threads. Worker w gets
+ * the state at states + w * size, w < kn_images_workers. */
 kn_status kn_images_visit(kn_ctx *ctx, kn_images *images, kn_image_fn take, void *states,
                           size_t size);
 

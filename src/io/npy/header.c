@@ -1,3 +1,4 @@
+/* Implements header.h: a recursive-descent parser of the Python literal. */
 #include "io/npy/header.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ static void skip_spaces(cursor *c)
         c->at++;
 }
 
-/* Takes one character if it comes next. */
+/* Skips spaces, then consumes the character `wanted` if it comes next. */
 static bool take(cursor *c, char wanted)
 {
     skip_spaces(c);
@@ -37,7 +38,7 @@ static bool take_word(cursor *c, const char *word)
     return true;
 }
 
-/* A string in either kind of quotes, without escapes: none of the keys or types has any. */
+/* A string in single or double quotes, without escapes, which no key or type has. */
 static bool take_string(cursor *c, char out[MAX_DESCR])
 {
     skip_spaces(c);
@@ -67,7 +68,7 @@ static bool take_size(cursor *c, ptrdiff_t *out)
     return true;
 }
 
-/* (3,) or (3, 4); *dims counts on, so that a 3-D shape can be named in the message. */
+/* (3,) or (3, 4). *dims counts further dimensions too, so that the message can name them. */
 static bool take_shape(cursor *c, ptrdiff_t shape[2], int *dims)
 {
     enum { MAX_DIMS = 32 };
@@ -101,6 +102,7 @@ static const struct {
     {'u', 8, KN_VOXEL_UINT64},  {'b', 1, KN_VOXEL_UINT8},
 };
 
+/* Type and byte order from a descr such as "<f8". */
 static kn_status find_type(kn_ctx *ctx, const char *name, const char *descr, kn_npy_header *h)
 {
     if (strlen(descr) == 3 && strchr("<>|=", descr[0])) {
@@ -167,7 +169,7 @@ static kn_status parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_
     return find_type(ctx, name, descr, h);
 }
 
-/* Before anything is allocated for the data: they are all there, and nothing else is. */
+/* Checks, before the data are allocated, that the file has exactly the bytes of the shape. */
 static kn_status check_size(kn_ctx *ctx, const kn_byte_source *source, const kn_npy_header *h)
 {
     if (h->rows == 0 || h->cols == 0)

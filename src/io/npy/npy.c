@@ -1,3 +1,5 @@
+/* Reads .npy arrays (npy.h). Values that need a conversion go through chunks of 1 MB, one per
+ * thread; others are read straight into place. */
 #include "io/npy/npy.h"
 
 #include <stdatomic.h>
@@ -16,19 +18,19 @@ static size_t element(kn_type type)
     return type == KN_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* ---- elements of a type or byte order that is not wanted ---------------------------------- */
+/* ---- elements that need a conversion of type or byte order -------------------------------- */
 
 typedef struct conversion {
     const kn_npy_file *file;
-    ptrdiff_t first, n, step; /* elements; how many of them are a chunk */
-    unsigned char *chunks;    /* one for each worker */
+    ptrdiff_t first, n, step; /* first element, number of elements, elements per chunk */
+    unsigned char *chunks;    /* one buffer of a chunk per worker */
     void *out;
     atomic_bool failed;
 } conversion;
 
 typedef struct chunk {
-    ptrdiff_t from, n; /* elements, counted from conversion.first */
-    ptrdiff_t offset;  /* in the file */
+    ptrdiff_t from, n; /* first element, relative to conversion.first, and number of elements */
+    ptrdiff_t offset;  /* bytes from the start of the file */
 } chunk;
 
 static chunk chunk_of(const conversion *c, ptrdiff_t k)
@@ -75,7 +77,8 @@ static kn_status read_converted(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t 
     KN_TRY(kn_alloc_raw(ctx, kn_workers(ctx, chunks, 1) * c.step * bytes, 1, &memory));
     c.chunks = memory;
     kn_parallel_workers(ctx, chunks, 1, read_chunks, &c);
-    for (ptrdiff_t k = 0; atomic_load(&c.failed) && k < chunks; k++) { /* or a sentence says why */
+    /* If a thread failed, read again here: this sets the message, or succeeds after all. */
+    for (ptrdiff_t k = 0; atomic_load(&c.failed) && k < chunks; k++) {
         chunk at = chunk_of(&c, k);
         KN_TRY(kn_byte_source_read(ctx, &file->source, at.offset, at.n * bytes, c.chunks));
         convert(&c, at, c.chunks);

@@ -1,5 +1,6 @@
-/* Arrays in NumPy's .npy format 1.0 to 3.0: 1-D (a column) and 2-D, floats, integers, booleans,
- * C and Fortran order, either byte order. float32 stays float32, all else becomes double. */
+/* Reads and writes NumPy .npy files, format 1.0 to 3.0: 1-D (read as a column) and 2-D arrays of
+ * floats, integers or booleans, in C or Fortran order and either byte order. float32 stays float32,
+ * every other type becomes double. */
 #ifndef KN_IO_NPY_NPY_H
 #define KN_IO_NPY_NPY_H
 
@@ -7,41 +8,50 @@
 #include "io/npy/header.h"
 
 typedef struct kn_npy {
-    void *data;   /* double or float, in the order of the file */
+    void *data;   /* owned; double or float, in the order of the file */
     kn_view view; /* rows x cols over data */
     int dims;     /* 1 or 2, as in the file */
 } kn_npy;
 
+/* Reads a whole array. KN_ERR_FORMAT or KN_ERR_SHAPE for a file that is damaged or of another kind
+ * (see header.h), KN_ERR_IO. Free with kn_npy_clear. */
 kn_status kn_npy_read(kn_ctx *ctx, const char *path, kn_npy *out);
+/* The same from the n bytes of a file in memory; `name` is for messages. */
 kn_status kn_npy_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n, kn_npy *out);
-void kn_npy_clear(kn_npy *npy); /* {0} is fine */
+/* Frees the array. {0} is allowed. */
+void kn_npy_clear(kn_npy *npy);
 
-/* The same piece by piece: the shape first, then as much as there is room for. */
+/* A file that is read in pieces: kn_npy_open for the shape, then kn_npy_elements. */
 typedef struct kn_npy_file {
     kn_byte_source source; /* name NULL: not open */
     kn_npy_header header;
-    kn_type type; /* of what is read: float32 stays float32, all else becomes double */
+    kn_type type; /* of the values that kn_npy_elements returns */
 } kn_npy_file;
 
+/* Opens the file and reads its header. `path` is borrowed until kn_npy_close. */
 kn_status kn_npy_open(kn_ctx *ctx, const char *path, kn_npy_file *out);
-void kn_npy_close(kn_npy_file *file); /* {0} is fine */
-/* Elements first .. first + n - 1 in the order of the file: rows one after the other, or columns
- * where header.fortran says so. */
+/* Closes the file. {0} is allowed. */
+void kn_npy_close(kn_npy_file *file);
+/* Reads elements first .. first + n - 1 into `out` (n values of file->type), counted in the order
+ * of the file: row-major, or column-major if header.fortran. Uses the context's threads. */
 kn_status kn_npy_elements(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first, ptrdiff_t n,
                           void *out);
 
-/* ---- writing: values in rows, little-endian, as `type` ----------------------------------------
- */
+/* ---- writing: C order, little-endian, float32 or float64 ------------------------------------- */
 
 typedef struct kn_npy_writer kn_npy_writer;
 
+/* Opens a file for a rows x cols array of `type`; options as in kn_writer_new. */
 kn_status kn_npy_writer_new(kn_ctx *ctx, const char *path, ptrdiff_t rows, ptrdiff_t cols,
                             kn_type type, const kn_write_options *options, kn_npy_writer **out);
-kn_status kn_npy_writer_rows(kn_ctx *ctx, kn_npy_writer *writer, kn_view values); /* the next */
-kn_status kn_npy_writer_commit(kn_ctx *ctx, kn_npy_writer *writer); /* after the last row */
-void kn_npy_writer_free(kn_npy_writer *writer); /* not committed: leaves no file */
+/* Appends the rows of `values`. KN_ERR_ARGUMENT if they are too many or have another width. */
+kn_status kn_npy_writer_rows(kn_ctx *ctx, kn_npy_writer *writer, kn_view values);
+/* Completes the file. KN_ERR_ARGUMENT if rows are missing. */
+kn_status kn_npy_writer_commit(kn_ctx *ctx, kn_npy_writer *writer);
+/* Frees the writer; an uncommitted file is removed. NULL is allowed. */
+void kn_npy_writer_free(kn_npy_writer *writer);
 
-/* All at once. */
+/* Writes a whole array. */
 kn_status kn_npy_write(kn_ctx *ctx, const char *path, kn_view values, kn_type type,
                        const kn_write_options *options);
 

@@ -1,3 +1,4 @@
+/* Writes .npy arrays (npy.h) row by row. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,10 +9,10 @@
 struct kn_npy_writer {
     kn_writer *file;
     kn_type type;
-    ptrdiff_t cols, left; /* left: rows to come */
+    ptrdiff_t cols, left; /* left: rows still to be written */
 };
 
-/* Version 1.0; the literal is padded so that the data start on a multiple of 64. */
+/* Writes a header of version 1.0, padded so that the data start at a multiple of 64 bytes. */
 static kn_status put_header(kn_ctx *ctx, const kn_npy_writer *w)
 {
     enum { ALIGN = 64, SIZE = 192, START = 10 };
@@ -52,7 +53,7 @@ out:
 
 kn_status kn_npy_writer_rows(kn_ctx *ctx, kn_npy_writer *w, kn_view v)
 {
-    enum { STEP = 1024 }; /* values at a time */
+    enum { STEP = 1024 }; /* values per converted piece */
     unsigned char bytes[STEP * sizeof(double)];
     ptrdiff_t size = w->type == KN_F32 ? 4 : 8;
     kn_status status = KN_OK;

@@ -1,4 +1,4 @@
-/* What the reader and the writer of safetensors files agree on. */
+/* Layout constants shared by the reader (safetensors.c) and the writer (write.c). */
 #ifndef KN_IO_SAFETENSORS_INTERNAL_H
 #define KN_IO_SAFETENSORS_INTERNAL_H
 
@@ -9,20 +9,21 @@ _Static_assert(!KN_BIG_ENDIAN, "mapped arrays are used in place: the host must b
 
 #define KN_ST_METADATA_KEY "__metadata__"
 
-/* How the header of a sealed file begins. The digits, XXH64 of the file in which they are zeros,
- * follow: their place is known before anything in the file is believed. */
+/* The header of a sealed file begins with KN_ST_SEALED. The checksum follows: 16 hexadecimal
+ * digits, XXH64 of the file with zeros in their place. So its position is known without parsing
+ * JSON. */
 #define KN_ST_CHECKSUM  "checksum"
 #define KN_ST_SEALED    "{\"" KN_ST_METADATA_KEY "\":{\"" KN_ST_CHECKSUM "\":\""
 #define KN_ST_NO_DIGITS "0000000000000000"
 
 enum {
-    KN_ST_START = 8,
-    KN_ST_MAX_HEADER = 100000000,                      /* bytes; the format's own limit */
-    KN_ST_DIGITS = sizeof KN_ST_NO_DIGITS - 1,         /* of the checksum */
-    KN_ST_SEAL = KN_ST_START + sizeof KN_ST_SEALED - 1 /* where they are */
+    KN_ST_START = 8,                                   /* offset of the JSON header */
+    KN_ST_MAX_HEADER = 100000000,                      /* bytes; limit of the format */
+    KN_ST_DIGITS = sizeof KN_ST_NO_DIGITS - 1,         /* length of the checksum */
+    KN_ST_SEAL = KN_ST_START + sizeof KN_ST_SEALED - 1 /* offset of the checksum */
 };
 
-/* Elements and bytes of a shape; false when a size is negative or the product has no ptrdiff_t. */
+/* Number of elements and bytes of a shape. False if a size is negative or a product overflows. */
 bool kn_st_size_of(kn_st_type type, int ndim, const ptrdiff_t *shape, ptrdiff_t *count,
                    ptrdiff_t *bytes);
 

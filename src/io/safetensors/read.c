@@ -1,3 +1,4 @@
+/* Copies tensors with a check of type and shape (second half of safetensors.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static kn_status need_dimensions(kn_ctx *ctx, const kn_st_file *file, const kn_s
     return KN_OK;
 }
 
-/* "230", or "any" */
+/* "230", or "any" for -1 */
 static const char *size_text(ptrdiff_t size, char out[32])
 {
     if (size < 0)
@@ -72,7 +73,7 @@ kn_status kn_st_read_mat(kn_ctx *ctx, const kn_st_file *file, const char *name, 
                        size_text(cols, c));
     }
     KN_TRY(kn_mat_new(ctx, t->shape[0], t->shape[1], out));
-    if (t->count == 0) /* one side may be empty and the other astronomic */
+    if (t->count == 0) /* the other dimension may be huge: no loop over it */
         return KN_OK;
     kn_view values = {t->data,   t->type == KN_ST_F32 ? KN_F32 : KN_F64,
                       out->rows, out->cols,

@@ -1,3 +1,5 @@
+/* Reader of safetensors files (safetensors.h): parses the JSON header with jansson, checks types,
+ * shapes and offsets, and points the tensors into the mapped file. */
 #include "io/safetensors/safetensors.h"
 
 #include <errno.h>
@@ -15,19 +17,19 @@
 
 struct kn_st_file {
     char *name;
-    const unsigned char *bytes; /* all of the file */
+    const unsigned char *bytes; /* the whole file */
     ptrdiff_t size;
-    void *map; /* NULL: the bytes are borrowed */
+    void *map; /* owned; NULL: `bytes` are borrowed */
     size_t map_size;
     json_t *header; /* owns the names and the metadata */
     kn_st_tensor *tensors;
     ptrdiff_t count;
-    void **copies; /* of the unaligned, by tensor; NULL: used in place */
+    void **copies; /* count: aligned copy of an unaligned tensor; NULL: used in place */
     const char **keys, **values;
     ptrdiff_t metadata_count;
 };
 
-/* Where a tensor's bytes lie, counted from the data's start. */
+/* Byte range of a tensor, relative to the start of the data. */
 typedef struct span {
     ptrdiff_t begin, end;
     ptrdiff_t tensor;
@@ -63,7 +65,8 @@ bool kn_st_size_of(kn_st_type type, int ndim, const ptrdiff_t *shape, ptrdiff_t 
     return !__builtin_mul_overflow(*count, types[type].size, bytes);
 }
 
-/* A file's own words go to a terminal only if they are short and hold no control characters. */
+/* Text from a file for a message; replaced if long or with control characters, because messages go
+ * to a terminal. */
 static const char *shown(const char *text)
 {
     enum { LONGEST = 100 };
@@ -116,7 +119,8 @@ static kn_status read_shape(kn_ctx *ctx, const kn_st_file *file, const json_t *e
     return KN_OK;
 }
 
-/* room: the largest offset that can be added to the data's start */
+/* Reads data_offsets and compares them with the `bytes` of the shape. room: largest offset that
+ * does not overflow when added to the start of the data. */
 static kn_status read_offsets(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
                               const kn_st_tensor *t, ptrdiff_t room, ptrdiff_t bytes, span *out)
 {
@@ -161,7 +165,7 @@ out:
     return status;
 }
 
-/* Fills tensors (their data excepted), metadata, and one span a tensor. */
+/* Fills the tensors (except data), the metadata, and one span per tensor. */
 static kn_status read_entries(kn_ctx *ctx, kn_st_file *file, ptrdiff_t room, span *spans)
 {
     const char *name;
@@ -202,7 +206,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare(x->tensor, y->tensor);
 }
 
-/* The spans, sorted here, cover the `size` bytes after `start` once each. */
+/* Sorts the spans and checks that they cover the `size` bytes after `start` without gap or
+ * overlap. */
 static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, ptrdiff_t start,
                               ptrdiff_t size)
 {
@@ -227,11 +232,11 @@ static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, 
     return KN_OK;
 }
 
-/* Points tensors at their bytes; what is not aligned for its type moves to memory that is. */
+/* Sets tensor data pointers; a tensor that is not aligned for its type is copied. */
 static kn_status place_data(kn_ctx *ctx, kn_st_file *file, const span *spans,
                             const unsigned char *data)
 {
-    static const int64_t nothing; /* an aligned place to point at */
+    static const int64_t nothing; /* aligned address for empty tensors */
     void *p;
     kn_status status;
     KN_TRY(kn_alloc(ctx, file->count, sizeof *file->copies, &p));
@@ -251,6 +256,7 @@ out:
     return status;
 }
 
+/* Reads the header length and the JSON; *start = offset of the data. */
 static kn_status read_header(kn_ctx *ctx, kn_st_file *file, const unsigned char *bytes, ptrdiff_t n,
                              ptrdiff_t *start)
 {
@@ -334,7 +340,7 @@ kn_status kn_st_open(kn_ctx *ctx, const char *path, kn_st_file **out)
     *out = NULL;
     KN_TRY(kn_byte_source_open(ctx, path, &source));
     KN_TRY(new_file(ctx, path, &file));
-    if (source.size > 0) { /* an empty file cannot be mapped; parse has the sentence for it */
+    if (source.size > 0) { /* an empty file cannot be mapped; parse() reports it */
         void *map = mmap(NULL, (size_t)source.size, PROT_READ, MAP_PRIVATE, source.fd, 0);
         if (map == MAP_FAILED) {
             status = kn_fail_errno(ctx, path, "cannot be mapped", errno);
@@ -371,7 +377,7 @@ void kn_st_close(kn_st_file *file)
 
 kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed)
 {
-    enum { PIECE = 1 << 24 }; /* bytes between two looks at the user's wish to stop */
+    enum { PIECE = 1 << 24 }; /* bytes between two checks for cancellation */
     const char *digits = kn_st_metadata(file, KN_ST_CHECKSUM);
     char found[KN_ST_DIGITS + 1];
     kn_hashing h = kn_hashing_begin(0);

@@ -1,10 +1,11 @@
-/* Named arrays in one file, in the safetensors format: 8 bytes of header length (little-endian),
- * a JSON header {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets"}, ...}, and
- * the arrays' bytes, little-endian, in C order (the last index runs fastest).
+/* Reads and writes safetensors files (named arrays in one file), the format of the model file:
+ * 8 bytes of header length (little-endian), a JSON header
+ * {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets"}, ...}, and the bytes of
+ * the arrays, little-endian, in C order (the last index runs fastest).
  *
- * The format allows neither holes nor overlaps between arrays. Written files start their data on a
- * multiple of 64 and hold the widest elements first, so that every array is aligned for its type
- * when the file is mapped. */
+ * The format allows neither gaps nor overlaps between arrays. In files written here the data start
+ * at a multiple of 64 bytes with the widest element types first, so that every array is aligned for
+ * its type when the file is mapped. */
 #ifndef KN_IO_SAFETENSORS_SAFETENSORS_H
 #define KN_IO_SAFETENSORS_SAFETENSORS_H
 
@@ -13,9 +14,9 @@
 #include "base/matrix.h"
 #include "io/file/atomic_writer.h"
 
-enum { KN_ST_DIMS = 4 }; /* at most */
+enum { KN_ST_DIMS = 4 }; /* largest number of dimensions */
 
-typedef enum kn_st_type { /* the widest first: the order of the data in a written file */
+typedef enum kn_st_type { /* widest first: the order of the data in a written file */
                           KN_ST_F64 = 0,
                           KN_ST_I64 = 1,
                           KN_ST_F32 = 2,
@@ -28,98 +29,112 @@ enum { KN_ST_TYPES = 5 };
 const char *kn_st_type_name(kn_st_type type); /* "F64" */
 ptrdiff_t kn_st_type_size(kn_st_type type);   /* bytes */
 
-/* Writing. Arrays are collected first and read when the file is written: their memory must last
- * until then. Names and metadata are copied. The same calls give the same bytes. */
+/* ---- Writing. Add metadata and arrays to a kn_st_writer, then write it. Arrays are borrowed until
+ * the file is written; names and metadata are copied. The same calls give the same bytes. */
 
 typedef struct kn_st_writer kn_st_writer;
 
-/* Puts elements first .. first + n - 1, counted in C order, into `out`. A block is some whole rows
- * (runs of the last index), or a part of one where a row is very long; blocks come in order. */
+/* Computes elements first .. first + n - 1 (in C order) of an array into `out`. Called for
+ * consecutive blocks: whole rows (runs of the last index), or pieces of a very long row. */
 typedef kn_status (*kn_st_fill)(kn_ctx *ctx, void *user, ptrdiff_t first, ptrdiff_t n, void *out);
 
 kn_status kn_st_writer_new(kn_ctx *ctx, kn_st_writer **out);
+/* NULL is allowed. */
 void kn_st_writer_free(kn_st_writer *writer);
 
-/* A name or key may be given once, and must be UTF-8, as must a value. */
+/* Adds a metadata entry. KN_ERR_ARGUMENT if the key exists, or key or value is not UTF-8. */
 kn_status kn_st_set_metadata(kn_ctx *ctx, kn_st_writer *writer, const char *key, const char *value);
-/* The file will carry a checksum of all its bytes. Before any metadata. */
+/* Seals the file: its metadata will hold an XXH64 checksum of all its bytes. Call it before
+ * kn_st_set_metadata. */
 kn_status kn_st_seal(kn_ctx *ctx, kn_st_writer *writer);
+/* Adds an array; ndim 0: a single value. KN_ERR_ARGUMENT if the name exists or is not UTF-8,
+ * KN_ERR_SHAPE if a size is negative or the product overflows; so for all kn_st_add functions. */
 kn_status kn_st_add(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_st_type type, int ndim,
-                    const ptrdiff_t *shape, const void *data); /* ndim 0: one value */
+                    const ptrdiff_t *shape, const void *data);
+/* Adds n doubles as F64, shape [n]. */
 kn_status kn_st_add_doubles(kn_ctx *ctx, kn_st_writer *writer, const char *name, const double *data,
-                            ptrdiff_t n); /* F64, shape [n] */
+                            ptrdiff_t n);
+/* Adds an array whose values `fill` computes block by block while the file is written. `user` is
+ * borrowed. */
 kn_status kn_st_add_fill(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_st_type type,
                          int ndim, const ptrdiff_t *shape, kn_st_fill fill, void *user);
 
-/* Shape [rows, cols], transposed on the way out block by block. As KN_ST_F64 or KN_ST_F32; a
- * finite value beyond float's range is an error when the file is written. */
+/* Adds a matrix of shape [rows, cols] as KN_ST_F64 or KN_ST_F32. It is transposed to row-major
+ * order block by block during writing. A finite value beyond float32 is then KN_ERR_NUMERIC. */
 kn_status kn_st_add_view(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_view view,
                          kn_st_type type);
 kn_status kn_st_add_mat(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_mat mat,
                         kn_st_type type);
-kn_status kn_st_add_text(kn_ctx *ctx, kn_st_writer *writer, const char *name,
-                         const char *text); /* U8, without the closing 0 */
+/* Adds a text as U8, shape [strlen], without the NUL. The text is borrowed. */
+kn_status kn_st_add_text(kn_ctx *ctx, kn_st_writer *writer, const char *name, const char *text);
 
+/* Writes the file atomically; options as in kn_writer_new. */
 kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *writer, const char *path,
-                      const kn_write_options *options); /* whole or not at all */
+                      const kn_write_options *options);
 /* The same bytes in memory. Free with kn_free. */
 kn_status kn_st_write_bytes(kn_ctx *ctx, const kn_st_writer *writer, void **bytes, ptrdiff_t *n);
-/* XXH64 of these bytes, without holding them. Two passes over the arrays where there is a seal. */
+/* XXH64 of these bytes, without storing them. A sealed file takes two passes over the arrays. */
 kn_status kn_st_write_hash(kn_ctx *ctx, const kn_st_writer *writer, uint64_t *out);
 
-/* Reading. A file is checked in full when it is opened; after that nothing here changes it, and
- * any thread may use it. */
+/* ---- Reading. The structure is checked completely on opening; afterwards the file is constant and
+ * may be used from any thread. */
 
 typedef struct kn_st_file kn_st_file;
 
 typedef struct kn_st_tensor {
-    const char *name; /* lives as long as the file, like the data */
+    const char *name; /* borrowed from the file, as is `data` */
     kn_st_type type;
     int ndim;
     ptrdiff_t shape[KN_ST_DIMS];
-    ptrdiff_t count;  /* of elements */
-    const void *data; /* aligned for the type */
+    ptrdiff_t count;  /* number of elements */
+    const void *data; /* in C order, aligned for the type */
 } kn_st_tensor;
 
-/* _open maps the file: it must not be cut while in use (replacing it by renaming is fine). _parse
- * borrows the bytes. An array that lies unaligned is copied, the others are used in place. */
+/* Maps the file. It must not be truncated while open (replacing it by rename is safe). Arrays are
+ * used in place; unaligned ones are copied. KN_ERR_FORMAT if it is no valid safetensors file. */
 kn_status kn_st_open(kn_ctx *ctx, const char *path, kn_st_file **out);
+/* The same from n bytes in memory, which are borrowed; `name` is for messages. */
 kn_status kn_st_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                       kn_st_file **out);
+/* Frees the file and its mapping. NULL is allowed. */
 void kn_st_close(kn_st_file *file);
-const char *kn_st_name(const kn_st_file *file); /* as opened, for messages */
+/* The path or name as given, for messages. */
+const char *kn_st_name(const kn_st_file *file);
 
-/* Do the bytes have the checksum that the file says? *sealed false: it says none. Reads all of the
- * file once, in order. */
+/* Verifies the checksum of a sealed file: KN_ERR_FORMAT if it does not match. *sealed is false if
+ * the file has none. Reads the whole file once. */
 kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed);
-uint64_t kn_st_hash(const kn_st_file *file); /* XXH64 of all of it */
+/* XXH64 of the whole file. */
+uint64_t kn_st_hash(const kn_st_file *file);
 
-/* In the order of the header. */
+/* Arrays, in the order of the header. */
 ptrdiff_t kn_st_count(const kn_st_file *file);
 const kn_st_tensor *kn_st_at(const kn_st_file *file, ptrdiff_t i);
 const kn_st_tensor *kn_st_find(const kn_st_file *file, const char *name); /* NULL: not there */
 
+/* Metadata; keys and values are borrowed from the file. */
 ptrdiff_t kn_st_metadata_count(const kn_st_file *file);
 void kn_st_metadata_at(const kn_st_file *file, ptrdiff_t i, const char **key, const char **value);
 const char *kn_st_metadata(const kn_st_file *file, const char *key); /* NULL: not there */
 
-/* The same with a sentence when it is not there. */
+/* Like kn_st_find and kn_st_metadata, but KN_ERR_FORMAT if the entry is missing. */
 kn_status kn_st_need(kn_ctx *ctx, const kn_st_file *file, const char *name,
                      const kn_st_tensor **out);
 kn_status kn_st_need_metadata(kn_ctx *ctx, const kn_st_file *file, const char *key,
                               const char **out);
 
-/* Copies. Sizes are those expected, -1 for any. Free with kn_mat_clear or kn_free.
+/* Copies of arrays; KN_ERR_FORMAT if the array is missing, or its type or size differs. rows, cols
+ * and n are the expected sizes, -1 for any; count may be NULL. Free with kn_mat_clear or kn_free.
  *   _mat      2-D F64 or F32
  *   _doubles  F64 or F32 of any shape, in C order
  *   _i64      I64, I32 or U8 of any shape, in C order
- *   _text     1-D U8 without a 0 in it */
+ *   _text     1-D U8 without a 0 byte; the copy is NUL-terminated */
 kn_status kn_st_read_mat(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t rows,
                          ptrdiff_t cols, kn_mat *out);
 kn_status kn_st_read_doubles(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t n,
-                             double **out, ptrdiff_t *count); /* count may be NULL */
+                             double **out, ptrdiff_t *count);
 kn_status kn_st_read_i64(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t n,
-                         int64_t **out, ptrdiff_t *count); /* count may be NULL */
+                         int64_t **out, ptrdiff_t *count);
 kn_status kn_st_read_text(kn_ctx *ctx, const kn_st_file *file, const char *name, char **out);
 
 #endif

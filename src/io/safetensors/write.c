@@ -1,3 +1,5 @@
+/* Writer of safetensors files (safetensors.h): collects entries, then writes header and data in
+ * blocks while hashing them; the checksum of a sealed file is patched in at the end. */
 #include <assert.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -19,25 +21,26 @@ typedef struct entry {
     int ndim;
     ptrdiff_t shape[KN_ST_DIMS];
     ptrdiff_t count, bytes;
-    const void *data; /* used where neither a view nor a function gives the values */
-    kn_st_fill fill;
+    /* The values come from one of three, all borrowed: */
+    const void *data; /* an array in C order, */
+    kn_st_fill fill;  /* a function, */
     void *user;
-    kn_view view; /* data NULL: not a view */
+    kn_view view; /* or a matrix view (view.data not NULL) */
 } entry;
 
 struct kn_st_writer {
     entry *entries;
     ptrdiff_t count, capacity;
     json_t *metadata;
-    json_t *names; /* name: null, to see a second one at once */
+    json_t *names; /* set of names {name: null}, to find duplicates */
     bool sealed;
 };
 
-/* A file under way. */
+/* Destination of the bytes: a file and a running hash. */
 typedef struct putting {
-    kn_writer *file;    /* NULL: only the hash is asked for */
-    kn_hashing hash;    /* of what went there */
-    const char *digits; /* of the seal, where they are known from the start; NULL: zeros */
+    kn_writer *file;    /* NULL: only the hash is wanted */
+    kn_hashing hash;    /* of the bytes so far */
+    const char *digits; /* checksum to write if it is known; NULL: zeros */
 } putting;
 
 static const char *path_of(const putting *to)
@@ -166,8 +169,8 @@ kn_status kn_st_add_text(kn_ctx *ctx, kn_st_writer *w, const char *name, const c
     return kn_st_add(ctx, w, name, KN_ST_U8, 1, (ptrdiff_t[1]){(ptrdiff_t)strlen(text)}, text);
 }
 
-/* Rows i0 .. i0+rows-1, columns j0 .. j0+cols-1 of a view, in rows. Tiles keep both the strided
- * side and the row side within cache lines already fetched. */
+/* Copies elements first .. first + n - 1 (rows i0 .. i0+rows-1, columns j0 .. j0+cols-1) of a view
+ * to `out`, row-major. Tiles of 32 x 32 keep both sides of the transposition in cache. */
 static kn_status fill_view(kn_ctx *ctx, const char *path, const entry *e, ptrdiff_t first,
                            ptrdiff_t n, void *out)
 {
@@ -194,8 +197,8 @@ static kn_status fill_view(kn_ctx *ctx, const char *path, const entry *e, ptrdif
     return KN_OK;
 }
 
-/* Elements per block: a megabyte of whole rows; at least 16 rows, so that a column's cache lines
- * serve more than one of them, where 16 rows stay below 32 MB. */
+/* Elements per block: whole rows of about a megabyte, but at least 16 rows, so that every cache
+ * line of a column serves several rows, as long as 16 rows stay below 32 MB. */
 static ptrdiff_t block_size(const entry *e)
 {
     enum { USUAL = 1 << 17, MOST = 1 << 22, ROWS = 16 };
@@ -223,7 +226,7 @@ static kn_status put_entry(kn_ctx *ctx, putting *to, const entry *e)
     for (ptrdiff_t first = 0, n; first < e->count; first += n) {
         n = e->count - first < step ? e->count - first : step;
         if (step < row && row - first % row < n)
-            n = row - first % row; /* parts of a row stop at its end */
+            n = row - first % row; /* a block of a long row ends with the row */
         KN_TRY(kn_check_cancel(ctx));
         if (e->fill)
             KN_TRY(e->fill(ctx, e->user, first, n, block));
@@ -250,7 +253,7 @@ static json_t *describe(const entry *e, ptrdiff_t offset)
                      "data_offsets", (json_int_t)offset, (json_int_t)(offset + e->bytes));
 }
 
-/* The header's text, keys in the order they were added; NULL without memory. Free with free. */
+/* The JSON header, keys in order of insertion; NULL: out of memory. Free with free. */
 static char *make_header(const kn_st_writer *w, const ptrdiff_t *offsets)
 {
     json_t *header = json_object();
@@ -265,7 +268,7 @@ static char *make_header(const kn_st_writer *w, const ptrdiff_t *offsets)
     return text;
 }
 
-/* offsets[i] = where entry i starts, counted from the data's start. */
+/* offsets[i] = start of entry i, relative to the start of the data: widest types first. */
 static kn_status lay_out(kn_ctx *ctx, const kn_st_writer *w, const char *path, ptrdiff_t *offsets)
 {
     ptrdiff_t end = 0;
@@ -282,7 +285,7 @@ static kn_status lay_out(kn_ctx *ctx, const kn_st_writer *w, const char *path, p
     return KN_OK;
 }
 
-/* Length, text, and the spaces that bring the data to a multiple of 64. */
+/* Writes length, JSON, and spaces that align the data to a multiple of 64. */
 static kn_status put_header(kn_ctx *ctx, putting *to, const char *text)
 {
     enum { ALIGN = 64 };
@@ -302,12 +305,13 @@ out:
     return status;
 }
 
+/* The checksum as 16 hexadecimal digits. */
 static void seal_of(const putting *to, char digits[KN_ST_DIGITS + 1])
 {
     snprintf(digits, KN_ST_DIGITS + 1, "%016" PRIx64, kn_hashing_end(&to->hash));
 }
 
-/* Header and tensors. */
+/* Writes header and tensors; to->hash is the hash of all bytes. */
 static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, putting *to)
 {
     ptrdiff_t *offsets = NULL;
@@ -336,7 +340,7 @@ out:
     return status;
 }
 
-/* To a file that is open, or to memory: the digits at the end, when all other bytes are there. */
+/* Writes everything, then replaces the zeros of the checksum by its digits. */
 static kn_status put_sealed(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
 {
     char digits[KN_ST_DIGITS + 1];
@@ -348,6 +352,7 @@ static kn_status put_sealed(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
     return kn_writer_patch(ctx, file, KN_ST_SEAL, digits, KN_ST_DIGITS);
 }
 
+/* A sealed file contains its own checksum, so its hash needs a second pass with the digits. */
 kn_status kn_st_write_hash(kn_ctx *ctx, const kn_st_writer *w, uint64_t *out)
 {
     char digits[KN_ST_DIGITS + 1];

@@ -1,8 +1,9 @@
+/* Implements csv_lines.h on top of libcsv in strict mode. */
 #include "io/table/csv_lines.h"
 
 #include <string.h>
 
-/* Of libcsv's pstate, which its header shows but does not name. */
+/* Values of libcsv's csv_parser.pstate, which its header does not name. */
 enum { ROW_NOT_BEGUN = 0, FIELD_BEGUN = 2 };
 
 static int never(unsigned char c)
@@ -16,7 +17,7 @@ bool kn_lines_begin(kn_lines *l, char separator)
     if (csv_init(&l->csv, CSV_STRICT) != 0)
         return false;
     csv_set_delim(&l->csv, (unsigned char)separator);
-    csv_set_space_func(&l->csv, never); /* cells are kept as they are */
+    csv_set_space_func(&l->csv, never); /* do not trim cells */
     return true;
 }
 
@@ -25,7 +26,8 @@ void kn_lines_clear(kn_lines *l)
     csv_free(&l->csv);
 }
 
-/* By windows that double: neither kind of end is looked for far beyond the other. */
+/* Searches in windows of doubling size, so that a file with only LF is not scanned to its end for a
+ * CR in every line, or the reverse. */
 ptrdiff_t kn_line_length(const char *text, ptrdiff_t n)
 {
     for (ptrdiff_t from = 0, window = 256; from < n; from += window, window *= 2) {
@@ -40,8 +42,8 @@ ptrdiff_t kn_line_length(const char *text, ptrdiff_t n)
     return n;
 }
 
-/* Strict, but for a quote in the middle of an unquoted field (5" tall), which stands for itself:
- * the strict parser stops there with its state intact, and takes the one byte when lenient. */
+/* Parses strictly, except that a quote within an unquoted field (5" tall) is an ordinary character:
+ * the strict parser stops there with its state intact, and that byte is parsed in lenient mode. */
 static bool feed_line(kn_lines *l, const char *text, ptrdiff_t n)
 {
     while (n > 0 && !l->stop) {

@@ -1,18 +1,19 @@
-/* Decimal text to the nearest double, ties to even, in exact integers: what strtod gives, without
- * its big numbers and without a locale. */
+/* Fast conversion of decimal text to the nearest double (ties to even) in integer arithmetic. Gives
+ * the same result as strtod in the C locale, for the numbers that it accepts. */
 #ifndef KN_IO_TABLE_FAST_STRTOD_H
 #define KN_IO_TABLE_FAST_STRTOD_H
 
 #include <stdbool.h>
 
-static inline bool kn_is_space(char c) /* around a number */
+/* White space that is allowed around a number. */
+static inline bool kn_is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* [sign] digits [. digits] [e [sign] digits] and spaces up to the closing NUL: true, with *out.
- * False where it is anything else, or one of the few numbers that take more: digits beyond 2^64
- * without leading zeros, or a power of ten, once the point is gone, beyond 27. */
+/* Converts [sign] digits [. digits] [e [sign] digits], with spaces around it, up to the NUL. False,
+ * with *out unset, for any other text, and for the few numbers that need strtod: digits beyond
+ * 2^64 (leading zeros not counted), or a power of ten beyond 27 after removing the point. */
 bool kn_fast_strtod(const char *text, double *out);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements number.h: kn_fast_strtod first, strtod in the C locale for the rest. */
 #include "io/table/number.h"
 
 #include <locale.h>
@@ -9,8 +10,9 @@
 
 #include "io/table/fast_strtod.h"
 
-/* The C locale for this thread while strtod or printf is at work: a host program may have set one
- * with a decimal comma. glibc hands out a static object, so this costs nanoseconds. */
+/* Switches this thread to the C locale around strtod and printf, because a host program may have
+ * set a locale with a decimal comma. With glibc, newlocale("C") returns a static object: it costs
+ * nanoseconds. */
 typedef struct plain_locale {
     locale_t c, before;
 } plain_locale;
@@ -31,7 +33,7 @@ static void leave(plain_locale l)
     }
 }
 
-/* The text without the spaces around it. */
+/* Start and length n of the text without surrounding spaces. */
 static const char *trim(const char *text, size_t *n)
 {
     while (kn_is_space(*text))
@@ -58,6 +60,7 @@ bool kn_text_is_missing(const char *text)
     return missing(text, n);
 }
 
+/* Number of leading decimal digits. */
 static size_t digits(const char *text, size_t n)
 {
     size_t i = 0;
@@ -66,8 +69,8 @@ static size_t digits(const char *text, size_t n)
     return i;
 }
 
-/* [sign] digits [. digits] [e [sign] digits], with a digit somewhere before the e. strtod alone
- * would also take inf, nan, hexadecimal and whatever the locale adds. */
+/* True for [sign] digits [. digits] [e [sign] digits] with a digit before the e. strtod alone would
+ * also accept inf, nan, hexadecimal and forms of the locale. */
 static bool is_decimal(const char *text, size_t n)
 {
     const char *end = text + n;

@@ -1,24 +1,26 @@
-/* Numbers as text, the same under every locale of the host program. */
+/* Conversion between text and double that does not depend on the locale of the host program. */
 #ifndef KN_IO_TABLE_NUMBER_H
 #define KN_IO_TABLE_NUMBER_H
 
 #include <stdbool.h>
 
-typedef enum kn_cell { /* what a piece of text is */
-                       KN_CELL_NUMBER,
-                       KN_CELL_MISSING, /* empty, n/a, NA or NaN, in any case */
-                       KN_CELL_TEXT     /* neither; also inf, hexadecimal and 1e999 */
+/* The kind of a table cell. */
+typedef enum kn_cell {
+    KN_CELL_NUMBER,  /* a finite decimal number */
+    KN_CELL_MISSING, /* empty, n/a, NA or NaN, in any case */
+    KN_CELL_TEXT     /* all else, including inf, hexadecimal and 1e999 */
 } kn_cell;
 
-/* Spaces around are ignored. *out = the number, or NaN when there is none. */
+/* Classifies `text`, ignoring surrounding spaces. *out = the number, or NaN if it is none. */
 kn_cell kn_number_parse(const char *text, double *out);
+/* True for KN_CELL_MISSING. */
 bool kn_text_is_missing(const char *text);
 
 enum { KN_NUMBER_SIZE = 32 };
 
-/* Shortest text that reads back as the same double; NaN is "n/a". */
+/* Formats x with 15 to 17 digits, the fewest that read back as the same double; NaN is "n/a". */
 void kn_number_text(double x, char out[KN_NUMBER_SIZE]);
-/* To ten digits: what people read, without the tail of binary fractions. */
+/* Formats x with ten digits, for output that is read by people; NaN is "n/a". */
 void kn_number_short(double x, char out[KN_NUMBER_SIZE]);
 
 #endif

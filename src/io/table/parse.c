@@ -1,4 +1,5 @@
-/* Parses the text of a table into cells, with one parser from the first byte to the last. */
+/* Reads table files (table.h): finds the separator, parses the text into cells in one pass through
+ * csv_lines.h, and names file, line and column in every error. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,32 +9,32 @@
 #include "io/table/internal.h"
 #include "io/table/separator.h"
 
-static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 32; /* 4 GiB of text is somebody's mistake */
+static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 32; /* 4 GiB: a larger table is a mistake */
 enum { MAX_COLS = 1 << 20 };
 enum { STRIDE = 1 << 20 }; /* bytes of text between two checks for cancellation */
 
 typedef struct source_text {
-    const char *name; /* of the file */
+    const char *name; /* path, for messages */
     const char *bytes;
     ptrdiff_t n;
     char separator;
     bool bare; /* the first row is data, not a header */
 } source_text;
 
-/* What the callbacks of libcsv share. */
+/* State of the callbacks on_field and on_row. */
 typedef struct parse {
     kn_ctx *ctx;
     kn_table *table;
     const source_text *text;
     kn_lines lines;
-    ptrdiff_t used;                          /* bytes of text */
-    ptrdiff_t checked;                       /* of these, at the last check for cancellation */
-    ptrdiff_t cells, cells_room, lines_room; /* cells so far; room for starts and lines */
-    ptrdiff_t fields;                        /* of the row being read */
+    ptrdiff_t used;    /* bytes of table->text in use */
+    ptrdiff_t checked; /* value of `used` at the last check for cancellation */
+    ptrdiff_t cells, cells_room, lines_room; /* cells so far; capacities of start and line */
+    ptrdiff_t fields;                        /* fields of the current row */
     kn_status status;
 } parse;
 
-/* Anything but KN_OK is the end; says whether it is. */
+/* Records the status and stops the parser unless it is KN_OK. Returns whether it stops. */
 static bool ends(parse *p, kn_status status)
 {
     p->status = status;
@@ -55,7 +56,7 @@ static void on_field(void *bytes, size_t n, void *self)
     }
     p->fields++;
     if (!header && p->fields > t->cols)
-        return; /* on_row counts them and refuses */
+        return; /* on_row reports the wrong number of fields */
     void *start = t->start;
     bool full = ends(p, kn_grow(p->ctx, p->cells + 1, sizeof *t->start, &start, &p->cells_room));
     t->start = start;
@@ -64,10 +65,11 @@ static void on_field(void *bytes, size_t n, void *self)
     t->start[p->cells++] = p->used;
     if (n > 0)
         memcpy(t->text + p->used, bytes, n);
-    p->used += (ptrdiff_t)n + 1; /* the text was zeroed: the NUL is there */
+    p->used += (ptrdiff_t)n + 1; /* the text was allocated zeroed: the NUL is there */
 }
 
-/* Of a row that is one field because it has other separators than the header, these. */
+/* For a message: the separator of the current row. A row of one field may use another separator
+ * than the header. */
 static char separator_of_row(const parse *p)
 {
     const kn_table *t = p->table;
@@ -77,7 +79,7 @@ static char separator_of_row(const parse *p)
     return kn_separator_of(cell, (ptrdiff_t)strlen(cell), p->text->separator);
 }
 
-/* A row with more or fewer fields than the first. */
+/* Error: the row has more or fewer fields than the first one. */
 static kn_status refuse_row(const parse *p)
 {
     const kn_table *t = p->table;
@@ -109,10 +111,10 @@ static kn_status enlarge(kn_ctx *ctx, ptrdiff_t room, ptrdiff_t **array, ptrdiff
     return KN_OK;
 }
 
-/* Once the columns are known: room for all cells and lines, so that neither array doubles beyond
- * what the table needs. A cell takes at least one byte of text, apart from the last one: if the
- * text is too short for that many, lines are blank or within quotes, and the arrays grow with the
- * cells. */
+/* After the header: allocates the arrays for all cells and lines, so that they do not double beyond
+ * what the table needs. Every cell but the last takes at least one byte (its separator). If the
+ * text is too short for lines x cols cells, some lines are blank or within quotes, and the arrays
+ * grow as cells are read. */
 static kn_status make_room(parse *p)
 {
     kn_table *t = p->table;
@@ -158,7 +160,7 @@ static void on_row(int terminator, void *self)
     }
 }
 
-/* libcsv would not take a byte. */
+/* Error: libcsv rejected a byte. */
 static kn_status quote_error(parse *p)
 {
     if (csv_error(&p->lines.csv) == CSV_ENOMEM)
@@ -201,8 +203,8 @@ static kn_status parse_cells(kn_ctx *ctx, const source_text *text, kn_table *t)
     kn_status status;
     p.lines = (kn_lines){.field = on_field, .row = on_row, .self = &p};
     t->rows = -1; /* the header makes it 0 */
-    /* A cell and its NUL never need more than the field and its separator did, the last one
-     * apart. */
+    /* A cell and its NUL take no more bytes than the field and its separator; the last field may
+     * have no separator. */
     KN_TRY(kn_alloc(ctx, text->n + 2, 1, &memory));
     t->text = memory;
     KN_TRY(parse_lines(&p));
@@ -210,6 +212,7 @@ out:
     return status;
 }
 
+/* Rejects text that is too large or has NUL bytes, such as UTF-16. */
 static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n)
 {
     if (n > MAX_BYTES)
@@ -250,7 +253,7 @@ static kn_status parse_text(kn_ctx *ctx, source_text text, kn_table **out)
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the file is empty, expected %s", t->path,
                          text.bare ? "rows" : "a header and rows");
     else if (text.bare)
-        t->rows++; /* what was taken for the header is the first of them */
+        t->rows++; /* the row that was parsed as header is data */
     else if (t->rows == 0)
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: a header but no rows", t->path);
     else

@@ -1,3 +1,4 @@
+/* Implements separator.h. */
 #include "io/table/separator.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Tables in memory and access to cells (table.h). Column names are found by binary search. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ bool kn_table_is_name(const char *path)
     return kn_path_ends(path, ".csv") || kn_path_ends(path, ".tsv");
 }
 
-/* The text of a cell, -1 for the column's name. */
+/* Text of the cell in `row`; row -1: the column's name. */
 static const char *given(const kn_table_column *c, ptrdiff_t row)
 {
     return row < 0 ? c->name : c->text[row] ? c->text[row] : "";

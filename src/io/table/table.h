@@ -1,7 +1,8 @@
-/* Tables with a header row: comma-separated (.csv) or tab-separated (.tsv), or as their header is.
+/* Reads and writes tables with a header row: .csv (commas) or .tsv (tabs). On reading, another
+ * separator is accepted if the header line uses it.
  *
- * Cells stay the text they were, so that an 18-digit id is exact; what a text means is asked for
- * cell by cell. Quoted fields, CRLF, a byte order mark and blank lines are understood. */
+ * Cells are kept as text, so that an 18-digit id stays exact, and are converted on access. Quoted
+ * fields, CRLF, a byte order mark and blank lines are supported. */
 #ifndef KN_IO_TABLE_TABLE_H
 #define KN_IO_TABLE_TABLE_H
 
@@ -12,70 +13,88 @@
 
 typedef struct kn_table kn_table;
 
-kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out); /* by its extension */
+/* Reads a table. KN_ERR_FORMAT, with line and column in the message, for another extension, text
+ * above 4 GiB, rows of different length, duplicate names, or no rows; KN_ERR_IO. Free with
+ * kn_table_free, as all tables below. */
+kn_status kn_table_read(kn_ctx *ctx, const char *path, kn_table **out);
+/* Parses n bytes of text with the given separator; `name` is used as the path in messages. */
 kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const void *bytes,
                          ptrdiff_t n, kn_table **out);
-/* The two halves of _read: the bytes of the file, which the caller frees, and the table that they
- * are. */
+/* First half of kn_table_read: the n bytes of the file. Free with kn_free. */
 kn_status kn_table_bytes(kn_ctx *ctx, const char *path, void **bytes, ptrdiff_t *n);
+/* Second half of kn_table_read: parses these bytes; the separator follows from path and header. */
 kn_status kn_table_of_bytes(kn_ctx *ctx, const char *path, const void *bytes, ptrdiff_t n,
                             kn_table **out);
-/* A file without a header: every row is data, and no column has a name. */
+/* Reads a table without header: every row is data, and columns have no names. */
 kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out);
-/* Of columns in memory, all `rows` long; a text that is NULL is an empty cell. `name` stands in
- * messages in the place of the file, rows in that of lines. Everything is copied. */
+
 typedef struct kn_table_column {
     char *name;
-    char **text;
-    bool category; /* texts, whatever they look like */
+    char **text;   /* one per row; NULL: an empty cell */
+    bool category; /* cells are categorical even if they look like numbers */
 } kn_table_column;
 
+/* Builds a table from `cols` columns of `rows` cells in memory; everything is copied. Messages use
+ * `name` instead of a path, and row numbers instead of line numbers. */
 kn_status kn_table_make(kn_ctx *ctx, const char *name, const kn_table_column *column,
                         ptrdiff_t cols, ptrdiff_t rows, kn_table **out);
+/* NULL is allowed. */
 void kn_table_free(kn_table *table);
 
-bool kn_table_is_name(const char *path); /* .csv or .tsv */
+/* True if `path` ends in .csv or .tsv. */
+bool kn_table_is_name(const char *path);
 
+/* Accessors. Rows and columns count from 0, without the header; strings are borrowed. */
 const char *kn_table_path(const kn_table *table); /* as given, for messages */
-ptrdiff_t kn_table_rows(const kn_table *table);   /* without the header; at least 1 */
+ptrdiff_t kn_table_rows(const kn_table *table);   /* at least 1 if read from a file */
 ptrdiff_t kn_table_cols(const kn_table *table);
-const char *kn_table_name(const kn_table *table, ptrdiff_t col);
-bool kn_table_named(const kn_table *table, ptrdiff_t col); /* false: the header cell is blank */
-ptrdiff_t kn_table_find(const kn_table *table, const char *name); /* exact; -1 when absent */
+const char *kn_table_name(const kn_table *table, ptrdiff_t col);  /* "" without header */
+bool kn_table_named(const kn_table *table, ptrdiff_t col);        /* false: blank header cell */
+ptrdiff_t kn_table_find(const kn_table *table, const char *name); /* exact match; -1: absent */
 const char *kn_table_cell(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
+/* The cell as a number: kn_number_parse of its text. */
 kn_cell kn_table_number(const kn_table *table, ptrdiff_t row, ptrdiff_t col, double *out);
 
-/* out(i, t) = the number in row rows[i] (NULL: i) and column cols[t] (NULL: t), NaN where there is
- * none. Returns the first cell, row by row, that is text: i out.cols + t; -1: none is, or the
- * context was cancelled. */
+/* out(i, t) = number in row rows[i] (NULL: i) and column cols[t] (NULL: t), NaN if it is none.
+ * `out` has its shape set. Returns the position i out.cols + t of the first cell, in row-major
+ * order, that is text; -1 if there is none or the context was cancelled. */
 ptrdiff_t kn_table_numbers(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *rows,
                            const ptrdiff_t *cols, kn_mat out);
 
-/* Line of the file, from 1, on which the row starts: quoted newlines and blank lines count. */
+/* Line of the file, from 1, on which the row starts (quoted newlines and blank lines count); row
+ * number, from 1, of a table made in memory. */
 ptrdiff_t kn_table_line(const kn_table *table, ptrdiff_t row);
 
-/* Of a table made in memory: its lines are rows, and the caller has said which columns are text. */
+/* True if the table was made in memory by kn_table_make. */
 bool kn_table_made(const kn_table *table);
-const char *kn_table_unit(const kn_table *table); /* "line" or "row" */
+/* What kn_table_line counts, for messages: "row" for a table made in memory, else "line". */
+const char *kn_table_unit(const kn_table *table);
+/* kn_table_column.category of a table made in memory; false for a file. */
 bool kn_table_category(const kn_table *table, ptrdiff_t col);
 
 /* ---- writing: cells from left to right, rows from top to bottom ---------------------------- */
 
 typedef struct kn_table_writer kn_table_writer;
 
+/* Opens a .csv or .tsv file (else KN_ERR_ARGUMENT); options as in kn_writer_new. */
 kn_status kn_table_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
                               kn_table_writer **out);
-/* Tab-separated rows without a file: _take hands them over as one text (free with kn_free) in the
- * place of _commit. */
+/* Opens a writer of tab-separated rows into memory. End it with kn_table_writer_take. */
 kn_status kn_table_writer_new_memory(kn_ctx *ctx, kn_table_writer **out);
+/* Moves the NUL-terminated text of a memory writer to the caller. Free with kn_free. */
 kn_status kn_table_writer_take(kn_ctx *ctx, kn_table_writer *writer, char **text);
-/* A row that such a writer made, without its newline. */
+/* Appends a complete row that was formatted by another writer with the same separator: n
+ * characters, without newline. */
 kn_status kn_table_writer_line(kn_ctx *ctx, kn_table_writer *writer, const char *line, size_t n);
+/* Append one cell: text (quoted if needed), a number in full precision, or in ten digits. NaN is
+ * written as n/a. */
 kn_status kn_table_writer_text(kn_ctx *ctx, kn_table_writer *writer, const char *text);
-kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x); /* NaN: n/a */
-kn_status kn_table_writer_short(kn_ctx *ctx, kn_table_writer *writer, double x);  /* ten digits */
+kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x);
+kn_status kn_table_writer_short(kn_ctx *ctx, kn_table_writer *writer, double x);
 kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);
+/* Completes the file. */
 kn_status kn_table_writer_commit(kn_ctx *ctx, kn_table_writer *writer);
-void kn_table_writer_free(kn_table_writer *writer); /* what was not committed leaves no file */
+/* Frees the writer; an uncommitted file is removed. NULL is allowed. */
+void kn_table_writer_free(kn_table_writer *writer);
 
 #endif

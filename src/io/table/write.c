@@ -1,3 +1,4 @@
+/* Writes tables (table.h): RFC 4180 quoting, LF line ends. */
 #include <string.h>
 
 #include "io/file/path.h"
@@ -55,7 +56,7 @@ static kn_status put(kn_ctx *ctx, kn_table_writer *w, const char *text, size_t n
     return kn_writer_write(ctx, w->file, text, (ptrdiff_t)n);
 }
 
-/* The field in quotes, a quote inside it written twice. */
+/* Writes the field in quotes; a quote within it is doubled. */
 static kn_status put_quoted(kn_ctx *ctx, kn_table_writer *w, const char *text)
 {
     kn_status status;
@@ -75,7 +76,7 @@ kn_status kn_table_writer_text(kn_ctx *ctx, kn_table_writer *w, const char *text
     kn_status status;
     if (w->col > 0)
         KN_TRY(put(ctx, w, &w->separator, 1));
-    /* A lone empty field would be a blank line, which readers skip. */
+    /* A row of one empty field would be a blank line, which readers skip: write "" instead. */
     bool quote =
         strpbrk(text, "\"\r\n") || strchr(text, w->separator) || (w->col == 0 && text[0] == '\0');
     KN_TRY(quote ? put_quoted(ctx, w, text) : put(ctx, w, text, strlen(text)));
