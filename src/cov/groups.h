@@ -1,6 +1,6 @@
-/* Applies the covariance of noise that repeated measures share: H = I + gamma G, G_ij = [same
- * group]  [METHOD 1b]
+/* Covariance of the noise that repeated measures share: H = I + gamma G                [METHOD 1b]
  *
+ *     G_ij = [i and j are in the same group]
  *     H^-1/2 y: row i of a group of n gets y_i + (1/sqrt(1 + n gamma) - 1) mean of the group
  *     H^-1 y:   y_i - gamma/(1 + n gamma) sum of the group
  *     ln|H| = sum over groups of ln(1 + n gamma)                                 O(N) per column */
@@ -35,9 +35,8 @@ bool kn_groups_tell(const kn_groups *g);
 
 void kn_groups_half(const kn_groups *g, double gamma, kn_mat M);    /* M <- H^-1/2 M */
 void kn_groups_inverse(const kn_groups *g, double gamma, kn_mat M); /* M <- H^-1 M */
-void kn_groups_sums(const kn_groups *g, kn_mat M,
-                    kn_mat sums); /* sums per group, n x columns of M */
-/* ln|H| */
+void kn_groups_sums(const kn_groups *g, kn_mat M, kn_mat sums);     /* n x M.cols */
+/* Returns ln|H|. */
 double kn_groups_logdet(const kn_groups *g, double gamma);
 
 /* Returns gamma/(1 + n gamma) of group k, the weight of the group's sum in H^-1. */

@@ -1,9 +1,8 @@
 /* Re-expresses R0* U with synthetic points instead of training rows, to de-identify a model
- * [METHOD 8h]
  *
- *     R0* U = C_* E + K_* W       C exact columns [features.h], K covariance of the rest with some
- *                                 training rows: W is U itself (dense) or a map from pivots (low
- * rank) K_* W ~ K(*, S) K(S, S)^-1 K(S, rows) W            S some of the candidates
+ *     R0* U = C_* E + K_* W       C exact columns [features.h], K covariance of the rest with
+ *                                 training rows: W is U itself (dense) or a map from pivots
+ *     K_* W ~ K(*, S) K(S, S)^-1 K(S, rows) W      S some of the candidates         [METHOD 8h]
  *
  * The result is a low-rank decomposition whose pivots are S. S is chosen greedily: the next point
  * is the candidate whose row of K W r^-1/2 has the largest interpolation error, until no error

@@ -1,9 +1,10 @@
 /* Low-rank decomposition of R0 from features, and its gradient                      [METHOD 6a]
  *
  *     F   = [columns of exact terms | K_nm of the rest, at m pivots]         N x m0  [features.h]
- *     Phi = [columns times the root of their weight | L = K_nm Lm^-T],  K_mm = Lm Lm',  R0 ~ Phi
- * Phi' Phi'H^-1 Phi = W diag(r) W'     U = H^-1 Phi W r^-1/2  N x m     R0 ~ H U diag(r) U'H map:
- * R0* U = F_* map for any rows *,  map = [roots W r^1/2; Lm^-T W r^1/2]
+ *     Phi = [columns times the root of their weight | L = K_nm Lm^-T],  K_mm = Lm Lm'
+ *     R0 ~ Phi Phi',  Phi'H^-1 Phi = W diag(r) W',  U = H^-1 Phi W r^-1/2  N x m
+ *     R0 ~ H U diag(r) U'H
+ *     R0* U = F_* map for any rows *,  map = [roots W r^1/2; Lm^-T W r^1/2]
  *
  * Pivots are rows of X that a pivoted Cholesky factorisation of the rest chooses, until the trace
  * of the residual is below tol of the trace of the rest. Directions with r_i < m eps r_max are

@@ -1,7 +1,6 @@
-/* Coordinates of R0 for the nested search: weights on the simplex and shape parameters  [METHOD
- * 1b, 3b]
+/* Coordinates of R0 for the nested search: weights on the simplex, and shape parameters
  *
- *     R0 = sum_k w_k K_k/scale_k,   w = softmax(0, eta_2 .. eta_K)
+ *     R0 = sum_k w_k K_k/scale_k,   w = softmax(0, eta_2 .. eta_K)                [METHOD 1b, 3b]
  *     x  = (eta_2 .. eta_K, ln shapes)
  *
  * The diagonal of every K_k/scale_k averages 1, so the weights are shares of the variance. With
