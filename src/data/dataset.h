@@ -54,7 +54,7 @@ struct kn_data {
 };
 
 /* Makes the table and the match of data in memory. Data from files have them already; the match is
- * made anew only if {where}, {session} or {match} differ from those at reading. A subset of
+ * made anew only if {where} or {session} are given and differ from those at reading. A subset of
  * preloaded data stays as it is. */
 kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 

@@ -1,3 +1,4 @@
+/* Implements response_space.h. */
 #include "data/response_space.h"
 
 #include <string.h>

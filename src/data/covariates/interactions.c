@@ -1,4 +1,4 @@
-/* --interaction site:age,sex:age and --smooth age,bmi as columns of X. */
+/* Parses --interaction site:age,sex:age and --smooth age,bmi to columns of X (encoding.h). */
 #include <string.h>
 
 #include "data/covariates/encoding.h"
@@ -10,7 +10,7 @@ static ptrdiff_t find(const kn_encoding *recipe, const char *name)
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         if (kn_names_equal(recipe->column[k].name, name))
             return k;
-    ptrdiff_t found = -1, alike = 0; /* in any case where there is one such name */
+    ptrdiff_t found = -1, alike = 0; /* ignoring case if that is unique */
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         if (kn_names_equal_any_case(recipe->column[k].name, name)) {
             found = k;
@@ -19,7 +19,7 @@ static ptrdiff_t find(const kn_encoding *recipe, const char *name)
     return alike == 1 ? found : -1;
 }
 
-/* At the colon between two covariates: a name may hold one itself. */
+/* Splits at the colon between two covariates; a name may itself contain colons. */
 static char *colon_of(const kn_encoding *recipe, char *text)
 {
     for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {

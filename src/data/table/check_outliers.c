@@ -1,3 +1,4 @@
+/* Implements check_outliers.h: median and median absolute deviation of each column. */
 #include "data/table/check_outliers.h"
 
 #include <math.h>
