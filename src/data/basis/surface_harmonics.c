@@ -170,9 +170,10 @@ out:
     return status;
 }
 
-/* Runs block Lanczos from `locked` orthonormal eigenvectors in V, whose eigenvalues are in H,
- * until `wanted` eigenvalues have converged or `steps` blocks were made (0: no limit). *m: number
- * of columns of V that H covers. */
+/* Runs block Lanczos in the complement of the first `locked` columns of V, which are orthonormal
+ * eigenvectors, until `wanted` eigenvalues have converged or `steps` blocks were made (0: no
+ * limit). The caller has set H of the locked columns; zero hides their eigenvalues. *m: number of
+ * columns of V that H covers. KN_ERR_NUMERIC if V is full before. */
 static kn_status run(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted, ptrdiff_t steps,
                      ptrdiff_t *m)
 {
@@ -185,7 +186,7 @@ static kn_status run(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted,
         KN_TRY(kn_check_cancel(ctx));
         apply(ctx, s, kn_cols(s->V, at, s->b));
         at += s->b;
-        if (at > s->most) /* V has space for one more block */
+        if (at > s->most) /* V is full */
             break;
         KN_TRY(next_block(ctx, s, at));
         for (ptrdiff_t j = 0; j < s->b; j++)
@@ -228,7 +229,7 @@ static kn_status look_for_more(kn_ctx *ctx, solver *s, kn_mat Y, double theta, b
     run_clear(s);
     *more = false;
     ptrdiff_t steps = (n_most - Y.cols) / b;
-    if (steps < 1) /* the complement is empty */
+    if (steps < 1) /* the complement has fewer dimensions than a block */
         return KN_OK;
     KN_TRY(run_new(ctx, b, Y.cols + steps * b, s));
     kn_mat_set(kn_cols(s->V, 0, Y.cols), Y);

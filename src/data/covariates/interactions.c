@@ -19,7 +19,8 @@ static ptrdiff_t find(const kn_encoding *recipe, const char *name)
     return alike == 1 ? found : -1;
 }
 
-/* Splits at the colon between two covariates; a name may itself contain colons. */
+/* Returns the colon that separates two known covariates, since a name may itself contain colons;
+ * else the first one. */
 static char *colon_of(const kn_encoding *recipe, char *text)
 {
     for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {

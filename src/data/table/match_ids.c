@@ -1,5 +1,5 @@
-/* Implements match_ids.h: both sides are sorted by id, and every id is searched for on the other
- * side. */
+/* Implements match_ids.h: both sides are sorted by id, and each id of the covariates is searched
+ * for among the responses. */
 #include "data/table/match_ids.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ typedef struct side {
     const kn_match_side *list;
     const char *const *id; /* NULL: the cells of id_col */
     const bool *keep;      /* NULL: all */
-    bool visits;           /* --session or --visit was given */
+    bool visits;           /* --visit was given */
     ptrdiff_t n, used;
     entry *sorted; /* sorted by id; NULL: no ids */
 } side;

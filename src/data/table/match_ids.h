@@ -25,7 +25,7 @@ typedef struct kn_match_table { /* the covariates; all borrowed */
     ptrdiff_t id_col;      /* -1: none */
     const char *const *id; /* id of each row instead of the cells of id_col; NULL: the cells */
     const bool *keep;      /* rows that are used; NULL: all */
-    bool visits;           /* --session or --visit was given, for messages */
+    bool visits;           /* --visit was given, for messages */
 } kn_match_table;
 
 typedef struct kn_match_side { /* the responses, of any kind; all borrowed */

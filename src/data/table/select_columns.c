@@ -34,8 +34,8 @@ static kn_status append(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_se
     return kn_trimmed(ctx, kn_table_name(table, col), &out->name[out->n++]);
 }
 
-/* Marks in chosen[] the columns that one pattern matches. A name that contains brackets also
- * matches itself. */
+/* Marks in chosen[] the columns that one pattern matches. A pattern that is the name of a column,
+ * which may contain brackets, matches only that column. */
 static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                       const char *pattern, bool *chosen)
 {
