@@ -36,6 +36,7 @@ typedef struct kn_decomp {
                         approximate */
 } kn_decomp;
 
+/* Returns whether the decomposition is of low rank. */
 static inline bool kn_decomp_is_low(const kn_decomp *d)
 {
     return d->map.data != NULL;
@@ -44,6 +45,7 @@ static inline bool kn_decomp_is_low(const kn_decomp *d)
 /* Allocates a dense decomposition of size N. Every term of cov must relate different participants
  * (kn_cov_between). */
 kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, kn_decomp *out);
+/* Frees the contents; accepts {0}. */
 void kn_decomp_clear(kn_decomp *d);
 
 /* Computes r and U of R0 at theta (cov.n_theta values). Set d->gamma and d->steady before. groups

@@ -28,6 +28,7 @@ kn_status kn_groups_new(kn_ctx *ctx, ptrdiff_t N, const int *code, kn_groups *ou
  * no groups. */
 kn_status kn_groups_subset(kn_ctx *ctx, const kn_groups *g, const ptrdiff_t *index, ptrdiff_t n,
                            kn_groups *out);
+/* Frees the contents; accepts {0}. */
 void kn_groups_clear(kn_groups *g);
 
 /* Returns whether gamma can be estimated: some group has two rows, and there are two groups. */

@@ -126,6 +126,7 @@ static void take(kn_ctx *ctx, const kn_features *f, const double *rest, greedy *
     g->used[g->k++] = s;
 }
 
+/* Chooses points until all errors are below the tolerance, or there are `most` points. */
 static kn_status choose(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
                         ptrdiff_t drop, greedy *g)
 {

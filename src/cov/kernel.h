@@ -70,9 +70,9 @@ typedef struct kn_kernel {
 #define KN_KERNEL_DECLARED(name) extern const kn_kernel kn_kernel_##name;
 KN_KERNELS(KN_KERNEL_DECLARED)
 
-/* Return kernel i in the order of theta, or the kernel with this name (`length` bytes, no NUL
- * needed). NULL: there is none. */
+/* Returns kernel i in the order of theta; NULL: i is behind the last. */
 const kn_kernel *kn_kernel_at(int i);
+/* Returns the kernel with this name (`length` bytes, no NUL needed); NULL: there is none. */
 const kn_kernel *kn_kernel_named(const char *name, size_t length);
 
 /* The functions `add` and `gradient` of every kernel that is proportional. */

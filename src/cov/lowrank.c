@@ -103,6 +103,8 @@ kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const p
     return pair_pivots(ctx, w);
 }
 
+/* Chooses pivots by pivoted Cholesky of the rest at the current theta. Phi serves as work space
+ * and grows if needed. */
 static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;

@@ -56,6 +56,7 @@ static inline bool kn_lowrank_grouped(const kn_lowrank *w, double gamma)
  * and groups are borrowed; groups may be NULL. */
 kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
                          const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out);
+/* Frees the contents; accepts {0}. */
 void kn_lowrank_clear(kn_lowrank *w);
 
 /* Starts from the n pivots of an earlier computation (rows of X, at most max_rank) and their
@@ -101,12 +102,14 @@ kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *gr
  * space. */
 void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_mat RU);
 
-/* Add to the memory plan, for at most s->M features of s->N rows: a kn_lowrank, and temporarily
- * the work space of its functions; the gradient for s->P components (temporary); kn_decomp_vectors
- * (temporary); what a kn_decomp keeps. */
+/* Adds a kn_lowrank with at most s->M features of s->N rows to the memory plan; the work space of
+ * its functions is temporary. */
 void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s);
+/* Adds the gradient for s->P components (temporary). */
 void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s);
+/* Adds the work space of kn_decomp_vectors (temporary). */
 void kn_lowrank_vectors_need(kn_mem_plan *r, const kn_problem_size *s);
+/* Adds what a kn_decomp of low rank keeps after the fit. */
 void kn_lowrank_kept_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -27,11 +27,14 @@ typedef struct kn_pairs {
     bool symmetric;            /* both sides are the same rows; only lower triangles are filled */
 } kn_pairs;
 
-/* Computes the statistics between the rows of X (n x F) and Y (m x F), or among the rows of X. At
- * most n m F flops per statistic. */
+/* Computes the statistics between the rows of X (n x F) and Y (m x F). At most 3 n m F flops per
+ * statistic. */
 kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, const kn_stats *stats, kn_pairs *out);
+/* Computes the statistics among the rows of X (n x F), lower triangles only. */
 kn_status kn_pairs_within(kn_ctx *ctx, kn_mat X, const kn_stats *stats, kn_pairs *out);
+/* Makes a deep copy. */
 kn_status kn_pairs_copy(kn_ctx *ctx, const kn_pairs *pairs, kn_pairs *out);
+/* Frees the contents; accepts {0}. */
 void kn_pairs_clear(kn_pairs *pairs);
 
 /* Copies the statistics among the rows `index` of symmetric pairs. */
@@ -68,9 +71,9 @@ kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out);
 /* From the rows of X (N x F), without an N x N matrix. */
 kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out);
 
-/* Add to the memory plan: `stats` statistics of n x m pairs; the work space of either function of
- * distances (temporary). */
+/* Adds `stats` statistics of n x m pairs to the memory plan. */
 void kn_pairs_need(kn_mem_plan *r, kn_mem_category part, int stats, ptrdiff_t n, ptrdiff_t m);
+/* Adds the work space of either function of distances (temporary). */
 void kn_distances_need(kn_mem_plan *r, ptrdiff_t N);
 
 #endif

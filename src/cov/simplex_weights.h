@@ -62,10 +62,11 @@ typedef struct kn_cov_family {
 bool kn_family_exists(const kn_cov *cov);
 /* Returns whether the family depends on the reference point. */
 bool kn_family_takes(const kn_cov *cov);
-/* The family around a point (borrows cov), the point at (rho, length), and (rho, length) of a
- * point. */
+/* Returns the family around a point; borrows cov. */
 kn_cov_family kn_family_of(const kn_cov *cov, const kn_cov_point *point);
+/* Returns the point of the family at (rho, length). */
 kn_cov_point kn_family_at(const kn_cov_family *f, double rho, double length);
+/* Computes (rho, length) of a point of the family. */
 void kn_family_rho_length(const kn_cov_family *f, const kn_cov_point *point, double *rho,
                           double *length);
 /* Bounds of (logit rho, ln length) from the box. */
@@ -73,9 +74,11 @@ void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], d
 
 /* Returns whether (rho, length) describes R0 completely: one term, or two of which the second has
  * a single shape. rho is the weight of the second term; 0 or 1 if there is only one. length is 1
- * without a shape. The two functions below convert. */
+ * without a shape. */
 bool kn_cov_is_rho_length(const kn_cov *cov);
+/* Returns the point at (rho, length) of such a covariance. */
 kn_cov_point kn_cov_at_rho(const kn_cov *cov, double rho, double length);
+/* Computes (rho, length) of a point of such a covariance. */
 void kn_cov_rho_length(const kn_cov *cov, const kn_cov_point *point, double *rho, double *length);
 
 #endif

@@ -87,6 +87,8 @@ static bool has_pattern(const columns *c, kn_mat X, ptrdiff_t i)
     return false;
 }
 
+/* Classifies the columns that the covariance uses, and lists the level patterns of the training
+ * sample. */
 static kn_status columns_new(kn_ctx *ctx, const kn_synthetic_plan *p, columns *c)
 {
     kn_status status;

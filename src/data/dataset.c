@@ -196,6 +196,7 @@ kn_status kn_data_responses(kn_ctx *ctx, kn_data *d, kn_view values, const char 
     return names ? kn_names_copy(ctx, names, values.cols, &d->view_name) : KN_OK;
 }
 
+/* Makes the covariate table from the columns given; ids become the column participant_id. */
 static kn_status make_table(kn_ctx *ctx, kn_data *d)
 {
     kn_status status = KN_OK;

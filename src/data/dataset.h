@@ -66,6 +66,7 @@ kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *data);
  * Borrowed. */
 const char *kn_data_person(const kn_data *data, ptrdiff_t covariate_row);
 
+/* Returns whether there are responses, in memory, in a file or preloaded. */
 bool kn_data_has_responses(const kn_data *data);
 const char *kn_data_responses_name(const kn_data *data); /* of the file, for messages */
 

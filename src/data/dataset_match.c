@@ -47,6 +47,7 @@ static ptrdiff_t session_col(const job *j, const kn_table *t)
     return option && !kn_session_is_one(option) ? kn_column_find(t, option) : kn_session_column(t);
 }
 
+/* Reads ids and sessions of the covariates, and applies --where. */
 static kn_status read_covariates(job *j)
 {
     const kn_table *t = j->d->covariates;
@@ -70,6 +71,7 @@ out:
     return status;
 }
 
+/* Reads ids, sessions and lines of a set of images. */
 static kn_status read_images(job *j)
 {
     const kn_images *images = j->d->images;
@@ -92,6 +94,7 @@ out:
     return status;
 }
 
+/* Reads ids, sessions and lines of responses in a separate file. */
 static kn_status read_responses(job *j)
 {
     const kn_data *d = j->d;
@@ -113,6 +116,7 @@ out:
     return status;
 }
 
+/* Fails if --session or --visit lacks ids, its column, or a value in a row in use. */
 static kn_status check_sessions(const job *j)
 {
     const kn_table *t = j->d->covariates;
@@ -216,6 +220,7 @@ out:
     return status;
 }
 
+/* Handles sessions, pairs the rows and marks the responses that are not used. */
 static kn_status match(job *j)
 {
     kn_data *d = j->d;

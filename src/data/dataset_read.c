@@ -66,6 +66,8 @@ static kn_status copy(kn_ctx *ctx, const char *text, char **out)
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
 }
 
+/* Opens both files, checks the options against their kinds, finds the id columns and pairs the
+ * rows. Collective. */
 static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
 {
     kn_status status;

@@ -24,14 +24,17 @@ typedef struct kn_space {
 
 /* Makes a deep copy, owned by the caller. */
 kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out);
+/* Frees the contents; accepts {0}. */
 void kn_space_clear(kn_space *s);
 
 /* Copies n texts; free with kn_names_free. */
 kn_status kn_names_copy(kn_ctx *ctx, const char *const *from, ptrdiff_t n, char ***out);
+/* Frees n texts and the array; names may be NULL. */
 void kn_names_free(char **names, ptrdiff_t n);
 
-/* Checks that s is the same space as `expected`: kind, number of columns and their names, or
- * geometry. KN_ERR_SHAPE with a message that names the difference; `name` is the file. */
+/* Checks that s fits the space `expected` of a model: kind and number of responses; for images
+ * their number per participant, geometry, brain models and hemispheres. Does not compare names or
+ * voxels. KN_ERR_SHAPE with a message that names the difference; `name` is the file. */
 kn_status kn_space_compare(kn_ctx *ctx, const char *name, const kn_space *s,
                            const kn_space *expected);
 

@@ -391,6 +391,7 @@ out:
     return status;
 }
 
+/* Runs all steps for training or application; clears p on failure. Collective. */
 static kn_status gather(kn_ctx *ctx, job *j, kn_sample *p)
 {
     enum { LEAST = 3 }; /* participants that training needs */

@@ -141,6 +141,7 @@ static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const k
     return KN_OK;
 }
 
+/* Groups by the texts of a column. KN_ERR_DATA for a missing cell. */
 static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *name, kn_grouping *g)
 {
     ptrdiff_t n = s->X.rows, col = kn_column_find(s->table, name);
@@ -181,6 +182,7 @@ static kn_status by_ids(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
     return kn_text_copy(ctx, "", 0, &g->column);
 }
 
+/* Returns whether enough numeric covariates vary for equal rows to be no coincidence. */
 static bool many_numbers(const kn_encoding *recipe)
 {
     ptrdiff_t n = 0;
@@ -205,6 +207,7 @@ static kn_status count_shared(kn_ctx *ctx, const kn_grouping *g, ptrdiff_t n, pt
     return KN_OK;
 }
 
+/* Groups rows with equal covariates, if at least half of the rows have such a partner. */
 static kn_status by_stimuli(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     ptrdiff_t n = s->X.rows, C = s->X.cols, shared;

@@ -254,12 +254,15 @@ static void lock_constants(solver *s)
     }
 }
 
+/* Returns the most columns of V for K eigenvalues with blocks of b. */
 static ptrdiff_t room_for(const solver *s, ptrdiff_t b, ptrdiff_t K)
 {
     ptrdiff_t whole = (s->l->n - s->l->parts) / b * b + s->l->parts - b;
     return kn_min_size(s->l->parts + 6 * (K + b) + 10 * b, whole);
 }
 
+/* Computes Y (n x K), the K largest eigenvectors of the operator. The block size doubles until no
+ * eigenvalue is missed. */
 static kn_status lanczos(kn_ctx *ctx, solver *s, kn_mat Y)
 {
     kn_status status = KN_OK;
@@ -287,6 +290,7 @@ out:
 /* ---- the dense problem ------------------------------------------------------------------------
  */
 
+/* Computes Y (n x K) from the dense matrix A^-1/2 L A^-1/2. */
 static kn_status dense(kn_ctx *ctx, const solver *s, kn_mat Y)
 {
     const kn_laplacian *l = s->l;

@@ -114,6 +114,7 @@ static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *u
     }
 }
 
+/* Assembles L as compressed rows and A, in the numbering a->place, and the bandwidth. */
 static kn_status assemble(kn_ctx *ctx, const assembly *a, kn_laplacian *l)
 {
     enum { OF_TRIANGLE = 4 }; /* entries per triangle in the row of each corner */

@@ -141,6 +141,7 @@ static void learn_quadratic(const kn_design *d, ptrdiff_t c, double *x, ptrdiff_
     k->q = 0;
 }
 
+/* Learns mean, sd, range and square of a numeric column x (n), which is overwritten. */
 static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_design *d,
                               ptrdiff_t c, double *x, ptrdiff_t n)
 {
@@ -167,6 +168,7 @@ static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_
     return KN_OK;
 }
 
+/* Learns the shares of the levels from codes x (n); NaN is missing. */
 static kn_status learn_category(kn_ctx *ctx, const kn_design *d, ptrdiff_t c, const double *x,
                                 ptrdiff_t n)
 {
@@ -205,6 +207,8 @@ static void choose_quadratic(const kn_design_options *o, const kn_design *d, ptr
             d->column[c].q = -1;
 }
 
+/* Copies the interactions of the options. KN_ERR_ARGUMENT if one is not between a category and a
+ * numeric column that vary. */
 static kn_status take_interactions(kn_ctx *ctx, const kn_design_options *o, kn_design *d)
 {
     void *memory;

@@ -82,6 +82,7 @@ static bool number(const json_t *json, double *out)
     return json_is_number(json) && isfinite(*out);
 }
 
+/* Reads a numeric column. The range must stay finite when it is extended by half on each side. */
 static kn_status read_number(const reader *r, const json_t *json, kn_design_column *k)
 {
     const json_t *constant = json_object_get(json, "constant");
@@ -105,6 +106,7 @@ static kn_status read_number(const reader *r, const json_t *json, kn_design_colu
     return KN_OK;
 }
 
+/* Reads the shares of a category, which must sum to 1. */
 static kn_status read_category(const reader *r, const json_t *shares, kn_design_column *k)
 {
     size_t n = json_array_size(shares);

@@ -102,6 +102,7 @@ static ptrdiff_t row_of(const job *a, ptrdiff_t i)
     return a->rows ? a->rows[i] : i;
 }
 
+/* Encodes a numeric column as x (n); missing values become the training mean, if allowed. */
 static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col, double *x)
 {
     ptrdiff_t filled = 0;
@@ -179,6 +180,7 @@ static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
     return k < 0 ? c->levels.n : k;
 }
 
+/* Encodes a category as x: n x 1 codes, or without codes n x 1 or n x L indicators. */
 static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t col, kn_mat x)
 {
     const kn_encoding *r = a->recipe;

@@ -88,8 +88,9 @@ typedef struct kn_encoding_options {
 kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
                             const char ***names, ptrdiff_t *n);
 
-/* Log which columns are not covariates by default, and what the covariates are. */
+/* Logs which columns are not covariates by default. */
 void kn_encoding_tell_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options);
+/* Logs the covariates and their kinds. */
 void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *recipe);
 
 /* Learns the encoding. A column is a category if `categorical` names it or its cells are text;
@@ -103,8 +104,9 @@ void kn_encoding_clear(kn_encoding *recipe); /* accepts {0} */
 
 ptrdiff_t kn_encoding_width(const kn_encoding *recipe); /* columns of X */
 
-/* With codes: levels[f] = L of a category, 0 of a numeric column; values[f] as in kn_covariate. */
+/* With codes: levels[f] = L of a category, 0 of a numeric column. */
 void kn_encoding_levels(const kn_encoding *recipe, int *levels);
+/* With codes: values[f] = distinct values of column f, as in kn_covariate. */
 void kn_encoding_values(const kn_encoding *recipe, int *values);
 
 /* With codes: batch[f] = column f is a site category. */

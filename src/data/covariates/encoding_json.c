@@ -93,6 +93,7 @@ static bool all_numbers(const json_t *levels)
     return true;
 }
 
+/* Reads levels, which must be sorted and distinct, as kn_levels_add keeps them. */
 static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out)
 {
     size_t n = json_array_size(json), least = r->codes ? 1 : 2;
@@ -137,6 +138,7 @@ static kn_status read_category(const reader *r, const json_t *json, kn_covariate
     return KN_OK;
 }
 
+/* Reads one covariate; on failure the caller frees it. */
 static kn_status read_column(const reader *r, const json_t *json, kn_covariate *out)
 {
     char text[KN_LEVEL_SIZE];

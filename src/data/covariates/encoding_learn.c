@@ -80,6 +80,7 @@ out:
     return status;
 }
 
+/* Lists the covariates and applies --batch, --categorical and --numeric to them. */
 static kn_status start(lesson *l, const kn_encoding_options *o)
 {
     const char **names = NULL;
@@ -282,6 +283,7 @@ static void tell_alike(const lesson *l, const kn_covariate *c)
                kn_table_path(l->table), kn_clipped(c->name).text, list.text);
 }
 
+/* Learns the levels of a category. KN_ERR_DATA if there are more than the rows support. */
 static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
@@ -324,6 +326,7 @@ out:
     return status;
 }
 
+/* Learns one covariate and checks its name and cells. */
 static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
@@ -395,6 +398,7 @@ static kn_status tell_outliers(const lesson *l)
     return status;
 }
 
+/* Learns all covariates. KN_ERR_DATA if all are constant. */
 static kn_status learn_columns(const lesson *l, kn_encoding *out)
 {
     kn_status status;

@@ -43,6 +43,7 @@ static kn_status unknown(kn_ctx *ctx, const kn_encoding *recipe, const char *opt
                    item.text, kn_clipped(name).text, recipe->n == 1 ? "is" : "are", list.text);
 }
 
+/* Checks that a pair is a category and a numeric covariate, and that both vary. */
 static kn_status check_pair(kn_ctx *ctx, const kn_encoding *recipe, kn_clip item,
                             kn_interaction pair)
 {

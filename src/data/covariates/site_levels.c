@@ -142,6 +142,7 @@ json_t *kn_site_levels_to_json(const kn_site_levels *b)
     return json;
 }
 
+/* Appends a site from a model file; false: it is invalid, or not after the site before it. */
 static bool read_site(const json_t *codes, const json_t *people, const kn_design *d,
                       kn_site_levels *b)
 {

@@ -23,8 +23,9 @@ typedef struct kn_range {
  * among.last if there is none. Y->scaling NULL: all responses are in use. */
 ptrdiff_t kn_first_from(const kn_responses *Y, kn_range among, ptrdiff_t limit);
 
+/* Returns the responses in use of a rank; all of them if ranks is 1. */
 kn_range kn_response_range_of(const kn_responses *Y, int rank, int ranks);
-/* Return the responses in use of a rank, and of this rank. */
+/* Returns the responses in use of this rank. */
 kn_range kn_response_range(const kn_ctx *ctx, const kn_responses *Y);
 
 /* Returns the participants of a rank, for work that is distributed by participants: n r/R .. n
@@ -40,9 +41,11 @@ typedef struct kn_of_responses {
 /* All-gather: every rank's part of x to all others. Does nothing if x.data is NULL. Collective. */
 kn_status kn_allgather_responses(kn_ctx *ctx, const kn_responses *Y, kn_of_responses x);
 
-/* The same for T numbers, and for a matrix with a row or a column per response. Collective. */
+/* The same for T numbers. Collective. */
 kn_status kn_allgather_responses_d(kn_ctx *ctx, const kn_responses *Y, double *x);
+/* The same for a matrix with a row per response. Collective. */
 kn_status kn_allgather_response_rows(kn_ctx *ctx, const kn_responses *Y, kn_mat x);
+/* The same for a matrix with a column per response. Collective. */
 kn_status kn_allgather_response_cols(kn_ctx *ctx, const kn_responses *Y, kn_mat x);
 
 /* For each of n places, the value with the largest |value| over all ranks; of equal ones that of

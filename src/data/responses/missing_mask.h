@@ -25,6 +25,7 @@ kn_status kn_missing_mask_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptr
                               kn_missing_mask *out);
 void kn_missing_mask_clear(kn_missing_mask *h); /* accepts {0} */
 
+/* Returns whether row i of the caller's table lacks response j of those in use. */
 static inline bool kn_is_missing(const kn_missing_mask *h, ptrdiff_t i, ptrdiff_t j)
 {
     return h->bits[j * h->words + i / 64] >> (i % 64) & 1;

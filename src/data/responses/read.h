@@ -14,17 +14,24 @@ typedef struct kn_response_rows {
     bool by_people;       /* preloaded data: a rank gets all responses of its own participants */
 } kn_response_rows;
 
-/* Fill p->Y (n x T, original units) and p->space from the open files or the memory of d. `space`
- * is that of a model; NULL: a fit. From files a rank gets its own responses
- * (data/mpi/exchange_responses.h), with r->whole all. kn_read_view borrows the caller's values if
- * it can, otherwise it copies. KN_ERR_SHAPE or KN_ERR_DATA if the responses are not those of the
- * space; KN_ERR_MEMORY if they do not fit. Collective. */
+/* The four readers set p->Y (n x T, original units) and p->space from the open files or the memory
+ * of d. `space` is that of a model; NULL: a fit. From files a rank gets its own responses
+ * (data/mpi/exchange_responses.h), with r->whole all. KN_ERR_SHAPE or KN_ERR_DATA if the responses
+ * are not those of the space; KN_ERR_MEMORY if they do not fit.
+ *
+ * kn_read_table reads the columns `selection` of a table; values are double, stored by columns.
+ * Collective. */
 kn_status kn_read_table(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                         const kn_selection *selection, const kn_response_rows *r, kn_sample *p);
+/* Reads a .npy array in its own type and order. Collective. */
 kn_status kn_read_array(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                         const kn_response_rows *r, kn_sample *p);
+/* Reads images as float32. Without space and mask computes the default mask (auto_mask.h).
+ * Collective. */
 kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                          const kn_space *space, const kn_response_rows *r, kn_sample *p);
+/* Borrows the caller's matrix if all of it is used in its order, otherwise copies it. Collective.
+ */
 kn_status kn_read_view(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                        const kn_space *space, const kn_response_rows *r, kn_sample *p);
 

@@ -125,6 +125,7 @@ static void first_means(const tile *t, ptrdiff_t rows, ptrdiff_t cols, double *r
         mean[k] /= (double)rows;
 }
 
+/* Thread task: means and sd of responses first .. last - 1 of this rank. */
 static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     moments_job *job = self;
@@ -213,6 +214,8 @@ static void keep(const moments_job *job, const ptrdiff_t *n, bool standardise, k
     }
 }
 
+/* Computes the moments of this rank's responses, gathers them, and decides which responses are
+ * kept. Collective. */
 static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool observed,
                               kn_scaling *out)
 {
@@ -365,6 +368,7 @@ static void columns_done(const kn_ctx *ctx, kn_view Y, ptrdiff_t first, ptrdiff_
         kn_view_done(ctx, Y, first, last - first + 1);
 }
 
+/* Thread task: columns from .. to - 1 of a block. */
 static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -445,6 +449,7 @@ static void narrow_f64(const double *restrict y, const double *restrict mean,
         to[k] = (float)((y[k] - mean[k]) * scale[k]);
 }
 
+/* Thread task: columns from .. to - 1 of a strip, one per participant. */
 static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const strip_job *job = self;

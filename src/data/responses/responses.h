@@ -32,6 +32,7 @@ kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *o
  * unless none of their cells is missing, and constant ones. Without missing cells the result is
  * the same, bit by bit. Collective. */
 kn_status kn_scaling_observed(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
+/* Frees the contents; accepts {0}. */
 void kn_scaling_clear(kn_scaling *s);
 
 typedef struct kn_responses {

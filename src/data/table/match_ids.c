@@ -111,6 +111,7 @@ static const char *unit_of(const side *s)
     return s->table ? kn_table_unit(s->table) : s->list->line ? "line" : "row";
 }
 
+/* Sorts the ids of a side. KN_ERR_DATA for a missing id in a row in use. */
 static kn_status sort_ids(kn_ctx *ctx, side *s)
 {
     void *memory;
@@ -145,6 +146,7 @@ static ptrdiff_t find_repeat(const side *s)
     return 0;
 }
 
+/* KN_ERR_DATA if an id repeats; the message counts the repeated ids and names the first. */
 static kn_status check_once(kn_ctx *ctx, const side *s)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
@@ -252,6 +254,7 @@ out:
     return status;
 }
 
+/* Pairs row i with row i. b NULL: one table; ids may then repeat. */
 static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_match *out)
 {
     const side *named = a->sorted ? a : b && b->sorted ? b : NULL;
@@ -283,6 +286,7 @@ static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_ma
     return KN_OK;
 }
 
+/* Pairs rows by id. With KN_MATCH_ALL every id in use must have a partner. */
 static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_policy policy,
                            kn_match *out)
 {

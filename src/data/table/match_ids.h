@@ -41,7 +41,7 @@ typedef struct kn_match {
     ptrdiff_t *covariate_row, *response_row; /* in the order of the covariates */
     const char **id;                         /* n ids, borrowed texts; NULL: no ids */
     bool by_position;    /* rows were paired by position because there are no ids */
-    ptrdiff_t repeat[2]; /* positions of the first two rows with the same id; {0, 0}: none */
+    ptrdiff_t repeat[2]; /* positions of two rows with the same id; {0, 0}: none */
 } kn_match;
 
 /* Pairs the rows. Without ids on both sides rows are paired by position: counts must agree

@@ -84,6 +84,7 @@ static bool compares_numbers(kn_row_filter_op op)
            op == KN_WHERE_AT_LEAST;
 }
 
+/* Parses one condition in place: text is cut into column and value. */
 static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
 {
     size_t length = 0;

@@ -131,6 +131,8 @@ static void look_at(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* Without --targets: marks the numeric columns that are not taken, except those that look like
+ * codes. */
 static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                               bool *chosen)
 {
