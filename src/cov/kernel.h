@@ -50,13 +50,11 @@ typedef struct kn_kernel {
     kn_shape shape[KN_KERNEL_SHAPES];
     kn_stat_kind stat;
     bool per_column; /* k(x, x) averages the number of columns if they are standardised; else 1 */
-    bool same_sample_only; /* zero between different rows, hence absent from R*; needs no statistic
-                            */
+    bool same_sample_only; /* zero between different rows, so absent from R*; no statistic */
     bool proportional;     /* the kernel is exactly exp(2a) times its statistic */
     bool by_design; /* its columns exist only in an additive design; the user cannot name it */
     kn_effect_kind course;
-    double start_share; /* share of the variance of C at the start of a search; 0: that of the
-                           signal */
+    double start_share; /* share of C's variance at the start; 0: that of the signal */
     /* Adds the kernel to K. Not called between different rows if same_sample_only. */
     void (*add)(const double *theta, kn_mat stat, bool symmetric, kn_mat K);
     /* Sets g_k = sum G .* dK/dtheta_k; of symmetric matrices the sum is over both triangles. */

@@ -27,8 +27,7 @@ typedef struct kn_response_shape {
 /* Bytes that the caller holds during the call, as a function of n participants and T responses. */
 typedef struct kn_caller_bytes {
     double fixed, person, response; /* constant, per participant, per response */
-    double cell,
-        cells_most; /* per cell (one response of one participant), and the most for all cells */
+    double cell, cells_most;        /* per cell of Y, and at most for all cells */
 } kn_caller_bytes;
 
 /* Memory policy supplied by the command: RAM or scratch file. */

@@ -97,9 +97,8 @@ typedef enum kn_design_kind {
 
 typedef struct kn_design_block {
     kn_design_kind kind;
-    ptrdiff_t first, count; /* columns of the design */
-    ptrdiff_t column,
-        second; /* raw columns: the category, and the numeric column of an interaction; else -1 */
+    ptrdiff_t first, count;   /* columns of the design */
+    ptrdiff_t column, second; /* raw: the category, and the number of an interaction; else -1 */
 } kn_design_block;
 
 /* Writes the blocks from left to right, at most `most` of them. Returns how many there are. */

@@ -42,9 +42,8 @@ typedef enum kn_covariate_kind {
 typedef struct kn_covariate {
     char *name;
     kn_covariate_kind kind;
-    double mean; /* mean in the training sample; numeric only */
-    int values;  /* distinct values in the training sample, at most KN_VALUES_COUNTED; 0: not known
-                  */
+    double mean;      /* mean in the training sample; numeric only */
+    int values;       /* distinct training values, at most KN_VALUES_COUNTED; 0: not known */
     kn_levels levels; /* two or more, with codes one or more; category only */
     bool two_valued;  /* a category by default because it had two numbers, not by an option */
     bool batch; /* a site category: new participants may have further levels; only with codes */
@@ -65,14 +64,13 @@ typedef struct kn_encoding_options {
     const char *use; /* --use 'a,b*' as typed; NULL: every named column except those below, and
                         except columns whose names mean a diagnosis or a visit */
     const char *categorical; /* --categorical a,b as typed; NULL: none */
-    const char
-        *numeric; /* --numeric a,b as typed: numeric although they have two values; NULL: none */
-    const char *batch;   /* --batch a,b|auto|none as typed; NULL: none */
-    const char *group;   /* --group COLUMN, never a covariate; NULL: none */
-    const char *label;   /* column of --label, never a covariate; NULL: none */
-    const char *session; /* --session COLUMN, by default not a covariate; NULL: none */
-    const char *where;   /* --where as typed: a column that it fixes to one value is constant and no
-                            covariate; NULL: none */
+    const char *numeric;     /* --numeric a,b as typed: numeric even with two values; NULL: none */
+    const char *batch;       /* --batch a,b|auto|none as typed; NULL: none */
+    const char *group;       /* --group COLUMN, never a covariate; NULL: none */
+    const char *label;       /* column of --label, never a covariate; NULL: none */
+    const char *session;     /* --session COLUMN, by default not a covariate; NULL: none */
+    const char *where; /* --where as typed: a column that it fixes to one value is constant and no
+                          covariate; NULL: none */
     kn_missing missing;
     bool codes;
     bool one_file;                /* covariates and responses are one table: `use` is required */
