@@ -1,7 +1,9 @@
+/* Implements additive.h: one term per block of the design; the se term follows the linear and
+ * square terms. */
 #include "cov/additive.h"
 
-/* Below half the median distance a length is an indicator of rows that are equal, and catches what
- * neighbours' noise has in common. */
+/* Smallest length-scale as a multiple of the median distance. A shorter one makes se an indicator
+ * of equal rows, which fits noise that neighbours have in common. */
 static const double LEAST_LENGTH = 0.5;
 
 enum { BLOCKS = KN_COV_TERMS };
@@ -38,7 +40,7 @@ kn_status kn_cov_of_design(kn_ctx *ctx, const kn_design *design, kn_cov *out)
                        n - numbers, BLOCKS - 1 - numbers);
     for (int smooth = 0, k = 0; k < n; k++) {
         bool number = block[k].kind == KN_DESIGN_LINEAR || block[k].kind == KN_DESIGN_QUADRATIC;
-        if (!number && !smooth++ && design->Fc > 0) /* se comes after both */
+        if (!number && !smooth++ && design->Fc > 0) /* se comes after linear and square */
             KN_TRY(kn_cov_add(ctx, out, &kn_kernel_se, 0, design->Fc));
         KN_TRY(kn_cov_add(ctx, out, KERNEL[block[k].kind], block[k].first, block[k].count));
         if (number && k == n - 1)

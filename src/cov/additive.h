@@ -1,27 +1,33 @@
-/* The additive sum of terms over a design of covariates                             [METHOD 1b]
+/* Builds the default covariance R0 of the additive model from a design          [METHOD 1b]
  *
  *     R0 = w_lin XX'/Fc + w_quad QQ'/Fq + w_se SE(l) + sum_m w_m [same level of category m]
- *          + slopes of each level's own, where asked for
+ *          + slopes per level, one term for each requested interaction
  *
- * absent ones left out. Every term's diagonal averages 1 over training, so weights are shares of
- * the signal's variance. */
+ * Terms whose columns the design lacks are absent. The diagonal of every term averages 1 over the
+ * training sample, so the weights are shares of the signal variance. commands/fit/fit_arrays.c is
+ * the caller. */
 #ifndef KN_COV_ADDITIVE_H
 #define KN_COV_ADDITIVE_H
 
 #include "cov/terms.h"
 #include "data/covariates/design.h"
 
-/* What it has of F columns whatever they are: linear and se. */
+/* Sets the terms that any design of F columns has, linear and se. For checks before the data are
+ * read. */
 kn_status kn_cov_before_design(kn_ctx *ctx, ptrdiff_t F, kn_cov *out);
 
+/* Sets the terms of a design, in the order linear, square, se, then categories and interactions.
+ * KN_ERR_DATA if the design has more than KN_COV_TERMS - 1 blocks. */
 kn_status kn_cov_of_design(kn_ctx *ctx, const kn_design *design, kn_cov *out);
 
-/* "linear", "curved", "smooth", or the raw column of a category, -1 without one; of a slope both.
- */
+/* Where a term comes from, for messages. */
 typedef struct kn_term_origin {
-    const char *what; /* NULL: of no design */
+    const char *what; /* "linear", "curved" (square), "smooth" (se), "category" or "slope"; NULL: no
+                         block of the design has this term */
+    /* Raw columns of the covariates: the category, and the numeric column of a slope; -1: none. */
     ptrdiff_t column, second;
 } kn_term_origin;
+/* Returns the origin of term k of cov, which kn_cov_of_design made from the same design. */
 kn_term_origin kn_cov_origin(const kn_cov *cov, const kn_design *design, int k);
 
 #endif

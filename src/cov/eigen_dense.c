@@ -1,3 +1,5 @@
+/* Implements eigen_dense.h: fills R0, applies H^-1/2 from both sides if there are groups, and
+ * calls LAPACK's symmetric eigensolver. */
 #include "cov/eigen_dense.h"
 
 #include <assert.h>
@@ -36,7 +38,8 @@ void kn_decomp_clear(kn_decomp *d)
     *d = (kn_decomp){0};
 }
 
-/* U <- H^-1/2 U H^-1/2, U symmetric: from both sides by way of its transpose */
+/* U <- H^-1/2 U H^-1/2 for symmetric U: both sides are applied to rows, with a transposition in
+ * between */
 static void halve(const kn_groups *groups, double gamma, kn_mat U)
 {
     kn_mirror(U);
@@ -64,7 +67,7 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
         return status;
     if (grouped)
         kn_groups_half(groups, d->gamma, d->U);
-    /* R0 is positive semidefinite: what is below zero is rounding. */
+    /* R0 is positive semidefinite: eigenvalues below zero are rounding. */
     for (ptrdiff_t i = 0; i < d->m; i++)
         if (d->r[i] < 0)
             d->r[i] = 0;

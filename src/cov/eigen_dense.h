@@ -1,11 +1,14 @@
-/* Decomposition of the sample covariance R0, the one cubic step of every evaluation.
- * R0 holds the terms that relate different samples; iso only shifts eigenvalues, and is added by
- * callers. With noise that groups share [groups.h] what is decomposed is H^-1/2 R0 H^-1/2:
+/* Eigendecomposition of R0, the covariance between participants: the one cubic step of every
+ * likelihood evaluation.
+ *
+ * R0 holds the terms that relate different participants; iso only shifts eigenvalues, and the
+ * callers add it. With noise that repeated measures share [groups.h] the matrix H^-1/2 R0 H^-1/2
+ * is decomposed:
  *
  *     H^-1/2 R0 H^-1/2 = W diag(r) W'      U = H^-1/2 W        U'H U = I, W = U without groups
  *
- * and everything else is as without them: A = U'Z, R0* U, (c R0 + d H)^-1 = U diag(1/(c r + d)) U'
- */
+ * All other formulas stay the same: A = U'Z, R0* U, (c R0 + d H)^-1 = U diag(1/(c r + d)) U'.
+ * kn_decomp also holds decompositions of low rank, which lowrank.h computes. */
 #ifndef KN_COV_EIGEN_DENSE_H
 #define KN_COV_EIGEN_DENSE_H
 
@@ -14,40 +17,51 @@
 #include "cov/terms.h"
 
 typedef struct kn_decomp {
-    ptrdiff_t N, m; /* U is N x m; the N - m directions left have eigenvalue 0 */
-    kn_mat U;       /* none for low rank */
-    double *r;      /* ascending, none negative */
-    kn_cov cov;     /* of R0 */
+    ptrdiff_t N, m; /* U is N x m; the other N - m directions have eigenvalue 0 */
+    kn_mat U;       /* N x m, dense only; empty for low rank */
+    double *r;      /* m eigenvalues, ascending, none negative */
+    kn_cov cov;     /* the terms of R0 */
     double theta[KN_COV_THETA];
     double gamma; /* H = I + gamma G */
-    /* low rank [lowrank.h]: R0* U = F_* map, F_* the features of any samples */
-    kn_mat map;         /* features x m; none: dense */
-    ptrdiff_t n_pivots; /* features come from so many of the samples, */
-    ptrdiff_t *pivot;   /* these rows of them, besides exact columns */
-    kn_mat base;        /* n_pivots x F  their covariates */
-    kn_mat turn;        /* features x m  U = H^-1 F turn, F weighted: while fitting */
-    bool steady;        /* dense: the same bits for any number of threads, at one thread's speed */
-    double residual;    /* trace of what is left out, over that of what pivots stand for */
+    /* Low rank only [lowrank.h]: R0* U = F_* map, where F_* are the features of any participants.
+     */
+    kn_mat map;         /* features x m; empty: dense */
+    ptrdiff_t n_pivots; /* number of training rows that features are covariances with, */
+    ptrdiff_t *pivot;   /* and their indices; exact columns are features besides */
+    kn_mat base;        /* n_pivots x F, design rows of the pivots */
+    kn_mat turn;        /* features x m, U = H^-1 F turn with weighted F; only during a fit */
+    bool steady;     /* dense: results do not depend on the number of threads, at the speed of one
+                        thread */
+    double residual; /* trace of the approximation error over the trace of the terms that pivots
+                        approximate */
 } kn_decomp;
 
+/* Returns whether the decomposition is of low rank. */
 static inline bool kn_decomp_is_low(const kn_decomp *d)
 {
     return d->map.data != NULL;
 }
 
+/* Allocates a dense decomposition of size N. Every term of cov must relate different participants
+ * (kn_cov_between). */
 kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, kn_decomp *out);
+/* Frees the contents; accepts {0}. */
 void kn_decomp_clear(kn_decomp *d);
 
-/* theta of R0's terms; groups NULL: none, gamma is 0. N^3 flops times about ten. */
+/* Computes r and U of R0 at theta (cov.n_theta values). Set d->gamma and d->steady before. groups
+ * may be NULL, then gamma is ignored. KN_ERR_NUMERIC if LAPACK does not converge. About 10 N^3
+ * flops. */
 kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
                             const kn_groups *groups, const double *theta);
 
-/* H += G = 1/2 U (M M' - diag(w)) U' [METHOD 3]; M m x P, w m. V (N x at least P) is work space; of
- * some hundred columns it keeps the second product fast. `first`: H holds nothing yet.
- * 3 N^2 P + N^3 flops. */
+/* Adds H += G = 1/2 U (M M' - diag(w)) U' [METHOD 3], lower triangle N x N; M is m x P, w has m
+ * entries, none negative. V (N x at least P) is work space; some hundred columns keep the second
+ * product fast. With `first`, H is overwritten. 3 N^2 P + N^3 flops. */
 void kn_decomp_contract(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
                         bool first, kn_mat H);
 
-void kn_decomp_need(kn_mem_plan *r, ptrdiff_t N); /* dense; the eigenproblem passes */
+/* Adds a dense decomposition to the memory plan; the work space of the eigenproblem is temporary.
+ */
+void kn_decomp_need(kn_mem_plan *r, ptrdiff_t N);
 
 #endif

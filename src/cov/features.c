@@ -1,3 +1,5 @@
+/* Implements features.h. Covariances of the rest are computed in tiles of rows that fit the cache,
+ * by several threads. */
 #include "cov/features.h"
 
 #include <math.h>
@@ -5,7 +7,7 @@
 
 #include "base/parallel/parallel_for.h"
 
-enum { TILE = 2048 }; /* rows of K made at a time, in cache */
+enum { TILE = 2048 }; /* rows of K per tile, to fit the cache */
 
 kn_features kn_features_of(const kn_cov *cov)
 {
@@ -57,10 +59,10 @@ typedef struct tile_job {
     kn_mat X, base, K; /* n x F, m x F, n x m */
     const kn_cov *cov;
     const double *theta;
-    double *part; /* gradient: KN_COV_THETA sums of each tile */
+    double *part; /* gradient: KN_COV_THETA partial sums per tile */
 } tile_job;
 
-/* The statistics (n x 1 each) between rows first.. of X and row j of base */
+/* Statistics (n x 1 each, in room) between rows first .. first + n - 1 of X and row j of base */
 static kn_pairs tile_pairs(const tile_job *job, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j,
                            double room[][TILE])
 {
@@ -120,7 +122,7 @@ kn_status kn_features_gradient(kn_ctx *ctx, const kn_cov *rest, const double *th
         return status;
     tile_job job = {X, base, G, rest, theta, part};
     kn_parallel(ctx, tiles, 1, gradient_tiles, &job);
-    for (ptrdiff_t t = 0; t < tiles; t++) /* in order, whoever made them */
+    for (ptrdiff_t t = 0; t < tiles; t++) /* fixed order: the same bits for any number of threads */
         for (int k = 0; k < rest->n_theta; k++)
             g[k] += 2 * part[t * KN_COV_THETA + k];
     kn_free(part);

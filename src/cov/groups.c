@@ -1,3 +1,4 @@
+/* Implements groups.h. Groups are found by sorting the codes. */
 #include "cov/groups.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ static int by_code(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
+/* Counting sort: start is shifted by one while rows are placed. */
 static kn_status list_members(kn_ctx *ctx, kn_groups *g)
 {
     kn_status status;
@@ -44,7 +46,8 @@ out:
     return status;
 }
 
-/* of[i], on entry any numbers, become 0 .. n-1 in the order of their appearance. */
+/* Renumbers of[i], on entry any codes, to 0 .. n-1 in order of appearance, and lists the rows of
+ * each group. */
 static kn_status number(kn_ctx *ctx, kn_groups *g)
 {
     kn_status status;
@@ -59,7 +62,7 @@ static kn_status number(kn_ctx *ctx, kn_groups *g)
     for (ptrdiff_t i = 0, first = 0; i < g->N; i++) {
         if (s[i].code != s[first].code)
             first = i;
-        leader[s[i].row] = s[first].row; /* the first row of its group */
+        leader[s[i].row] = s[first].row; /* the first row of the group */
     }
     for (ptrdiff_t i = 0; i < g->N; i++)
         g->of[i] = leader[i] == i ? g->n++ : g->of[leader[i]];

@@ -1,3 +1,5 @@
+/* Implements interpolate.h: greedy interpolation with a Newton basis, which extends the Cholesky
+ * factor of K(S, S) by one row per point. */
 #include "cov/interpolate.h"
 
 #include <math.h>
@@ -6,20 +8,22 @@
 #include "cov/features.h"
 #include "la/la.h"
 
-static const double EMPTY = 1e-13;     /* r below this share of the largest: rounding */
-static const double NEAR = 1e-7;       /* of R0's root mean diagonal: as good as interpolated */
-static const double DEPENDENT = 1e-12; /* of its variance left: a candidate repeats the others */
-enum { MOST = 1500 };                  /* points */
+static const double EMPTY = 1e-13; /* eigenvalues below this share of the largest are rounding */
+static const double NEAR =
+    1e-7; /* tolerance of the interpolation, relative to R0's root mean diagonal */
+static const double DEPENDENT =
+    1e-12; /* a candidate with a smaller share of its variance left depends on the chosen points */
+enum { MOST = 1500 }; /* largest number of points */
 
 typedef struct greedy {
-    kn_mat S;        /* n x F   candidates */
-    kn_mat G;        /* n x m   what is left of K W r^-1/2 there */
-    kn_mat V;        /* n x at most `most`   Newton's basis */
-    kn_mat w;        /* most x m   coefficients in it */
-    double *left;    /* n   variance left */
-    double *self;    /* n   variance */
-    double *far;     /* n   |row of G|^2 */
-    ptrdiff_t *used; /* most */
+    kn_mat S;        /* n x F, candidates, borrowed */
+    kn_mat G;        /* n x m, interpolation error of K W r^-1/2 at the candidates */
+    kn_mat V;        /* n x most, Newton basis at the candidates */
+    kn_mat w;        /* most x m, coefficients in the basis */
+    double *left;    /* n, conditional variance given the chosen points */
+    double *self;    /* n, variance */
+    double *far;     /* n, |row of G|^2 */
+    ptrdiff_t *used; /* most, chosen candidates */
     ptrdiff_t k, most;
 } greedy;
 
@@ -49,7 +53,7 @@ out:
     return status;
 }
 
-/* G = K(S, X) W r^-1/2, some samples at a time */
+/* G = K(S, X) W r^-1/2, in chunks of rows of X */
 static kn_status targets(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
                          ptrdiff_t drop, greedy *g)
 {
@@ -78,7 +82,7 @@ out:
     return status;
 }
 
-/* The candidate that is the furthest from what is said of it; -1: all are near enough. */
+/* Returns the candidate with the largest error; -1: all errors are below `near`. */
 static ptrdiff_t furthest(const greedy *g, double near)
 {
     ptrdiff_t best = -1;
@@ -91,7 +95,8 @@ static ptrdiff_t furthest(const greedy *g, double near)
     return best;
 }
 
-/* v = (K(:, s) - V V_s')/left_s^1/2,  w = G_s/left_s^1/2,  G -= v w,  left -= v^2 */
+/* Adds candidate s: v = (K(:, s) - V V_s')/left_s^1/2,  w = G_s/left_s^1/2,  G -= v w,  left -=
+ * v^2 */
 static void take(kn_ctx *ctx, const kn_features *f, const double *rest, greedy *g, ptrdiff_t s)
 {
     ptrdiff_t n = g->S.rows, k = g->k;
@@ -117,10 +122,11 @@ static void take(kn_ctx *ctx, const kn_features *f, const double *rest, greedy *
             g->far[i] += G[i] * G[i];
         }
     }
-    g->left[s] = 0; /* never again */
+    g->left[s] = 0; /* cannot be chosen again */
     g->used[g->k++] = s;
 }
 
+/* Chooses points until all errors are below the tolerance, or there are `most` points. */
 static kn_status choose(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
                         ptrdiff_t drop, greedy *g)
 {
@@ -142,7 +148,7 @@ out:
     return status;
 }
 
-/* Rows of the map that are of points: L^-T w r^1/2, L = V at them. */
+/* Rows of the map for the points: L^-T w r^1/2, L = V at the points. */
 static kn_status point_rows(kn_ctx *ctx, const greedy *g, const double *r, kn_mat map)
 {
     kn_mat L = {0};
@@ -159,7 +165,7 @@ static kn_status point_rows(kn_ctx *ctx, const greedy *g, const double *r, kn_ma
     return KN_OK;
 }
 
-/* Rows of the map that are of exact columns: E, or exp(2a) C'U. */
+/* Rows of the map for exact columns: E, or exp(2a) C'U. */
 static kn_status column_rows(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
                              ptrdiff_t drop, kn_mat map)
 {

@@ -1,3 +1,4 @@
+/* Implements kernel.h: the table of kernels, and the functions of proportional kernels. */
 #include "cov/kernel.h"
 
 #include <math.h>

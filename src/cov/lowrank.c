@@ -1,3 +1,5 @@
+/* Implements lowrank.h except the gradient (lowrank_gradient.c): choice of pivots, features,
+ * eigendecomposition of their Gram matrix, projection. */
 #include "cov/lowrank.h"
 
 #include <float.h>
@@ -6,11 +8,12 @@
 
 #include "la/la.h"
 
-enum { FIRST_CAP = 256 };       /* pivots to begin with; four times as many when not enough */
-enum { GRADIENT_ROWS = 16384 }; /* rows of GJ held at a time */
-static const double DEPENDENT = 1e-14; /* of K_mm's trace: pivots beyond it repeat the others */
+enum { FIRST_CAP = 256 };       /* initial limit of the number of pivots; quadrupled if too small */
+enum { GRADIENT_ROWS = 16384 }; /* rows of F computed at a time in kn_decomp_vectors */
+static const double DEPENDENT =
+    1e-14; /* share of K_mm's trace below which further pivots depend on the others */
 static const double SLACK =
-    3; /* pivots stay while the residual is below SLACK tol: fewer changes */
+    3; /* pivots are kept while the residual is below SLACK tol, so that they change rarely */
 
 kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
                          const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out)
@@ -65,7 +68,8 @@ static void kernel_column(void *self, ptrdiff_t j, double *column)
                      kn_mat_cols(column, w->X.rows, 1));
 }
 
-/* Room for so many pivots beside the exact columns. */
+/* Makes Phi wide enough for the exact columns and this many pivots; its contents are lost if it
+ * grows. */
 static kn_status room(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
 {
     if (w->Phi.cols >= w->features.columns + pivots && w->Phi.data)
@@ -99,6 +103,8 @@ kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const p
     return pair_pivots(ctx, w);
 }
 
+/* Chooses pivots by pivoted Cholesky of the rest at the current theta. Phi serves as work space
+ * and grows if needed. */
 static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -131,7 +137,7 @@ static void matrix_column(void *self, ptrdiff_t j, double *column)
     memcpy(column, kn_col(*K, j), (size_t)K->rows * sizeof *column);
 }
 
-/* Lm of the pivots chosen, without those that at this theta repeat the others. */
+/* Computes Lm for the chosen pivots, without those that depend on the others at this theta. */
 static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -168,14 +174,14 @@ out:
 
 /* ---- features ------------------------------------------------------------------------------ */
 
-/* L = K_nm Lm^-T for the pivots in use, and the residual of the trace. */
+/* Computes L = K_nm Lm^-T for the pivots in use, and the residual trace. */
 static kn_status make_L(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
     double trace = 0;
     KN_TRY(factor_pivots(ctx, w));
     KN_TRY(room(ctx, w, w->n_used));
-    if (w->n_used == 0) /* no weight */
+    if (w->n_used == 0) /* the rest has no weight at this theta */
         goto out;
     kn_mat L = kn_cols(w->Phi, w->features.columns, w->n_used);
     kn_features_fill(ctx, &w->features.rest, w->rest, w->X, w->base, L);
@@ -187,7 +193,8 @@ out:
     return status;
 }
 
-/* The part of R0 that pivots stand for. */
+/* Computes the features of the rest, and chooses pivots if there are none yet or those there do
+ * not suffice. */
 static kn_status make_rest(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status = KN_OK;
@@ -198,7 +205,8 @@ static kn_status make_rest(kn_ctx *ctx, kn_lowrank *w)
     if (fresh)
         KN_TRY(choose_pivots(ctx, w));
     KN_TRY(make_L(ctx, w));
-    /* chosen elsewhere: choose again here, unless as many as may be were little better there */
+    /* The pivots come from another theta. Choose again here, unless max_rank pivots were hardly
+     * better there. */
     bool most = w->n_set == w->max_rank && w->residual_used <= SLACK * chosen;
     if (!fresh && w->residual_used > SLACK * w->tol && !most) {
         KN_TRY(choose_pivots(ctx, w));
@@ -209,7 +217,7 @@ out:
     return status;
 }
 
-/* A matrix of this shape, which may be there already. */
+/* Allocates a matrix, or reuses it if it has this shape. */
 static kn_status shaped(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *m)
 {
     if (m->data && m->rows == rows && m->cols == cols)
@@ -255,7 +263,7 @@ out:
 
 /* ---- decomposition ------------------------------------------------------------------------- */
 
-/* out = sums, group k times sqrt(gamma/(1 + n gamma)) or, squared, without the root */
+/* out = sums, row of group k times gamma/(1 + n gamma), or times its square root if `root` */
 static kn_status weighted_sums(kn_ctx *ctx, const kn_lowrank *w, double gamma, bool root,
                                kn_mat sums, kn_mat *out)
 {
@@ -268,7 +276,7 @@ static kn_status weighted_sums(kn_ctx *ctx, const kn_lowrank *w, double gamma, b
     return status;
 }
 
-/* S = Phi'H^-1 Phi, from the Gram matrix and sums over groups */
+/* S = Phi'H^-1 Phi, from the Gram matrix and the sums over groups */
 static kn_status inner_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, kn_mat *S)
 {
     kn_status status;
@@ -283,7 +291,7 @@ out:
     return status;
 }
 
-/* What the decomposition keeps of the pivots. */
+/* Copies the pivots, their design rows and the residual to the decomposition. */
 static kn_status keep_pivots(kn_ctx *ctx, const kn_lowrank *w, kn_decomp *d)
 {
     kn_status status;
@@ -365,7 +373,8 @@ void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest)
     }
 }
 
-/* ---- of any samples ------------------------------------------------------------------------ */
+/* ---- for any rows -----------------------------------------------------------------------------
+ */
 
 void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_mat RU)
 {
@@ -431,9 +440,9 @@ void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s)
         kn_plan_alloc_d(r, S, s->M, s->M); /* turn */
     }
     kn_mem_usage mark = r->now;
-    kn_plan_alloc_d(r, S, s->N, 2);    /* sq, and the diagonal while pivots are chosen */
-    kn_plan_alloc_d(r, S, s->M, s->M); /* Phi'H^-1 Phi, before that K_mm ... */
-    kn_eig_need(r, S, s->M);           /* ... and its factor, which takes less than this */
+    kn_plan_alloc_d(r, S, s->N, 2);    /* sq, and the diagonal during the choice of pivots */
+    kn_plan_alloc_d(r, S, s->M, s->M); /* Phi'H^-1 Phi; before that K_mm */
+    kn_eig_need(r, S, s->M);           /* and its factor, which needs less */
     kn_plan_alloc_d(r, S, s->groups, s->M);
     kn_plan_free_to(r, mark);
     kn_plan_alloc_d(r, S, s->M + s->groups, s->P); /* Phi'Z */

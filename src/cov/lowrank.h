@@ -1,14 +1,19 @@
-/* R0 of low rank, by features                                                       [METHOD 6a]
+/* Low-rank decomposition of R0 from features, and its gradient                      [METHOD 6a]
  *
- *     F = [columns of exact terms | K_nm of the rest, at m pivots]         N x m0  [features.h]
- *     Phi = [columns times the root of their weight | L = K_nm Lm^-T],  K_mm = Lm Lm',  R0 ~ Phi
- * Phi' Phi'H^-1 Phi = W diag(r) W'     U = H^-1 Phi W r^-1/2  N x m     R0 ~ H U diag(r) U'H map:
- * R0* U = F_* map for any samples *,  map = [roots W r^1/2; Lm^-T W r^1/2]
+ *     F   = [columns of exact terms | K_nm of the rest, at m pivots]         N x m0  [features.h]
+ *     Phi = [columns times the root of their weight | L = K_nm Lm^-T],  K_mm = Lm Lm'
+ *     R0 ~ Phi Phi',  Phi'H^-1 Phi = W diag(r) W',  U = H^-1 Phi W r^-1/2  N x m
+ *     R0 ~ H U diag(r) U'H
+ *     R0* U = F_* map for any rows *,  map = [roots W r^1/2; Lm^-T W r^1/2]
  *
- * Pivots are rows of X picked by pivoted Cholesky of the rest until the residual's trace is tol of
- * the rest's. Directions with r_i < m eps r_max are rounding and dropped (m <= m0). Given the
- * pivots everything below is exact, the gradient too: it is that of the approximation. With groups
- * Phi'H^-1 Phi comes from sums over groups, so each gamma costs an eigenproblem of size m0 only. */
+ * Pivots are rows of X that a pivoted Cholesky factorisation of the rest chooses, until the trace
+ * of the residual is below tol of the trace of the rest. Directions with r_i < m eps r_max are
+ * rounding and dropped (m <= m0). For given pivots everything below is exact; the gradient is that
+ * of the approximation. With groups Phi'H^-1 Phi is computed from sums over groups, so each
+ * further gamma costs only an eigenproblem of size m0.
+ *
+ * Use: kn_lowrank_new, set tol, then for each theta kn_lowrank_at, kn_lowrank_decompose and
+ * kn_lowrank_project. */
 #ifndef KN_COV_LOWRANK_H
 #define KN_COV_LOWRANK_H
 
@@ -17,84 +22,94 @@
 #include "cov/features.h"
 
 typedef struct kn_lowrank {
-    kn_mat X;                /* view, N x F */
-    kn_mat Z;                /* view, N x P  what is projected */
-    const kn_groups *groups; /* lent; NULL: none */
+    kn_mat X;                /* N x F design, borrowed */
+    kn_mat Z;                /* N x P coordinates to project on U, borrowed */
+    const kn_groups *groups; /* borrowed; NULL: none */
     kn_features features;
-    ptrdiff_t max_rank; /* most pivots */
-    double tol;         /* residual trace over trace that is aimed at */
-    ptrdiff_t n_set;    /* pivots chosen, 0: none yet ... */
-    ptrdiff_t *set;     /* ... rows of X; kept while they suffice */
-    double residual;    /* where they were chosen */
-    kn_pairs set_pairs; /* among them */
-    /* of the last computation, which may use fewer of them */
+    ptrdiff_t max_rank; /* largest number of pivots */
+    double tol;         /* requested residual trace over trace; set by the caller */
+    ptrdiff_t n_set;    /* pivots chosen, 0: none yet; */
+    ptrdiff_t *set;     /* rows of X, kept while the residual is below 3 tol */
+    double residual;    /* relative residual at the theta where they were chosen */
+    kn_pairs set_pairs; /* pair statistics among them */
+    /* State of the last kn_lowrank_at, which may use fewer pivots. */
     double theta[KN_COV_THETA], rest[KN_COV_THETA];
-    double *root;            /* columns  of the exact terms' weights */
-    ptrdiff_t n_used, *used; /* pivots in use: rows of X */
+    double *root;            /* square roots of the weights of the exact columns */
+    ptrdiff_t n_used, *used; /* pivots in use, as rows of X */
     double residual_used;
-    kn_pairs pairs;      /* among them */
-    kn_mat base;         /* n_used x F  their covariates */
-    kn_mat Lm;           /* n_used x n_used */
+    kn_pairs pairs;      /* pair statistics among the pivots in use */
+    kn_mat base;         /* n_used x F, their rows of X */
+    kn_mat Lm;           /* n_used x n_used, Cholesky factor of K_mm */
     kn_mat Phi;          /* N x at least m0 */
     kn_mat gram, PhiZ;   /* Phi'Phi, Phi'Z */
-    kn_mat sums, z_sums; /* groups x m0 of Phi; groups x P of Z */
-    double *self;        /* N  diagonal of the rest */
+    kn_mat sums, z_sums; /* sums over groups: groups x m0 of Phi, groups x P of Z */
+    double *self;        /* N, diagonal of the rest */
 } kn_lowrank;
 
-/* Do groups count at this gamma? */
+/* Returns whether H differs from I at this gamma. */
 static inline bool kn_lowrank_grouped(const kn_lowrank *w, double gamma)
 {
     return w->groups && gamma > 0;
 }
 
-/* At most max_rank features, exact columns included; X, Z and groups must outlive it. */
+/* Allocates a low-rank decomposition with at most max_rank features, exact columns included. X, Z
+ * and groups are borrowed; groups may be NULL. */
 kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
                          const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out);
+/* Frees the contents; accepts {0}. */
 void kn_lowrank_clear(kn_lowrank *w);
 
-/* n pivots as an earlier computation chose them, and the residual where it did. */
+/* Starts from the n pivots of an earlier computation (rows of X, at most max_rank) and their
+ * residual. */
 kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const ptrdiff_t *set,
                                 double residual);
 
-/* The features at theta, for what follows. */
+/* Computes the features at theta and their Gram matrix for the functions below. Chooses pivots the
+ * first time and where the residual exceeds 3 tol. KN_ERR_NUMERIC if R0 is zero; returns on
+ * cancellation. */
 kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta);
 
-/* d = decomposition there, for d->gamma: m, r, map, turn, and from the pivots pivot, base, residual
- * (above tol when max_rank pivots do not suffice). U is left out; kn_decomp_vectors makes it. */
+/* Computes the decomposition at that theta for d->gamma: m, r, map, turn, pivot, base and residual
+ * (above tol if max_rank pivots do not suffice). Does not compute U; see kn_decomp_vectors. */
 kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d);
 
-/* A = U'Z   m x P, after a decomposition; and |z_p|^2 - |A_p|^2 in the metric of H: the energy in
- * the directions left. Vectors of eigenvalues near rounding are not quite of length 1; what A has
- * too much or too little of is here, with its sign, so that the energy of all is right. */
+/* Computes A = U'Z (m x P) after kn_lowrank_decompose. */
 kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat A);
+/* Sets rest_p = |z_p|^2 - |A_p|^2 in the metric of H, the energy of z_p outside U. Eigenvectors
+ * with eigenvalues near rounding do not have exactly unit length; rest takes up the difference,
+ * with its sign, so that the total energy is right. */
 void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest);
 
-/* Components p ~ N(0, c_p R0 + d_p H) that share a decomposition: coordinates Z U_C (UC none: Z);
- * A m x P = U'Z U_C; M = A c^1/2/(c r + d), weight_i = sum_p c_p/(c_p r_i + d_p). A component whose
- * column of M is zero has no part in it. */
+/* Components p ~ N(0, c_p R0 + d_p H) that share a decomposition, for the gradient. Coordinates
+ * are Z U_C (UC empty: Z); A = U'Z U_C (m x P); M = A c^1/2/(c r + d); weight_i = sum_p c_p/(c_p
+ * r_i + d_p). All borrowed. A component whose column of M is zero does not contribute. */
 typedef struct kn_lowrank_part {
     const kn_decomp *R0;
     kn_mat UC, A, M;
     const double *c, *d, *weight;
 } kn_lowrank_part;
 
-/* g = dLML/dtheta of R0's parameters, of n parts together. */
+/* Computes g = dLML/dtheta for all parameters of R0, summed over n parts. N m (4 pivots + 2 P)
+ * flops. */
 kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, int n,
                               double *g);
 
-/* U of a low-rank decomposition, N x m, from the covariates. 2 N m m0 flops. */
+/* Computes U (N x m) of a low-rank decomposition from the design X (N x F). groups may be NULL. 2
+ * N m m0 flops. */
 kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *groups, kn_mat X,
                             kn_mat U);
-/* R0* U, n x m, of any samples; low rank only. F n x features is work space. */
+/* Computes RU = R0* U (n x m) for any rows Xs (n x F); low rank only. F (n x features) is work
+ * space. */
 void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_mat RU);
 
-/* Of s->M features among s->N samples, as many as there may be: what a kn_lowrank holds and,
- * passing, computing with it; a gradient for s->P components, passing; U, passing; what a kn_decomp
- * keeps.
- */
+/* Adds a kn_lowrank with at most s->M features of s->N rows to the memory plan; the work space of
+ * its functions is temporary. */
 void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s);
+/* Adds the gradient for s->P components (temporary). */
 void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s);
+/* Adds the work space of kn_decomp_vectors (temporary). */
 void kn_lowrank_vectors_need(kn_mem_plan *r, const kn_problem_size *s);
+/* Adds what a kn_decomp of low rank keeps after the fit. */
 void kn_lowrank_kept_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -1,19 +1,22 @@
-/* The gradient of R0 of low rank                                                    [METHOD 6a]
+/* Gradient of the likelihood for a low-rank R0 (kn_lowrank_gradient of lowrank.h)      [METHOD 6a]
  *
- *     exact terms   dLML/da_k = sum over its columns of |Bf M|^2 - sum_i w_i Bf_i^2,  Bf = rows of
- * W r^1/2 the rest      dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm>,  J = H U mapR', mapR the pivots' rows
- * of map GJ   = 1/2 H^-1 (Z U_C diag(c^1/2/d) M' + Phi turn (N1 M' - diag(w))) mapR' J'GJ = 1/2
- * mapR (M M' - diag(w)) mapR'             N1 = M - A c^1/2/d
+ *     exact terms  dLML/da_k = sum over its columns of |Bf M|^2 - sum_i w_i Bf_i^2
+ *                  Bf = rows of W r^1/2
+ *     the rest     dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm>
+ *                  J = H U mapR', mapR the pivots' rows of map
+ *     GJ    = 1/2 H^-1 (Z U_C diag(c^1/2/d) M' + Phi turn (N1 M' - diag(w))) mapR'
+ *     J'GJ  = 1/2 mapR (M M' - diag(w)) mapR'             N1 = M - A c^1/2/d
  *
- * Directions outside U have no part in features. N m (4 pivots + 2 P) flops and nothing N x N. */
+ * Directions outside U do not contribute to features. N m (4 pivots + 2 P) flops and nothing
+ * N x N. */
 #include <math.h>
 
 #include "cov/lowrank.h"
 #include "la/la.h"
 
-enum { GRADIENT_ROWS = 16384 }; /* rows of GJ held at a time */
+enum { GRADIENT_ROWS = 16384 }; /* rows of GJ computed at a time */
 
-/* What all parts add up to: GJ = 1/2 (Z E1 + Phi E2 - less of the sample's group), J'GJ. */
+/* Sums over all parts: GJ = 1/2 (Z E1 + Phi E2 - less of the row's group), and H = J'GJ. */
 typedef struct outer {
     kn_mat E1;   /* P x pivots */
     kn_mat E2;   /* m0 x pivots */
@@ -39,7 +42,7 @@ void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free_to(r, mark);
 }
 
-/* g += what the exact terms have: Bf = turn r, m0 x m. */
+/* Adds the gradient of the exact terms; Bf = turn r, m0 x m. */
 static kn_status add_exact(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, double *g)
 {
     kn_status status;
@@ -70,9 +73,9 @@ out:
 
 /* Work space of one part. */
 typedef struct factors {
-    kn_mat mapR;         /* view, pivots x m */
+    kn_mat mapR;         /* pivots x m, borrowed */
     kn_mat mapM, N1, W;  /* pivots x P, m x P, m x pivots */
-    kn_mat E1, E2, sums; /* as in outer, of this part alone */
+    kn_mat E1, E2, sums; /* as in outer, for this part */
 } factors;
 
 static void factors_clear(factors *f)
@@ -99,7 +102,8 @@ out:
     return status;
 }
 
-/* E1 = diag(c^1/2/d) M' mapR' and N1; components without signal have no part. */
+/* Computes E1 = diag(c^1/2/d) M' mapR' and N1; components without signal (c = 0) do not
+ * contribute. */
 static kn_status first_factors(kn_ctx *ctx, const kn_lowrank_part *part, factors *f)
 {
     kn_status status = KN_OK;
@@ -111,7 +115,8 @@ static kn_status first_factors(kn_ctx *ctx, const kn_lowrank_part *part, factors
             continue;
         for (ptrdiff_t j = 0; j < f->mapM.rows; j++)
             kn_col(f->E1, j)[p] = root / d * kn_at(f->mapM, j, p);
-        for (ptrdiff_t i = 0; i < f->N1.rows; i++) { /* (1/k - 1/d) A c^1/2, no cancellation */
+        for (ptrdiff_t i = 0; i < f->N1.rows;
+             i++) { /* (1/(cr + d) - 1/d) A c^1/2, without cancellation */
             double cr = c * part->R0->r[i];
             kn_col(f->N1, p)[i] = -kn_at(part->A, i, p) * root * cr / ((cr + d) * d);
         }
@@ -132,6 +137,7 @@ static void add_to(kn_mat sum, kn_mat more)
             kn_col(sum, j)[i] += kn_at(more, i, j);
 }
 
+/* Adds the contribution of one part to E1, E2, less and H. */
 static kn_status add_rest(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, outer *o)
 {
     kn_status status;
@@ -146,7 +152,7 @@ static kn_status add_rest(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_par
     kn_syrk(ctx, 0.5, KN_N, f.mapM, 1, o->H);
     kn_gemm(ctx, 1, KN_N, f.N1, KN_T, f.mapM, 1, f.W); /* (N1 M' - diag(w)) mapR' */
     kn_gemm(ctx, 1, KN_N, d->turn, KN_N, f.W, 0, f.E2);
-    if (f.sums.data) { /* what H^-1 takes of each group */
+    if (f.sums.data) { /* weighted sums per group, from H^-1 */
         kn_gemm(ctx, 1, KN_N, w->z_sums, KN_N, f.E1, 0, f.sums);
         kn_gemm(ctx, 1, KN_N, w->sums, KN_N, f.E2, 1, f.sums);
         for (ptrdiff_t j = 0; j < f.sums.cols; j++)
@@ -161,7 +167,7 @@ out:
     return status;
 }
 
-/* g += 2 <GJ, dK_nm>, some rows at a time */
+/* Adds 2 <GJ, dK_nm> to g, in chunks of rows. */
 static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const outer *o, double *g)
 {
     kn_status status;

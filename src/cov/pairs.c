@@ -1,3 +1,5 @@
+/* Implements pairs.h. Products are made by BLAS, squared distances by sums of squared differences.
+ */
 #include "cov/pairs.h"
 
 #include <math.h>
@@ -25,8 +27,8 @@ typedef struct distance_job {
     bool symmetric;
 } distance_job;
 
-/* Differences first, then squares: exact zeros between equal rows and no cancellation, which
- * |x|^2 + |y|^2 - 2 x.y cannot give. N^2 F flops, once. */
+/* Squares the differences of columns: exact zeros between equal rows and no cancellation, unlike
+ * |x|^2 + |y|^2 - 2 x.y. N^2 F flops, once. */
 static void distance_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     distance_job *job = self;
@@ -38,7 +40,7 @@ static void distance_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* out, zero so far, n x m, between the rows of X and of Y */
+/* Computes one statistic between the rows of X and Y. out: n x m, zero on entry. */
 static void fill(kn_ctx *ctx, const kn_stat *stat, kn_mat X, kn_mat Y, bool symmetric, kn_mat out)
 {
     X = kn_columns(X, stat->first, stat->count);
@@ -189,15 +191,16 @@ static double middle_of_three(double a, double b, double c)
     return a < b ? fmin(b, fmax(a, c)) : fmin(a, fmax(b, c));
 }
 
-/* The number that has place k among v in ascending order, which are rearranged. Hoare 1961: some 3
- * n comparisons where a sort has n log2 n; partitions that go badly are sorted. */
+/* Returns the k-th smallest of v, which is rearranged. Quickselect (Hoare 1961): about 3 n
+ * comparisons instead of n log2 n; after 64 partitions what is left is sorted. */
 static double kth(double *v, ptrdiff_t n, ptrdiff_t k)
 {
     ptrdiff_t low = 0, high = n - 1;
     for (int patience = 64; low < high && patience > 0; patience--) {
         double pivot = middle_of_three(v[low], v[low + (high - low) / 2], v[high]);
         ptrdiff_t i = low, j = high;
-        while (i <= j) { /* v[low .. i-1] <= pivot <= v[j+1 .. high]; equal ones split evenly */
+        while (i <= j) { /* invariant: v[low .. i-1] <= pivot <= v[j+1 .. high]; equal values split
+                            evenly */
             while (v[i] < pivot)
                 i++;
             while (v[j] > pivot)
@@ -223,10 +226,10 @@ static double median_root(double *v, ptrdiff_t n)
     return n > 0 ? sqrt(kth(v, n, n / 2)) : 0;
 }
 
-/* Distances from every step-th row, of which there are at most ENOUGH: to one another, and to the
- * nearest of all. */
+/* Squared distances from every step-th row (at most ENOUGH of them): to one another, and to the
+ * nearest of all rows. */
 typedef struct gathering {
-    ptrdiff_t N, step, n; /* rows; every step-th; how many these are */
+    ptrdiff_t N, step, n; /* all rows; step; number of rows sampled */
     double *all, *nearest;
     ptrdiff_t n_all, n_nearest;
 } gathering;
@@ -258,7 +261,8 @@ void kn_distances_need(kn_mem_plan *r, ptrdiff_t N)
     kn_plan_free_to(r, mark);
 }
 
-/* d2: squared distances of the a-th of these rows to all N */
+/* Adds the squared distances d2 of the a-th sampled row to all N rows. Equal rows (distance 0) do
+ * not count. */
 static void gather(gathering *g, ptrdiff_t a, const double *d2)
 {
     double least = INFINITY;

@@ -1,13 +1,15 @@
-/* Statistics of pairs of samples: all that the kernels need of the data, computed once per fit.
- * One matrix for each distinct (kind, columns), shared by the terms that need the same one. */
+/* Pairwise statistics of rows, x.y and |x - y|^2: all that kernels need of the data, computed once
+ * per fit. Rows are participants for R, components or responses for C. There is one matrix for
+ * each distinct (kind, columns), shared by the terms that need it. */
 #ifndef KN_COV_PAIRS_H
 #define KN_COV_PAIRS_H
 
 #include "base/memory/plan.h"
 #include "cov/kernel.h"
 
-enum { KN_ALL_COLUMNS = -1 }; /* as a count: whatever columns there are */
+enum { KN_ALL_COLUMNS = -1 }; /* a count of columns: all of X from `first` */
 
+/* A statistic over columns first .. first + count - 1. */
 typedef struct kn_stat {
     kn_stat_kind kind; /* not KN_STAT_NONE */
     ptrdiff_t first, count;
@@ -20,50 +22,58 @@ typedef struct kn_stats {
 } kn_stats;
 
 typedef struct kn_pairs {
-    int n;                     /* as many as the kn_stats that they were made for */
-    kn_mat stat[KN_MAX_STATS]; /* n x m each */
-    bool symmetric; /* both sides are the same samples; only the lower triangles are filled */
+    int n;                     /* number of statistics, as in the kn_stats they were made for */
+    kn_mat stat[KN_MAX_STATS]; /* n x m each, owned */
+    bool symmetric;            /* both sides are the same rows; only lower triangles are filled */
 } kn_pairs;
 
-/* X n x F, Y m x F; rows are samples. */
+/* Computes the statistics between the rows of X (n x F) and Y (m x F). At most 3 n m F flops per
+ * statistic. */
 kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, const kn_stats *stats, kn_pairs *out);
+/* Computes the statistics among the rows of X (n x F), lower triangles only. */
 kn_status kn_pairs_within(kn_ctx *ctx, kn_mat X, const kn_stats *stats, kn_pairs *out);
+/* Makes a deep copy. */
 kn_status kn_pairs_copy(kn_ctx *ctx, const kn_pairs *pairs, kn_pairs *out);
+/* Frees the contents; accepts {0}. */
 void kn_pairs_clear(kn_pairs *pairs);
 
-/* The pairs among a subset of the samples, copied. */
+/* Copies the statistics among the rows `index` of symmetric pairs. */
 kn_status kn_pairs_subset(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *index, ptrdiff_t n,
                           kn_pairs *out);
-/* The same bits as kn_pairs_within of X, the rows `index` of the samples: distances, N^2 F flops,
- * are those of all samples; products, which a BLAS makes faster than they are picked, are made. */
+/* Computes the same bits as kn_pairs_within of X, the rows `index` of the original rows. Distances
+ * (N^2 F flops) are copied from `all`; products are computed anew, since BLAS is faster than
+ * copying them. */
 kn_status kn_pairs_some(kn_ctx *ctx, const kn_pairs *all, const ptrdiff_t *index, kn_mat X,
                         const kn_stats *stats, kn_pairs *out);
-/* The cross pairs between two subsets of the samples, copied. */
+/* Copies the statistics between the rows `rows` and `cols` of symmetric pairs. The result is
+ * symmetric if rows == cols. */
 kn_status kn_pairs_cross(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *rows, ptrdiff_t n,
                          const ptrdiff_t *cols, ptrdiff_t m, kn_pairs *out);
 
-/* stat_i (n) of row first + i of X with row j of Y, for a tile at a time; and of each row of X (n)
- * with itself. */
+/* Computes the statistic of rows first, first + 1, ... of X with row j of Y; out: n x 1. */
 void kn_stat_column(const kn_stat *stat, kn_mat X, ptrdiff_t first, kn_mat Y, ptrdiff_t j,
                     kn_mat out);
+/* Computes the statistic of each row of X with itself; out: X.rows values. */
 void kn_stat_self(const kn_stat *stat, kn_mat X, double *out);
 
-/* The columns of X that a statistic or a term is over. */
+/* Returns a view of the columns of X that a statistic or a term is over. */
 kn_mat kn_columns(kn_mat X, ptrdiff_t first, ptrdiff_t count);
 
-/* Typical distances, which bound length-scales [METHOD 3b, 9.12]. From at most 1000 rows,
- * evenly spread, to one another and to the nearest of all. */
+/* Typical distances between rows, which bound length-scales [METHOD 3b, 9.12]. Computed from at
+ * most 1000 evenly spaced rows: their distances to one another, and to the nearest of all rows. 0:
+ * all rows are equal. */
 typedef struct kn_distances {
-    double median;  /* of all pairs of distinct rows */
+    double median;  /* median over pairs of distinct rows */
     double nearest; /* median distance to the nearest distinct row */
 } kn_distances;
-/* d2 N x N, lower triangle */
+/* From squared distances d2 (N x N, lower triangle). */
 kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out);
-/* The same from the rows of X, N x F, without anything N x N. */
+/* From the rows of X (N x F), without an N x N matrix. */
 kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out);
 
-/* So many statistics of n x m pairs; and, passing, the work of either function of distances. */
+/* Adds `stats` statistics of n x m pairs to the memory plan. */
 void kn_pairs_need(kn_mem_plan *r, kn_mem_category part, int stats, ptrdiff_t n, ptrdiff_t m);
+/* Adds the work space of either function of distances (temporary). */
 void kn_distances_need(kn_mem_plan *r, ptrdiff_t N);
 
 #endif

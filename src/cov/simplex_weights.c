@@ -1,18 +1,20 @@
+/* Implements simplex_weights.h. */
 #include "cov/simplex_weights.h"
 
 #include <math.h>
 
 static const double ETA_BOUND = 7;
-static const double LEAST = 1e-12; /* weight that a coordinate can stand for */
-/* lengths in distances [METHOD 3b, 9.12] */
-static const double LEAST_MEDIAN = 0.1 /* unless said */, LEAST_NEAREST = 0.5, MOST_MEDIAN = 20;
+static const double LEAST = 1e-12; /* smallest weight that has a coordinate */
+/* Bounds of lengths in units of distances [METHOD 3b, 9.12]. */
+static const double LEAST_MEDIAN = 0.1 /* unless cov->least is set */, LEAST_NEAREST = 0.5,
+                    MOST_MEDIAN = 20;
 
 int kn_cov_n_outer(const kn_cov *cov)
 {
     return cov->n - 1 + cov->n_shapes;
 }
 
-/* The first weight is what the others leave. */
+/* Sets the first weight to 1 minus the others. */
 static void close_weights(const kn_cov *cov, double *w)
 {
     w[0] = 1;
@@ -32,7 +34,7 @@ static kn_status distances(kn_ctx *ctx, const kn_term *t, const kn_pairs *pairs,
     return status;
 }
 
-/* Bounds and middle of the shapes of one term. */
+/* Sets the bounds and the middle of the shapes of one term. */
 static kn_status shape_box(kn_ctx *ctx, const kn_cov *cov, const kn_term *t, const kn_pairs *pairs,
                            kn_mat X, kn_box *box)
 {
@@ -127,7 +129,7 @@ void kn_cov_outer_gradient(const kn_cov *cov, const kn_cov_point *point, const d
     for (int k = 0; k < cov->n; k++) {
         const kn_term *t = &cov->term[k];
         double sum = 0;
-        for (int m = 0; m < cov->n; m++) /* pair by pair: no cancellation near a vertex */
+        for (int m = 0; m < cov->n; m++) /* in pairs: no cancellation near a vertex */
             if (m != k)
                 sum += point->w[m] * g_theta[t->at] - point->w[k] * g_theta[cov->term[m].at];
         if (k > 0)
@@ -213,7 +215,7 @@ void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], d
     upper[1] = f->has_length ? box->upper[length] : 0;
 }
 
-/* A family that takes nothing from a point. */
+/* The family around equal weights, for covariances that (rho, length) describes completely. */
 static kn_cov_family family_alone(const kn_cov *cov)
 {
     kn_cov_point equal = {0};

@@ -1,3 +1,4 @@
+/* Implements spectral_task.h: sums over the diagonals of the pair statistics. */
 #include "cov/spectral_task.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ bool kn_cov_is_spectral(const kn_cov *cov)
 
 bool kn_cov_is_diagonal(const kn_cov *cov, const kn_pairs *pairs)
 {
-    static const double NEGLIGIBLE = 1e-13; /* of the largest */
+    static const double NEGLIGIBLE = 1e-13; /* relative to the first entry */
     if (!kn_cov_is_spectral(cov))
         return false;
     for (int s = 0; s < pairs->n; s++)
@@ -62,7 +63,7 @@ static double mean_d2(kn_mat d2)
     return n > 0 ? sum / n : 0;
 }
 
-/* ln of where a shape begins */
+/* Returns the logarithm of the start of a shape parameter. */
 static double shape_start(const kn_term *t, const kn_shape *shape, const kn_pairs *pairs)
 {
     if (shape->range == KN_RANGE_FIXED)

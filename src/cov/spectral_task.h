@@ -1,29 +1,32 @@
-/* A task covariance C that shares the eigenvectors of its features' products, whatever theta
+/* Covariance C between components whose eigenvectors do not depend on theta
  *
- *     C = v F F' + c0 I        v = exp(2a) of a term proportional to F F', c0 of those like iso
+ *     C = v F F' + c0 I        v = exp(2a) of a term proportional to F F', c0 of terms like iso
  *
- * Over principal components F F' is diagonal, and C with it: no P x P eigenproblem [METHOD 2], and
- * of MT-Kronprod no T x T one [METHOD 1c]. C then turns with the signs of components. */
+ * Over principal components F F' is diagonal, and so is C: no P x P eigenproblem [METHOD 2], and
+ * no T x T one for MT-Kronprod [METHOD 1c]. */
 #ifndef KN_COV_SPECTRAL_TASK_H
 #define KN_COV_SPECTRAL_TASK_H
 
 #include "cov/terms.h"
 
-/* Every term is proportional to the same products, or relates a task with itself alone. */
+/* Returns whether every term is proportional to the same products, or is zero between different
+ * components. */
 bool kn_cov_is_spectral(const kn_cov *cov);
-/* And these products are diagonal: entries beside it are rounding of what made the features. */
+/* Returns whether C is spectral and the products are diagonal too: other entries are below 1e-13
+ * of the first. */
 bool kn_cov_is_diagonal(const kn_cov *cov, const kn_pairs *pairs);
 
-/* c_p = v (F F')_pp + c0, and c0 */
+/* Computes the diagonal of C, c_p = v (F F')_pp + c0 (P values), and c0. */
 void kn_cov_diagonal(const kn_cov *cov, const double *theta, const kn_pairs *pairs, ptrdiff_t P,
                      double *c, double *c0);
-/* g = dLML/dtheta from dLML/dc_p (P x 1) and dLML/dc0, where c0 stands for itself alone */
+/* Computes g = dLML/dtheta from dLML/dc_p (P x 1) and dLML/dc0, the part of it that does not come
+ * through c_p. */
 void kn_cov_diagonal_gradient(const kn_cov *cov, const double *theta, const kn_pairs *pairs,
                               kn_mat by_c, double by_c0, double *g);
 
-/* theta where a search of C begins: each term gets its kernel's share of the variance v, or
- * `signal` of it, over the mean of its diagonal among `dims` tasks; a length starts at the root
- * mean square distance. */
+/* Sets theta to the start of the search for C: each term gets its kernel's start_share of the
+ * variance v, or the share `signal`, divided by the mean of its diagonal over `dims` components; a
+ * length starts at the root mean square distance. */
 void kn_cov_start(const kn_cov *cov, const kn_pairs *pairs, double dims, double v, double signal,
                   double *theta);
 

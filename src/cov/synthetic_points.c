@@ -1,10 +1,14 @@
+/* Implements synthetic_points.h: classifies the columns as numeric or levels, then combines nodes
+ * or Halton points with every level pattern of the training sample. */
 #include "cov/synthetic_points.h"
 
 #include <math.h>
 
-static const double SHARE = 0.02; /* of a range: the most that it is rounded by at an end */
-enum { BETWEEN_FROM = 10007 };    /* of the sequence, where other points begin */
-enum { CORNERS = 6 };             /* numbers: those of more are too many */
+static const double SHARE = 0.02; /* largest rounding at an end, as a share of the range */
+enum { BETWEEN_FROM = 10007 };    /* index in the Halton sequence where the test points begin */
+enum {
+    CORNERS = 6
+}; /* numeric columns up to which corners are used; with more there are too many */
 
 void kn_round_outward(double *low, double *high)
 {
@@ -17,13 +21,13 @@ void kn_round_outward(double *low, double *high)
     *high = fmax(*high, ceil(*high / unit) * unit);
 }
 
-/* ---- what the columns are -------------------------------------------------------------------- */
+/* ---- kinds of columns ------------------------------------------------------------------------ */
 
 typedef struct columns {
-    ptrdiff_t n, *number; /* numbers */
-    double *low, *high;   /* n   their ranges, rounded */
-    ptrdiff_t m, *level;  /* indicators, and what never differs */
-    kn_mat pattern;       /* patterns x m   that samples have */
+    ptrdiff_t n, *number; /* numeric columns */
+    double *low, *high;   /* n, their ranges, rounded outward */
+    ptrdiff_t m, *level;  /* indicators and constant columns */
+    kn_mat pattern;       /* patterns x m, the distinct combinations in the training sample */
     ptrdiff_t patterns;
 } columns;
 
@@ -45,7 +49,7 @@ static bool is_seen(const kn_cov *cov, ptrdiff_t f)
     return false;
 }
 
-/* Other than the smallest and the largest value there is none. */
+/* Returns whether the column has no values other than its smallest and largest. */
 static bool is_indicator(kn_mat X, ptrdiff_t f, double low, double high)
 {
     for (ptrdiff_t i = 0; i < X.rows; i++)
@@ -83,6 +87,8 @@ static bool has_pattern(const columns *c, kn_mat X, ptrdiff_t i)
     return false;
 }
 
+/* Classifies the columns that the covariance uses, and lists the level patterns of the training
+ * sample. */
 static kn_status columns_new(kn_ctx *ctx, const kn_synthetic_plan *p, columns *c)
 {
     kn_status status;
@@ -112,7 +118,8 @@ out:
 /* ---- points -----------------------------------------------------------------------------------
  */
 
-/* Value k of 2n of a number: n within, n/2 or one more on each side. */
+/* Returns value k of 2n of a numeric column: n Chebyshev extrema within the range, then n - n/2
+ * above it and n/2 below. */
 static double node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
 {
     double low = c->low[f], high = c->high[f], half = (high - low) / 2;
@@ -135,7 +142,7 @@ static ptrdiff_t next_prime(ptrdiff_t p)
     }
 }
 
-/* The digits of i to the base, behind the point in reverse: in (0, 1). */
+/* Returns the radical inverse of i: its digits in this base, mirrored at the point, in (0, 1). */
 static double radical_inverse(ptrdiff_t i, ptrdiff_t base)
 {
     double x = 0, digit = 1;
@@ -146,8 +153,8 @@ static double radical_inverse(ptrdiff_t i, ptrdiff_t base)
     return x;
 }
 
-/* Numbers of point `to`: the i-th of the Halton sequence, `beyond` the range as far as it goes.
- * Returns one coordinate more, in [0, 1). */
+/* Sets the numeric columns of row `to` to point i of the Halton sequence, in the range or with
+ * `beyond` in the extended range. Returns one more coordinate, in [0, 1). */
 static double put_halton(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t to)
 {
     ptrdiff_t base = 1;
@@ -159,7 +166,8 @@ static double put_halton(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, p
     return radical_inverse(i, next_prime(base));
 }
 
-/* Corner i of the range, or of what new people are held to: where the far ones all are. */
+/* Sets the numeric columns of row `to` to corner i of the range, or with `beyond` of the extended
+ * range, to which participants far outside are clamped. */
 static void put_corner(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t to)
 {
     for (ptrdiff_t f = 0; f < c->n; f++) {

@@ -1,40 +1,41 @@
-/* Points that stand for samples without being any of them                            [METHOD 8h]
+/* Makes synthetic design rows that replace the training rows of a de-identified model   [METHOD
+ * 8h]
  *
- *     a number       n values within the range of training, at the extrema of a Chebyshev
- *                    polynomial, and as many evenly in the half ranges beyond, as far as new people
- *                    are held
- *     one or two     every combination of these values
- *     three or more  n^2 quasi-random points (Halton), half of them within the range
- *     levels         of columns that are indicators: the combinations that training has
+ *     numeric column n values within the training range, at the extrema of a Chebyshev polynomial,
+ *                    and n more evenly in the half ranges beyond, to where new participants are
+ * clamped one or two     every combination of these values three or more  n^2 quasi-random points
+ * (Halton), half of them within the range levels         columns that are indicators: the
+ * combinations in the training sample
  *
- * Where they do not suffice n is doubled, at most twice, of two numbers once. Ranges are rounded
- * outward first: their ends are two samples' values. Columns that the covariance does not see are
- * 0.
- */
+ * If the points do not suffice the caller doubles n, at most twice, with two numeric columns once.
+ * Ranges are first rounded outward, because their ends are values of two participants. Columns
+ * that no term uses are 0. commands/export/export.c is the caller. */
 #ifndef KN_COV_SYNTHETIC_POINTS_H
 #define KN_COV_SYNTHETIC_POINTS_H
 
 #include "cov/terms.h"
 
 typedef struct kn_synthetic_plan {
-    kn_mat X;          /* N x F   the samples */
-    const kn_cov *cov; /* of whose terms the columns are */
-    bool indicators;   /* columns of two values are levels */
-    int points;        /* n */
+    kn_mat X;          /* N x F, design of the training sample */
+    const kn_cov *cov; /* terms that decide which columns are used */
+    bool indicators;   /* columns with two values are levels */
+    int points;        /* n, values per numeric column */
 } kn_synthetic_plan;
 
 enum { KN_SYNTHETIC_ROUNDS = 3 };
 
-/* out: points x F. round from 0: n 2^round values; *last: there will not be more. */
+/* Makes the points, out: points x F, with n 2^round values per column, round from 0. *last: a
+ * further round is not allowed. */
 kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *plan, int round, kn_mat *out,
                            bool *last);
-/* Others, count of them, to see what happens between: half within the range, half beyond it too,
- * the first at the corners of both. */
+/* Makes `count` other points, to test the interpolation between the first ones: half of them
+ * within the range, half in the extended range, the first at the corners of both if there are at
+ * most 6 numeric columns. */
 kn_status kn_synthetic_between(kn_ctx *ctx, const kn_synthetic_plan *plan, ptrdiff_t count,
                                kn_mat *out);
 
-/* Outward to a multiple of 1, 2 or 5 times a power of ten, at most a fiftieth of the range. Of one
- * number nothing happens. */
+/* Rounds the ends of a range outward to a multiple of 1, 2 or 5 times a power of ten, by at most a
+ * fiftieth of the range. Does nothing if low equals high. */
 void kn_round_outward(double *low, double *high);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements terms.h. Terms with the same kind of statistic over the same columns share it. */
 #include "cov/terms.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ static bool same_columns(ptrdiff_t first, ptrdiff_t count, const kn_stat *s)
     return s->first == first && s->count == count;
 }
 
-/* The statistic that a term needs, which an earlier term may have asked for already. */
+/* Returns the index of the statistic that a term needs, and adds it if no earlier term has it. */
 static int find_stat(kn_stats *stats, const kn_term *t)
 {
     if (t->kernel->stat == KN_STAT_NONE)
@@ -39,7 +40,7 @@ void kn_cov_lay_out(kn_cov *cov)
 kn_status kn_cov_add(kn_ctx *ctx, kn_cov *cov, const kn_kernel *kernel, ptrdiff_t first,
                      ptrdiff_t count)
 {
-    bool alone = kernel->same_sample_only; /* whatever the columns */
+    bool alone = kernel->same_sample_only; /* columns do not matter */
     kn_term t = {.kernel = kernel, .first = alone ? 0 : first, .count = alone ? 0 : count};
     for (int k = 0; k < cov->n; k++)
         if (cov->term[k].kernel == kernel && cov->term[k].first == t.first &&
@@ -57,7 +58,7 @@ kn_status kn_cov_add(kn_ctx *ctx, kn_cov *cov, const kn_kernel *kernel, ptrdiff_
     return KN_OK;
 }
 
-/* Is `name` one of the words of text, which '+' divides? */
+/* Returns whether `name` is one of the words of text, separated by '+'. */
 static bool names(const char *text, const char *name)
 {
     for (const char *w = text;; w++) {

@@ -1,3 +1,4 @@
+/* Implements check_blank.h: scans each row up to the first finite value. */
 #include "data/check_blank.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* Implements dataset.h for data in memory: the public functions that collect columns, ids and
+ * responses, and the table made from them. Files: dataset_read.c; pairing of rows:
+ * dataset_match.c. */
 #include "data/dataset.h"
 
 #include <math.h>
@@ -29,7 +32,7 @@ void kn_data_free(kn_data *d)
     kn_free(d->response_left);
     kn_match_clear(&d->match);
     kn_warnings_clear(&d->warnings);
-    if (d->held) { /* the rest is lent */
+    if (d->held) { /* the rest is borrowed */
         kn_free(d);
         return;
     }
@@ -68,7 +71,7 @@ static kn_status check_open(kn_ctx *ctx, const kn_data *d, const void *values)
     return KN_OK;
 }
 
-/* A column needs a name that no other has. */
+/* Checks that a column has a name that no other column has. */
 static kn_status check_column(kn_ctx *ctx, const kn_data *d, const char *name, const void *values)
 {
     kn_status status = check_open(ctx, d, values);
@@ -83,7 +86,7 @@ static kn_status check_column(kn_ctx *ctx, const kn_data *d, const char *name, c
     return KN_OK;
 }
 
-/* The table is made anew when it is asked for next. */
+/* Discards table and match; kn_data_finalise makes them anew. */
 static void unsettle(kn_data *d)
 {
     kn_match_clear(&d->match);
@@ -91,7 +94,7 @@ static void unsettle(kn_data *d)
     d->covariates = NULL;
 }
 
-/* Room for a column of n cells, all of them missing. */
+/* Appends a column of n cells, all of them missing. */
 static kn_status new_column(kn_ctx *ctx, kn_data *d, const char *name, kn_table_column **out)
 {
     kn_status status;
@@ -135,7 +138,7 @@ kn_status kn_data_numbers(kn_ctx *ctx, kn_data *d, const char *name, const doubl
                              i + 1, kn_clipped(name).text, x);
             goto out;
         }
-        kn_number_text(x, text); /* exact, and n/a of NaN */
+        kn_number_text(x, text); /* exact; NaN becomes n/a */
         KN_TRY(kn_text_copy(ctx, text, strlen(text), &c->text[i]));
     }
 out:
@@ -193,6 +196,7 @@ kn_status kn_data_responses(kn_ctx *ctx, kn_data *d, kn_view values, const char 
     return names ? kn_names_copy(ctx, names, values.cols, &d->view_name) : KN_OK;
 }
 
+/* Makes the covariate table from the columns given; ids become the column participant_id. */
 static kn_status make_table(kn_ctx *ctx, kn_data *d)
 {
     kn_status status = KN_OK;
@@ -224,12 +228,12 @@ kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *d)
 {
     kn_status status = KN_OK;
     bool fresh = !d->covariates;
-    if (d->held) /* chosen among those that were settled */
+    if (d->held) /* a subset of preloaded data has its match already */
         return KN_OK;
     kn_warnings *before = kn_keep_warnings(ctx, &d->warnings);
     if (fresh)
         KN_TRY(make_table(ctx, d));
-    /* of files what was chosen when they were read stays where nothing else is said */
+    /* For files, options that are not given now keep their values at reading. */
     bool where = d->in_memory || s->where ? differ(s->where, d->where) : false;
     bool session = d->in_memory || s->session ? differ(s->session, d->session) : false;
     if (fresh || where || session) {

@@ -1,7 +1,7 @@
-/* People: named covariates, ids and responses, from memory or from files. The same object either
- * way: covariates are a table of texts, and row i of the covariates belongs to row i of the
- * responses as `match` says. The values of responses in files are read by those who use them
- * (people.h), when it is known how much room there is. */
+/* An opened input: named covariates, ids and responses, from memory or from files. Covariates are
+ * a table of texts either way, and `match` pairs its rows with rows of the responses. Values of
+ * responses in files are read later, by sample.h, when the memory plan is known. The public
+ * functions kn_data_... are in dataset.c and dataset_read.c. */
 #ifndef KN_DATA_DATASET_H
 #define KN_DATA_DATASET_H
 
@@ -13,61 +13,65 @@
 #include "io/npy/npy.h"
 #include "io/table/table.h"
 
-typedef enum kn_left { /* why a row is not used, where that was asked for */
+typedef enum kn_left { /* why a row is not used */
                        KN_LEFT_NOT,
                        KN_LEFT_BY_WHERE,
-                       KN_LEFT_BY_SESSION, /* another one of the same person is used */
-                       KN_LEFT_WITH_ROW,   /* a response: with its row of the covariates */
-                       KN_LEFT_BY_FOLD,    /* not among these of the people (held.h) */
+                       KN_LEFT_BY_SESSION, /* another visit of the same participant is used */
+                       KN_LEFT_WITH_ROW,   /* a row of responses whose covariates row is not used */
+                       KN_LEFT_BY_FOLD,    /* not in this fold (preloaded.h) */
 } kn_left;
 
 struct kn_data {
     ptrdiff_t n; /* rows of the covariates */
-    /* as given by kn_data_numbers and the others, until kn_data_finalise makes the table of them */
+    /* Data in memory, as given by kn_data_numbers and the like, until kn_data_finalise makes the
+     * table. */
     kn_table_column *column;
     ptrdiff_t n_columns, room;
     char **ids;
     bool in_memory;
     kn_table *covariates;
     ptrdiff_t id_col, response_id_col; /* -1: none */
-    char **session_id; /* n: ids made of person and session; NULL: ids are those of id_col */
+    char **session_id; /* n, made of participant and session; NULL: ids are in id_col */
     kn_match match;
-    char *where, *session; /* the match was made with these; NULL: without */
-    kn_left *left;         /* n; and of each row of responses in a file of their own */
+    char *where, *session; /* options that the match was made with; NULL: without */
+    kn_left *left;         /* n; and the same for each row of responses in a separate file */
     kn_left *response_left;
-    /* the responses are one of these, or none */
-    kn_table *responses; /* may be the covariates' own table */
+    /* The responses are one of these, or none. */
+    kn_table *responses; /* may be the table of the covariates */
     kn_images *images;
     kn_npy_file array;
     kn_view view;
     char **view_name; /* view.cols, or NULL */
     char *covariates_path, *responses_path, *mask;
-    const char
-        *label; /* lent: the column that says who is abnormal, and is no covariate; NULL: none */
-    kn_warnings warnings; /* given while it was made */
-    /* Some of the people of other data (held.h): the values are there, and all but the match, who
-     * is left and the warnings is lent. NULL: data of their own. */
+    const char *label;    /* borrowed; the column of --label, never a covariate; NULL: none */
+    kn_warnings warnings; /* warnings of kn_data_read */
+    /* A subset of preloaded data (preloaded.h): everything but match, left and warnings is
+     * borrowed. NULL: an input of its own. */
     struct kn_preloaded *held;
-    /* Who learns from files learns from these responses of them, whatever the mask and {targets};
-     * lent. NULL: those that the data have. */
+    /* Borrowed. A fit from files uses these responses, whatever the mask and {targets} say. NULL:
+     * those of the input. */
     const kn_space *space;
 };
 
-/* The table and the match of data given in memory; of files they are there already, and are made
- * anew where rows are to be chosen in another way than they were read. */
+/* Makes the table and the match of data in memory. Data from files have them already; the match is
+ * made anew only if {where} or {session} are given and differ from those at reading. A subset of
+ * preloaded data stays as it is. */
 kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 
-/* Which rows are used and belong together, by {where}, {session} and {match}. */
+/* Decides which rows are used and pairs covariates with responses, by {where}, {session} and
+ * {match}. */
 kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 
-/* Whose row of the covariates it is, several of one person alike; NULL: nobody says. */
+/* Returns the participant of a row, the same text for all visits; NULL: there is no id column.
+ * Borrowed. */
 const char *kn_data_person(const kn_data *data, ptrdiff_t covariate_row);
 
+/* Returns whether there are responses, in memory, in a file or preloaded. */
 bool kn_data_has_responses(const kn_data *data);
-const char *kn_data_responses_name(const kn_data *data); /* for messages */
+const char *kn_data_responses_name(const kn_data *data); /* of the file, for messages */
 
-/* Every file behind it, and `other` (NULL: none): what no output may replace. Free with kn_free;
- * the texts are lent. */
+/* Lists every input file, and `other` (NULL: none), which no output may overwrite. *files is freed
+ * with kn_free; its texts are borrowed. */
 kn_status kn_data_files(kn_ctx *ctx, const kn_data *data, const char *other, const char ***files,
                         ptrdiff_t *n);
 

@@ -1,4 +1,5 @@
-/* Which rows of the data are used, and which belong together: conditions, sessions, ids. */
+/* Implements kn_data_match: filters rows (--where), handles visits (--session) and pairs
+ * covariates with responses by id. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +11,15 @@
 #include "data/table/text_list.h"
 #include "io/file/path.h"
 
-/* Both sides while they are matched. */
+/* State of one pairing: a are the covariates, b the responses. */
 typedef struct job {
     kn_ctx *ctx;
     const kn_settings *s;
     kn_data *d;
-    bool apart; /* the responses are a file of their own */
+    bool apart; /* the responses are in a separate file */
     kn_session_rows a, b;
-    ptrdiff_t *line; /* of b, where it is a table */
-    char **b_id;     /* made of person and session */
+    ptrdiff_t *line; /* lines of b in its file; NULL: not known */
+    char **b_id;     /* ids of b made of participant and session; NULL: not made */
 } job;
 
 static kn_status texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
@@ -39,13 +40,14 @@ static kn_status column_of(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const 
     return status;
 }
 
-/* The column of sessions that an option or a usual name says; -1: none. */
+/* Returns the column of sessions, by option or by a common name; -1: none. */
 static ptrdiff_t session_col(const job *j, const kn_table *t)
 {
     const char *option = j->s->session;
     return option && !kn_session_is_one(option) ? kn_column_find(t, option) : kn_session_column(t);
 }
 
+/* Reads ids and sessions of the covariates, and applies --where. */
 static kn_status read_covariates(job *j)
 {
     const kn_table *t = j->d->covariates;
@@ -69,6 +71,7 @@ out:
     return status;
 }
 
+/* Reads ids, sessions and lines of a set of images. */
 static kn_status read_images(job *j)
 {
     const kn_images *images = j->d->images;
@@ -91,6 +94,7 @@ out:
     return status;
 }
 
+/* Reads ids, sessions and lines of responses in a separate file. */
 static kn_status read_responses(job *j)
 {
     const kn_data *d = j->d;
@@ -112,6 +116,7 @@ out:
     return status;
 }
 
+/* Fails if --session or --visit lacks ids, its column, or a value in a row in use. */
 static kn_status check_sessions(const job *j)
 {
     const kn_table *t = j->d->covariates;
@@ -131,13 +136,14 @@ static kn_status check_sessions(const job *j)
     return KN_OK;
 }
 
-/* Ids of paths stay as they are where they name a session already. */
+/* Returns whether ids name sessions already (sub-01_ses-1), as those from file paths may. */
 static bool names_sessions(const kn_session_rows *r)
 {
     return r->person && r->n > 0 && strstr(r->person[0], "_ses-");
 }
 
-/* --session COLUMN, or ids of the covariates that are made so. */
+/* Makes ids of participant and session for the responses, and with `covariates` for the covariates
+ * too. */
 static kn_status number_sessions(job *j, bool covariates)
 {
     kn_status status = KN_OK;
@@ -149,8 +155,8 @@ out:
     return status;
 }
 
-/* --session first or last: where both sides know sessions, the row of one session belongs to that
- * of the same; else each side has its first. */
+/* --session first or last. If both sides have sessions, rows of the same session are paired; else
+ * each side keeps its own first or last row. */
 static kn_status keep_one(job *j)
 {
     kn_status status;
@@ -184,13 +190,13 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Responses whose row of the covariates is not used, or which are another session's. */
+/* Marks responses whose covariates row is not used, or which belong to another session. */
 static kn_status leave_responses(job *j)
 {
     kn_status status = KN_OK;
     kn_data *d = j->d;
     void *memory = NULL;
-    const char **id = NULL; /* of the rows that are not used */
+    const char **id = NULL; /* ids of the rows that are not used */
     const char *const *own = d->session_id ? (const char *const *)d->session_id : j->a.person;
     const char *const *others = j->b_id ? (const char *const *)j->b_id : j->b.person;
     ptrdiff_t n = 0;
@@ -214,6 +220,7 @@ out:
     return status;
 }
 
+/* Handles sessions, pairs the rows and marks the responses that are not used. */
 static kn_status match(job *j)
 {
     kn_data *d = j->d;
@@ -233,7 +240,8 @@ static kn_status match(job *j)
     KN_TRY(kn_match_rows(j->ctx, &a, j->apart ? &b : NULL,
                          j->s->match ? KN_MATCH_COMMON : KN_MATCH_ALL, &d->match));
     KN_TRY(leave_responses(j));
-    for (ptrdiff_t i = 0; one && i < d->match.n; i++) /* one row each: their plain names */
+    for (ptrdiff_t i = 0; one && i < d->match.n;
+         i++) /* one row per participant: ids without session */
         d->match.id[i] = j->a.person[d->match.covariate_row[i]];
 out:
     return status;

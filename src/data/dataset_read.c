@@ -1,4 +1,5 @@
-/* People from files: covariates and responses are opened and matched, values are not read yet. */
+/* Implements kn_data_read: opens and pairs covariates and responses from files. Values are not
+ * read yet. */
 #include <string.h>
 
 #include "base/memory/budget.h"
@@ -8,14 +9,16 @@
 #include "data/table/columns.h"
 #include "io/file/path.h"
 
-/* Bytes for decompressing a 4D file whole, where that leaves room. */
+/* Returns the bytes for decompressing a 4D file as a whole: an eighth of the budget, at most
+ * KN_IMAGE_MEMORY. */
 static ptrdiff_t decompressing(const kn_ctx *ctx)
 {
     double share = kn_mem_budget_of(ctx).bytes / 8;
     return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
 }
 
-/* some: not all of a list will be read, and its headers are not read before. */
+/* Opens the responses by the ending of their name. some: only a part of a list of images will be
+ * read, so headers are not read in advance. */
 static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
 {
     const char *path = d->responses_path;
@@ -38,7 +41,7 @@ static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
         path);
 }
 
-/* Options that other kinds of responses would silently ignore. */
+/* Fails for options that this kind of responses would silently ignore. */
 static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
 {
     if (s->mask && !d->images)
@@ -50,7 +53,7 @@ static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
     return KN_OK;
 }
 
-/* The ids that {person} names, by its own name. */
+/* Checks the column of {person}, so that the message has that name and not {id}. */
 static kn_status check_person(kn_ctx *ctx, const kn_settings *s, const kn_table *t)
 {
     if (!s->person || kn_column_find(t, s->person) >= 0)
@@ -63,6 +66,8 @@ static kn_status copy(kn_ctx *ctx, const char *text, char **out)
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
 }
 
+/* Opens both files, checks the options against their kinds, finds the id columns and pairs the
+ * rows. Collective. */
 static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
 {
     kn_status status;

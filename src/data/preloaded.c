@@ -1,3 +1,5 @@
+/* Implements preloaded.h. Rows are moved in place by permutation cycles, so no second copy of the
+ * values is needed. */
 #include "data/preloaded.h"
 
 #include <math.h>
@@ -10,10 +12,10 @@
 #include "data/mpi/exchange_responses.h"
 
 struct kn_preloaded {
-    kn_data *data;    /* lent */
-    kn_sample people; /* everybody, with the values; X is let go of */
-    ptrdiff_t *row;   /* n: of the responses, ascending */
-    ptrdiff_t *at;    /* n: the row of Y where its values are now */
+    kn_data *data;    /* borrowed */
+    kn_sample people; /* all participants, with the values; X is freed */
+    ptrdiff_t *row;   /* n, rows of the responses, ascending */
+    ptrdiff_t *at;    /* n, the row of Y that now holds the values */
     double beside;    /* bytes that the caller holds */
 };
 
@@ -43,7 +45,7 @@ static double bytes_of(kn_view Y)
     return (double)Y.rows * (double)Y.cols * (Y.type == KN_F32 ? sizeof(float) : sizeof(double));
 }
 
-/* The columns that are here, numbered from 0, as they lie. */
+/* Returns the columns that this rank holds, numbered from 0, with the strides of their storage. */
 static kn_view columns_here(const kn_sample *p)
 {
     kn_view Y = p->Y;
@@ -52,10 +54,10 @@ static kn_view columns_here(const kn_sample *p)
     return Y;
 }
 
-/* ---- holding -----------------------------------------------------------------------------------
+/* ---- reading all participants -----------------------------------------------------------------
  */
 
-/* The caller's own values may not be moved. */
+/* Copies values that are borrowed from the caller, since those must not be moved. */
 static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *room, kn_sample *p)
 {
     kn_view Y = p->Y;
@@ -88,7 +90,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The row of the responses of each row of the covariates; -1: none. */
+/* Lists the row of the responses of each row of the covariates; -1: none. */
 static kn_status response_rows(kn_ctx *ctx, const kn_data *d, ptrdiff_t **out)
 {
     kn_status status = kn_alloc_i(ctx, d->n, out);
@@ -119,7 +121,8 @@ kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
     KN_TRY(kn_alloc_i(ctx, h->people.n, &h->row));
     KN_TRY(kn_alloc_i(ctx, h->people.n, &h->at));
     for (ptrdiff_t i = 0; i < h->people.n; i++) {
-        h->row[i] = row[h->people.covariate_row[i]]; /* people go in the order of the responses */
+        h->row[i] =
+            row[h->people.covariate_row[i]]; /* participants are in the order of the responses */
         h->at[i] = i;
     }
     *out = h;
@@ -130,8 +133,8 @@ out:
     return status;
 }
 
-/* ---- some of them ------------------------------------------------------------------------------
- */
+/* ---- subsets
+ * ------------------------------------------------------------------------------------ */
 
 typedef struct named {
     const char *id;
@@ -145,7 +148,7 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* The first two places with one id. */
+/* Finds the first two rows with the same id. */
 static kn_status find_repeat(kn_ctx *ctx, kn_match *m)
 {
     void *memory = NULL;
@@ -166,7 +169,7 @@ static kn_status find_repeat(kn_ctx *ctx, kn_match *m)
     return KN_OK;
 }
 
-/* The match of everybody without those who are not used. */
+/* Makes the match of the participants with use[]. */
 static kn_status match_some(kn_ctx *ctx, const kn_match *from, const bool *use, kn_match *out)
 {
     kn_status status;
@@ -196,7 +199,7 @@ out:
     return status;
 }
 
-/* Rows of the responses that are files of their own. */
+/* Returns the number of rows of responses in a separate file; 0: the same table, or an array. */
 static ptrdiff_t count_responses(const kn_data *d)
 {
     return d->images                                       ? kn_images_count(d->images)
@@ -204,7 +207,7 @@ static ptrdiff_t count_responses(const kn_data *d)
                                                            : 0;
 }
 
-/* Whoever is not used is left by the fold, unless there was a reason before. */
+/* Marks participants that are not used as excluded by the fold, unless they had a reason before. */
 static kn_status leave(kn_ctx *ctx, const kn_data *from, const bool *use, kn_data *d)
 {
     kn_status status;
@@ -235,7 +238,7 @@ kn_status kn_data_some(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **
     void *memory = NULL, *part;
     *out = NULL;
     KN_TRY(kn_alloc(ctx, h->data->n, sizeof(bool), &memory));
-    bool *some = memory; /* of those who were read */
+    bool *some = memory; /* restricted to participants that were read */
     for (ptrdiff_t i = 0; i < h->people.n; i++)
         some[h->people.covariate_row[i]] = use[h->people.covariate_row[i]];
     KN_TRY(kn_alloc(ctx, 1, sizeof *d, &part));
@@ -266,21 +269,21 @@ kn_status kn_preloaded_select(kn_ctx *ctx, const kn_data *d, kn_selection *out)
     return kn_select_named(ctx, d->responses, (const char *const *)space->name, space->T, out);
 }
 
-/* ---- their values ------------------------------------------------------------------------------
- */
+/* ---- values of a subset
+ * ------------------------------------------------------------------------- */
 
-/* y[p] <- y[source[p]] for every row p, cycle by cycle: each row moves once, through room for one.
- */
+/* Permutation y[p] <- y[source[p]] of all rows, cycle by cycle: each row moves once, with a buffer
+ * for one piece of a row. */
 typedef struct moves {
     const kn_ctx *ctx;
     kn_view Y;
-    char *data;              /* of Y */
-    const ptrdiff_t *source; /* rows */
-    const ptrdiff_t *leader; /* n_leaders: a row of each cycle that moves */
+    char *data;              /* storage of Y */
+    const ptrdiff_t *source; /* rows of Y */
+    const ptrdiff_t *leader; /* n_leaders, one row of each cycle of length above 1 */
     ptrdiff_t n_leaders;
 } moves;
 
-enum { PIECE = 512 }; /* values of a row that move together */
+enum { PIECE = 512 }; /* values of a row that are moved together */
 
 static void move_piece(const moves *m, ptrdiff_t col, ptrdiff_t cols)
 {
@@ -307,7 +310,7 @@ static void move_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     kn_view_done(m->ctx, m->Y, first, last - first);
 }
 
-/* One row of each cycle. */
+/* Finds one row of each cycle of length above 1. */
 static kn_status find_leaders(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *source, ptrdiff_t *leader,
                               ptrdiff_t *n_leaders)
 {
@@ -327,7 +330,7 @@ static kn_status find_leaders(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *source,
     return KN_OK;
 }
 
-/* Those of `first` to the front, then the others; both in the order of the file. */
+/* Moves the rows of `first` to the front, then the others; both in the order of the file. */
 static kn_status rearrange(kn_ctx *ctx, kn_preloaded *h, const bool *first)
 {
     kn_status status;
@@ -353,7 +356,7 @@ out:
     return status;
 }
 
-/* *start: where the rows lie one after the other, after moving them if need be. */
+/* Makes the rows r contiguous, moving them if needed; *start is the first. */
 static kn_status gather(kn_ctx *ctx, kn_preloaded *h, const kn_response_rows *r, ptrdiff_t *start)
 {
     kn_status status;
@@ -364,7 +367,8 @@ static kn_status gather(kn_ctx *ctx, kn_preloaded *h, const kn_response_rows *r,
     for (ptrdiff_t i = 0; i < r->n; i++) {
         ptrdiff_t *found =
             bsearch(&r->row[i], h->row, (size_t)h->people.n, sizeof *h->row, ascending);
-        ptrdiff_t k = found - h->row; /* the match is of those who were read */
+        ptrdiff_t k =
+            found - h->row; /* always found: the match contains only participants that were read */
         used[k] = true;
         first = i == 0 ? h->at[k] : first;
         together = together && h->at[k] == first + i;
@@ -377,7 +381,7 @@ out:
     return status;
 }
 
-/* Is there room for what follows, beside all values? */
+/* Checks the memory plan of the call that follows, with all values allocated. */
 static kn_status ask(kn_ctx *ctx, const kn_memory_policy *room, const kn_preloaded *h, ptrdiff_t n,
                      ptrdiff_t F)
 {
@@ -403,7 +407,8 @@ static kn_status ask(kn_ctx *ctx, const kn_memory_policy *room, const kn_preload
     return status;
 }
 
-/* Whole rows of the people dealt to this rank; the columns that it holds stay. */
+/* Reads whole rows of the participants assigned to this rank; the columns that it holds stay.
+ * Collective. */
 static kn_status read_by_people(kn_ctx *ctx, const kn_memory_policy *room, const kn_preloaded *h,
                                 kn_view Y, kn_sample *p)
 {
@@ -433,7 +438,7 @@ kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *room, const kn_
     ptrdiff_t start;
     if (space) {
         KN_TRY(kn_space_compare(ctx, kn_data_responses_name(d), own, space));
-        if (space->T != own->T) /* of images, whose voxels are others */
+        if (space->T != own->T) /* images with other voxels */
             return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td responses, but the model has %td",
                            kn_data_responses_name(d), own->T, space->T);
     }

@@ -1,3 +1,4 @@
+/* Implements response_space.h. */
 #include "data/response_space.h"
 
 #include <string.h>
@@ -70,6 +71,7 @@ static bool known(const char *side)
     return strcmp(side, "lh") == 0 || strcmp(side, "rh") == 0;
 }
 
+/* Compares images; sides are compared only where both are known. */
 static kn_status compare_images(kn_ctx *ctx, const char *name, const kn_space *s,
                                 const kn_space *expected)
 {

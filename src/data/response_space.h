@@ -1,5 +1,5 @@
-/* Where the responses live: voxels of an image, columns of a table, or plain numbers. Kept in the
- * model so that maps go back to the space they came from. */
+/* The space of the responses: voxels of an image, columns of a table, or plain numbers. Stored in
+ * the model, so that maps are written in the space they came from. */
 #ifndef KN_DATA_RESPONSE_SPACE_H
 #define KN_DATA_RESPONSE_SPACE_H
 
@@ -7,7 +7,7 @@
 #include "io/image/hemispheres.h"
 
 typedef enum kn_space_kind {
-    KN_SPACE_NONE = 0,  /* numbers without names: arrays */
+    KN_SPACE_NONE = 0,  /* columns without names: arrays */
     KN_SPACE_TABLE = 1, /* named columns */
     KN_SPACE_IMAGE = 2  /* voxels of one geometry */
 } kn_space_kind;
@@ -16,20 +16,25 @@ typedef struct kn_space {
     kn_space_kind kind;
     ptrdiff_t T;
     char **name;          /* T column names; tables only */
-    kn_geometry geometry; /* of all parts together; images only */
-    int parts;            /* images of a person: 1, or 2 hemispheres; images only */
+    kn_geometry geometry; /* of both hemispheres together; images only */
+    int parts;            /* images per participant: 1, or 2 hemispheres; images only */
     kn_image_part part[KN_PARTS];
     ptrdiff_t *voxel; /* T voxel indices, ascending, x fastest; images only */
 } kn_space;
 
+/* Makes a deep copy, owned by the caller. */
 kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out);
+/* Frees the contents; accepts {0}. */
 void kn_space_clear(kn_space *s);
 
-/* Room for T copies of texts. */
+/* Copies n texts; free with kn_names_free. */
 kn_status kn_names_copy(kn_ctx *ctx, const char *const *from, ptrdiff_t n, char ***out);
+/* Frees n texts and the array; names may be NULL. */
 void kn_names_free(char **names, ptrdiff_t n);
 
-/* Same kind, same columns or geometry and voxels? The sentence names what differs. */
+/* Checks that s fits the space `expected` of a model: kind and number of responses; for images
+ * their number per participant, geometry, brain models and hemispheres. Does not compare names or
+ * voxels. KN_ERR_SHAPE with a message that names the difference; `name` is the file. */
 kn_status kn_space_compare(kn_ctx *ctx, const char *name, const kn_space *s,
                            const kn_space *expected);
 

@@ -1,3 +1,5 @@
+/* Implements sample.h. Training and application share the steps in gather(): pair rows, encode
+ * covariates, select the job part, find groups, read responses. */
 #include "data/sample.h"
 
 #include <math.h>
@@ -34,21 +36,21 @@ void kn_sample_clear(kn_sample *p)
     *p = (kn_sample){0};
 }
 
-/* What the steps share. */
+/* State of one kn_sample_train or kn_sample_new. */
 typedef struct job {
     kn_data *data;
     const kn_settings *s;
-    const kn_encoding *recipe; /* NULL: to be learned */
+    const kn_encoding *recipe; /* the model's; NULL: learn it (training) */
     const kn_space *space;     /* of the model, or NULL */
     const kn_memory_policy *room;
     const char *group_column; /* of the model, or NULL */
     kn_status (*check)(kn_ctx *ctx, const void *self, const kn_sample *everybody); /* or NULL */
     const void *self;
-    bool responses; /* are wanted */
-    bool whole;     /* by every rank, not its own only */
-    bool by_people; /* whole, but of this rank's own people */
+    bool responses; /* responses are read */
+    bool whole;     /* every rank reads all responses, not only its own */
+    bool by_people; /* all responses, of this rank's participants only */
     kn_selection selection;
-    ptrdiff_t n, *pair; /* n x {response row, covariate row, place in the match} */
+    ptrdiff_t n, *pair; /* n triples {response row, covariate row, index in the match} */
 } job;
 
 static int by_response(const void *a, const void *b)
@@ -57,7 +59,7 @@ static int by_response(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* People go in the order of the responses, so that images are read from front to back. */
+/* Sorts participants by rows of the responses, so that images are read from front to back. */
 static kn_status order_rows(kn_ctx *ctx, job *j)
 {
     const kn_match *m = &j->data->match;
@@ -74,7 +76,7 @@ static kn_status order_rows(kn_ctx *ctx, job *j)
     return KN_OK;
 }
 
-/* Rows that matched by position still have the covariates' names. */
+/* Collects the ids. Rows paired by position still have the ids of the covariates. */
 static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
 {
     const kn_data *d = j->data;
@@ -88,7 +90,7 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
     p->id = memory;
     for (ptrdiff_t i = 0; i < j->n; i++) {
         p->id[i] = m->id ? m->id[j->pair[3 * i + 2]] : kn_data_person(d, j->pair[3 * i + 1]);
-        if (!kn_encoding_text_ok(p->id[i])) /* a model file could not hold it */
+        if (!kn_encoding_text_ok(p->id[i])) /* a model file (JSON) cannot hold it */
             return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: the id is not UTF-8 text",
                            kn_table_path(d->covariates), kn_table_unit(d->covariates),
                            kn_table_line(d->covariates, j->pair[3 * i + 1]));
@@ -96,7 +98,8 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
     return KN_OK;
 }
 
-/* X for the rows; those with a missing value leave when the policy says so. */
+/* Encodes the covariates as X; rows with a missing value are excluded if the policy is
+ * KN_MISSING_DROP. */
 static kn_status make_x(kn_ctx *ctx, const kn_encoding *recipe, job *j, kn_sample *p)
 {
     kn_status status;
@@ -136,7 +139,8 @@ out:
     return status;
 }
 
-/* Those of {part}; what is refused of anybody's covariates is refused by all parts. */
+/* Selects the participants of {part}. Covariates of all participants are checked first, so that
+ * all job parts fail alike. */
 static kn_status take_part(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
@@ -172,7 +176,7 @@ out:
     return status;
 }
 
-/* The columns of a table that a model has as responses. */
+/* Finds the columns of a table that are the responses of the model. */
 static kn_status find_responses(kn_ctx *ctx, job *j)
 {
     const kn_data *d = j->data;
@@ -185,7 +189,7 @@ static kn_status find_responses(kn_ctx *ctx, job *j)
                            &j->selection);
 }
 
-/* Which columns are covariates and which are responses, and what is in the former. */
+/* Decides which columns are covariates and which responses, and learns the encoding. */
 static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
@@ -197,7 +201,7 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
     if (additive)
         group = kn_group_column(j->s->group);
     ptrdiff_t group_col = group ? kn_column_find(d->covariates, group) : -1;
-    if (group_col >= 0) /* as the table writes it */
+    if (group_col >= 0) /* as spelled in the table */
         group = kn_table_name(d->covariates, group_col);
     kn_encoding_options ro = {.use = j->s->use,
                               .categorical = j->s->categorical,
@@ -215,7 +219,7 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
                               .n_rows = d->match.n};
     KN_TRY(kn_encoding_names(ctx, d->covariates, &ro, &names, &n));
     ptrdiff_t n_taken = n;
-    if (d->responses) { /* neither covariates nor groups are responses, nor labels */
+    if (d->responses) { /* covariates, groups and labels are not responses */
         KN_TRY(kn_alloc(ctx, n + 2, sizeof *names, &taken));
         memcpy(taken, names, (size_t)n * sizeof *names);
         if (group)
@@ -235,7 +239,7 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
     ro.n_responses = j->selection.n;
     KN_TRY(kn_encoding_learn(ctx, d->covariates, &ro, &p->recipe));
     kn_encoding_tell_names(ctx, d->covariates, &ro);
-    bool known = false; /* who is ill is a covariate */
+    bool known = false; /* a diagnosis column is a covariate */
     for (ptrdiff_t k = 0; k < p->recipe.n; k++)
         known = known || kn_column_role_of(p->recipe.column[k].name) == KN_COLUMN_GROUP;
     if (!known)
@@ -248,7 +252,7 @@ out:
     return status;
 }
 
-/* One file for each row is named for its id. */
+/* With {split} each row has its own output file, named after its id: ids must be unique. */
 static kn_status check_split(kn_ctx *ctx, const job *j)
 {
     const kn_data *d = j->data;
@@ -262,7 +266,7 @@ static kn_status check_split(kn_ctx *ctx, const job *j)
                    kn_table_line(d->covariates, row[twice[1]]));
 }
 
-/* The values, for the rows that are left, in the order of the file. */
+/* Reads the values of the rows in use, in the order of the file, and checks them. */
 static kn_status read_responses(kn_ctx *ctx, const job *j, kn_sample *p)
 {
     ptrdiff_t *row;
@@ -279,7 +283,7 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_sample *p)
              : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
              : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
                             : kn_read_array(ctx, j->room, d, &rows, p);
-    if (d->held) /* looked at when they were read */
+    if (d->held) /* checked when they were preloaded */
         goto out;
     p->dealt = kn_ctx_comm(ctx)->size > 1 && !j->whole && !d->view.data;
     if (!p->dealt)
@@ -295,8 +299,8 @@ out:
     return status;
 }
 
-/* keep[i] of those with a value among the responses that will be used; how many there are. *gaps:
- * some of these lack others. */
+/* Lists in *keep the *n participants with a value among the responses that will be used. *gaps:
+ * cells are missing in these responses. Collective. */
 static kn_status find_values(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **keep, ptrdiff_t *n,
                              bool *gaps)
 {
@@ -332,7 +336,8 @@ static const char *row_name(ptrdiff_t row, char name[32])
     return name;
 }
 
-/* Of p are left the n people of `keep`; their images have no part in a mask, nor they in groups. */
+/* Keeps the n participants `keep` in p and logs the others. Groups are found anew; the caller
+ * reads the responses again, so that the default mask does not depend on excluded images. */
 static kn_status leave_out(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n, kn_sample *p)
 {
     kn_status status;
@@ -364,8 +369,9 @@ out:
     return status;
 }
 
-/* Whoever has no response at all is no training [METHOD 0b]. What was read is read again without
- * them; and where cells are missing, by all ranks in whole, of which one fills them in. */
+/* Excludes participants without any response from training [METHOD 0b], and reads again without
+ * them. If cells are missing, every rank reads all responses, because one rank imputes them.
+ * Collective. */
 static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
@@ -385,9 +391,10 @@ out:
     return status;
 }
 
+/* Runs all steps for training or application; clears p on failure. Collective. */
 static kn_status gather(kn_ctx *ctx, job *j, kn_sample *p)
 {
-    enum { LEAST = 3 }; /* to learn from */
+    enum { LEAST = 3 }; /* participants that training needs */
     kn_status status;
     *p = (kn_sample){0};
     KN_TRY(kn_data_finalise(ctx, j->s, j->data));
@@ -431,7 +438,7 @@ kn_status kn_sample_train(kn_ctx *ctx, kn_data *data, const kn_settings *s,
                           const kn_memory_policy *room, kn_sample *out)
 {
     job j = {.data = data, .s = s, .room = room, .responses = true};
-    if (!data->view.data && !data->held) /* what is held was read so */
+    if (!data->view.data && !data->held) /* preloaded data were read with this space */
         j.space = data->space;
     return gather(ctx, &j, out);
 }

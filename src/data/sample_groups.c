@@ -1,3 +1,4 @@
+/* Implements sample_groups.h. */
 #include "data/sample_groups.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "data/table/text_list.h"
 #include "io/file/path.h"
 
-/* Whose row it is: sessions with ids of their own are of one person still. */
+/* Returns the participant of row i: rows with ids per session still belong to one participant. */
 static const char *person_of(const kn_data *d, const kn_sample *p, ptrdiff_t i)
 {
     const char *person = kn_data_person(d, p->covariate_row[i]);

@@ -1,3 +1,5 @@
+/* Implements shared_noise_groups.h: groups are found by sorting rows by a text or by all
+ * covariates. */
 #include "data/shared_noise_groups.h"
 
 #include <math.h>
@@ -27,14 +29,14 @@ const char *kn_group_column(const char *text)
  */
 
 typedef struct item {
-    const char *text;     /* or */
-    const double *number; /* n of them */
+    const char *text;     /* a text, or */
+    const double *number; /* n numbers */
     ptrdiff_t n, row;
 } item;
 
 static int by_number(double a, double b)
 {
-    if (isnan(a) || isnan(b)) /* a missing category is like another */
+    if (isnan(a) || isnan(b)) /* NaN, a missing category, equals NaN */
         return !!isnan(a) - !!isnan(b);
     return (a > b) - (a < b);
 }
@@ -54,7 +56,7 @@ static int by_value_and_row(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Numbers for the values of n items, in order of first appearance; items are put in order. */
+/* Numbers the groups of equal items in order of appearance; sorts the items. */
 static kn_status number_values(kn_ctx *ctx, item *items, ptrdiff_t n, kn_grouping *g)
 {
     void *memory;
@@ -63,7 +65,8 @@ static kn_status number_values(kn_ctx *ctx, item *items, ptrdiff_t n, kn_groupin
         return status;
     g->group = memory;
     qsort(items, (size_t)n, sizeof *items, by_value_and_row);
-    for (ptrdiff_t i = 0, first = 0; i < n; i++) { /* the first row of those that are equal */
+    for (ptrdiff_t i = 0, first = 0; i < n;
+         i++) { /* group = first row of the equal ones, until it is renumbered below */
         if (by_value(&items[first], &items[i]) != 0)
             first = i;
         g->group[items[i].row] = (int)items[first].row;
@@ -73,7 +76,7 @@ static kn_status number_values(kn_ctx *ctx, item *items, ptrdiff_t n, kn_groupin
     return KN_OK;
 }
 
-/* g->group_name = `text` of the first row of each group; NULL: counted from 1. */
+/* Sets g->group_name to `text` of the first row of each group; text NULL: "1", "2", ... */
 static kn_status name_groups(kn_ctx *ctx, const char *const *text, ptrdiff_t n, kn_grouping *g)
 {
     void *memory;
@@ -106,9 +109,10 @@ out:
     return status;
 }
 
-/* ---- the three ways ----------------------------------------------------------------------------
- */
+/* ---- the three rules
+ * ---------------------------------------------------------------------------- */
 
+/* Fails if a category groups the rows exactly as g does: both effects could not be told apart. */
 static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const kn_grouping *g)
 {
     for (ptrdiff_t k = 0; k < s->recipe->n; k++) {
@@ -137,6 +141,7 @@ static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const k
     return KN_OK;
 }
 
+/* Groups by the texts of a column. KN_ERR_DATA for a missing cell. */
 static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *name, kn_grouping *g)
 {
     ptrdiff_t n = s->X.rows, col = kn_column_find(s->table, name);
@@ -156,7 +161,7 @@ static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *na
                                      "expected the group that {group} asks for");
             goto out;
         }
-        if (!kn_encoding_text_ok(cell)) { /* a model file could not hold it */
+        if (!kn_encoding_text_ok(cell)) { /* a model file (JSON) cannot hold it */
             status = kn_cell_refused(ctx, s->table, s->row[i], col, "expected UTF-8 text");
             goto out;
         }
@@ -177,6 +182,7 @@ static kn_status by_ids(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
     return kn_text_copy(ctx, "", 0, &g->column);
 }
 
+/* Returns whether enough numeric covariates vary for equal rows to be no coincidence. */
 static bool many_numbers(const kn_encoding *recipe)
 {
     ptrdiff_t n = 0;
@@ -185,7 +191,7 @@ static bool many_numbers(const kn_encoding *recipe)
     return n >= KN_STIMULUS_COVARIATES;
 }
 
-/* Rows that are not alone with their covariates. */
+/* Counts the rows that share their covariates with another row. */
 static kn_status count_shared(kn_ctx *ctx, const kn_grouping *g, ptrdiff_t n, ptrdiff_t *shared)
 {
     ptrdiff_t *size;
@@ -201,10 +207,11 @@ static kn_status count_shared(kn_ctx *ctx, const kn_grouping *g, ptrdiff_t n, pt
     return KN_OK;
 }
 
+/* Groups rows with equal covariates, if at least half of the rows have such a partner. */
 static kn_status by_stimuli(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     ptrdiff_t n = s->X.rows, C = s->X.cols, shared;
-    kn_mat rows = {0}; /* C x n: a row of X is a column here */
+    kn_mat rows = {0}; /* C x n, X transposed */
     void *items = NULL;
     kn_status status;
     KN_TRY(kn_mat_new(ctx, C, n, &rows));
@@ -235,7 +242,7 @@ static const char *what_of(const kn_grouping *g)
                                       : "the stimulus";
 }
 
-/* Groups that say nothing are none. */
+/* Removes the groups if there is only one, or none has two rows. */
 static void dissolve(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     bool one = g->n_groups == 1;
@@ -281,7 +288,7 @@ kn_status kn_grouping_find(kn_ctx *ctx, const kn_group_source *s, const char *te
     } else if (text && strcmp(text, "auto") == 0) {
         if (s->id)
             KN_TRY(by_ids(ctx, s, out));
-        if (out->n_groups == s->X.rows) /* the usual case, and nothing to speak of */
+        if (out->n_groups == s->X.rows) /* all ids differ: the usual case, not logged */
             kn_grouping_clear(out);
         if (out->rule == KN_GROUP_NONE && many_numbers(s->recipe))
             KN_TRY(by_stimuli(ctx, s, out));

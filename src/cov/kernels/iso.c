@@ -1,4 +1,5 @@
-/* iso: exp(2a) where both are the same sample; present in R**, absent from R*     [METHOD 1a] */
+/* Kernel iso: exp(2a) between a row and itself, else 0; present in R**, absent from R*   [METHOD
+ * 1a] */
 #include <math.h>
 
 #include "cov/kernel.h"

@@ -1,4 +1,4 @@
-/* slopes: exp(2a) [same level] x x', a slope of each level's own                    [METHOD 1a] */
+/* Kernel slopes: exp(2a) [same level] x x', a separate slope for each level          [METHOD 1a] */
 #include "cov/kernel.h"
 
 const kn_kernel kn_kernel_slopes = {

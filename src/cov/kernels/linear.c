@@ -1,4 +1,4 @@
-/* linear: exp(2a) x.x'                                                            [METHOD 1a] */
+/* Kernel linear: exp(2a) x.x'                                                      [METHOD 1a] */
 #include "cov/kernel.h"
 
 const kn_kernel kn_kernel_linear = {

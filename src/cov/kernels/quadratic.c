@@ -1,4 +1,4 @@
-/* square: exp(2a) u.u', u the squares of covariates, standardised              [METHOD 1a] */
+/* Kernel square: exp(2a) u.u', u the standardised squares of covariates            [METHOD 1a] */
 #include "cov/kernel.h"
 
 const kn_kernel kn_kernel_square = {

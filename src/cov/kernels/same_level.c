@@ -1,7 +1,9 @@
-/* same: exp(2a) [same level of a category], the product of two rows of indicators  [METHOD 1a]
+/* Kernel same: exp(2a) [same level of a category], as a product of two rows of indicators
  *
- * A row has one 1 among the levels and the column for a level that training did not have. So a new
- * level is like nobody, and like itself; a missing one has the shares of training instead. */
+ * A row has a single 1 among the columns of the levels and the column for levels that are not in
+ * the training sample. So a new level has covariance 0 with all training rows, and 1 with itself;
+ * a missing value has the shares of the levels in the training sample instead.
+ * [METHOD 1a] */
 #include "cov/kernel.h"
 
 const kn_kernel kn_kernel_same = {

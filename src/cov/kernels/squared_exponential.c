@@ -1,4 +1,4 @@
-/* squared exponential: exp(2a) exp(-|x-x'|^2 / (2 exp(2l)))                       [METHOD 1a] */
+/* Kernel se, squared exponential: exp(2a) exp(-|x-x'|^2 / (2 exp(2l)))             [METHOD 1a] */
 #include <math.h>
 
 #include "cov/kernel.h"

@@ -1,3 +1,4 @@
+/* Implements atlas.h. */
 #include "data/basis/atlas.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ void kn_atlas_clear(kn_atlas *l)
     *l = (kn_atlas){0};
 }
 
-/* The first voxel of part k among all. */
+/* Returns the first voxel of image k among all. */
 static ptrdiff_t first_of(const kn_space *s, int k)
 {
     ptrdiff_t first = 0;
@@ -37,7 +38,7 @@ static int by_number(const void *a, const void *b)
                               : (x->number > y->number) - (x->number < y->number);
 }
 
-/* '???' of a table of labels becomes 0. */
+/* Sets voxels with the label '???' of a GIFTI table to 0. */
 static kn_status drop_unknown(kn_ctx *ctx, const char *file, int k, kn_atlas *l)
 {
     kn_gifti gifti = {0};
@@ -55,10 +56,10 @@ out:
     return status;
 }
 
-/* Every value is a whole number; the different ones but 0, in order. */
+/* Checks that all values are whole numbers, and lists the distinct ones except 0 in order. */
 static kn_status collect(kn_ctx *ctx, ptrdiff_t voxels, kn_atlas *l)
 {
-    enum { EXACT = 1 << 24 }; /* whole numbers that a float can tell apart */
+    enum { EXACT = 1 << 24 }; /* whole numbers up to this are exact in float */
     kn_status status;
     void *memory = NULL;
     ptrdiff_t n = 0;
@@ -73,7 +74,7 @@ static kn_status collect(kn_ctx *ctx, ptrdiff_t voxels, kn_atlas *l)
     KN_TRY(kn_alloc(ctx, n, sizeof *l->label, &memory));
     l->label = memory;
     n = 0;
-    for (ptrdiff_t i = 0; i < voxels; i++) /* of a run of equal ones the first */
+    for (ptrdiff_t i = 0; i < voxels; i++) /* the first of a run of equal labels */
         if (l->value[i] != 0 &&
             (i == 0 || l->value[i - 1] != l->value[i] || i == first_of(&l->space, 1)))
             l->label[n++] = (kn_atlas_label){part_of(&l->space, i), (double)l->value[i]};
@@ -118,7 +119,7 @@ out:
     return status;
 }
 
-/* The responses must be of the same places. */
+/* Checks that the responses have the geometry of the atlas. */
 static kn_status compare(kn_ctx *ctx, const kn_atlas *l, const char *name, const kn_space *space)
 {
     kn_status status = KN_OK;

@@ -1,3 +1,5 @@
+/* Implements surface_harmonics.h: shift-and-invert block Lanczos, with a dense solver for small
+ * surfaces. */
 #include "data/basis/surface_harmonics.h"
 
 #include <float.h>
@@ -11,26 +13,27 @@
 #include "la/vec.h"
 
 enum {
-    DENSE = 400,        /* vertices up to which the dense problem takes less than a second */
-    BLOCK_LEAST = 16,   /* vectors that are multiplied together */
-    BLOCK_MOST = 128,   /* a surface with eigenvalues of such multiplicity does not exist */
-    CHECK_STEPS = 5,    /* of the run that looks for more */
-    STREAM_START = 411, /* of the random numbers */
+    DENSE = 400,        /* vertices up to which the dense solver takes less than a second */
+    BLOCK_LEAST = 16,   /* smallest block size */
+    BLOCK_MOST = 128,   /* largest block size; no surface has eigenvalues of this multiplicity */
+    CHECK_STEPS = 5,    /* block steps of the run that looks for missed eigenvalues */
+    STREAM_START = 411, /* stream of the random numbers */
 };
 
-static const double CONVERGED = 1e-11; /* |op y - theta y| of theta */
-static const double RESIDUAL = 1e-6;   /* |A^-1/2 L e - lambda y| of lambda + sigma */
+static const double CONVERGED = 1e-11; /* tolerance of |op y - theta y| relative to theta */
+static const double RESIDUAL =
+    1e-6; /* tolerance of |A^-1/2 L e - lambda y| relative to lambda + sigma */
 
 typedef struct solver {
     const kn_laplacian *l;
     const char *name;
-    double *root; /* n  A^1/2 */
+    double *root; /* n, diagonal of A^1/2 */
     double sigma;
-    kn_band factor; /* of L + sigma A */
+    kn_band factor; /* Cholesky factor of L + sigma A */
     kn_rng rng;
-    ptrdiff_t b, most; /* columns of a block, and at most of V */
+    ptrdiff_t b, most; /* columns of a block, most columns of V */
     kn_mat V;          /* n x (most + b)  orthonormal */
-    kn_mat W;          /* n x b  what the operator makes of the last block, and the next one */
+    kn_mat W;          /* n x b, the operator times the last block, then the next block */
     kn_mat H;          /* (most + b) x (most + b)  V' op V, lower triangle */
     kn_mat S;          /* its eigenvectors */
     kn_mat C, R;       /* (most + b) x b, b x b: W = V C + Q R */
@@ -92,7 +95,7 @@ static void draw(solver *s, double *x)
         x[i] = kn_rng_normal(&s->rng);
 }
 
-/* W <- W - V V'W, twice; C: what was taken away in all. */
+/* W <- W - V V'W, twice for orthogonality; C sums both projections. */
 static void leave(kn_ctx *ctx, kn_mat V, kn_mat W, kn_mat C, kn_mat part)
 {
     kn_mat_zero(C);
@@ -105,8 +108,8 @@ static void leave(kn_ctx *ctx, kn_mat V, kn_mat W, kn_mat C, kn_mat part)
     }
 }
 
-/* The next block: V_m.. = Q with W = V C + Q R. A column that lies in the others (an invariant
- * space was found) is drawn anew, and its R is zero. */
+/* Makes the next block V_m.. = Q with W = V C + Q R. A column that depends on the others (an
+ * invariant subspace was found) is replaced by a random one, and its R is zero. */
 static kn_status next_block(kn_ctx *ctx, solver *s, ptrdiff_t m)
 {
     kn_status status;
@@ -141,8 +144,8 @@ out:
 /* ---- Lanczos ----------------------------------------------------------------------------------
  */
 
-/* H of the first m columns is decomposed; how many of its largest eigenvalues have converged, one
- * after the other. R belongs to the last block, columns m - b .. m - 1. */
+/* Decomposes H of the first m columns. Returns how many of its largest eigenvalues have converged,
+ * counted from the largest. R belongs to the last block, columns m - b .. m - 1. */
 static kn_status ritz(kn_ctx *ctx, solver *s, ptrdiff_t m, ptrdiff_t wanted, ptrdiff_t *converged)
 {
     kn_status status;
@@ -167,9 +170,10 @@ out:
     return status;
 }
 
-/* From `locked` orthonormal columns of V, which the operator leaves alone, and `theta` of which H
- * has already: blocks until `wanted` eigenvalues have converged, or `steps` were made (0: any
- * number). *m: columns of V that H is of. */
+/* Runs block Lanczos in the complement of the first `locked` columns of V, which are orthonormal
+ * eigenvectors, until `wanted` eigenvalues have converged or `steps` blocks were made (0: no
+ * limit). The caller has set H of the locked columns; zero hides their eigenvalues. *m: number of
+ * columns of V that H covers. KN_ERR_NUMERIC if V is full before. */
 static kn_status run(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted, ptrdiff_t steps,
                      ptrdiff_t *m)
 {
@@ -182,13 +186,14 @@ static kn_status run(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted,
         KN_TRY(kn_check_cancel(ctx));
         apply(ctx, s, kn_cols(s->V, at, s->b));
         at += s->b;
-        if (at > s->most) /* V has room for one block beyond */
+        if (at > s->most) /* V is full */
             break;
         KN_TRY(next_block(ctx, s, at));
         for (ptrdiff_t j = 0; j < s->b; j++)
             for (ptrdiff_t i = j; i < s->b; i++) {
                 kn_col(s->H, at - s->b + j)[at - s->b + i] = kn_at(s->C, at - s->b + i, j);
-                if (at + j < s->H.rows) /* R' is lower: row at + j of column at - b + i */
+                if (at + j <
+                    s->H.rows) /* R' is lower triangular: row at + j of column at - b + i */
                     kn_col(s->H, at - s->b + i)[at + j] = kn_at(s->R, j, i);
             }
         *m = at;
@@ -205,7 +210,7 @@ out:
     return status;
 }
 
-/* Y (n x K) = the Ritz vectors of the largest eigenvalues, descending. */
+/* Computes Y (n x K), the Ritz vectors of the largest eigenvalues, descending. */
 static void take_vectors(kn_ctx *ctx, solver *s, ptrdiff_t m, kn_mat Y)
 {
     kn_mat some = kn_sub(s->C, 0, 0, m, 1);
@@ -215,7 +220,7 @@ static void take_vectors(kn_ctx *ctx, solver *s, ptrdiff_t m, kn_mat Y)
     }
 }
 
-/* Is there an eigenvalue above theta in what is orthogonal to Y? */
+/* Looks for an eigenvalue above theta in the orthogonal complement of Y. */
 static kn_status look_for_more(kn_ctx *ctx, solver *s, kn_mat Y, double theta, bool *more)
 {
     static const double ABOVE = 1 + 1e-6;
@@ -224,7 +229,7 @@ static kn_status look_for_more(kn_ctx *ctx, solver *s, kn_mat Y, double theta, b
     run_clear(s);
     *more = false;
     ptrdiff_t steps = (n_most - Y.cols) / b;
-    if (steps < 1) /* nothing is left */
+    if (steps < 1) /* the complement has fewer dimensions than a block */
         return KN_OK;
     KN_TRY(run_new(ctx, b, Y.cols + steps * b, s));
     kn_mat_set(kn_cols(s->V, 0, Y.cols), Y);
@@ -234,7 +239,8 @@ out:
     return status;
 }
 
-/* The constants of the parts, A^1/2 1: V's first columns, with 1/sigma in H. */
+/* Sets the first columns of V to the constants of the connected components, A^1/2 1, with 1/sigma
+ * in H. */
 static void lock_constants(solver *s)
 {
     const kn_laplacian *l = s->l;
@@ -248,12 +254,15 @@ static void lock_constants(solver *s)
     }
 }
 
+/* Returns the most columns of V for K eigenvalues with blocks of b. */
 static ptrdiff_t room_for(const solver *s, ptrdiff_t b, ptrdiff_t K)
 {
     ptrdiff_t whole = (s->l->n - s->l->parts) / b * b + s->l->parts - b;
     return kn_min_size(s->l->parts + 6 * (K + b) + 10 * b, whole);
 }
 
+/* Computes Y (n x K), the K largest eigenvectors of the operator. The block size doubles until no
+ * eigenvalue is missed. */
 static kn_status lanczos(kn_ctx *ctx, solver *s, kn_mat Y)
 {
     kn_status status = KN_OK;
@@ -281,6 +290,7 @@ out:
 /* ---- the dense problem ------------------------------------------------------------------------
  */
 
+/* Computes Y (n x K) from the dense matrix A^-1/2 L A^-1/2. */
 static kn_status dense(kn_ctx *ctx, const solver *s, kn_mat Y)
 {
     const kn_laplacian *l = s->l;
@@ -300,10 +310,10 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
+/* ---- result -----------------------------------------------------------------------------------
  */
 
-/* From Y to E = A^-1/2 Y and lambda; the residual of each is looked at. */
+/* Computes E = A^-1/2 Y and lambda from Y, and checks the residual of each. */
 static kn_status finish(kn_ctx *ctx, const solver *s, kn_mat E, double *lambda)
 {
     kn_status status;
@@ -338,7 +348,7 @@ out:
     return status;
 }
 
-/* Memory before any of it is taken: the band, or n x n twice. */
+/* Checks the budget before allocating: the band, or twice n x n. */
 static kn_status check_memory(kn_ctx *ctx, const solver *s, ptrdiff_t K, bool small)
 {
     const kn_laplacian *l = s->l;

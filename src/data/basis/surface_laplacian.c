@@ -1,3 +1,5 @@
+/* Implements surface_laplacian.h: L is assembled twice, in the order of the surface to find the
+ * numbering, and in that numbering. */
 #include "data/basis/surface_laplacian.h"
 
 #include <math.h>
@@ -32,10 +34,10 @@ typedef struct triangle {
     double area;
 } triangle;
 
-/* False: it has no area to speak of. */
+/* Computes cotangents and area of a triangle; false: its area is negligible. */
 static bool measure(const kn_surface *s, const ptrdiff_t *corner, triangle *t)
 {
-    static const double FLAT = 1e-10; /* twice the area, of the square of the longest edge */
+    static const double FLAT = 1e-10; /* twice the area over the squared longest edge */
     double e[3][3], dot[3], longest = 0;
     for (int k = 0; k < 3; k++) { /* edge k is opposite corner k */
         const double *a = s->xyz + 3 * corner[(k + 1) % 3], *b = s->xyz + 3 * corner[(k + 2) % 3];
@@ -64,8 +66,8 @@ static bool measure(const kn_surface *s, const ptrdiff_t *corner, triangle *t)
 
 typedef struct assembly {
     const kn_surface *s;
-    ptrdiff_t *place; /* of each vertex of the surface; -1: out of use */
-    char *counts;     /* of each triangle: it is in use and has an area */
+    ptrdiff_t *place; /* number of each vertex of the surface; -1: not used */
+    char *counts;     /* per triangle: it is used and has an area */
 } assembly;
 
 typedef struct entry {
@@ -79,7 +81,7 @@ static int by_column(const void *a, const void *b)
     return (x->col > y->col) - (x->col < y->col);
 }
 
-/* Entries of row i, each as often as triangles have it: sorted, and those of a column summed. */
+/* Sorts the n entries of a row and sums those of the same column; returns how many are left. */
 static ptrdiff_t merge_row(entry *row, ptrdiff_t n)
 {
     ptrdiff_t out = 0;
@@ -92,7 +94,7 @@ static ptrdiff_t merge_row(entry *row, ptrdiff_t n)
     return out;
 }
 
-/* Every triangle gives each of its corners an entry for the two others and two for itself. */
+/* Each triangle adds to the row of each corner an entry for the two others and two for itself. */
 static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *used, entry *e,
                          kn_laplacian *l)
 {
@@ -112,9 +114,10 @@ static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *u
     }
 }
 
+/* Assembles L as compressed rows and A, in the numbering a->place, and the bandwidth. */
 static kn_status assemble(kn_ctx *ctx, const assembly *a, kn_laplacian *l)
 {
-    enum { OF_TRIANGLE = 4 }; /* entries in the row of each corner */
+    enum { OF_TRIANGLE = 4 }; /* entries per triangle in the row of each corner */
     kn_status status;
     void *memory = NULL;
     ptrdiff_t *first = NULL, *used = NULL, total = 0;
@@ -154,9 +157,9 @@ out:
 /* ---- reverse Cuthill-McKee ------------------------------------------------------------------ */
 
 typedef struct ordering {
-    const kn_laplacian *l; /* in the numbering of the surface */
-    ptrdiff_t *queue;      /* n  vertices in the order in which they were reached */
-    ptrdiff_t *level;      /* n  distance from the root; -1: not reached */
+    const kn_laplacian *l; /* in the order of the surface */
+    ptrdiff_t *queue;      /* n, vertices in the order of discovery */
+    ptrdiff_t *level;      /* n, distance from the root; -1: not reached */
 } ordering;
 
 static ptrdiff_t degree(const kn_laplacian *l, ptrdiff_t i)
@@ -164,8 +167,8 @@ static ptrdiff_t degree(const kn_laplacian *l, ptrdiff_t i)
     return l->start[i + 1] - l->start[i];
 }
 
-/* Breadth first from `root`, neighbours by degree and then by number; how many it reaches, in
- * queue[from ..]. */
+/* Breadth-first search from `root`, neighbours by degree and then by number. Returns how many
+ * vertices it reaches, stored in queue[from ..]. */
 static ptrdiff_t spread(ordering *o, ptrdiff_t root, ptrdiff_t from)
 {
     ptrdiff_t end = from + 1;
@@ -187,7 +190,7 @@ static ptrdiff_t spread(ordering *o, ptrdiff_t root, ptrdiff_t from)
     return end - from;
 }
 
-/* A vertex as far away as can be found from some vertex of the part: George & Liu 1979. */
+/* Returns a pseudo-peripheral vertex of the connected component (George & Liu 1979). */
 static ptrdiff_t far_end(ordering *o, ptrdiff_t root, ptrdiff_t from)
 {
     for (ptrdiff_t deepest = -1;;) {
@@ -205,7 +208,8 @@ static ptrdiff_t far_end(ordering *o, ptrdiff_t root, ptrdiff_t from)
     }
 }
 
-/* place[vertex of l] <- its number in a narrow band, part after part; and out->part. */
+/* Sets place[vertex of l] to its number in a narrow band, component after component, and
+ * out->part. */
 static kn_status number_vertices(kn_ctx *ctx, const kn_laplacian *l, ptrdiff_t *place,
                                  kn_laplacian *out)
 {
@@ -233,10 +237,11 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
+/* ---- assembly ---------------------------------------------------------------------------------
  */
 
-/* Which triangles count, and which vertices have one: numbered as they come. */
+/* Marks the triangles that count, and numbers the vertices that have one, in the order of the
+ * surface. */
 static kn_status choose(kn_ctx *ctx, const bool *use, assembly *a, kn_laplacian *l)
 {
     kn_status status;

@@ -1,3 +1,5 @@
+/* Implements design.h: learns moments, ranges and levels from the training rows, lays out the
+ * columns, and applies the result. */
 #include "data/covariates/design.h"
 
 #include <assert.h>
@@ -5,9 +7,9 @@
 
 #include "data/table/levels.h"
 
-/* Standard deviations below this share of the largest value are rounding. */
+/* A column is constant if its sd is below this share of its largest |value|. */
 static const double CONSTANT = 1e-12;
-/* A value within this share of a constant is that constant, written by another program. */
+/* Values this close to a constant, relatively, equal it; another program may have written them. */
 static const double SAME = 1e-9;
 
 void kn_design_clear(kn_design *d)
@@ -67,10 +69,10 @@ int kn_design_blocks(const kn_design *d, kn_design_block *out, int most)
     return n;
 }
 
-/* ---- what may be in a column ------------------------------------------------------------------
+/* ---- checks -----------------------------------------------------------------------------------
  */
 
-/* A finite number, or of a category NaN or a code up to `most`. */
+/* Fails unless values are finite, or for a category (most >= 0) NaN or a code 0 .. most. */
 static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n, ptrdiff_t c, int most)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -93,7 +95,7 @@ typedef struct moments {
     double mean, sd, largest;
 } moments;
 
-/* Population sd. */
+/* Computes mean, population sd and largest |value|. */
 static moments moments_of(const double *x, ptrdiff_t n)
 {
     moments m = {0};
@@ -122,8 +124,8 @@ static bool has_values(const double *x, ptrdiff_t n, int wanted)
     return k >= wanted;
 }
 
-/* u = (x^2 - q_mean) / q_sd of the standardised x; q >= 0 says that the column could have one.
- * `x` becomes x^2. */
+/* Learns u = (x^2 - q_mean) / q_sd of the standardised x; sets q >= 0 if the column can have one.
+ * Overwrites x by x^2. */
 static void learn_quadratic(const kn_design *d, ptrdiff_t c, double *x, ptrdiff_t n)
 {
     kn_design_column *k = &d->column[c];
@@ -133,12 +135,13 @@ static void learn_quadratic(const kn_design *d, ptrdiff_t c, double *x, ptrdiff_
     }
     moments m = moments_of(x, n);
     if (!isfinite(m.sd) || m.sd <= CONSTANT * m.largest)
-        return; /* two values of opposite sign and rounding */
+        return; /* x^2 is constant, as for two values of opposite sign */
     k->q_mean = m.mean;
     k->q_sd = m.sd;
     k->q = 0;
 }
 
+/* Learns mean, sd, range and square of a numeric column x (n), which is overwritten. */
 static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_design *d,
                               ptrdiff_t c, double *x, ptrdiff_t n)
 {
@@ -165,6 +168,7 @@ static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_
     return KN_OK;
 }
 
+/* Learns the shares of the levels from codes x (n); NaN is missing. */
 static kn_status learn_category(kn_ctx *ctx, const kn_design *d, ptrdiff_t c, const double *x,
                                 ptrdiff_t n)
 {
@@ -191,7 +195,8 @@ out:
     return status;
 }
 
-/* All or nothing: with few people a squared covariate costs more than it tells. */
+/* Drops all of Q if there are fewer than KN_QUADRATIC_ROWS participants per column: with few
+ * participants squared covariates cost more than they explain. */
 static void choose_quadratic(const kn_design_options *o, const kn_design *d, ptrdiff_t n)
 {
     ptrdiff_t Fq = 0;
@@ -202,6 +207,8 @@ static void choose_quadratic(const kn_design_options *o, const kn_design *d, ptr
             d->column[c].q = -1;
 }
 
+/* Copies the interactions of the options. KN_ERR_ARGUMENT if one is not between a category and a
+ * numeric column that vary. */
 static kn_status take_interactions(kn_ctx *ctx, const kn_design_options *o, kn_design *d)
 {
     void *memory;
@@ -278,13 +285,14 @@ void kn_design_range(const kn_design *d, ptrdiff_t c, double *low, double *high)
     *high = k->max + half;
 }
 
-/* Is this value one that training says nothing of? */
+/* Returns whether a value is beyond the training sample: outside the clamping range, a new level,
+ * or another constant. */
 static bool strange(const kn_design *d, ptrdiff_t c, double x)
 {
     const kn_design_column *k = &d->column[c];
     double low, high;
     if (k->levels > 0)
-        return x == k->levels; /* false of NaN */
+        return x == k->levels; /* false for NaN */
     kn_design_range(d, c, &low, &high);
     if (k->constant) {
         double room = SAME * fmax(fabs(low), fabs(high));
@@ -298,7 +306,7 @@ static double held_to(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* E_m from codes. */
+/* Expands codes to the indicator columns E_m; NaN gets the shares of the levels. */
 static void spread(const kn_design_column *k, const double *x, kn_mat E)
 {
     for (int l = 0; l <= k->levels; l++) {
@@ -328,7 +336,7 @@ static void put_number(const kn_design *d, ptrdiff_t c, const double *x, bool ho
 static void put_interactions(const kn_design *d, kn_mat X)
 {
     ptrdiff_t at = d->F;
-    for (ptrdiff_t i = d->n_interactions - 1; i >= 0; i--) { /* they are the last ones */
+    for (ptrdiff_t i = d->n_interactions - 1; i >= 0; i--) { /* interactions are the last blocks */
         const kn_design_column *m = &d->column[d->interaction[i].category];
         const double *x = kn_col(X, d->column[d->interaction[i].numeric].x);
         at -= m->levels + 1;

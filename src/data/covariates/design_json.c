@@ -1,9 +1,11 @@
-/* {"additive": true,
- *  "columns": [{"min": 18, "max": 93, "quadratic": [1, 1.4]}, {"min": 3, "max": 3, "constant":
- * true},
- *              {"shares": [0.4, 0.6]}, {"shares": [0.5, 0.5], "batch": true}],
- *  "interactions": [[2, 0]]}
- * A category has shares, a number min and max. */
+/* Writes and reads the design (design.h) as JSON of a model file. A category has shares, a numeric
+ * column min and max.
+ *
+ *     {"additive": true,
+ *      "columns": [{"min": 18, "max": 93, "quadratic": [1, 1.4]},
+ *                  {"min": 3, "max": 3, "constant": true},
+ *                  {"shares": [0.4, 0.6]}, {"shares": [0.5, 0.5], "batch": true}],
+ *      "interactions": [[2, 0]]} */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +60,8 @@ json_t *kn_design_to_json(const kn_design *d)
                      interactions);
 }
 
-/* ---- reading: nothing is believed ------------------------------------------------------------ */
+/* ---- reading: every value is checked ----------------------------------------------------------
+ */
 
 typedef struct reader {
     kn_ctx *ctx;
@@ -79,6 +82,7 @@ static bool number(const json_t *json, double *out)
     return json_is_number(json) && isfinite(*out);
 }
 
+/* Reads a numeric column. The range must stay finite when it is extended by half on each side. */
 static kn_status read_number(const reader *r, const json_t *json, kn_design_column *k)
 {
     const json_t *constant = json_object_get(json, "constant");
@@ -102,6 +106,7 @@ static kn_status read_number(const reader *r, const json_t *json, kn_design_colu
     return KN_OK;
 }
 
+/* Reads the shares of a category, which must sum to 1. */
 static kn_status read_category(const reader *r, const json_t *shares, kn_design_column *k)
 {
     size_t n = json_array_size(shares);
@@ -144,7 +149,7 @@ static kn_status read_column(const reader *r, const json_t *json, kn_design_scal
     return shares ? read_category(r, shares, k) : read_number(r, json, k);
 }
 
-/* The column of a pair, or -1. */
+/* Returns the raw column of entry i of a pair, or -1. */
 static ptrdiff_t place_in(const json_t *pair, size_t i, const kn_design *d)
 {
     const json_t *json = json_array_get(pair, i);

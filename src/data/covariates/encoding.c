@@ -1,3 +1,5 @@
+/* Implements encoding.h: application of an encoding to a table. Learning is in encoding_learn.c,
+ * the choice of columns in encoding_columns.c. */
 #include "data/covariates/encoding.h"
 
 #include <assert.h>
@@ -100,6 +102,7 @@ static ptrdiff_t row_of(const job *a, ptrdiff_t i)
     return a->rows ? a->rows[i] : i;
 }
 
+/* Encodes a numeric column as x (n); missing values become the training mean, if allowed. */
 static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col, double *x)
 {
     ptrdiff_t filled = 0;
@@ -124,10 +127,10 @@ static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col
     return KN_OK;
 }
 
-/* The levels that training did not have, of one column. */
+/* Levels of one column that are not in the training sample, for the warning. */
 typedef struct strangers {
-    ptrdiff_t n;                      /* people */
-    ptrdiff_t first[KN_NAMES_LISTED]; /* rows of the table where a new one was met */
+    ptrdiff_t n;                      /* participants */
+    ptrdiff_t first[KN_NAMES_LISTED]; /* rows where each new level appears first */
     ptrdiff_t n_first;
     kn_listing list;
 } strangers;
@@ -163,7 +166,8 @@ static void count_unseen(const job *a, strangers *s, ptrdiff_t row, ptrdiff_t co
         s->first[s->n_first++] = row;
 }
 
-/* Place of the level of a cell, L of one that training did not have, -1 of none at all. */
+/* Returns the index of a cell's level, L for a level that is not in the training sample, -1 for a
+ * missing cell. */
 static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
 {
     char level[KN_LEVEL_SIZE];
@@ -176,6 +180,7 @@ static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
     return k < 0 ? c->levels.n : k;
 }
 
+/* Encodes a category as x: n x 1 codes, or without codes n x 1 or n x L indicators. */
 static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t col, kn_mat x)
 {
     const kn_encoding *r = a->recipe;
@@ -223,7 +228,8 @@ static kn_status find_columns(const job *a, ptrdiff_t *col)
     return KN_OK;
 }
 
-/* Before any cell is judged, so that what stands in a dropped row is nobody's concern. */
+/* Marks rows with missing cells, before cells are checked, so that other errors in these rows do
+ * not matter. */
 static void drop_rows(const job *a, const ptrdiff_t *col, kn_mat X, bool *dropped)
 {
     ptrdiff_t count = 0;

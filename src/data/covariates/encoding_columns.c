@@ -1,4 +1,5 @@
-/* Which columns of a table are covariates, by --use or by default, and what is said of them. */
+/* Chooses the columns of a table that are covariates (encoding.h), by --use or by default, and
+ * logs the choice. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -16,7 +17,7 @@ static bool is_response(const kn_encoding_options *o, const char *name)
     return false;
 }
 
-/* Why a column cannot be a covariate; NULL: it can. */
+/* Returns why a column cannot be a covariate; NULL: it can. */
 static const char *barred(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     if (col == o->id_col)
@@ -25,13 +26,13 @@ static const char *barred(const kn_table *table, const kn_encoding_options *o, p
         return "is a response";
     if (o->group && kn_column_find(table, o->group) == col)
         return "is the column of {group}";
-    if (o->label &&
-        kn_column_find(table, o->label) == col) /* a model that has it finds nobody ill */
+    if (o->label && kn_column_find(table, o->label) ==
+                        col) /* with the label as a covariate nothing would be abnormal */
         return "is the column of {label}";
     return NULL;
 }
 
-/* Do the conditions hold this column to one value, as in group=control? */
+/* Returns whether --where fixes this column to one value, as in group=control. */
 static bool held_by_where(const char *where, const char *name)
 {
     size_t n = strlen(name);
@@ -44,16 +45,15 @@ static bool held_by_where(const char *where, const char *name)
     return false;
 }
 
-/* A site that --where has chosen tells nothing of the responses, but who is of another is seen to
- * be.
- */
+/* Returns whether a site column stays a covariate although --where fixes it: it explains nothing,
+ * but participants from other sites are recognised. */
 static bool may_have_further(const kn_encoding_options *o, kn_column_role usual)
 {
     return usual == KN_COLUMN_SITE && o->codes && o->batch && strcmp(o->batch, "auto") == 0;
 }
 
-/* Who is a patient, and which visit it was, is no covariate unless somebody says so: a model that
- * has it calls nothing abnormal. */
+/* Returns whether a column is not a covariate by default: diagnosis and visit, since a model with
+ * them would explain the abnormality it should find, and columns that --where fixes. */
 static bool set_aside(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     kn_column_role usual = kn_column_role_of(kn_table_name(table, col));
@@ -67,7 +67,8 @@ static bool by_default(const kn_table *table, const kn_encoding_options *o, ptrd
     return kn_table_named(table, col) && !barred(table, o, col) && !set_aside(table, o, col);
 }
 
-/* One name or pattern of --use. A pattern passes over what cannot be a covariate. */
+/* Marks the columns of one name or pattern of --use. Patterns skip columns that cannot be
+ * covariates. */
 static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
                       const char *name, const char **names, ptrdiff_t *n)
 {

@@ -1,9 +1,11 @@
-/* {"missing": "error", "columns": [{"name": "age", "kind": "numeric", "mean": 41.5},
- *                                  {"name": "site", "kind": "categorical", "levels": ["A", "B"]}]}
+/* Writes and reads the encoding (encoding.h) as JSON of a model file.
+ *
+ *     {"missing": "error",
+ *      "columns": [{"name": "age", "kind": "numeric", "mean": 41.5},
+ *                  {"name": "site", "kind": "categorical", "levels": ["A", "B"]}]}
  * and with codes
- * {..., "codes": true, "columns": [..., {"name": "sex", ..., "two_valued": true},
- *                                       {"name": "site", ..., "batch": true}]}
- */
+ *     {..., "codes": true, "columns": [..., {"name": "sex", ..., "two_valued": true},
+ *                                           {"name": "site", ..., "batch": true}]} */
 #include <math.h>
 #include <string.h>
 
@@ -56,7 +58,7 @@ json_t *kn_encoding_to_json(const kn_encoding *recipe)
     return json;
 }
 
-/* ---- reading: nothing is believed ---------------------------------------------------------- */
+/* ---- reading: every value is checked --------------------------------------------------------- */
 
 typedef struct reader {
     kn_ctx *ctx;
@@ -70,7 +72,7 @@ static kn_status refuse(const reader *r, const char *what)
     return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %s", r->file, r->k + 1, what);
 }
 
-/* The text of a JSON string that a cell could have been: short, without NUL, trimmed; or NULL. */
+/* Returns a JSON string if it could have been a cell: short, without NUL, trimmed; else NULL. */
 static const char *cell_text(const json_t *json, bool numbers, char out[KN_LEVEL_SIZE])
 {
     const char *text = json_string_value(json);
@@ -91,6 +93,7 @@ static bool all_numbers(const json_t *levels)
     return true;
 }
 
+/* Reads levels, which must be sorted and distinct, as kn_levels_add keeps them. */
 static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out)
 {
     size_t n = json_array_size(json), least = r->codes ? 1 : 2;
@@ -113,7 +116,7 @@ static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out
     return KN_OK;
 }
 
-/* A flag that is not there is false; false: it is there and no flag. */
+/* Reads an optional flag, false by default. Returns false if it is not a boolean. */
 static bool read_flag(const json_t *json, const char *key, bool *out)
 {
     const json_t *flag = json_object_get(json, key);
@@ -135,6 +138,7 @@ static kn_status read_category(const reader *r, const json_t *json, kn_covariate
     return KN_OK;
 }
 
+/* Reads one covariate; on failure the caller frees it. */
 static kn_status read_column(const reader *r, const json_t *json, kn_covariate *out)
 {
     char text[KN_LEVEL_SIZE];
@@ -160,7 +164,7 @@ kn_status kn_encoding_from_json(kn_ctx *ctx, const char *file, const json_t *jso
 {
     const char *missing = json_string_value(json_object_get(json, "missing"));
     const json_t *columns = json_object_get(json, "columns");
-    size_t n = json_array_size(columns); /* 0 for what is no array */
+    size_t n = json_array_size(columns); /* 0 if it is not an array */
     reader r = {.ctx = ctx, .file = file};
     void *memory;
     kn_status status;

@@ -1,3 +1,5 @@
+/* Implements kn_encoding_learn of encoding.h: decides which columns are categories, and learns
+ * levels and means from the training rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +12,17 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
-/* ---- what is in them ----------------------------------------------------------------------- */
+/* ---- kinds of columns ----------------------------------------------------------------------- */
 
 typedef enum said { SAID_NOTHING, SAID_CATEGORY, SAID_NUMERIC } said;
 
 typedef struct lesson_column {
-    said said; /* by --categorical or --numeric */
+    said said; /* by --categorical, --batch or --numeric */
     kn_census census;
     bool category;
-    int values;      /* as in kn_covariate; of a numeric column */
+    int values;      /* as in kn_covariate; numeric only */
     bool two_valued; /* a category because it has two numbers */
-    bool doubtful;   /* a number that may be a code */
+    bool doubtful;   /* numeric, but may be codes of a category */
     bool batch;      /* named in --batch */
 } lesson_column;
 
@@ -28,16 +30,16 @@ typedef struct lesson {
     kn_ctx *ctx;
     const kn_table *table;
     kn_missing missing;
-    ptrdiff_t *row; /* rows that training uses */
+    ptrdiff_t *row; /* rows of the training sample */
     ptrdiff_t n;
-    ptrdiff_t *col; /* of each covariate */
+    ptrdiff_t *col; /* column of each covariate */
     lesson_column *of;
     ptrdiff_t n_col;
     bool codes;
-    bool auto_batch; /* sites are by their name */
+    bool auto_batch; /* --batch auto: sites are found by name */
 } lesson;
 
-/* What an option says of the covariates that a name or a pattern of it means. */
+/* Applies an option to the covariates that a name or pattern in it matches. */
 static kn_status say_of(lesson *l, const char *option, const char *name, said what)
 {
     ptrdiff_t col = kn_column_find(l->table, name), found = 0;
@@ -78,6 +80,7 @@ out:
     return status;
 }
 
+/* Lists the covariates and applies --batch, --categorical and --numeric to them. */
 static kn_status start(lesson *l, const kn_encoding_options *o)
 {
     const char **names = NULL;
@@ -90,8 +93,7 @@ static kn_status start(lesson *l, const kn_encoding_options *o)
     l->of = memory;
     for (ptrdiff_t k = 0; k < l->n_col; k++)
         l->col[k] = kn_table_find(l->table, names[k]);
-    const char *batch =
-        l->codes && o->batch ? o->batch : "none"; /* codes alone have further ones */
+    const char *batch = l->codes && o->batch ? o->batch : "none"; /* sites need codes */
     l->auto_batch = strcmp(batch, "auto") == 0;
     if (!l->auto_batch && strcmp(batch, "none") != 0)
         KN_TRY(say(l, "batch", batch, SAID_CATEGORY));
@@ -102,7 +104,8 @@ out:
     return status;
 }
 
-/* With --missing drop, a row that lacks a value teaches nothing: no level and no mean. */
+/* Chooses the rows to learn from: with --missing drop, rows with a missing value contribute no
+ * level and no mean. */
 static kn_status choose_rows(lesson *l, const kn_encoding_options *o)
 {
     ptrdiff_t given = o->rows ? o->n_rows : kn_table_rows(l->table);
@@ -124,13 +127,13 @@ static kn_status choose_rows(lesson *l, const kn_encoding_options *o)
 }
 
 enum {
-    CODES_COUNTED = KN_LEVELS_MOST + 1, /* different values of a column are counted up to here */
-    CODES_LEAST = 3,                    /* of a column that is a category by its name */
-    SUSPECT_CODES = 10                  /* as many whole numbers, or fewer, may be codes */
+    CODES_COUNTED = KN_LEVELS_MOST + 1, /* distinct values of a column are counted up to this */
+    CODES_LEAST = 3,                    /* distinct values that a category by name needs */
+    SUSPECT_CODES = 10                  /* up to this many distinct whole numbers may be codes */
 };
 
-/* Different numbers of a column, counted up to CODES_COUNTED; *codes: they look like codes of a
- * category, whole numbers. */
+/* Counts the distinct numbers of a column, up to CODES_COUNTED; *codes: all are whole numbers, as
+ * codes of a category are. */
 static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
 {
     double seen[CODES_COUNTED], x;
@@ -149,15 +152,15 @@ static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
     return n;
 }
 
-/* Levels that so many rows can bear. */
+/* Returns the number of levels that the rows support: one per KN_LEVEL_ROWS rows. */
 static ptrdiff_t levels_most(const lesson *l)
 {
     ptrdiff_t most = l->n / KN_LEVEL_ROWS;
     return most > KN_LEVELS_MOST ? KN_LEVELS_MOST : most < 1 ? 1 : most;
 }
 
-/* Whole numbers, few of them, that nobody has called numbers: sites go by their name, of others it
- * is said. */
+/* Handles columns with few whole numbers and no option: a column named like a site becomes a
+ * category, others are marked for a warning. */
 static void count_suspect_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int values)
 {
     const char *name = kn_table_name(l->table, col);
@@ -190,8 +193,9 @@ static void warn_of_implausible(const lesson *l)
                kn_table_path(l->table), list.text);
 }
 
-/* Texts are categories. With codes two numbers are one as well, since a slope over two values says
- * no more; but pixels and genotypes, where they are many, stay numbers. */
+/* Chooses the kind of each column. Texts are categories. With codes two numbers are one as well,
+ * since a slope over two values is equivalent; but if many columns have two values (pixels,
+ * genotypes) they stay numeric. */
 static void choose_kinds(lesson *l)
 {
     ptrdiff_t two = 0;
@@ -261,7 +265,7 @@ static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
                    kn_table_path(l->table), kn_table_unit(l->table), line, kn_clipped(text).text);
 }
 
-/* F and f are two levels, and hardly meant to be. */
+/* Warns of levels that differ in case only, such as F and f. */
 static void tell_alike(const lesson *l, const kn_covariate *c)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
@@ -279,6 +283,7 @@ static void tell_alike(const lesson *l, const kn_covariate *c)
                kn_table_path(l->table), kn_clipped(c->name).text, list.text);
 }
 
+/* Learns the levels of a category. KN_ERR_DATA if there are more than the rows support. */
 static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
@@ -294,13 +299,13 @@ static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
     if (c->two_valued) {
         if (l->of[k].census.texts > 0)
             return refuse_text(l, col, &l->of[k]);
-        most = 2; /* nobody asked for a category: few rows are no reason to refuse it */
+        most = 2; /* a category by default: too few rows are no reason to reject it */
     }
     c->levels.numbers = l->of[k].census.texts == 0;
     for (ptrdiff_t i = 0; i < l->n; i++) {
         const char *cell = kn_table_cell(l->table, l->row[i], col);
         ptrdiff_t line = kn_table_line(l->table, l->row[i]);
-        if (kn_text_is_missing(cell)) /* and allowed to be */
+        if (kn_text_is_missing(cell)) /* allowed, as checked before */
             continue;
         if (!kn_level_of(cell, c->levels.numbers, level))
             return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: %s has %zu bytes, a level at most %d",
@@ -321,6 +326,7 @@ out:
     return status;
 }
 
+/* Learns one covariate and checks its name and cells. */
 static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
@@ -359,7 +365,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const kn_covariate *const *)a)->name, (*(const kn_covariate *const *)b)->name);
 }
 
-/* Names that differ only in the spaces around them would be one name when applied. */
+/* Names are trimmed, so that names which differ only in spaces count as equal. */
 kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *recipe)
 {
     void *memory;
@@ -392,6 +398,7 @@ static kn_status tell_outliers(const lesson *l)
     return status;
 }
 
+/* Learns all covariates. KN_ERR_DATA if all are constant. */
 static kn_status learn_columns(const lesson *l, kn_encoding *out)
 {
     kn_status status;

@@ -1,4 +1,4 @@
-/* --interaction site:age,sex:age and --smooth age,bmi as columns of X. */
+/* Parses --interaction site:age,sex:age and --smooth age,bmi to columns of X (encoding.h). */
 #include <string.h>
 
 #include "data/covariates/encoding.h"
@@ -10,7 +10,7 @@ static ptrdiff_t find(const kn_encoding *recipe, const char *name)
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         if (kn_names_equal(recipe->column[k].name, name))
             return k;
-    ptrdiff_t found = -1, alike = 0; /* in any case where there is one such name */
+    ptrdiff_t found = -1, alike = 0; /* ignoring case if that is unique */
     for (ptrdiff_t k = 0; k < recipe->n; k++)
         if (kn_names_equal_any_case(recipe->column[k].name, name)) {
             found = k;
@@ -19,7 +19,8 @@ static ptrdiff_t find(const kn_encoding *recipe, const char *name)
     return alike == 1 ? found : -1;
 }
 
-/* At the colon between two covariates: a name may hold one itself. */
+/* Returns the colon that separates two known covariates, since a name may itself contain colons;
+ * else the first one. */
 static char *colon_of(const kn_encoding *recipe, char *text)
 {
     for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
@@ -42,6 +43,7 @@ static kn_status unknown(kn_ctx *ctx, const kn_encoding *recipe, const char *opt
                    item.text, kn_clipped(name).text, recipe->n == 1 ? "is" : "are", list.text);
 }
 
+/* Checks that a pair is a category and a numeric covariate, and that both vary. */
 static kn_status check_pair(kn_ctx *ctx, const kn_encoding *recipe, kn_clip item,
                             kn_interaction pair)
 {

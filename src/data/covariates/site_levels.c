@@ -1,4 +1,5 @@
-/* {"codes": [[0, 1], [0, 2]], "people": [12, 30]} */
+/* Implements site_levels.h: a sorted list of the combinations of levels. In a model file:
+ * {"codes": [[0, 1], [0, 2]], "people": [12, 30]} */
 #include "data/covariates/site_levels.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_site_levels *o
     return status;
 }
 
-/* False: one of the codes is missing. */
+/* Reads the codes of row i; false: one is missing. */
 static bool codes_of(const kn_site_levels *b, kn_view raw, ptrdiff_t i, int *code)
 {
     for (ptrdiff_t k = 0; k < b->M; k++) {
@@ -51,7 +52,7 @@ static int in_order(const kn_site_levels *b, ptrdiff_t s, const int *code)
     return 0;
 }
 
-/* Where a combination stands, or, negative less 1, where it would. */
+/* Returns the index of a combination, or -1 - i if it would be inserted at i. */
 static ptrdiff_t place_of(const kn_site_levels *b, const int *code)
 {
     ptrdiff_t low = 0, high = b->S;
@@ -65,7 +66,7 @@ static ptrdiff_t place_of(const kn_site_levels *b, const int *code)
     return -low - 1;
 }
 
-enum { COLUMNS_MOST = 64 }; /* more terms than that no covariance has */
+enum { COLUMNS_MOST = 64 }; /* a covariance cannot have more terms */
 
 kn_status kn_site_levels_new(kn_ctx *ctx, const kn_design *d, kn_view raw, kn_site_levels *out)
 {
@@ -141,6 +142,7 @@ json_t *kn_site_levels_to_json(const kn_site_levels *b)
     return json;
 }
 
+/* Appends a site from a model file; false: it is invalid, or not after the site before it. */
 static bool read_site(const json_t *codes, const json_t *people, const kn_design *d,
                       kn_site_levels *b)
 {

@@ -1,7 +1,7 @@
-/* Sites: the combinations of levels of the categories that are batches         [METHOD 8e]
+/* Sites of the training sample: the combinations of levels of the site categories   [METHOD 8e]
  *
- * New people may be at a site that training did not have. Two columns such as centre and scanner
- * make one site of each pair of their levels. */
+ * Two columns such as centre and scanner define one site for each pair of their levels. New
+ * participants may be at a site that the training sample does not have. */
 #ifndef KN_DATA_COVARIATES_SITE_LEVELS_H
 #define KN_DATA_COVARIATES_SITE_LEVELS_H
 
@@ -10,25 +10,25 @@
 #include "data/covariates/design.h"
 
 typedef struct kn_site_levels {
-    ptrdiff_t M;       /* batch categories; 0: there are none */
-    ptrdiff_t *column; /* M  raw columns of them, ascending */
-    ptrdiff_t S;       /* sites of training */
-    int *code;         /* S x M  row by row, ascending */
-    ptrdiff_t *people; /* S */
+    ptrdiff_t M;       /* site categories; 0: none */
+    ptrdiff_t *column; /* M, their raw columns, ascending */
+    ptrdiff_t S;       /* sites of the training sample */
+    int *code;         /* S x M codes, row by row, rows ascending */
+    ptrdiff_t *people; /* S, participants at each site */
 } kn_site_levels;
 
-/* From training rows. A row with a missing code is at no site. */
+/* Finds the sites of the training rows raw (N x C). A row with a missing code is at no site. */
 kn_status kn_site_levels_new(kn_ctx *ctx, const kn_design *d, kn_view raw, kn_site_levels *out);
-void kn_site_levels_clear(kn_site_levels *b); /* {0} is fine */
+void kn_site_levels_clear(kn_site_levels *b); /* accepts {0} */
 
-/* site[i] = the site of training that row i is at, or -1. */
+/* Sets site[i] to the site of row i, or -1 if the training sample does not have it. */
 void kn_site_levels_sites(const kn_site_levels *b, kn_view raw, int *site);
 
-/* Is one of the levels of a row one that training did not have? */
+/* Returns whether a level of row i is not in the training sample. */
 bool kn_site_levels_is_new(const kn_site_levels *b, const kn_design *d, kn_view raw, ptrdiff_t i);
 
 json_t *kn_site_levels_to_json(const kn_site_levels *b); /* NULL: out of memory */
-/* Believes nothing; the columns come from the design. */
+/* Reads the sites from a model file and checks everything; the columns come from the design. */
 kn_status kn_site_levels_from_json(kn_ctx *ctx, const char *name, const json_t *json,
                                    const kn_design *d, kn_site_levels *out);
 

@@ -1,3 +1,5 @@
+/* Implements exchange_responses.h: an all-to-all exchange between the row layout of files and the
+ * column layout of ranks, 16 participants per rank and step. */
 #include "data/mpi/exchange_responses.h"
 
 #include <inttypes.h>
@@ -61,21 +63,22 @@ out:
     return status;
 }
 
-/* ---- between whole rows and a rank's columns ----------------------------------------------------
+/* ---- between whole rows and columns of a rank -------------------------------------------------
  *
- * A step has AT_ONCE people of each rank. One way, as they are read: a rank's own people, cut into
- * parcels, to whom the columns belong; the other way to whom the people belong. */
+ * A step handles AT_ONCE participants of each rank. When reading, a rank cuts the rows of its
+ * participants into parcels and sends each to the rank that owns the columns; the inverse sends
+ * each to the rank that owns the participants. */
 
-enum { AT_ONCE = 16 }; /* people of a rank */
+enum { AT_ONCE = 16 }; /* participants of a rank */
 
 typedef struct parcels {
-    ptrdiff_t n, T, element; /* people, responses; bytes of a value */
+    ptrdiff_t n, T, element; /* participants, responses; bytes per value */
     kn_range own;            /* columns of this rank */
     int rank, ranks;
-    char *whole;                /* AT_ONCE x T: people of this rank */
-    char *rows;                 /* AT_ONCE x T: the same, a parcel of columns for each rank */
-    char *columns;              /* ranks of AT_ONCE x own: people of each rank, columns of this */
-    ptrdiff_t *sent, *got, *at; /* ranks: bytes to and from each, and where they come */
+    char *whole;   /* AT_ONCE x T, rows of this rank's participants */
+    char *rows;    /* AT_ONCE x T, the same as one parcel of columns per rank */
+    char *columns; /* ranks x AT_ONCE x own: participants of each rank, columns of this rank */
+    ptrdiff_t *sent, *got, *at; /* per rank: bytes sent, bytes received, and their offset */
 } parcels;
 
 static ptrdiff_t length(kn_range r)
@@ -91,7 +94,7 @@ static void parcels_clear(parcels *p)
     kn_free(p->sent);
 }
 
-/* n, T, element and own are there. */
+/* Allocates the buffers; n, T, element and own are set. */
 static kn_status parcels_new(kn_ctx *ctx, parcels *p)
 {
     kn_status status;
@@ -122,11 +125,11 @@ double kn_read_together_need(const kn_ctx *ctx, ptrdiff_t T)
 
 static ptrdiff_t steps_of(const parcels *p)
 {
-    ptrdiff_t most = (p->n + p->ranks - 1) / p->ranks; /* people of a rank */
+    ptrdiff_t most = (p->n + p->ranks - 1) / p->ranks; /* participants of a rank */
     return (most + AT_ONCE - 1) / AT_ONCE;
 }
 
-/* The people of a rank in a step. */
+/* Returns the participants of a rank in a step. */
 static kn_range people_of(const parcels *p, int rank, ptrdiff_t step)
 {
     kn_range all = kn_sample_range_of(p->n, rank, p->ranks);
@@ -141,7 +144,7 @@ static kn_range columns_of(const parcels *p, int rank)
     return kn_response_range_of(&(kn_responses){.T = p->T}, rank, p->ranks);
 }
 
-/* From rows to columns, or from columns to rows. */
+/* Exchanges one step, from rows to columns or back. Collective. */
 static kn_status pass(kn_ctx *ctx, const parcels *p, ptrdiff_t step, bool to_columns)
 {
     ptrdiff_t mine = length(people_of(p, p->rank, step)), at = 0;
@@ -157,7 +160,7 @@ static kn_status pass(kn_ctx *ctx, const parcels *p, ptrdiff_t step, bool to_col
                                 to_columns ? p->columns : p->rows, p->got, p->at);
 }
 
-/* rows = the parcels of `whole`, n people */
+/* Cuts n rows of `whole` into the parcels `rows`. */
 static void cut(const parcels *p, ptrdiff_t n)
 {
     char *to = p->rows;
@@ -169,7 +172,7 @@ static void cut(const parcels *p, ptrdiff_t n)
     }
 }
 
-/* and back: `into`, which may be whole. */
+/* The inverse of cut(): joins the parcels to rows in `into`, which may be `whole`. */
 static void stitch(const parcels *p, ptrdiff_t n, char *into)
 {
     const char *from = p->rows;
@@ -188,7 +191,7 @@ typedef struct together {
     const kn_data *d;
     const kn_response_rows *r;
     kn_sample *p;
-    float *first; /* n x own, or NULL: the scratch file */
+    float *first; /* n x own, borrowed; NULL: the scratch file */
     parcels parcels;
 } together;
 
@@ -206,7 +209,7 @@ static kn_status read_some(kn_ctx *ctx, const together *t, kn_range people)
     return status;
 }
 
-/* Everybody's people of the step to where they belong. */
+/* Stores the received columns of all ranks' participants of the step. */
 static void put(kn_ctx *ctx, const together *t, ptrdiff_t step)
 {
     const parcels *p = &t->parcels;
@@ -224,7 +227,7 @@ static void put(kn_ctx *ctx, const together *t, ptrdiff_t step)
     }
 }
 
-/* A mask is read by each rank too. */
+/* Checks that all ranks have read the same mask. Collective. */
 static kn_status same_voxels(kn_ctx *ctx, const kn_data *d, const kn_sample *p, ptrdiff_t T)
 {
     char what[64];
@@ -259,10 +262,10 @@ out:
     return status;
 }
 
-/* ---- people: from columns to rows ---------------------------------------------------------------
- */
+/* ---- participants: from columns to rows
+ * --------------------------------------------------------- */
 
-/* Everybody's people of the step, as far as they are here. */
+/* Packs this rank's columns of all ranks' participants of the step. */
 static void take(const parcels *p, kn_view Y, ptrdiff_t step)
 {
     const char *data = Y.data;
@@ -276,7 +279,7 @@ static void take(const parcels *p, kn_view Y, ptrdiff_t step)
     }
 }
 
-/* This rank's people of the step, n of them, from the first-th of its own on. */
+/* Stores the rows of this rank's n participants of the step, from its participant `first` on. */
 static void put_whole(kn_ctx *ctx, const parcels *p, ptrdiff_t first, ptrdiff_t n, kn_sample *to)
 {
     bool by_rows = to->Y.col_stride == 1;

@@ -1,3 +1,5 @@
+/* Implements partition_responses.h. An all-gather is one broadcast per rank, with strided data
+ * packed into a buffer. */
 #include "data/mpi/partition_responses.h"
 
 #include <math.h>
@@ -8,7 +10,8 @@
 ptrdiff_t kn_first_from(const kn_responses *Y, kn_range among, ptrdiff_t limit)
 {
     const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
-    ptrdiff_t low = among.first, high = among.last; /* low - 1 is below the limit, high is not */
+    ptrdiff_t low = among.first,
+              high = among.last; /* invariant: low - 1 is below the limit, high is not */
     while (low < high) {
         ptrdiff_t middle = low + (high - low) / 2;
         if ((kept ? kept[middle] : middle) < limit)
@@ -40,7 +43,7 @@ kn_range kn_sample_range_of(ptrdiff_t n, int rank, int ranks)
     return (kn_range){n * rank / ranks, n * (rank + 1) / ranks};
 }
 
-/* Vectors at a time go by way of a buffer: in = from them. */
+/* Copies n vectors to the buffer (in) or back from it. */
 static void pack(kn_of_responses x, ptrdiff_t vector, ptrdiff_t n, kn_range at, char *buffer,
                  bool in)
 {
@@ -52,7 +55,7 @@ static void pack(kn_of_responses x, ptrdiff_t vector, ptrdiff_t n, kn_range at, 
     }
 }
 
-/* That of rank `root` to the others. */
+/* Broadcasts the part of rank `root`. Collective. */
 static kn_status tell(kn_ctx *ctx, kn_of_responses x, kn_range at, int root)
 {
     enum { BUFFER = 1 << 23 };
@@ -117,7 +120,7 @@ kn_status kn_allreduce_largest(kn_ctx *ctx, double *top, ptrdiff_t n)
     KN_TRY(kn_alloc_d(ctx, c->size * n, &all));
     for (ptrdiff_t i = 0; i < n; i++)
         all[c->rank * n + i] = top[i];
-    KN_TRY(kn_comm_sum(ctx, all, c->size * n)); /* of one number and zeros */
+    KN_TRY(kn_comm_sum(ctx, all, c->size * n)); /* sum of one number and zeros: exact */
     for (ptrdiff_t i = 0; i < n; i++)
         top[i] = all[i];
     for (ptrdiff_t k = n; k < c->size * n; k++)

@@ -1,3 +1,4 @@
+/* Implements read_table.h. */
 #include "data/mpi/read_table.h"
 
 #include <sys/stat.h>

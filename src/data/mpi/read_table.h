@@ -1,6 +1,5 @@
-/* A table that ranks have together: the first reads the file, which is opened and read once, and
- * all take its text apart. A table is one text with an index of its cells, of which each rank turns
- * those of its own responses into numbers.
+/* Reads a table on all MPI ranks: the root reads the file once and broadcasts its bytes, and every
+ * rank parses them. A rank later converts only the cells of its own responses to numbers.
  *
  *     cost: a broadcast of the file, which every rank holds */
 #ifndef KN_DATA_MPI_READ_TABLE_H
@@ -8,10 +7,10 @@
 
 #include "io/table/table.h"
 
-/* kn_table_read, on all ranks. Collective. */
+/* kn_table_read on all ranks; the table is owned by the caller. Collective. */
 kn_status kn_table_read_together(kn_ctx *ctx, const char *path, kn_table **out);
 
-/* Whether two paths are one file to the first rank: others may not see it. Collective. */
+/* *one = two paths are the same file for the root; other ranks may not see it. Collective. */
 kn_status kn_comm_check_table(kn_ctx *ctx, const char *a, const char *b, bool *one);
 
 #endif

@@ -1,3 +1,5 @@
+/* Implements auto_mask.h: each rank accumulates minimum, maximum and count per voxel over its
+ * images, then they are reduced. */
 #include "data/responses/auto_mask.h"
 
 #include <math.h>
@@ -6,7 +8,7 @@
 
 typedef struct seen {
     ptrdiff_t V;
-    double *high, *low, *n; /* V each; low: the negative of it, so that both are maxima */
+    double *high, *low, *n; /* V each; low holds the negative minimum, so that both are maxima */
 } seen;
 
 static void look(seen *s, const float *image)
@@ -21,7 +23,7 @@ static void look(seen *s, const float *image)
     }
 }
 
-/* This rank's images, of a list as many at a time as there are readers. */
+/* Accumulates this rank's images, from a list as many at a time as there are readers. */
 static kn_status look_at_own(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, seen *s)
 {
     kn_status status;
@@ -63,7 +65,7 @@ kn_status kn_mask_of_people(kn_ctx *ctx, const kn_data *d, const kn_response_row
         s.high[v] = -INFINITY;
     KN_TRY(look_at_own(ctx, d, r, &s));
     KN_TRY(kn_comm_max(ctx, s.high, 2 * s.V));
-    KN_TRY(kn_comm_sum(ctx, s.n, s.V)); /* whole numbers */
+    KN_TRY(kn_comm_sum(ctx, s.n, s.V)); /* counts: exact */
     KN_TRY(kn_alloc_i(ctx, s.V, &out->index));
     for (ptrdiff_t v = 0; v < s.V; v++)
         if (s.n[v] >= least && (s.high[v] > -s.low[v] || r->n == 1))

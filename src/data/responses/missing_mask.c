@@ -1,3 +1,4 @@
+/* Implements missing_mask.h. */
 #include "data/responses/missing_mask.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 #include "base/memory/mmap_hint.h"
 #include "base/parallel/parallel_for.h"
 
-enum { COLUMNS = 64, ROWS = 64 }; /* of a tile: a word of rows, and what lies beside it in a row */
+enum { COLUMNS = 64, ROWS = 64 }; /* tile size: one word of rows */
 
 void kn_missing_mask_clear(kn_missing_mask *h)
 {
@@ -21,7 +22,7 @@ typedef struct marking {
     kn_missing_mask *h;
 } marking;
 
-/* By tiles, because a caller may have either order. */
+/* Marks the missing cells, in tiles because Y may be stored by rows or by columns. */
 static void mark(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const marking *m = self;

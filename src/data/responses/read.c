@@ -1,3 +1,5 @@
+/* Implements read.h: tables, arrays, images and the caller's memory. Files are read once, in their
+ * own order. */
 #include "data/responses/read.h"
 
 #include <math.h>
@@ -14,7 +16,8 @@
 #include "io/file/path.h"
 #include "io/image/mask.h"
 
-/* Sites that people of these batches can be at. */
+/* Returns an upper bound of the number of sites: the product of the levels of site categories, at
+ * most n. */
 static ptrdiff_t sites_of(const kn_encoding *r, ptrdiff_t n)
 {
     ptrdiff_t sites = 1;
@@ -54,14 +57,14 @@ kn_status kn_response_room(kn_ctx *ctx, const kn_memory_policy *room, const kn_r
     }
     if (T > PTRDIFF_MAX / 16 / n)
         return kn_fail(ctx, KN_ERR_MEMORY, "a %td x %td matrix cannot exist", n, T);
-    /* Its reader fills it. A rank without responses has a view too. */
+    /* The reader sets every value. A rank without responses gets a valid pointer too. */
     KN_TRY(kn_alloc_raw(ctx, T > 0 ? n * T : 1, (size_t)s->value, &p->values));
     p->Y = (kn_view){p->values, type, n, T, columns ? 1 : T, columns ? n : 1};
 out:
     return status;
 }
 
-/* Which columns this rank holds; the shape learns of the others. */
+/* Returns the columns that this rank holds, and sets s->elsewhere. */
 static kn_range own_of(const kn_ctx *ctx, const kn_response_rows *r, kn_response_shape *s)
 {
     kn_range own = r->whole ? (kn_range){0, s->T} : kn_responses_own(ctx, s->T);
@@ -74,7 +77,8 @@ static char *at(void *data, ptrdiff_t element, int value)
     return (char *)data + element * value;
 }
 
-/* Where rows that come one after the other are stored so; NULL: not without turning them. */
+/* Returns the storage if it holds rows contiguously; NULL: rows must be transposed into the
+ * scratch file. */
 static void *in_rows(const kn_sample *p)
 {
     return !p->scratch.data ? p->values : p->Y.col_stride == 1 ? p->scratch.data : NULL;
@@ -85,7 +89,8 @@ static void done_with_rows(kn_ctx *ctx, const kn_sample *p, ptrdiff_t first, ptr
     kn_view_done(ctx, kn_view_some(p->Y, first, count), 0, p->Y.cols);
 }
 
-/* Rows to collect before they are written across the scratch file: a quarter of what there is. */
+/* Returns the number of rows to collect before they are written to a scratch file by columns: a
+ * quarter of the budget. */
 static ptrdiff_t rows_at_once(const kn_memory_policy *room, const kn_response_shape *s,
                               ptrdiff_t least)
 {
@@ -94,7 +99,7 @@ static ptrdiff_t rows_at_once(const kn_memory_policy *room, const kn_response_sh
     return rows > least ? rows : least < s->n ? least : s->n;
 }
 
-/* How many of the rows from i on are neighbours in the file. */
+/* Returns how many rows from i on are adjacent in the file, at most `most`. */
 static ptrdiff_t run_from(const kn_response_rows *r, ptrdiff_t i, ptrdiff_t most)
 {
     ptrdiff_t run = 1;
@@ -113,7 +118,7 @@ static double table_bytes(const kn_table *t)
     return text + 8.0 * (double)kn_table_rows(t) * (double)kn_table_cols(t);
 }
 
-/* As long as a column of covariates may be called: tables of results have them whole. */
+/* Checks the length of response names, as for covariates: output tables contain them in full. */
 static kn_status check_names(kn_ctx *ctx, const kn_data *d, char *const *name, ptrdiff_t n)
 {
     for (ptrdiff_t t = 0; t < n; t++)
@@ -128,7 +133,7 @@ static kn_status check_names(kn_ctx *ctx, const kn_data *d, char *const *name, p
 kn_status kn_read_table(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                         const kn_selection *selection, const kn_response_rows *r, kn_sample *p)
 {
-    enum { COLUMNS = 256 }; /* at a time, so that a scratch file need not stay in memory */
+    enum { COLUMNS = 256 }; /* columns at a time, so that a scratch file need not stay in memory */
     kn_status status;
     kn_response_shape s = shape_of(p, r->n, selection->n, KN_F64);
     s.held = table_bytes(d->responses);
@@ -156,7 +161,8 @@ out:
 /* ---- arrays -----------------------------------------------------------------------------------
  */
 
-/* A file in columns: each of `own` is read whole, and the rows in use are kept. */
+/* Reads a file stored by columns: each column of `own` is read whole, and the rows in use are
+ * kept. */
 static kn_status read_columns(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, int value,
                               kn_range own, kn_sample *p)
 {
@@ -175,8 +181,8 @@ out:
     return status;
 }
 
-/* A file in rows, of each the part `own`: to their place in memory, or by batches to the scratch
- * file. */
+/* Reads the columns `own` of a file stored by rows: directly into memory, or in batches to the
+ * scratch file. */
 static kn_status read_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                            const kn_response_shape *s, kn_range own, ptrdiff_t batch, kn_sample *p)
 {
@@ -230,7 +236,8 @@ static ptrdiff_t voxels_of(const kn_data *d)
     return dim[0] * dim[1] * dim[2];
 }
 
-/* The sentence that there is stays, where every image has a finite voxel. */
+/* Names an image without finite voxels as the cause, if there is one; else keeps the message there
+ * is. */
 static kn_status name_blank(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r)
 {
     char before[1024];
@@ -239,8 +246,8 @@ static kn_status name_blank(kn_ctx *ctx, const kn_data *d, const kn_response_row
     return status == KN_OK ? kn_fail(ctx, KN_ERR_DATA, "%s", before) : status;
 }
 
-/* Which voxels are responses. Without a mask that takes a pass over the images, which is not begun
- * when the samples alone are too many. */
+/* Decides which voxels are responses. Without a mask this needs a pass over the images, which is
+ * not started if the memory plan already fails for one response. */
 static kn_status choose_voxels(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                                const kn_response_rows *r, kn_sample *p)
 {
@@ -258,7 +265,7 @@ static kn_status choose_voxels(kn_ctx *ctx, const kn_memory_policy *room, const 
     } else {
         KN_TRY(room->place(room, ctx, &least, true, &unused));
         status = kn_mask_of_people(ctx, d, r, &mask);
-        if (status == KN_ERR_DATA) /* no voxel is left: is one image the reason? */
+        if (status == KN_ERR_DATA) /* no voxel is left: check whether one image is the cause */
             status = name_blank(ctx, d, r);
         KN_TRY(status);
     }
@@ -270,7 +277,8 @@ out:
 
 enum { AT_ONCE = 16 }; /* images between two progress reports */
 
-/* Runs of neighbours in the file, some at a time; of a list any. */
+/* Reads the images: from a 4D file runs of adjacent volumes, from a list any images, AT_ONCE at a
+ * time. */
 static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, ptrdiff_t T,
                           ptrdiff_t batch, kn_sample *p)
 {
@@ -306,7 +314,9 @@ out:
 kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                          const kn_space *space, const kn_response_rows *r, kn_sample *p)
 {
-    enum { OF_A_VOXEL = 20 }; /* bytes while an image is read: as a float, stored, compressed */
+    enum {
+        OF_A_VOXEL = 20
+    }; /* bytes per voxel while an image is read: as float, as stored, compressed */
     enum { OF_A_NAME = 2 * 64 };
     kn_status status = KN_OK;
     bool together = kn_ctx_comm(ctx)->size > 1 && !r->whole;
@@ -325,7 +335,7 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *room, const kn_dat
     }
     kn_response_shape s = shape_of(p, r->n, p->space.T, KN_F32);
     s.reading = OF_A_VOXEL * (double)voxels_of(d) * kn_images_readers(ctx, d->images);
-    s.held = sizeof(ptrdiff_t) * (double)s.T + /* which voxels, and all files by their headers */
+    s.held = sizeof(ptrdiff_t) * (double)s.T + /* voxel indices, and headers of all files */
              (sizeof(kn_image) + OF_A_NAME) * (double)kn_images_count(d->images) * p->space.parts;
     kn_log(ctx, KN_LOG_DETAIL, "%td images of %td voxels: %.1f MB", r->n, s.T,
            (double)r->n * (double)s.T * 4e-6);
@@ -343,7 +353,8 @@ out:
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-/* Where each response of the model is among the caller's: by name, else by position. */
+/* Finds the column of each response of the model in the caller's matrix: by name, else by
+ * position. */
 static kn_status find_columns(kn_ctx *ctx, const kn_data *d, const kn_space *space, ptrdiff_t *col)
 {
     bool named = d->view_name && space->kind == KN_SPACE_TABLE;
@@ -364,7 +375,7 @@ static kn_status find_columns(kn_ctx *ctx, const kn_data *d, const kn_space *spa
     return KN_OK;
 }
 
-/* The caller's own values where all of them are wanted as they lie, else a copy. */
+/* Borrows the caller's values if all are used in their order, else copies. */
 kn_status kn_read_view(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
                        const kn_space *space, const kn_response_rows *r, kn_sample *p)
 {

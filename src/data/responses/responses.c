@@ -1,3 +1,5 @@
+/* Implements responses.h: values are loaded in tiles of rows and columns, for either memory order,
+ * and standardised in double. */
 #include "data/responses/responses.h"
 
 #include <math.h>
@@ -43,7 +45,8 @@ static void columns_end(columns *c)
         c->adjacent &= c->index[k] == c->index[0] + k;
 }
 
-/* Rows lie far apart, so the processor foresees none of them: each is asked for a tile ahead. */
+/* Prefetches row i a tile ahead: rows are far apart in memory, so the hardware prefetcher does not
+ * help. */
 static void ask_for_row(kn_view Y, ptrdiff_t i, const columns *c)
 {
     enum { LINE = 64 };
@@ -55,7 +58,7 @@ static void ask_for_row(kn_view Y, ptrdiff_t i, const columns *c)
         __builtin_prefetch(y + b);
 }
 
-static bool is_run(kn_view Y, const columns *c) /* of float32 */
+static bool is_run(kn_view Y, const columns *c) /* contiguous float32 */
 {
     return c->adjacent && Y.col_stride == 1 && Y.type == KN_F32;
 }
@@ -88,14 +91,15 @@ static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
 typedef struct moments_job {
     const kn_ctx *ctx;
     kn_view Y;
-    ptrdiff_t own; /* the first of this rank's */
+    ptrdiff_t own; /* first response of this rank */
     double *mean, *sd;
 } moments_job;
 
-/* One reading. With m the mean of the n rows before and d = y - m in the b rows of a tile,
+/* Updates the moments in one pass. With m the mean of the n rows before and d = y - m in the b
+ * rows of a tile,
  *     mean = m + sum d / (n+b)      S = S + sum d^2 - (sum d)^2 / (n+b)
- * where the term taken away is at most b/(n+b) of the one added (Cauchy and Schwarz), so that data
- * far from zero lose no digits; for the first tile m is its own mean. */
+ * where the term subtracted is at most b/(n+b) of the one added (Cauchy-Schwarz), so that data far
+ * from zero lose no digits; for the first tile m is its own mean. */
 static void add_moments(const tile *t, ptrdiff_t before, ptrdiff_t rows, ptrdiff_t cols,
                         double *restrict mean, double *restrict S)
 {
@@ -121,6 +125,7 @@ static void first_means(const tile *t, ptrdiff_t rows, ptrdiff_t cols, double *r
         mean[k] /= (double)rows;
 }
 
+/* Thread task: means and sd of responses first .. last - 1 of this rank. */
 static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     moments_job *job = self;
@@ -150,7 +155,7 @@ static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* The cells of response j that have a value: mean and deviation as above, in two readings. */
+/* Computes mean and sd of the observed cells of response j in two passes; returns their number. */
 static ptrdiff_t observed_moments(kn_view Y, ptrdiff_t j, double *mean, double *sd)
 {
     ptrdiff_t n = 0;
@@ -174,7 +179,7 @@ typedef struct observed_job {
     ptrdiff_t *n;
 } observed_job;
 
-/* Columns whose moments are not finite, once more. */
+/* Recomputes the moments of responses that have non-finite cells, from the observed ones. */
 static void observe(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     observed_job *job = self;
@@ -186,7 +191,8 @@ static void observe(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Which responses are kept, by their moments. n: values of each of all, NULL: not asked. */
+/* Decides which responses are kept, by their moments. n: number of values per response; NULL:
+ * missing cells are not allowed. */
 static void keep(const moments_job *job, const ptrdiff_t *n, bool standardise, kn_scaling *out)
 {
     for (ptrdiff_t j = 0; j < job->Y.cols; j++) {
@@ -208,6 +214,8 @@ static void keep(const moments_job *job, const ptrdiff_t *n, bool standardise, k
     }
 }
 
+/* Computes the moments of this rank's responses, gathers them, and decides which responses are
+ * kept. Collective. */
 static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool observed,
                               kn_scaling *out)
 {
@@ -242,7 +250,7 @@ static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool obs
     missing = false;
     for (ptrdiff_t k = 0; out->n && k < out->n_kept; k++)
         missing = missing || out->n[k] < Y.rows;
-    if (!missing) { /* what had missing cells is left out, or there was none */
+    if (!missing) { /* responses with missing cells were left out, or there were none */
         kn_free(out->n);
         out->n = NULL;
     }
@@ -325,8 +333,8 @@ static void standardise(double *restrict y, const double *restrict mean,
         y[k] = (y[k] - mean[k]) * scale[k];
 }
 
-/* What stands for the missing cells of a sample's part: responses at, at + 1, ..., or those of
- * `index`. */
+/* Replaces the missing cells of one row by imputed values, or NaN: responses at, at + 1, ..., or
+ * those of `index`. */
 static void mend(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at, const ptrdiff_t *index,
                  ptrdiff_t n, double *y)
 {
@@ -352,14 +360,15 @@ static ptrdiff_t row_of(const kn_responses *Y, ptrdiff_t i)
     return Y->rows ? Y->rows[i] : i;
 }
 
-/* Of a scratch file that is stored by responses these can go; of one stored by samples, which are
- * not yet through, they cannot. */
+/* Releases the pages of columns that are done, if the scratch file is stored by columns; stored by
+ * rows, later blocks still need them. */
 static void columns_done(const kn_ctx *ctx, kn_view Y, ptrdiff_t first, ptrdiff_t last)
 {
     if (Y.col_stride != 1)
         kn_view_done(ctx, Y, first, last - first + 1);
 }
 
+/* Thread task: columns from .. to - 1 of a block. */
 static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -387,7 +396,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
                     mend(Y, row_of(Y, i + r), job->first + j, job->index ? job->index + j : NULL,
                          c.n, t.at[r]);
             }
-            if (rows == TILE_ROWS) /* a length the compiler knows */
+            if (rows == TILE_ROWS) /* constant length, so that the compiler unrolls */
                 put(&t, i, TILE_ROWS, j, c.n, job->block);
             else
                 put(&t, i, rows, j, c.n, job->block);
@@ -396,7 +405,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* A chunk is worth a thread, and no narrower than a tile. */
+/* Chunks are at least a tile wide, and large enough for a thread. */
 static void fill(kn_ctx *ctx, block_job *job, ptrdiff_t cols)
 {
     ptrdiff_t grain = 1 + 100000 / (job->Y->N + 1);
@@ -413,7 +422,7 @@ void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *i
     fill(ctx, &(block_job){.ctx = ctx, .Y = Y, .index = index, .block = block}, block.cols);
 }
 
-/* ---- strips: blocks lying down ------------------------------------------------------------- */
+/* ---- strips: transposed blocks ------------------------------------------------------------- */
 
 typedef struct strip_job {
     const kn_responses *Y;
@@ -422,8 +431,8 @@ typedef struct strip_job {
     kn_fmat strip_f32;
 } strip_job;
 
-/* to = (y - mean) scale for one sample's part of a strip; straight through memory where the caller
- * has samples in rows of float32 and no response is left out. */
+/* to = (y - mean) scale for one participant's part of a strip; float32 rows in which no response
+ * is left out are read sequentially. */
 KN_CLONES
 static void narrow_f32(const float *restrict y, const double *restrict mean,
                        const double *restrict scale, ptrdiff_t n, float *restrict to)
@@ -440,6 +449,7 @@ static void narrow_f64(const double *restrict y, const double *restrict mean,
         to[k] = (float)((y[k] - mean[k]) * scale[k]);
 }
 
+/* Thread task: columns from .. to - 1 of a strip, one per participant. */
 static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const strip_job *job = self;

@@ -1,3 +1,4 @@
+/* Implements check_outliers.h: median and median absolute deviation of each column. */
 #include "data/table/check_outliers.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@ typedef struct findings {
     ptrdiff_t n;
 } findings;
 
+/* Lists the implausible values of one column. room: work space for n numbers. */
 static void find(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n,
                  double *room, findings *out)
 {

@@ -1,10 +1,11 @@
+/* Implements check_patients.h. */
 #include "data/table/check_patients.h"
 
 #include "data/table/column_name_heuristics.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
-/* The first two values of a column. */
+/* Lists the first two distinct values of a column; returns how many there are. */
 static ptrdiff_t two_values(const kn_table *t, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n,
                             kn_listing *list)
 {

@@ -1,3 +1,4 @@
+/* Implements column_name_heuristics.h: lists of names. */
 #include "data/table/column_name_heuristics.h"
 
 #include <stddef.h>
@@ -7,7 +8,7 @@
 #include "data/table/columns.h"
 #include "data/table/sessions.h"
 
-/* age, age_years, Age (y), scan_age; not dosage. */
+/* Matches age, age_years, Age (y), scan_age; not dosage. */
 static bool is_age(const char *name)
 {
     name += strspn(name, " \t");

@@ -1,3 +1,4 @@
+/* Implements columns.h. */
 #include "data/table/columns.h"
 
 #include <ctype.h>
@@ -66,8 +67,8 @@ bool kn_column_matches(const kn_table *table, ptrdiff_t col, const char *pattern
     return kn_table_named(table, col) && fnmatch(pattern, header + strspn(header, " \t"), 0) == 0;
 }
 
-/* Letters to take out and put in to make b of a, without regard to case: what two names share
- * counts for more than their being of one length. Of long names only the start is looked at. */
+/* Returns the number of letters to delete and insert to turn a into b, ignoring case: common
+ * letters count more than equal length. Only the first MOST characters are compared. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 48 };
@@ -94,7 +95,7 @@ static int distance(const char *a, const char *b)
 
 kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name, const char *why)
 {
-    enum { LOOKED_AT = 10000 }; /* columns: a sentence is not worth more */
+    enum { LOOKED_AT = 10000 }; /* columns searched for a suggestion */
     ptrdiff_t closest[KN_NAMES_LISTED], n = 0;
     int away[KN_NAMES_LISTED];
     for (ptrdiff_t j = 0; j < kn_table_cols(table) && j < LOOKED_AT; j++) {
@@ -145,7 +146,7 @@ bool kn_census_is_numeric(kn_census census)
     return census.numbers > census.texts;
 }
 
-/* 23,5 and -1,25e3: a number once the comma is a point. */
+/* Returns whether a cell is a number once its comma is a point: 23,5 and -1,25e3. */
 static bool has_decimal_comma(const char *cell)
 {
     char text[64];

@@ -1,8 +1,9 @@
+/* Implements job_part.h. */
 #include "data/table/job_part.h"
 
 #include <string.h>
 
-/* Digits alone; *text behind them. -1: none, or too many. */
+/* Parses digits and moves *text behind them; -1: there are none, or too many. */
 static ptrdiff_t number(const char **text)
 {
     ptrdiff_t x = 0;

@@ -1,3 +1,4 @@
+/* Implements levels.h: a sorted array with binary search. */
 #include "data/table/levels.h"
 
 #include <assert.h>
@@ -12,7 +13,7 @@ bool kn_level_of(const char *cell, bool numbers, char out[KN_LEVEL_SIZE])
     static const char spaces[] = " \t\r\n";
     double x;
     if (numbers && kn_number_parse(cell, &x) == KN_CELL_NUMBER && fabs(x) < KN_LEVEL_EXACT) {
-        kn_number_text(x + 0.0, out); /* -0 is 0 */
+        kn_number_text(x + 0.0, out); /* -0 becomes 0 */
         return true;
     }
     cell += strspn(cell, spaces);

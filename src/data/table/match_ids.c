@@ -1,3 +1,5 @@
+/* Implements match_ids.h: both sides are sorted by id, and each id of the covariates is searched
+ * for among the responses. */
 #include "data/table/match_ids.h"
 
 #include <stdio.h>
@@ -66,17 +68,17 @@ typedef struct entry {
 
 typedef struct side {
     const char *path;
-    const kn_table *table; /* NULL: a list with lines, or without */
+    const kn_table *table; /* NULL: a list, with or without lines */
     ptrdiff_t id_col;
     const kn_match_side *list;
     const char *const *id; /* NULL: the cells of id_col */
     const bool *keep;      /* NULL: all */
-    bool visits;           /* several rows a person are asked for */
+    bool visits;           /* --visit was given */
     ptrdiff_t n, used;
-    entry *sorted; /* by id; NULL: there are none */
+    entry *sorted; /* sorted by id; NULL: no ids */
 } side;
 
-/* Of one id those that are used come first. */
+/* Orders by id; of equal ids rows in use come first. */
 static int by_id(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -96,7 +98,7 @@ static bool is_used(const side *s, ptrdiff_t row)
     return !s->keep || s->keep[row];
 }
 
-/* Where an id stands: a line of the file where that is known, else its row. */
+/* Returns the line of an id in its file if it is known, else its row. */
 static ptrdiff_t place(const side *s, ptrdiff_t row)
 {
     if (s->table)
@@ -109,6 +111,7 @@ static const char *unit_of(const side *s)
     return s->table ? kn_table_unit(s->table) : s->list->line ? "line" : "row";
 }
 
+/* Sorts the ids of a side. KN_ERR_DATA for a missing id in a row in use. */
 static kn_status sort_ids(kn_ctx *ctx, side *s)
 {
     void *memory;
@@ -128,13 +131,13 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
     return KN_OK;
 }
 
-/* Is entry i one more of the id before it, both of them used? */
+/* Returns whether entry i repeats the id before it, both in use. */
 static bool repeats(const side *s, ptrdiff_t i)
 {
     return i > 0 && !s->sorted[i].unused && strcmp(s->sorted[i - 1].id, s->sorted[i].id) == 0;
 }
 
-/* The first two entries of one id, as the place of the second; 0: there are none. */
+/* Returns the index of the second of the first two entries with the same id; 0: none. */
 static ptrdiff_t find_repeat(const side *s)
 {
     for (ptrdiff_t i = 1; i < s->n; i++)
@@ -143,6 +146,7 @@ static ptrdiff_t find_repeat(const side *s)
     return 0;
 }
 
+/* KN_ERR_DATA if an id repeats; the message counts the repeated ids and names the first. */
 static kn_status check_once(kn_ctx *ctx, const side *s)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
@@ -170,7 +174,7 @@ static kn_status check_once(kn_ctx *ctx, const side *s)
 static const entry *find_id(const side *s, const char *id)
 {
     ptrdiff_t low = 0, high = s->n;
-    while (low < high) { /* the first that is not before it */
+    while (low < high) { /* lower bound */
         ptrdiff_t middle = low + (high - low) / 2;
         if (strcmp(s->sorted[middle].id, id) < 0)
             low = middle + 1;
@@ -180,12 +184,12 @@ static const entry *find_id(const side *s, const char *id)
     return low < s->n && strcmp(s->sorted[low].id, id) == 0 ? &s->sorted[low] : NULL;
 }
 
-/* ---- what to say when they differ ---------------------------------------------------------- */
+/* ---- messages for ids that differ ---------------------------------------------------------- */
 
-static const char PREFIX[] = "sub-"; /* that BIDS puts before labels */
+static const char PREFIX[] = "sub-"; /* prefix of BIDS labels */
 enum { PREFIX_LENGTH = sizeof PREFIX - 1 };
 
-/* Ids of `with` that are ids of `without` once the prefix is off. */
+/* Counts ids of `with` that are ids of `without` after the prefix is removed. */
 static ptrdiff_t count_prefixed(const side *with, const side *without)
 {
     ptrdiff_t n = 0;
@@ -250,6 +254,7 @@ out:
     return status;
 }
 
+/* Pairs row i with row i. b NULL: one table; ids may then repeat. */
 static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_match *out)
 {
     const side *named = a->sorted ? a : b && b->sorted ? b : NULL;
@@ -281,6 +286,7 @@ static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_ma
     return KN_OK;
 }
 
+/* Pairs rows by id. With KN_MATCH_ALL every id in use must have a partner. */
 static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_policy policy,
                            kn_match *out)
 {

@@ -1,3 +1,4 @@
+/* Implements row_filter.h. */
 #include "data/table/row_filter.h"
 
 #include <math.h>
@@ -19,11 +20,11 @@ void kn_row_filter_clear(kn_row_filter *where)
     *where = (kn_row_filter){0};
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- parsing -------------------------------------------------------------------------------- */
 
 static const char SPACES[] = " \t\r\n";
 
-/* The text without the spaces around it, in place. */
+/* Trims a text in place. */
 static char *trim(char *text)
 {
     text += strspn(text, SPACES);
@@ -33,8 +34,8 @@ static char *trim(char *text)
     return text;
 }
 
-/* The operator of a condition: *length bytes of it. A sign goes before the word, which may be part
- * of a name ("age in years>20"). NULL: there is none. */
+/* Finds the operator of a condition, *length bytes long. Signs are searched before the word `in`,
+ * which may be part of a name ("age in years>20"). NULL: there is none. */
 static char *find_operator(char *text, kn_row_filter_op *op, size_t *length)
 {
     static const struct {
@@ -56,7 +57,8 @@ static char *find_operator(char *text, kn_row_filter_op *op, size_t *length)
     return strstr(text, signs[N_SIGNS - 1].sign);
 }
 
-/* "a | b" as the texts a and b, one behind the other; false: one of them is empty. */
+/* Splits "a | b" in place into the texts a and b, one after the other; false: one of them is
+ * empty. */
 static bool split_values(kn_condition *c)
 {
     char *to = c->value;
@@ -82,6 +84,7 @@ static bool compares_numbers(kn_row_filter_op op)
            op == KN_WHERE_AT_LEAST;
 }
 
+/* Parses one condition in place: text is cut into column and value. */
 static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
 {
     size_t length = 0;
@@ -136,7 +139,7 @@ out:
     return status;
 }
 
-/* ---- choosing ------------------------------------------------------------------------------ */
+/* ---- filtering ------------------------------------------------------------------------------ */
 
 static bool same_value(const char *cell, const char *value)
 {
@@ -173,7 +176,8 @@ static bool compare(kn_row_filter_op op, double x, double y)
 
 typedef enum answer { NO, YES, UNKNOWN } answer;
 
-/* UNKNOWN: the cell is missing, and the condition asks for a value. */
+/* Evaluates a condition for one row. UNKNOWN: the cell is missing and the condition needs a value.
+ */
 static kn_status meets(kn_ctx *ctx, const kn_condition *c, const kn_table *table, ptrdiff_t row,
                        ptrdiff_t col, answer *out)
 {
@@ -198,7 +202,8 @@ static kn_status meets(kn_ctx *ctx, const kn_condition *c, const kn_table *table
     return KN_OK;
 }
 
-/* What a column has instead, in the rows that were left before: its first values, or its range. */
+/* Describes the values of a column in the rows kept so far, for the message: the first few, or the
+ * range. */
 static void describe(const kn_table *table, ptrdiff_t col, const bool *keep, char *out, size_t size)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
@@ -230,7 +235,7 @@ static void describe(const kn_table *table, ptrdiff_t col, const bool *keep, cha
         snprintf(out, size, "%s", list.text);
 }
 
-/* One condition; `keep` is what was left before, and what is left. */
+/* Applies one condition; keep holds the rows kept so far, and is updated. */
 static kn_status apply(kn_ctx *ctx, const kn_condition *c, const kn_table *table, bool *keep,
                        ptrdiff_t *lacking)
 {

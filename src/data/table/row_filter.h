@@ -1,9 +1,9 @@
-/* Rows by what stands in their columns: --where 'group=control,age<60,site in a|b', or the
- * values of a file, participant_id in @train.txt.
+/* Filters rows by conditions on their cells: --where 'group=control,age<60,site in a|b', or by the
+ * values in a file, participant_id in @train.txt.
  *
- * A condition is COLUMN, one of = != < <= > >= or in, and a value; a comma between conditions is
- * and. Texts are compared to the letter, without the spaces around them; two numbers as numbers, so
- * that 1 is 1.0. A missing cell meets no condition but those of n/a: group=n/a, group!=n/a. */
+ * A condition is COLUMN, one of = != < <= > >= or in, and a value; a comma between conditions
+ * means and. Texts are compared exactly, without the spaces around them; two numbers as numbers,
+ * so that 1 equals 1.0. A missing cell meets only conditions on n/a: group=n/a, group!=n/a. */
 #ifndef KN_DATA_TABLE_ROW_FILTER_H
 #define KN_DATA_TABLE_ROW_FILTER_H
 
@@ -22,26 +22,28 @@ typedef enum kn_row_filter_op {
 } kn_row_filter_op;
 
 typedef struct kn_condition {
-    const char *column; /* all texts are in kn_row_filter's `text` */
+    const char *column; /* points into kn_row_filter.text */
     kn_row_filter_op op;
-    char *value;             /* of `in` several, each closed by a NUL, one behind the other */
-    ptrdiff_t n;             /* how many */
-    kn_row_filter_list list; /* instead of them, of `in @FILE` */
+    char *value;             /* NUL-terminated; for `in` several, one after the other */
+    ptrdiff_t n;             /* number of values */
+    kn_row_filter_list list; /* values of `in @FILE` */
+    /* The condition as the user wrote it, for messages. */
     const char *written;
 } kn_condition;
 
 typedef struct kn_row_filter {
     ptrdiff_t n;
     kn_condition *condition;
-    char *text, *written; /* what the conditions point into */
+    char *text, *written; /* storage of the texts of the conditions */
 } kn_row_filter;
 
-/* NULL text: no condition. */
+/* Parses conditions; text NULL: none. KN_ERR_ARGUMENT if the syntax is wrong. Reads the files of
+ * `in @FILE`. */
 kn_status kn_row_filter_parse(kn_ctx *ctx, const char *text, kn_row_filter *out);
-void kn_row_filter_clear(kn_row_filter *where); /* {0} is fine */
+void kn_row_filter_clear(kn_row_filter *where); /* accepts {0} */
 
-/* keep[i] = row i of the table meets every condition, and says how many do. Refuses a column that
- * is not there, a text where a number is compared, and conditions that nobody meets. */
+/* Sets keep[i] if row i of the table meets every condition, and logs how many do. KN_ERR_DATA for
+ * a column that does not exist, a text compared as a number, and conditions that no row meets. */
 kn_status kn_row_filter_rows(kn_ctx *ctx, const kn_row_filter *where, const kn_table *table,
                              bool *keep);
 

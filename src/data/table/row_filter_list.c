@@ -1,3 +1,4 @@
+/* Implements row_filter_list.h: a sorted list with binary search. */
 #include "data/table/row_filter_list.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static ptrdiff_t count_lines(const char *text, ptrdiff_t n)
     return lines;
 }
 
-/* The lines of the text that are not blank, trimmed in place. */
+/* Collects the non-blank lines of the text, trimmed in place. */
 static void take_lines(kn_row_filter_list *list)
 {
     for (char *at = list->text, *next; at; at = next) {

@@ -1,5 +1,4 @@
-/* The values of a condition from a file, one on each line: --where 'participant_id in @train.txt'.
- */
+/* Values of a condition from a file, one per line: --where 'participant_id in @train.txt'. */
 #ifndef KN_DATA_TABLE_ROW_FILTER_LIST_H
 #define KN_DATA_TABLE_ROW_FILTER_LIST_H
 
@@ -9,14 +8,15 @@
 
 typedef struct kn_row_filter_list {
     ptrdiff_t n;
-    const char **value; /* ascending, without the spaces around them */
-    char *text;         /* what they point into */
+    const char **value; /* sorted, without the spaces around them */
+    char *text;         /* storage of the values */
 } kn_row_filter_list;
 
-/* Refuses a file without values. */
+/* Reads the file; KN_ERR_FORMAT if it has no values or is too large. */
 kn_status kn_row_filter_list_read(kn_ctx *ctx, const char *path, kn_row_filter_list *out);
-void kn_row_filter_list_clear(kn_row_filter_list *list); /* {0} is fine */
+void kn_row_filter_list_clear(kn_row_filter_list *list); /* accepts {0} */
 
-bool kn_row_filter_list_has(const kn_row_filter_list *list, const char *cell); /* to the letter */
+bool kn_row_filter_list_has(const kn_row_filter_list *list,
+                            const char *cell); /* exact comparison */
 
 #endif

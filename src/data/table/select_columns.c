@@ -1,3 +1,4 @@
+/* Implements select_columns.h. */
 #include "data/table/select_columns.h"
 
 #include <assert.h>
@@ -33,7 +34,8 @@ static kn_status append(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_se
     return kn_trimmed(ctx, kn_table_name(table, col), &out->name[out->n++]);
 }
 
-/* Marks in chosen[] what one pattern matches. A name with brackets in it matches itself. */
+/* Marks in chosen[] the columns that one pattern matches. A pattern that is the name of a column,
+ * which may contain brackets, matches only that column. */
 static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                       const char *pattern, bool *chosen)
 {
@@ -66,9 +68,9 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_option
 
 enum {
     CODES_MOST = 20
-}; /* different whole numbers that are rather codes or counts than responses */
+}; /* up to this many distinct whole numbers are codes or counts, not responses */
 
-/* Whole numbers, at most CODES_MOST different ones. */
+/* Returns whether a column has whole numbers only, at most CODES_MOST distinct ones. */
 static bool are_codes(const kn_table *table, ptrdiff_t col)
 {
     double seen[CODES_MOST], x;
@@ -103,8 +105,8 @@ static void tell_left_out(kn_ctx *ctx, const kn_table *table, const kn_listing *
 }
 
 typedef struct column_kind {
-    bool open;       /* to be a response */
-    ptrdiff_t comma; /* first row of a column of decimal commas; -1: it is none */
+    bool open;       /* may be a response */
+    ptrdiff_t comma; /* first row with a decimal comma; -1: none */
     bool numeric, codes;
 } column_kind;
 
@@ -129,10 +131,12 @@ static void look_at(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* Without --targets: marks the numeric columns that are not taken, except those that look like
+ * codes. */
 static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                               bool *chosen)
 {
-    enum { COLUMNS = 8 }; /* for a thread at a time: neighbours share lines of the cache */
+    enum { COLUMNS = 8 }; /* columns per thread task: neighbours share cache lines */
     kn_listing texts = {.most = KN_NAMES_LISTED}, codes = texts;
     ptrdiff_t n = 0, cols = kn_table_cols(table);
     columns c = {table, o, NULL};

@@ -1,3 +1,4 @@
+/* Implements sessions.h. */
 #include "data/table/sessions.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "io/file/path.h"
 
 static const char DIGITS[] = "0123456789";
-static const char PREFIX[] = "ses-"; /* that BIDS puts before labels */
+static const char PREFIX[] = "ses-"; /* prefix of BIDS labels */
 enum { PREFIX_LENGTH = sizeof PREFIX - 1 };
 
 bool kn_session_is_one(const char *option)
@@ -34,7 +35,7 @@ ptrdiff_t kn_session_column(const kn_table *table)
     return -1;
 }
 
-/* A session without the spaces around it and without its prefix. */
+/* Returns a session without the spaces around it and without its prefix; *n: its length. */
 static const char *label_of(const char *session, size_t *n)
 {
     session += strspn(session, " \t");
@@ -74,17 +75,17 @@ out:
     return status;
 }
 
-/* ---- in their order ---------------------------------------------------------------------------
+/* ---- order of sessions ------------------------------------------------------------------------
  */
 
 typedef struct visit {
-    const char *person, *session; /* session NULL: there is none */
-    double number;                /* of the session, where all are numbers */
+    const char *person, *session; /* session NULL: none */
+    double number;                /* number of the session, if all are numbers */
     bool numbers;
     ptrdiff_t row;
 } visit;
 
-/* m6 comes before m12: digits count as the number they are, and all else as text. */
+/* Compares texts with runs of digits as numbers: m6 comes before m12. */
 static int by_text(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -131,7 +132,7 @@ static bool is_used(const kn_session_rows *r, ptrdiff_t i)
     return !r->keep || r->keep[i];
 }
 
-/* Are the labels of all sessions numbers? */
+/* Returns whether the labels of all sessions are numbers. */
 static bool all_numbers(const kn_session_rows *r)
 {
     double x;
@@ -169,7 +170,8 @@ kn_status kn_session_order(kn_ctx *ctx, const kn_session_rows *r, ptrdiff_t *ord
     return KN_OK;
 }
 
-/* ---- one row a person ------------------------------------------------------------------------ */
+/* ---- one row per participant ------------------------------------------------------------------
+ */
 
 kn_status kn_session_choose(kn_ctx *ctx, const kn_session_rows *r, bool last)
 {

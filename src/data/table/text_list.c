@@ -1,3 +1,4 @@
+/* Implements text_list.h. */
 #include "data/table/text_list.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ kn_clip kn_clipped(const char *text)
     size_t n = strlen(text), room = sizeof clip.text - sizeof MORE;
     if (n > room) {
         n = room;
-        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* inside a character */
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* inside a UTF-8 character */
             n--;
     }
     for (size_t i = 0; i < n; i++) {
@@ -29,7 +30,7 @@ void kn_listing_add(kn_listing *list, const char *item)
     kn_clip clip = kn_clipped(item);
     size_t used = strlen(list->text), size = sizeof list->text;
     const char *comma = list->n > 0 ? ", " : "";
-    size_t reserve = sizeof ", ..."; /* always left for the dots */
+    size_t reserve = sizeof ", ..."; /* space kept for the dots */
     if ((list->most > 0 && list->n == list->most) ||
         used + strlen(comma) + strlen(clip.text) + reserve > size) {
         snprintf(list->text + used, size - used, "%s%s", comma, MORE);

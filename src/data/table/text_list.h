@@ -1,4 +1,4 @@
-/* Pieces of sentences made from what a table holds: short, and on one line whatever it was. */
+/* Short, single-line pieces of messages made from the contents of a table. */
 #ifndef KN_DATA_TABLE_TEXT_LIST_H
 #define KN_DATA_TABLE_TEXT_LIST_H
 
@@ -9,15 +9,17 @@ typedef struct kn_clip {
     char text[64];
 } kn_clip;
 
-kn_clip kn_clipped(const char *text); /* no control characters, cut between UTF-8 characters */
+kn_clip
+kn_clipped(const char *text); /* replaces control characters, truncates between UTF-8 characters */
 
-typedef struct kn_listing { /* "a, b, c, d, e, ..."; start from {0} or {.most = 5} */
+typedef struct kn_listing { /* "a, b, c, d, e, ..."; initialise with {0} or {.most = 5} */
     char text[512];
-    ptrdiff_t n;    /* written out */
-    ptrdiff_t most; /* to write out; 0: as many as fit */
-    bool closed;    /* the dots are there: what comes is not written */
+    ptrdiff_t n;    /* items written */
+    ptrdiff_t most; /* items to write at most; 0: as many as fit */
+    bool closed;    /* "..." is written, further items are ignored */
 } kn_listing;
 
+/* Appends an item, or "..." if it does not fit or `most` is reached. */
 void kn_listing_add(kn_listing *list, const char *item);
 
 #endif
