@@ -1,3 +1,4 @@
+/* Implements map_density_components.h from the latent variances of the maps. */
 #include "gp/predict/map_density_components.h"
 
 #include <math.h>
