@@ -1,3 +1,4 @@
+/* Implements refit.h. */
 #include "gp/cv/refit.h"
 
 #include <math.h>
