@@ -1,3 +1,4 @@
+/* Implements state.h. */
 #include "gp/methods/convolved/state.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ out:
     return status;
 }
 
-/* form, widths, Q, M, evaluations, restarts, jitter */
+/* Array "plan": form, widths, Q, M, evaluations, restarts, jitter. */
 enum { PLAN = KN_CONV_NUMBERS };
 
 static kn_status plan_array(kn_convolved *own, kn_arrays *a)
@@ -136,7 +137,7 @@ out:
     return status;
 }
 
-/* B is the identity of {on=responses}. */
+/* Returns true if B is the identity, as with {on=responses}. */
 static bool on_responses(const kn_gp *gp)
 {
     for (ptrdiff_t j = 0; j < gp->P; j++)
@@ -147,7 +148,7 @@ static bool on_responses(const kn_gp *gp)
 
 void kn_convolved_say(const kn_gp *gp, char *line, size_t size)
 {
-    static const char *const how[] = {"the variational bound", "PITC"}; /* of kn_inducing */
+    static const char *const how[] = {"the variational bound", "PITC"}; /* by kn_inducing */
     static const char *const value[] = {"the bound", "that of PITC", "exact"};
     const kn_convolved *own = gp->own;
     const kn_conv_plan *plan = &own->spec.plan;

@@ -1,3 +1,4 @@
+/* Implements tasks.h. */
 #include "gp/methods/convolved/tasks.h"
 
 #include <math.h>
@@ -149,7 +150,7 @@ void kn_conv_finalise(kn_problem_size *s)
     s->chosen = s->P == 0 && !s->on_responses;
     if (s->on_responses) {
         s->P = s->T;
-        s->given_basis = true; /* the identity, which no fold makes anew */
+        s->given_basis = true; /* the identity, which folds do not recompute */
     }
     if (s->chosen)
         s->P = kn_components_most(s->N, s->T, s->N);
