@@ -101,6 +101,7 @@ out:
     return status;
 }
 
+/* Rows of all folds first, then their components together, then one prediction after the other. */
 kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                            kn_gp_maps *out)
 {

@@ -32,9 +32,9 @@ kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);
 /* Frees all arrays and zeroes *f. */
 void kn_fold_clear(kn_fold *f);
 
-/* Memory plan of a fold with n of s->N rows to train on; and of kn_folds_pca for `folds` folds
- * (temporary). */
+/* Memory plan of a fold with n of s->N rows to train on. */
 void kn_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+/* Memory plan of kn_folds_pca for `folds` folds of n training rows; temporary. */
 void kn_folds_pca_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int folds);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/mpi/comm.h"
 #include "gp/assign_folds.h"
 
+/* Creates the likelihood engine for the coordinates of a basis; groups are copied. */
 static kn_status make_engine(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
                              kn_engine *e)
 {

@@ -34,6 +34,7 @@ static double inverse_diagonal(const leaving *v, ptrdiff_t i)
     return gamma > 0 ? 1 - kn_groups_less(&v->l->groups, gamma, v->l->groups.of[i]) : 1;
 }
 
+/* Computes U, 1/k, q = K^-1 z and k = diag(K^-1) of one cell. */
 static kn_status prepare(kn_ctx *ctx, leaving *v)
 {
     kn_status status;
@@ -81,6 +82,7 @@ out:
     return status;
 }
 
+/* Writes mean and model variance of row i from residual, variance with noise, and noise. */
 static void put(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual, double with_noise,
                 double noise)
 {
@@ -90,6 +92,7 @@ static void put(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual, dou
     kn_col(v->variance, p)[i] = kn_clamp_nonnegative(left, with_noise, v->clamped);
 }
 
+/* Holds out each row alone: residual q/k, variance with noise 1/k. */
 static void leave_rows(const leaving *v)
 {
     for (ptrdiff_t k = 0; k < v->cell->n; k++)
@@ -212,6 +215,7 @@ out:
     return status;
 }
 
+/* Replaces *m by its rows `sample`. */
 static kn_status select_rows(kn_ctx *ctx, const ptrdiff_t *sample, ptrdiff_t n, kn_mat *m)
 {
     kn_mat all = *m;

@@ -183,6 +183,7 @@ static double null_density(const kn_map_density_walk *w, ptrdiff_t j, double y)
     return -kn_at(w->null, j, 2) - 0.5 * d * d;
 }
 
+/* Sets e_w of rows from .. to - 1 of a part, and updates q, log_scale, log_null and missing. */
 static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -310,6 +311,7 @@ out:
     return status;
 }
 
+/* Returns true if some responses are missing, but not more than half. */
 static bool has_gaps(const kn_map_density_walk *w, ptrdiff_t row)
 {
     return w->missing[row] > 0 && 2 * w->missing[row] <= w->T;
@@ -350,6 +352,7 @@ out:
     return status;
 }
 
+/* Sums z over MPI ranks, then evaluates all participants of a part. */
 static kn_status judge_part(kn_ctx *ctx, kn_map_density_walk *w, int part)
 {
     const kn_gp_maps *maps = w->job.maps;

@@ -49,6 +49,7 @@ void kn_noise_builder_free(kn_noise_builder *m)
     kn_free(m);
 }
 
+/* Computes Z for the in-sample estimate. */
 static kn_status coordinates(kn_ctx *ctx, kn_noise_builder *m)
 {
     kn_status status;
@@ -212,6 +213,7 @@ static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
     }
 }
 
+/* Visits a block: in-sample noise first, if needed, then held-out moments. */
 static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_noise_builder *m = self;

@@ -93,6 +93,7 @@ static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff
     *v = c * self + gamma * d - square - (low ? gamma * gamma * d * left : 0);
 }
 
+/* Predicts the components of one cell for at most ROWS new participants from `row` on. */
 static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
                               const kn_predict_input *who, ptrdiff_t row, facing *f,
                               const kn_latent_prediction *said, double *clamped)

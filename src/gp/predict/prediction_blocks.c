@@ -173,6 +173,7 @@ static kn_status spread(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_predi
     return status;
 }
 
+/* Computes the factors of a part that do not depend on the block of responses. */
 static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
                               part_factors *f)
 {
@@ -296,6 +297,7 @@ static void whiten_weights(const double *psi, const double *outside, kn_mat B2)
             kn_col(B2, q)[j] *= psi[j];
 }
 
+/* Copies the rows of a part to their places in the maps. */
 static void put_rows(const kn_fold_prediction *p, kn_mat from, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
@@ -331,6 +333,7 @@ typedef struct part_chunk {
     kn_mat rows;                 /* n of the part x n, if they are not contiguous in the maps */
 } part_chunk;
 
+/* variance = v_lat (B.^2)', or the stored variance of a direct part. */
 static void chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
 {
     const kn_fold_prediction *p = c->p;
@@ -365,6 +368,7 @@ static void whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
         kn_gemm(NULL, 1, KN_N, smooth, KN_N, kn_cols(w->y, c->at, c->n), 1, m);
 }
 
+/* mean = mean_lat B' + mu, then the slope. */
 static void chunk_mean(const block_work *w, const part_chunk *c)
 {
     const kn_fold_prediction *p = c->p;

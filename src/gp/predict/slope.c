@@ -29,6 +29,7 @@ static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff
     return sum / (double)p->n_train;
 }
 
+/* Sums m d and m^2 of columns from .. to - 1 over all parts. */
 static void gather(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const gathering *g = self;

@@ -88,6 +88,7 @@ out:
     return status;
 }
 
+/* Computes the tasks Z: responses, coordinates in a given basis, or principal components. */
 static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis *basis,
                             kn_fit_info *info)
 {

@@ -18,6 +18,7 @@ static kn_status factor(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
     return kn_chol(ctx, L, "the covariance of all tasks and samples");
 }
 
+/* Adds the gradients; G holds K^-1 on entry and dK afterwards. */
 static void gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat G, kn_conv *g)
 {
     ptrdiff_t N = d->Y.rows;

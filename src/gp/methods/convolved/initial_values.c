@@ -165,6 +165,7 @@ static void smooth_clear(smooth *s)
     kn_free(s->value);
 }
 
+/* Computes the features H of the ridge regression for one width. */
 static kn_status features(kn_ctx *ctx, const kn_conv_data *d, double width, smooth *s)
 {
     kn_status status;
@@ -185,6 +186,7 @@ out:
     return status;
 }
 
+/* Ridge regression of all tasks, and the principal directions of its coefficients. */
 static kn_status directions(kn_ctx *ctx, const kn_conv_data *d, const kn_conv_scale *scale,
                             smooth *s)
 {

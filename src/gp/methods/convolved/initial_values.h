@@ -15,6 +15,7 @@ typedef struct kn_conv_scale {
 
 /* Computes the scales. X N x F continuous covariates, Y N x T tasks. The caller frees *out. */
 kn_status kn_conv_scale_new(kn_ctx *ctx, kn_mat X, kn_mat Y, kn_conv_scale *out);
+/* Frees the variances. */
 void kn_conv_scale_clear(kn_conv_scale *s);
 
 /* Sets *c, whose sizes are set, to start `number`: 0 has widths of the median distance, odd numbers

@@ -53,9 +53,9 @@ void kn_conv_inducing(const kn_conv *c, kn_mat uu, kn_mat K);
 /* Computes K (n x n') between tasks t and v, from squared distances. */
 void kn_conv_between(const kn_conv *c, ptrdiff_t t, ptrdiff_t v, kn_mat ff, kn_mat K);
 
-/* Chain rule: add the gradients by S, ln tau, ln nu (and in g->tau, g->nu, g->s2: by the
- * logarithms) to *g, given dK, the derivative by each covariance. dK between tasks has all entries;
- * each pair (t, v), t != v, is passed as it stands. */
+/* Chain rule: adds the gradient of sum dK .* K by S, ln tau, ln nu to g->S, g->tau, g->nu. dK: the
+ * derivative of the objective by each entry of K; between tasks it is called for every ordered pair
+ * (t, v). */
 void kn_conv_cross_gradient(const kn_conv *c, ptrdiff_t t, kn_mat fu, kn_mat dK, kn_conv *g);
 void kn_conv_inducing_gradient(const kn_conv *c, kn_mat uu, kn_mat dK, kn_conv *g);
 void kn_conv_between_gradient(const kn_conv *c, ptrdiff_t t, ptrdiff_t v, kn_mat ff, kn_mat dK,

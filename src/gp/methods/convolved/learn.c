@@ -101,6 +101,7 @@ static void unpack(const double *x, bool shared, kn_conv *c)
         c->s2[t] = exp(*x++);
 }
 
+/* Bounds of the parameter vector, in the order of pack(). */
 static void set_bounds(const kn_conv *c, const kn_conv_scale *scale, bool shared, double *lower,
                        double *upper)
 {
@@ -182,6 +183,7 @@ out:
     return status;
 }
 
+/* Searches from all starts and leaves s->c at the best point. */
 static kn_status climb_all(kn_ctx *ctx, const kn_conv_plan *plan, const kn_conv_scale *scale,
                            search *s)
 {

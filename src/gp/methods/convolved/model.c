@@ -26,6 +26,7 @@ void kn_conv_model_clear(kn_conv_model *m)
     *m = (kn_conv_model){0};
 }
 
+/* Copies the continuous covariates (columns of the design X) to *out. */
 static kn_status continuous(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat *out)
 {
     kn_status status = kn_mat_new(ctx, X.rows, spec->n_smooth, out);
@@ -34,6 +35,8 @@ static kn_status continuous(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_
     return status;
 }
 
+/* Chooses inducing inputs, searches the parameters and computes the posterior of the residuals Z.
+ */
 static kn_status learn(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                        kn_conv_search *search, kn_conv_model *m)
 {

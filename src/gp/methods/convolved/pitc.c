@@ -91,6 +91,7 @@ out:
     return status;
 }
 
+/* Sums over tasks, then solves for A^-1 and a. */
 static kn_status gather(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
 {
     kn_status status;
@@ -118,6 +119,7 @@ static void finish(kn_ctx *ctx, work *k)
     kn_trsm_left(ctx, KN_T, k->D, k->W);
 }
 
+/* Adds the gradients of task t and its term of dK_uu. */
 static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t,
                           work *k, kn_conv *g)
 {
@@ -193,6 +195,7 @@ typedef struct asking {
     kn_mat E;    /* n x N */
 } asking;
 
+/* Mean and variance of task t at new points; *k holds the factors of the task. */
 static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
                          const kn_conv_query *who, ptrdiff_t t, asking *q, work *k)
 {
@@ -249,6 +252,7 @@ typedef struct leaving {
     kn_mat B, I, x;    /* T x T, T x T, T x 1 */
 } leaving;
 
+/* Residual and variance of all tasks of participant n without its own values. */
 static kn_status leave_one(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p, leaving *l,
                            ptrdiff_t n, kn_mat residual, kn_mat var)
 {

@@ -38,6 +38,7 @@ out:
 /* Array "plan": form, widths, Q, M, evaluations, restarts, jitter. */
 enum { PLAN = KN_CONV_NUMBERS };
 
+/* Writes or reads and checks the options of the fit. */
 static kn_status plan_array(kn_convolved *own, kn_arrays *a)
 {
     kn_status status;
@@ -108,6 +109,7 @@ out:
     return status;
 }
 
+/* Writes or reads the parameters and the posterior of the processes. */
 static kn_status process_arrays(kn_gp *gp, const kn_conv_plan *plan, kn_conv_model *m, kn_arrays *a)
 {
     kn_status status;

@@ -12,6 +12,7 @@
 
 /* ---- columns ---- */
 
+/* Chooses the continuous covariates and checks their number. */
 static kn_status find_smooth(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *s)
 {
     kn_status status;
@@ -97,6 +98,7 @@ typedef struct loadings {
     double total; /* |Y - 1 mu'|^2 */
 } loadings;
 
+/* Visits a block: loadings Y'US and the total variation. */
 static kn_status loadings_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     loadings *l = self;

@@ -67,6 +67,7 @@ out:
     return status;
 }
 
+/* Factors I + Bm and computes w, a, H and E. */
 static kn_status solve(kn_ctx *ctx, work *k)
 {
     kn_status status;

@@ -189,8 +189,7 @@ out:
     return status;
 }
 
-/* ---- group noise
- * --------------------------------------------------------------------------------- */
+/* ---- group noise --------------------------------------------------------------------- */
 
 typedef struct tau_search {
     kn_kronsum_fit *f;
@@ -273,8 +272,7 @@ out:
     return status;
 }
 
-/* ---- new participants
- * ---------------------------------------------------------------------------- */
+/* ---- new participants ---------------------------------------------------------------- */
 
 double kn_kronsum_log_density(ptrdiff_t T, const double *a, const double *v, ptrdiff_t stride,
                               double d, double log_det)

@@ -63,8 +63,7 @@ static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
     return KN_OK;
 }
 
-/* ---- before C and S ----------------------------------------------------------------------------
- */
+/* ---- before C and S ------------------------------------------------------------------ */
 
 /* Pilot fit of R0 for large N: principal components from the T x T matrix Y'Y. */
 static kn_status pilot_of_many(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
@@ -126,6 +125,7 @@ out:
     return status;
 }
 
+/* Sets the shrinkage as given, or chooses it by held-out density. */
 static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
                          double *nu)
 {
@@ -137,8 +137,7 @@ static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_
     return kn_kronsum_choose(ctx, p, of, nu);
 }
 
-/* ---- fit ----------------------------------------------------------------------------------------
- */
+/* ---- fit ----------------------------------------------------------------------------- */
 
 /* Finds tau, nu, C and S. Cancelled before C and S are learned, there is no model; later, the best
  * point so far is kept. */
@@ -242,8 +241,7 @@ out:
     return status;
 }
 
-/* ---- folds --------------------------------------------------------------------------------------
- */
+/* ---- folds --------------------------------------------------------------------------- */
 
 /* Learns C and S of a fold at fixed R0, tau and shrinkage. */
 static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, double *clamped)

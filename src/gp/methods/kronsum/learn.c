@@ -53,8 +53,7 @@ out:
     return status;
 }
 
-/* ---- L-BFGS in the coordinates of the end of EM -------------------------------------------------
- */
+/* ---- L-BFGS in the coordinates of the end of EM -------------------------------------- */
 
 typedef struct whitened {
     const kn_kronsum_learning *how;
@@ -172,6 +171,7 @@ static void covariances(kn_ctx *ctx, whitened *w, const double *x)
     kn_mirror(w->S);
 }
 
+/* Objective of L-BFGS: LML plus log prior and its gradient by X and Z; -inf outside the domain. */
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     whitened *w = self;

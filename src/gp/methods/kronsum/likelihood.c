@@ -131,6 +131,7 @@ void kn_kronsum_gradient(kn_ctx *ctx, kn_kronsum *k, kn_mat GC, kn_mat GS)
     sandwich(ctx, 0.5, k->W, k->two, k->one, GS);
 }
 
+/* M <- (M + nu M0)/(n + nu). */
 static void draw(kn_mat M, double n, double nu, kn_mat M0)
 {
     for (ptrdiff_t j = 0; j < M.cols; j++)

@@ -62,9 +62,9 @@ out:
     return status;
 }
 
-/* ---- start
- * --------------------------------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------------------- */
 
+/* Sets the columns of G to the leading components with a share of their variance. */
 static void add_columns(const kn_basis *b, double share, const double *psi, kn_mat G)
 {
     double N = (double)b->Z.rows;
@@ -75,6 +75,7 @@ static void add_columns(const kn_basis *b, double share, const double *psi, kn_m
     }
 }
 
+/* Sets the start: loadings from principal components, psi from what they leave. */
 static kn_status begin(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -105,8 +106,7 @@ out:
     return status;
 }
 
-/* ---- EM
- * ------------------------------------------------------------------------------------------ */
+/* ---- EM ------------------------------------------------------------------------------ */
 
 static double tolerance(const learner *w)
 {
@@ -142,8 +142,7 @@ out:
     return status;
 }
 
-/* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two if free -------------------------------
- */
+/* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two if free -------------------- */
 
 static void to_point(const learner *w, const double *x)
 {
@@ -217,8 +216,7 @@ out:
     return status;
 }
 
-/* ---- rounds
- * -------------------------------------------------------------------------------------- */
+/* ---- rounds -------------------------------------------------------------------------- */
 
 /* EM, the first round: from w->x to w->x. */
 static kn_status run_em(kn_ctx *ctx, learner *w)

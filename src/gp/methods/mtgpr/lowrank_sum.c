@@ -20,8 +20,7 @@ void kn_lowrank_sum_clear(kn_lowrank_sum *w)
     *w = (kn_lowrank_sum){0};
 }
 
-/* ---- independent of the point -------------------------------------------------------------------
- */
+/* ---- independent of the point -------------------------------------------------------- */
 
 typedef struct measuring {
     kn_lowrank_sum *w;
@@ -94,8 +93,7 @@ out:
     return status;
 }
 
-/* ---- value --------------------------------------------------------------------------------------
- */
+/* ---- value --------------------------------------------------------------------------- */
 
 /* Computes W, S_k W, c and ln|S_k|: Cholesky of S_k, then a symmetric eigenproblem, k^3. */
 static kn_status generalised(kn_ctx *ctx, kn_lowrank_sum *w)

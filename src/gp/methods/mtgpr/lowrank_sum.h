@@ -72,6 +72,7 @@ void kn_lowrank_sum_outside(const kn_lowrank_sum *w, double *outside);
 /* Memory plan for s->N participants, rank s->M and k columns, with or without squares: keeps the
  * arrays and declares an evaluation, which is temporary. */
 void kn_lowrank_sum_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k, bool gamma);
+/* Memory plan of one evaluation with gradient or EM step; temporary. */
 void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k);
 
 #endif

@@ -95,8 +95,7 @@ static void weigh(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
     }
 }
 
-/* ---- gradients
- * ----------------------------------------------------------------------------------- */
+/* ---- gradients ----------------------------------------------------------------------- */
 
 /* Computes d = M W' - U'Z/l0, and M W' outside U. */
 static kn_status differences(kn_ctx *ctx, reading *v)
@@ -240,8 +239,7 @@ out:
     return status;
 }
 
-/* ---- EM
- * ------------------------------------------------------------------------------------------ */
+/* ---- EM ------------------------------------------------------------------------------ */
 
 /* S = E[X]'E[X] + sum over participants of cov(X), whose blocks are prior less t' diag(sum) t. */
 static kn_status moments(kn_ctx *ctx, reading *v)
@@ -269,6 +267,7 @@ out:
     return status;
 }
 
+/* Visits a block: new loadings and psi of its responses. */
 static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     reading *v = self;

@@ -43,6 +43,7 @@ static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
     return KN_OK;
 }
 
+/* Logs cost, and a warning if shared noise would be taken for signal. */
 static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
 {
     double N = (double)p->Y.N, T = (double)p->Y.T, evals = KN_MTGPR_EM + KN_MTGPR_EVALS;
@@ -61,8 +62,7 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
                1e3 * GB, seconds, evals, p->options->folds);
 }
 
-/* ---- R0
- * ------------------------------------------------------------------------------------------ */
+/* ---- R0 ------------------------------------------------------------------------------ */
 
 /* Pilot fit of R0, and the number of components at that R0 if it is not given. */
 static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found,
@@ -131,8 +131,7 @@ out:
     return status;
 }
 
-/* ---- from the learned point to the latent form
- * --------------------------------------------------- */
+/* ---- from the learned point to the latent form --------------------------------------- */
 
 /* Builds components c, d = c iso + 1, and one more for the complement if gamma is free. *X and *R0
  * are moved. */
@@ -174,6 +173,7 @@ static void leading_clear(leading *m)
     kn_free(m->outside);
 }
 
+/* Computes the loadings, and with a complement D0 and `outside`; moves psi from *l. */
 static kn_status lead(kn_ctx *ctx, kn_mtgpr_learned *l, bool complement, const kn_latent *latent,
                       leading *m)
 {
@@ -206,8 +206,7 @@ static void training_noise(const kn_lowrank_sum_point *at, double *noise)
     }
 }
 
-/* ---- fit
- * ----------------------------------------------------------------------------------------- */
+/* ---- fit ----------------------------------------------------------------------------- */
 
 static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
 {
@@ -312,9 +311,9 @@ out:
     return status;
 }
 
-/* ---- folds
- * --------------------------------------------------------------------------------------- */
+/* ---- folds --------------------------------------------------------------------------- */
 
+/* Predicts the held-out rows of a fold, with and without site effects. */
 static kn_status predict_part(kn_ctx *ctx, const kn_latent *l, const kn_refit *f,
                               kn_fold_prediction *part, double *clamped)
 {
@@ -384,8 +383,7 @@ static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, 
     return kn_refit_cv(ctx, gp, problem, refit, out);
 }
 
-/* ---- table entry
- * --------------------------------------------------------------------------------- */
+/* ---- table entry --------------------------------------------------------------------- */
 
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {

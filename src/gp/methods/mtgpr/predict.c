@@ -26,8 +26,7 @@ out:
     return status;
 }
 
-/* ---- leave-one-out
- * ------------------------------------------------------------------------------- */
+/* ---- leave-one-out ------------------------------------------------------------------- */
 
 /* Computes Z (N x k), coordinates of the training participants. */
 static kn_status coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
@@ -104,8 +103,7 @@ out:
     return status;
 }
 
-/* ---- joint density of a map
- * ---------------------------------------------------------------------- */
+/* ---- joint density of a map ---------------------------------------------------------- */
 
 static kn_mat factor_of(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
@@ -157,8 +155,7 @@ kn_status kn_mtgpr_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int nu
     return KN_OK;
 }
 
-/* ---- covariance of one participant
- * --------------------------------------------------------------- */
+/* ---- covariance of one participant --------------------------------------------------- */
 
 /* model = Psi^1/2 [B diag(v) B' + v0 (I - VV')] Psi^1/2    noise = Psi^1/2 [BB' - VV'] Psi^1/2, its
  * diagonal replaced by noise_J */

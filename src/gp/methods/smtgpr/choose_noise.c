@@ -28,6 +28,7 @@ static void by_group(const kn_gp_maps *cv, const int *groups, const double *a, c
     }
 }
 
+/* Mean held-out log densities, mean gain and its standard error over participants or groups. */
 static kn_status compare(kn_ctx *ctx, const kn_gp_maps *structured, const kn_gp_maps *whitened,
                          const int *groups, comparison *out)
 {
@@ -91,6 +92,7 @@ static kn_search_result found_by(const kn_gp *gp, const kn_fit_info *info)
     return found;
 }
 
+/* Fits whitened noise and keeps the better of the two models in *gp. */
 static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;

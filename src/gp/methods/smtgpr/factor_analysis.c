@@ -113,8 +113,7 @@ static ptrdiff_t settled(const analysis *a)
     return kn_min_size(rank - 1, a->P);
 }
 
-/* ---- T <= N: covariance matrix -----------------------------------------------------------------
- */
+/* ---- T <= N: covariance matrix ------------------------------------------------------- */
 
 /* Reads Y into y (N x T), centres it and sets variances and the first psi. */
 static void centred(kn_ctx *ctx, analysis *a, kn_mat y)
@@ -167,8 +166,7 @@ out:
     return status;
 }
 
-/* ---- T > N: Gram matrices ---------------------------------------------------------------------
- */
+/* ---- T > N: Gram matrices ------------------------------------------------------------ */
 
 static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
@@ -203,6 +201,7 @@ static void look(kn_ctx *ctx, analysis *a, const kn_block *b)
             kn_col(a->L, p)[j] /= sqrt(a->psi[b->first + j]);
 }
 
+/* Visits a block: updates psi and adds Yw Yw'; in the last loop writes B. */
 static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     analysis *a = self;
@@ -268,8 +267,7 @@ out:
     return status;
 }
 
-/* ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ---------------------------------------------------------------------------- */
 
 static ptrdiff_t pairs_of(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {

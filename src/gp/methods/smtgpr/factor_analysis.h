@@ -26,6 +26,7 @@ typedef struct kn_factors {
  * caller frees *out. Collective. */
 kn_status kn_factors_new(kn_ctx *ctx, const kn_responses *Y, const double *mean, ptrdiff_t P,
                          kn_factors *out);
+/* Frees psi, B and Z. */
 void kn_factors_clear(kn_factors *f);
 
 /* Estimated cost in flops. */

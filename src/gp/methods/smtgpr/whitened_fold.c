@@ -10,6 +10,7 @@ typedef struct places {
     kn_mat *mean, *RU, *smooth;
 } places;
 
+/* Predicts the held-out rows; `filled`: keep RU for D0, else replace it by the smoother. */
 static kn_status predict(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool filled, places to,
                          kn_mat var, double *clamped)
 {

@@ -17,6 +17,7 @@ kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *p
 /* Implements kn_method.cv. */
 kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                          kn_gp_maps *out);
+/* Memory plan of kn_whitened_cv: keeps the parts of all folds. */
 void kn_whitened_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

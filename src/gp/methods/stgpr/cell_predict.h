@@ -38,6 +38,7 @@ void kn_cell_predictor_variances(kn_ctx *ctx, kn_cell_predictor *a, const kn_cel
  * number of doubles. */
 void kn_cell_predictor_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t N,
                             ptrdiff_t width);
+/* Approximate number of doubles of one predictor, for kn_cell_workers. */
 double kn_cell_predictor_means(ptrdiff_t n, ptrdiff_t N, ptrdiff_t width);
 
 #endif

@@ -300,8 +300,7 @@ void kn_cell_work_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, pt
     kn_profile_need(r, n, width);
 }
 
-/* ---- cells in parallel ------------------------------------------------------------------------
- */
+/* ---- cells in parallel --------------------------------------------------------------- */
 
 int kn_cell_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, double beside)
 {

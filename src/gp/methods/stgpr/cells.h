@@ -43,6 +43,7 @@ static inline kn_mat kn_stgpr_effect(const kn_stgpr *s, ptrdiff_t response)
     return kn_cols(s->effect, response, 1);
 }
 
+/* Group noise over noise of response j; 0 without groups. */
 static inline double kn_stgpr_gamma(const kn_stgpr *s, ptrdiff_t j)
 {
     return s->gamma ? s->gamma[j] : 0;
@@ -53,8 +54,9 @@ static inline ptrdiff_t kn_cell_columns(const kn_cov *cov)
 {
     return cov->n + cov->n_shapes;
 }
-/* Reads row `row` of cells as a point of R0; kn_cell_put writes it. */
+/* Reads row `row` of cells as a point of R0. */
 kn_cov_point kn_cell_point(const kn_cov *cov, kn_mat cells, ptrdiff_t row);
+/* Writes a point of R0 to row `row` of cells. */
 void kn_cell_put(const kn_cov *cov, const kn_cov_point *point, kn_mat cells, ptrdiff_t row);
 /* Appends the first n rows of `more` to the cells of the model. */
 kn_status kn_stgpr_add_cells(kn_ctx *ctx, kn_stgpr *s, kn_mat more, ptrdiff_t n);
@@ -66,6 +68,7 @@ typedef struct kn_cell_groups {
 /* Sorts responses first .. first + count - 1. The caller frees *out. */
 kn_status kn_cell_groups_new(kn_ctx *ctx, const kn_stgpr *s, ptrdiff_t first, ptrdiff_t count,
                              kn_cell_groups *out);
+/* Frees both lists. */
 void kn_cell_groups_clear(kn_cell_groups *g);
 
 /* A cell uses low rank if it has fewer features than N divided by this. */
@@ -120,6 +123,7 @@ void kn_cell_project(kn_ctx *ctx, kn_cell_work *w, kn_mat Y); /* computes A only
 void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, kn_mat alpha);
 /* Computes weight (m x n) in K^-1 = U diag(weight) U' + [low rank] H^-1/d. */
 void kn_cell_weights(const kn_cell_work *w, kn_mat weight);
+/* Returns true if the current decomposition is of low rank. */
 static inline bool kn_cell_is_low(const kn_cell_work *w)
 {
     return w->m < w->N;
@@ -142,8 +146,10 @@ typedef struct kn_cell_workspaces {
     kn_cell_work *w;
 } kn_cell_workspaces;
 
+/* Allocates n work spaces; see kn_cell_work_new. */
 kn_status kn_cell_workspaces_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
                                  ptrdiff_t width, kn_cell_workspaces *out);
+/* Frees all work spaces. */
 void kn_cell_workspaces_clear(kn_cell_workspaces *c);
 
 /* Memory plan of n workers, each with the peak of *one; temporary. */

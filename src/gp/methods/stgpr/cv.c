@@ -74,6 +74,7 @@ out:
     return status;
 }
 
+/* Allocates the work space of all workers. */
 static kn_status hire(kn_ctx *ctx, folding *p, int workers)
 {
     kn_status status;

@@ -20,8 +20,7 @@ void kn_stgpr_shared_clear(kn_stgpr *s)
     s->shared = NULL;
 }
 
-/* ---- conversion -------------------------------------------------------------------------------
- */
+/* ---- conversion ---------------------------------------------------------------------- */
 
 /* Computes A (m x n) = (U'H alpha) (r + delta) of the responses J; 0 if c = 0. */
 static kn_status coordinates(kn_ctx *ctx, const kn_stgpr *s, const kn_cell_work *w,
@@ -52,6 +51,7 @@ out:
     return status;
 }
 
+/* Converts one cell: synthetic points for R0, and coordinates A of its responses J. */
 static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w, kn_sharing *how,
                             const ptrdiff_t *J, kn_latent_cell *to)
 {
@@ -145,8 +145,7 @@ ptrdiff_t kn_stgpr_points(const kn_gp *gp)
     return n;
 }
 
-/* ---- prediction -------------------------------------------------------------------------------
- */
+/* ---- prediction ---------------------------------------------------------------------- */
 
 kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at, kn_shared_maps *some)
 {
@@ -177,8 +176,7 @@ out:
     return status;
 }
 
-/* ---- model file -------------------------------------------------------------------------------
- */
+/* ---- model file ---------------------------------------------------------------------- */
 
 static kn_status cell_arrays(kn_gp *gp, ptrdiff_t k, kn_arrays *a)
 {

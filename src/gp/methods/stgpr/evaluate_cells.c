@@ -51,6 +51,7 @@ static kn_mat columns(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_mat
     return kn_cols(room, 0, n);
 }
 
+/* Worker function: one trial. */
 static kn_status evaluate(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
 {
     kn_status status;

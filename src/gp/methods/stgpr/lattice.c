@@ -81,6 +81,7 @@ static kn_place canonical(kn_place p)
     return p;
 }
 
+/* Creates the given cell, if any, and the coarse lattice with rho = 0 and rho = 1. */
 static void coarse_cells(kn_lattice *l, const kn_cell_search *o)
 {
     kn_place apart = {RHO_ZERO, -FINE}; /* not a neighbour of any place */
@@ -142,8 +143,7 @@ out:
     return status;
 }
 
-/* ---- requests of the responses ------------------------------------------------------------------
- */
+/* ---- requests of the responses ------------------------------------------------------- */
 
 /* LML of response j at a place, NaN if not evaluated. */
 static double known(const kn_lattice *l, ptrdiff_t j, kn_place p)
@@ -223,6 +223,7 @@ static int wishes_round(const kn_lattice *l, ptrdiff_t j, kn_place p, int level,
     return n;
 }
 
+/* Requests of response j around its best places, if refining may gain enough. */
 static int wishes_of(const kn_lattice *l, ptrdiff_t j, int level, int step, kn_eval_request *out)
 {
     int n = 0;
@@ -234,8 +235,7 @@ static int wishes_of(const kn_lattice *l, ptrdiff_t j, int level, int step, kn_e
     return n;
 }
 
-/* ---- cells of the requests ----------------------------------------------------------------------
- */
+/* ---- cells of the requests ----------------------------------------------------------- */
 
 typedef struct claim {
     double order; /* of the first request: response times AROUND plus its number within the

@@ -50,6 +50,7 @@ typedef struct kn_lattice {
  */
 kn_status kn_lattice_new(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
                          const kn_cell_search *o, kn_lattice *out);
+/* Frees all arrays. */
 void kn_lattice_clear(kn_lattice *l);
 /* Returns weights and shapes of a cell. */
 kn_cov_point kn_lattice_point(const kn_lattice *l, int cell);

@@ -121,8 +121,7 @@ out:
     return status;
 }
 
-/* ---- cells of a panel ---------------------------------------------------------------------------
- */
+/* ---- cells of a panel ---------------------------------------------------------------- */
 
 bool kn_panel_cell_of(const kn_stgpr_panel *b, ptrdiff_t cell, kn_panel_cell *out)
 {
@@ -160,9 +159,9 @@ kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_wor
     return kn_worker_pool_run(ctx, &team, 0, ((const kn_stgpr *)b->gp->own)->cells.rows);
 }
 
-/* ---- panels -------------------------------------------------------------------------------------
- */
+/* ---- panels -------------------------------------------------------------------------- */
 
+/* Number of responses of a panel of n participants, at least `least`. */
 static ptrdiff_t panel_width(ptrdiff_t n, ptrdiff_t least)
 {
     ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)n));
@@ -199,6 +198,8 @@ out:
     return status;
 }
 
+/* Makes sure that the current panel has the requested responses, with mean and variance as
+ * requested. */
 static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool mean, bool var)
 {
     kn_status status = KN_OK;

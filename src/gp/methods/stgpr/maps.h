@@ -26,6 +26,7 @@ ptrdiff_t kn_stgpr_batch(const kn_gp *gp);
 /* Implement kn_method.need: maps of n participants, and the panel that the first block computes and
  * keeps. */
 void kn_stgpr_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
+/* The panel stays in the plan after the first block. */
 void kn_stgpr_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 
 #endif

@@ -49,6 +49,7 @@ static void bound_shapes(const kn_cov *cov, const kn_box *box, double *lower, do
         }
 }
 
+/* Maximises the likelihood of one response over all starts; *best is the optimum. */
 static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
                               kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
                               kn_optimum *best)

@@ -62,6 +62,7 @@ out:
     return status;
 }
 
+/* Predicts all cells of the panel for participants row .. row + n - 1. */
 static kn_status predict_rows(kn_ctx *ctx, const kn_stgpr_panel *b, ptrdiff_t row, ptrdiff_t n,
                               kn_cell_workspaces *crew)
 {

@@ -113,6 +113,7 @@ out:
     return status;
 }
 
+/* Fits all responses together on the lattice of cells. */
 static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -297,6 +298,7 @@ static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
     return status;
 }
 
+/* Returns true if the weights of a cell are nonnegative with sum 1 and its shapes positive. */
 static bool cell_is_sound(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
 {
     static const double SUM = 1e-9; /* tolerance of the sum of weights */
