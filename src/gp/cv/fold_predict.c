@@ -118,8 +118,8 @@ out:
     return status;
 }
 
-/* Noise of a fold for the joint density of its maps: s2 is the variance outside its basis [METHOD
- * 8j]. */
+/* Noise of a fold for the joint density of its maps: s2 is the variance outside its basis
+ * [METHOD 8j]. */
 static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
                             kn_fold_prediction *part)
 {

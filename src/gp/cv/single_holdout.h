@@ -27,8 +27,8 @@ void kn_heldout_clear(kn_heldout *h); /* {0} is allowed */
  * rows of Y, 2 n_test T k flops. Collective. */
 kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
                             kn_mat *out);
-void kn_heldout_sketch_need(kn_mem_plan *r, const kn_problem_size *s,
-                            ptrdiff_t k); /* keeps `out` */
+/* Memory plan of kn_heldout_sketch; keeps *out. */
+void kn_heldout_sketch_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k);
 
 /* Memory plan of kn_heldout_new for s->N rows and K components. */
 void kn_heldout_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t K);

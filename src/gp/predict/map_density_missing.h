@@ -1,5 +1,5 @@
-/* Joint density of a map with missing responses: the marginal density of the observed ones [METHOD
- * 8j]. Used by map_density.c at the end of its block loop.
+/* Joint density of a map with missing responses: the marginal density of the observed ones
+ * [METHOD 8j]. Used by map_density.c at the end of its block loop.
  *
  *     J, u   observed and missing responses      D = diag(v + d)      r = v_0 + d_0
  *     K < T: Sigma_J = r I + V_J (C - r I) V_J',  C = W^-T D W^-1

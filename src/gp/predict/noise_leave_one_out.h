@@ -1,5 +1,5 @@
-/* Leave-one-out noise variance of a response, for the z-scores of the training participants [METHOD
- * 5b].
+/* Leave-one-out noise variance of a response, for the z-scores of the training participants
+ * [METHOD 5b].
  *
  *     noise_j^(-i) = max( sum_{k != i} (e_kj^2 - v_kj), 0.5 sum_{k != i} e_kj^2 ) / (n_j - 1)
  *

@@ -1,5 +1,5 @@
-/* Implements convolved.h: checks of size, the fit, its folds and the method's table entry [METHOD
- * 1i]. */
+/* Implements convolved.h: checks of size, the fit, its folds and the method's table entry
+ * [METHOD 1i]. */
 #include "gp/methods/convolved/convolved.h"
 
 #include <math.h>

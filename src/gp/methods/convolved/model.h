@@ -1,5 +1,5 @@
-/* Complete model of the tasks: fixed effects, and convolved processes of their residuals [METHOD
- * 1i].
+/* Complete model of the tasks: fixed effects, and convolved processes of their residuals
+ * [METHOD 1i].
  *
  *     z_p = fixed effects of all covariates + f_p(continuous covariates) + noise d_p
  *     mean = fixed + K* a (or as the form has it)    var = var f + leverage d_p + unknown effects

@@ -5,10 +5,8 @@
 #include "gp/cv/refit.h"
 #include "gp/methods/convolved/model.h"
 
-enum {
-    KN_CONV_SMOOTH = 4
-}; /* most continuous covariates: the power F/2 of g removes what
-    * tasks share */
+/* Most continuous covariates: the power F/2 of g removes what tasks share. */
+enum { KN_CONV_SMOOTH = 4 };
 
 /* Chooses the continuous covariates to smooth over, and the columns of the fixed effects: numbers,
  * levels and slopes. Squares are left out, because the processes model curves. Fails with

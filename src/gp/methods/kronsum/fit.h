@@ -43,7 +43,7 @@ kn_status kn_kronsum_fit_density(kn_ctx *ctx, const kn_kronsum_fit *f, kn_mat Xs
 double kn_kronsum_log_density(ptrdiff_t T, const double *a, const double *v, ptrdiff_t stride,
                               double d, double log_det);
 
-void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s); /* keeps the fit; learning is
-                                                                     * temporary */
+/* Memory plan of a fit to s->N participants; learning is temporary. */
+void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

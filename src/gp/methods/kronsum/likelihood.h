@@ -1,5 +1,5 @@
-/* Likelihood of MT-Kronsum: full covariances of the responses for signal (C) and noise (S) [METHOD
- * 1g].
+/* Likelihood of MT-Kronsum: full covariances of the responses for signal (C) and noise (S)
+ * [METHOD 1g].
  *
  *     vec(Y) ~ N(0, C (x) R0 + S (x) O)      C, S  T x T, C may be singular      O = I + tau G
  *     W'S W = I  W'C W = diag(c)  Q = S W     U'O U = I  U'R0 U = diag(r)

@@ -1,5 +1,5 @@
-/* Simultaneous diagonalisation of R0 and O = I + tau G, and Y in the resulting coordinates [METHOD
- * 1g].
+/* Simultaneous diagonalisation of R0 and O = I + tau G, and Y in the resulting coordinates
+ * [METHOD 1g].
  *
  *     U'O U = I    U'R0 U = diag(r)    A = U'Y    E = Y'O^-1 Y - A'A    ln|O|
  *

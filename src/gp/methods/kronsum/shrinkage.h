@@ -1,5 +1,5 @@
-/* Choice of the shrinkage nu of C and S to the structured model, by held-out log density [METHOD
- * 1g]. The likelihood cannot choose it: it always prefers free covariances. */
+/* Choice of the shrinkage nu of C and S to the structured model, by held-out log density
+ * [METHOD 1g]. The likelihood cannot choose it: it always prefers free covariances. */
 #ifndef KN_GP_METHODS_KRONSUM_SHRINKAGE_H
 #define KN_GP_METHODS_KRONSUM_SHRINKAGE_H
 

@@ -8,7 +8,6 @@ enum { KN_MTGPR_MOST = 200 }; /* components, and noise factors, at most */
 
 /* Implement kn_method.need. */
 void kn_mtgpr_need_finalise(kn_problem_size *s);
-/* Loadings dominate: about 34 T (k + 1) doubles. */
 void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

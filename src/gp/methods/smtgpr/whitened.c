@@ -1,5 +1,5 @@
-/* Implements whitened.h: the fit, the joint density of maps and the method's table entry [METHOD
- * 1f]. */
+/* Implements whitened.h: the fit, the joint density of maps and the method's table entry
+ * [METHOD 1f]. */
 #include "gp/methods/smtgpr/whitened.h"
 
 #include <math.h>

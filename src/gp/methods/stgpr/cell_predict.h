@@ -34,8 +34,7 @@ void kn_cell_predictor_bind(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_wor
 void kn_cell_predictor_variances(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_work *w,
                                  ptrdiff_t n);
 
-/* Memory plan for n participants and N training participants, without pairs; and the approximate
- * number of doubles. */
+/* Memory plan for n participants and N training participants, without pairs. */
 void kn_cell_predictor_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t N,
                             ptrdiff_t width);
 /* Approximate number of doubles of one predictor, for kn_cell_workers. */

@@ -1,5 +1,5 @@
-/* Leave-one-out maps of a panel of responses (panel.h); whole groups are held out together [METHOD
- * 5, 7]. */
+/* Leave-one-out maps of a panel of responses (panel.h); whole groups are held out together
+ * [METHOD 5, 7]. */
 #ifndef KN_GP_METHODS_STGPR_LOO_H
 #define KN_GP_METHODS_STGPR_LOO_H
 
