@@ -1,6 +1,5 @@
-/* Cross-validated maps: each fold predicted by a model whose mean, basis and component variances
- * come from the other folds; scaling of responses and covariates, R0 or theta held
- * [METHOD 5b]. */
+/* Implements cv.h: principal components of all folds first (fold.h), then one prediction per fold
+ * (fold_predict.h) [METHOD 5b]. */
 #include "gp/cv/cv.h"
 
 #include <math.h>
@@ -15,7 +14,7 @@
 #include "gp/cv/missing.h"
 #include "la/la.h"
 
-/* Which samples the maps are of: all, or those held out. */
+/* Sets which participants the maps are of: all, or those held out. */
 static kn_status lay_out(kn_ctx *ctx, ptrdiff_t N, const kn_cv_problem *problem, kn_gp_maps *out)
 {
     kn_status status;
@@ -39,7 +38,7 @@ out:
     return status;
 }
 
-/* The fold's basis is the held-out set's: B_f, and for iso noise B_f U_C. */
+/* Moves the basis of the held-out set to its part: B_f, for iso noise B_f U_C. */
 static kn_status take_basis(kn_ctx *ctx, kn_heldout *held, ptrdiff_t P, kn_fold_prediction *part)
 {
     kn_status status = KN_OK;
@@ -90,7 +89,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
             out->far[i] = far[out->part[0].rows[i]];
     }
     KN_TRY(take_basis(ctx, held, P, &out->part[0]));
-    out->sample = out->part[0].rows; /* the only part, and in order */
+    out->sample = out->part[0].rows; /* the only part has all rows in order */
     out->part[0].rows = NULL;
     kn_free(out->part[0].train);
     out->part[0].train = NULL;
@@ -102,6 +101,7 @@ out:
     return status;
 }
 
+/* Rows of all folds first, then their components together, then one prediction after the other. */
 kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                            kn_gp_maps *out)
 {
@@ -166,7 +166,7 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, k
     return status;
 }
 
-/* Samples that are held out in fold k. */
+/* Number of participants held out in fold k. */
 static ptrdiff_t fold_size(const kn_problem_size *s, int k)
 {
     return s->folds == KN_HELD_OUT_ONCE ? kn_held_out(s->N) : (s->N + s->folds - 1 - k) / s->folds;
@@ -176,7 +176,7 @@ void kn_components_cv_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin, coordinates = r->now, kept;
     ptrdiff_t held = kn_held_out(s->N);
-    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* fold, twice; sample */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* fold twice, sample */
     if (s->folds == KN_HELD_OUT_ONCE && !s->given_basis) {
         begin = r->now;
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N - held, s->P);
@@ -196,12 +196,12 @@ void kn_components_cv_need(kn_mem_plan *r, const kn_problem_size *s)
         kn_plan_free_to(r, coordinates);
     }
     coordinates = r->now;
-    for (int k = 0; k < s->folds; k++) /* rows and coordinates of all, */
+    for (int k = 0; k < s->folds; k++) /* rows and coordinates of all folds, */
         kn_fold_need(r, s, s->N - fold_size(s, k));
     kn_folds_pca_need(r, s, s->N - fold_size(s, s->folds - 1), s->folds);
-    if (s->span > 0) /* one fold after the other turns to its axes */
+    if (s->span > 0) /* folds find their principal axes one after the other */
         kn_fold_axes_need(r, s, s->N - fold_size(s, s->folds - 1));
-    for (int k = 0; k < s->folds; k++) { /* of which parts keep all but the coordinates */
+    for (int k = 0; k < s->folds; k++) { /* the parts keep all of it but the coordinates */
         ptrdiff_t h = fold_size(s, k), n = s->N - h;
         kn_fold_prediction_need(r, s, n, h);
         kept = r->now;

@@ -1,3 +1,5 @@
+/* Implements fold.h: eigenvectors of the double-centred Gram matrix of the training rows of each
+ * fold. */
 #include "gp/cv/fold.h"
 
 #include <float.h>
@@ -42,14 +44,14 @@ out:
 
 typedef struct pca_job {
     const kn_gram *gram;
-    ptrdiff_t P, first; /* components; the first fold of those that are decomposed now */
+    ptrdiff_t P, first; /* components; first fold of the current round */
     kn_fold **fold;
-    struct pca_work { /* a worker's */
+    struct pca_work { /* of one worker */
         kn_eig_top_work eig;
         double *g, *s2; /* n, P */
         kn_mat V;       /* n x P */
     } * work;
-    int *failed; /* of each fold */
+    int *failed; /* folds  status of the eigensolver */
 } pca_job;
 
 /* A = G_tr,tr - 1g' - g1' + mean(g), lower triangle */
@@ -72,7 +74,7 @@ static void centred_gram(kn_mat G, const kn_fold *f, double *g, kn_mat A)
             kn_col(A, j)[i] += mean - g[i] - g[j];
 }
 
-/* Z_train = V s and US = V s^-1 of as many as are more than rounding. */
+/* Sets Z_train = V s and US = V s^-1 for the components above rounding error. */
 static void take_components(const pca_job *job, kn_fold *f, const double *s2, kn_mat V)
 {
     ptrdiff_t n = f->n_train, rank = 0;
@@ -145,7 +147,7 @@ kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **
         most = f[k]->n_train > most ? f[k]->n_train : most;
         top = some > top ? some : top;
     }
-    if (P == 0) /* the mean alone */
+    if (P == 0) /* a model of the mean alone */
         return KN_OK;
     KN_TRY(kn_alloc(ctx, workers, sizeof *job.work, &work));
     job.work = work;
@@ -177,7 +179,7 @@ kn_status kn_fold_completed(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, kn_
     kn_fold own = {.n_train = f->n_train}, *each = &own;
     KN_TRY(kn_alloc_i(ctx, f->n_train, &own.train));
     for (ptrdiff_t i = 0; i < f->n_train; i++)
-        own.train[i] = i; /* all of the Gram matrix */
+        own.train[i] = i; /* all rows of the Gram matrix */
     KN_TRY(kn_gram_new(ctx, Y, &gram));
     KN_TRY(kn_folds_pca(ctx, &gram, P, &each, 1));
     f->Z_train = own.Z_train;

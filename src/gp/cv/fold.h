@@ -1,5 +1,5 @@
-/* One fold of the training samples: who is held out, and the coordinates of both sides in the
- * fold's own principal components, from the Gram matrix alone                     [METHOD 5b] */
+/* One fold of the training participants: its rows, and the coordinates of its training rows in the
+ * fold's own principal components, from the Gram matrix alone [METHOD 5b]. */
 #ifndef KN_GP_CV_FOLD_H
 #define KN_GP_CV_FOLD_H
 
@@ -8,29 +8,33 @@
 
 typedef struct kn_fold {
     ptrdiff_t n_train, n_test;
-    ptrdiff_t *train, *test; /* rows, ascending */
+    ptrdiff_t *train, *test; /* row indices, ascending */
     kn_mat Z_train;          /* n_train x P */
-    kn_mat US;               /* n_train x P   U S^-1: B_f = (Y_tr - 1 mu')' US; none: given basis */
-    double total;            /* |Y_tr - 1 mu'|^2; see cv_energy.h */
-    kn_mat V;                /* Q x P  its axes inside a span that is held; none: its columns */
+    kn_mat US;               /* n_train x P   U S^-1: B_f = (Y_tr - 1 mu')' US; none: fixed basis */
+    double total;            /* |Y_tr - 1 mu'|^2; see fold_energy.h */
+    kn_mat V;                /* Q x P  principal axes in a fixed span; none: its columns */
 } kn_fold;
 
+/* Splits N rows: fold[i] == k is test, all others are training. Fails with KN_ERR_DATA if fewer
+ * than 2 training rows remain. The caller frees *out. */
 kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold *out);
-/* Of n folds, at most P components; fewer when a fold's rank is lower; and total. The leading
- * eigenvectors of a problem of size n_train each, side by side, each on one thread: the same bits
- * for any number. Every rank computes all folds; before each batch of one fold per thread the ranks
- * agree whether to stop. Collective. */
+/* Finds Z_train, US and total of n folds: at most P components each, fewer if the rank of a fold is
+ * lower. gram is that of all N rows. Folds are decomposed in parallel, one thread each, with
+ * results that do not depend on the number of threads; each is a leading-eigenvector problem of
+ * size n_train. Every MPI rank computes all folds, and the ranks agree on cancellation before each
+ * round of one fold per thread. Fails with KN_ERR_DATA if no response varies in a fold,
+ * KN_ERR_NUMERIC if there is no convergence. Collective. */
 kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n);
-/* Of one fold, from a Gram matrix of its own: Y (n_train x T) is what its rows were completed to.
- */
+/* The same for one fold from its own Gram matrix. Y n_train x T: imputed training rows. */
 kn_status kn_fold_completed(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, kn_fold *f);
-/* A basis that is held: Z_train = rows of Z, centred. */
+/* Fixed basis: Z_train = the training rows of Z (N x P), centred. */
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);
+/* Frees all arrays and zeroes *f. */
 void kn_fold_clear(kn_fold *f);
 
-/* n of s->N samples to train on, by the Gram matrix or in a basis that is held; and, passing, what
- * finding the components of so many folds takes. */
+/* Memory plan of a fold with n of s->N rows to train on. */
 void kn_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
+/* Memory plan of kn_folds_pca for `folds` folds of n training rows; temporary. */
 void kn_folds_pca_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int folds);
 
 #endif

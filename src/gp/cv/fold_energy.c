@@ -1,3 +1,4 @@
+/* Implements fold_energy.h; the version without Gram matrix is a block visitor. */
 #include "gp/cv/fold_energy.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include "base/sum/reduce.h"
 #include "gp/block_visitor.h"
 
-enum { COLUMNS = 16 }; /* responses dealt out at a time */
+enum { COLUMNS = 16 }; /* responses per parallel task */
 
 void kn_fold_energy(kn_mat G, kn_fold *f)
 {
@@ -23,7 +24,7 @@ void kn_fold_energy(kn_mat G, kn_fold *f)
 typedef struct energies {
     const kn_fold *f;
     int n;
-    kn_slots sums; /* n a block */
+    kn_slots sums; /* n sums per block */
     kn_mat own;    /* width x n: of each response */
     const kn_block *b;
 } energies;

@@ -1,3 +1,5 @@
+/* Implements fold_predict.h with the likelihood engine (gp/likelihood) at the hyperparameters of
+ * the full fit. */
 #include "gp/cv/fold_predict.h"
 
 #include "gp/basis/user_span.h"
@@ -5,8 +7,8 @@
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
-/* The fold's components at the parameters held: latent model of its training rows. For iso noise
- * the fold's basis is rotated by its own U_C, so that one basis serves mean and variance. */
+/* Fits the latent model of the training rows at fixed hyperparameters. For iso noise the fold's
+ * basis is rotated by its own U_C, so that mean and variance use the same basis. */
 static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, kn_fold *f,
                             kn_mat *rotate, kn_latent *out)
 {
@@ -20,7 +22,8 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, k
     double lml;
     KN_TRY(kn_mat_new(ctx, f->n_train, gp->F, &X));
     kn_mat_rows(gp->latent.X, f->train, X);
-    /* E has no part in predictions at fixed parameters: the complement is left out. */
+    /* The energy E outside the basis does not affect predictions at fixed hyperparameters; it stays
+     * 0. */
     data.X = X;
     KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f->train, f->n_train, &groups));
     if (all && gp->spec.rank == 0) {
@@ -62,8 +65,8 @@ out:
     return status;
 }
 
-/* A dense task kernel over the identity: U_C is T x T and the held-out maps are not, so these are
- * kept instead. mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
+/* Converts components to responses for a dense task kernel with B = I: U_C is T x T, larger than
+ * the held-out maps, so the maps are kept. mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
 static kn_status to_responses(kn_ctx *ctx, kn_fold_prediction *part)
 {
     kn_status status;
@@ -95,7 +98,7 @@ out:
     return status;
 }
 
-/* Means of the rows held out as if they were of no batch. */
+/* Means of the held-out rows without site effects. */
 static kn_status fold_alone(kn_ctx *ctx, const kn_latent *model, kn_mat X_alone, const kn_fold *f,
                             kn_fold_prediction *part)
 {
@@ -115,20 +118,19 @@ out:
     return status;
 }
 
-/* The noise of a fold, as the law of its maps has it: s2 is what its basis leaves of it [METHOD
- * 8j].
- */
+/* Noise of a fold for the joint density of its maps: s2 is the variance outside its basis
+ * [METHOD 8j]. */
 static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
                             kn_fold_prediction *part)
 {
-    static const double EMPTY = 1e-10; /* of |Y|^2, METHOD 2: what is left is rounding */
+    static const double EMPTY = 1e-10; /* of |Y|^2, METHOD 2: below, the rest is rounding */
     kn_status status = KN_OK;
     ptrdiff_t outside = gp->T - model->P;
     double left = f->total - kn_sumsq(f->Z_train);
     if (gp->spec.noise != KN_NOISE_STRUCTURED)
         return KN_OK;
-    KN_TRY(
-        kn_alloc_d(ctx, model->P + 1, &part->d)); /* of no component too it says that s2 is own */
+    KN_TRY(kn_alloc_d(ctx, model->P + 1, &part->d)); /* allocated even if P = 0: marks s2 as the
+                                                      * fold's */
     for (ptrdiff_t p = 0; p < model->P; p++)
         part->d[p] = kn_latent_noise(model, p);
     if (outside > 0 && left > EMPTY * f->total)
@@ -163,7 +165,7 @@ kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_f
     part->rows = f->test;
     part->train = f->train;
     part->US = f->US;
-    f->test = f->train = NULL; /* taken over */
+    f->test = f->train = NULL; /* moved */
     f->US = kn_mat_none();
 out:
     kn_mat_clear(&Xs);

@@ -1,3 +1,4 @@
+/* Implements fold_signs.h as a block visitor that finds the largest entry of each column of B_f. */
 #include "gp/cv/fold_signs.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 typedef struct sign_search {
     const kn_fold *f;
     kn_mat B;    /* width x P */
-    double *top; /* P  the entry of largest size so far */
+    double *top; /* P  entry of largest absolute value so far */
 } sign_search;
 
 static kn_status begin_signs(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
@@ -23,8 +24,7 @@ static kn_status look_at_signs(kn_ctx *ctx, void *self, kn_block *b)
 {
     sign_search *s = self;
     kn_mat B = kn_sub(s->B, 0, 0, b->count, s->B.cols);
-    kn_gemm(ctx, 1, KN_T, b->y, KN_N, s->f->US, 0,
-            B); /* columns of US sum to zero: no need to centre */
+    kn_gemm(ctx, 1, KN_T, b->y, KN_N, s->f->US, 0, B); /* columns of US sum to zero: no centring */
     for (ptrdiff_t p = 0; p < B.cols; p++)
         for (ptrdiff_t j = 0; j < B.rows; j++)
             if (fabs(kn_at(B, j, p)) > fabs(s->top[p]))

@@ -1,3 +1,4 @@
+/* Implements missing.h: imputes, decomposes and predicts one fold after the other. */
 #include "gp/cv/missing.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "gp/missing/completion.h"
 #include "la/la.h"
 
-/* B_f = Y_tr'US and mu of a fold's own completed rows Y, T x P and T, for as long as the maps. */
+/* Stores B_f = Y_tr'US (T x P) and mu (T) of the imputed training rows Y in the part; clears US. */
 static kn_status keep_basis(kn_ctx *ctx, const kn_responses *Y, kn_fold_prediction *part)
 {
     kn_status status;
@@ -36,7 +37,7 @@ out:
     return status;
 }
 
-/* Coordinates of a fold in a basis that is held, of its completed rows Y (n_train x T). */
+/* Coordinates of a fold in a fixed basis. Y n_train x T: imputed training rows. */
 static kn_status completed_given(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_fold *f)
 {
     kn_status status;
@@ -59,7 +60,7 @@ out:
     return status;
 }
 
-/* A fold where responses are missing: its own rows are filled in by themselves [METHOD 0b]. */
+/* One fold with missing responses: imputes its training rows from themselves [METHOD 0b]. */
 static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, int k,
                                 kn_gp_maps *out)
 {
@@ -78,7 +79,7 @@ static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_proble
     if (signs)
         KN_TRY(kn_fold_signs(ctx, &Y, &f));
     KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, k, out->far));
-    train.rows = part->train; /* which took the list over */
+    train.rows = part->train; /* moved to the part */
     KN_TRY(keep_basis(ctx, &train, part));
     kn_completion_judge(problem->completion, part->train, part->n_train, part->mu);
     kn_free(part->train);

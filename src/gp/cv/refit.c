@@ -1,3 +1,4 @@
+/* Implements refit.h. */
 #include "gp/cv/refit.h"
 
 #include <math.h>
@@ -5,6 +6,7 @@
 #include "gp/block_visitor.h"
 #include "gp/missing/completion.h"
 
+/* Visits a block: means of its responses. */
 static kn_status mean_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     double *mu = self;
@@ -63,6 +65,7 @@ void kn_refit_close(kn_refit *r)
     kn_free(r->filled);
 }
 
+/* Opens, fits and closes one fold; moves rows and mu to its part. */
 static kn_status fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit, kn_refit *r,
                       kn_gp_maps *out)
 {

@@ -1,7 +1,7 @@
-/* Cross-validated maps of a method whose folds are fits of their own                [METHOD 5b]
- *
- * Scaling of responses and covariates and R0 are held; mean and everything else of a fold comes
- * from its own training rows, with what was missing filled in by them. */
+/* Cross-validated maps for methods that refit each fold completely (convolved, kronsum, mtgpr,
+ * whitened noise) [METHOD 5b]. Scaling of responses and covariates and R0 stay fixed; everything
+ * else comes from the training rows of the fold, whose missing cells are imputed from these rows
+ * alone. */
 #ifndef KN_GP_CV_REFIT_H
 #define KN_GP_CV_REFIT_H
 
@@ -9,44 +9,48 @@
 #include "gp/method.h"
 
 typedef struct kn_refit {
-    const kn_gp *gp;        /* the model whose fold it is: what is held */
-    int number;             /* of the fold, 0 .. folds-1 */
-    ptrdiff_t n;            /* training samples */
-    const ptrdiff_t *train; /* n  their rows among all */
+    const kn_gp *gp;        /* the full model, borrowed: fixed hyperparameters */
+    int number;             /* fold 0 .. folds-1 */
+    ptrdiff_t n;            /* training rows */
+    const ptrdiff_t *train; /* n  their indices among all rows */
     kn_mat X;               /* n x F */
-    kn_groups groups;       /* theirs; n = 0: none */
-    kn_responses Y;         /* n x T, with mean mu */
-    double *mu;             /* T */
-    kn_mat Xs;              /* h x F  of those held out */
-    kn_mat X_alone;         /* h x F  the same as if they were of no batch; none: nobody asks */
-    double *far;            /* h  to be filled in by kn_latent_far where gp->P = 0; else NULL */
-    kn_fold rows;           /* train, and test: those held out */
-    double *filled;         /* what Y has where responses are missing */
+    kn_groups groups;       /* of the training rows; n = 0: none */
+    kn_responses Y;         /* n x T  imputed, uncentred */
+    double *mu;             /* T  mean of Y */
+    kn_mat Xs;              /* h x F  held-out rows */
+    kn_mat X_alone;         /* h x F  the same without site; none: not requested */
+    double *far;            /* h  output of kn_latent_far if gp->P = 0; else NULL */
+    kn_fold rows;           /* row lists: train, and test (held out) */
+    double *filled;         /* imputed values of Y; NULL: no cell is missing */
 } kn_refit;
 
-/* Of everybody: what a fold has rows of. */
+/* Data of all participants, from which folds take rows; all borrowed. */
 typedef struct kn_refit_all {
-    const int *fold; /* of each sample */
+    const int *fold; /* N  fold of each participant */
     const kn_responses *Y;
-    const struct kn_completion *completion; /* NULL: nothing is missing */
-    kn_mat X, X_alone;                      /* X_alone: or none */
+    const struct kn_completion *completion; /* NULL: no cell is missing */
+    kn_mat X, X_alone;                      /* N x F; X_alone may be none */
     const kn_groups *groups;
 } kn_refit_all;
 
-/* Fold r->number: all of the above but gp and far. */
+/* Sets all fields of fold r->number except gp and far. The caller calls kn_refit_close, also after
+ * a failure. */
 kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r);
+/* Frees everything that the fold owns. */
 void kn_refit_close(kn_refit *r);
 
-/* Fills part->mean and part->var (h x P), part->alone where X_alone is there, and part->B (T x P):
- * the loadings that lead from them to responses. clamped: see kn_clamp_nonnegative. */
+/* Fits one fold. Must set part->mean and part->var (h x P), part->alone if X_alone is present, and
+ * part->B (T x P), the loadings from components to responses. clamped: see kn_clamp_nonnegative. */
 typedef kn_status (*kn_refit_fn)(kn_ctx *ctx, const kn_refit *fold, kn_fold_prediction *part,
                                  double *clamped);
 
-/* For kn_method.cv. */
+/* Implements kn_method.cv with `fit` called for each fold in turn; refit.c sets rows and mu of each
+ * part. */
 kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
                       kn_gp_maps *out);
 
-/* What a fold holds besides what the method's own fit of it does; its part stays. */
+/* Memory plan of one fold (n training, h held-out rows) besides the method's own fit; the fold's
+ * arrays are kept in the plan. */
 void kn_refit_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 #endif

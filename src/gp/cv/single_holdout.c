@@ -1,3 +1,4 @@
+/* Implements single_holdout.h with the range finder (gp/basis/range_finder.h). */
 #include "gp/cv/single_holdout.h"
 
 #include "gp/assign_folds.h"
@@ -27,7 +28,7 @@ out:
     return status;
 }
 
-/* Y B of all samples: of those not held out it is Z + 1 mean'B. */
+/* For training rows Y B = Z + 1 mean'B, without reading Y. */
 kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
                             kn_mat *out)
 {

@@ -1,10 +1,11 @@
-/* Steps that the fits of all methods share. */
+/* Implements common.h. */
 #include "gp/methods/common.h"
 #include <math.h>
 
 #include "base/mpi/comm.h"
 #include "gp/assign_folds.h"
 
+/* Creates the likelihood engine for the coordinates of a basis; groups are copied. */
 static kn_status make_engine(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
                              kn_engine *e)
 {
@@ -44,8 +45,8 @@ kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
     return status;
 }
 
-/* The component outside a basis that stands for the identity has A = 0, c0 and d0 = c0 iso + s2
- * [METHOD 1c] */
+/* With B = I the directions outside the basis form one more component, A = 0, c0 and d0 = c0 iso +
+ * s2 [METHOD 1c]. */
 static kn_status outside_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 {
     kn_status status;
@@ -131,7 +132,7 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
                         : kn_gp_cv(ctx, gp, &cv, o->cv));
     info->clamped = fmax(info->clamped, o->cv->clamped);
 out:
-    if (status == KN_ERR_CANCELLED && kn_cancel_keeps_best(ctx)) { /* the model stands */
+    if (status == KN_ERR_CANCELLED && kn_cancel_keeps_best(ctx)) { /* keep the model */
         info->stop = KN_STOP_CANCELLED;
         status = KN_OK;
     }

@@ -1,3 +1,5 @@
+/* Implements covariance.h: predicts the latent variances of the participant and expands them by the
+ * rows J of the basis. */
 #include "gp/predict/covariance.h"
 
 #include <math.h>
@@ -53,7 +55,7 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
     kn_gp_maps maps = {0};
     ptrdiff_t n = model.data ? model.rows : noise.rows, P = gp->P;
     KN_TRY(kn_gp_predict(ctx, gp, &(kn_predict_input){.X = x}, &maps));
-    /* a complement component adds v0 (I - B_J B_J') */
+    /* The complement component adds v0 (I - B_J B_J'). */
     double v0 = gp->complement_component ? kn_at(maps.part[0].var, 0, P) : 0;
     KN_TRY(kn_mat_new(ctx, n, P, &BJ));
     KN_TRY(kn_mat_new(ctx, n, P, &scaled));
@@ -70,7 +72,7 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
     }
     if (noise.data) {
         kn_mat_zero(noise);
-        if (gp->spec.noise != KN_NOISE_ISO) { /* a complement component has noise of its own */
+        if (gp->spec.noise != KN_NOISE_ISO) { /* the complement component has its own noise d0 */
             double d0 = gp->complement_component ? kn_latent_noise(&gp->latent, P) : 0;
             for (ptrdiff_t p = 0; p < P; p++)
                 for (ptrdiff_t j = 0; j < n; j++)

@@ -1,17 +1,21 @@
-/* Covariance between responses of one sample                                        [METHOD 1d] */
+/* Covariance between the responses of one participant, for selected responses [METHOD 1d]. All
+ * values are in standardised units. */
 #ifndef KN_GP_PREDICT_COVARIANCE_H
 #define KN_GP_PREDICT_COVARIANCE_H
 
 #include "gp/gp.h"
 
-/* Covariance of the responses J for one sample: B_J diag(v_lat) B_J', and the noise's
- * [METHOD 1d]. x 1 x F. */
+/* Computes the predictive covariance of n responses for one new participant in a new group. x 1 x F
+ * standardised covariates; J n response indices. model n x n gets B_J diag(v_lat) B_J'; noise n x n
+ * gets the noise covariance, with gp->noise on its diagonal. Either may be kn_mat_none(). Calls
+ * kn_method.covariance. */
 kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
                            kn_mat noise);
-/* For kn_method.covariance: of a method with components, and of one whose responses are
- * independent: both diagonal. */
+/* Implements kn_method.covariance for a method with components. */
 kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                                    kn_mat model, kn_mat noise);
+/* Implements kn_method.covariance for a method with independent responses: both matrices are
+ * diagonal. */
 kn_status kn_diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                                  kn_mat model, kn_mat noise);
 

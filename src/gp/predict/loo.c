@@ -1,16 +1,19 @@
+/* Implements loo.h from the eigendecomposition of each cell; the low-rank case adds the directions
+ * outside U. */
 #include "gp/predict/loo.h"
 
 #include "gp/basis/basis.h"
 #include "gp/method.h"
 #include "la/la.h"
 
-/* One cell: with K_p = c_p R0 + d_p H,  K_p^-1 = U diag(1/k) U' and, with directions outside U,
+/* Work space of one cell. With K_p = c_p R0 + d_p H, K_p^-1 = U diag(1/k) U' and, with directions
+ * outside U,
  *     K_p^-1 = U diag(1/k - 1/d) U' + H^-1/d                                         [METHOD 6a] */
 typedef struct leaving {
     const kn_latent *l;
     const kn_latent_cell *cell;
     bool low;
-    kn_mat U, inverse; /* N x m, m x n: 1/k, or less 1/d */
+    kn_mat U, inverse; /* N x m, m x n: 1/k, or 1/k - 1/d if R0 is of low rank */
     kn_mat q, k;       /* N x n: K^-1 z and the diagonal of K^-1 */
     kn_mat Z, mean, variance;
     double *clamped;
@@ -24,13 +27,14 @@ static void leaving_clear(leaving *v)
     kn_mat_clear(&v->k);
 }
 
-/* What H^-1 has on its diagonal in row i, and beside it between members of that group. */
+/* Diagonal element i of H^-1. */
 static double inverse_diagonal(const leaving *v, ptrdiff_t i)
 {
     double gamma = v->cell->R0.gamma;
     return gamma > 0 ? 1 - kn_groups_less(&v->l->groups, gamma, v->l->groups.of[i]) : 1;
 }
 
+/* Computes U, 1/k, q = K^-1 z and k = diag(K^-1) of one cell. */
 static kn_status prepare(kn_ctx *ctx, leaving *v)
 {
     kn_status status;
@@ -78,6 +82,7 @@ out:
     return status;
 }
 
+/* Writes mean and model variance of row i from residual, variance with noise, and noise. */
 static void put(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual, double with_noise,
                 double noise)
 {
@@ -87,6 +92,7 @@ static void put(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual, dou
     kn_col(v->variance, p)[i] = kn_clamp_nonnegative(left, with_noise, v->clamped);
 }
 
+/* Holds out each row alone: residual q/k, variance with noise 1/k. */
 static void leave_rows(const leaving *v)
 {
     for (ptrdiff_t k = 0; k < v->cell->n; k++)
@@ -96,7 +102,8 @@ static void leave_rows(const leaving *v)
         }
 }
 
-/* M = (K_p^-1)_gg: residual M^-1 q_g, variance with noise the diagonal of M^-1 */
+/* Holds out group g for component k: M = (K_p^-1)_gg, residual M^-1 q_g, variance with noise the
+ * diagonal of M^-1. */
 static kn_status leave_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrdiff_t k, kn_mat M,
                              kn_mat I)
 {
@@ -197,7 +204,7 @@ kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
     kn_status status;
     kn_mat Z = {0};
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
-    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* zero outside the basis */
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* Z = 0 for the complement component */
     KN_TRY(kn_gp_coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
     KN_TRY(kn_latent_loo(ctx, &gp->latent, KN_LEAVE_GROUP, Z, out->part[0].mean, out->part[0].var,
                          &out->clamped));
@@ -208,6 +215,7 @@ out:
     return status;
 }
 
+/* Replaces *m by its rows `sample`. */
 static kn_status select_rows(kn_ctx *ctx, const ptrdiff_t *sample, ptrdiff_t n, kn_mat *m)
 {
     kn_mat all = *m;

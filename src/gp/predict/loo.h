@@ -1,24 +1,31 @@
-/* Leave-one-subject-out in closed form                                               [METHOD 5] */
+/* Leave-one-out prediction of the training participants in closed form [METHOD 5]. Basis, scaling
+ * and hyperparameters stay those of the full fit, so the result is optimistic for new participants;
+ * the reference uses cross-validation (gp/cv/cv.h) instead. */
 #ifndef KN_GP_PREDICT_LOO_H
 #define KN_GP_PREDICT_LOO_H
 
 #include "base/memory/plan.h"
 #include "gp/predict/prediction_blocks.h"
 
-/* Each training sample from the others, in closed form [METHOD 5]: k_ip = sum_n U_in^2/k_np,
- * q = U (A./k), residual q/k, variance 1/k - d + c iso. mean = z - q/k, N x P each.
- * KN_LEAVE_GROUP: from the samples of other groups, the whole of its own left out; the variance is
- * that of a new group, without noise d (1 + gamma). */
+/* Predicts the components of each training participant from the others [METHOD 5]. Z N x P
+ * coordinates of the training responses; mean, variance N x P, standardised:
+ *     k_ip = sum_n U_in^2/k_np     q = U (A./k)     mean = z - q/k     variance = 1/k - d + c iso
+ * With KN_LEAVE_GROUP the whole group of a participant is held out, and variance is that of a new
+ * group, without its noise d (1 + gamma). clamped: see kn_clamp_nonnegative. */
 typedef enum kn_loo_unit { KN_LEAVE_ROW, KN_LEAVE_GROUP } kn_loo_unit;
 kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_loo_unit leave, kn_mat Z, kn_mat mean,
                         kn_mat variance, double *clamped);
 
+/* Leave-one-out maps of all N training participants. Y N x T is borrowed and must outlive `out`,
+ * which the caller frees with kn_gp_maps_clear. Calls kn_method.loo. */
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-/* For kn_method.loo of a method with components. */
+/* Implements kn_method.loo for a method with components; holds out whole groups. */
 kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-/* Keeps the maps of the n samples named, of leave-one-out maps of all. */
+/* Reduces leave-one-out maps of all participants to the n rows listed in `sample`. Fails with
+ * KN_ERR_ARGUMENT for methods without components and for maps of folds. */
 kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *sample, ptrdiff_t n);
 
-void kn_latent_loo_need(kn_mem_plan *r, const kn_problem_size *s); /* passes, coordinates too */
+/* Memory plan of kn_components_loo, coordinates Z included; temporary. */
+void kn_latent_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -1,3 +1,5 @@
+/* Implements map_density.h as a block visitor: blocks accumulate z = e_w V, the end of the loop
+ * evaluates deviance and density. */
 #include "gp/predict/map_density.h"
 
 #include <math.h>
@@ -23,7 +25,7 @@ void kn_map_density_clear(kn_map_density *l)
     *l = (kn_map_density){0};
 }
 
-/* What a walk holds beside its results. */
+/* Frees the work space, but not the results. */
 static void let_go(kn_map_density_walk *w)
 {
     for (int k = 0; w->law && k < w->job.maps->n_parts; k++) {
@@ -73,7 +75,7 @@ out:
     return status;
 }
 
-/* The law of each part, and room for its coordinates. */
+/* Allocates the distribution and the coordinates of each part. */
 static kn_status new_laws(kn_ctx *ctx, const kn_block_loop_plan *plan, kn_map_density_walk *w)
 {
     kn_status status;
@@ -140,13 +142,13 @@ static ptrdiff_t row_of(const kn_map_density_walk *w, int part, ptrdiff_t i)
     return rows ? rows[i] : i;
 }
 
-/* Of n samples those who are to be judged. */
+/* Number of rows to evaluate among n. */
 static ptrdiff_t people_of(const kn_map_density_walk *w, ptrdiff_t n)
 {
     return w->job.people > 0 ? kn_min_size(n, w->job.people) : n;
 }
 
-/* (y - mean - offset)/scale of a cell, NaN where there is none, and ln scale. */
+/* Returns (y - mean - offset)/scale, NaN if y or mean is missing, and ln scale. */
 static double residual(const kn_map_density_walk *w, const kn_block *b, ptrdiff_t i, ptrdiff_t j,
                        double *log_scale)
 {
@@ -162,7 +164,7 @@ static double residual(const kn_map_density_walk *w, const kn_block *b, ptrdiff_
     return (e - at.offset) / at.scale;
 }
 
-/* Mean, 1/sd and ln sd of each response of a block in training. */
+/* Sets mean, 1/sd and ln sd in training of each response of the block. */
 static void set_null(kn_map_density_walk *w, const kn_block *b)
 {
     const kn_scaling *s = w->job.scaling;
@@ -174,13 +176,14 @@ static void set_null(kn_map_density_walk *w, const kn_block *b)
     }
 }
 
-/* ln density of response j under these, less -1/2 ln 2pi */
+/* Log density of response j under the null model, without the constant -1/2 ln 2pi. */
 static double null_density(const kn_map_density_walk *w, ptrdiff_t j, double y)
 {
     double d = (y - kn_at(w->null, j, 0)) * kn_at(w->null, j, 1);
     return -kn_at(w->null, j, 2) - 0.5 * d * d;
 }
 
+/* Sets e_w of rows from .. to - 1 of a part, and updates q, log_scale, log_null and missing. */
 static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -203,7 +206,7 @@ static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Each response alone: q and weight are the two deviances, log_p half of ln det. */
+/* Independent responses: q and weight accumulate the two deviances, log_p half of ln det. */
 static void judge_cells(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -239,7 +242,8 @@ static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
         kn_parallel(ctx, people_of(w, b->y.rows), ROWS, judge_cells, &job);
         return KN_OK;
     }
-    /* Folds make their V from the responses: those of a walk over all samples will do. */
+    /* Folds compute V from the responses of all participants; b->y has these only if the maps are
+     * of all of them. */
     kn_mat y = maps->sample || !maps->fold ? kn_mat_none() : b->y;
     for (job.part = 0; job.part < maps->n_parts; job.part++) {
         ptrdiff_t n = maps->part[job.part].n, K = w->law[job.part].K;
@@ -249,7 +253,7 @@ static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
             w->logs[j] = log(w->scale[j]);
         kn_parallel(ctx, people_of(w, n), ROWS, whiten_rows, &job);
         if (K > 0)
-            kn_gemm(ctx, 1, KN_N, e, KN_N, V, 1, w->z[job.part]); /* z += e_w V */
+            kn_gemm(ctx, 1, KN_N, e, KN_N, V, 1, w->z[job.part]);
     }
 out:
     return status;
@@ -257,7 +261,7 @@ out:
 
 /* ---- end ---- */
 
-/* dev and ln det of e_w, of a sample that has every response. */
+/* Deviance and ln det of a participant without missing responses. */
 static void judge_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_density_row *r,
                         bool model, double *dev, double *log_det)
 {
@@ -280,7 +284,7 @@ static void judge_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_densi
     *log_det += (double)(T - l->K) * log(outside);
 }
 
-/* From dev and ln det of what a sample has to its numbers. */
+/* Sets the results of one participant from the deviance and ln det of its observed responses. */
 static void tell(kn_map_density_walk *w, ptrdiff_t row, double dev, double dev_noise,
                  double log_det)
 {
@@ -293,7 +297,7 @@ static void tell(kn_map_density_walk *w, ptrdiff_t row, double dev, double dev_n
     w->log_null[row] = enough && w->job.scaling ? w->log_null[row] - 0.5 * n * LN_2PI : NAN;
 }
 
-/* All rows of V of a part, for those who lack some. */
+/* All T rows of V of a part, for participants with missing responses. */
 static kn_status assemble(kn_ctx *ctx, const kn_map_density_walk *w, int part, kn_mat V)
 {
     kn_status status = KN_OK;
@@ -307,12 +311,14 @@ out:
     return status;
 }
 
+/* Returns true if some responses are missing, but not more than half. */
 static bool has_gaps(const kn_map_density_walk *w, ptrdiff_t row)
 {
     return w->missing[row] > 0 && 2 * w->missing[row] <= w->T;
 }
 
-/* Samples of a part that lack something; those that lack the same share what is made of it. */
+/* Evaluates the participants of a part that have missing responses; consecutive participants with
+ * the same missing set share its decomposition. */
 static kn_status judge_gaps(kn_ctx *ctx, kn_map_density_walk *w, int part)
 {
     kn_status status;
@@ -346,6 +352,7 @@ out:
     return status;
 }
 
+/* Sums z over MPI ranks, then evaluates all participants of a part. */
 static kn_status judge_part(kn_ctx *ctx, kn_map_density_walk *w, int part)
 {
     const kn_gp_maps *maps = w->job.maps;

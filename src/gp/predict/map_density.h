@@ -1,83 +1,86 @@
-/* The law of a whole map under the model itself: its joint density, and the deviance that is the
- * square in its exponent                                                             [METHOD 8j]
+/* Joint density of the whole map of a participant under the model, and its whole-map deviance
+ * [METHOD 8j]. A block visitor computes both while it passes over the residuals.
  *
- *     e   residual of one sample, T standardised responses; v its model variance, d noise
+ *     e   residual of one participant, T standardised responses; v its model variance, d noise
  *     e_w = e ./ scale      z = e_w V      a = z W  (no W: a = z)
  *     dev     = sum_k a_k^2/(v_k + d_k) + (|e_w|^2 - |z|^2)/(v_0 + d_0)
  *     ln det  = 2 sum_j ln scale_j + log_det + sum_k ln(v_k + d_k) + (T - K) ln(v_0 + d_0)
  *     ln p    = -1/2 (T ln 2pi + ln det + dev)
  *
- * V is T x K with orthonormal columns; where K = T it may be any invertible one, whose determinant
- * is in log_det, and there is nothing outside it. A method says the sizes and variances of each
- * part of its maps once (kn_method.law), and the rows of V and scale of a block of responses when
- * it is asked (kn_method.law_block): folds make theirs from the responses. A method without either
- * has independent responses, whose law is that of each. */
+ * V is T x K with orthonormal columns. If K = T, V may be any invertible matrix, whose determinant
+ * is part of log_det, and there are no directions outside V. kn_method.law returns sizes and
+ * variances once for each part of the maps; kn_method.law_block returns the rows of V and scale for
+ * a block of responses, because folds compute theirs from the responses. A method without these two
+ * functions has independent responses, and ln p is the sum over responses. */
 #ifndef KN_GP_PREDICT_MAP_DENSITY_H
 #define KN_GP_PREDICT_MAP_DENSITY_H
 
 #include "gp/block_visitor.h"
 #include "gp/predict/prediction_blocks.h"
 
-typedef struct kn_map_density { /* of the n samples of a part */
+typedef struct kn_map_density { /* distribution of the n participants of one part of the maps */
     ptrdiff_t K;
     kn_mat v;        /* n x K  model variance of each coordinate */
-    double *d;       /* K      noise variance of each */
-    double *d_known; /* K      that of members of a known group (kn_gp_maps.known); NULL: as d */
-    double *v0, d0;  /* n      of a direction outside V; NULL: there is none */
-    kn_mat W;        /* K x K  or none */
-    double log_det;
+    double *d;       /* K      noise variance of each coordinate */
+    double *d_known; /* K      noise variance in a known group (kn_gp_maps.known); NULL: d */
+    double *v0, d0;  /* n, 1   model and noise variance of a direction outside V; v0 NULL: 0 */
+    kn_mat W;        /* K x K  or none: identity */
+    double log_det;  /* contribution of V and W to ln det */
 } kn_map_density;
 
+/* Frees all arrays and zeroes *l. */
 void kn_map_density_clear(kn_map_density *l);
 
-/* How a residual is moved before it is judged, as at a site of its own: (e - offset)/scale. */
+/* Site adjustment of one residual before it is evaluated: e <- (e - offset)/scale. */
 typedef struct kn_map_density_shift {
     double offset, scale;
 } kn_map_density_shift;
 
 typedef struct kn_map_density_job {
-    const kn_gp_maps *maps;
-    const kn_scaling *scaling; /* of the responses of the walk: what the null model is of */
-    kn_map_density_shift (*place)(const void *self, ptrdiff_t i,
-                                  ptrdiff_t j); /* NULL: as they are */
-    const void *self;
-    ptrdiff_t people; /* the first so many of maps of one part, whom others fill up; 0: all */
+    const kn_gp_maps *maps;    /* borrowed */
+    const kn_scaling *scaling; /* of the training responses; NULL: log_null is NaN */
+    kn_map_density_shift (*place)(const void *self, ptrdiff_t i, ptrdiff_t j); /* NULL: no shift */
+    const void *self; /* first argument of place, which returns the shift of cell (i, j) */
+    ptrdiff_t people; /* evaluate only the first so many rows, the others are padding; 0: all */
 } kn_map_density_job;
 
-/* A walk over maps and the responses that belong to them: 2 n T K flops and what law_block takes.
- * Where responses are missing (NaN) the law is that of the set J which a sample has: log_p and
- * log_null are of J, deviances times T/|J|; all NaN where |J| < T/2, and where some direction has
- * no variance at all. The same bits for any number of threads, but for samples that lack more than
- * 512 responses of a V with K = T [la.h, kn_chol]. */
+/* State and results of a block visitor over maps and the responses that belong to them; costs 2 n T
+ * K flops plus law_block. For a participant with missing responses (NaN) the results are of the set
+ * J of observed responses: log_p and log_null are of J, deviances are multiplied by T/|J|. All are
+ * NaN if |J| < T/2 or if a direction has no variance. Results do not depend on the number of
+ * threads, except for participants that lack more than 512 responses when K = T [la.h, kn_chol]. */
 typedef struct kn_map_density_walk {
     kn_map_density_job job;
-    /* n each, once the walk is over: the deviance, that by noise alone (v = 0), the logarithm of
-     * the joint density, that of independent responses with mean and variance of training */
+    /* Results, n each, owned: the deviance; the deviance by noise alone (v = 0); the log joint
+     * density; the log density of independent normal responses with mean and variance of training.
+     */
     double *dev, *dev_noise, *log_p, *log_null;
-    /* on the way */
+    /* Work space, freed at the end of the loop. */
     ptrdiff_t T;
-    kn_map_density *law;   /* of each part; NULL: independent responses */
-    kn_mat *z;             /* of each part: n x K */
-    double *q, *log_scale; /* n: |e_w|^2, sum of ln scale over J */
-    ptrdiff_t words, *missing;
-    uint64_t *gap;          /* words x n: which are */
-    double *known, *weight; /* independent: T, noise of known groups or NULL; n, |e|^2/noise */
+    kn_map_density *law;       /* n_parts; NULL: independent responses */
+    kn_mat *z;                 /* n_parts: n x K coordinates */
+    double *q, *log_scale;     /* n: |e_w|^2; sum of ln scale over J */
+    ptrdiff_t words, *missing; /* words per row of gap; n: number of missing responses */
+    uint64_t *gap;             /* words x n: bit j is set if response j is missing */
+    double *known, *weight; /* independent: T noise in known groups, or NULL; n sum of e^2/noise */
     kn_mat e, V;            /* of a block: n x width, width x K */
-    double *scale, *logs;   /* width */
-    kn_mat null;            /* width x 3 */
+    double *scale, *logs;   /* width: scale of the block and its logarithm */
+    kn_mat null;            /* width x 3: mean, 1/sd and ln sd of training, in standardised units */
 } kn_map_density_walk;
 
-/* {.job = ...} begins; visitors after it may do with the block what they like. The end of its walk
- * is a collective. */
+/* Returns the visitor of w, which the caller initialises as {.job = ...}. Visitors that follow may
+ * overwrite the block. The end of the block loop is a collective. */
 kn_visitor kn_map_density_visitor(kn_map_density_walk *w);
+/* Frees results and work space. */
 void kn_map_density_walk_clear(kn_map_density_walk *w);
 
-/* A walk of its own. Y: the n samples' responses; NULL: cross-validated maps have them. Collective.
- */
+/* Runs a block loop that only evaluates the joint density. Y n x T: responses of the participants
+ * of maps; NULL for cross-validated maps, which hold them. The caller frees *out. Collective. */
 kn_status kn_map_density_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
                                  kn_map_density_walk *out);
 
-/* For a walk over n samples with K coordinates at most; all but the results is gone after it. */
+/* Memory plan of a block loop over n participants with at most K coordinates. The plan keeps
+ * results and work space, although all but the results is freed at the end of the loop. */
 void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t K);
 
 #endif

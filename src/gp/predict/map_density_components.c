@@ -1,9 +1,11 @@
+/* Implements map_density_components.h from the latent variances of the maps. */
 #include "gp/predict/map_density_components.h"
 
 #include <math.h>
 
 #include "gp/method.h"
 
+/* Sets d, d0 and d_known for structured noise, from the fold if it has its own. */
 static kn_status structured_noise(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
                                   kn_map_density *l)
 {

@@ -1,3 +1,5 @@
+/* Implements map_density_missing.h: an eigenproblem of size K for each set of missing responses if
+ * K < T, a Cholesky factor of size |u| if K = T. */
 #include "gp/predict/map_density_missing.h"
 
 #include <math.h>
@@ -6,7 +8,8 @@
 
 enum { WORD = 64, CHUNK = 512 };
 
-/* A direction of which so little is left over J says nothing: what is kept is right to eps/this. */
+/* Directions with lam below LEFT carry no information on J; those kept have a relative error of
+ * eps/LEFT. */
 static const double LEFT = 1e-10;
 
 void kn_map_density_missing_clear(kn_map_density_missing *g)
@@ -51,7 +54,8 @@ out:
     return status;
 }
 
-/* V_J'V_J = I - V_u'V_u = Q diag(lam) Q', the directions with something left first. */
+/* Computes V_J'V_J = I - V_u'V_u = Q diag(lam) Q' and moves the directions with lam > LEFT to the
+ * front. */
 static kn_status decompose(kn_ctx *ctx, kn_map_density_missing *g)
 {
     kn_status status = KN_OK;
@@ -88,7 +92,7 @@ kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, con
         return K > 0 ? decompose(ctx, g) : KN_OK;
     kn_mat rows = kn_sub(g->Vu, 0, 0, g->n, K);
     kn_mat_rows(g->V, g->u, rows);
-    if (g->law->W.data) { /* by way of X, which is work */
+    if (g->law->W.data) { /* X is work space here */
         kn_mat turned = kn_sub(g->X, 0, 0, g->n, K);
         kn_gemm(ctx, 1, KN_N, rows, KN_N, g->law->W, 0, turned);
         kn_mat_set(rows, turned);
@@ -96,7 +100,7 @@ kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, con
     return KN_OK;
 }
 
-/* spread_k = v_k + d_k; false: some are not positive. */
+/* Sets spread_k = v_k + d_k. Returns false if one of them is not positive. */
 static bool set_spread(kn_map_density_missing *g, const kn_map_density_row *r, bool model)
 {
     bool sound = true;
@@ -107,7 +111,8 @@ static bool set_spread(kn_map_density_missing *g, const kn_map_density_row *r, b
     return sound;
 }
 
-/* X = C^1/2 Q lam^1/2, any root: C^-1 = W D^-1 W' = LL' and X = L^-1 Q lam^1/2, or D^1/2. */
+/* Sets X = C^1/2 Q lam^1/2 for some root of C: with W, C^-1 = W D^-1 W' = LL' and X = L^-1 Q
+ * lam^1/2; without W, X = D^1/2 Q lam^1/2. */
 static kn_status root(kn_ctx *ctx, kn_map_density_missing *g, kn_mat X)
 {
     kn_status status = KN_OK;
@@ -119,7 +124,7 @@ static kn_status root(kn_ctx *ctx, kn_map_density_missing *g, kn_mat X)
                 kn_at(g->Q, i, k) * sqrt(g->lam[k]) * (W.data ? 1 : sqrt(g->spread[i]));
     if (!W.data)
         return KN_OK;
-    kn_mat scaled = kn_sub(g->M, 0, 0, K, K); /* until it is M */
+    kn_mat scaled = kn_sub(g->M, 0, 0, K, K); /* M is work space here */
     for (ptrdiff_t k = 0; k < K; k++)
         for (ptrdiff_t i = 0; i < K; i++)
             kn_col(scaled, k)[i] = kn_at(W, i, k) / sqrt(g->spread[k]);
@@ -130,7 +135,7 @@ out:
     return status;
 }
 
-/* K < T */
+/* Case K < T. */
 static kn_status judge_low(kn_ctx *ctx, kn_map_density_missing *g, const kn_map_density_row *r,
                            double outside, double *dev, double *log_det)
 {
@@ -161,7 +166,7 @@ out:
     return status;
 }
 
-/* K = T */
+/* Case K = T. */
 static kn_status judge_square(kn_ctx *ctx, kn_map_density_missing *g, const kn_map_density_row *r,
                               double *dev, double *log_det)
 {
@@ -205,7 +210,7 @@ kn_status kn_map_density_missing_judge(kn_ctx *ctx, kn_map_density_missing *g,
         return KN_OK;
     status = is_square(g) ? judge_square(ctx, g, r, dev, log_det)
                           : judge_low(ctx, g, r, outside, dev, log_det);
-    if (status == KN_ERR_NUMERIC) { /* of this sample nothing can be said */
+    if (status == KN_ERR_NUMERIC) { /* no density for this participant */
         *dev = *log_det = NAN;
         status = KN_OK;
     }
@@ -221,7 +226,7 @@ void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K)
     kn_plan_alloc_d(r, KN_NEED_WORK, rows, K);
     kn_plan_alloc_d(r, KN_NEED_WORK, half, 1);
     kn_plan_alloc_d(r, KN_NEED_WORK, size, K + size + 1);
-    if (K == T) /* where noise is of all responses it has a W, and that a root */
+    if (K == T) /* methods with K = T have a W, which needs its own root */
         kn_plan_alloc_d(r, KN_NEED_WORK, K, K + 1);
     if (K < T) {
         kn_plan_alloc_d(r, KN_NEED_WORK, K, K + 2);

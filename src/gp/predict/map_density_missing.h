@@ -1,6 +1,7 @@
-/* The law of what is left of a map where some responses are missing                  [METHOD 8j]
+/* Joint density of a map with missing responses: the marginal density of the observed ones
+ * [METHOD 8j]. Used by map_density.c at the end of its block loop.
  *
- *     J, u   responses that a sample has and lacks      D = diag(v + d)      r = v_0 + d_0
+ *     J, u   observed and missing responses      D = diag(v + d)      r = v_0 + d_0
  *     K < T: Sigma_J = r I + V_J (C - r I) V_J',  C = W^-T D W^-1
  *            V_J'V_J = I - V_u'V_u = Q diag(lam) Q'       X'X = lam^1/2 Q'C Q lam^1/2
  *            M = X'X/r + diag(1 - lam)       w = lam^-1/2 Q'z
@@ -8,40 +9,40 @@
  *     K = T: H = V_u W D^-1/2,  the precision of u is HH'
  *            dev = |D^-1/2 a|^2 - |L^-1 H D^-1/2 a|^2     ln det = ln|Sigma| + ln|HH'|,  HH' = LL'
  *
- * Directions of V that J has nothing of (lam = 0) are in neither. K^2 |u| + K^3 flops for a set u,
- * K^3 for each of its samples; |u|^2 (T + |u|) where K = T. */
+ * Directions of V that vanish on J (lam = 0) enter neither sum. Cost: K^2 |u| + K^3 flops for a set
+ * u, K^3 for each participant with it; |u|^2 (T + |u|) if K = T. */
 #ifndef KN_GP_PREDICT_MAP_DENSITY_MISSING_H
 #define KN_GP_PREDICT_MAP_DENSITY_MISSING_H
 
 #include "gp/predict/map_density.h"
 
 typedef struct kn_map_density_missing {
-    const kn_map_density *law;
-    kn_mat V; /* T x K, lent */
+    const kn_map_density *law; /* borrowed */
+    kn_mat V;                  /* T x K, borrowed */
     ptrdiff_t T;
-    /* of the set that was looked at last */
-    ptrdiff_t n, *u; /* those missing */
-    kn_mat Vu;       /* rows of V x K, some at a time; T/2 where K = T, and then times W */
-    ptrdiff_t rank;
-    kn_mat Q;    /* K x K    the first `rank` columns: with lam > 0 */
-    double *lam; /* K */
-    /* work */
-    kn_mat X, M;    /* K x K, or T/2 x K and T/2 x T/2 */
-    kn_mat S;       /* K x K, with W */
-    kn_mat w;       /* K or T/2 x 1 */
-    double *spread; /* K */
+    /* The current set u of missing responses. */
+    ptrdiff_t n, *u; /* size of u, its responses in ascending order */
+    kn_mat Vu;       /* rows u of V, CHUNK at a time; if K = T all (T/2 x K), multiplied by W */
+    ptrdiff_t rank;  /* number of lam > 0 */
+    kn_mat Q;        /* K x K    the first `rank` columns belong to lam > 0 */
+    double *lam;     /* K */
+    /* Work space. */
+    kn_mat X, M;    /* K x K both; if K = T: T/2 x K and T/2 x T/2 */
+    kn_mat S;       /* K x K, only with W */
+    kn_mat w;       /* K x 1, or T/2 x 1 if K = T */
+    double *spread; /* K        v + d of the current participant */
 } kn_map_density_missing;
 
-/* The numbers of one sample: coordinates of its e_w, zero where missing, and |e_w|^2. */
+/* One participant: coordinates of e_w, computed with zeros for missing responses, and |e_w|^2. */
 typedef struct kn_map_density_row {
-    ptrdiff_t i; /* of the part */
-    const double *z;
+    ptrdiff_t i;     /* row in its part */
+    const double *z; /* K coordinates, `stride` apart */
     ptrdiff_t stride;
-    double q;
+    double q;   /* |e_w|^2 */
     bool known; /* in a known group */
 } kn_map_density_row;
 
-/* v_k + d_k of coordinate k, or d_k alone. */
+/* Returns v_k + d_k of coordinate k if model is true, else d_k. */
 static inline double kn_map_density_variance(const kn_map_density *l, const kn_map_density_row *r,
                                              ptrdiff_t k, bool model)
 {
@@ -49,22 +50,29 @@ static inline double kn_map_density_variance(const kn_map_density *l, const kn_m
     return d[k] + (model ? kn_at(l->v, r->i, k) : 0);
 }
 
-/* A fold may have fewer directions than its model, which has them all and nothing outside. */
+/* Returns the variance of a direction outside V. A fold may have K < T where its model has K = T.
+ */
 static inline double kn_map_density_outside(const kn_map_density *l, ptrdiff_t i, bool model)
 {
     return l->d0 + (model && l->v0 ? l->v0[i] : 0);
 }
 
+/* Allocates the work space. law and V (T x K) are borrowed. */
 kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
                                      kn_map_density_missing *out);
+/* Frees the work space and zeroes *g. */
 void kn_map_density_missing_clear(kn_map_density_missing *g);
-/* gap: a bit for each response, set where it is missing; fewer than half are. */
+/* Prepares a set of missing responses. gap: one bit per response, set if it is missing; at most
+ * half may be. */
 kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap);
-/* dev and ln det of e_w over J; NaN where a variance is not positive. */
+/* Computes deviance and ln det of the observed responses of one participant with the current set.
+ * model false: with noise variance only. Both are NaN if a variance is not positive or a
+ * factorisation fails. */
 kn_status kn_map_density_missing_judge(kn_ctx *ctx, kn_map_density_missing *g,
                                        const kn_map_density_row *r, bool model, double *dev,
                                        double *log_det);
 
-void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K); /* V among it; passes */
+/* Memory plan of one part, V included; temporary. */
+void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K);
 
 #endif

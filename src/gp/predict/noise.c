@@ -1,3 +1,4 @@
+/* Implements noise.h as a block visitor that writes to gp->noise. */
 #include "gp/predict/noise.h"
 
 #include <math.h>
@@ -8,27 +9,28 @@
 #include "gp/method.h"
 #include "la/la.h"
 
-static const double FLOOR = 0.5; /* of the mean squared residual */
+static const double FLOOR = 0.5; /* share of the mean squared residual */
 
-enum { TILE = 256, COLUMNS = 16 }; /* responses dealt out at a time */
+enum { TILE = 256, COLUMNS = 16 }; /* responses per parallel task */
 
 struct kn_noise_builder {
     kn_gp *gp;
-    kn_responses Y; /* all samples */
-    bool known;     /* gp->noise is what it will be */
-    bool held_out;  /* blocks have maps */
-    bool in_sample; /* the noise in training has a part in it */
-    bool made;      /* ... and is made here */
-    /* What the in-sample noise needs: the coordinates, or only their energies. */
-    const double *s2; /* P */
-    kn_mat Z;         /* N x P; Z = U A when U spans everything, which spares a pass over Y */
-    kn_mat y;         /* N x width, where a block has some samples only */
-    bool some;
+    kn_responses Y; /* all N training participants */
+    bool known;     /* the fit has set gp->noise */
+    bool held_out;  /* blocks have mean and variance of held-out participants */
+    bool in_sample; /* no cross-validated maps: estimate from training residuals */
+    bool made;      /* ... and the estimate is computed here, not by the fit */
+    /* The in-sample estimate needs the coordinates or, for principal components, only their
+     * energies. */
+    const double *s2; /* P  |z_p|^2; NULL: Z is used */
+    kn_mat Z;         /* N x P; Z = U A if U spans everything, which avoids a pass over Y */
+    kn_mat y;         /* N x width, used if the blocks have some participants only */
+    bool some;        /* the maps are of some participants only */
     int workers;
     kn_mat *work; /* workers of N x TILE */
 };
 
-/* What is made for a walk. */
+/* Frees the work space of a block loop. */
 static void let_go(kn_noise_builder *m)
 {
     for (int w = 0; m->work && w < m->workers; w++)
@@ -47,6 +49,7 @@ void kn_noise_builder_free(kn_noise_builder *m)
     kn_free(m);
 }
 
+/* Computes Z for the in-sample estimate. */
 static kn_status coordinates(kn_ctx *ctx, kn_noise_builder *m)
 {
     kn_status status;
@@ -94,7 +97,7 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
     kn_noise_builder *m = self;
     kn_status status = KN_OK;
     void *memory;
-    let_go(m); /* of a walk before */
+    let_go(m); /* of an earlier block loop */
     if (!m->made || m->s2 || m->gp->psi)
         goto out;
     m->workers = kn_workers(ctx, plan->width, TILE);
@@ -111,10 +114,10 @@ out:
 typedef struct block_job {
     kn_noise_builder *m;
     const kn_block *b;
-    kn_mat y; /* N x count: of all samples */
+    kn_mat y; /* N x count: all participants */
 } block_job;
 
-/* psi_j of what is left of a response, over the cells that have a value [METHOD 0b]. */
+/* psi_j: mean squared residual of response j over its observed cells [METHOD 0b]. */
 static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
 {
     double sum = 0;
@@ -148,8 +151,8 @@ static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* The same from sums alone, for principal components: |y_j - (ZB')_j|^2 = |y_j|^2 - (B.^2 s2)_j
- * with s2_p = |z_p|^2. Up to the residual of a range finder. */
+/* In-sample noise from sums alone, for principal components: |y_j - (ZB')_j|^2 = |y_j|^2 - (B.^2
+ * s2)_j with s2_p = |z_p|^2; exact up to the residual of a range finder. */
 static void in_sample_sums(const kn_noise_builder *m, const kn_block *b)
 {
     const kn_gp *gp = m->gp;
@@ -167,7 +170,7 @@ static void in_sample_sums(const kn_noise_builder *m, const kn_block *b)
         gp->noise[j] = fmax(gp->noise[j], 0);
 }
 
-/* Held-out moments take the place of the in-sample noise. */
+/* Sets the noise from the moments of held-out residuals. */
 static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -183,7 +186,7 @@ static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
             moment += e2 - v[i];
             square += e2;
         }
-        if (n == 0) { /* nobody who has it was predicted: nothing is known but how much it varies */
+        if (n == 0) { /* no observed cell was predicted: use the variance of the response */
             const kn_scaling *s = job->m->Y.scaling;
             double sd = s->sd0[b->first + j] / s->sd[b->first + j];
             *noise = sd * sd;
@@ -210,6 +213,7 @@ static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
     }
 }
 
+/* Visits a block: in-sample noise first, if needed, then held-out moments. */
 static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_noise_builder *m = self;
@@ -239,8 +243,9 @@ kn_visitor kn_noise_visitor(kn_noise_builder *m)
     return (kn_visitor){m, y | maps, begin, set_block, NULL};
 }
 
-/* Noise that the fit says is of one response only where each is fitted alone; that of all together
- * is nobody's. */
+/* If the fit determines the noise of each response separately (method->alone), that noise depends
+ * on the participant's own residuals and is corrected; a noise variance common to all responses is
+ * used as it is. */
 void kn_noise_of_others(const kn_noise_builder *m, const kn_block *b, ptrdiff_t j,
                         const kn_exclusion_groups *apart, kn_heldout_residuals of, double *work,
                         double *noise)
@@ -257,7 +262,7 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
 {
     kn_status status;
     kn_noise_builder *m = NULL;
-    /* Without maps it is short, and finishes what a cancelled fit has found. */
+    /* In-sample noise is cheap and completes a cancelled fit, so that loop cannot be cancelled. */
     kn_block_loop walk = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
     KN_TRY(kn_noise_builder_new(ctx, gp, Y, cv, &m));
     kn_visitor visitor = kn_noise_visitor(m);
@@ -299,7 +304,7 @@ void kn_noise_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     ptrdiff_t width = kn_block_loop_width(0, s->T);
     if (s->iso || s->method->alone || s->method->training_noise || s->range > 0 || s->folds > 0)
-        return; /* known, made from energies, or from moments alone */
+        return; /* determined by the fit, from energies, or from moments alone */
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P);
     if (s->M < s->N || s->method->own_covariance)
         kn_project_need(r, s->N, s->T, s->P);

@@ -1,3 +1,4 @@
+/* Implements noise_leave_one_out.h by sums over all rows less those of each group. */
 #include "gp/predict/noise_leave_one_out.h"
 
 #include <math.h>
@@ -5,9 +6,9 @@
 
 #include "base/memory/alloc.h"
 
-static const double FLOOR = 0.5; /* of the mean squared residual */
+static const double FLOOR = 0.5; /* share of the mean squared residual */
 
-/* Sums over some people: how many, e^2, v. */
+/* Sums over some rows: count, e^2, v. */
 typedef struct sums {
     double n, square, model;
 } sums;
@@ -52,7 +53,7 @@ void kn_exclusion_groups_clear(kn_exclusion_groups *a)
     *a = (kn_exclusion_groups){0};
 }
 
-/* The noise that those say who are left. */
+/* Noise variance from the remaining rows. */
 static double said_by(const kn_heldout_residuals *of, const sums *all, sums rest)
 {
     if (!isnan(of->known)) {
@@ -75,8 +76,9 @@ static void add(sums *to, sums more)
     to->model += more.model;
 }
 
-/* all less those of g, who are `less`. Where they are most of it, which one g can be, the
- * difference would be their rounding, and the others are added up instead. */
+/* Noise variance without group g, whose sums are `less`. If g holds more than half of a sum,
+ * subtraction would leave mostly rounding error, so the other rows are summed instead; this can
+ * happen for one g only. */
 static double left(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
                    const sums *all, const sums *less, ptrdiff_t g)
 {
@@ -108,7 +110,8 @@ void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_g
     for (ptrdiff_t i = 0; i < of->n; i++)
         add(&group[apart->group[i]], of_person(of, i));
     for (ptrdiff_t g = 0; g < apart->n_groups; g++)
-        group[g].n = left(of, apart, &all, &group[g], g); /* in its place, once a group */
+        group[g].n = left(of, apart, &all, &group[g], g); /* overwrites n: computed once per
+                                                           * group */
     for (ptrdiff_t i = 0; i < of->n; i++)
         noise[i] = group[apart->group[i]].n;
 }

@@ -1,18 +1,21 @@
+/* Implements predict.h: cross-covariances with the training participants, ROWS new participants at
+ * a time, one cell after the other. */
 #include "gp/predict/predict.h"
 
 #include "gp/basis/complement.h"
 #include "gp/method.h"
 #include "la/la.h"
 
-enum { ROWS = 1024 }; /* new samples at a time: bounds the work space at ROWS x N */
+enum { ROWS = 1024 }; /* new participants at a time: bounds the work space at ROWS x N */
 
 /* Work space for the components of one cell. */
 typedef struct facing {
-    kn_mat F;         /* ROWS x features, or x N   features of new samples, or their covariance */
-    kn_mat RU;        /* ROWS x m   R0* U */
-    kn_mat mean, var; /* ROWS x n */
+    kn_mat F;                /* ROWS x features (low rank) or ROWS x N (dense): features of new
+                              * participants, or R0* */
+    kn_mat RU;               /* ROWS x m   R0* U */
+    kn_mat mean, var;        /* ROWS x n */
     kn_mat inverse, weights; /* m x n */
-    kn_pairs pairs;          /* dense: with the training samples */
+    kn_pairs pairs;          /* dense only: distances to the training participants */
     double *self, *sq;       /* ROWS   R0** */
 } facing;
 
@@ -45,7 +48,7 @@ out:
     return status;
 }
 
-/* R0* U of some new samples. */
+/* Computes R0* U of some new participants. */
 static kn_status cross(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat Xs, facing *f)
 {
     ptrdiff_t n = Xs.rows;
@@ -63,13 +66,13 @@ static kn_status cross(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_
     return KN_OK;
 }
 
-/* One sample in a known group g, component p, the k-th of its cell:
+/* One participant in a known group g, component p, the k-th of its cell:
  *     Q = (R0* + gamma delta G*) U over all directions, those outside U included
  *     mean = Q (A ./ (r + delta)),  v = c (R0** + gamma delta - Q.^2 (1 ./ (r + delta)))
  * With s = sums of U over the group, the directions outside U add
  *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2),  zeta = sum z/(1 + n
- * gamma) c = 0 is the limit: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1)             [METHOD
- * 4] */
+ * gamma) c = 0 is the limit: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1) [METHOD 4]
+ */
 static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t k, ptrdiff_t g,
                          const double *RU, ptrdiff_t stride, double self, double *mean, double *v)
 {
@@ -90,6 +93,7 @@ static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff
     *v = c * self + gamma * d - square - (low ? gamma * gamma * d * left : 0);
 }
 
+/* Predicts the components of one cell for at most ROWS new participants from `row` on. */
 static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
                               const kn_predict_input *who, ptrdiff_t row, facing *f,
                               const kn_latent_prediction *said, double *clamped)

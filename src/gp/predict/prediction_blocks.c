@@ -1,6 +1,5 @@
-/* From latent predictions to responses: mean = mean_lat B', variance = v_lat (B.^2)' [METHOD 1b, 4]
- * and of whitened responses with a complement that has a mean of its own             [METHOD 1f]
- */
+/* Implements prediction_blocks.h: mean = mean_lat B', variance = v_lat (B.^2)' [METHOD 1b, 4]; for
+ * whitened responses the complement has a mean of its own [METHOD 1f]. */
 #include <math.h>
 #include <string.h>
 
@@ -100,35 +99,36 @@ out:
 
 /* ---- blocks of responses ----------------------------------------------------------------------
  *
- * A fold's basis and mean are both products of the responses as they are:
+ * Basis and mean of a fold are both products of the uncentred responses, because the columns of U
+ * S^-1 sum to zero:
  *
  *     [B_f mu] = Y' [US0 1_tr/n]     US0, 1_tr: zero in the rows held out
  *     mean = [mean_lat 1] [B_f mu]'     variance = v_lat (B_f.^2)'
  *
- * (columns of U S^-1 sum to zero, so Y need not be centred first). A smoother of a fold takes its
- * mean off as  smooth (I - 11'/n) y.  Chunks of responses are dealt out to the threads. */
+ * The smoother of a fold subtracts the mean of its training rows: smooth (I - 11'/n) y. Threads
+ * process chunks of responses. */
 
 enum { CHUNK = 256 }; /* responses at a time: [B_f mu] stays in cache */
 
 typedef struct part_factors {
-    kn_mat W;    /* N x (P + 1), or N x 1 for a basis that is held: [US0 1_tr/n]; none: no fold */
-    kn_mat mean; /* n x (P + 1)   [mean_lat 1] */
-    kn_mat
-        smooth; /* n x N   zero in the columns of those held out; none: no smoother, or as it is */
+    kn_mat W;      /* N x (P + 1), or N x 1 for a fixed basis: [US0 1_tr/n]; none: no fold */
+    kn_mat mean;   /* n x (P + 1)   [mean_lat 1] */
+    kn_mat smooth; /* n x N   zero in the columns of held-out rows; none: no smoother, or used as
+                    * it is */
 } part_factors;
 
 typedef struct block_work {
     const kn_gp_maps *maps;
     ptrdiff_t first;
-    kn_mat mean, var;      /* where the results go */
+    kn_mat mean, var;      /* outputs */
     part_factors *factors; /* n_parts */
-    kn_mat y;              /* N x count standardised responses (folds only) ... */
-    kn_mat own_y;          /* ... made here, unless the caller has them */
+    kn_mat y;              /* N x count standardised responses (folds and smoothers only) ... */
+    kn_mat own_y;          /* ... read here if the caller has not passed them */
     int workers;
-    ptrdiff_t grain;    /* whole chunks that are worth a worker */
-    struct chunk_work { /* one worker's */
+    ptrdiff_t grain;    /* responses per worker: a multiple of CHUNK */
+    struct chunk_work { /* of one worker */
         kn_mat B, B2;   /* CHUNK x (P + 1) */
-        kn_mat rows;    /* n x CHUNK: rows of a part that are not neighbours in the maps */
+        kn_mat rows;    /* n x CHUNK: rows of a part that are not contiguous in the maps */
     } * chunk;
 } block_work;
 
@@ -149,7 +149,8 @@ static void block_work_clear(block_work *w)
     kn_mat_clear(&w->own_y);
 }
 
-/* A part that brings its basis may have a complement where the model has none. */
+/* Number of components of a part. A part with its own B may have a complement where the model has
+ * none. */
 static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
     if (p->B.data)
@@ -157,7 +158,7 @@ static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_fold_prediction *p)
     return p->direct ? 0 : p->mean.cols - maps->gp->complement_component;
 }
 
-/* smooth (I - 11'/n) among all rows of Y */
+/* Computes smooth (I - 11'/n), with zero columns for the rows of Y that are held out. */
 static kn_status spread(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
                         kn_mat *out)
 {
@@ -172,6 +173,7 @@ static kn_status spread(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_predi
     return status;
 }
 
+/* Computes the factors of a part that do not depend on the block of responses. */
 static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
                               part_factors *f)
 {
@@ -220,7 +222,8 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
     }
     w->grain = kn_chunk_size(CHUNK, flops);
     if (smoothers && maps->Y.holes)
-        w->y = kn_mat_none(); /* the caller's may be as given, this one's are filled in */
+        w->y = kn_mat_none(); /* the caller's block may have missing cells; imputed values are
+                               * read here */
     if ((folds || smoothers) && !w->y.data) {
         KN_TRY(kn_mat_new(ctx, maps->Y.N, count, &w->own_y));
         kn_responses_block(ctx, &maps->Y, w->first, w->own_y);
@@ -235,7 +238,8 @@ out:
     return status;
 }
 
-/* [B mu] (n x P + 1) of part k for n responses; without a fold the model's basis as it is. */
+/* Returns [B mu] (n x P + 1) of part k for n responses; if the part is no fold, the model's basis.
+ */
 static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
 {
     const kn_gp_maps *maps = w->maps;
@@ -248,12 +252,12 @@ static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
     if (!p->train && !p->mu)
         return held;
     kn_mat inside = kn_cols(B, 0, P), W = w->factors[k].W;
-    if (p->mu) /* a held-out set, or a fold that filled in its own, brings it */
+    if (p->mu) /* stored mean of a single held-out set or of a fold that imputed its own rows */
         memcpy(kn_col(B, P), p->mu + w->first + at, (size_t)n * sizeof(double));
     else
         kn_gemm(NULL, 1, KN_T, kn_cols(w->y, at, n), KN_N, W, 0,
                 kn_cols(B, P + 1 - W.cols, W.cols));
-    if (p->B.data) /* and the basis */
+    if (p->B.data) /* stored basis */
         kn_mat_set(inside, kn_sub(p->B, w->first + at, 0, n, P));
     else if (!p->US.data && p->rotate.data && !p->direct)
         kn_gemm(NULL, 1, KN_N, held, KN_N, p->rotate, 0, inside);
@@ -262,7 +266,7 @@ static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
     return B;
 }
 
-/* B2 = B.^2, count x P, and for a complement component 1 - |row j of B|^2 in one column more */
+/* Sets B2 = B.^2, count x P; with a complement component one more column has 1 - |row j of B|^2. */
 static void variance_weights(kn_mat B, kn_mat B2)
 {
     for (ptrdiff_t q = 0; q < B.cols; q++) {
@@ -282,7 +286,8 @@ static void variance_weights(kn_mat B, kn_mat B2)
     }
 }
 
-/* The same of whitened responses, at ...: B2_j times psi_j, and outside as it is said. */
+/* Weights of whitened responses: row j is multiplied by psi_j; `outside` replaces the column of the
+ * complement. Either may be NULL. */
 static void whiten_weights(const double *psi, const double *outside, kn_mat B2)
 {
     for (ptrdiff_t j = 0; outside && j < B2.rows; j++)
@@ -292,6 +297,7 @@ static void whiten_weights(const double *psi, const double *outside, kn_mat B2)
             kn_col(B2, q)[j] *= psi[j];
 }
 
+/* Copies the rows of a part to their places in the maps. */
 static void put_rows(const kn_fold_prediction *p, kn_mat from, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
@@ -302,7 +308,8 @@ static void put_rows(const kn_fold_prediction *p, kn_mat from, kn_mat to)
     }
 }
 
-/* mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, or training's, 0   [METHOD 1d] */
+/* Applies the slope: mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, or 0, the mean
+ * of training [METHOD 1d] */
 static void draw_in(const block_work *w, const kn_fold_prediction *p, ptrdiff_t at, kn_mat B,
                     kn_mat m)
 {
@@ -323,9 +330,10 @@ typedef struct part_chunk {
     ptrdiff_t at, n, P;
     kn_mat B;                    /* [B mu], or the model's B itself */
     const double *psi, *outside; /* n, or NULL */
-    kn_mat rows;                 /* n of the part x n, where they are not neighbours in the maps */
+    kn_mat rows;                 /* n of the part x n, if they are not contiguous in the maps */
 } part_chunk;
 
+/* variance = v_lat (B.^2)', or the stored variance of a direct part. */
 static void chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
 {
     const kn_fold_prediction *p = c->p;
@@ -360,6 +368,7 @@ static void whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
         kn_gemm(NULL, 1, KN_N, smooth, KN_N, kn_cols(w->y, c->at, c->n), 1, m);
 }
 
+/* mean = mean_lat B' + mu, then the slope. */
 static void chunk_mean(const block_work *w, const part_chunk *c)
 {
     const kn_fold_prediction *p = c->p;
@@ -380,8 +389,8 @@ static void chunk_mean(const block_work *w, const part_chunk *c)
         put_rows(p, m, kn_cols(w->mean, c->at, c->n));
 }
 
-/* Mean and variance of part k for responses first + at ... A part that is all rows in order goes
- * straight to its place. */
+/* Mean and variance of part k for responses first + at ... A part whose rows are all in order
+ * writes directly to the output. */
 static void part_block(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, struct chunk_work *c)
 {
     const kn_gp *gp = w->maps->gp;
@@ -427,7 +436,7 @@ out:
 
 typedef struct basis_work {
     block_work w; /* of one part */
-    kn_mat B;     /* where it goes */
+    kn_mat B;     /* output */
 } basis_work;
 
 static void basis_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
@@ -445,7 +454,7 @@ kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptr
                               kn_mat y, kn_mat B)
 {
     kn_status status;
-    kn_gp_maps one = *maps; /* its part alone */
+    kn_gp_maps one = *maps; /* maps of this part alone */
     one.part = &maps->part[part];
     one.n_parts = 1;
     basis_work b = {.w = {.maps = &one, .first = first, .y = y}, .B = B};
@@ -503,7 +512,7 @@ void kn_components_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_
 {
     kn_mem_usage mark = r->now;
     ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), chunk = kn_min_size(width, CHUNK);
-    bool direct = s->method->identity && s->rotated; /* a fold's maps are of the responses */
+    bool direct = s->method->identity && s->rotated; /* maps of a fold are of the responses */
     ptrdiff_t P = direct && kind == KN_MAPS_CV ? 0 : s->P, rows = 0;
     if (kind == KN_MAPS_CV && s->folds > 1) {
         rows = (n + s->folds - 1) / s->folds;

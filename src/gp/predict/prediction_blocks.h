@@ -1,4 +1,6 @@
-/* Mean and model variance of every response for some samples, by blocks of responses. */
+/* Maps: predictive mean and model variance of every response for some participants, stored as
+ * predictions of the components and expanded block by block of responses. Produced by predict.h,
+ * loo.h and gp/cv/cv.h. Standardised units. */
 #ifndef KN_GP_PREDICT_PREDICTION_BLOCKS_H
 #define KN_GP_PREDICT_PREDICTION_BLOCKS_H
 
@@ -6,99 +8,103 @@
 #include "data/responses/responses.h"
 #include "gp/gp.h"
 
-/* What maps are made of. */
+/* How the maps were made: new participants, leave-one-out, cross-validation. */
 typedef enum kn_maps_kind { KN_MAPS_PREDICT, KN_MAPS_LOO, KN_MAPS_CV } kn_maps_kind;
 
-/* Whom to predict for. */
+/* New participants. */
 typedef struct kn_predict_input {
-    kn_mat X;               /* n x F, as the training samples' */
-    const ptrdiff_t *group; /* n  the group of training that each belongs to, -1: a new one; NULL:
-                             * all are in new ones */
+    kn_mat X;               /* n x F, standardised as the training covariates */
+    const ptrdiff_t *group; /* n  training group of each, -1: a new group; NULL: all in new
+                             * groups */
 } kn_predict_input;
 
-/* Samples that share a basis: all of them in a prediction, one fold in cross-validation. */
+/* Participants that share a basis: all of them in a prediction, one fold in cross-validation. */
 typedef struct kn_fold_prediction {
     ptrdiff_t n;
-    ptrdiff_t *rows;  /* which rows of the maps these are; NULL: 0 .. n-1 */
-    kn_mat mean, var; /* n x P (+ 1 with a complement component), latent ... */
-    bool direct;      /* ... or n x T, of the responses themselves */
-    kn_mat alone;     /* mean as if people were of no batch; none: nobody asked for it */
-    /* a fold's own basis B_f = (Y_tr - 1 mu')' U S^-1, made block by block      [METHOD 5b] */
+    ptrdiff_t *rows;  /* rows of the maps; NULL: 0 .. n-1 */
+    kn_mat mean, var; /* n x P (+ 1 with a complement component), of the components ... */
+    bool direct;      /* ... or, if true, n x T, of the responses themselves */
+    kn_mat alone;     /* mean without site (kn_cv_problem.X_alone); none: not requested */
+    /* Basis of a fold, B_f = (Y_tr - 1 mu')' U S^-1, computed block by block [METHOD 5b]. */
     ptrdiff_t n_train;
-    ptrdiff_t *train; /* rows of Y; NULL: the model's basis as it is, no mean to re-estimate */
+    ptrdiff_t *train; /* training rows of Y; NULL: the model's basis, and no mean to re-estimate */
     kn_mat US;        /* n_train x P; none: the model's basis with the fold's mean */
-    kn_mat rotate;    /* P x P  from the model's U_C to the fold's, for a basis that is held; Q x P
-                       * from the columns of kn_user_span_fixed to the fold's axes */
-    /* or, of a held-out set, that basis and mean as they are */
+    kn_mat rotate;    /* fixed basis: P x P from the model's U_C to the fold's; Q x P from the
+                       * columns of kn_user_span_fixed to the fold's principal axes */
+    /* Or basis and mean of the training rows, stored: of a single held-out set, or of a fold that
+     * imputed its own rows. */
     kn_mat B;   /* T x P */
     double *mu; /* T */
-    /* its noise where that is not the model's [METHOD 8j]: of each component in a new group, and
-     * outside the basis; NULL: as the model's */
+    /* Noise of the fold, if it differs from the model's [METHOD 8j]: of each component in a new
+     * group, and outside the basis. d NULL: the model's. */
     double *d; /* P */
     double s2;
-    /* What the complement component says besides [METHOD 1f], one of the two:
+    /* Mean of the complement component [METHOD 1f], one of the two forms:
      *     mean_j = psi_j^1/2 (mean_lat B_j' + RU D0_j)  or  psi_j^1/2 mean_lat B_j' + smooth y_j
-     * with y the n_train rows `train`, of which mu is taken first, or all of maps->Y as they are */
-    double *psi;         /* T  a fold's own; NULL: the model's */
+     * where y are the n_train rows `train` less mu or, without `train`, all rows of maps->Y. */
+    double *psi;         /* T  of the fold; NULL: the model's */
     double *outside;     /* T  as kn_gp.outside; NULL: the model's */
-    kn_mat RU, RU_alone; /* n x directions kept   R0* U */
-    kn_mat D0;           /* directions kept x T  a fold's own; none: the model's */
+    kn_mat RU, RU_alone; /* n x directions kept   R0* U; without site */
+    kn_mat D0;           /* directions kept x T  of the fold; none: the model's */
     kn_mat smooth;       /* n x n_train, or n x N without `train` */
-    kn_mat smooth_alone;
+    kn_mat smooth_alone; /* the same without site */
 } kn_fold_prediction;
 
 typedef struct kn_gp_maps {
-    const kn_gp *gp;
-    kn_responses Y; /* cross-validation only */
-    ptrdiff_t n;    /* samples */
-    int folds;      /* cross-validation only */
-    int *fold;      /* n  which each was held out in */
-    /* n  rows of Y that these are; NULL: all in order, each held out once */
+    const kn_gp *gp; /* borrowed */
+    kn_responses Y;  /* training responses; leave-one-out and cross-validation only */
+    ptrdiff_t n;     /* participants */
+    int folds;       /* cross-validation only */
+    int *fold;       /* n  fold in which each participant was held out */
+    /* n  rows of Y that were held out; NULL: all N, in order */
     ptrdiff_t *sample;
     int n_parts;
     kn_fold_prediction *part;
-    void *own; /* of a method without components: instead of parts */
+    void *own; /* state of a method without components, in place of parts; owned */
     void (*own_free)(void *own);
-    bool alone;     /* means are as if people were of no batch */
-    double clamped; /* largest relative step by which a variance fell below zero */
-    double *far;    /* n  of a model without components: see kn_latent_far; NULL */
-    bool *known;    /* n  in a known group: no slope is applied; NULL: none is */
+    bool alone;     /* means are without site effects (kn_gp_maps_leave_batch) */
+    double clamped; /* largest relative amount by which a variance fell below zero */
+    double *far;    /* n  kn_latent_far, for models without components; else NULL */
+    bool *known;    /* n  in a known group, where no slope is applied; NULL: none is */
 } kn_gp_maps;
 
-/* Z = Y B, or Y W; of whitened responses Y Psi^-1/2 B   N x P, reading Y once */
+/* Computes Z = Y B, or Y W; for whitened responses Y Psi^-1/2 B. Z N x P. Reads Y once. */
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);
-/* mean, var: n x count, each may be absent. Standardised units. */
+/* Computes a block of the maps: responses `first` .. first + count - 1. mean, var n x count; either
+ * may be kn_mat_none(). The slope is applied to the mean. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var);
-/* The same with the block of maps->Y, all its rows, at hand (or not: kn_mat_none()). */
+/* The same if the caller has the block y of maps->Y (all rows N x count, or kn_mat_none()). */
 kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                           kn_mat mean, kn_mat var);
-/* From now on means, and no variances, of people as if they were of no batch [METHOD 8e]; of
- * cross-validation with kn_cv_problem.X_alone. */
+/* Replaces the means by means without site effects [METHOD 8e]. Variances must not be requested
+ * afterwards. Cross-validated maps need kn_cv_problem.X_alone. */
 void kn_gp_maps_leave_batch(kn_gp_maps *maps);
-/* Cross-validation: the responses that belong to the maps, n x T. */
+/* Returns the responses (n x T) of the participants of cross-validated maps; borrowed. */
 kn_responses kn_gp_maps_y(const kn_gp_maps *maps);
+/* Frees the arrays of one part. */
 void kn_fold_prediction_clear(kn_fold_prediction *p);
+/* Frees everything that the maps own and zeroes *maps. */
 void kn_gp_maps_clear(kn_gp_maps *maps);
 
-/* For kn_method.block of a method with components. */
+/* Implements kn_method.block for methods with components. */
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var);
 
-/* Rows `first` ... of the basis of a part: B count x P, of maps->Y the block y as above. The maps
- * of a part must not be direct. */
+/* Computes rows `first` .. of the basis of a part: B count x P, y as for kn_gp_maps_from. The part
+ * must not be direct. */
 kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
                               kn_mat y, kn_mat B);
 
-/* Maps of n samples in one part that shares the model's basis, not yet filled. */
+/* Allocates maps of n participants with one part that uses the model's basis; values are zero. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);
-/* Maps of those held out of Y, a part for each fold, not yet filled; `far` where there are no
- * components. */
+/* Allocates maps of the held-out participants of Y with one empty part per fold, and `far` if the
+ * model has no components. Y is borrowed. */
 kn_status kn_gp_maps_folds(kn_ctx *ctx, const kn_gp *gp, kn_responses Y, int folds,
                            kn_gp_maps *out);
 
-/* For kn_method.need of a method with components: maps of n samples by prediction or leave-one-out;
- * and, passing, a block of them, or of those of the folds. */
+/* Implement kn_method.need for methods with components: maps of n participants by prediction or
+ * leave-one-out; and the work space of one block of them or of cross-validated maps (temporary). */
 void kn_components_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                              ptrdiff_t n);
 void kn_components_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,

@@ -1,3 +1,5 @@
+/* Implements slope.h: a block visitor sums m d and m^2 of each response, then the sums are gathered
+ * over MPI ranks. */
 #include "gp/predict/slope.h"
 
 #include <math.h>
@@ -7,13 +9,13 @@
 #include "gp/block_visitor.h"
 #include "gp/method.h"
 
-enum { COLUMNS = 16 }; /* responses dealt out at a time */
+enum { COLUMNS = 16 }; /* responses per parallel task */
 static const double WEIGHT = 20, MOST = 1, MOST_OF_ONE = 1.2;
 
 typedef struct gathering {
     const kn_gp_maps *cv;
     const kn_block *b;
-    double *md, *mm; /* T */
+    double *md, *mm; /* Mean of column `at` of the block over the training rows of part p. */
 } gathering;
 
 /* The mean of response j, column at of the block, in what part p was trained on. */
@@ -27,6 +29,7 @@ static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff
     return sum / (double)p->n_train;
 }
 
+/* Sums m d and m^2 of columns from .. to - 1 over all parts. */
 static void gather(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const gathering *g = self;

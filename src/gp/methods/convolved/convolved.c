@@ -1,3 +1,5 @@
+/* Implements convolved.h: checks of size, the fit, its folds and the method's table entry
+ * [METHOD 1i]. */
 #include "gp/methods/convolved/convolved.h"
 
 #include <math.h>
@@ -17,13 +19,14 @@
 #include "gp/predict/noise.h"
 #include "la/la.h"
 
-/* Sums that nobody waits for: m^3, (NP)^3 and N^3 P for each of some hundred evaluations. */
+/* Limits of size: an evaluation costs m^3, (NP)^3 or N^3 P, and there are some hundred. */
 enum { MOST_M = 500, MOST_DENSE = 3000, MOST_PITC = 2000, MOST_RESPONSES = 1000 };
-enum { MOST_EVALS = 300 };                     /* of one search */
-static const double FLOPS = 20e9;              /* a second: Cholesky factors of some hundred rows */
+enum { MOST_EVALS = 300 };                     /* in one search */
+static const double FLOPS = 20e9;              /* per second: Cholesky factors of some hundred
+                                                * rows */
 static const double PITC = 3, DENSE = 7 / 3.0; /* times N^3 P, (NP)^3 for value and gradient */
 
-/* What can be said before there are tasks. */
+/* Checks that do not need the number of tasks. */
 static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N)
 {
     ptrdiff_t m = plan->Q * plan->M;
@@ -59,9 +62,10 @@ static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
     return KN_OK;
 }
 
-/* ---- the fit ---- */
+/* ---- fit ---- */
 
-/* One more component than none: the mean alone is not a convolved process. */
+/* Chooses the number of components, at least one: a model of the mean alone is not a convolved
+ * process. */
 static kn_status choose(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
@@ -84,6 +88,7 @@ out:
     return status;
 }
 
+/* Computes the tasks Z: responses, coordinates in a given basis, or principal components. */
 static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis *basis,
                             kn_fit_info *info)
 {
@@ -188,7 +193,7 @@ out:
 
 /* ---- folds ---- */
 
-/* A fit of its own, from its own start: components of two folds do not correspond. */
+/* Fits a fold from its own start: components of two folds do not correspond. */
 static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
@@ -198,7 +203,7 @@ static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, 
     kn_conv_search search = {0};
     KN_TRY(kn_conv_fold_tasks(ctx, r, &Z, part));
     KN_TRY(kn_conv_model_new(ctx, &own->spec, r->X, Z, &search, &model));
-    if (search.stop == KN_STOP_CANCELLED) /* half a fold is none */
+    if (search.stop == KN_STOP_CANCELLED) /* a cancelled fold is discarded */
         KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->mean));
     KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->var));
@@ -259,7 +264,8 @@ out:
     return status;
 }
 
-/* A prediction of PITC, and a dense one, factors what training left; a batch is worth that. */
+/* Predictions of PITC and dense models factor the training covariance again, which is worth a
+ * minibatch of this size. */
 static ptrdiff_t batch(const kn_gp *gp)
 {
     (void)gp;

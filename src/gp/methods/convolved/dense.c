@@ -1,3 +1,4 @@
+/* Implements dense.h. */
 #include "gp/methods/convolved/dense.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 #include "la/la.h"
 #include "la/vec.h"
 
-/* L of K, tasks one below the other. */
+/* Cholesky factor L of K, tasks one below the other. */
 static kn_status factor(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
 {
     ptrdiff_t N = ff.rows;
@@ -17,6 +18,7 @@ static kn_status factor(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
     return kn_chol(ctx, L, "the covariance of all tasks and samples");
 }
 
+/* Adds the gradients; G holds K^-1 on entry and dK afterwards. */
 static void gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat G, kn_conv *g)
 {
     ptrdiff_t N = d->Y.rows;
@@ -87,7 +89,7 @@ out:
     return status;
 }
 
-/* residual = B^-1 al_n, variance with noise diag(B^-1), B the T x T block of K^-1 of a sample */
+/* Precision B (T x T) of one participant: residual = B^-1 al_n, variance with noise diag(B^-1). */
 static kn_status leave_one(kn_ctx *ctx, kn_mat inverse, kn_mat al, ptrdiff_t n, kn_mat B, kn_mat I)
 {
     kn_status status;

@@ -1,10 +1,11 @@
+/* Implements fixed_effects.h. */
 #include "gp/methods/convolved/fixed_effects.h"
 
 #include <math.h>
 
 #include "la/la.h"
 
-/* Of the largest eigenvalue of X'X: below it a direction is rounding. */
+/* Share of the largest eigenvalue of X'X below which a direction is rounding. */
 static const double ROUNDING = 1e-10;
 
 void kn_fixed_clear(kn_fixed *f)
@@ -17,7 +18,7 @@ void kn_fixed_clear(kn_fixed *f)
     *f = (kn_fixed){0};
 }
 
-/* Xc (N x n) = the columns less their means */
+/* Sets Xc (N x n) = the columns less their means. */
 static void centred(const kn_fixed_columns *columns, kn_mat mean, kn_mat X, kn_mat Xc)
 {
     for (ptrdiff_t j = 0; j < columns->n; j++)
@@ -36,7 +37,7 @@ static void means(const kn_fixed_columns *columns, kn_mat X, kn_mat mean)
     }
 }
 
-/* W = (X'X)^+, by eigenvectors in V */
+/* Computes W = (X'X)^+ from eigenvectors V. */
 static kn_status pseudo_inverse(kn_ctx *ctx, kn_mat Xc, kn_fixed *f)
 {
     kn_status status;
@@ -62,8 +63,8 @@ out:
     return status;
 }
 
-/* Effects of columns that are zero for everybody are not known: how the others of their block
- * vary takes their place. */
+/* The effect of a column that is zero in training is unknown: its variance is the mean square of
+ * the known effects of its block. */
 static void set_spread(const kn_fixed_columns *columns, kn_mat Xc, kn_fixed *f)
 {
     for (ptrdiff_t j = 0; j < columns->n; j++) {

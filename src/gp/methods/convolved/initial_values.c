@@ -1,3 +1,4 @@
+/* Implements initial_values.h, and kn_conv_places of learn.h. */
 #include "gp/methods/convolved/initial_values.h"
 
 #include <math.h>
@@ -6,12 +7,14 @@
 #include "gp/methods/convolved/learn.h"
 #include "la/la.h"
 
-static const double JITTER = 1e-6; /* of K_uu: inducing inputs may be closer than a width */
-static const double RIDGE = 10;    /* as much noise as so many samples' signal */
-static const double LEAST = 0.05;  /* of a task's deviation: S = 0 has no slope */
-static const double ENOUGH = 1e-8; /* of the trace: further pivots are rounding */
-static const double STEP = 8;      /* between the widths of two starts */
-enum { LOOKED_AT = 500 };          /* samples, for the median of their distances */
+static const double JITTER = 1e-6; /* on the diagonal of K_uu: inducing inputs may be closer
+                                    * than a width */
+static const double RIDGE = 10;    /* as much noise as the signal of so many participants */
+static const double LEAST = 0.05;  /* share of a task's standard deviation: the gradient
+                                    * vanishes at S = 0 */
+static const double ENOUGH = 1e-8; /* share of the trace: further pivots are rounding */
+static const double STEP = 8;      /* factor between the widths of two starts */
+enum { LOOKED_AT = 500 };          /* participants used for the median distance */
 
 static int by_size(const void *a, const void *b)
 {
@@ -21,7 +24,7 @@ static int by_size(const void *a, const void *b)
 
 /* ---- inducing inputs ---- */
 
-/* Quantiles (j + 1/2)/M of the different values. */
+/* Quantiles (j + 1/2)/M of the values, without duplicates. */
 static kn_status quantiles(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z)
 {
     kn_status status;
@@ -72,7 +75,8 @@ static double median_distance2(kn_mat X, double *work)
             work[n++] = d2;
         }
     qsort(work, (size_t)n, sizeof *work, by_size);
-    for (ptrdiff_t k = n / 2; k < n; k++) /* where half the samples are alike */
+    for (ptrdiff_t k = n / 2; k < n; k++) /* the median is 0 if half of the participants are
+                                           * equal */
         if (work[k] > 0)
             return work[k];
     return 1;
@@ -119,7 +123,8 @@ out:
 
 kn_status kn_conv_scale_new(kn_ctx *ctx, kn_mat X, kn_mat Y, kn_conv_scale *out)
 {
-    static const double LEAST_SHARE = 1e-10; /* of the largest variance: what is left is rounding */
+    static const double LEAST_SHARE = 1e-10; /* share of the largest variance below which it is
+                                              * rounding */
     kn_status status;
     double most = 0;
     *out = (kn_conv_scale){0};
@@ -141,8 +146,8 @@ void kn_conv_scale_clear(kn_conv_scale *s)
     *s = (kn_conv_scale){0};
 }
 
-/* H = K L^-T (N x M), features whose ridge regression is the smooth; w (M x T) = (H'H + RIDGE)^-1
- * H'Y/sd; e (M x M) eigenvectors of ww', ascending; size (M) root mean square of H e_q. */
+/* Ridge regression on H = K L^-T (N x M): w (M x T) = (H'H + RIDGE)^-1 H'Y/sd; e (M x M)
+ * eigenvectors of ww', ascending; size (M) root mean square of H e_q. */
 typedef struct smooth {
     kn_mat H, w, L, e, G, h;
     double *size, *value;
@@ -160,6 +165,7 @@ static void smooth_clear(smooth *s)
     kn_free(s->value);
 }
 
+/* Computes the features H of the ridge regression for one width. */
 static kn_status features(kn_ctx *ctx, const kn_conv_data *d, double width, smooth *s)
 {
     kn_status status;
@@ -180,6 +186,7 @@ out:
     return status;
 }
 
+/* Ridge regression of all tasks, and the principal directions of its coefficients. */
 static kn_status directions(kn_ctx *ctx, const kn_conv_data *d, const kn_conv_scale *scale,
                             smooth *s)
 {
@@ -245,7 +252,7 @@ void kn_conv_places_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M)
 {
     kn_mem_usage mark = r->now;
     ptrdiff_t n = kn_min_size(N, LOOKED_AT);
-    kn_plan_alloc_d(r, KN_NEED_WORK, n, n); /* distances, and again for the scale */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, n); /* distances; also for the scale */
     kn_plan_free_to(r, mark);
     kn_plan_alloc_d(r, KN_NEED_WORK, N, F > 1 ? kn_min_size(M, N) + 2 : 1);
     kn_plan_free_to(r, mark);

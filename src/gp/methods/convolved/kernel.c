@@ -1,3 +1,4 @@
+/* Implements kernel.h. */
 #include "gp/methods/convolved/kernel.h"
 
 #include <math.h>
@@ -81,7 +82,7 @@ void kn_conv_between(const kn_conv *c, ptrdiff_t t, ptrdiff_t v, kn_mat ff, kn_m
                   kn_at(c->S, t, q) * kn_at(c->S, v, q), ff, K);
 }
 
-/* g = sum dK .* g(a, b), and its derivatives by ln a and ln b:
+/* sum dK .* g(a, b), and its derivatives by ln a and ln b:
  *     dg/dln a = a g [F/2 (1/(2a) - 1/(a+b)) + d2/(2(a+b)^2)] */
 typedef struct slopes {
     double g, a, b;

@@ -1,3 +1,4 @@
+/* Implements learn.h with L-BFGS over S, ln tau, ln nu, ln s2. */
 #include "gp/methods/convolved/learn.h"
 
 #include <math.h>
@@ -10,8 +11,9 @@
 #include "gp/methods/convolved/variational_bound.h"
 #include "gp/optimise/lbfgs.h"
 
-static const double GAIN = 1e-3; /* of the likelihood, that ends the search */
-/* Bounds: widths about the median squared distance; S and s2 about the variance of a task. */
+static const double GAIN = 1e-3; /* nats: a step that gains less ends the search */
+/* Bounds: widths relative to the median squared distance; S and s2 relative to the variance of a
+ * task. */
 static const double WIDTHS = 100, MOST_S = 10, LEAST_S2 = 1e-4, MOST_S2 = 10;
 
 const kn_conv_form *kn_conv_form_of(kn_inducing how)
@@ -49,14 +51,14 @@ void kn_conv_data_clear(kn_conv_data *d)
     *d = (kn_conv_data){0};
 }
 
-/* ---- one vector of parameters: S, ln tau unless all widths of q are shared, ln nu, ln s2 ---- */
+/* ---- parameter vector: S, ln tau unless widths are shared, ln nu, ln s2 ---- */
 
 typedef struct search {
     const kn_conv_form *form;
     const kn_conv_data *d;
     kn_conv_search *result;
     bool shared;
-    int evals; /* of this start */
+    int evals; /* in this start */
     kn_conv c, g;
     ptrdiff_t n;
 } search;
@@ -99,6 +101,7 @@ static void unpack(const double *x, bool shared, kn_conv *c)
         c->s2[t] = exp(*x++);
 }
 
+/* Bounds of the parameter vector, in the order of pack(). */
 static void set_bounds(const kn_conv *c, const kn_conv_scale *scale, bool shared, double *lower,
                        double *upper)
 {
@@ -126,8 +129,7 @@ static void zero(kn_conv *g)
     memset(g->s2, 0, (size_t)g->T * sizeof *g->s2);
 }
 
-/* A value that was cancelled half way is discarded: the search then stops at the point before it.
- */
+/* A value that was cancelled half way is discarded: the search stops at the point before it. */
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     search *s = self;
@@ -145,7 +147,7 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
     return KN_OK;
 }
 
-/* From one start; the best of all so far is in best->x. */
+/* Searches from one start and updates `best`, the best point of all starts so far. */
 static kn_status climb(kn_ctx *ctx, const kn_conv_plan *plan, search *s, kn_large_options *o,
                        double *best)
 {
@@ -181,6 +183,7 @@ out:
     return status;
 }
 
+/* Searches from all starts and leaves s->c at the best point. */
 static kn_status climb_all(kn_ctx *ctx, const kn_conv_plan *plan, const kn_conv_scale *scale,
                            search *s)
 {

@@ -1,10 +1,11 @@
+/* Implements model.h. */
 #include "gp/methods/convolved/model.h"
 
 #include <math.h>
 
 #include "gp/latent.h"
 
-/* A sample whose leverage is that close to 1 is the only one of its kind. */
+/* A participant with leverage that close to 1 is the only one of its level. */
 static const double ALONE = 1e-6;
 
 void kn_conv_spec_clear(kn_conv_spec *s)
@@ -25,6 +26,7 @@ void kn_conv_model_clear(kn_conv_model *m)
     *m = (kn_conv_model){0};
 }
 
+/* Copies the continuous covariates (columns of the design X) to *out. */
 static kn_status continuous(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat *out)
 {
     kn_status status = kn_mat_new(ctx, X.rows, spec->n_smooth, out);
@@ -33,6 +35,8 @@ static kn_status continuous(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_
     return status;
 }
 
+/* Chooses inducing inputs, searches the parameters and computes the posterior of the residuals Z.
+ */
 static kn_status learn(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                        kn_conv_search *search, kn_conv_model *m)
 {
@@ -77,7 +81,7 @@ out:
     return status;
 }
 
-/* What the processes say, into mean and var. */
+/* Predicts the processes into mean and var. */
 static kn_status smooth(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m, kn_mat X,
                         const kn_conv_samples *who)
 {
@@ -132,8 +136,8 @@ out:
 
 /* ---- leave-one-out ---- */
 
-/* Fixed effects without sample n, who is the only one of a level: its row of mean, spread and
- * leverage then. */
+/* Fixed effects without participant n, the only one of its level: sets its row of mean, spread and
+ * leverage. */
 static kn_status without(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z, ptrdiff_t n,
                          kn_fixed_prediction said)
 {
@@ -161,7 +165,7 @@ out:
     return status;
 }
 
-/* Fixed mean of each sample by the others, with its leverage then: residuals r/(1 - h) */
+/* Fixed mean and leverage of each participant from the others: residuals r/(1 - h). */
 static kn_status leave_fixed(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                              kn_fixed_prediction said)
 {
@@ -198,7 +202,8 @@ static void left_clear(left *l)
     kn_free(l->said.leverage);
 }
 
-/* Y = Z less the fixed effects of all, e what processes without a sample leave of its own */
+/* Sets Y = Z less the fixed effects of the full fit, and e, the leave-one-out residuals of the
+ * processes. */
 static kn_status leave_smooth(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
                               kn_mat Z, const kn_conv_samples *who, left *l)
 {

@@ -1,23 +1,25 @@
-/* Fixed effects, and convolved processes over what they leave: learning and saying   [METHOD 1i]
+/* Complete model of the tasks: fixed effects, and convolved processes of their residuals
+ * [METHOD 1i].
  *
  *     z_p = fixed effects of all covariates + f_p(continuous covariates) + noise d_p
  *     mean = fixed + K* a (or as the form has it)    var = var f + leverage d_p + unknown effects
  *
- * Least squares come first and are then held; d_p = s2_p N/(N - rank - 1) has their degrees of
- * freedom back. */
+ * Least squares come first and are then fixed; d_p = s2_p N/(N - rank - 1) corrects for their
+ * degrees of freedom. */
 #ifndef KN_GP_METHODS_CONVOLVED_MODEL_H
 #define KN_GP_METHODS_CONVOLVED_MODEL_H
 
 #include "gp/methods/convolved/fixed_effects.h"
 #include "gp/methods/convolved/learn.h"
 
-typedef struct kn_conv_spec { /* the same for folds */
+typedef struct kn_conv_spec { /* options, the same for folds */
     kn_conv_plan plan;
-    kn_fixed_columns columns; /* of the fixed effects */
-    ptrdiff_t n_smooth;       /* continuous covariates ... */
-    ptrdiff_t *smooth;        /* ... at these columns of the design */
+    kn_fixed_columns columns; /* fixed effects */
+    ptrdiff_t n_smooth;       /* number of continuous covariates ... */
+    ptrdiff_t *smooth;        /* ... and their columns of the design */
 } kn_conv_spec;
 
+/* Frees the column lists. */
 void kn_conv_spec_clear(kn_conv_spec *s);
 
 typedef struct kn_conv_model {
@@ -25,30 +27,36 @@ typedef struct kn_conv_model {
     kn_mat Z; /* M x F  inducing inputs */
     kn_conv c;
     kn_conv_posterior posterior;
-    double *d; /* P  noise */
+    double *d; /* P  noise variance */
 } kn_conv_model;
 
+/* Frees all parts of the model. */
 void kn_conv_model_clear(kn_conv_model *m);
 
-/* From the design X (N x F) and coordinates Z (N x P), which become what fixed effects leave. */
+/* Fits the model. X N x F design; Z (N x P coordinates) is replaced by the residuals of the fixed
+ * effects. Fails with KN_ERR_DATA if the fixed effects leave no degrees of freedom. */
 kn_status kn_conv_model_new(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                             kn_conv_search *search, kn_conv_model *out);
 
+/* Participants to predict, and outputs. */
 typedef struct kn_conv_samples {
-    kn_mat X;         /* n x F  who is asked for */
-    kn_mat mean, var; /* n x P  where it goes; var may be absent */
+    kn_mat X;         /* n x F  design */
+    kn_mat mean, var; /* n x P  outputs, both required */
 } kn_conv_samples;
 
-/* X: of the N samples of training. clamped: see kn_clamp_nonnegative. */
+/* Predicts tasks without noise. X: design of the N training participants. clamped: see
+ * kn_clamp_nonnegative. */
 kn_status kn_conv_model_predict(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
                                 kn_mat X, const kn_conv_samples *who, double *clamped);
 
-/* Each sample of training from the others at the parameters found; who->X is X, Z (N x P) their
- * coordinates. The others' residuals stay what they are, the sample's own fixed effects go. */
+/* Leave-one-out at the learned parameters. who->X is the training design, Z (N x P) the
+ * coordinates. The residuals of the other participants stay fixed; a participant's own fixed
+ * effects are predicted without it. */
 kn_status kn_conv_model_leave(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
                               kn_mat Z, const kn_conv_samples *who, double *clamped);
 
-/* k fixed columns, F continuous ones. The first leaves the model, others pass. */
+/* Sizes for the memory plans: k fixed columns, F continuous covariates. kn_conv_model_need keeps
+ * the model, the other two are temporary. */
 typedef struct kn_conv_sizes {
     ptrdiff_t N, P, k, F;
 } kn_conv_sizes;

@@ -1,3 +1,4 @@
+/* Implements pitc.h. */
 #include "gp/methods/convolved/pitc.h"
 
 #include <math.h>
@@ -6,8 +7,8 @@
 #include "la/vec.h"
 
 typedef struct work {
-    kn_mat K, V, W;        /* N x m  K_t, K_t L_u^-T or D_t^-1 K_t A^-1 and the like, L^-1 K_t */
-    kn_mat D, G;           /* N x N  L, the factor of D_t; G_t */
+    kn_mat K, V, W;        /* N x m  K_t; K_t L_u^-T, later D_t^-1 K_t A^-1; L^-1 K_t */
+    kn_mat D, G;           /* N x N  L, the Cholesky factor of D_t; G_t */
     kn_mat Lu, La, Ui, Ai; /* m x m  Ui = K_uu^-1, Ai = A^-1 */
     kn_mat dU, m1, m2;     /* m x m */
     kn_mat b, a;           /* m x 1 */
@@ -43,7 +44,7 @@ out:
     return status;
 }
 
-/* Of task t: K, V = K L_u^-T, D = L, W = L^-1 K, y = L^-1 y_t */
+/* Sets for task t: K, V = K L_u^-T, D = L, W = L^-1 K, y = L^-1 y_t */
 static kn_status factor(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t, work *k)
 {
     kn_status status;
@@ -58,7 +59,7 @@ static kn_status factor(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, pt
     KN_TRY(kn_chol(ctx, k->D, "what the inducing values leave of a task"));
     kn_mat_set(k->W, k->K);
     kn_trsm_left(ctx, KN_N, k->D, k->W);
-    if (d->Y.data) { /* predictions have no use for it */
+    if (d->Y.data) { /* predictions do not need it */
         kn_mat_set(k->y, kn_cols(d->Y, t, 1));
         kn_trsm_left(ctx, KN_N, k->D, k->y);
     }
@@ -66,7 +67,7 @@ out:
     return status;
 }
 
-/* A^-1 = L_u^-T (I + L_u^-1 Phi L_u^-T)^-1 L_u^-1, and a */
+/* Computes A^-1 = L_u^-T (I + L_u^-1 Phi L_u^-T)^-1 L_u^-1, and a. */
 static kn_status solve(kn_ctx *ctx, work *k)
 {
     kn_status status;
@@ -90,6 +91,7 @@ out:
     return status;
 }
 
+/* Sums over tasks, then solves for A^-1 and a. */
 static kn_status gather(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
 {
     kn_status status;
@@ -108,7 +110,7 @@ out:
     return status;
 }
 
-/* al_t, and D_t^-1 K_t in W */
+/* Computes al_t, and D_t^-1 K_t in W. */
 static void finish(kn_ctx *ctx, work *k)
 {
     kn_mat_set(k->al, k->y);
@@ -117,6 +119,7 @@ static void finish(kn_ctx *ctx, work *k)
     kn_trsm_left(ctx, KN_T, k->D, k->W);
 }
 
+/* Adds the gradients of task t and its term of dK_uu. */
 static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t,
                           work *k, kn_conv *g)
 {
@@ -129,7 +132,7 @@ static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, 
         trace += kn_at(k->G, i, i);
     g->s2[t] += c->s2[t] * trace;
     kn_conv_between_gradient(c, t, t, d->ff, k->G, g);
-    kn_gemm(ctx, 1, KN_N, k->G, KN_N, k->K, 0, k->W); /* G K, in place of D^-1 K */
+    kn_gemm(ctx, 1, KN_N, k->G, KN_N, k->K, 0, k->W); /* G K, overwrites D^-1 K */
     kn_gemm(ctx, 1, KN_T, k->K, KN_N, k->W, 1, k->dU);
     kn_gemm(ctx, -2, KN_N, k->W, KN_N, k->Ui, -1, k->V);
     kn_gemm(ctx, 1, KN_N, k->al, KN_T, k->a, 1, k->V); /* dK_t */
@@ -192,6 +195,7 @@ typedef struct asking {
     kn_mat E;    /* n x N */
 } asking;
 
+/* Mean and variance of task t at new points; *k holds the factors of the task. */
 static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
                          const kn_conv_query *who, ptrdiff_t t, asking *q, work *k)
 {
@@ -239,14 +243,16 @@ out:
     return status;
 }
 
-/* The T x T block of a sample in the inverse of the covariance of all is diag_t (D_t^-1)_nn less
- * rows n of D_t^-1 K_t about A^-1; residual = block^-1 al_n, variance with noise diag(block^-1). */
+/* Leave-one-out: the T x T block of a participant in the inverse of the full covariance is diag_t
+ * (D_t^-1)_nn less rows n of D_t^-1 K_t about A^-1; residual = block^-1 al_n, variance with noise
+ * diag(block^-1). */
 typedef struct leaving {
     kn_mat rows, diag; /* N x Tm: D_t^-1 K_t side by side; N x T */
-    kn_mat R, RA;      /* T x m of one sample */
+    kn_mat R, RA;      /* T x m of one participant */
     kn_mat B, I, x;    /* T x T, T x T, T x 1 */
 } leaving;
 
+/* Residual and variance of all tasks of participant n without its own values. */
 static kn_status leave_one(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p, leaving *l,
                            ptrdiff_t n, kn_mat residual, kn_mat var)
 {

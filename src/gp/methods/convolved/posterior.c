@@ -1,3 +1,4 @@
+/* Implements the helpers of posterior.h. */
 #include "gp/methods/convolved/posterior.h"
 
 #include <math.h>

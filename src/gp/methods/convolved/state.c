@@ -1,3 +1,4 @@
+/* Implements state.h. */
 #include "gp/methods/convolved/state.h"
 
 #include <math.h>
@@ -34,9 +35,10 @@ out:
     return status;
 }
 
-/* form, widths, Q, M, evaluations, restarts, jitter */
+/* Array "plan": form, widths, Q, M, evaluations, restarts, jitter. */
 enum { PLAN = KN_CONV_NUMBERS };
 
+/* Writes or reads and checks the options of the fit. */
 static kn_status plan_array(kn_convolved *own, kn_arrays *a)
 {
     kn_status status;
@@ -107,6 +109,7 @@ out:
     return status;
 }
 
+/* Writes or reads the parameters and the posterior of the processes. */
 static kn_status process_arrays(kn_gp *gp, const kn_conv_plan *plan, kn_conv_model *m, kn_arrays *a)
 {
     kn_status status;
@@ -136,7 +139,7 @@ out:
     return status;
 }
 
-/* B is the identity of {on=responses}. */
+/* Returns true if B is the identity, as with {on=responses}. */
 static bool on_responses(const kn_gp *gp)
 {
     for (ptrdiff_t j = 0; j < gp->P; j++)
@@ -147,7 +150,7 @@ static bool on_responses(const kn_gp *gp)
 
 void kn_convolved_say(const kn_gp *gp, char *line, size_t size)
 {
-    static const char *const how[] = {"the variational bound", "PITC"}; /* of kn_inducing */
+    static const char *const how[] = {"the variational bound", "PITC"}; /* by kn_inducing */
     static const char *const value[] = {"the bound", "that of PITC", "exact"};
     const kn_convolved *own = gp->own;
     const kn_conv_plan *plan = &own->spec.plan;

@@ -1,3 +1,4 @@
+/* Implements tasks.h. */
 #include "gp/methods/convolved/tasks.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@
 
 /* ---- columns ---- */
 
+/* Chooses the continuous covariates and checks their number. */
 static kn_status find_smooth(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *s)
 {
     kn_status status;
@@ -96,6 +98,7 @@ typedef struct loadings {
     double total; /* |Y - 1 mu'|^2 */
 } loadings;
 
+/* Visits a block: loadings Y'US and the total variation. */
 static kn_status loadings_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     loadings *l = self;
@@ -149,7 +152,7 @@ void kn_conv_finalise(kn_problem_size *s)
     s->chosen = s->P == 0 && !s->on_responses;
     if (s->on_responses) {
         s->P = s->T;
-        s->given_basis = true; /* the identity, which no fold makes anew */
+        s->given_basis = true; /* the identity, which folds do not recompute */
     }
     if (s->chosen)
         s->P = kn_components_most(s->N, s->T, s->N);

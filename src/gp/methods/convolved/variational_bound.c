@@ -1,3 +1,4 @@
+/* Implements variational_bound.h. */
 #include "gp/methods/convolved/variational_bound.h"
 
 #include <math.h>
@@ -46,7 +47,7 @@ out:
     return status;
 }
 
-/* Bm and b, the sums over tasks. */
+/* Computes Bm and b, the sums over tasks. */
 static kn_status gather(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
 {
     kn_status status;
@@ -66,6 +67,7 @@ out:
     return status;
 }
 
+/* Factors I + Bm and computes w, a, H and E. */
 static kn_status solve(kn_ctx *ctx, work *k)
 {
     kn_status status;
@@ -186,8 +188,9 @@ out:
     return status;
 }
 
-/* Without sample n the precision of the whitened inducing values is I + Bm - VV', V (m x T) the
- * columns L_u^-1 k_tn/sqrt(s2_t), and b less V y: never below I, so that nothing cancels.
+/* Leave-one-out: without participant n the precision of the whitened inducing values is I + Bm -
+ * VV', V (m x T) the columns L_u^-1 k_tn/sqrt(s2_t), and b is less V y. This precision is never
+ * below I, so that nothing cancels.
  *     var = k_t - |L_u^-1 k_tn|^2 + |L^-1 L_u^-1 k_tn|^2     L the factor of that precision */
 typedef struct leaving {
     const kn_conv *c;

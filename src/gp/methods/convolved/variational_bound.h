@@ -1,4 +1,5 @@
-/* The collapsed variational bound of convolved processes, with inducing functions   [METHOD 1i]
+/* Collapsed variational bound of convolved processes with inducing functions, the default form
+ * [METHOD 1i].
  *
  *     Phi = sum_t K_t'K_t/s2_t   Bm = L_u^-1 Phi L_u^-T   I + Bm = L_a L_a'
  *     b = L_u^-1 sum_t K_t'y_t/s2_t   w = (I+Bm)^-1 b   a = L_u^-T w

@@ -1,8 +1,9 @@
-/* MT-Kronprod: iso noise with the identity as basis, task features the rows of Y'   [METHOD 1c]
+/* Implements kronprod.h: iso noise with the identity as basis; the task features are the rows of Y'
+ * [METHOD 1c].
  *
  * A spectral task covariance [cov/spectral_task.h] needs no T x T eigenproblem: D = exp(2a) Y'Y +
- * c0 I has the right singular vectors of Y as eigenvectors, and c0 everywhere else. With other
- * terms the T x T problem stays: T^3 for every evaluation. */
+ * c0 I has the right singular vectors of Y as eigenvectors, and c0 everywhere else. Other task
+ * kernels need a T x T problem: T^3 for every evaluation. */
 #include "gp/methods/kronprod/kronprod.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static kn_status check_dense(kn_ctx *ctx, const kn_cov *task, ptrdiff_t T)
     return KN_OK;
 }
 
-/* All principal components, which hold all of Y. */
+/* All principal components, which span Y. */
 static kn_status span(kn_ctx *ctx, const kn_responses *Y, kn_gram *gram, kn_basis *basis)
 {
     kn_status status;
@@ -59,7 +60,7 @@ out:
     return status;
 }
 
-/* The identity: Z = Y, and B is left out until U_D takes its place. */
+/* B = I: Z = Y; B itself is not allocated, U_D takes its place. */
 static kn_status identity(kn_ctx *ctx, const kn_cov *task, const kn_responses *Y, kn_basis *basis)
 {
     kn_status status;
@@ -90,7 +91,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(dense ? identity(ctx, &p->spec.task, &p->Y, &basis)
                  : span(ctx, &p->Y, &p->gram, &basis));
     gp->P = basis.Z.cols;
-    basis.E = 0; /* rounding of the small components that were left out */
+    basis.E = 0; /* only rounding of components that were left out */
     t1 = kn_clock();
     KN_TRY(kn_fit_search(ctx, p, &basis, &e, &found));
     kn_mat *B = dense ? &e.iso.UC : &basis.B;
@@ -122,7 +123,7 @@ static void need_settle(kn_problem_size *s)
 {
     s->iso = true;
     s->P = s->rotated ? s->T : kn_min_size(s->N, s->T);
-    s->given_basis = s->rotated; /* the identity, which no fold makes anew */
+    s->given_basis = s->rotated; /* the identity, which folds do not recompute */
 }
 
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)

@@ -1,3 +1,4 @@
+/* Implements fit.h. */
 #include "gp/methods/kronsum/fit.h"
 
 #include <math.h>
@@ -6,10 +7,10 @@
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
-enum { EM_STEPS = 200 };             /* from where L-BFGS is faster */
-static const double SIGNAL = 0.2;    /* of the covariance of Y, where the learner starts */
-static const double FLOOR = 1e-6;    /* eigenvalues of S, of their mean */
-static const double FLOOR_C0 = 1e-3; /* of C0, which a prior must have */
+enum { EM_STEPS = 200 };             /* after these L-BFGS is faster */
+static const double SIGNAL = 0.2;    /* share of the covariance of Y at the start */
+static const double FLOOR = 1e-6;    /* of the mean eigenvalue of S */
+static const double FLOOR_C0 = 1e-3; /* of C0, because the prior needs a positive definite C0 */
 static const double LN_2PI = 1.8378770664093455;
 
 void kn_kronsum_fit_clear(kn_kronsum_fit *f)
@@ -23,8 +24,9 @@ void kn_kronsum_fit_clear(kn_kronsum_fit *f)
     *f = (kn_kronsum_fit){0};
 }
 
-/* C0 = B diag(c) B', S0 = B diag(d (1 + gamma)/(1 + tau)) B' + s2/(1 + tau) (I - BB') at the
- * leading P principal components: noise in a new group is as structured noise has it [METHOD 1b] */
+/* Sets C0 = B diag(c) B', S0 = B diag(d (1 + gamma)/(1 + tau)) B' + s2/(1 + tau) (I - BB') at the
+ * leading P principal components, so that the noise of a new group equals that of structured noise
+ * [METHOD 1b]. */
 static kn_status structured(kn_ctx *ctx, const kn_kronsum_case *of, kn_mat cov, kn_mat C0,
                             kn_mat S0)
 {
@@ -117,13 +119,13 @@ void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_engine_need(r, &small, false, false);
     kn_plan_free_to(r, mark);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N,
-                    s->F); /* the latent's: the decomposition is the side's */
+                    s->F); /* of latent; its decomposition belongs to the side until it is moved */
     kn_plan_alloc_d(r, KN_NEED_WORK, s->M + s->groups, T);
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->groups, s->M);
     kn_kronsum_learn_need(r, T, s->M, s->M < s->N);
 }
 
-/* The decomposition goes to the latent once there is nothing more to find of it. */
+/* Moves the decomposition to the components when tau is final. */
 static kn_status settle(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     if (f->latent.n_cells > 0)
@@ -142,7 +144,7 @@ static void start(const kn_kronsum_fit *f)
         }
 }
 
-/* The likelihood and the latent processes at f->C and f->S. */
+/* Evaluates likelihood and components at f->C and f->S. */
 static kn_status evaluate_covariances(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status;
@@ -173,7 +175,7 @@ kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
     }
     KN_TRY(settle(ctx, f));
     start(f);
-    if (nu > 0) { /* components without signal, and all outside the basis, would have no density */
+    if (nu > 0) { /* the prior has no density at a singular C0 or C */
         KN_TRY(kn_mat_copy(ctx, f->C0, &C0));
         KN_TRY(kn_kronsum_floor(ctx, C0, FLOOR_C0 * mean_diagonal(f->cov), f->k.one, &ignored));
         KN_TRY(kn_kronsum_floor(ctx, f->C, FLOOR * mean_diagonal(f->cov), f->k.one, &ignored));
@@ -187,12 +189,11 @@ out:
     return status;
 }
 
-/* ---- group noise ------------------------------------------------------------------------------
- */
+/* ---- group noise --------------------------------------------------------------------- */
 
 typedef struct tau_search {
     kn_kronsum_fit *f;
-    kn_mat S; /* (1 + tau) S: the noise of one sample, which stays */
+    kn_mat S; /* (1 + tau) S: the noise covariance of one participant, fixed */
 } tau_search;
 
 /* LML and its derivative by ln tau, at S/(1 + tau). */
@@ -221,7 +222,7 @@ out:
 enum { TAU_ROUNDS = 10, TAU_EM = 20 };
 static const double LEAST_TAU = 1e-4, MOST_TAU = 1e4, SAME_TAU = 0.01;
 
-/* Steps of EM at the tau that the side stands at. */
+/* EM steps at the current tau of the side. */
 static kn_status some_em(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status = KN_OK;
@@ -261,7 +262,7 @@ kn_status kn_kronsum_fit_tau(kn_ctx *ctx, kn_kronsum_fit *f, double *tau)
             for (ptrdiff_t i = 0; i < f->S.rows; i++)
                 kn_col(t.S, j)[i] = kn_at(f->S, i, j) * (1 + now);
         KN_TRY(kn_maximise(ctx, &o, &limits, by_tau, &t, &best));
-        KN_TRY(by_tau(&t, ctx, best.x, &best.value, best.grad)); /* the side stands there */
+        KN_TRY(by_tau(&t, ctx, best.x, &best.value, best.grad)); /* moves the side to the optimum */
         if (round > 0 && fabs(best.x[0] - before) < SAME_TAU)
             break;
     }
@@ -271,8 +272,7 @@ out:
     return status;
 }
 
-/* ---- new samples ------------------------------------------------------------------------------
- */
+/* ---- new participants ---------------------------------------------------------------- */
 
 double kn_kronsum_log_density(ptrdiff_t T, const double *a, const double *v, ptrdiff_t stride,
                               double d, double log_det)

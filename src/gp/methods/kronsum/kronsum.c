@@ -1,5 +1,5 @@
-/* MT-Kronsum: R0, group noise, shrinkage, C and S; then P = T components z_p = Y w_p with loadings
- * Q, c_p and d_p = 1                                                                [METHOD 1g] */
+/* Implements kronsum.h: finds R0, group noise, shrinkage, then C and S; the model has P = T
+ * components z_p = Y w_p with loadings Q, c_p and d_p = 1 [METHOD 1g]. */
 #include "gp/methods/kronsum/kronsum.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static double step_seconds(double T, double m)
     return 0.085e-9 * T * T * T + (20 * T + 6 * m) * T * T / 113e9;
 }
 
-/* T x T doubles: two lots of work, the optimiser's pairs. */
+/* T x T doubles of two likelihoods and of the optimiser. */
 static double gigabytes(double N, double T)
 {
     return 8e-9 * (50 * T * T + 3 * N * T);
@@ -63,10 +63,9 @@ static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
     return KN_OK;
 }
 
-/* ---- what is found before C and S --------------------------------------------------------------
- */
+/* ---- before C and S ------------------------------------------------------------------ */
 
-/* R0 by a few principal components of many samples, through the T x T matrix of products. */
+/* Pilot fit of R0 for large N: principal components from the T x T matrix Y'Y. */
 static kn_status pilot_of_many(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
                                kn_search_result *found)
 {
@@ -88,8 +87,8 @@ out:
     return status;
 }
 
-/* R0, held from here on, and how many components the structured model has: as many as are chosen
- * for it where samples are not very many, else as many as R0 was found with. */
+/* Finds R0, which is fixed from here on, and the number of components of the structured model:
+ * chosen by held-out loss, for N > KN_MANY that of the pilot fit. */
 static kn_status prepare(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
                          kn_search_result *found, ptrdiff_t *P)
 {
@@ -112,7 +111,7 @@ out:
     return status;
 }
 
-/* tau of all samples. */
+/* Finds tau from all participants. */
 static kn_status find_tau(kn_ctx *ctx, kn_kronsum_case *of)
 {
     kn_status status = KN_OK;
@@ -126,6 +125,7 @@ out:
     return status;
 }
 
+/* Sets the shrinkage as given, or chooses it by held-out density. */
 static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
                          double *nu)
 {
@@ -137,10 +137,10 @@ static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_
     return kn_kronsum_choose(ctx, p, of, nu);
 }
 
-/* ---- the fit -----------------------------------------------------------------------------------
- */
+/* ---- fit ----------------------------------------------------------------------------- */
 
-/* Cancelled before C and S are looked for, there is no model; while they are, the best so far. */
+/* Finds tau, nu, C and S. Cancelled before C and S are learned, there is no model; later, the best
+ * point so far is kept. */
 static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of,
                         kn_kronsum_own *o, kn_kronsum_fit *f)
 {
@@ -176,7 +176,7 @@ static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_search_res
         kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
 }
 
-/* The model from the fit where it stands. */
+/* Moves the fit to the model. */
 static kn_status assemble(kn_ctx *ctx, kn_kronsum_fit *f, kn_gp *gp)
 {
     kn_status status;
@@ -241,10 +241,9 @@ out:
     return status;
 }
 
-/* ---- folds -------------------------------------------------------------------------------------
- */
+/* ---- folds --------------------------------------------------------------------------- */
 
-/* C and S of a fold at R0, tau and shrinkage as they were found. */
+/* Learns C and S of a fold at fixed R0, tau and shrinkage. */
 static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
@@ -265,7 +264,7 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part,
     of.Y = Y;
     KN_TRY(kn_kronsum_fit_new(ctx, &of, &f));
     KN_TRY(kn_kronsum_fit_learn(ctx, &f, o->nu));
-    KN_TRY(kn_check_cancel(ctx)); /* a fold that was not learned to its end is none */
+    KN_TRY(kn_check_cancel(ctx)); /* a cancelled fold is discarded */
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->mean));
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->var));
     KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = r->Xs}, part->mean, part->var,
@@ -318,7 +317,7 @@ const kn_method kn_method_kronsum = {
     .covariance = kn_components_covariance,
     .law = kn_kronsum_map_density,
     .law_block = kn_kronsum_map_density_block,
-    /* no known_noise: without people held out it comes to S_jj (1 + tau)          [METHOD 1d] */
+    /* no known_noise: without held-out participants the noise is S_jj (1 + tau) [METHOD 1d] */
     .group_noise = kn_kronsum_group_noise,
     .group_share = kn_components_group_share,
     .arrays = kn_kronsum_arrays,

@@ -1,4 +1,5 @@
-/* MT-Kronsum: its row of the methods                                               [METHOD 1g] */
+/* MT-Kronsum: signal and noise covariance of the responses are both full T x T matrices
+ * [METHOD 1g]. Defines the method's table entry; for T < N and T <= 1500. */
 #ifndef KN_GP_METHODS_KRONSUM_KRONSUM_H
 #define KN_GP_METHODS_KRONSUM_KRONSUM_H
 

@@ -1,3 +1,4 @@
+/* Implements learn.h. */
 #include "gp/methods/kronsum/learn.h"
 
 #include <math.h>
@@ -5,10 +6,10 @@
 #include "base/clock.h"
 #include "la/la.h"
 
-/* Nats that a step must gain for each number of Y. */
+/* Nats per number of Y that a step must gain. */
 static const double TOLERANCE = 1e-7;
 
-/* Why no further evaluation may be made; -1: it may. */
+/* Returns why no further evaluation is allowed, or -1. */
 static int stopped(const kn_ctx *ctx, const kn_limits *limits, int evals)
 {
     if (kn_cancelled(ctx))
@@ -20,7 +21,7 @@ static int stopped(const kn_ctx *ctx, const kn_limits *limits, int evals)
     return -1;
 }
 
-/* C, S and k are left at the same point, the last one evaluated. */
+/* EM. C, S and k are left at the same point, the last one evaluated. */
 static kn_status by_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
                        kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
 {
@@ -52,15 +53,14 @@ out:
     return status;
 }
 
-/* ---- L-BFGS in the coordinates of where EM stopped --------------------------------------------
- */
+/* ---- L-BFGS in the coordinates of the end of EM -------------------------------------- */
 
 typedef struct whitened {
     const kn_kronsum_learning *how;
     kn_kronsum_data data;
     kn_kronsum_prior prior;
-    kn_mat Q;            /* T x T  of that point */
-    kn_mat A, E, C0, S0; /* in its coordinates */
+    kn_mat Q;            /* T x T  at the end of EM */
+    kn_mat A, E, C0, S0; /* in these coordinates */
     kn_mat least;        /* floor W'W */
     kn_mat X, Z, C, S, GC, GS;
     kn_kronsum *k;
@@ -75,7 +75,7 @@ static void whitened_clear(whitened *w)
         kn_mat_clear(m[i]);
 }
 
-/* out = W'M W, made here; `work` T x T */
+/* Allocates and computes out = W'M W; work T x T. */
 static kn_status turned(kn_ctx *ctx, kn_mat W, kn_mat M, kn_mat work, kn_mat *out)
 {
     kn_status status = kn_mat_new(ctx, M.rows, M.cols, out);
@@ -118,9 +118,9 @@ out:
     return status;
 }
 
-/* The upper triangle of X, row by row, and the lower one of Z, column by column. The largest c is
- * the last: its column of X is whole, so that the range of a C of rank one can turn. By a lower
- * triangle it could not, and the search would stop where the likelihood still rises. */
+/* Order of the parameters: upper triangle of X by rows, lower triangle of Z by columns. The largest
+ * c is the last: its column of X is complete, so that the range of a rank-one C can rotate. With a
+ * lower triangle it could not, and the search would stop where the likelihood still increases. */
 static void unpack(const double *x, kn_mat X, kn_mat Z)
 {
     for (ptrdiff_t j = 0; j < X.cols; j++)
@@ -141,7 +141,8 @@ static void pack(kn_mat X, kn_mat Z, double *x)
             *x++ = kn_at(Z, i, j);
 }
 
-/* X = diag(c)^1/2, Z Z' = I - floor W'W, which has no positive part where S is at its floor. */
+/* Start: X = diag(c)^1/2, Z Z' = I - floor W'W, to which a multiple of I is added if S is at its
+ * floor. */
 static void begin(kn_ctx *ctx, whitened *w, double *x)
 {
     static const double AT_FLOOR = 1e-10;
@@ -170,20 +171,21 @@ static void covariances(kn_ctx *ctx, whitened *w, const double *x)
     kn_mirror(w->S);
 }
 
+/* Objective of L-BFGS: LML plus log prior and its gradient by X and Z; -inf outside the domain. */
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     whitened *w = self;
     covariances(ctx, w, x);
     kn_mat_set(w->k->one, w->S);
     *value = -INFINITY;
-    if (!kn_is_positive(ctx, w->k->one)) /* a step too far */
+    if (!kn_is_positive(ctx, w->k->one)) /* step too long */
         return KN_OK;
     kn_status status = kn_kronsum_at(ctx, &w->data, w->C, w->S, w->k);
     if (status != KN_OK)
         return status;
     kn_kronsum_gradient(ctx, w->k, w->GC, w->GS);
     *value = w->k->lml + w->shift + kn_kronsum_log_prior(ctx, &w->prior, w->k, &w->GC, &w->GS);
-    if (!isfinite(*value)) { /* C is singular, and its prior has no density there */
+    if (!isfinite(*value)) { /* C is singular: the prior has no density */
         *value = -INFINITY;
         return KN_OK;
     }
@@ -211,7 +213,7 @@ static kn_status by_lbfgs(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kro
     begin(ctx, &w, x);
     best.x = x;
     status = kn_maximise_large(ctx, &o, limits, objective, &w, &best);
-    if (status == KN_ERR_CANCELLED) { /* before its first step: EM's point stands */
+    if (status == KN_ERR_CANCELLED) { /* before the first step: keep the point of EM */
         out->stop = KN_STOP_CANCELLED;
         status = kn_kronsum_at(ctx, data, C, S, k);
         goto out;

@@ -1,3 +1,4 @@
+/* Implements likelihood.h. */
 #include "gp/methods/kronsum/likelihood.h"
 
 #include <math.h>
@@ -57,7 +58,8 @@ void kn_kronsum_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m)
     kn_eig_need(r, KN_NEED_BASIS, T);
 }
 
-/* V, F, b, e from A, which is in V's place; returns sum ln k + sum A.*V over the rows of U. */
+/* Computes V, F, b, e from A, which is stored in V; returns sum ln k + sum A.*V over the rows of U.
+ */
 static double spectra(const kn_kronsum_data *data, kn_kronsum *k)
 {
     double sum = 0;
@@ -129,6 +131,7 @@ void kn_kronsum_gradient(kn_ctx *ctx, kn_kronsum *k, kn_mat GC, kn_mat GS)
     sandwich(ctx, 0.5, k->W, k->two, k->one, GS);
 }
 
+/* M <- (M + nu M0)/(n + nu). */
 static void draw(kn_mat M, double n, double nu, kn_mat M0)
 {
     for (ptrdiff_t j = 0; j < M.cols; j++)
@@ -146,7 +149,7 @@ ptrdiff_t kn_kronsum_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_krons
     for (ptrdiff_t n = 0; n < m; n++)
         rows += data->r[n] * top > NO_SIGNAL;
     for (ptrdiff_t p = 0; p < T; p++) {
-        double c = k->c[p], left = 0; /* sum over those rows of c/k */
+        double c = k->c[p], left = 0; /* sum of c/k over rows with signal */
         for (ptrdiff_t n = 0; n < m; n++)
             left += data->r[n] * top > NO_SIGNAL ? c / (data->r[n] * c + 1) : 0;
         for (ptrdiff_t q = 0; q < T; q++)

@@ -1,3 +1,4 @@
+/* Implements map_density.h. */
 #include "gp/methods/kronsum/map_density.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ kn_status kn_kronsum_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part, 
     for (ptrdiff_t k = 0; k < gp->T; k++) {
         out->d[k] = 1 + tau;
         if (maps->known)
-            out->d_known[k] = 1; /* the rest is in v_lat, as far as it is not known */
+            out->d_known[k] = 1; /* the posterior variance of the group noise is in v */
     }
 out:
     if (status != KN_OK)

@@ -1,3 +1,4 @@
+/* Implements sample_side.h. */
 #include "gp/methods/kronsum/sample_side.h"
 
 #include "gp/likelihood/engine.h"
@@ -90,7 +91,7 @@ kn_kronsum_data kn_kronsum_side_data(const kn_kronsum_side *s)
         .N = s->Y.rows, .T = s->Y.cols, .A = s->A, .r = s->R0.r, .E = s->E, .log_det = s->log_det};
 }
 
-/* Sums over groups of U and of Y W. */
+/* Computes the sums over groups of U and of Y W. */
 static kn_status group_sums(kn_ctx *ctx, const kn_kronsum_side *s, const kn_kronsum *k, kn_mat u,
                             kn_mat z)
 {
@@ -109,8 +110,8 @@ out:
     return status;
 }
 
-/* sum G_O .* G = 1/2 sum over groups of [|sum of K^-1 z|^2 - trace of K^-1's block], K^-1 z =
- * U (V - A) + O^-1 z with the directions outside U, where V = A and k = 1 */
+/* sum G_O .* G = 1/2 sum over groups of [|sum of K^-1 z|^2 - trace of K^-1's block], K^-1 z = U (V
+ * - A) + O^-1 z with the directions outside U, where V = A and k = 1 */
 kn_status kn_kronsum_side_slope(kn_ctx *ctx, const kn_kronsum_side *s, const kn_kronsum *k,
                                 double *slope)
 {

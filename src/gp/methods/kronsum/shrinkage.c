@@ -1,3 +1,4 @@
+/* Implements shrinkage.h: fits every candidate in each of KN_SHRINKAGE_FOLDS folds. */
 #include "gp/methods/kronsum/shrinkage.h"
 
 #include <math.h>
@@ -21,11 +22,12 @@ kn_status kn_kronsum_numbers(kn_ctx *ctx, const kn_responses *Y, const double *m
 }
 
 typedef struct judgement {
-    double density[KN_SHRINKAGES]; /* summed over those held out */
-    double unfinished;             /* searches that a limit ended */
+    double density[KN_SHRINKAGES]; /* sums over held-out participants */
+    double unfinished;             /* searches ended by a limit */
 } judgement;
 
-/* Of those held out, what is missing stays filled in as in the whole. */
+/* Evaluates all candidates in one fold. Missing cells of held-out rows keep the values imputed from
+ * all rows. */
 static kn_status judge(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
                        const int *fold, int number, judgement *out)
 {
@@ -79,7 +81,7 @@ kn_status kn_kronsum_choose(kn_ctx *ctx, const kn_fit_problem *p, const kn_krons
     void *fold = NULL;
     int folds = KN_SHRINKAGE_FOLDS, best = KN_SHRINKAGES - 1;
     double sum[KN_SHRINKAGES] = {0}, unfinished = 0;
-    /* other folds than those of the reference, which begin with the same seed */
+    /* seed + 1: not the folds of the reference */
     KN_TRY(kn_alloc(ctx, p->Y.N, sizeof(int), &fold));
     KN_TRY(
         kn_folds_deal(ctx, p->Y.N, p->options->groups, p->options->search.seed + 1, &folds, fold));

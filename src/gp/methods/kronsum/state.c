@@ -1,3 +1,4 @@
+/* Implements state.h. */
 #include "gp/methods/kronsum/state.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 #include "gp/missing/completion.h"
 #include "gp/predict/covariance.h"
 
-/* "shrinkage": nu (-1: infinite), components of the structured model, evaluations (-1: no limit) */
+/* Array "shrinkage": nu (-1: infinite), components of the structured model, evaluations (-1: no
+ * limit). */
 kn_status kn_kronsum_arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
@@ -75,7 +77,7 @@ void kn_kronsum_say(const kn_gp *gp, char *line, size_t size)
 void kn_kronsum_finalise(kn_problem_size *s)
 {
     s->P = s->T;
-    s->given_basis = true; /* no fold finds one in the N x N Gram matrix */
+    s->given_basis = true; /* folds do not compute one from a Gram matrix */
 }
 
 void kn_kronsum_need_fit(kn_mem_plan *r, const kn_problem_size *s)

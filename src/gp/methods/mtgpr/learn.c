@@ -1,3 +1,4 @@
+/* Implements learn.h. */
 #include "gp/methods/mtgpr/learn.h"
 
 #include <math.h>
@@ -8,19 +9,19 @@
 #include "gp/basis/range_finder.h"
 #include "gp/optimise/lbfgs.h"
 
-/* Shares of a component's variance at the start: of signal without noise factors, of signal and of
+/* Shares of a component's variance at the start: of signal without noise factors; of signal and of
  * noise with them. */
 static const double SIGNAL = 0.5, SIGNAL_BESIDE = 0.3, NOISE_BESIDE = 0.5;
-static const double LEAST_START = 0.1; /* of the variance: noise at the start */
-static const double LEAST = 1e-3;      /* of the variance: noise at all */
-static const double TOLERANCE = 1e-6;  /* nats a number of Y that a step must gain */
-enum { ROUND = 100, START_SEED = 1 };  /* evaluations before L-BFGS starts afresh */
+static const double LEAST_START = 0.1; /* least noise at the start, of the variance */
+static const double LEAST = 1e-3;      /* least noise, of the variance */
+static const double TOLERANCE = 1e-6;  /* nats per number of Y that a step must gain */
+enum { ROUND = 100, START_SEED = 1 };  /* evaluations before L-BFGS restarts */
 
 typedef struct learner {
     const kn_mtgpr_plan *plan;
     kn_mtgpr_learned *l;
     kn_lowrank_sum_gradient g;
-    double *least; /* T */
+    double *least; /* T  bound of psi */
     double *x, *lower;
     ptrdiff_t n;
     kn_limits limits;
@@ -61,9 +62,9 @@ out:
     return status;
 }
 
-/* ---- the start
- * ----------------------------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------------------- */
 
+/* Sets the columns of G to the leading components with a share of their variance. */
 static void add_columns(const kn_basis *b, double share, const double *psi, kn_mat G)
 {
     double N = (double)b->Z.rows;
@@ -74,6 +75,7 @@ static void add_columns(const kn_basis *b, double share, const double *psi, kn_m
     }
 }
 
+/* Sets the start: loadings from principal components, psi from what they leave. */
 static kn_status begin(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -83,7 +85,8 @@ static kn_status begin(kn_ctx *ctx, learner *w)
     kn_range_info info;
     kn_range_options o = {.centre = low->mu != NULL, .passes = KN_RANGE_PASSES, .seed = START_SEED};
     double signal = low->Q > 0 ? SIGNAL_BESIDE : SIGNAL, noise = low->Q > 0 ? NOISE_BESIDE : 0;
-    ptrdiff_t most = kn_min_size(low->N - o.centre, low->T); /* a fold may have fewer: then zeros */
+    ptrdiff_t most = kn_min_size(low->N - o.centre, low->T); /* a fold may have fewer: the other
+                                                              * columns stay zero */
     KN_TRY(kn_basis_range(ctx, &low->Y, kn_min_size(low->P > low->Q ? low->P : low->Q, most), &o,
                           &b, &info));
     for (ptrdiff_t j = 0; j < low->T; j++) {
@@ -103,8 +106,7 @@ out:
     return status;
 }
 
-/* ---- EM
- * ------------------------------------------------------------------------------------------ */
+/* ---- EM ------------------------------------------------------------------------------ */
 
 static double tolerance(const learner *w)
 {
@@ -116,7 +118,7 @@ static bool late(const learner *w)
     return w->limits.deadline > 0 && kn_clock() > w->limits.deadline;
 }
 
-/* From the point at hand; what it leaves has been evaluated but for the last step. */
+/* EM from the current point; the point after the last step is not evaluated. */
 static kn_status climb(kn_ctx *ctx, learner *w)
 {
     kn_status status = KN_OK;
@@ -140,8 +142,7 @@ out:
     return status;
 }
 
-/* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two where they are free
- * -------------------- */
+/* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two if free -------------------- */
 
 static void to_point(const learner *w, const double *x)
 {
@@ -215,8 +216,7 @@ out:
     return status;
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------
- */
+/* ---- rounds -------------------------------------------------------------------------- */
 
 /* EM, the first round: from w->x to w->x. */
 static kn_status run_em(kn_ctx *ctx, learner *w)
@@ -225,7 +225,7 @@ static kn_status run_em(kn_ctx *ctx, learner *w)
     kn_mtgpr_learned *l = w->l;
     KN_TRY(climb(ctx, w));
     from_point(w, w->x);
-    to_point(w, w->x); /* the point that L-BFGS starts from, to the last bit */
+    to_point(w, w->x); /* bit-identical to the start of L-BFGS */
     l->stop = late(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
     l->projected = NAN;
 out:
@@ -246,7 +246,7 @@ static kn_status run_lbfgs(kn_ctx *ctx, learner *w)
                           .f_tolerance = tolerance(w),
                           .stage = w->plan->stage};
     status = kn_maximise_large(ctx, &o, &limits, objective, w, &best);
-    if (status == KN_ERR_CANCELLED) { /* before the first evaluation: this point is the best */
+    if (status == KN_ERR_CANCELLED) { /* before the first evaluation: keep this point */
         best.stop = KN_STOP_CANCELLED;
         status = KN_OK;
     }
@@ -300,7 +300,7 @@ void kn_mtgpr_learn_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_mem_usage begun = r->now;
     kn_range_need(r, s->N, s->T, k);
     kn_plan_free_to(r, begun);
-    kn_plan_alloc_d(r, KN_NEED_BASIS, n, 4); /* x, bounds, gradients, an answer */
+    kn_plan_alloc_d(r, KN_NEED_BASIS, n, 4); /* x, bounds, gradients, result */
     kn_maximise_large_need(r, n);
     kn_lowrank_sum_evaluating_need(r, s, k);
     kn_plan_free_to(r, mark);

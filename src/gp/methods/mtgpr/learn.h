@@ -1,9 +1,8 @@
-/* Learning the loadings and the noise of MTGPR and of the low-rank Kronecker sum by maximum
- * likelihood, R0 held                                                                [METHOD 1h]
+/* Learns loadings and noise of MTGPR by maximum likelihood at a fixed R0 [METHOD 1h].
  *
- * From the leading principal components: EM steps (monotone), then L-BFGS over G, H, ln psi and,
- * where they are free, gamma and iso. psi_j >= 1e-3 of the variance of response j: a response that
- * is all signal (Heywood) has no maximum otherwise. 6 N T k flops each. */
+ * Starts at the leading principal components: EM steps (monotone), then L-BFGS over G, H, ln psi
+ * and, if free, gamma and iso. psi_j >= 1e-3 of the variance of response j: a response that is all
+ * signal (Heywood case) would have no maximum. 6 N T k flops per evaluation. */
 #ifndef KN_GP_METHODS_MTGPR_LEARN_H
 #define KN_GP_METHODS_MTGPR_LEARN_H
 
@@ -15,26 +14,28 @@ enum { KN_MTGPR_EM = 50, KN_MTGPR_EVALS = 500 };
 
 typedef struct kn_mtgpr_plan {
     ptrdiff_t columns[2]; /* P, Q */
-    bool gamma, iso;      /* are they free? */
-    kn_limits limits;     /* evals_left 0: the start, as it is */
-    const char *stage;    /* of progress; NULL: in silence */
+    bool gamma, iso;      /* free parameters? */
+    kn_limits limits;     /* evals_left 0: return the start */
+    const char *stage;    /* name for progress reports; NULL: none */
 } kn_mtgpr_plan;
 
 typedef struct kn_mtgpr_learned {
-    kn_lowrank_sum low; /* evaluated at the point */
+    kn_lowrank_sum low; /* evaluated at `at` */
     kn_lowrank_sum_point at;
-    double lml, projected;
+    double lml, projected; /* projected: largest entry of the projected gradient */
     int evals;
     kn_stop stop;
-    ptrdiff_t least; /* responses whose psi is at its bound */
+    ptrdiff_t least; /* number of responses with psi at its bound */
 } kn_mtgpr_learned;
 
-/* mu T: what is taken off Y; NULL: nothing. s and Y are lent for as long as `out`. */
+/* Learns the point. mu T, subtracted from Y; NULL: 0. s->U, s->r, Y and mu are borrowed and must
+ * outlive *out, which the caller frees. */
 kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
                          const double *mu, const kn_mtgpr_plan *plan, kn_mtgpr_learned *out);
+/* Frees the learned point. */
 void kn_mtgpr_learned_clear(kn_mtgpr_learned *l);
 
-/* Leaves what it learned, over s->N samples of rank s->M; learning passes. */
+/* Memory plan for s->N participants and rank s->M: keeps the result; learning is temporary. */
 void kn_mtgpr_learn_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

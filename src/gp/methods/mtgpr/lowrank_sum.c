@@ -1,3 +1,4 @@
+/* Implements lowrank_sum.h. */
 #include "gp/methods/mtgpr/lowrank_sum.h"
 
 #include <assert.h>
@@ -19,8 +20,7 @@ void kn_lowrank_sum_clear(kn_lowrank_sum *w)
     *w = (kn_lowrank_sum){0};
 }
 
-/* ---- what stays the same at every point --------------------------------------------------------
- */
+/* ---- independent of the point -------------------------------------------------------- */
 
 typedef struct measuring {
     kn_lowrank_sum *w;
@@ -93,10 +93,9 @@ out:
     return status;
 }
 
-/* ---- the value ----------------------------------------------------------------------------------
- */
+/* ---- value --------------------------------------------------------------------------- */
 
-/* W, S_k W, c and ln|S_k|: Cholesky of S_k, then a symmetric eigenproblem, k^3. */
+/* Computes W, S_k W, c and ln|S_k|: Cholesky of S_k, then a symmetric eigenproblem, k^3. */
 static kn_status generalised(kn_ctx *ctx, kn_lowrank_sum *w)
 {
     kn_status status;
@@ -123,7 +122,7 @@ static kn_status generalised(kn_ctx *ctx, kn_lowrank_sum *w)
     w->log_det_S = 0;
     for (ptrdiff_t i = 0; i < k; i++)
         w->log_det_S += 2 * log(kn_at(S, i, i));
-    for (ptrdiff_t i = 0; i < k / 2; i++) { /* the largest first */
+    for (ptrdiff_t i = 0; i < k / 2; i++) { /* descending order */
         double c = w->c[i];
         w->c[i] = w->c[k - 1 - i];
         w->c[k - 1 - i] = c;
@@ -140,7 +139,7 @@ out:
     return status;
 }
 
-/* [G H] = V K, and what follows from it alone. */
+/* Computes [G H] = V K and what follows from it alone. */
 static kn_status decompose(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at)
 {
     kn_status status;
@@ -156,7 +155,7 @@ out:
     return status;
 }
 
-/* Z += (y - mu) Psi^-1/2 V of a block; blocks come in their order. */
+/* Z += (y - mu) Psi^-1/2 V of a block; blocks come in order. */
 static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_lowrank_sum *w = self;
@@ -167,7 +166,7 @@ static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Z, U'Z, A, and what is outside U. */
+/* Computes Z, U'Z, A, and the parts outside U. */
 static kn_status project(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     kn_status status;
@@ -188,8 +187,8 @@ out:
     return status;
 }
 
-/* e_n: energy of direction n outside V; e_out: of those outside U. Without gamma they need not be
- * told apart, and e_out has all. */
+/* e_n: energy of direction n outside V; e_out: that of the directions outside U. Without gamma they
+ * are not separated, and e_out has all of it. */
 static void energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     double all = 0;
@@ -212,7 +211,7 @@ static void energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
         w->e_out = 0; /* rounding */
 }
 
-/* Twice the terms of V but for constants: sum ln L + sum A^2/L; makes M and Mo. */
+/* Returns twice the terms inside V without constants, sum ln L + sum A^2/L; computes M and Mo. */
 static double inside(kn_lowrank_sum *w)
 {
     double sum = 0, out = (double)(w->N - w->m);
@@ -232,7 +231,7 @@ static double inside(kn_lowrank_sum *w)
     return sum;
 }
 
-/* The same of the directions outside V: (T - k) sum ln l0 + sum e/l0. */
+/* The same for the directions outside V: (T - k) sum ln l0 + sum e/l0. */
 static double outside(kn_lowrank_sum *w)
 {
     double sum = 0, directions = (double)(w->T - w->k);
@@ -279,8 +278,8 @@ void kn_lowrank_sum_outside(const kn_lowrank_sum *w, double *out)
     }
 }
 
-/* What kn_lowrank_sum_slopes or kn_lowrank_sum_em hold while they run, which is more than a value
- * does. */
+/* Temporary memory of kn_lowrank_sum_slopes and kn_lowrank_sum_em, which exceeds that of a value.
+ */
 void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k)
 {
     kn_mem_usage mark = r->now;

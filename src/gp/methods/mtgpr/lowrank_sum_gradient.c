@@ -1,10 +1,10 @@
-/* Gradients of the low-rank Kronecker sum, and its EM step                            [METHOD 1h]
+/* Implements lowrank_sum_gradient.h [METHOD 1h].
  *
  *     al = (M W' - Z/l0) V' + Yw/l0   N x T          al G = M W'K_G, al H = M W'K_H:  N x (P + Q)
  *     dG = al' diag(r) (al G) - VW diag(b) (VW)'G    dH = al' (al H) - VW diag(e) (VW)'H
  *
- * al itself is never made: al'X = V (M W' - Z/l0)'X + Yw'(X/l0), one product of Y with an
- * N x (P + Q + k) matrix. With l0 = 1 nothing needs Y in the coordinates of U. */
+ * al itself is never computed: al'X = V (M W' - Z/l0)'X + Yw'(X/l0), one product of Y with an N x
+ * (P + Q + k) matrix. If l0 = 1, Y is not needed in the coordinates of U. */
 #include "gp/methods/mtgpr/lowrank_sum_gradient.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 #include "gp/block_visitor.h"
 #include "la/la.h"
 
-/* Sums over all directions for each column of V, those outside U included. */
+/* Sums over all directions, including those outside U, for each column of V. */
 typedef struct sums {
     double *rr, *r, *one; /* k  of r^2/L, r/L, 1/L */
 } sums;
@@ -40,10 +40,10 @@ typedef struct reading {
     const double *psi;
     kn_mat t;     /* k x (P + Q)   W'K */
     kn_mat x;     /* m x (P + Q)   M t: al [G H] in the coordinates of U ... */
-    kn_mat xo;    /* N x (P + Q)   ... and outside U, in those of people */
+    kn_mat xo;    /* N x (P + Q)   ... and outside U, in rows of participants */
     kn_mat mw, d; /* m x k   M W',  M W' - U'Z/l0 */
-    kn_mat mwo;   /* N x k   the same outside U, first one, then the other */
-    kn_mat X;     /* N x (P + Q [+ k])  what Y is multiplied by */
+    kn_mat mwo;   /* N x k   the same outside U: first M W', then the difference */
+    kn_mat X;     /* N x (P + Q [+ k])  factor of Y */
     kn_mat small; /* k x (P + Q) */
     kn_mat YX;    /* width x (P + Q [+ k]) */
     sums sum;
@@ -63,7 +63,7 @@ static void reading_clear(reading *v)
     kn_free(v->sum_data);
 }
 
-/* t, x, xo and the sums, which both have use for. */
+/* Computes t, x, xo and the sums, which gradient and EM share. */
 static kn_status reading_new(kn_ctx *ctx, kn_lowrank_sum *w, reading *v)
 {
     kn_status status;
@@ -84,7 +84,7 @@ out:
     return status;
 }
 
-/* Columns of G are weighed by r, those of H not. */
+/* Multiplies the columns of G by r, not those of H. */
 static void weigh(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
 {
     for (ptrdiff_t q = 0; q < w->P; q++) {
@@ -95,10 +95,9 @@ static void weigh(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
     }
 }
 
-/* ---- gradients
- * ----------------------------------------------------------------------------------- */
+/* ---- gradients ----------------------------------------------------------------------- */
 
-/* d = M W' - U'Z/l0, and outside U. */
+/* Computes d = M W' - U'Z/l0, and M W' outside U. */
 static kn_status differences(kn_ctx *ctx, reading *v)
 {
     kn_status status;
@@ -144,7 +143,7 @@ static void scalars(reading *v)
     v->g->iso = 0.5 * di;
 }
 
-/* X = [r/l0 x_G, x_H/l0, d] in the coordinates of people; small = d'[r x_G, x_H] - W diag(.) t */
+/* X = [r/l0 x_G, x_H/l0, d] in rows of participants; small = d'[r x_G, x_H] - W diag(.) t */
 static kn_status factors(kn_ctx *ctx, reading *v)
 {
     kn_status status;
@@ -185,7 +184,7 @@ static kn_status begin_reading(kn_ctx *ctx, void *self, const kn_block_loop_plan
     return kn_mat_new(ctx, plan->width, v->X.cols, &v->YX);
 }
 
-/* Y'X of a block, mu taken off. */
+/* Returns Y'X of a block, after subtracting mu. */
 static kn_mat times(kn_ctx *ctx, reading *v, kn_block *b)
 {
     const double *mu = v->w->mu;
@@ -240,10 +239,9 @@ out:
     return status;
 }
 
-/* ---- EM
- * ------------------------------------------------------------------------------------------ */
+/* ---- EM ------------------------------------------------------------------------------ */
 
-/* S = E[X]'E[X] + sum over people of cov(X), whose blocks are prior less t' diag(sum) t. */
+/* S = E[X]'E[X] + sum over participants of cov(X), whose blocks are prior less t' diag(sum) t. */
 static kn_status moments(kn_ctx *ctx, reading *v)
 {
     kn_status status;
@@ -269,12 +267,13 @@ out:
     return status;
 }
 
+/* Visits a block: new loadings and psi of its responses. */
 static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     reading *v = self;
     kn_lowrank_sum *w = v->w;
     kn_mat Sxy = times(ctx, v, b); /* count x (P + Q) */
-    /* loadings L = Sxy S^-1 by  half = Sxy L^-T:  what they explain is |half_j|^2 */
+    /* loadings L = Sxy S^-1 by half = Sxy L^-T: |half_j|^2 is the energy they explain */
     kn_trsm_right(ctx, KN_T, v->S, Sxy);
     for (ptrdiff_t j = 0; j < b->count; j++) {
         ptrdiff_t t = b->first + j;

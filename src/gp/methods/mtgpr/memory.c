@@ -1,3 +1,4 @@
+/* Implements memory.h. */
 #include "gp/methods/mtgpr/memory.h"
 
 #include "gp/assign_folds.h"
@@ -15,7 +16,7 @@ void kn_mtgpr_need_finalise(kn_problem_size *s)
     s->P = kn_min_size(s->P + s->factors, s->T);
 }
 
-/* R0 of n samples, U of it, and what is learned at it; leaves the latent form and loadings. */
+/* Memory plan of R0, U and learning for s->N participants; keeps latent form and loadings. */
 static void learn_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage mark = r->now;
@@ -45,7 +46,7 @@ void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now;
     kn_problem_size pilot = *s;
-    pilot.P = kn_min_size(s->N - 1, s->T); /* its components are not the model's */
+    pilot.P = kn_min_size(s->N - 1, s->T); /* components of the pilot fit, not of the model */
     kn_plan_stage(r, "gram");
     if (s->N <= KN_MANY)
         kn_gram_need(r, s);

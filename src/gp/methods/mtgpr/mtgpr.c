@@ -1,6 +1,4 @@
-/* MTGPR: a task covariance of rank P learned by maximum likelihood, noise of each response's own;
- * by a Nystrom R0, a term of PPCA and factors of the noise where they are asked for     [METHOD 1h]
- */
+/* Implements mtgpr.h: the fit, its folds and the method's table entry [METHOD 1h]. */
 #include "gp/methods/mtgpr/mtgpr.h"
 
 #include <math.h>
@@ -21,7 +19,7 @@
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
-/* A guess on the safe side for one core: products of Y with N x k matrices. */
+/* Conservative guess for one core: products of Y with N x k matrices. */
 static const double FLOPS_PER_SECOND = 8e9;
 
 static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
@@ -45,6 +43,7 @@ static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
     return KN_OK;
 }
 
+/* Logs cost, and a warning if shared noise would be taken for signal. */
 static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
 {
     double N = (double)p->Y.N, T = (double)p->Y.T, evals = KN_MTGPR_EM + KN_MTGPR_EVALS;
@@ -63,10 +62,9 @@ static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
                1e3 * GB, seconds, evals, p->options->folds);
 }
 
-/* ---- R0
- * ------------------------------------------------------------------------------------------ */
+/* ---- R0 ------------------------------------------------------------------------------ */
 
-/* R0 by a few components, and where it is asked for the number of components at that. */
+/* Pilot fit of R0, and the number of components at that R0 if it is not given. */
 static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found,
                       ptrdiff_t *P)
 {
@@ -102,7 +100,7 @@ out:
     return status;
 }
 
-/* R0 of rows X at theta, and U of it as it is where dense, else made in `own`. */
+/* Decomposes R0 of the rows X at theta. U is R0->U if dense, else computed in *own. */
 static kn_status decompose(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const double *theta,
                            kn_decomp *R0, kn_mat *own)
 {
@@ -133,11 +131,10 @@ out:
     return status;
 }
 
-/* ---- from what was learned to the latent form
- * ---------------------------------------------------- */
+/* ---- from the learned point to the latent form --------------------------------------- */
 
-/* Components c, d = c iso + 1, and one more for the complement where gamma may be above 0. Takes X
- * and R0 over. */
+/* Builds components c, d = c iso + 1, and one more for the complement if gamma is free. *X and *R0
+ * are moved. */
 static kn_status latent_of(kn_ctx *ctx, const kn_lowrank_sum *w, bool complement, kn_mat *X,
                            kn_decomp *R0, kn_latent *out)
 {
@@ -161,7 +158,7 @@ out:
     return status;
 }
 
-/* What leads from components to responses, of a model or of a fold: all T-sized arrays are new. */
+/* Loadings from components to responses, of a model or of a fold; all arrays are owned. */
 typedef struct leading {
     kn_mat B, L, D0;
     double *psi, *outside;
@@ -176,6 +173,7 @@ static void leading_clear(leading *m)
     kn_free(m->outside);
 }
 
+/* Computes the loadings, and with a complement D0 and `outside`; moves psi from *l. */
 static kn_status lead(kn_ctx *ctx, kn_mtgpr_learned *l, bool complement, const kn_latent *latent,
                       leading *m)
 {
@@ -197,7 +195,7 @@ out:
     return status;
 }
 
-/* noise_j of training: psi_j (1 + |h_j|^2) */
+/* In-sample noise_j = psi_j (1 + |h_j|^2). */
 static void training_noise(const kn_lowrank_sum_point *at, double *noise)
 {
     for (ptrdiff_t j = 0; j < at->G.rows; j++) {
@@ -208,8 +206,7 @@ static void training_noise(const kn_lowrank_sum_point *at, double *noise)
     }
 }
 
-/* ---- fit
- * ----------------------------------------------------------------------------------------- */
+/* ---- fit ----------------------------------------------------------------------------- */
 
 static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
 {
@@ -236,7 +233,7 @@ static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_search_r
         kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
 }
 
-/* The fitted process at R0. */
+/* Fits the model at R0. */
 static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_search_result *found, kn_gp *gp,
                        kn_fit_info *info)
 {
@@ -254,7 +251,7 @@ static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_search_result *f
     KN_TRY(decompose(ctx, &gp->spec, p->X, theta, &R0, &U));
     kn_lowrank_sum_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
     KN_TRY(kn_mtgpr_learn(ctx, &s, &p->Y, NULL, &plan, &l));
-    if (l.stop == KN_STOP_MAX_SECONDS) /* no more for a fold than for the fit */
+    if (l.stop == KN_STOP_MAX_SECONDS) /* folds get no more evaluations than the fit */
         own->evals = l.evals;
     gp->P = l.low.k;
     KN_TRY(kn_mat_copy(ctx, p->X, &X));
@@ -314,9 +311,9 @@ out:
     return status;
 }
 
-/* ---- folds
- * --------------------------------------------------------------------------------------- */
+/* ---- folds --------------------------------------------------------------------------- */
 
+/* Predicts the held-out rows of a fold, with and without site effects. */
 static kn_status predict_part(kn_ctx *ctx, const kn_latent *l, const kn_refit *f,
                               kn_fold_prediction *part, double *clamped)
 {
@@ -345,7 +342,7 @@ out:
     return status;
 }
 
-/* The same fit of fewer people, R0 held: everything else is learned anew, from their own start. */
+/* Fits a fold at fixed R0, from its own start. */
 static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
@@ -364,7 +361,8 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
     KN_TRY(latent_of(ctx, &l.low, gp->complement_component, &X, &R0, &latent));
     KN_TRY(lead(ctx, &l, gp->complement_component, &latent, &m));
     part->B = m.B;
-    part->rotate = m.L; /* of no use to a part that brings its basis, but to its law */
+    part->rotate = m.L; /* L of the fold, for the joint density; `rotate` has no other use in a
+                         * part with its own B */
     part->D0 = m.D0;
     part->psi = m.psi;
     part->outside = m.outside;
@@ -385,8 +383,7 @@ static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, 
     return kn_refit_cv(ctx, gp, problem, refit, out);
 }
 
-/* ---- the row
- * ------------------------------------------------------------------------------------- */
+/* ---- table entry --------------------------------------------------------------------- */
 
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {

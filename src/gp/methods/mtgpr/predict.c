@@ -1,7 +1,7 @@
-/* What MTGPR says besides mean and variance: leave-one-out, the law of a map, covariances
- *                                                                                    [METHOD 1h]
- * Loadings B = V S_k W are not orthonormal where there is an H: with B'B = LL' orthonormal
- * directions are V = B L^-T, coordinates Yw V W = Yw B (B'B)^-1, and W in V's axes is L^-1. */
+/* Implements predict.h [METHOD 1h].
+ *
+ * With noise factors the loadings B = V S_k W are not orthonormal. With B'B = LL', orthonormal
+ * directions are V = B L^-T, coordinates Yw V W = Yw B (B'B)^-1, and W in the axes of V is L^-1. */
 #include "gp/methods/mtgpr/predict.h"
 
 #include <math.h>
@@ -26,10 +26,9 @@ out:
     return status;
 }
 
-/* ---- leave-one-out
- * ------------------------------------------------------------------------------- */
+/* ---- leave-one-out ------------------------------------------------------------------- */
 
-/* Z N x k: coordinates of the training samples. */
+/* Computes Z (N x k), coordinates of the training participants. */
 static kn_status coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
     kn_status status;
@@ -50,8 +49,8 @@ out:
     return status;
 }
 
-/* What a complement says of those left out is smooth y, smooth = I - diag(1/kk) K_0^-1 with
- * K_0 = c0 R0 + d0 I; of that the mean takes the part inside V, smooth Z, away again. */
+/* Adds the complement: smooth y with smooth = I - diag(1/kk) K_0^-1, K_0 = c0 R0 + d0 I. Its part
+ * inside V, smooth Z, is subtracted from the mean. */
 static kn_status complement_loo(kn_ctx *ctx, const kn_gp *gp, kn_mat Z, kn_fold_prediction *part)
 {
     kn_status status;
@@ -91,7 +90,7 @@ kn_status kn_mtgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     kn_mat Z = {0};
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
     kn_fold_prediction *part = &out->part[0];
-    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* zero outside the basis */
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* Z = 0 for the complement */
     KN_TRY(coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
     KN_TRY(
         kn_latent_loo(ctx, &gp->latent, KN_LEAVE_GROUP, Z, part->mean, part->var, &out->clamped));
@@ -104,8 +103,7 @@ out:
     return status;
 }
 
-/* ---- the law of a map
- * ---------------------------------------------------------------------------- */
+/* ---- joint density of a map ---------------------------------------------------------- */
 
 static kn_mat factor_of(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
@@ -125,7 +123,7 @@ kn_status kn_mtgpr_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int number, 
     for (ptrdiff_t q = 0; q < k; q++)
         out->d[q] = 1;
     if (k < gp->T)
-        KN_TRY(kn_alloc_d(ctx, p->n, &out->v0)); /* 0 where the complement has no signal */
+        KN_TRY(kn_alloc_d(ctx, p->n, &out->v0)); /* 0 if the complement has no signal */
     for (ptrdiff_t i = 0; gp->complement_component && out->v0 && i < p->n; i++)
         out->v0[i] = kn_at(p->var, i, k);
     if (!L.data)
@@ -157,8 +155,7 @@ kn_status kn_mtgpr_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int nu
     return KN_OK;
 }
 
-/* ---- covariances of one person
- * ------------------------------------------------------------------- */
+/* ---- covariance of one participant --------------------------------------------------- */
 
 /* model = Psi^1/2 [B diag(v) B' + v0 (I - VV')] Psi^1/2    noise = Psi^1/2 [BB' - VV'] Psi^1/2, its
  * diagonal replaced by noise_J */

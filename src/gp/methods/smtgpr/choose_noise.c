@@ -1,3 +1,5 @@
+/* Implements choose_noise.h: fits both models with the same folds and compares densities of
+ * held-out maps. */
 #include "gp/methods/smtgpr/choose_noise.h"
 
 #include <math.h>
@@ -6,26 +8,27 @@
 #include "gp/methods/smtgpr/smtgpr.h"
 #include "gp/methods/smtgpr/whitened.h"
 
-/* What both say of those held out. */
+/* Held-out densities of both models. */
 typedef struct comparison {
     double structured, whitened; /* mean log density */
     double gain, se;
     ptrdiff_t n;
 } comparison;
 
-/* sum[g] and count[g] of gains over groups; without groups everybody is one. */
+/* Sums gains (b - a) and counts over groups; without groups each participant is its own group. */
 static void by_group(const kn_gp_maps *cv, const int *groups, const double *a, const double *b,
                      double *sum, double *count)
 {
     for (ptrdiff_t i = 0; i < cv->n; i++) {
         ptrdiff_t row = cv->sample ? cv->sample[i] : i, g = groups ? groups[row] : i;
-        if (!isfinite(a[i]) || !isfinite(b[i])) /* too little of the map is there */
+        if (!isfinite(a[i]) || !isfinite(b[i])) /* too many responses are missing */
             continue;
         sum[g] += b[i] - a[i];
         count[g]++;
     }
 }
 
+/* Mean held-out log densities, mean gain and its standard error over participants or groups. */
 static kn_status compare(kn_ctx *ctx, const kn_gp_maps *structured, const kn_gp_maps *whitened,
                          const int *groups, comparison *out)
 {
@@ -67,7 +70,7 @@ out:
     return status;
 }
 
-/* The model and the maps of one take the place of the other's. */
+/* Moves the second model and its maps to *gp and *to. */
 static void take(kn_gp *from, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *to)
 {
     kn_gp_maps_clear(to);
@@ -79,7 +82,7 @@ static void take(kn_gp *from, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *to)
     *maps = (kn_gp_maps){0};
 }
 
-/* R0 where the structured fit left it. */
+/* Returns the R0 of the structured fit as a search result. */
 static kn_search_result found_by(const kn_gp *gp, const kn_fit_info *info)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
@@ -89,12 +92,13 @@ static kn_search_result found_by(const kn_gp *gp, const kn_fit_info *info)
     return found;
 }
 
+/* Fits whitened noise and keeps the better of the two models in *gp. */
 static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_gp_maps cv = {0}, *structured = p->options->cv;
     kn_gp_options o = *p->options;
-    kn_fit_problem q = *p; /* lends the gram */
+    kn_fit_problem q = *p; /* borrows the Gram matrix */
     kn_fit_info own = *info;
     kn_gp other = {0};
     comparison c;
@@ -153,7 +157,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     if (info->stop == KN_STOP_CANCELLED || !p->options->cv || !p->options->cv->gp)
         return KN_OK;
     status = try_whitened(ctx, p, gp, info);
-    if (status == KN_ERR_CANCELLED) { /* the structured model stands */
+    if (status == KN_ERR_CANCELLED) { /* keep the structured model */
         info->stop = KN_STOP_CANCELLED;
         kn_gp_maps_clear(p->options->cv);
         return KN_OK;
@@ -165,7 +169,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     return status;
 }
 
-/* The larger of the two in each respect; the components are those of structured noise. */
+/* Memory: the larger of the two models; components are those of structured noise. */
 static void need_settle(kn_problem_size *s)
 {
     kn_method_smtgpr.need.settle(s);

@@ -1,3 +1,4 @@
+/* Implements factor_analysis.h. */
 #include "gp/methods/smtgpr/factor_analysis.h"
 
 #include <float.h>
@@ -9,7 +10,7 @@
 #include "la/eig_leading.h"
 
 enum { ROUNDS = 10 };
-static const double START = 0.5, FLOOR = 1e-3; /* of the variance of a response */
+static const double START = 0.5, FLOOR = 1e-3; /* shares of the variance of a response */
 
 void kn_factors_clear(kn_factors *f)
 {
@@ -22,14 +23,14 @@ void kn_factors_clear(kn_factors *f)
 typedef struct analysis {
     const kn_responses *Y;
     const double *mean;
-    ptrdiff_t P, k; /* wanted, and eigenpairs that are found: one more, where there is one */
+    ptrdiff_t P, k; /* requested factors; eigenpairs computed: one more, if there is one */
     double *var, *psi;
     double *gain; /* k  (w - 1)+ */
     kn_eig_top_work eig;
     double *s2; /* k  of Yw'Yw, or Yw Yw' */
     kn_mat V;   /* T x k, or N x k */
     int failed;
-    /* T > N: */
+    /* T > N only: */
     int round;
     kn_mat US, L; /* N x k: V s^-1; width x k: rows of Yw'US */
     kn_mat G;     /* N x N */
@@ -73,7 +74,7 @@ static void leading(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         a->failed = kn_eig_top(&a->eig, a->V.rows, a->k, a->s2, a->V);
 }
 
-/* The leading pairs of the matrix in eig.A, and what each adds to loadings. */
+/* Computes the leading eigenpairs of eig.A and their gains (w - 1)+. */
 static kn_status decompose(kn_ctx *ctx, analysis *a)
 {
     if (a->k > 0)
@@ -86,7 +87,7 @@ static kn_status decompose(kn_ctx *ctx, analysis *a)
     return kn_check_cancel(ctx);
 }
 
-/* psi_j from the squares of row j of V (or L), at the psi they were found with. */
+/* psi_j from the squares of row `row` of V (or L), found with the current psi. */
 static double next_psi(const analysis *a, ptrdiff_t j, kn_mat V, ptrdiff_t row)
 {
     double shared = 0;
@@ -100,21 +101,21 @@ static double first_psi(const analysis *a, ptrdiff_t j)
     return START * kn_responses_variance(a->Y, j, a->var[j]);
 }
 
-/* How many of the pairs found are more than rounding, and leave something. */
+/* Number of factors above rounding error that leave variance outside. */
 static ptrdiff_t settled(const analysis *a)
 {
     ptrdiff_t rank = 0, n = a->V.rows > 8 ? a->V.rows : 8;
     while (rank < a->k && a->s2[rank] > a->s2[0] * DBL_EPSILON * (double)n)
         rank++;
-    if (rank == a->Y->T || rank == 0) /* nothing is left, or there is nothing */
+    if (rank == a->Y->T || rank == 0) /* full rank, where nothing is left outside, or nothing at
+                                       * all */
         return kn_min_size(rank, a->P);
     return kn_min_size(rank - 1, a->P);
 }
 
-/* ---- T <= N: everything from the covariance ---------------------------------------------------
- */
+/* ---- T <= N: covariance matrix ------------------------------------------------------- */
 
-/* y (N x T), about the mean, and its columns' variances */
+/* Reads Y into y (N x T), centres it and sets variances and the first psi. */
 static void centred(kn_ctx *ctx, analysis *a, kn_mat y)
 {
     kn_responses_block(ctx, a->Y, 0, y);
@@ -165,8 +166,7 @@ out:
     return status;
 }
 
-/* ---- T > N: by Gram matrices -------------------------------------------------------------------
- */
+/* ---- T > N: Gram matrices ------------------------------------------------------------ */
 
 static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
@@ -182,7 +182,7 @@ out:
     return status;
 }
 
-/* A block about the mean, with a variance in the first round; L = Yw'US in all others. */
+/* Centres a block and sets its variances; after the first round computes L = Yw'US. */
 static void look(kn_ctx *ctx, analysis *a, const kn_block *b)
 {
     for (ptrdiff_t j = 0; j < b->count; j++) {
@@ -201,6 +201,7 @@ static void look(kn_ctx *ctx, analysis *a, const kn_block *b)
             kn_col(a->L, p)[j] /= sqrt(a->psi[b->first + j]);
 }
 
+/* Visits a block: updates psi and adds Yw Yw'; in the last loop writes B. */
 static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     analysis *a = self;
@@ -222,7 +223,7 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* The eigenpairs of the Gram matrix that a walk has made, for the next. */
+/* Eigenpairs of the Gram matrix of this round, for the next one. */
 static kn_status take_gram(kn_ctx *ctx, analysis *a)
 {
     kn_status status;
@@ -266,8 +267,7 @@ out:
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------
- */
+/* ---- both ---------------------------------------------------------------------------- */
 
 static ptrdiff_t pairs_of(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {

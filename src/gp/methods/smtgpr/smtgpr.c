@@ -1,4 +1,5 @@
-/* S-MTGPR: basis, number of components, parameters, noise                        [METHOD 1a, 1b] */
+/* Implements smtgpr.h: the fit (basis, number of components, hyperparameters, folds) and its memory
+ * plan [METHOD 1a, 1b]. */
 #include "gp/methods/smtgpr/smtgpr.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
-/* iso exact has no noise left to fit when the basis spans the responses [METHOD 2]. */
+/* The exact iso likelihood has no noise left to fit if the basis spans the responses [METHOD 2]. */
 static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis)
 {
     const kn_gram *gram = &p->gram;
@@ -42,7 +43,7 @@ static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn
                    P, works);
 }
 
-/* No component at all: everything is outside. */
+/* P = 0: all variance is outside the basis. */
 static kn_status no_basis(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis)
 {
     kn_status status;
@@ -58,7 +59,7 @@ out:
     return status;
 }
 
-/* Principal components by the Gram matrix, as many as asked for or as the curve says. */
+/* Principal components from the Gram matrix; their number is given or chosen by held-out loss. */
 static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
                             kn_components_pilot *found, kn_fit_info *info)
 {
@@ -75,7 +76,8 @@ out:
     return status;
 }
 
-/* One set held out; of the others what is missing is filled in by themselves. */
+/* Computes the basis of the rows that are not held out; their missing cells are imputed from
+ * themselves. */
 static kn_status hold_out(kn_ctx *ctx, kn_fit_problem *p, const int *fold, ptrdiff_t K)
 {
     kn_status status;
@@ -95,8 +97,8 @@ out:
     return status;
 }
 
-/* The same for many samples, where no N x N matrix is made: first of those not held out, then,
- * beginning with these, of all. */
+/* The same for large N without any N x N matrix: first the basis of the rows not held out, then,
+ * started from it, that of all rows. */
 static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
                              kn_components_pilot *found, kn_fit_info *info)
 {
@@ -135,7 +137,7 @@ out:
     return status;
 }
 
-/* The basis as the options ask for it; P as it turned out. */
+/* Computes the basis that the options request; sets gp->P. */
 static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
                             kn_components_pilot *found, kn_fit_info *info)
 {
@@ -150,7 +152,7 @@ out:
     return status;
 }
 
-/* From the engine at its optimum to the fitted model. */
+/* Builds the fitted model from the engine at its optimum; moves basis->B. */
 static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, kn_gp *gp)
 {
     kn_status status;
@@ -175,8 +177,9 @@ out:
     return status;
 }
 
-/* R0 and everything inside at the basis that was chosen. The additive R0 is found with a number of
- * components of its own and then held [METHOD 3b]; else it is searched for with these. */
+/* Finds R0 and everything inside for the chosen basis. The additive R0 is estimated by a pilot fit
+ * with its own number of components and then fixed [METHOD 3b]; other kernels are searched with
+ * these components. */
 static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis,
                         kn_components_pilot *found, kn_engine *e, kn_fit_info *info)
 {
@@ -194,7 +197,8 @@ out:
     return status;
 }
 
-/* What the in-sample noise is made from instead of a pass over Y, 2 N P T flops [noise.c]. */
+/* Keeps |z_p|^2, from which the in-sample noise follows without a pass over Y of 2 N P T flops
+ * [noise.c]. */
 static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
 {
     kn_status status = kn_alloc_d(ctx, gp->P, &gp->energy);
@@ -203,7 +207,7 @@ static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
     return status;
 }
 
-/* The folds are made of the same pairs. */
+/* Keeps the pairwise distances for the folds and frees the decompositions. */
 static void leave_pairs(kn_engine *e, kn_engine_core *core)
 {
     kn_engine_donate(e, core);
@@ -231,7 +235,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
         found = (kn_components_pilot){true, p->completion->pilot};
     p->core = &core;
     KN_TRY(make_basis(ctx, p, &basis, gp, &found, info));
-    if (gp->pca && (gp->N > KN_MANY || !p->completion)) /* else psi is of what is observed */
+    if (gp->pca && (gp->N > KN_MANY || !p->completion)) /* else psi must come from observed cells */
         KN_TRY(keep_energies(ctx, basis.Z, gp));
     t1 = kn_clock();
     KN_TRY(search(ctx, p, &basis, &found, &e, info));
@@ -269,7 +273,7 @@ static void need_settle(kn_problem_size *s)
         s->folds = KN_HELD_OUT_ONCE;
 }
 
-/* As make_basis: leaves what the problem keeps, and in `basis` the mark before the basis. */
+/* Memory plan of make_basis: keeps what the problem keeps; *basis: usage before the basis. */
 static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *basis)
 {
     kn_plan_stage(r, s->given_basis ? "basis" : "gram");
@@ -285,7 +289,7 @@ static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *b
     kn_plan_stage(r, "basis");
     *basis = r->now;
     if (s->chosen && s->range == 0)
-        kn_engine_core_need(r, s); /* of the pilot, until the fit takes it over */
+        kn_engine_core_need(r, s); /* of the pilot fit, until the search takes it */
     else if (s->range > 0 && (s->chosen || s->folds > 0))
         kn_heldout_sketch_need(r, s, s->range);
     kn_mem_usage before = r->now;
@@ -324,11 +328,12 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
         kn_components_cv_need(r, s);
     kn_plan_free(r, fitted, pairs);
     kn_plan_free(r, begin, made);
-    if (s->range > 0 && s->folds > 0) /* the held-out set's basis and mean go on */
+    if (s->range > 0 && s->folds > 0) /* basis and mean of the held-out set are kept with the
+                                       * maps */
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->range + 1);
 }
 
-/* Structured noise is estimated from those held out; iso noise is s2 [METHOD 1d]. */
+/* Iso noise is s2; structured noise is estimated from held-out participants [METHOD 1d]. */
 static bool known_noise(kn_gp *gp)
 {
     bool iso = gp->spec.noise == KN_NOISE_ISO;

@@ -1,4 +1,5 @@
-/* S-MTGPR: its row of the methods                                                [METHOD 1a, 1b] */
+/* S-MTGPR, the default method: Gaussian processes of the components of a basis, with structured or
+ * iso noise [METHOD 1a, 1b]. Defines the method's table entry; a good place to start reading. */
 #ifndef KN_GP_METHODS_SMTGPR_SMTGPR_H
 #define KN_GP_METHODS_SMTGPR_SMTGPR_H
 

@@ -1,4 +1,5 @@
-/* S-MTGPR with whitened noise: the fit, and what is asked of it                      [METHOD 1f] */
+/* Implements whitened.h: the fit, the joint density of maps and the method's table entry
+ * [METHOD 1f]. */
 #include "gp/methods/smtgpr/whitened.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
 
-static const double FLOPS = 4e10, LONG = 10; /* a second, measured on two cores; seconds */
+static const double FLOPS = 4e10, LONG = 10; /* flops per second, measured on two cores; seconds
+                                              * worth a message */
 
 static kn_status check_samples(kn_ctx *ctx, ptrdiff_t N)
 {
@@ -30,7 +32,7 @@ static kn_status check_samples(kn_ctx *ctx, ptrdiff_t N)
                    N, KN_MANY);
 }
 
-/* Something must be left for the complement, unless the components are all there is. */
+/* The components must leave something for the complement, unless they span all responses. */
 static kn_status check_components(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t *P)
 {
     const kn_gp_options *o = p->options;
@@ -57,7 +59,7 @@ static void tell_long(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
                p->Y.T, s, folds);
 }
 
-/* R0 with the whitened components, where it is no sum that the design makes [METHOD 3b]. */
+/* Searches a non-additive R0 with the whitened components [METHOD 3b]. */
 static kn_status search(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z, kn_search_result *found,
                         double *theta)
 {
@@ -74,7 +76,7 @@ out:
     return status;
 }
 
-/* From the components to the process. */
+/* Moves the components to the model. */
 static kn_status assemble(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w, kn_gp *gp)
 {
     kn_status status = KN_OK;
@@ -96,7 +98,7 @@ out:
     return status;
 }
 
-/* What was found, where it belongs. */
+/* Records the result in *info. */
 static void record(const kn_gp *gp, const kn_whitened *w, kn_search_result *found,
                    kn_fit_info *info)
 {
@@ -124,11 +126,11 @@ kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_search_result *f
     gp->spec.noise = KN_NOISE_WHITENED;
     tell_long(ctx, p, P);
     KN_TRY(kn_factors_new(ctx, &p->Y, NULL, P, &w.factors));
-    gp->P = w.factors.B.cols; /* as many as asked for, but for rounding */
+    gp->P = w.factors.B.cols; /* fewer than requested only by rounding */
     w.complement = gp->P < gp->T;
     t1 = kn_clock();
     kn_cov_theta(&between, &found->at, theta);
-    found->evals = 1; /* those before are counted */
+    found->evals = 1; /* earlier evaluations are already counted */
     found->evals_subsample = found->inner_evals = 0;
     if (!p->spec.additive && gp->P > 0)
         KN_TRY(search(ctx, p, w.factors.Z, found, theta));
@@ -149,7 +151,7 @@ out:
     return status;
 }
 
-/* R0 and the number of components as structured noise has them; groups are of the folds alone. */
+/* R0 and number of components are those of structured noise; groups matter for the folds only. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -157,7 +159,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     ptrdiff_t P = p->options->components;
     double t0 = kn_clock();
     *gp = (kn_gp){0};
-    p->groups = (kn_groups){0}; /* lent */
+    p->groups = (kn_groups){0}; /* borrowed: no need to free */
     if (p->completion)
         found = (kn_components_pilot){true, p->completion->pilot};
     KN_TRY(check_samples(ctx, p->Y.N));
@@ -175,14 +177,14 @@ out:
     return status;
 }
 
-/* ---- the law of a whole map ---- */
+/* ---- joint density of a map ---- */
 
 static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out)
 {
     kn_status status;
     const kn_gp *gp = maps->gp;
     const kn_fold_prediction *p = &maps->part[part];
-    ptrdiff_t K = p->d ? p->B.cols : gp->P; /* a fold has its own */
+    ptrdiff_t K = p->d ? p->B.cols : gp->P; /* a fold has its own number */
     *out = (kn_map_density){.K = K, .d0 = p->d ? p->s2 : gp->s2};
     KN_TRY(kn_mat_copy(ctx, kn_cols(p->var, 0, out->K), &out->v));
     KN_TRY(kn_alloc_d(ctx, out->K, &out->d));
@@ -211,9 +213,9 @@ static kn_status law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdif
     return KN_OK;
 }
 
-/* ---- the rest of the row ---- */
+/* ---- other functions of the table entry ---- */
 
-/* From a file: psi is there, and all of D0 that the rule keeps. */
+/* Checks after reading that psi exists and D0 has the expected number of rows. */
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = kn_components_arrays(gp, a);
@@ -229,7 +231,7 @@ static kn_status arrays(kn_gp *gp, kn_arrays *a)
 static bool known_noise(kn_gp *gp)
 {
     (void)gp;
-    return false; /* from those held out, or of training [noise.c] */
+    return false; /* from held-out residuals, or in-sample [noise.c] */
 }
 
 static ptrdiff_t batch(const kn_gp *gp)
@@ -238,7 +240,7 @@ static ptrdiff_t batch(const kn_gp *gp)
     return 1;
 }
 
-/* What the complement says is in D0, of training people. */
+/* Not possible: D0 holds the responses of the training participants. */
 static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
 {
     (void)from, (void)how, (void)to;
@@ -289,7 +291,7 @@ static void block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind ki
 {
     kn_mem_usage mark = r->now;
     if (kind == KN_MAPS_CV)
-        kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->N); /* the folds' smoothers among all rows */
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->N); /* smoothers of the folds over all rows */
     kn_mem_usage folds = r->now;
     kn_problem_size one = *s;
     one.folds = 0;

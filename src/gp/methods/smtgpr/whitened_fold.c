@@ -1,14 +1,16 @@
+/* Implements whitened_fold.h. */
 #include "gp/methods/smtgpr/whitened_fold.h"
 
 #include "gp/basis/complement.h"
 #include "gp/methods/smtgpr/whitened_model.h"
 #include "gp/predict/predict.h"
 
-/* Where predictions of a part go: of people as they are, or of no batch. */
+/* Outputs of a prediction: with or without site effects. */
 typedef struct places {
     kn_mat *mean, *RU, *smooth;
 } places;
 
+/* Predicts the held-out rows; `filled`: keep RU for D0, else replace it by the smoother. */
 static kn_status predict(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool filled, places to,
                          kn_mat var, double *clamped)
 {
@@ -36,7 +38,7 @@ out:
     return status;
 }
 
-/* What the maps and their law need of the fold's model besides. */
+/* Moves what the maps and their joint density need from the fold's model to its part. */
 static kn_status keep(kn_ctx *ctx, const kn_refit *f, kn_whitened *w, kn_fold_prediction *part)
 {
     kn_status status = KN_OK;
@@ -73,7 +75,7 @@ kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *p
     kn_mat unused = {0};
     double no = 0;
     KN_TRY(kn_factors_new(ctx, &f->Y, f->mu, gp->P, &w.factors));
-    w.complement = w.factors.B.cols < gp->T; /* also of as many components as responses */
+    w.complement = w.factors.B.cols < gp->T; /* a fold of few rows has a complement even if P = T */
     KN_TRY(kn_whitened_at(ctx, &of, &w));
     KN_TRY(kn_mat_new(ctx, f->Xs.rows, w.latent.P, &part->var));
     KN_TRY(predict(ctx, &w, f->Xs, filled, (places){&part->mean, &part->RU, &part->smooth},
@@ -102,7 +104,7 @@ kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *prob
     return kn_refit_cv(ctx, gp, problem, kn_whitened_fold, out);
 }
 
-/* A fold of n samples to train on and h held out: what its part keeps. */
+/* Memory plan of a fold with n training and h held-out rows; keeps its part. */
 static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
     kn_problem_size f = *s;

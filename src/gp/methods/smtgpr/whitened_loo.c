@@ -1,10 +1,12 @@
+/* Implements whitened_loo.h. */
 #include "gp/methods/smtgpr/whitened_loo.h"
 
 #include "gp/basis/complement.h"
 #include "gp/predict/loo.h"
 #include "la/la.h"
 
-/* K0^-1 = U diag(1/k) U', and with directions outside U  U diag(1/k - 1/d0) U' + I/d0; N x N */
+/* Computes K0^-1 (N x N) = U diag(1/k) U'; with directions outside U, U diag(1/k - 1/d0) U' + I/d0.
+ */
 static kn_status inverse(kn_ctx *ctx, const kn_latent *l, kn_mat out)
 {
     kn_status status = KN_OK;
@@ -32,7 +34,7 @@ out:
     return status;
 }
 
-/* The smoother, and L in the place of the latent means. */
+/* Sets the smoother S, and L in place of the latent means. */
 static kn_status smoother(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_fold_prediction *part)
 {
     kn_status status;
@@ -54,7 +56,7 @@ kn_status kn_whitened_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, k
     kn_status status;
     kn_mat Z = {0};
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
-    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* zero outside the basis */
+    KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* Z = 0 for the complement */
     KN_TRY(kn_gp_coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
     KN_TRY(kn_latent_loo(ctx, &gp->latent, KN_LEAVE_ROW, Z, out->part[0].mean, out->part[0].var,
                          &out->clamped));

@@ -1,3 +1,4 @@
+/* Implements whitened_model.h with the likelihood engine. */
 #include "gp/methods/smtgpr/whitened_model.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 #include "gp/likelihood/engine.h"
 #include "gp/likelihood/profile_1d.h"
 
-static const double EMPTY = 1e-12; /* of the energy: rounding */
+static const double EMPTY = 1e-12; /* share of the energy that is rounding */
 
 void kn_whitened_clear(kn_whitened *w)
 {
@@ -23,7 +24,7 @@ kn_complement_of kn_whitened_outside(const kn_whitened_of *of, const kn_whitened
                               .AV = kn_cols(w->latent.cell[0].A, 0, w->factors.B.cols)};
 }
 
-/* c, d and A of the components from the engine, with room for the complement. */
+/* Copies c, d and A of the components from the engine, with space for the complement. */
 static kn_status take_latent(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_whitened *w)
 {
     kn_status status;
@@ -48,7 +49,7 @@ out:
     return status;
 }
 
-/* The best c0 and d0, and LML_0. */
+/* Finds the best c0 and d0, and LML_0. */
 static kn_status complement(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w, double *lml)
 {
     kn_status status;
@@ -60,7 +61,7 @@ static kn_status complement(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *
     double share = (double)(of->Y->T - w->factors.B.cols), rest;
     *lml = l->c[last] = l->d[last] = 0;
     if (!(left > EMPTY * w->factors.total))
-        return KN_OK; /* a fold whose responses the basis spans */
+        return KN_OK; /* the basis spans the responses of this fold */
     KN_TRY(kn_alloc_d(ctx, R0->m, &e));
     KN_TRY(kn_complement_energies(ctx, l, &outside, e));
     rest = left / share;
@@ -89,7 +90,7 @@ kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w)
     KN_TRY(kn_engine_at(ctx, &e, of->theta, &w->lml));
     w->rank = e.spec.rank;
     KN_TRY(take_latent(ctx, of->X, &e, w));
-    kn_engine_clear(&e); /* before a walk over the responses, which takes room of its own */
+    kn_engine_clear(&e); /* freed before the block loop, which needs memory of its own */
     if (w->complement)
         KN_TRY(complement(ctx, of, w, &outside));
     w->lml += outside;

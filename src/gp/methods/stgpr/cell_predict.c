@@ -1,3 +1,4 @@
+/* Implements cell_predict.h. */
 #include "gp/methods/stgpr/cell_predict.h"
 
 #include "gp/latent.h"
@@ -59,16 +60,16 @@ void kn_cell_predictor_bind(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_wor
     kn_cov_self(cov, theta, a->Xs, a->sq, a->self);
     kn_mat RU = kn_cols(a->RU, 0, w->m);
     kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, w->U, 0, RU);
-    if (a->group) { /* RU itself is wanted too */
+    if (a->group) { /* both RU and its squares are needed */
         kn_groups_sums(w->samples->groups, w->U, kn_cols(a->sums, 0, w->m));
         return;
     }
     kn_latent_square(RU);
 }
 
-/* Response j of sample i, of whose group are training samples:
+/* Variance of response j of participant i in a known group:
  *     Q = (c R0* + gamma d G*) U,  var = c R0** + gamma d - Q.^2 (1/(c r + d))
- * less, of low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2)                          [METHOD 4] */
+ * less, for low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2)                          [METHOD 4] */
 static double within_group(const kn_cell_predictor *a, const kn_cell_work *w, ptrdiff_t i,
                            ptrdiff_t j)
 {
@@ -87,7 +88,7 @@ static double within_group(const kn_cell_predictor *a, const kn_cell_work *w, pt
 void kn_cell_predictor_variances(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_work *w,
                                  ptrdiff_t n)
 {
-    double clamped = 0; /* nobody asks */
+    double clamped = 0; /* not reported */
     kn_mat v = kn_cols(a->var, 0, n), inverse = kn_sub(a->inverse, 0, 0, w->m, n);
     kn_mat RU2 = kn_cols(a->group ? a->RU2 : a->RU, 0, w->m);
     for (ptrdiff_t j = 0; j < n; j++)

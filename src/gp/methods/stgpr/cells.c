@@ -1,3 +1,4 @@
+/* Implements cells.h. */
 #include "gp/methods/stgpr/cells.h"
 
 #include "gp/block_visitor.h"
@@ -5,7 +6,8 @@
 #include "gp/methods/stgpr/deidentify.h"
 #include "la/la.h"
 
-/* Low rank: how much of R0's trace may be left out, and how much more ends it. */
+/* Low rank: share of the trace of R0 that may be left out, and the factor above it at which the
+ * cell becomes dense. */
 static const double RESIDUAL = 1e-12, FAR = 10;
 
 void kn_stgpr_clear(kn_stgpr *s)
@@ -137,7 +139,7 @@ kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, const kn_cell_samples *samp
     KN_TRY(kn_alloc_d(ctx, width, &out->lml));
     KN_TRY(kn_alloc_d(ctx, width, &out->rest));
     if (samples->rank > kn_features_of(samples->cov).columns) {
-        kn_mat nothing = kn_cols(samples->X, 0, 0); /* projections are made here */
+        kn_mat nothing = kn_cols(samples->X, 0, 0); /* no columns: projections are computed here */
         KN_TRY(kn_lowrank_new(ctx, samples->X, nothing, samples->groups, samples->cov,
                               samples->rank, &out->low));
         out->low.tol = RESIDUAL;
@@ -167,7 +169,8 @@ out:
     return status;
 }
 
-/* Pivots are chosen for each cell anew: what a cell gives does not depend on those before it. */
+/* Pivots are chosen for each cell afresh, so that the result does not depend on the cells before
+ * it. */
 static kn_status decompose_low(kn_ctx *ctx, kn_cell_work *w, bool *enough)
 {
     kn_status status;
@@ -218,7 +221,7 @@ void kn_cell_project(kn_ctx *ctx, kn_cell_work *w, kn_mat Y)
     kn_gemm(ctx, 1, KN_T, w->U, KN_N, Y, 0, top_of(w->A, w->m, Y.cols)); /* A = U'Y   m x n */
 }
 
-/* y'H^-1 y - |A|^2: what is left for the directions outside U */
+/* y'H^-1 y - |A|^2: energy in the directions outside U */
 static double outside(const kn_cell_work *w, kn_mat y, double inside)
 {
     const kn_groups *g = w->samples->groups;
@@ -287,7 +290,7 @@ void kn_cell_work_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, pt
     for (int k = 0; k < 3; k++)
         kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
     kn_plan_alloc_d(r, KN_NEED_WORK, width, 4);
-    kn_problem_size low = *s; /* is tried first */
+    kn_problem_size low = *s; /* tried first */
     low.N = n;
     low.P = 0;
     low.M = s->N / KN_CELL_RANK_SHARE;
@@ -297,13 +300,12 @@ void kn_cell_work_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, pt
     kn_profile_need(r, n, width);
 }
 
-/* ---- cells side by side -----------------------------------------------------------------------
- */
+/* ---- cells in parallel --------------------------------------------------------------- */
 
 int kn_cell_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, double beside)
 {
     static const double PART = 0.25;
-    /* vectors, the eigenproblem's work space, features; Y, A and squares of a block */
+    /* vectors, work space of the eigenproblem, features; Y, A and squares of a block */
     double each = 8 * ((double)N * (4 * (double)N + 3 * KN_BLOCK) + beside);
     ptrdiff_t n = kn_workers_of(threads, cells, 1), most = (ptrdiff_t)(PART * memory / each);
     n = memory > 0 ? kn_min_size(n, most) : n;

@@ -1,3 +1,4 @@
+/* Implements cv.h: folds one after the other, the cells of a fold in parallel. */
 #include "gp/methods/stgpr/cv.h"
 
 #include <math.h>
@@ -6,21 +7,22 @@
 #include "gp/methods/stgpr/cell_predict.h"
 #include "la/la.h"
 
-/* One fold, and what each worker has. */
+/* State of one fold, and the work space of each worker. */
 typedef struct folding {
     const kn_stgpr_panel *b;
     const kn_fold *f;
-    const double *filled; /* of it; NULL: nothing is missing */
-    kn_mat Xs, Xt;        /* held out, training */
+    const double *filled; /* imputed values of the fold; NULL: no cell is missing */
+    kn_mat Xs, Xt;        /* covariates of held-out and training rows */
     kn_pairs train, cross;
     kn_groups groups;
-    kn_cell_samples samples; /* of training */
+    kn_cell_samples samples; /* the training rows */
     kn_cell_workspaces crew;
     kn_cell_predictor *ahead;
     kn_mat mu; /* width x workers */
 } folding;
 
-/* Y (n_train x n) = training rows of the responses J, centred; the means in mu. */
+/* Reads the training rows of the responses J into Y (n_train x n) and centres them; mu: their
+ * means. */
 static void fold_responses(kn_ctx *ctx, const folding *p, const ptrdiff_t *J, kn_mat Y, double *mu)
 {
     kn_responses train = kn_responses_rows(p->b->Y, p->f->train, p->f->n_train);
@@ -72,6 +74,7 @@ out:
     return status;
 }
 
+/* Allocates the work space of all workers. */
 static kn_status hire(kn_ctx *ctx, folding *p, int workers)
 {
     kn_status status;
@@ -87,7 +90,8 @@ out:
     return status;
 }
 
-/* Mean, c and d again from the training rows, cell and gamma held                    [METHOD 5b] */
+/* One cell: estimates mean, c and d from the training rows, at fixed cell and gamma, and predicts
+ * [METHOD 5b]. */
 static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;

@@ -1,3 +1,4 @@
+/* Implements deidentify.h with interpolation at synthetic points (cov/interpolate.h). */
 #include "gp/methods/stgpr/deidentify.h"
 
 #include <math.h>
@@ -19,10 +20,9 @@ void kn_stgpr_shared_clear(kn_stgpr *s)
     s->shared = NULL;
 }
 
-/* ---- making it --------------------------------------------------------------------------------
- */
+/* ---- conversion ---------------------------------------------------------------------- */
 
-/* A (m x n) = (U'H alpha) (r + delta) of responses J; of one without a signal 0 */
+/* Computes A (m x n) = (U'H alpha) (r + delta) of the responses J; 0 if c = 0. */
 static kn_status coordinates(kn_ctx *ctx, const kn_stgpr *s, const kn_cell_work *w,
                              const ptrdiff_t *J, kn_mat A)
 {
@@ -51,6 +51,7 @@ out:
     return status;
 }
 
+/* Converts one cell: synthetic points for R0, and coordinates A of its responses J. */
 static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w, kn_sharing *how,
                             const ptrdiff_t *J, kn_latent_cell *to)
 {
@@ -79,7 +80,7 @@ out:
     return status;
 }
 
-/* The cells of `from`, in `out`, which has its parameters. */
+/* Converts the cells of `from` to out->shared; *out already has the parameters. */
 static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_stgpr *out)
 {
     kn_status status;
@@ -144,8 +145,7 @@ ptrdiff_t kn_stgpr_points(const kn_gp *gp)
     return n;
 }
 
-/* ---- using it ---------------------------------------------------------------------------------
- */
+/* ---- prediction ---------------------------------------------------------------------- */
 
 kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at, kn_shared_maps *some)
 {
@@ -176,8 +176,7 @@ out:
     return status;
 }
 
-/* ---- its file ---------------------------------------------------------------------------------
- */
+/* ---- model file ---------------------------------------------------------------------- */
 
 static kn_status cell_arrays(kn_gp *gp, ptrdiff_t k, kn_arrays *a)
 {

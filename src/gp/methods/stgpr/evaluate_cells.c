@@ -1,3 +1,4 @@
+/* Implements evaluate_cells.h with a worker pool; limits are checked between rounds of trials. */
 #include "gp/methods/stgpr/evaluate_cells.h"
 
 #include <math.h>
@@ -7,13 +8,13 @@
 #include "base/parallel/worker_pool.h"
 #include "gp/methods/stgpr/lattice_search.h"
 
-/* Whether the search has to end. Among ranks being asked to stop is a failure, and of clocks that
- * of the first counts. Collective where there is a deadline. */
+/* Tests whether the search must stop. With several MPI ranks cancellation is an error, and the
+ * clock of root decides. Collective if there is a deadline. */
 static kn_status stopped(kn_ctx *ctx, kn_cell_search *o, bool *yes)
 {
     kn_status status = KN_OK;
     double late = o->limits.deadline > 0 && kn_clock() > o->limits.deadline;
-    bool asked = kn_cancelled(ctx); /* once: it may change between two looks */
+    bool asked = kn_cancelled(ctx); /* read once: it may change between two reads */
     *yes = false;
     if (asked && !kn_cancel_keeps_best(ctx))
         KN_TRY(kn_fail_cancelled(ctx));
@@ -36,10 +37,11 @@ typedef struct trying {
     const kn_stgpr *s;
     const kn_cell_trials *trials;
     kn_cell_workspaces crew;
-    ptrdiff_t *todo; /* trials with responses */
+    ptrdiff_t *todo; /* trials with responses on this rank */
 } trying;
 
-/* The responses J as columns: where they lie side by side already, alpha itself. */
+/* Returns the responses J as columns: a view of alpha if they are contiguous, else a copy in
+ * `room`. */
 static kn_mat columns(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_mat room)
 {
     if (J[n - 1] - J[0] == n - 1)
@@ -49,6 +51,7 @@ static kn_mat columns(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_mat
     return kn_cols(room, 0, n);
 }
 
+/* Worker function: one trial. */
 static kn_status evaluate(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
 {
     kn_status status;
@@ -67,7 +70,7 @@ out:
     return status;
 }
 
-/* Trials first .. first + n - 1, all of them unless cancelled. */
+/* Evaluates trials first .. first + n - 1, all of them unless cancelled. */
 static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t first, ptrdiff_t n)
 {
     kn_status status = KN_OK;
@@ -81,7 +84,7 @@ static kn_status try_some(kn_ctx *ctx, trying *b, kn_cell_search *o, ptrdiff_t f
     ptrdiff_t left = 0;
     for (ptrdiff_t k = first; k < first + n; k++) {
         kn_cell_trial *one = &t->trial[k];
-        one->done = one->n == 0; /* nobody here asks */
+        one->done = one->n == 0; /* no response of this rank requests it */
         if (!one->done)
             b->todo[left++] = k;
     }
@@ -96,7 +99,7 @@ out:
     return status;
 }
 
-/* The number of trials before the clock is read again, from numbers that all ranks have. */
+/* Number of trials until the clock is read again, equal on all ranks. */
 static ptrdiff_t at_a_time(const kn_ctx *ctx, const kn_cell_search *o, ptrdiff_t left)
 {
     ptrdiff_t n = left;

@@ -1,39 +1,40 @@
-/* Cells tried for some responses, side by side                [METHOD 7]
- *
- * A trial is a decomposition of R0 and a profile of each response that asks. Trials know nothing of
- * each other: each thread takes one of its own, which is faster than all threads in one, because an
- * eigenproblem hardly gains from a second thread (bench/stgpr.c). */
+/* Evaluates the likelihood of responses in candidate cells, in parallel [METHOD 7]. A trial is one
+ * decomposition of R0 and a profile of each response that requests the cell. Each thread evaluates
+ * its own trial, which is faster than all threads on one, because an eigenproblem gains little from
+ * a second thread (bench/stgpr.c). */
 #ifndef KN_GP_METHODS_STGPR_EVALUATE_CELLS_H
 #define KN_GP_METHODS_STGPR_EVALUATE_CELLS_H
 
 #include "gp/methods/stgpr/cells.h"
 
 typedef struct kn_cell_trial {
-    kn_cov_point at;
+    kn_cov_point at; /* candidate cell */
     double gamma;
-    const ptrdiff_t *J; /* n responses, ascending: this rank's own of those that ask */
+    const ptrdiff_t *J; /* n responses, ascending: those of this MPI rank that request the cell */
     ptrdiff_t n;
-    double *lml; /* out: of response k of J in lml[k stride] */
+    double *lml; /* out: of response J[k] in lml[k stride] */
     ptrdiff_t stride;
-    bool done; /* out: else the search had to end before */
+    bool done; /* out: false if the search stopped before */
 } kn_cell_trial;
 
 typedef struct kn_cell_trials {
-    kn_cell_trial *trial; /* in the order in which they are tried and kept */
+    kn_cell_trial *trial; /* in the order of evaluation */
     ptrdiff_t n;
-    double nats;       /* accuracy of the likelihoods */
-    bool all;          /* whatever limits say; else they may end, the very first trial apart */
-    bool first;        /* the first of these is the very first */
-    const char *stage; /* of progress */
+    double nats;       /* accuracy of the likelihoods; 0: full */
+    bool all;          /* ignore the limits; else they may stop the search, but not before the
+                        * very first trial */
+    bool first;        /* trial[0] is the very first trial of the search */
+    const char *stage; /* name for progress reports */
 } kn_cell_trials;
 
 struct kn_cell_search;
 
-/* Y is in alpha. Collective. */
+/* Evaluates the trials. The responses Y are in s->alpha. Updates o->evals, o->limits and o->stop.
+ * Collective. */
 kn_status kn_cells_try(kn_ctx *ctx, const kn_cell_samples *samples, struct kn_cell_search *o,
                        const kn_stgpr *s, const kn_cell_trials *trials);
 
-/* Of at most so many responses each; passes. */
+/* Memory plan for all T responses in every trial; temporary. */
 void kn_cells_try_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -1,11 +1,12 @@
+/* Implements finish.h: cells in parallel. */
 #include "gp/methods/stgpr/finish.h"
 
 #include <math.h>
 
 #include "base/parallel/worker_pool.h"
 
-/* effect (groups x n) = gamma d G* K^-1 y = gamma delta G* alpha, with c = 0 gamma G* H^-1 y. Y at
- * first, then alpha. */
+/* Sets effect (groups x n) = gamma d G* K^-1 y = gamma delta G* alpha; if c = 0, gamma G* H^-1 y.
+ * Called with Y in alpha for responses without signal, then with alpha for the others. */
 static void group_effects(const kn_cell_work *w, kn_mat alpha, bool with_signal, kn_mat effect)
 {
     const kn_groups *g = w->samples->groups;
@@ -20,7 +21,7 @@ static void group_effects(const kn_cell_work *w, kn_mat alpha, bool with_signal,
     }
 }
 
-/* Some responses of one cell, whose decomposition is at hand. */
+/* Some responses of one cell; the decomposition is in *w. */
 static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t *J, ptrdiff_t n,
                                   bool held, kn_stgpr *s)
 {

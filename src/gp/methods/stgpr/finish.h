@@ -1,12 +1,12 @@
-/* What is kept of each response in its cell                                         [METHOD 7] */
+/* Final parameters of each response in its cell, after the search [METHOD 7]. */
 #ifndef KN_GP_METHODS_STGPR_FINISH_H
 #define KN_GP_METHODS_STGPR_FINISH_H
 
 #include "gp/methods/stgpr/cells.h"
 
-/* c, delta, d, lml (unless held) and alpha in its cell for each response, and with groups what they
- * have in common; alpha holds Y before. Of
- * this rank's own, where samples have a Y, else of all. */
+/* Computes c, delta, d, lml (unless `held`: then they are fixed) and alpha of each response in its
+ * cell, and with groups the effects. On entry alpha holds Y. Processes the responses of this MPI
+ * rank if samples->Y is set, else all. *evals is increased by the number of cells. */
 kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool held, kn_stgpr *s,
                           int *evals);
 

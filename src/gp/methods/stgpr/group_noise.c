@@ -1,3 +1,4 @@
+/* Implements group_noise.h: one trial (evaluate_cells.h) per value of gamma. */
 #include "gp/methods/stgpr/group_noise.h"
 
 #include "gp/methods/stgpr/evaluate_cells.h"
@@ -11,7 +12,7 @@ kn_status kn_cells_gamma(kn_ctx *ctx, const kn_cell_samples *samples, kn_range m
     kn_cell_trial trial[KN_GAMMAS];
     kn_cell_trials trials = {.trial = trial, .n = KN_GAMMAS, .all = true, .stage = "groups"};
     ptrdiff_t n = mine.last - mine.first, *J = NULL;
-    kn_mat lml = {0}; /* of the gammas, for each response */
+    kn_mat lml = {0}; /* gammas x n */
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_alloc_i(ctx, n, &J));
     KN_TRY(kn_mat_new(ctx, KN_GAMMAS, n, &lml));

@@ -1,3 +1,4 @@
+/* Implements lattice.h. */
 #include "gp/methods/stgpr/lattice.h"
 
 #include <float.h>
@@ -13,11 +14,12 @@ enum {
     N_PLACES = KN_LATTICE_PLACES,
     AROUND = KN_LATTICE_AROUND,
     N_FINE = KN_LATTICE_TRIES,
-    RHO_ZERO = -1, /* beside the lattice */
+    RHO_ZERO = -1, /* outside the lattice coordinates */
     RHO_ONE = SIDE + 1,
 };
-static const double WORTH = 0.02; /* nats: a response with less to gain does not ask */
-static const double NEAR = 0.5;   /* nats below the best that a second place is refined too */
+static const double WORTH = 0.02; /* nats: a response with less to gain stops refining */
+static const double NEAR = 0.5;   /* nats below the best within which a second place is refined
+                                   * too */
 
 void kn_lattice_clear(kn_lattice *l)
 {
@@ -50,13 +52,13 @@ static int add_cell(kn_lattice *l, kn_place p, double rho, double length)
     return c;
 }
 
-/* Lattice units to a coordinate */
+/* Converts lattice units u to coordinate x. */
 static double between(const kn_lattice *l, int x, int u)
 {
     return l->lower[x] + (l->upper[x] - l->lower[x]) * u / SIDE;
 }
 
-/* A new cell at a place. */
+/* Creates a cell at a place. */
 static void cell_at(kn_lattice *l, kn_place p)
 {
     double rho = p.i == RHO_ZERO ? 0 : p.i == RHO_ONE ? 1 : 1 / (1 + exp(-between(l, 0, p.i)));
@@ -69,7 +71,7 @@ kn_cov_point kn_lattice_point(const kn_lattice *l, int cell)
     return kn_family_at(&l->family, kn_at(l->where, cell, 0), kn_at(l->where, cell, 1));
 }
 
-/* rho = 0 has one cell, whatever the length. */
+/* rho = 0 has a single cell, because length does not matter there. */
 static kn_place canonical(kn_place p)
 {
     if (p.i < 0)
@@ -79,9 +81,10 @@ static kn_place canonical(kn_place p)
     return p;
 }
 
+/* Creates the given cell, if any, and the coarse lattice with rho = 0 and rho = 1. */
 static void coarse_cells(kn_lattice *l, const kn_cell_search *o)
 {
-    kn_place apart = {RHO_ZERO, -FINE}; /* far from every neighbour */
+    kn_place apart = {RHO_ZERO, -FINE}; /* not a neighbour of any place */
     bool given = isfinite(o->rho) || isfinite(o->length) || !o->optimise;
     if (given) {
         double rho, length;
@@ -140,10 +143,9 @@ out:
     return status;
 }
 
-/* ---- what responses ask for -------------------------------------------------------------------
- */
+/* ---- requests of the responses ------------------------------------------------------- */
 
-/* LML of response j at a place, NaN where it was not tried. */
+/* LML of response j at a place, NaN if not evaluated. */
 static double known(const kn_lattice *l, ptrdiff_t j, kn_place p)
 {
     p = canonical(p);
@@ -160,9 +162,9 @@ static double known(const kn_lattice *l, ptrdiff_t j, kn_place p)
     return NAN;
 }
 
-/* How much more there may be between f0 and its neighbours on one axis. A parabola through three
- * points whose middle is the highest rises above it by at most an eighth of its second difference;
- * at the edge of what is known half the drop on the other side stands in. */
+/* Upper estimate of the gain in LML between f0 and its neighbours on one axis. A parabola through
+ * three points with the highest in the middle rises above it by at most an eighth of its second
+ * difference; if one neighbour is missing, half the drop to the other is used. */
 static double rise(double f0, double left, double right)
 {
     if (isnan(left) && isnan(right))
@@ -172,7 +174,8 @@ static double rise(double f0, double left, double right)
     return 0.125 * (2 * f0 - left - right);
 }
 
-/* Does response j gain from a finer step round a place, whose neighbours are `step` away? */
+/* Returns true if response j may gain from a finer step around a place whose neighbours are `step`
+ * away. */
 static bool worth_asking(const kn_lattice *l, ptrdiff_t j, kn_place p, int step)
 {
     double f0 = known(l, j, p), r = 0;
@@ -184,8 +187,9 @@ static bool worth_asking(const kn_lattice *l, ptrdiff_t j, kn_place p, int step)
     return r > WORTH - (l->best[j] - f0);
 }
 
-/* The best place of response j on the lattice, or at rho = 1, where a ridge often ends: the better
- * of the two may not be seen before both are refined. False when it is far below the best. */
+/* Finds the best place of response j on the lattice or, with at_one, at rho = 1, where a ridge
+ * often ends: which of the two is better may show only after both are refined. Returns false if it
+ * is more than NEAR below the best. */
 static bool best_place(const kn_lattice *l, ptrdiff_t j, bool at_one, kn_place *out)
 {
     double top = l->best[j] - NEAR;
@@ -202,7 +206,7 @@ static bool best_place(const kn_lattice *l, ptrdiff_t j, bool at_one, kn_place *
     return found;
 }
 
-/* What response j asks for round a place: its neighbours at the new step. */
+/* Requests of response j around a place: its neighbours at the new step. */
 static int wishes_round(const kn_lattice *l, ptrdiff_t j, kn_place p, int level, int step,
                         kn_eval_request *out)
 {
@@ -219,6 +223,7 @@ static int wishes_round(const kn_lattice *l, ptrdiff_t j, kn_place p, int level,
     return n;
 }
 
+/* Requests of response j around its best places, if refining may gain enough. */
 static int wishes_of(const kn_lattice *l, ptrdiff_t j, int level, int step, kn_eval_request *out)
 {
     int n = 0;
@@ -230,11 +235,11 @@ static int wishes_of(const kn_lattice *l, ptrdiff_t j, int level, int step, kn_e
     return n;
 }
 
-/* ---- their cells ------------------------------------------------------------------------------
- */
+/* ---- cells of the requests ----------------------------------------------------------- */
 
 typedef struct claim {
-    double order; /* of the first wish: response times AROUND, and which of its wishes */
+    double order; /* of the first request: response times AROUND plus its number within the
+                   * response */
     int place;
 } claim;
 
@@ -244,11 +249,12 @@ static int by_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Cells at the places that somebody asks for, in the order of who asks first. */
+/* Creates cells at the requested places, in the order of the first request over all MPI ranks. */
 static kn_status number_cells(kn_ctx *ctx, kn_lattice *l, const kn_eval_request *w, ptrdiff_t n)
 {
     kn_status status;
-    double *first = NULL; /* of each place, minus its order: the largest is the first */
+    double *first = NULL; /* -order of the first request of each place: the maximum over ranks
+                           * is the first */
     void *memory = NULL;
     ptrdiff_t which = 0;
     int claims = 0;
@@ -302,5 +308,5 @@ void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc(r, KN_NEED_WORK, s->T * N_FINE, sizeof(int));
     kn_plan_alloc(r, KN_NEED_WORK, s->T, sizeof(bool) + sizeof(double));
     kn_plan_alloc_d(r, KN_NEED_WORK, KN_LATTICE_COARSE + N_FINE, s->T);
-    kn_plan_alloc(r, KN_NEED_WORK, N_PLACES, sizeof(claim) + sizeof(double)); /* while numbered */
+    kn_plan_alloc(r, KN_NEED_WORK, N_PLACES, sizeof(claim) + sizeof(double)); /* during numbering */
 }

@@ -1,13 +1,12 @@
-/* The cell of each response: a lattice of (rho, length) shared by all of them       [METHOD 7]
+/* Implements lattice_search.h [METHOD 7].
  *
- * Of R0 rho is the share of what is curved, beside what is straight; effects of categories have
- * their weights from elsewhere [cov/simplex_weights.h]. 8 x 8 cells and rho = 0 and 1 are evaluated
- * for every response: one eigenproblem, one product U'Y, one profile each. Then the step is halved
- * round the best cell of each response that has something to gain, and each new cell is evaluated
- * for the responses that ask. It is halved three times: over 4 x 100 simulated responses
- * (test_stgpr, KN_SEED 1 to 4) two halvings left 395 within 0.1 nat of their own optimum, three
- * 397. In the end responses move to cells that others use where that costs next to nothing:
- * predictions pay per cell. */
+ * rho is the share of the curved terms of R0 beside the linear one; the weights of categories come
+ * from a pilot fit [cov/simplex_weights.h]. 8 x 8 cells and rho = 0 and 1 are evaluated for every
+ * response: one eigenproblem, one product U'Y and one profile each. Then the step is halved around
+ * the best cell of each response that may gain, and each new cell is evaluated for the responses
+ * that request it. Three halvings: over 4 x 100 simulated responses (test_stgpr, KN_SEED 1 to 4)
+ * two left 395 within 0.1 nat of their own optimum, three 397. Finally responses move to cells that
+ * others use if that costs almost nothing, because predictions cost per cell. */
 #include "gp/methods/stgpr/lattice_search.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@
 #include "gp/methods/stgpr/lattice.h"
 #include "gp/methods/stgpr/merge_cells.h"
 
-static const double ENOUGH = 1e-3; /* nats: accuracy of the likelihoods compared */
+static const double ENOUGH = 1e-3; /* nats: accuracy of the compared likelihoods */
 
 typedef struct searching {
     const kn_cell_samples *samples;
@@ -26,7 +25,7 @@ typedef struct searching {
     kn_lattice l;
 } searching;
 
-/* The coarse cells, for all responses. */
+/* Evaluates the coarse cells for all responses. */
 static kn_status coarse(kn_ctx *ctx, searching *b)
 {
     kn_status status;
@@ -44,7 +43,7 @@ static kn_status coarse(kn_ctx *ctx, searching *b)
                                      .lml = l->T > 0 ? l->lml.data + c : NULL,
                                      .stride = l->lml.ld};
     KN_TRY(kn_cells_try(ctx, b->samples, b->o, b->s, &t));
-    if (!t.trial[0].done) /* nothing is known of anybody */
+    if (!t.trial[0].done) /* no likelihood at all */
         KN_TRY(kn_fail_cancelled(ctx));
     for (int c = 0; c < l->n_coarse; c++)
         for (ptrdiff_t j = 0; t.trial[c].done && j < l->T; j++)
@@ -54,7 +53,7 @@ out:
     return status;
 }
 
-/* The wishes of a level by cells, those of cell c from start[c - old] on. */
+/* Requests of a level sorted by cell: those of cell c start at start[c - old]. */
 typedef struct fine_room {
     kn_eval_request *wish, *sorted;
     ptrdiff_t *start, *J;
@@ -72,7 +71,7 @@ static void fine_room_clear(fine_room *f)
     kn_free(f->trial);
 }
 
-/* A trial for each new cell, of the responses that ask for it. */
+/* Makes one trial per new cell, with the responses that request it. */
 static kn_status gather(kn_ctx *ctx, const searching *b, int old, ptrdiff_t n, fine_room *f)
 {
     kn_status status;
@@ -105,7 +104,7 @@ out:
     return status;
 }
 
-/* One halving: new cells at half the step, each for the responses that ask. */
+/* One halving: evaluates new cells at half the step for the responses that request them. */
 static kn_status halve(kn_ctx *ctx, searching *b, int level)
 {
     kn_status status;
@@ -152,7 +151,7 @@ out:
 
 void kn_cells_choose_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    enum { ASKED = KN_LATTICE_AROUND }; /* wishes of a response at a level, at most */
+    enum { ASKED = KN_LATTICE_AROUND }; /* requests of a response per level, at most */
     kn_mem_usage mark = r->now;
     kn_lattice_need(r, s);
     kn_plan_alloc(r, KN_NEED_WORK, 2 * s->T * ASKED, sizeof(kn_eval_request));

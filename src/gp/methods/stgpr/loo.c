@@ -1,13 +1,14 @@
+/* Implements loo.h: cells in parallel, each from its decomposition. */
 #include "gp/methods/stgpr/loo.h"
 
 #include "gp/latent.h"
 #include "la/la.h"
 
-/* Work of leaving out: the products of rows of U, and a group's part of K^-1. */
+/* Work space of one worker: products of rows of U, and the block of K^-1 of one group. */
 typedef struct leaving {
-    kn_mat rows; /* N x N  products of two rows of U, so many pairs at a time */
-    kn_mat M, I; /* n x n, n x (n + 1) of the largest group */
-    kn_mat k;    /* its pairs x 1, where these are more than the work space has room for */
+    kn_mat rows; /* N x N  products of two rows of U, up to N pairs at a time */
+    kn_mat M, I; /* n x n, n x (n + 1) for the largest group */
+    kn_mat k;    /* pairs x 1 for the largest group, if they exceed w->A2 */
 } leaving;
 
 static void leaving_clear(leaving *v)
@@ -34,12 +35,13 @@ out:
     return status;
 }
 
-/* Left out: residual, and variance with noise and with what of it is noise. */
+/* Writes the leave-one-out mean and model variance: residual, variance with noise, and its noise.
+ */
 static void put_left(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double y, double residual,
                      double v, double noise)
 {
     kn_stgpr_maps *m = b->m;
-    double clamped = 0; /* nobody asks */
+    double clamped = 0; /* not reported */
     if (b->mean)
         kn_col(m->mean, j - m->first)[i] = y - residual;
     if (b->var)
@@ -71,7 +73,7 @@ static void leave_rows(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work 
     }
 }
 
-/* M^-1 q and the diagonal of M^-1 from M = (K^-1)_gg in v->M and q = (K^-1 y)_g */
+/* Computes M^-1 q and the diagonal of M^-1 from M = (K^-1)_gg in v->M and q = (K^-1 y)_g. */
 static kn_status put_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w, leaving *v,
                            ptrdiff_t g, ptrdiff_t j, ptrdiff_t response)
 {
@@ -97,8 +99,8 @@ out:
     return status;
 }
 
-/* Group g, all members at once, for n responses: M = (K^-1)_gg = sum_i U_ai U_bi weight_i, the
- * products of rows for some pairs (a, b) at a time                                   [METHOD 5] */
+/* Holds out group g for n responses: M = (K^-1)_gg = sum_i U_ai U_bi weight_i, with the products of
+ * rows for some pairs (a, b) at a time [METHOD 5]. */
 static kn_status leave_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
                              leaving *v, ptrdiff_t g, const ptrdiff_t *J, ptrdiff_t n)
 {
@@ -153,7 +155,7 @@ out:
     return status;
 }
 
-/* What each worker has. */
+/* Work space of all workers. */
 typedef struct leaving_out {
     const kn_stgpr_panel *b;
     kn_cell_workspaces crew;

@@ -1,3 +1,4 @@
+/* Implements maps.h and panel.h. */
 #include "gp/methods/stgpr/maps.h"
 
 #include "gp/cv/fold.h"
@@ -6,7 +7,7 @@
 #include "gp/methods/stgpr/predict.h"
 #include "gp/missing/completion.h"
 
-static const double PANEL_BYTES = 1e9; /* of means and variances held */
+static const double PANEL_BYTES = 1e9; /* size of mean and variance of a panel */
 
 ptrdiff_t kn_stgpr_batch(const kn_gp *gp)
 {
@@ -39,7 +40,7 @@ static kn_status begin(kn_ctx *ctx, const kn_gp *gp, kn_maps_kind kind, ptrdiff_
     kn_stgpr_maps *m = out->own = p;
     out->own_free = maps_free;
     m->kind = kind;
-    if (!gp->shared) /* else there is nobody */
+    if (!gp->shared) /* a de-identified model has no participants */
         KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &m->pairs));
 out:
     return status;
@@ -77,7 +78,7 @@ kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     return status;
 }
 
-/* Every fold's own rows, filled in by themselves. */
+/* Imputes the training rows of each fold from themselves. */
 static kn_status fill_folds(kn_ctx *ctx, const kn_cv_problem *problem, ptrdiff_t N,
                             kn_stgpr_maps *m)
 {
@@ -120,8 +121,7 @@ out:
     return status;
 }
 
-/* ---- while a panel is made --------------------------------------------------------------------
- */
+/* ---- cells of a panel ---------------------------------------------------------------- */
 
 bool kn_panel_cell_of(const kn_stgpr_panel *b, ptrdiff_t cell, kn_panel_cell *out)
 {
@@ -159,22 +159,22 @@ kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_wor
     return kn_worker_pool_run(ctx, &team, 0, ((const kn_stgpr *)b->gp->own)->cells.rows);
 }
 
-/* ---- panels -----------------------------------------------------------------------------------
- */
+/* ---- panels -------------------------------------------------------------------------- */
 
+/* Number of responses of a panel of n participants, at least `least`. */
 static ptrdiff_t panel_width(ptrdiff_t n, ptrdiff_t least)
 {
     ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)n));
     return wide > least ? wide : least;
 }
 
-/* Where the responses end that this rank can say something of. */
+/* End of the responses that this MPI rank can compute. */
 static ptrdiff_t end_of(const kn_ctx *ctx, const kn_gp_maps *maps, const kn_stgpr_maps *m)
 {
     return m->kind == KN_MAPS_PREDICT ? maps->gp->T : kn_response_range(ctx, &maps->Y).last;
 }
 
-/* Room for the panel that holds responses first .. first + count - 1, if it is not at hand. */
+/* Allocates the panel for the requested responses, unless the current panel has them. */
 static kn_status make_room(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool mean, bool var)
 {
     kn_status status = KN_OK;
@@ -198,6 +198,8 @@ out:
     return status;
 }
 
+/* Makes sure that the current panel has the requested responses, with mean and variance as
+ * requested. */
 static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool mean, bool var)
 {
     kn_status status = KN_OK;
@@ -215,7 +217,7 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool
                         .m = m,
                         .width = kn_min_size(gp->T, KN_BLOCK)};
     if (m->kind == KN_MAPS_CV)
-        mean = var = true; /* one costs as much as both */
+        mean = var = true; /* both are computed at once */
     KN_TRY(make_room(ctx, maps, asked, mean, var));
     b.mean = mean && !m->has_mean;
     b.var = var && !m->has_var;
@@ -230,14 +232,14 @@ static kn_status panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_range asked, bool
 out:
     kn_cell_groups_clear(&b.g);
     if (status != KN_OK)
-        m->count = 0; /* nothing to be read from */
+        m->count = 0; /* the panel is invalid */
     return status;
 }
 
 kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var)
 {
-    (void)y; /* a panel has its own */
+    (void)y; /* panels read the responses themselves */
     const kn_stgpr_maps *m = maps->own;
     ptrdiff_t count = mean.data ? mean.cols : var.cols;
     kn_status status =
@@ -262,13 +264,13 @@ void kn_stgpr_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind k
 void kn_stgpr_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), count = kn_min_size(s->T, panel_width(n, width));
-    /* and the variance of people whose covariates were held, or whose site is none of training, as
-     * if they were not: maps of their own, beside these [commands/score/extrapolation.h] */
+    /* Scoring also predicts the variance of participants with clamped covariates or an unknown site
+     * a second time, with maps of its own [commands/score/extrapolation.h]. */
     kn_plan_alloc_d(r, KN_NEED_WORK, n, (kind == KN_MAPS_PREDICT ? 3 : 2) * count);
     if (kind == KN_MAPS_PREDICT)
         kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
     kn_mem_usage mark = r->now;
-    kn_plan_alloc_d(r, KN_NEED_WORK, count, 1); /* groups */
+    kn_plan_alloc_d(r, KN_NEED_WORK, count, 1); /* order of responses by cell */
     if (kind == KN_MAPS_CV)
         kn_stgpr_cv_need(r, s);
     else if (kind == KN_MAPS_LOO)

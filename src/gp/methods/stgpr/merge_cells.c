@@ -1,12 +1,13 @@
+/* Implements merge_cells.h; the counts are summed over MPI ranks. */
 #include "gp/methods/stgpr/merge_cells.h"
 
 #include <string.h>
 
 #include "base/mpi/comm.h"
 
-static const double MERGE = 0.01; /* nats that a response gives up to share a cell */
+static const double MERGE = 0.01; /* nats that a response may lose to share a cell */
 
-/* The cell behind a try, if response j gives up next to nothing there; else -1. */
+/* Returns the cell of row `column` of lml if response j loses at most MERGE there, else -1. */
 static int acceptable(const kn_lattice *l, ptrdiff_t j, int column)
 {
     if (!(kn_at(l->lml, column, j) >= l->best[j] - MERGE))
@@ -14,7 +15,7 @@ static int acceptable(const kn_lattice *l, ptrdiff_t j, int column)
     return column < l->n_coarse ? column : l->fine[j * KN_LATTICE_TRIES + column - l->n_coarse];
 }
 
-/* suits[c] += by for every cell c that suits response j */
+/* Adds `by` to suits[c] for every cell c that suits response j. */
 static void count_suitable(const kn_lattice *l, ptrdiff_t j, double by, double *suits)
 {
     for (int k = 0; k < l->n_coarse + KN_LATTICE_TRIES; k++) {
@@ -32,11 +33,11 @@ static bool suitable(const kn_lattice *l, ptrdiff_t j, int cell)
     return false;
 }
 
-/* all = how many responses of all ranks are left, and how many of them each cell suits */
+/* Sums over MPI ranks: remaining responses, and how many of them each cell suits. */
 static kn_status count_all(kn_ctx *ctx, const double *own, ptrdiff_t n, double *all)
 {
     memcpy(all, own, (size_t)n * sizeof *all);
-    return kn_comm_sum(ctx, all, n); /* of whole numbers */
+    return kn_comm_sum(ctx, all, n); /* exact: integers */
 }
 
 kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s)

@@ -1,9 +1,8 @@
-/* STGPR one response at a time: all parameters free, exact gradient, NLopt. Slow; the oracle of
- * the cells, and for users who want it.
+/* Implements per_response.h with exact gradients and NLopt.
  *
  *     K = R0(theta) + exp(2 noise) I
  *
- * is iso noise with one task whose C is 1: the engine's gradient serves as it is. */
+ * is iso noise with one task and C = 1, so the engine's gradient is used as it is. */
 #include "gp/methods/stgpr/per_response.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@
 enum { STREAM_PLAIN = 103 };
 static const double F_TOLERANCE = 1e-7; /* nats */
 
-/* theta of the engine = [0 for C = 1, ours] */
+/* theta of the engine = [0 for C = 1, x] */
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     kn_engine *e = self;
@@ -29,7 +28,7 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
     return status;
 }
 
-/* A third of the variance is signal, in equal parts, over the median distance. */
+/* Start: 0.3 of the variance is signal, in equal parts, lengths at the median distance. */
 static void middle(const kn_engine *e, const kn_box *box, double *x)
 {
     double v = kn_sumsq(e->Z) / (double)e->N;
@@ -39,7 +38,7 @@ static void middle(const kn_engine *e, const kn_box *box, double *x)
     x[e->cov.n_theta] = 0.5 * log(0.7 * v);
 }
 
-/* Shapes stay in the box; the other parameters in the paper's bounds. */
+/* Bounds shapes by the box; other parameters keep the paper's bounds. */
 static void bound_shapes(const kn_cov *cov, const kn_box *box, double *lower, double *upper)
 {
     for (int k = 0; k < cov->n; k++)
@@ -50,6 +49,7 @@ static void bound_shapes(const kn_cov *cov, const kn_box *box, double *lower, do
         }
 }
 
+/* Maximises the likelihood of one response over all starts; *best is the optimum. */
 static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
                               kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
                               kn_optimum *best)
@@ -79,7 +79,7 @@ static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options
         kn_status status = kn_check_cancel(ctx);
         if (status == KN_OK && o->optimise && !late)
             status = kn_maximise(ctx, &oo, limits, objective, e, &here);
-        else if (status == KN_OK) /* where it starts */
+        else if (status == KN_OK) /* evaluate at the start only */
             status = objective(e, ctx, here.x, &here.value, here.grad);
         if (status != KN_OK)
             return status;

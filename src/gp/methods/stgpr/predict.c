@@ -1,12 +1,13 @@
+/* Implements predict.h: ROWS new participants at a time, cells in parallel. */
 #include "gp/methods/stgpr/predict.h"
 
 #include "gp/methods/stgpr/cell_predict.h"
 #include "gp/methods/stgpr/deidentify.h"
 #include "la/la.h"
 
-enum { ROWS = 4096 }; /* new samples at a time */
+enum { ROWS = 4096 }; /* new participants at a time */
 
-/* What the mean has more in known groups. */
+/* Adds the group effects to the mean of participants in known groups. */
 static void add_effects(const kn_cell_predictor *a, const kn_stgpr *s, const ptrdiff_t *J,
                         kn_mat mean)
 {
@@ -16,7 +17,7 @@ static void add_effects(const kn_cell_predictor *a, const kn_stgpr *s, const ptr
                 kn_col(mean, j)[i] += kn_stgpr_effect(s, J[j]).data[a->group[i]];
 }
 
-/* New samples from `row` on, and what each worker has. */
+/* New participants from `row` on, and the work space of each worker. */
 typedef struct predicting {
     const kn_stgpr_panel *b;
     ptrdiff_t row, n;
@@ -24,7 +25,7 @@ typedef struct predicting {
     kn_cell_predictor *ahead;
 } predicting;
 
-/* mean = R0* alpha, var = R0** - ... of one cell's responses */
+/* One cell: mean = R0* alpha, var = R0** - ... */
 static kn_status predict_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;
@@ -61,6 +62,7 @@ out:
     return status;
 }
 
+/* Predicts all cells of the panel for participants row .. row + n - 1. */
 static kn_status predict_rows(kn_ctx *ctx, const kn_stgpr_panel *b, ptrdiff_t row, ptrdiff_t n,
                               kn_cell_workspaces *crew)
 {
@@ -88,14 +90,14 @@ out:
     return status;
 }
 
-/* The same of a process that knows nobody. */
+/* Prediction of a de-identified model. */
 static kn_status predict_shared(kn_ctx *ctx, const kn_stgpr_panel *b)
 {
     kn_status status = KN_OK;
     kn_stgpr_maps *m = b->m;
     kn_shared_maps some = {.Xs = m->Xs, .first = m->first, .g = &b->g, .width = b->width};
     kn_mat mean = {0}, var = {0};
-    double clamped = 0; /* nobody asks */
+    double clamped = 0; /* not reported */
     KN_TRY(kn_mat_new(ctx, m->Xs.rows, b->width, &mean));
     KN_TRY(kn_mat_new(ctx, m->Xs.rows, b->width, &var));
     some.mean = mean;

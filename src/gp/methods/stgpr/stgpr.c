@@ -1,4 +1,4 @@
-/* STGPR: responses to cells, cells to predictions                                    [METHOD 7] */
+/* Implements stgpr.h: the fit, the model file and the method's table entry [METHOD 7]. */
 #include "gp/methods/stgpr/stgpr.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "gp/predict/covariance.h"
 #include "la/la.h"
 
-/* Each response alone, all parameters free. */
+/* Fits each response alone with all hyperparameters free. */
 static kn_status plain(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -53,7 +53,8 @@ out:
     return status;
 }
 
-/* What cells take from elsewhere: an S-MTGPR fit's R0, where they take anything. */
+/* Finds the weights of the categories (and the R0 for gamma) by a pilot fit of S-MTGPR, if the
+ * kernel or groups need it. */
 static kn_status find_base(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_cov_point *out)
 {
     kn_status status = KN_OK;
@@ -63,7 +64,7 @@ static kn_status find_base(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn
     *out = (kn_cov_point){.w = {1}, .shape = {1}};
     if (!kn_family_takes(&p->spec.sample) && p->groups.n == 0)
         return KN_OK;
-    o.search.rho = o.search.length = NAN; /* are the cells' */
+    o.search.rho = o.search.length = NAN; /* the cells determine these */
     mine.options = &o;
     KN_TRY(kn_gram_new(ctx, &p->Y, &mine.gram));
     KN_TRY(kn_pilot_of_gram(ctx, &mine, info, &found));
@@ -73,7 +74,7 @@ out:
     return status;
 }
 
-/* Cells of the responses that share a gamma, for each in turn. Collective. */
+/* Chooses the cells of the responses with the same gamma, one gamma after the other. Collective. */
 static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *search,
                               kn_stgpr *s)
 {
@@ -83,7 +84,7 @@ static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_ce
     KN_TRY(kn_alloc_i(ctx, mine.last - mine.first, &J));
     for (int k = 0; k < (s->gamma ? KN_GAMMAS : 1); k++) {
         kn_cell_class these = {.J = J, .gamma = s->gamma ? kn_gamma[k] : 0};
-        bool any = false; /* of whatever rank */
+        bool any = false; /* on any MPI rank */
         for (ptrdiff_t j = 0; j < samples->Y->T; j++) {
             if (kn_stgpr_gamma(s, j) != these.gamma)
                 continue;
@@ -99,7 +100,7 @@ out:
     return status;
 }
 
-/* What each rank has found of its own responses, everywhere. Collective. */
+/* Gathers the results of all ranks' responses on every rank. Collective. */
 static kn_status make_known(kn_ctx *ctx, const kn_responses *Y, kn_stgpr *s)
 {
     kn_status status;
@@ -112,6 +113,7 @@ out:
     return status;
 }
 
+/* Fits all responses together on the lattice of cells. */
 static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -150,8 +152,8 @@ out:
     return status;
 }
 
-/* Cells that were filled in have no noise: what is left of the others' is not shared among all of
- * them [METHOD 0b]. */
+/* Imputed cells have no residual, so noise estimated over all N rows is too small: scale by N/n_j
+ * [METHOD 0b]. */
 static void make_up(const kn_fit_problem *p, kn_stgpr *s)
 {
     const ptrdiff_t *n = p->Y.scaling->n;
@@ -212,10 +214,10 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->groups, s->T);
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, 7);
-    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F + 4); /* and groups */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F + 4); /* and group numbers */
     kn_plan_stage(r, "search");
     kn_mem_usage mark = r->now;
-    if (!s->plain && s->stats > 2) { /* more than straight and curved: what cells take */
+    if (!s->plain && s->stats > 2) { /* terms beyond linear and smooth need a pilot fit */
         kn_problem_size pilot = *s;
         pilot.P = kn_min_size(s->N - 1, s->T);
         kn_gram_need(r, s);
@@ -223,11 +225,12 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
         kn_plan_free_to(r, mark);
     }
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, s->N, s->N);
-    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 1); /* a class, and gamma */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 1); /* responses of one gamma, and
+                                                                    * gamma */
     if (s->groups > 0)
         kn_cells_gamma_need(r, s);
     (s->plain ? kn_plain_need : kn_cells_choose_need)(r, s);
-    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1); /* groups */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1); /* order of responses by cell */
     kn_cells_try_need(r, s);
     kn_plan_free_to(r, mark);
     kn_plan_stage(r, "folds");
@@ -237,7 +240,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     }
 }
 
-/* Of a new group. */
+/* Noise variance of a new group. */
 static bool known_noise(kn_gp *gp)
 {
     const kn_stgpr *s = gp->own;
@@ -281,7 +284,7 @@ static double bytes(const kn_gp *gp)
     return 8 * (double)(gp->N + gp->latent.groups.n) * (double)gp->T;
 }
 
-/* Models before 0.2 have (rho, length) of each cell. */
+/* Model files before 0.2 store (rho, length) of each cell. */
 static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
 {
     kn_mat old = s->cells;
@@ -295,9 +298,10 @@ static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
     return status;
 }
 
+/* Returns true if the weights of a cell are nonnegative with sum 1 and its shapes positive. */
 static bool cell_is_sound(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
 {
-    static const double SUM = 1e-9; /* of weights, that far from 1 */
+    static const double SUM = 1e-9; /* tolerance of the sum of weights */
     double sum = 0;
     for (int k = 0; k < cov->n; k++) {
         if (!(kn_at(cells, row, k) >= 0))
@@ -310,14 +314,14 @@ static bool cell_is_sound(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
     return fabs(sum - 1) <= SUM;
 }
 
-/* From a file: everything within its bounds, and what follows from it. */
+/* Checks what was read from a file and computes delta. */
 static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
 {
     kn_stgpr *s = gp->own;
     const kn_cov *cov = &gp->spec.sample;
     kn_status status = KN_OK;
     double *gamma = NULL;
-    if (cov->n > cov->n_between) /* its noise is beside R0 */
+    if (cov->n > cov->n_between) /* the iso term must not be part of R0 */
         return a->bad(a, "'kernel'");
     if (s->cells.cols == 2 && kn_cov_is_rho_length(cov))
         KN_TRY(from_rho_length(a->ctx, cov, s));
@@ -344,8 +348,8 @@ out:
     return status;
 }
 
-/* alpha = (R0 + delta H)^-1 y needs no eigenvectors, whose signs no two machines agree on; in
- * single precision it is as large as the responses were. */
+/* The file stores alpha = (R0 + delta H)^-1 y: unlike eigenvectors it does not depend on the sign
+ * conventions of a machine, and in single precision it is as large as the responses. */
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = KN_OK;
