@@ -103,7 +103,7 @@ struct kn_scores {
 enum { KN_CHANGED_RESPONSES = 1, KN_CHANGED_COVARIATES = 2 };
 
 /* Allocates scores for `people`: ids and noise, and if `scored` all working state. match_training.h
- * is called next. Settings, model and people are borrowed until kn_scores_finish. */
+ * is called next. Settings and model are borrowed until kn_scores_finalise. */
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model, bool scored,
                         const kn_sample *people, kn_scores **out);
 

@@ -1,11 +1,13 @@
 /* Reads and writes DIR/scores.part-3-of-10.safetensors: the contribution of one job part to the
  * scores of all participants, bit for bit. Written atomically, with a checksum.
  *
- *     person  F64, row per participant  columns of abnormality.tsv before p-values, and counts of
- * z; for predictions the extrapolation only sums    F64, row per response     in use: sums over
- * participants, independent of order (norm/metrics/accumulator.h) bins    I64 histogram of z zero
- * I64                       responses that are 0 for all participants of the part hash    I64, one
- * per participant  of the responses
+ *     person  F64, row per participant  columns of abnormality.tsv before p-values, and tallies
+ *                                       of z; for predictions the extrapolation only
+ *     sums    F64, row per response     in use: sums over participants, independent of order
+ *                                       (norm/metrics/accumulator.h)
+ *     bins    I64                       histogram of z
+ *     zero    I64                       responses that are 0 for all participants of the part
+ *     hash    I64, one per participant  of the responses
  *
  * Beside it are the maps of its participants, z.part-3-of-10.npy, unless {split}. */
 #ifndef KN_COMMANDS_SCORE_JOIN_JOB_PART_FILE_H
@@ -16,9 +18,8 @@
 
 /* What all parts and the join must have in common. */
 typedef struct kn_job_part_stamp {
-    ptrdiff_t people; /* participants in the list */
-    uint64_t model, options, list,
-        responses;           /* hashes; list: covariate table and matched rows, in order */
+    ptrdiff_t people;                         /* participants in the list */
+    uint64_t model, options, list, responses; /* hashes; list: covariates and matched rows */
     bool elsewhere;          /* made with other BLAS kernels: last digits may differ */
     uint64_t map[KN_N_MAPS]; /* XXH64 of the map rows of this part; 0: no map */
 } kn_job_part_stamp;

@@ -1,10 +1,9 @@
 /* Joins the scores of the folds of a cross-validation, each by its own model: maps and tables of
- * all participants in a given order, metrics and calibration over all of them.
+ * all participants in a given order, metrics and calibration over all of them [METHOD 8]
  *
  * Per-participant results (z, statistic, p against the reference of that fold's model) are taken
  * unchanged. Metrics of a response are sums over participants in original units, log losses each
- * against the trivial model of its own training sample. Cost: what is written, once more. [METHOD
- * 8] */
+ * against the trivial model of its own training sample. Cost: what is written, once more. */
 #ifndef KN_COMMANDS_SCORE_JOIN_JOIN_H
 #define KN_COMMANDS_SCORE_JOIN_JOIN_H
 
