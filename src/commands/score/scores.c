@@ -406,7 +406,7 @@ out:
     return status;
 }
 
-/* Mean of the whole-map density over measured participants; NaN for maps with too few values. */
+/* Mean of the whole-map density over measured participants with a finite one. */
 static double mean_joint(const kn_scores *s)
 {
     double sum = 0, n = 0;
