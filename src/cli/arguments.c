@@ -1,3 +1,5 @@
+/* Implements arguments.h: parses options by the table in src/options.def, and spells option keys in
+ * messages of the library as command-line options. */
 #include "cli/arguments.h"
 #include "base/sanitize_text.h"
 
@@ -23,7 +25,7 @@ const char *cli_deferred_message(void)
 
 int cli_usage_error(const char *command, const char *format, ...)
 {
-    char what[1024]; /* the command line may be of any length */
+    char what[1024]; /* arguments may have any length */
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
@@ -38,8 +40,7 @@ int cli_usage_error(const char *command, const char *format, ...)
     return 2;
 }
 
-/* ---- the options of a command ------------------------------------------------------------------
- */
+/* ---- options of a command ---- */
 
 static void dashed(const char *key, bool off, char out[CLI_NAME])
 {
@@ -60,7 +61,7 @@ static cli_option own(const char *name, int letter, const char *help, const char
 int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 {
     static const char common[] = "Common options";
-    enum { LAST = 4 }; /* options of the command's own that come last */
+    enum { LAST = 4 }; /* common options at the end */
     kn_ctx *ctx = kn_ctx_new();
     kn_option_info i = {.size = sizeof i};
     int n = 0;
@@ -92,11 +93,10 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
     return n;
 }
 
-/* ---- marks -------------------------------------------------------------------------------------
- */
+/* ---- {key} in messages ---- */
 
-/* The option of any command whose key is the first n bytes of text. Commands may have a flag and a
- * text of one name: where there is a value it is the text's. */
+/* Finds an option of any command by key (n bytes). flags false: only options with a value, since
+ * commands may have a flag and a text option of the same name. */
 static bool known(const char *text, size_t n, bool flags, cli_option *out)
 {
 #define NAME_OF(name) #name,
@@ -136,7 +136,7 @@ char *cli_spelled(const char *sentence)
     return out;
 }
 
-/* What the library said of an option, as an error of usage where it begins with one. */
+/* Prints the last error of the library; as usage error if the message begins with an option. */
 static int refused(const cli_command *command, kn_ctx *ctx)
 {
     const char *said = kn_message(ctx);
@@ -152,10 +152,9 @@ static int refused(const cli_command *command, kn_ctx *ctx)
     return 2;
 }
 
-/* ---- the command line --------------------------------------------------------------------------
- */
+/* ---- the command line ---- */
 
-/* A line on its way to a run. */
+/* State of the parser. */
 typedef struct line {
     const cli_command *command;
     cli_option option[CLI_MAX_OPTIONS];
@@ -193,7 +192,7 @@ static int store(const line *l, const cli_option *o, const char *value)
                : refused(l->command, run->ctx);
 }
 
-/* argv[*i], and the next where it is the value. */
+/* Parses the option argv[*i], and its value if that is the next argument. */
 static int take(const line *l, int *i)
 {
     const char *a = l->argv[*i], *value = NULL, *command = l->command->name;
@@ -220,7 +219,7 @@ static int take(const line *l, int *i)
     return store(l, o, value);
 }
 
-/* Everything that the command cannot do without. */
+/* Checks the positional argument and the required options. */
 static int check_needs(const line *l)
 {
     const cli_command *c = l->command;

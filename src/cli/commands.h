@@ -1,10 +1,10 @@
-/* The commands, one file each. */
+/* The list of commands; each is in its own file in commands/. */
 #ifndef KN_CLI_COMMANDS_H
 #define KN_CLI_COMMANDS_H
 
 #include "cli/arguments.h"
 
-/* In the order of the help: cmd_NAME in cmd_NAME.c. */
+/* In the order of the help: cmd_NAME in commands/NAME.c. */
 /* clang-format off */
 #define CLI_COMMANDS(ROW)                                                                          \
     ROW(fit) ROW(adapt) ROW(predict) ROW(score) ROW(cv) ROW(overlap) ROW(change) ROW(centiles)     \

@@ -1,3 +1,4 @@
+/* Implements help.h from the option table. */
 #include "cli/help.h"
 
 #include <stdio.h>
@@ -12,14 +13,14 @@ static void label(const cli_option *o, char *out, size_t size)
              o->flag ? "" : o->arg);
 }
 
-/* A heading where a new one begins. */
+/* True if option i begins a new heading. */
 static bool new_heading(const cli_option *options, int i)
 {
     const char *now = options[i].heading, *before = i > 0 ? options[i - 1].heading : NULL;
     return now && (!before || strcmp(now, before) != 0);
 }
 
-/* Lines that are wrapped at words. */
+/* Prints text wrapped at words, from column `column` on. */
 static void wrapped(const char *text, int column, int width)
 {
     int at = column;
@@ -103,7 +104,7 @@ void cli_man(const cli_command *command)
            "stopped by Ctrl\\-C.\n");
 }
 
-/* "auto=0|full=-1" as words with `between` between them, their values left out. */
+/* Prints the words of "auto=0|full=-1" without their values. */
 static void print_words(const char *words, const char *between)
 {
     for (const char *w = words; *w;) {
@@ -113,7 +114,7 @@ static void print_words(const char *words, const char *between)
     }
 }
 
-/* "COLUMN|auto|none": the words among what a text may be, which are those in small letters. */
+/* Prints the literal words of "COLUMN|auto|none", which are in lower case. */
 static void print_small(const char *arg)
 {
     static const char small[] = "abcdefghijklmnopqrstuvwxyz";
@@ -128,8 +129,7 @@ static void print_small(const char *arg)
     }
 }
 
-/* A line with the options, then a line for each that takes words: "--noise: structured iso". An
- * option with a letter has a second line under that. */
+/* Prints "--noise: structured iso", and the same for the short option if there is one. */
 static void completion_words(const cli_option *o)
 {
     const char *names[2] = {o->name, NULL};
@@ -158,7 +158,7 @@ void cli_completion(const cli_command *command)
             completion_words(&options[i]);
 }
 
-/* Bars end a cell of a table. */
+/* Prints a table cell with escaped bars. */
 static void cell(const char *text)
 {
     for (; *text; text++)

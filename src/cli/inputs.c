@@ -1,3 +1,4 @@
+/* Implements inputs.h. */
 #include "cli/inputs.h"
 
 #include <stdio.h>

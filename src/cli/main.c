@@ -1,4 +1,4 @@
-/* kronorm: one command with several verbs. */
+/* kronorm: finds the command, parses its options and runs it. Commands are in commands/. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,20 +26,19 @@ static void help(FILE *to)
     fprintf(to, "\n'kronorm COMMAND --help' has the options and an example.\n");
 }
 
-/* OpenBLAS that does not know the processor runs at a quarter of its speed, and only the
- * environment before it loads can say better: start again with the variable set, once, and never
- * over the user's own word. */
+/* If OpenBLAS does not recognise the processor it is four times slower, and only OPENBLAS_CORETYPE
+ * before loading helps: sets it and restarts the program, once, unless the user has set it. */
 static void use_the_right_core(char **argv)
 {
     const char *better = kn_build_better_core();
     bool again = getenv("KRONORM_RESTARTED");
-    unsetenv("KRONORM_RESTARTED"); /* what this process starts begins anew */
+    unsetenv("KRONORM_RESTARTED"); /* child processes decide anew */
     if (!better || getenv("OPENBLAS_CORETYPE") || again)
         return;
     setenv("OPENBLAS_CORETYPE", better, 1);
     setenv("KRONORM_RESTARTED", "1", 1);
     execv("/proc/self/exe", argv);
-    unsetenv("OPENBLAS_CORETYPE"); /* it could not: slower, but right */
+    unsetenv("OPENBLAS_CORETYPE"); /* restart failed: slower, but correct */
     unsetenv("KRONORM_RESTARTED");
 }
 
@@ -64,7 +63,7 @@ static int work(const cli_command *command, cli_run *run)
     return code;
 }
 
-/* A command as far as its pages, its version or its end. */
+/* Parses and runs a command, or prints its help, manual page, completion or version. */
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_run run = {.ctx = kn_ctx_new(),
@@ -96,12 +95,13 @@ static int run_command(const cli_command *command, int argc, char **argv)
     return code;
 }
 
-/* What was printed is on its way: a full disk shows only now. */
+/* Flushes stdout: errors such as a full disk show only now. */
 static int written(int code)
 {
     bool lost = ferror(stdout) != 0;
     errno = 0;
-    if (lost && code == 0) { /* before the end, and why is forgotten: another byte fails as well */
+    if (lost &&
+        code == 0) { /* failed earlier and errno is lost: another byte fails with the same reason */
         clearerr(stdout);
         putchar('\n');
     }

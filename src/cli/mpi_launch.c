@@ -1,3 +1,5 @@
+/* Implements mpi_launch.h. Processes are counted by environment variables of the launcher before
+ * MPI is loaded, so that a build without MPI can refuse to run the same command many times. */
 #include "cli/mpi_launch.h"
 
 #include <signal.h>
@@ -10,14 +12,15 @@
 #include "base/mpi/load_plugin.h"
 #include "base/options/command_line.h"
 
-/* Of Open MPI, of MPICH and its kin, of Slurm's steps (SLURM_NTASKS is the allocation's). */
+/* Variables of Open MPI, MPICH and relatives, and Slurm steps (SLURM_NTASKS is that of the
+ * allocation). */
 static const struct {
     const char *size, *rank;
 } LAUNCHERS[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                  {"PMI_SIZE", "PMI_RANK"},
                  {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
 
-enum { UNREADY = 2 }; /* exit code: nothing was read yet */
+enum { UNREADY = 2 }; /* exit code before any file is read */
 enum { PATH = 4096 };
 
 static struct {
@@ -33,7 +36,7 @@ static long number(const char *variable)
     return text && end != text && !*end ? n : 0;
 }
 
-/* How often this was started, and which of them this is; 1 and 0 where nothing says so. */
+/* Number of processes of this launch, and the rank of this one; 1 and 0 without launcher. */
 static long times_started(long *rank)
 {
     *rank = 0;
@@ -47,7 +50,7 @@ static long times_started(long *rank)
     return 1;
 }
 
-/* NULL, "none", or a plugin. */
+/* KRONORM_COMM: NULL, "none", or a plugin. */
 static const char *asked(void)
 {
     return getenv("KRONORM_COMM");
@@ -76,25 +79,26 @@ static void nap(long milliseconds)
     nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
 }
 
-/* Open MPI ends a job of which one process has ended badly, and so does Slurm where srun -K or the
- * site's KillOnBadExit says so. MPICH does not, and the others would wait for this one to begin
- * with them: it hears of it by the descriptor that it gave us. */
+/* Asks MPICH's launcher to abort the job, through the descriptor PMI_FD. Open MPI aborts by itself
+ * if a process exits with an error, and so does Slurm with srun -K or KillOnBadExit; with MPICH the
+ * other processes would wait for this one in MPI_Init. */
 static void tell_launcher(int code)
 {
-    enum { HEARD = 300 }; /* milliseconds until it has passed our sentence on */
+    enum { HEARD = 300 }; /* milliseconds for the launcher to forward our message */
     long fd = number("PMI_FD");
     if (fd > 2 && times_started(&(long){0}) > 1) {
-        char order[40]; /* dprintf may allocate, which on_overdue must not */
+        char order[40]; /* dprintf may allocate; on_overdue is a signal handler */
         int n = snprintf(order, sizeof order, "cmd=abort exitcode=%d\n", code);
         nap(HEARD);
         if (write((int)fd, order, (size_t)n) < n)
-            return; /* it is gone, and all with it */
+            return; /* the launcher is gone, and the job with it */
     }
 }
 
-/* Before the ranks can talk to each other. The first says it and ends, and the launcher ends the
- * others, who then have not said it too; one who is still there after a while had it alone. Slurm
- * may leave them all: then the first of a node speaks for it, whose files are the others' too. */
+/* Prints an error before MPI is initialised, and ends. Rank 0 prints at once and exits, and the
+ * launcher kills the others before they print. A rank that is still alive after WHILE ms has an
+ * error of its own and prints it. Slurm may leave all alive: then one process per node prints,
+ * since files are the same on a node. */
 static int not_ready(const char *sentence)
 {
     enum { WHILE = 2000 };
@@ -114,7 +118,7 @@ static int not_ready(const char *sentence)
     return UNREADY;
 }
 
-/* Whether others may be waiting for this process to begin with them. */
+/* True if other processes may wait for this one in MPI_Init. */
 static bool is_awaited(kn_ctx *ctx)
 {
     char path[PATH];
@@ -155,14 +159,14 @@ int cli_mpi_abort(kn_ctx *ctx, int code, const char *unsaid)
     return code;
 }
 
-/* One of the others may never begin: it is another program, or was asked for its help. No MPI
- * tells, and those who did begin would wait until their job is over. */
+/* Message of the watchdog. A process may never call MPI_Init, because it is another program or was
+ * asked for help; MPI does not notice, and the others would wait for ever. */
 static struct {
     char sentence[256];
     size_t length;
 } overdue;
 
-/* In the midst of MPI: nothing here may allocate. */
+/* Signal handler during MPI_Init: must not allocate. */
 static void on_overdue(int signal)
 {
     (void)signal;
@@ -172,10 +176,13 @@ static void on_overdue(int signal)
     _exit(UNREADY);
 }
 
-/* Begins, and waits for the others to begin too, for as long as Slurm's PMIx does. */
+/* Initialises MPI under a watchdog of PATIENCE seconds, as long as Slurm's PMIx waits. */
 static kn_status begin(kn_ctx *ctx, const char *path, long times)
 {
-    enum { PATIENCE = 300, LATER = 2 }; /* seconds; the first speaks, and the launcher ends all */
+    enum {
+        PATIENCE = 300,
+        LATER = 2
+    }; /* seconds; rank 0 prints first, and the launcher ends all */
     long rank;
     times_started(&rank);
     overdue.length = (size_t)snprintf(
@@ -192,7 +199,7 @@ static kn_status begin(kn_ctx *ctx, const char *path, long times)
     return status;
 }
 
-/* -1: loaded; else the exit code. */
+/* Loads and initialises the plugin. Returns -1, or the exit code after a message. */
 static int load(kn_ctx *ctx, long times)
 {
     char path[PATH], sentence[PATH + 256];
@@ -222,8 +229,9 @@ static int load(kn_ctx *ctx, long times)
     return -1;
 }
 
-/* Numbers come out the same on all ranks only where these do. The BLAS names its core too: the core
- * first, which has a remedy. */
+/* Checks that versions, commands, BLAS, threads and options are the same on all ranks, else results
+ * would differ between them. The core is compared before the BLAS, whose name includes it, since
+ * the user can change it. Collective. */
 static kn_status compare(kn_ctx *ctx, const kn_options *options, const char *command)
 {
     char threads[16];

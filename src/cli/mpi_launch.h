@@ -1,30 +1,31 @@
-/* The processes that mpirun or srun has made of one command: ranks of one work, not so many
- * works that race for one output. KRONORM_COMM=none: they are meant to, each with its own. */
+/* MPI start-up. Processes that mpirun or srun started form one MPI job instead of competing for one
+ * output. With KRONORM_COMM=none each process runs independently. */
 #ifndef KN_CLI_MPI_LAUNCH_H
 #define KN_CLI_MPI_LAUNCH_H
 
 #include "cli/arguments.h"
 
-/* Whether the launcher says that this is another process than the first of this command. */
+/* True if the launcher's environment says that this process is not rank 0. False under
+ * KRONORM_COMM=none. */
 bool cli_mpi_is_worker(void);
 
-/* Where this was started more than once: the ranks come together and compare what must be the same
- * on all, run->another is set, and -1 returned; or the exit code, with one sentence from one of
- * them. Before anything is read, and before there are threads. */
+/* Initialises MPI if the command was started more than once: loads the plugin, joins the ranks,
+ * compares versions, BLAS, threads and options of all ranks, and sets run->another. Returns -1 to
+ * continue, else the exit code after one message from one rank. Call before any file is read and
+ * before there are threads. Collective. */
 int cli_mpi_init(cli_run *run, const char *command);
 
-/* A command that is not CLI_TOGETHER: -1 when it was started once, or under KRONORM_COMM=none; else
- * the exit code, with one sentence. CLI_EACH is refused only where the plugin is there: some of the
- * other processes may be ranks of a command that is CLI_TOGETHER, and they would wait for this one.
- */
+/* For commands other than CLI_TOGETHER: returns -1 if started once or under KRONORM_COMM=none; else
+ * the exit code after one message. CLI_EACH is an error only if the MPI plugin is present: other
+ * processes may be ranks of a CLI_TOGETHER command that wait for this one. */
 int cli_work_by_itself(kn_ctx *ctx, const cli_command *command);
 
-/* The exit code of a process that found a fault in its command line before it came together.
- * `unsaid`: the sentence, where it is the first process's to say it; "": it was said. It is said
- * after all by one whose fault is not the first's. */
+/* Ends a process that found an error in its command line before the ranks joined; returns the exit
+ * code. unsaid: message that rank 0 should print; "": already printed. If only this rank has the
+ * error it prints the message after a delay. */
 int cli_mpi_abort(kn_ctx *ctx, int code, const char *unsaid);
 
-/* Once come together, when all is done. */
+/* Finalises MPI, if it was initialised. */
 void cli_mpi_finalize(cli_run *run);
 
 #endif

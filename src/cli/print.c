@@ -1,3 +1,4 @@
+/* Implements print.h. */
 #include "cli/print.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ void cli_print_missing(const kn_model *m)
         printf("  %.0f people without any response left out\n", out);
 }
 
-/* A path as a shell takes it. */
+/* Prints a path quoted for the shell. */
 static void print_quoted(const char *path)
 {
     static const char PLAIN[] =

@@ -1,14 +1,14 @@
-/* What more than one command tells of a model. */
+/* Messages that several commands print about a model. */
 #ifndef KN_CLI_PRINT_H
 #define KN_CLI_PRINT_H
 
 #include "kronorm.h"
 
-/* A line of what was missing among the responses, where something was. */
+/* Prints what was missing among the responses, if anything. */
 void cli_print_missing(const kn_model *m);
 
-/* How to look at what was made: the line that makes the page of a model, of a folder, or of both.
- * Either may be NULL. */
+/* Prints the command line of `kronorm report` for the model, the scored folder, or both. One of
+ * them may be NULL. */
 void cli_print_page(const char *model, const char *folder);
 
 #endif

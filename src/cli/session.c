@@ -1,3 +1,4 @@
+/* Implements session.h. There is one session per process, since signal handlers need it. */
 #include "cli/session.h"
 
 #include <math.h>
@@ -71,7 +72,8 @@ static void on_progress(void *user, const kn_progress *p)
         snprintf(session.stage, sizeof session.stage, "%s", p->stage);
         session.stage_began = now;
     }
-    /* ten times a second on a terminal; a line every ten seconds in a log, none for short work */
+    /* at most ten times per second on a terminal; in a log every ten seconds, nothing for short
+     * work */
     double wait = session.terminal ? 0.1 : 10;
     bool due = now - session.last_shown >= wait || (session.terminal && (fresh || last));
     if (!due)
@@ -118,14 +120,14 @@ void session_begin(cli_run *run, const char *command)
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
     sigaction(SIGHUP, &act, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file too large for its limit is an error like a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error like a full disk */
 }
 
 static int exit_code(kn_status status)
 {
     switch (status) {
     case KN_OK: return 0;
-    case KN_ERR_ARGUMENT: return 2; /* the options, not the data */
+    case KN_ERR_ARGUMENT: return 2; /* wrong options rather than wrong data */
     case KN_ERR_CANCELLED: return EXIT_SIGNAL;
     default: return 1;
     }
@@ -133,7 +135,8 @@ static int exit_code(kn_status status)
 
 int session_end(cli_run *run, kn_status status)
 {
-    bool unknown = status != KN_OK && !kn_comm_error_is_shared(run->ctx); /* to the other ranks */
+    bool unknown =
+        status != KN_OK && !kn_comm_error_is_shared(run->ctx); /* not known to other ranks */
     close_line();
     if (unknown || (status != KN_OK && !run->another)) {
         char *sentence = cli_spelled(kn_message(run->ctx));

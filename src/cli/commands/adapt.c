@@ -1,3 +1,4 @@
+/* kronorm adapt: calls kn_adapt and prints the adapted sites. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "cli/inputs.h"
 #include "cli/session.h"
 
-/* The lines of the model in words that tell of sites. */
+/* Prints the lines of the model description that begin with "adapted to". */
 static void report(kn_ctx *ctx, const kn_model *adapted, const char *output)
 {
     static const char ABOUT[] = "adapted to ";

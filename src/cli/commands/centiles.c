@@ -1,3 +1,4 @@
+/* kronorm centiles: calls kn_centiles and prints what was written. */
 #include <stdio.h>
 
 #include "cli/commands.h"

@@ -1,3 +1,4 @@
+/* kronorm change: calls kn_change and prints the reference and the number of changed pairs. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,3 +1,5 @@
+/* kronorm cv: calls kn_cv on all MPI ranks, or on root alone if its fits cannot be distributed
+ * (commands/common/mpi_rules.h), and prints the metrics. */
 #include <math.h>
 #include <stdio.h>
 

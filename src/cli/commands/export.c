@@ -1,3 +1,4 @@
+/* kronorm export: calls kn_export and prints the errors of the de-identified model. */
 #include <stdio.h>
 
 #include "cli/commands.h"

@@ -1,3 +1,5 @@
+/* kronorm fit: calls kn_fit on all MPI ranks, or on root alone if the fit cannot be distributed
+ * (commands/common/mpi_rules.h), and prints a description of the model. A typical command. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +9,7 @@
 #include "cli/session.h"
 #include "commands/common/mpi_rules.h"
 
-/* The lines of the model in words that say how z are made, and what people are compared with. */
+/* Prints the lines of the model description about calibration and reference. */
 static void report_norms(kn_ctx *ctx, const kn_model *m)
 {
     static const char *const ABOUT[] = {"calibration: ", "reference: "};

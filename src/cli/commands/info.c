@@ -1,3 +1,4 @@
+/* kronorm info: describes a model file, as text or JSON, or the build. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +16,14 @@ static void print_build(const kn_ctx *ctx)
            better ? better : "", better ? ")" : "", kn_threads(ctx));
 }
 
-/* Entry i of a column of numbers in the model. */
+/* Entry i of a numeric array of the model. */
 static double entry(const kn_model *m, const char *name, int i)
 {
     kn_view v = kn_model_array(m, name);
     return ((const double *)v.data)[i * v.row_stride];
 }
 
-/* Does a model of this method have what the option says? */
+/* True if the option applies to the method of the model. */
 static bool has(kn_ctx *ctx, const kn_model *m, const char *key)
 {
     kn_option_info i = {.size = sizeof i};
@@ -85,11 +86,11 @@ static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
     print_search(m, has(ctx, m, "components"));
 }
 
-/* The model in words, each line as deep as the others. */
+/* Prints the model description, indented. */
 static void print_words(char *text)
 {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        kn_sanitize_text(line); /* names of columns and levels are others' */
+        kn_sanitize_text(line); /* names of columns and levels come from the data */
         printf("  %s\n", line);
     }
 }

@@ -1,3 +1,4 @@
+/* kronorm overlap: calls kn_overlap and prints the smallest p-values. */
 #include <math.h>
 #include <stdio.h>
 

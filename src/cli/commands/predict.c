@@ -1,3 +1,4 @@
+/* kronorm predict: calls kn_predict through cli_score. */
 #include <stdio.h>
 
 #include "cli/commands.h"

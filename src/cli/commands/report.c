@@ -1,3 +1,4 @@
+/* kronorm report: computes the HTML page, figures or JSON of a model or an output folder. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ static void tell(const kn_report_info *i, const kn_options *options)
         printf("%s: %td files\n", figures, i->figures);
 }
 
-/* The first word is a model, or a folder of cv, which has no one model. */
+/* Opens the first argument: a model file, or a folder of cv, which has no single model. */
 static kn_status open_first(cli_run *run, kn_model **model)
 {
     struct stat what;

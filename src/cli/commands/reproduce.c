@@ -1,3 +1,4 @@
+/* kronorm reproduce: runs the experiment of the paper (kn_reproduce). */
 #include <stdio.h>
 
 #include "cli/commands.h"

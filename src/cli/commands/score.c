@@ -1,3 +1,5 @@
+/* kronorm score: calls kn_score through cli_score and prints metrics, AUC and numbers of abnormal
+ * maps. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@ static void report_auc(const kn_scores *s, const char *label)
     }
 }
 
-/* How many stand out, beside how many of healthy people do. */
+/* Prints how many participants have small p-values or FDR findings, and how many are expected. */
 static void report_abnormality(const kn_scores *s)
 {
 #define OF(name) kn_scores_number(s, "abnormality." name)

@@ -1,3 +1,4 @@
+/* kronorm simulate: calls kn_simulate and prints which files it made. */
 #include <stdio.h>
 #include <string.h>
 

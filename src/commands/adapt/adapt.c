@@ -1,9 +1,9 @@
-/* kn_adapt: what healthy people of new sites are further away and wider than those of training.
+/* kn_adapt: estimates offset and noise scale of new sites from residuals of healthy controls.
  *
- * Residuals of these controls from what the model says of people of no batch, response by response,
- * go to norm/sites/adapt.h, one for each new site; nothing is fitted again. The adapted model is
- * the model with three numbers more for each site and response. In a cross-validation of several
- * ranks each takes the residuals of the responses dealt to it. */
+ * The residuals from predictions without site effect go to norm/sites/adapt.h, response by
+ * response; nothing is fitted again. The adapted model is the model with three more numbers per
+ * site and response. In a cross-validation on several ranks each rank takes the residuals of its
+ * own responses. */
 #include "commands/adapt/adapt.h"
 
 #include <math.h>
@@ -31,14 +31,14 @@ typedef struct work {
     kn_data *data;
     kn_sample people;
     kn_site_lookup from;
-    /* the new sites, in the order in which they are met */
+    /* The new sites, in order of first occurrence. */
     ptrdiff_t n;
-    char **level;          /* n x M */
-    ptrdiff_t *site;       /* of each person */
-    ptrdiff_t **row;       /* n  people of each ... */
-    ptrdiff_t *count;      /* ... and how many */
-    kn_site_adapted *made; /* n */
-    kn_mat D, work;        /* columns of the noise scale; residuals of a worker */
+    char **level;          /* levels, one row of M per participant */
+    ptrdiff_t *site;       /* site per participant */
+    ptrdiff_t **row;       /* n: participants of each site ... */
+    ptrdiff_t *count;      /* ... and their number */
+    kn_site_adapted *made; /* n: estimates */
+    kn_mat D, work;        /* columns of the noise scale; residuals per worker */
     const kn_block *b;
 } work;
 
@@ -59,7 +59,7 @@ static void work_clear(work *w)
     kn_sample_clear(&w->people);
 }
 
-/* ---- whether it can be done ------------------------------------------------------------------ */
+/* ---- checks ---- */
 
 static kn_status check_model(kn_ctx *ctx, const kn_model *m, const kn_settings *s)
 {
@@ -95,7 +95,7 @@ static bool is_known(const work *w, ptrdiff_t i)
     return w->from.site[i] >= 0 || w->from.adapted[i] >= 0;
 }
 
-/* People whose site is known already, by training or from an earlier adaptation. */
+/* KN_ERR_DATA if a control is at a training site or an already adapted site. */
 static kn_status check_known(kn_ctx *ctx, const work *w)
 {
     ptrdiff_t known = 0, M = w->model->batch.M;
@@ -108,7 +108,7 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
         known++;
         while (!same_site(w, i, first))
             first++;
-        if (first < i) /* it is in the list */
+        if (first < i) /* already listed */
             continue;
         kn_site_lookup_name(w->level + i * M, M, name, sizeof name);
         kn_listing_add(&list, name);
@@ -123,7 +123,7 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
                    list.text);
 }
 
-/* ---- who is of which site -------------------------------------------------------------------- */
+/* ---- sites ---- */
 
 static kn_status read_levels(kn_ctx *ctx, work *w)
 {
@@ -178,9 +178,9 @@ out:
     return status;
 }
 
-/* ---- residuals ------------------------------------------------------------------------------- */
+/* ---- residuals ---- */
 
-/* r = y - mean, and r exp(-eta/2). */
+/* Residuals r = y - mean, and scaled r exp(-eta/2). */
 static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const work *w = self;
@@ -210,7 +210,7 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* What was taken of the own responses is known to all before anything is said of the site. */
+/* Gathers the sums of all responses on all ranks, then estimates the site. Collective. */
 static kn_status finish_site(kn_ctx *ctx, const kn_responses *Y, const kn_sites *prior,
                              kn_site_adapted *a)
 {
@@ -253,7 +253,7 @@ out:
     return status;
 }
 
-/* ---- the model with them --------------------------------------------------------------------- */
+/* ---- the adapted model ---- */
 
 static void set_range(const work *w, ptrdiff_t s, double *low, double *high)
 {
@@ -307,8 +307,8 @@ static kn_status put_site(kn_ctx *ctx, const work *w, ptrdiff_t s, ptrdiff_t at,
     return status;
 }
 
-/* A mean first residual that has the offset of an unknown site in it is not that of people whose
- * offset is taken out. */
+/* Drops the reference of change if it includes unknown sites: its mean first residual has site
+ * offsets that the adapted model removes. */
 static void drop_change(kn_ctx *ctx, kn_model *m)
 {
     if (m->change.unknown == 0)
@@ -371,8 +371,7 @@ static void warn(kn_ctx *ctx, const work *w)
     }
 }
 
-/* Root mean square of what controls of a site are further away than expected, in standard
- * deviations of people within a site; NaN: they have no value. */
+/* Root mean square offset of a site in standard deviations within a site; NaN: no values. */
 static double distance(const work *w, const kn_site_adapted *a)
 {
     const kn_sites *prior = &w->model->sites;
@@ -385,7 +384,8 @@ static double distance(const work *w, const kn_site_adapted *a)
     return n > 0 ? sqrt(sum / n) : NAN;
 }
 
-/* Values, and no others than training had: no scanner shifts a map that far. */
+/* Checks that the controls have values, and within 30 standard deviations: no scanner shifts a map
+ * further, so units or processing differ. */
 static kn_status check_values(kn_ctx *ctx, const work *w)
 {
     static const double DISTANT = 30;
@@ -408,7 +408,7 @@ static kn_status check_values(kn_ctx *ctx, const work *w)
     return KN_OK;
 }
 
-/* Controls who are people of training by their ids: their site is known by another name. */
+/* Warns if controls have ids of training participants: their site may be known by another name. */
 static void tell_training(kn_ctx *ctx, const work *w)
 {
     const kn_model *m = w->model;
@@ -431,7 +431,7 @@ static kn_status run(kn_ctx *ctx, work *w, kn_model **adapted)
     kn_status status;
     const kn_model *m = w->model;
     kn_command_memory room = kn_memory_policy_score(ctx, w->s, m, 0, 0);
-    room.shape.model *= 3; /* in the end a copy is made, by way of its bytes */
+    room.shape.model *= 3; /* the model is copied through its serialised bytes */
     kn_sample_spec known = {.recipe = &m->recipe, .space = &m->space};
     KN_TRY(kn_sample_new(ctx, w->data, w->s, known, &room.room, &w->people));
     KN_TRY(kn_site_lookup_new(ctx, w->s, m, w->data, &w->people, true, &w->from));

@@ -1,3 +1,4 @@
+/* Implements write.h. TABULATED is the largest number of table rows. */
 #include "commands/adapt/write.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 enum { PATH = 4096, TABULATED = 100000 };
 static const char ENDING[] = ".safetensors", TABLE[] = ".adapt.tsv";
 
-/* model.safetensors -> model.adapt.tsv */
+/* Path of the table: model.safetensors -> model.adapt.tsv. */
 static kn_status table_path(kn_ctx *ctx, const char *model, char out[PATH])
 {
     size_t n = strlen(model), end = sizeof ENDING - 1;
@@ -99,7 +100,7 @@ kn_status kn_adapt_write(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
     KN_TRY(kn_model_write(ctx, m, s->output, &wo));
     KN_TRY(kn_uncommitted_files_commit(ctx, &pending, &put));
     if (!tabulated && s->force)
-        remove(path); /* of the model that was replaced */
+        remove(path); /* table of the replaced model */
 out:
     kn_uncommitted_files_clear(&pending);
     if (status != KN_OK)

@@ -1,3 +1,5 @@
+/* kn_centiles: checks the options, makes the grid, chooses responses and bands, and runs jackknife
+ * and output. Also the value of a centile and its band. */
 #include "commands/centiles/centiles.h"
 
 #include <fnmatch.h>
@@ -38,8 +40,7 @@ kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *n
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", w->s.folder);
 }
 
-/* ---- what is asked for ------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 static kn_status check_needs(kn_ctx *ctx, const kn_centiles_work *w)
 {
@@ -90,7 +91,7 @@ static kn_status take_centiles(kn_ctx *ctx, kn_centiles_work *w)
     return KN_OK;
 }
 
-/* Does any of the patterns match the name? Sets which of them did. */
+/* True if any pattern matches the name (or there are none); marks those that did in hit. */
 static bool wanted(const kn_names *patterns, const char *name, bool *hit)
 {
     bool any = patterns->n == 0;
@@ -150,10 +151,10 @@ out:
     return status;
 }
 
-/* ---- bands ------------------------------------------------------------------------------------
- */
+/* ---- bands ---- */
 
-/* Neither variance means much with iso noise, which all responses share. */
+/* Chooses the bands. With iso noise there are none: all responses share one noise variance, and
+ * neither variance of the mean is meaningful. */
 static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
 {
     const char *asked = w->s.bands;
@@ -183,7 +184,7 @@ static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
     return KN_OK;
 }
 
-/* People behind the noise of a response. */
+/* Effective number of participants behind the noise variance of a response. */
 static double people_behind(const kn_model *m, ptrdiff_t kept)
 {
     double n = (double)(m->y.n ? m->y.n[kept] : m->info.n_samples);
@@ -233,10 +234,9 @@ double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t
            sd * kn_calibration_inverse(&w->model->layer, kn_centiles_law(w, j), z);
 }
 
-/* ---- the work ---------------------------------------------------------------------------------
- */
+/* ---- run ---- */
 
-/* Every file that is read: none of them is replaced. */
+/* Lists all input files, which must not be overwritten. */
 static kn_status list_inputs(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status = KN_OK;

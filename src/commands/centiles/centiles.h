@@ -1,4 +1,6 @@
-/* Centile curves of a model, what their places are known by, and people among them   [METHOD 8f] */
+/* State of kn_centiles: centile curves of a model with their bands, and participants among them
+ * [METHOD 8f]. centiles.c runs it; grid.h has the points, curves.h the mean and variance at
+ * them. */
 #ifndef KN_COMMANDS_CENTILES_CENTILES_H
 #define KN_COMMANDS_CENTILES_CENTILES_H
 
@@ -14,15 +16,15 @@ typedef enum kn_bands { KN_BANDS_NONE, KN_BANDS_MODEL, KN_BANDS_JACKKNIFE } kn_b
 extern const char *const kn_bands_name[]; /* none, model, jackknife */
 
 enum {
-    KN_BANDS_FITS = 8,          /* of the jackknife */
-    KN_CENTILES_MOST = 32,      /* of one call */
-    KN_CENTILES_ROWS = 2000000, /* of a table */
-    KN_CENTILE_NAME = 64        /* of a file */
+    KN_BANDS_FITS = 8,          /* fits of the jackknife */
+    KN_CENTILES_MOST = 32,      /* centiles per call */
+    KN_CENTILES_ROWS = 2000000, /* rows per table */
+    KN_CENTILE_NAME = 64        /* length of a file name */
 };
 
-typedef struct kn_centile { /* one that is asked for */
+typedef struct kn_centile { /* one requested centile */
     double percent, z;
-    char name[KN_CENTILE_NAME]; /* centile_05, centile_97.5 */
+    char name[KN_CENTILE_NAME]; /* such as centile_05, centile_97.5 */
 } kn_centile;
 
 typedef struct kn_centiles_work {
@@ -30,17 +32,17 @@ typedef struct kn_centiles_work {
     const kn_options *options;
     kn_settings s;
     kn_grid grid;
-    kn_mat raw; /* grid.n x width, as kn_design_apply takes it */
+    kn_mat raw; /* grid.n x width: points as input of kn_design_apply */
     int n_centiles;
     kn_centile centile[KN_CENTILES_MOST];
-    ptrdiff_t S;                /* responses */
-    ptrdiff_t *kept, *response; /* S  among those in use, among all */
-    kn_shash *law;              /* S; NULL: no shape */
-    kn_mat t;                   /* n_centiles x S  places in standard deviations from the mean */
+    ptrdiff_t S;                /* number of responses */
+    ptrdiff_t *kept, *response; /* S: index among the responses in use, and among all */
+    kn_shash *law;              /* S: distribution per response; NULL: Gaussian z */
+    kn_mat t;                   /* n_centiles x S: centiles in standard deviations from the mean */
     kn_bands bands;
-    kn_mat J;     /* grid.n x S  variance of the mean by the jackknife; none: another */
-    double *kurt; /* S  of the bands */
-    kn_data *training, *people; /* lent, or read; NULL: none */
+    kn_mat J;     /* grid.n x S: jackknife variance of the mean; empty with other bands */
+    double *kurt; /* S: kurtosis term of the bands */
+    kn_data *training, *people; /* borrowed, or read by run(); NULL: none */
     kn_warnings warnings;
     kn_centiles_info info;
     kn_write_options write;
@@ -48,64 +50,69 @@ typedef struct kn_centiles_work {
     kn_uncommitted_files pending;
 } kn_centiles_work;
 
+/* Distribution of response j; NULL: Gaussian z. */
 static inline const kn_shash *kn_centiles_law(const kn_centiles_work *w, ptrdiff_t j)
 {
     return w->law ? &w->law[j] : NULL;
 }
 
+/* True if the responses are images. */
 static inline bool kn_centiles_images(const kn_centiles_work *w)
 {
     return w->model->space.kind == KN_SPACE_IMAGE;
 }
 
-/* Curves of the responses, to be made. */
+/* Curves of the chosen responses, for kn_curves_make. */
 static inline kn_curves kn_centiles_curves(const kn_centiles_work *w)
 {
     return (kn_curves){.model = w->model, .site = w->grid.site, .S = w->S, .kept = w->kept};
 }
 
-/* Value of centile k of response j at point i of the curves, which begin at point `first` of the
- * grid; half its band, NaN without. */
+/* Centile k of response j at point i of c, and half the width of its band (NaN without bands), in
+ * original units. first: grid point of point 0 of c. */
 typedef struct kn_centile_value {
     double value, half;
 } kn_centile_value;
 kn_centile_value kn_centiles_value(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t first,
                                    ptrdiff_t i, ptrdiff_t j, int k);
 
-/* The value at point i of the curves that has this z. */
+/* Value of response j with this z at point i of the curves, in original units. */
 double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t i, ptrdiff_t j,
                         double z);
-/* Points that are made at a time. */
+/* Number of points per call of kn_curves_make, for about 64 MB. */
 static inline ptrdiff_t kn_centiles_batch(ptrdiff_t S)
 {
     enum { BYTES = 1 << 26 };
     return (ptrdiff_t)(BYTES / (3.0 * sizeof(double) * (double)S)) + 1;
 }
 
-/* law, t and kurt, when responses and centiles are known. */
+/* Computes law, t and kurt. Call after responses and centiles are chosen. */
 kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w);
-void kn_centiles_clear(kn_centiles_work *w); /* {0} is fine */
+void kn_centiles_clear(kn_centiles_work *w); /* accepts {0} */
 
-/* The training people, chosen as the model remembers them; and J of the means at w->raw, from fits
- * without each fold of them. */
+/* kn_jackknife_read reads the training sample with the options stored in the model.
+ * kn_centiles_jackknife sets w->J at w->raw from fits without one fold each; KN_ERR_DATA if
+ * w->training is not the training sample. */
 kn_status kn_jackknife_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out);
 kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w);
 
-/* What writing would refuse, asked before the work; the folder is there. */
+/* Checks before the computation that all files can be written; the folder exists. */
 kn_status kn_centiles_check(kn_ctx *ctx, kn_centiles_work *w);
-/* Tables, or maps of images; then summary.json. Counts files in the info. */
+/* Writes tables, or maps if the responses are images; then the summary. Both add to
+ * w->info.files. */
 kn_status kn_centiles_write(kn_ctx *ctx, kn_centiles_work *w);
 kn_status kn_centiles_summary(kn_ctx *ctx, kn_centiles_work *w);
-/* Of images, in centiles_maps.c. label: the name of each volume. */
+/* For images, in write_maps.c. label: name of each volume; may be NULL for single maps. */
 kn_maplayout kn_centiles_layout(const kn_centiles_work *w, char *const *label);
 kn_status kn_centile_maps_check(kn_ctx *ctx, kn_centiles_work *w);
 kn_status kn_centile_maps_write(kn_ctx *ctx, kn_centiles_work *w);
-/* The people: points.tsv, of images maps too. */
+/* Participants among the curves, in participants.c: points.tsv, and maps if the responses are
+ * images. */
 kn_status kn_points_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out);
 kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w);
 kn_status kn_points_write(kn_ctx *ctx, kn_centiles_work *w);
 
-/* FOLDER/NAME; refuses what is too long. */
+/* Makes FOLDER/NAME; KN_ERR_IO if too long. */
 enum { KN_CENTILES_PATH = 4096 };
 kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *name,
                            char path[KN_CENTILES_PATH]);

@@ -1,3 +1,5 @@
+/* Implements curves.h: predicts the points and converts the chosen responses of each block to
+ * original units. */
 #include "commands/centiles/curves.h"
 
 #include <math.h>
@@ -19,16 +21,16 @@ void kn_curves_clear(kn_curves *c)
     c->extrapolation = NULL;
 }
 
-/* ---- sites ------------------------------------------------------------------------------------
- */
+/* ---- sites ---- */
 
-/* mu_j: how far the mean of sites is from what the model says without them. */
+/* mu_j: offset of the mean of sites from the prediction without site effect, standardised. */
 static double site_mean(const kn_model *m, ptrdiff_t kept)
 {
     return m->sites.T > 0 ? m->sites.mu[kept] : 0;
 }
 
-/* What a prediction without batch becomes, standardised: z1 of model/adapted_sites.h. */
+/* Site correction of a prediction without site effect, standardised: z1 of
+ * model/adapted_sites.h. */
 static kn_site_shift shift_of(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
 {
     ptrdiff_t s = site.adapted;
@@ -43,7 +45,7 @@ double kn_curves_site_var(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
     return shift_of(m, site, kept).var * m->y.sd[kept] * m->y.sd[kept];
 }
 
-/* Maps of points; held (or NULL) as kn_design_apply tells it. */
+/* Predicts the points, clamped; held (n, or NULL): number of clamped covariates. */
 static kn_status predict(kn_ctx *ctx, const kn_model *m, kn_view raw, bool alone, int *held,
                          kn_gp_maps *out)
 {
@@ -59,22 +61,21 @@ out:
     return status;
 }
 
-/* ---- curves -----------------------------------------------------------------------------------
- */
+/* ---- curves ---- */
 
 typedef struct passing {
     kn_curves *c;
-    kn_mat D;       /* n x F: columns of the noise scale; none without one */
-    double *term;   /* n  its terms of sites; NULL: none */
-    double *factor; /* n */
-    ptrdiff_t at;   /* responses of `kept` that have passed */
-    double *ratio;  /* n  sums of extrapolation */
-    double *extra;  /* n  what these have more, or without components instead
+    kn_mat D;       /* n x F: columns of the noise scale; empty without one */
+    double *term;   /* n: site terms of the noise scale; NULL: none */
+    double *factor; /* n: noise factor of one response */
+    ptrdiff_t at;   /* responses of `kept` done so far */
+    double *ratio;  /* n: variance sums of extrapolation */
+    double *extra;  /* n: added to ratio, or without components used instead
                        [commands/score/extrapolation.h] */
     double noise_sum;
 } passing;
 
-/* Response j of a block in its own units. */
+/* Stores response j of a block in original units. */
 static void keep(passing *p, const kn_block *b, ptrdiff_t j)
 {
     const kn_model *m = p->c->model;
@@ -104,7 +105,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return kn_check_cancel(ctx);
 }
 
-/* The blocks of a walk that have responses of `kept`. */
+/* Predicts only the blocks that contain responses of `kept`; blocks begin where a full loop begins
+ * them, so the bits are the same. */
 static kn_status pass_few(kn_ctx *ctx, passing *p, const kn_responses *Y, const kn_gp_maps *maps)
 {
     kn_status status;
@@ -131,8 +133,8 @@ out:
     return status;
 }
 
-/* As scores have it: who was held is further out than anybody. Without components there is no model
- * variance, and covariates tell alone. */
+/* Extrapolation percentile as in scores: 100 if clamped. Without components there is no model
+ * variance, and the distance of the covariates is used. */
 static void judge(const passing *p, const kn_gp_maps *maps, const int *held)
 {
     const kn_reference *r = &p->c->model->reference;
@@ -146,7 +148,7 @@ static void judge(const passing *p, const kn_gp_maps *maps, const int *held)
     }
 }
 
-/* At no site of training they are as far from it as people of an adapted site are. */
+/* Sets p->extra: points at no training site are compared as participants of an adapted site are. */
 static kn_status find_beyond(kn_ctx *ctx, passing *p, kn_view raw, const kn_gp_maps *maps,
                              const int *held)
 {
@@ -164,7 +166,7 @@ out:
     return status;
 }
 
-/* What the noise at these points depends on. */
+/* Makes the inputs of the noise scale: columns D and site terms. */
 static kn_status prepare_noise(kn_ctx *ctx, passing *p, kn_view raw)
 {
     kn_status status;
@@ -228,7 +230,7 @@ kn_status kn_curves_mean(kn_ctx *ctx, const kn_model *model, kn_view raw, bool a
     kn_status status;
     kn_maps maps = {.model = model};
     KN_TRY(predict(ctx, model, raw, alone, NULL, &maps.maps));
-    for (ptrdiff_t j = 0, w; j < mean.cols; j += w) { /* runs of neighbours */
+    for (ptrdiff_t j = 0, w; j < mean.cols; j += w) { /* consecutive responses at a time */
         w = 1;
         while (j + w < mean.cols && w < KN_BLOCK && response[j + w] == response[j] + w)
             w++;

@@ -1,41 +1,40 @@
-/* Mean and spread of responses at some covariates, in the units of the responses      [METHOD 8f]
- */
+/* Mean, model variance and noise variance of responses at given covariates, in original units
+ * [METHOD 8f] */
 #ifndef KN_COMMANDS_CENTILES_CURVES_H
 #define KN_COMMANDS_CENTILES_CURVES_H
 
 #include "model/model.h"
 
-typedef struct kn_curve_site { /* where points are [METHOD 8e] */
-    bool alone;                /* at no site of training: without the terms of batch categories */
-    int adapted; /* but at this one, which the model was adapted to; -1: the mean of sites */
+typedef struct kn_curve_site { /* site of the points [METHOD 8e] */
+    bool alone;                /* no training site: predict without site terms */
+    int adapted;               /* adapted site; -1: mean of sites */
 } kn_curve_site;
 
 typedef struct kn_curves {
-    const kn_model *model; /* lent */
+    const kn_model *model; /* borrowed */
     kn_curve_site site;
-    ptrdiff_t n, S;        /* points, responses */
-    const ptrdiff_t *kept; /* S  which of those in use, ascending; lent */
-    bool few;              /* extrapolation is not asked for: of the others nothing is made */
-    kn_mat mean;           /* n x S */
-    kn_mat var, noise;     /* n x S  of the mean; of people about it, at these covariates */
-    double
-        *extrapolation; /* n  percentile among training [METHOD 8b]; NaN: there is no reference */
+    ptrdiff_t n, S;        /* number of points, number of responses */
+    const ptrdiff_t *kept; /* S: index among the responses in use, ascending; borrowed */
+    bool few;              /* skip extrapolation and blocks without these responses */
+    kn_mat mean;           /* n x S: predictive mean */
+    kn_mat var, noise;     /* n x S: model variance; noise variance at these covariates */
+    double *extrapolation; /* n: percentile [METHOD 8b]; NaN: no reference */
 } kn_curves;
 
-/* of: model, site, S and kept are set. raw: n points as kn_design_apply takes them, covariates held
- * as those of new people are. Walks over all responses once, whatever S; if few over the blocks
- * that these are in, to the same bits. */
+/* Computes the curves at the n points `raw` (as input of kn_design_apply; covariates are clamped).
+ * The caller sets model, site, S, kept and few of *of. Cost: one pass over all responses whatever
+ * S; with few only over the blocks of these, with the same bits. */
 kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of);
-void kn_curves_clear(kn_curves *c); /* all but what is lent; {0} is fine */
+void kn_curves_clear(kn_curves *c); /* frees all but what is borrowed; accepts {0} */
 
-/* The mean alone, n x S, at the mean of sites where `alone`; NaN where the model has left a
- * response out. response: S of all, ascending; the model may be another than the one that kept
- * them. */
+/* Computes only the mean, n x S, original units; alone: at the mean of sites. NaN for responses
+ * that this model does not have. response: S indices among all responses, ascending. The model may
+ * be another than the one of the curves. */
 kn_status kn_curves_mean(kn_ctx *ctx, const kn_model *model, kn_view raw, bool alone,
                          const ptrdiff_t *response, kn_mat mean);
 
-/* What a site that the model was adapted to adds to the variance of the mean of a response in use,
- * in its units; 0 elsewhere. */
+/* Variance that an adapted site adds to the mean of a response in use, original units; 0
+ * elsewhere. */
 double kn_curves_site_var(const kn_model *model, kn_curve_site site, ptrdiff_t kept);
 
 #endif

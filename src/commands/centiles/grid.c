@@ -1,3 +1,4 @@
+/* Implements grid.h. */
 #include "commands/centiles/grid.h"
 
 #include <math.h>
@@ -16,10 +17,9 @@ void kn_grid_clear(kn_grid *g)
     *g = (kn_grid){0};
 }
 
-/* ---- what is asked for ------------------------------------------------------------------------
- */
+/* ---- {over} and {at} ---- */
 
-/* By its name, else by the only one that differs in case alone. */
+/* Finds a covariate by name, else by the only one that differs in case only. */
 static kn_status find_covariate(kn_ctx *ctx, const kn_encoding *r, const char *option,
                                 const char *name, ptrdiff_t *out)
 {
@@ -42,6 +42,7 @@ static kn_status find_covariate(kn_ctx *ctx, const kn_encoding *r, const char *o
                    kn_clipped(name).text, list.text);
 }
 
+/* First input column of covariate c for kn_design_apply. */
 static ptrdiff_t first_raw(const kn_encoding *r, ptrdiff_t c)
 {
     ptrdiff_t f = 0;
@@ -50,7 +51,7 @@ static ptrdiff_t first_raw(const kn_encoding *r, ptrdiff_t c)
     return f;
 }
 
-/* A category of three levels or more that is not one column but one for each of them. */
+/* True for a category that is encoded as one indicator column per level. */
 static bool spread_out(const kn_encoding *r, ptrdiff_t c)
 {
     return !r->codes && r->column[c].levels.n > 2;
@@ -110,7 +111,7 @@ static kn_status set_level(kn_ctx *ctx, const kn_covariate *k, const char *text,
     return KN_OK;
 }
 
-/* Beyond half a range covariates are held, and curves say less than they seem to [METHOD 0]. */
+/* Sets a number of {at}; warns if it will be clamped [METHOD 0]. */
 static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const char *text,
                             double *code)
 {
@@ -135,8 +136,8 @@ static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const ch
     return KN_OK;
 }
 
-/* A batch may be at a level of training, at one of a site that the model was adapted to, or at one
- * that is both: the site that all batches make together decides. */
+/* Sets the level of a batch column: a training level, a level of an adapted site, or both.
+ * settle_site decides by all batch columns together. */
 static kn_status take_site(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *text)
 {
     const kn_covariate *k = &g->model->recipe.column[c];
@@ -155,7 +156,7 @@ static kn_status take_site(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *tex
     return set_level(ctx, k, text, &g->at[c].code);
 }
 
-/* "sex=F" */
+/* Parses one item of {at}, such as "sex=F". */
 static kn_status take_one(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
 {
     kn_status status;
@@ -198,7 +199,7 @@ out:
     return status;
 }
 
-/* Is a covariate held at this level? */
+/* True if covariate c is fixed at this level. */
 static bool is_level(const kn_grid *g, ptrdiff_t c, const char *level)
 {
     const kn_grid_at *at = &g->at[c];
@@ -209,8 +210,8 @@ static bool is_level(const kn_grid *g, ptrdiff_t c, const char *level)
     return text && strcmp(text, level) == 0;
 }
 
-/* Which site the batches make together; one of them at its mean and another not is none. A site
- * that the model was adapted to may share levels with those of training. */
+/* Finds the site that all batch columns make together; some at the mean and some not is an error.
+ * An adapted site may share levels with training sites. */
 static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
 {
     const kn_site_levels *b = &g->model->batch;
@@ -239,7 +240,8 @@ static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
         g->model->recipe.column[b->column[0]].name, AVERAGE);
 }
 
-/* Shares of indicators are their means, which a design that does not standardise forgets. */
+/* KN_ERR_ARGUMENT for an average level of indicator columns if the design was not standardised:
+ * their means are then not stored. */
 static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
 {
     const kn_encoding *r = &g->model->recipe;
@@ -253,8 +255,7 @@ static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
     return KN_OK;
 }
 
-/* ---- points -----------------------------------------------------------------------------------
- */
+/* ---- points ---- */
 
 static kn_status make_points(kn_ctx *ctx, kn_grid *g)
 {
@@ -266,7 +267,8 @@ static kn_status make_points(kn_ctx *ctx, kn_grid *g)
         g->curves *= g->at[c].drawn ? r->column[c].levels.n : 1;
     g->n = g->curves * g->values;
     kn_status status = kn_mat_new(ctx, g->n, g->C, &g->code);
-    for (ptrdiff_t c = g->C - 1; c >= 0 && status == KN_OK; c--) { /* the last changes fastest */
+    for (ptrdiff_t c = g->C - 1; c >= 0 && status == KN_OK;
+         c--) { /* the last covariate changes fastest */
         for (ptrdiff_t i = 0; i < g->n; i++) {
             double share = (double)(i % g->values) / (double)(g->values - 1);
             double level = (double)(i / g->values / before % (g->at[c].drawn ? 2 : 1));
@@ -299,7 +301,7 @@ out:
     return status;
 }
 
-/* The code of a person's own level. */
+/* Code of the participant's own value or level. */
 static double own_code(const kn_grid *g, ptrdiff_t c, kn_mat X, ptrdiff_t i)
 {
     const kn_encoding *r = &g->model->recipe;
@@ -322,7 +324,7 @@ kn_status kn_grid_move(kn_ctx *ctx, const kn_grid *g, kn_mat X, kn_mat *code)
     return status;
 }
 
-/* A code of covariate c as another model has it. */
+/* Converts code x of covariate c to the code of covariate `to` of another model. */
 static double code_in(const kn_grid *g, ptrdiff_t c, double x, const kn_covariate *to)
 {
     const kn_covariate *from = &g->model->recipe.column[c];
@@ -369,10 +371,9 @@ kn_status kn_grid_raw(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model
     return status;
 }
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- output text ---- */
 
-/* The order of columns: `over`, then the others. */
+/* Covariate of output column k: {over} first, then the others. */
 static ptrdiff_t column_at(const kn_grid *g, ptrdiff_t k)
 {
     return k == 0 ? g->over : k <= g->over ? k - 1 : k;

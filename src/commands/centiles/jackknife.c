@@ -1,9 +1,9 @@
-/* How far a curve moves when other people were fitted: K fits, each without a fold of the training
- * people, everything refitted as the model itself was                                 [METHOD 8f]
+/* Jackknife variance of the curves: K fits, each without one fold of the training sample, with
+ * everything refitted as for the model itself [METHOD 8f]
  *
  *     J_ij = (K - 1)/K sum_f (mean_j^(-f)(x_i) - mean over f)^2            n x S, K = 8
  *
- * Groups stay whole. Needs K fits, and holds two matrices n x S. */
+ * Groups stay whole. Cost: K fits; holds J and two more matrices n x S. */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "commands/score/scores.h"
 #include "gp/assign_folds.h"
 
-/* Options of a fit as the model remembers them. Calibration does not move the mean. */
+/* Makes the fit options stored in the model; without calibration, which does not move the mean. */
 static kn_status fit_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options **out)
 {
     static const char *const same[] = {"covariates", "responses", "threads", "memory", "scratch"};
@@ -67,7 +67,7 @@ static bool has_id(const kn_sample *p, const char *id, ptrdiff_t likely)
     return false;
 }
 
-/* Are these the people that the model was fitted to? */
+/* Checks that the data are the training sample: responses, number of participants, ids. */
 static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     const kn_model *m = w->model;
@@ -76,7 +76,8 @@ static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_s
     if (status != KN_OK)
         return status;
     for (ptrdiff_t j = 0; p->space.name && m->space.name && j < m->space.T; j++)
-        if (strcmp(p->space.name[j], m->space.name[j]) != 0) /* of arrays; files go by names */
+        if (strcmp(p->space.name[j], m->space.name[j]) !=
+            0) /* for arrays; files are matched by name */
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s: response %td is '%s', expected '%s' ({bands=jackknife} needs those "
                            "that the model was fitted to)",
@@ -95,8 +96,8 @@ static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_s
     return KN_OK;
 }
 
-/* Have they the values that it was fitted to? By the means of some responses: other maps of the
- * same people would pass for these. */
+/* Checks the means of up to 64 responses against the model, since other maps of the same
+ * participants would pass check_people. */
 static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     enum { LOOKED_AT = 64 };
@@ -141,16 +142,16 @@ static kn_status fit_some(kn_ctx *ctx, kn_preloaded *held, const bool *use,
         status = kn_fit(ctx, some, options, model);
     kn_ctx_set_quiet(ctx, was);
     if (status == KN_OK)
-        status = kn_check_cancel(ctx); /* half a fit is none */
+        status = kn_check_cancel(ctx); /* a cancelled fit is not used */
     kn_data_free(some);
     return status;
 }
 
 typedef struct folds {
     int K;
-    int *fold;       /* of each person */
-    bool *use;       /* of each row of the covariates */
-    kn_mat mean, of; /* n x S  mean over fits, of one */
+    int *fold;       /* per participant */
+    bool *use;       /* per row of the covariates */
+    kn_mat mean, of; /* n x S: mean over fits, mean of one fit */
 } folds;
 
 static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w, const kn_sample *p, folds *f)
@@ -220,7 +221,7 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
         for (ptrdiff_t i = 0; i < w->grid.n; i++)
             kn_col(w->J, j)[i] += kn_curves_site_var(w->model, w->grid.site, w->kept[j]);
 out:
-    w->training->space = NULL; /* as it was lent */
+    w->training->space = NULL; /* restore the borrowed data */
     kn_free(f.fold);
     kn_free(f.use);
     kn_mat_clear(&f.mean);

@@ -1,10 +1,10 @@
-/* People among the curves: each at the value that has his z at the covariates of the curves
+/* Participants among the curves: each is moved to the value with the same z at the covariates of
+ * the curves [METHOD 8f]
  *
- *     value_ij = mean_j(x_i) + sqrt(V_j(x_i)) t(z_ij)      x_i: his own {over}, the rest as {at}
- * has it
+ *     value_ij = mean_j(x_i) + sqrt(V_j(x_i)) t(z_ij)      x_i: own {over}, the rest as in {at}
  *
- * so that z decides the height, and what site or sex adds is gone [METHOD 8f]. z are those of
- * score: of a training person the one that his fold gave him. */
+ * So z determines the height, and effects of site or sex are removed. z are those of score; for
+ * training participants the held-out z. */
 #include <assert.h>
 #include <jansson.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static const char TABLE[] = "points.tsv";
 static const char *const MAPS[] = {"points_value", "points_z"};
 enum { N_MAPS = sizeof MAPS / sizeof *MAPS };
 
-/* Options of score that read and judge as these ask for. */
+/* Makes the options of score from those of centiles. */
 static kn_status score_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options **out)
 {
     static const char *const same[] = {"responses", "id",     "where",   "session", "missing",
@@ -48,15 +48,14 @@ kn_status kn_points_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out)
     return status;
 }
 
-/* ---- the work ---------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 typedef struct points {
     kn_centiles_work *w;
-    kn_scores *scores; /* z of everybody, n x T floats */
-    kn_mat code, raw;  /* of everybody, moved */
+    kn_scores *scores; /* z of all participants, n x T floats */
+    kn_mat code, raw;  /* of all participants, moved to the curves */
     kn_maplayout layout;
-    kn_mapfile *file[N_MAPS]; /* of images */
+    kn_mapfile *file[N_MAPS]; /* for images */
     float *row[N_MAPS];
     kn_table_writer *table;
 } points;
@@ -73,7 +72,7 @@ static void points_clear(points *p)
     kn_scores_free(p->scores);
 }
 
-/* What score warned of, and reading them before, is in the summary of the curves too. */
+/* Copies the warnings of score and of reading to the summary of the curves. */
 static void take_warnings(points *p)
 {
     json_t *list = json_object_get(p->scores->summary, "warnings");
@@ -81,7 +80,8 @@ static void take_warnings(points *p)
         kn_warnings_add(&p->w->warnings, json_string_value(json_array_get(list, k)));
 }
 
-/* The same people in the same order, by their covariates: score has told what is odd about them. */
+/* Reads the covariates of the same participants in the same order, quietly since score has warned
+ * already, and moves them to the curves. */
 static kn_status move_people(kn_ctx *ctx, points *p)
 {
     kn_status status;
@@ -115,7 +115,7 @@ out:
     return status;
 }
 
-/* Rows of person first + i. */
+/* Writes the table rows of participant first + i, one per response. */
 static kn_status put_rows(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_t first, ptrdiff_t i)
 {
     kn_status status = KN_OK;
@@ -134,6 +134,7 @@ out:
     return status;
 }
 
+/* Writes the maps of participant first + i, and one table row. */
 static kn_status put_volume(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_t first,
                             ptrdiff_t i)
 {
@@ -172,8 +173,7 @@ out:
     return status;
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w)
 {

@@ -1,7 +1,6 @@
-/* Centiles of images: a file with a volume for each point of the grid, for each centile, its band,
- * and the mean and sd behind them; what the law of each response is, one map each; and which point
- * is which, grid.tsv. Points pass in batches, so that memory grows with the number of voxels alone.
- */
+/* Centiles of images: for each centile, band limit, mean and sd a file with one volume per grid
+ * point; parameters of the distribution as single maps; grid.tsv lists the points. Points are
+ * processed in minibatches, so that memory grows with the number of voxels only. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +12,15 @@
 
 enum { BATCH_BYTES = 1 << 26, LABEL = 256 };
 
-/* ---- which files there are --------------------------------------------------------------------
- */
+/* ---- list of files ---- */
 
 enum { OF_CENTILE, OF_LOWER, OF_UPPER, OF_MEAN, OF_SD };
 typedef struct map {
     char name[KN_CENTILE_NAME + 8];
-    int what, k; /* OF_..., which centile */
+    int what, k; /* OF_..., index of the centile */
 } map;
 
-/* Map m of all with a volume a point; false: no more. */
+/* Describes map m of those with one volume per point; false: no more. */
 static bool map_at(const kn_centiles_work *w, int m, map *out)
 {
     static const char *const tail[] = {"", "_lower", "_upper"};
@@ -69,8 +67,7 @@ out:
     return status;
 }
 
-/* ---- volumes ----------------------------------------------------------------------------------
- */
+/* ---- volumes ---- */
 
 typedef struct writing {
     kn_centiles_work *w;
@@ -80,7 +77,7 @@ typedef struct writing {
     map map[MOST];
     kn_mapfile *file[MOST];
     kn_table_writer *grid;
-    float *row; /* T */
+    float *row; /* T: one volume */
 } writing;
 
 static double value_of(const kn_centiles_work *w, const kn_curves *c, const map *m, ptrdiff_t first,
@@ -94,7 +91,7 @@ static double value_of(const kn_centiles_work *w, const kn_curves *c, const map 
     return m->what == OF_CENTILE ? v.value : v.value + (m->what == OF_LOWER ? -v.half : v.half);
 }
 
-/* Responses that were left out of training have no numbers. */
+/* Sets the volume to NaN; responses that the model does not have stay NaN. */
 static void blank(writing *o)
 {
     for (ptrdiff_t v = 0; v < o->layout.T; v++)
@@ -166,8 +163,7 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- write ---- */
 
 static kn_status name_points(kn_ctx *ctx, writing *o)
 {

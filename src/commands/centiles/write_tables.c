@@ -1,4 +1,4 @@
-/* Centiles as tables, and the summary of all. */
+/* Centiles of tables (centiles.tsv, params.tsv), and summary.json for tables and images. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,20 +10,19 @@
 #include "model/info_json.h"
 #include "norm/metrics/extrapolation.h"
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
-/* Rows of response j. */
+/* Writes the rows of response j. */
 typedef kn_status (*rows_of)(kn_ctx *ctx, const kn_centiles_work *w, const kn_curves *c,
                              ptrdiff_t j, kn_table_writer *t);
 
 typedef struct table {
     const char *file;
-    const char *const *names; /* after the covariates */
+    const char *const *names; /* columns after the covariates */
     rows_of rows;
 } table;
 
-/* Response and covariates, with which every row begins. */
+/* Writes response and covariates, the first cells of every row. */
 static kn_status begin_row(kn_ctx *ctx, const kn_centiles_work *w, ptrdiff_t j, ptrdiff_t i,
                            kn_table_writer *t)
 {
@@ -56,7 +55,7 @@ out:
     return status;
 }
 
-/* nu is n/a where the Student step changes nothing. */
+/* Degrees of freedom for output; NaN if the Student step changes nothing. */
 static double reported_nu(const kn_calibration_transform *l)
 {
     return l->nu > 0 && l->nu <= KN_STUDENT_MOST ? l->nu : NAN;
@@ -126,10 +125,9 @@ out:
     return status;
 }
 
-/* ---- the summary ------------------------------------------------------------------------------
- */
+/* ---- summary.json ---- */
 
-/* Null of what is no UTF-8, as a path may be. */
+/* JSON string; null if NULL or not UTF-8, as a path may be. */
 static json_t *text_json(const char *text)
 {
     json_t *json = text ? json_string(text) : NULL;
@@ -144,7 +142,7 @@ static json_t *centiles_json(const kn_centiles_work *w)
     return list;
 }
 
-/* Where each curve is: "sex=F,site=mean". */
+/* Labels of the curves, such as "sex=F,site=mean". */
 static json_t *curves_json(const kn_grid *g)
 {
     char label[2048];
@@ -167,7 +165,7 @@ static json_t *bands_json(const kn_centiles_work *w)
     return json_pack("{s:s s:s}", "by", kn_bands_name[w->bands], "note", note[w->bands]);
 }
 
-/* Those of people came with their scores. */
+/* Warnings of the run; those about {people} were copied from their scores. */
 static json_t *warnings_json(const kn_centiles_work *w)
 {
     const kn_warnings *from[] = {w->training ? &w->training->warnings : NULL, &w->warnings};
@@ -206,8 +204,7 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- dispatch by kind of responses ---- */
 
 kn_status kn_centiles_check(kn_ctx *ctx, kn_centiles_work *w)
 {

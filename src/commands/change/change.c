@@ -1,3 +1,5 @@
+/* kn_change: residuals of all visits, the reference of stable participants, then the z-map and
+ * p-values of each pair. */
 #include "commands/change/change.h"
 
 #include <math.h>
@@ -11,7 +13,7 @@
 #include "data/table/text_list.h"
 
 static const char MAP[] = "change_z";
-static const double REPORTED = 0.05; /* how many have a p of at most it is told */
+static const double REPORTED = 0.05; /* threshold of p for the counts in the output */
 
 typedef struct work {
     kn_settings s;
@@ -21,9 +23,9 @@ typedef struct work {
     kn_participant_status standing;
     kn_visits visits;
     kn_warnings warnings;
-    float *R;                /* visits x responses in use: residuals */
-    float *row;              /* all responses: a map */
-    kn_change_reference own; /* made here, or the model's: its arrays are lent then */
+    float *R;                /* visits x responses in use: residuals, standardised */
+    float *row;              /* all responses: one map */
+    kn_change_reference own; /* made here, or a shallow copy of the model's (arrays borrowed) */
     kn_changes result;
     kn_change_info info;
     kn_write_options options;
@@ -57,8 +59,7 @@ static const char *model_name(const work *w)
     return w->s.model ? w->s.model : "the model";
 }
 
-/* ---- before the work ---------------------------------------------------------------------------
- */
+/* ---- preparation ---- */
 
 static kn_status check_needs(kn_ctx *ctx, const work *w)
 {
@@ -117,7 +118,7 @@ static kn_status prepare(kn_ctx *ctx, work *w)
     kn_status status;
     kn_command_memory room = kn_memory_policy_score(ctx, &w->s, w->model, 1, 1);
     kn_sample_spec known = {.recipe = &w->model->recipe, .space = &w->model->space};
-    /* what is common to both visits cancels, a level that training did not have too */
+    /* what both visits share cancels, also an unknown level */
     w->s.unseen = w->model->recipe.codes ? KN_UNSEEN_PRIOR : KN_UNSEEN_REFUSE;
     KN_TRY(kn_sample_new(ctx, w->data, &w->s, known, &room.room, &w->people));
     KN_TRY(kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
@@ -138,10 +139,9 @@ out:
     return status;
 }
 
-/* ---- the reference -----------------------------------------------------------------------------
- */
+/* ---- the reference ---- */
 
-/* A map of all responses: those that were left out of training have no number. */
+/* Writes z of pair i as a map of all responses, NaN for those that the model does not have. */
 static kn_status take_z(void *self, kn_ctx *ctx, ptrdiff_t i, const float *z)
 {
     work *w = self;
@@ -157,7 +157,7 @@ static kn_status take_z(void *self, kn_ctx *ctx, ptrdiff_t i, const float *z)
     return kn_mapfile_rows(ctx, w->file, w->row, 1);
 }
 
-/* The pairs of the people of the reference, which come first. */
+/* Number of pairs of the reference, which come first. */
 static ptrdiff_t control_pairs(const kn_visits *v)
 {
     ptrdiff_t n = 0;
@@ -166,6 +166,7 @@ static ptrdiff_t control_pairs(const kn_visits *v)
     return n;
 }
 
+/* Range of intervals in the reference; NaN if unknown. */
 static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_reference *r)
 {
     r->interval[0] = INFINITY;
@@ -182,7 +183,8 @@ static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_refere
     return kn_trimmed(ctx, v->interval_name, &r->interval_name);
 }
 
-/* Is the offset of a site in the first residual of pair i? */
+/* True if the first visit of pair i is at an unknown site: its residual includes the site
+ * offset. */
 static bool is_unknown(const work *w, ptrdiff_t i)
 {
     const kn_site_lookup *from = &w->standing.from;
@@ -190,7 +192,7 @@ static bool is_unknown(const work *w, ptrdiff_t i)
     return from->alone && from->alone[row] && from->adapted[row] < 0;
 }
 
-/* Pairs of the reference that have one. */
+/* Number of such pairs in the reference. */
 static ptrdiff_t count_unknown(const work *w)
 {
     ptrdiff_t n = 0;
@@ -231,7 +233,7 @@ out:
     return status;
 }
 
-/* The model's own. Counts beyond another threshold have nobody to be compared with. */
+/* Takes the reference of the model. With another threshold its counts cannot be compared. */
 static void take_reference(kn_ctx *ctx, work *w)
 {
     w->own = w->model->change;
@@ -245,8 +247,7 @@ static void take_reference(kn_ctx *ctx, work *w)
     w->own.n[KN_CHANGE_NEGATIVE] = w->own.n[KN_CHANGE_POSITIVE] = 0;
 }
 
-/* ---- everybody else ----------------------------------------------------------------------------
- */
+/* ---- other pairs ---- */
 
 static kn_status compare_others(kn_ctx *ctx, work *w)
 {
@@ -277,7 +278,7 @@ out:
 double kn_changes_p(const kn_changes *c, ptrdiff_t i, kn_change_value which)
 {
     const kn_visit_pair *pair = c->visits->pair;
-    ptrdiff_t n = 0, k = i; /* steps of one person lie together, the whole after them */
+    ptrdiff_t n = 0, k = i; /* consecutive pairs of a participant, then the first-last pair */
     bool member = pair[i].control && !c->saved;
     while (member && k > 0 && pair[k - 1].person == pair[i].person)
         k--;
@@ -293,7 +294,8 @@ static bool is_far(const kn_change_reference *r, double interval)
     return interval > 2 * r->interval[1] || interval < r->interval[0] / 2;
 }
 
-/* What is not known of such intervals is not in the z. */
+/* Warns of intervals less than half or more than twice those of the reference; z does not include
+ * that uncertainty. */
 static void tell_intervals(kn_ctx *ctx, work *w)
 {
     const kn_change_reference *r = &w->own;
@@ -315,7 +317,7 @@ static void tell_intervals(kn_ctx *ctx, work *w)
             w->visits.interval_name, list.text);
 }
 
-/* Are the first visits of two pairs at one site, by its names? */
+/* True if the first visits of two pairs are at the same site, by name. */
 static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
 {
     const kn_model *m = w->model;
@@ -330,8 +332,8 @@ static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
     return true;
 }
 
-/* What an unknown site adds cancels in a change, but not in the first residual, on which the law
- * regresses it: the reference must have the same [METHOD 8g]. */
+/* Warns of unknown sites that differ from those of the reference. A site offset cancels in the
+ * change, but not in the first residual, on which the change is regressed [METHOD 8g]. */
 static void tell_sites(kn_ctx *ctx, const work *w)
 {
     const kn_change_reference *r = &w->own;
@@ -399,7 +401,7 @@ out:
     return status;
 }
 
-/* First the file without a name, so that the folder is empty. */
+/* Removes what a failed run wrote; the open file first, so that the folder is empty. */
 static void take_back(work *w)
 {
     kn_mapfile_free(w->file);

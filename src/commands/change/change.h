@@ -1,4 +1,5 @@
-/* Change between visits: pairs of them against people who are stable [METHOD 8g]. */
+/* Results of kn_change: changes between visits compared with stable participants [METHOD 8g].
+ * change.c computes them, write.c writes them. */
 #ifndef KN_COMMANDS_CHANGE_CHANGE_H
 #define KN_COMMANDS_CHANGE_CHANGE_H
 
@@ -7,7 +8,7 @@
 #include "io/file/atomic_writer.h"
 #include "norm/change/reference.h"
 
-/* What is written. */
+/* Everything that write.c needs; pointers are borrowed from the run. */
 typedef struct kn_changes {
     const kn_options *options;
     const kn_settings *s;
@@ -16,18 +17,19 @@ typedef struct kn_changes {
     const kn_warnings *warnings;
     const kn_visits *visits;
     const kn_change_reference *reference;
-    bool saved;   /* the reference is the model's own */
+    bool saved;   /* the reference is the one saved in the model */
     kn_mat value; /* pairs x KN_CHANGE_VALUES */
-    double *n;    /* pairs  finite z */
+    double *n;    /* pairs: number of finite z */
     kn_change_info *info;
 } kn_changes;
 
-/* Of pair i; a member of the reference is compared with the others. */
+/* P-value of pair i; a member of the reference is compared with the other members. */
 double kn_changes_p(const kn_changes *c, ptrdiff_t i, kn_change_value which);
 
-/* What _write would refuse, asked before the work; the folder is there. */
+/* Checks before the computation that all files can be written; the folder exists. */
 kn_status kn_changes_check(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options);
-/* change.tsv, reference.json, and with {save} the model; summary.json is the last. */
+/* Writes change.tsv, reference.json, with {save} the model, and last summary.json; adds to
+ * c->info->files. */
 kn_status kn_changes_write(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements residuals.h: predictions per minibatch, residuals per block of responses. */
 #include "commands/change/residuals.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ typedef struct passing {
     float *R;
 } passing;
 
-/* How far the site of row i is from what is said without it. */
+/* Offset of the site of row i from the prediction without site effect. */
 static double offset_of(const passing *p, ptrdiff_t i, ptrdiff_t j)
 {
     bool known = p->from->adapted && p->from->adapted[i] >= 0;

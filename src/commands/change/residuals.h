@@ -1,14 +1,13 @@
-/* Residuals of visits: how far each response is from what the model expects by that row's own
- * covariates, in the units of the fit [METHOD 8g]. */
+/* Standardised residuals of visits from the prediction at their own covariates [METHOD 8g]. */
 #ifndef KN_COMMANDS_CHANGE_RESIDUALS_H
 #define KN_COMMANDS_CHANGE_RESIDUALS_H
 
 #include "commands/score/site_lookup.h"
 
-/* R (people->n x model->gp.T floats, row by row) = y - mean, NaN where y is missing; of who is at a
- * site that training did not have, from what is said without it and what sites are like, or this
- * one where the model was adapted to it. People pass in batches; responses that sit in a file can
- * go from memory after them. */
+/* R (people->n x model->gp.T floats, row-major) = y - mean, NaN where y is missing. At sites that
+ * training did not have the mean is the prediction without site effect plus the offset of the
+ * adapted site or of the site prior. Participants are processed in minibatches; pages of responses
+ * in a scratch file are released after each. */
 kn_status kn_residuals(kn_ctx *ctx, const kn_model *model, const kn_sample *people,
                        const kn_site_lookup *from, float *R);
 

@@ -1,3 +1,4 @@
+/* Implements visits.h. */
 #include "commands/change/visits.h"
 
 #include <math.h>
@@ -18,9 +19,9 @@ typedef struct job {
     const kn_table *table;
     const kn_sample *people;
     kn_visits *v;
-    bool *flag;          /* rows that {reference} names; NULL: nobody is asked for */
-    ptrdiff_t *order, n; /* rows, those of a person together */
-    double *time;        /* of each row; NULL: not known */
+    bool *flag;          /* rows selected by {reference}; NULL: not given */
+    ptrdiff_t *order, n; /* rows sorted so that visits of a participant are consecutive */
+    double *time;        /* per row; NULL: unknown */
 } job;
 
 void kn_visits_clear(kn_visits *v)
@@ -32,8 +33,7 @@ void kn_visits_clear(kn_visits *v)
     *v = (kn_visits){0};
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 static kn_status texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
 {
@@ -70,7 +70,7 @@ out:
     return status;
 }
 
-/* When each visit was: what intervals are differences of. */
+/* Reads the time of each visit; intervals are differences of it. */
 static kn_status read_times(kn_ctx *ctx, job *j)
 {
     kn_status status = KN_OK;
@@ -99,10 +99,9 @@ out:
     return status;
 }
 
-/* ---- pairs -------------------------------------------------------------------------------------
- */
+/* ---- pairs ---- */
 
-/* Where the rows of the person at place k of the order end. */
+/* End of the rows of the participant at position k. */
 static ptrdiff_t end_of(const job *j, ptrdiff_t k)
 {
     ptrdiff_t to = k + 1;
@@ -111,7 +110,7 @@ static ptrdiff_t end_of(const job *j, ptrdiff_t k)
     return to;
 }
 
-/* Rows of a person that {reference} names. */
+/* Number of rows from .. to - 1 that {reference} selects. */
 static ptrdiff_t flagged(const job *j, ptrdiff_t from, ptrdiff_t to)
 {
     ptrdiff_t n = 0;
@@ -143,8 +142,8 @@ static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b
     return KN_OK;
 }
 
-/* Does a batch, or a category named like one, differ between two rows? By its text: levels that
- * training did not have are all one to the model. */
+/* True if a batch column, or a category named like a site, differs between two rows. Compared as
+ * text, since all unknown levels are the same to the model. */
 static bool is_moved(const job *j, ptrdiff_t a, ptrdiff_t b)
 {
     const kn_encoding *r = &j->model->recipe;
@@ -171,8 +170,8 @@ static void add_pair(job *j, ptrdiff_t a, ptrdiff_t b, bool whole, bool control)
                         .interval = j->time ? j->time[b] - j->time[a] : NAN};
 }
 
-/* Of the reference are those whom {reference} names at every visit, all at one site: what differs
- * between two would count as normal change. */
+/* True if {reference} selects every visit and all are at one site: a difference between sites would
+ * count as normal change. */
 static bool is_control(const job *j, ptrdiff_t from, ptrdiff_t to)
 {
     if (flagged(j, from, to) < to - from)
@@ -183,7 +182,7 @@ static bool is_control(const job *j, ptrdiff_t from, ptrdiff_t to)
     return true;
 }
 
-/* Pairs of everybody who is of the reference, or of everybody who is not. */
+/* Adds the pairs of all participants of the reference, or of all others. */
 static kn_status add_people(kn_ctx *ctx, job *j, bool control)
 {
     kn_status status = KN_OK;
@@ -208,7 +207,7 @@ out:
     return status;
 }
 
-/* "sub-01_ses-1_ses-2" without the spaces around visits. */
+/* Makes the ids of pairs, "sub-01_ses-1_ses-2", with trimmed visit names. */
 static kn_status name_pairs(kn_ctx *ctx, job *j)
 {
     kn_status status = KN_OK;
@@ -235,11 +234,10 @@ out:
     return status;
 }
 
-/* ---- what is said ------------------------------------------------------------------------------
- */
+/* ---- warnings ---- */
 
-/* Names without numbers, such as pre and post, go by the alphabet; where time does not tell either,
- * a change may be read backwards. */
+/* Warns if the order of visits is by the alphabet only (pre, post) and not confirmed by time: a
+ * change might be read backwards. */
 static void tell_order(kn_ctx *ctx, const job *j)
 {
     static const char DIGITS[] = "0123456789";

@@ -1,5 +1,5 @@
-/* What kn_change tells beside its maps: a row a pair, the reference, a summary, and the model that
- * keeps it. */
+/* Writes change.tsv (one row per pair), reference.json, summary.json, and the model with the
+ * reference. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,7 @@ out:
     return status;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 static kn_status write_header(kn_ctx *ctx, kn_table_writer *w)
 {
@@ -96,10 +95,9 @@ out:
     return status;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
-/* Null of what is no UTF-8, as a path may be. */
+/* JSON string; null if NULL or not UTF-8, as a path may be. */
 static json_t *text_json(const char *text)
 {
     json_t *json = text ? json_string(text) : NULL;
@@ -162,10 +160,9 @@ static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *
     return status;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
-/* hash: of its file, null where none is asked for. */
+/* Writes the model with the reference ({save}). *hash: hash of its file, or null. */
 static kn_status save_model(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options,
                             json_t **hash)
 {
@@ -176,7 +173,7 @@ static kn_status save_model(kn_ctx *ctx, const kn_changes *c, const kn_write_opt
         return KN_OK;
     with.change = *c->reference;
     with.hash = 0;
-    if (with.shareable) { /* and so is what it keeps */
+    if (with.shareable) { /* a de-identified model keeps a de-identified reference */
         KN_TRY(kn_model_copy(ctx, &with, &shared));
         KN_TRY(kn_model_share_change(ctx, shared));
     }
@@ -192,7 +189,7 @@ kn_status kn_changes_write(kn_ctx *ctx, const kn_changes *c, const kn_write_opti
 {
     kn_status status;
     char *line = NULL;
-    json_t *hash[2] = {NULL, NULL}; /* of the model, and as it is saved */
+    json_t *hash[2] = {NULL, NULL}; /* of the model, and of the saved model */
     KN_TRY(save_model(ctx, c, options, &hash[1]));
     KN_TRY(write_table(ctx, c, options));
     KN_TRY(write_json(ctx, c, 1, reference_json(c), options));
@@ -200,7 +197,7 @@ kn_status kn_changes_write(kn_ctx *ctx, const kn_changes *c, const kn_write_opti
         KN_TRY(kn_command_line(ctx, c->options, &line));
     KN_TRY(kn_model_hash_json(ctx, c->model, &hash[0]));
     json_t *summary = summary_json(c, line, hash);
-    hash[1] = NULL; /* the summary's */
+    hash[1] = NULL; /* moved to the summary */
     KN_TRY(write_json(ctx, c, 2, summary, options));
 out:
     json_decref(hash[1]);

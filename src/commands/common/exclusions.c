@@ -1,3 +1,4 @@
+/* Implements exclusions.h: compares the rows of the input tables with those that were used. */
 #include "commands/common/exclusions.h"
 
 #include <stdio.h>
@@ -48,7 +49,8 @@ static kn_status new_marks(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *which, ptr
     return status;
 }
 
-/* The covariates that a row lacks. */
+/* Reason for a row that was matched but not used: its missing covariates, or else no finite
+ * response. */
 static void lacking(const kn_table *t, const kn_encoding *recipe, ptrdiff_t row, char *out,
                     size_t size)
 {
@@ -60,7 +62,7 @@ static void lacking(const kn_table *t, const kn_encoding *recipe, ptrdiff_t row,
     }
     if (list.n > 0)
         snprintf(out, size, "missing %s", list.text);
-    else /* where that is asked of whoever is learned from */
+    else /* rows without any finite response are removed in training only */
         snprintf(out, size, "no finite response");
 }
 
@@ -68,6 +70,7 @@ static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",
                                    [KN_LEFT_BY_SESSION] = "another session",
                                    [KN_LEFT_BY_FOLD] = "in another fold"};
 
+/* Adds covariate rows that are not among the used participants. */
 static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *recipe,
                              const kn_sample *p, kn_exclusions *out)
 {
@@ -76,7 +79,7 @@ static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *r
     const kn_table *t = d->covariates;
     ptrdiff_t n = kn_table_rows(t);
     KN_TRY(new_marks(ctx, n, p->covariate_row, p->n, &used));
-    for (ptrdiff_t i = 0; i < p->n_other; i++) /* by another part */
+    for (ptrdiff_t i = 0; i < p->n_other; i++) /* scored by another job part */
         used[p->other_row[i]] = true;
     KN_TRY(new_marks(ctx, n, d->match.covariate_row, d->match.n, &matched));
     for (ptrdiff_t r = 0; r < n; r++) {
@@ -98,7 +101,7 @@ out:
     return status;
 }
 
-/* Ids of the responses that no row of the covariates has. */
+/* Adds response ids without a covariate row. */
 static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_exclusions *out)
 {
     kn_status status;
@@ -113,7 +116,7 @@ static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_exclusions *
         const char *id =
             table ? kn_table_cell(d->responses, r, d->response_id_col) : kn_images_id(d->images, r);
         kn_left left = d->response_left ? d->response_left[r] : KN_LEFT_NOT;
-        if (!matched[r] && left != KN_LEFT_WITH_ROW) /* those are told by their row */
+        if (!matched[r] && left != KN_LEFT_WITH_ROW) /* already listed with their covariate row */
             KN_TRY(add(ctx, out, id, -1, left != KN_LEFT_NOT ? LEFT[left] : "no covariates"));
     }
 out:

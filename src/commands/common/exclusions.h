@@ -1,4 +1,5 @@
-/* Who was in the files and takes no part, and why. */
+/* Participants of the input files that a command excludes, each with the reason. people.tsv and
+ * summary.json list them. */
 #ifndef KN_COMMANDS_COMMON_EXCLUSIONS_H
 #define KN_COMMANDS_COMMON_EXCLUSIONS_H
 
@@ -7,23 +8,25 @@
 #include "data/sample.h"
 
 typedef struct kn_exclusion {
-    char *id, *why; /* "no image", "missing age, sex", "another session" */
-    ptrdiff_t row;  /* of the covariates; -1: only the responses have this id */
+    char *id, *why; /* owned; why: "no image", "missing age, sex", "another session" */
+    ptrdiff_t row;  /* row of the covariate table; -1: the id is in the responses only */
 } kn_exclusion;
 
 typedef struct kn_exclusions {
     ptrdiff_t n, capacity;
-    kn_exclusion *absent; /* n: rows of the covariates in their order, then ids of the responses */
+    kn_exclusion *absent; /* n entries: covariate rows in table order, then response ids */
 } kn_exclusions;
 
-/* By what `people`, made of these data with this recipe, left. */
+/* Lists the rows of `data` that are not in `people`, and response ids without covariates. `people`
+ * must have been made from these data with this encoding. Free with kn_exclusions_clear. */
 kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding *recipe,
                             const kn_sample *people, kn_exclusions *out);
-void kn_exclusions_clear(kn_exclusions *a); /* {0} is fine */
+void kn_exclusions_clear(kn_exclusions *a); /* accepts {0} */
 
-json_t *kn_exclusions_json(const kn_exclusions *a); /* {why: how many}; NULL: out of memory */
+json_t *kn_exclusions_json(
+    const kn_exclusions *a); /* Object {reason: count}, a new reference; NULL: out of memory. */
 
-/* What a person without an id is called, by the row of the covariates. */
+/* Name of a participant without id: "row-0001" for row 0 of the covariate table. */
 enum { KN_ROW_NAME = 32 };
 void kn_row_name(ptrdiff_t row, char out[KN_ROW_NAME]);
 

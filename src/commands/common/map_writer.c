@@ -1,3 +1,5 @@
+/* Implements map_writer.h: one set of functions per format (image, CSV table, NPY array), selected
+ * by the table FORMATS. */
 #include "commands/common/map_writer.h"
 
 #include <stdio.h>
@@ -24,13 +26,12 @@ struct kn_mapfile {
     const char *name;
     ptrdiff_t n, done; /* rows */
     bool single;
-    void *writer;            /* of the file under way, as the format has it */
-    kn_image_writer *second; /* of images of two parts */
-    ptrdiff_t cut, *shifted; /* values of the first part; voxels of the second, from 0 */
+    void *writer;            /* writer of the open file, of the type of the format */
+    kn_image_writer *second; /* writer of the second hemisphere */
+    ptrdiff_t cut, *shifted; /* cut: responses of hemisphere 1; voxels of hemisphere 2 */
 };
 
-/* ---- formats ----------------------------------------------------------------------------------
- */
+/* ---- formats ---- */
 
 static kn_status open_image(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n,
                             bool flat)
@@ -83,7 +84,7 @@ static void free_image(kn_mapfile *f)
     f->second = NULL;
 }
 
-/* Which values are of which part; voxels ascend. */
+/* Finds where the second hemisphere begins; voxels are in ascending order. */
 static kn_status divide(kn_ctx *ctx, kn_mapfile *f)
 {
     const kn_space *s = f->layout->space;
@@ -179,9 +180,9 @@ static void free_array(kn_mapfile *f)
 }
 
 static const struct format {
-    const char *extension; /* NULL: that of the images of training */
-    bool images;           /* as many files as there are parts */
-    /* n rows to come; flat: an image of 3D, not of 4D with one volume */
+    const char *extension; /* NULL: as the training images */
+    bool images;           /* one file per hemisphere */
+    /* n: rows to come; flat: write a 3D image, not a 4D image with one volume */
     kn_status (*open)(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n, bool flat);
     kn_status (*put)(kn_ctx *ctx, kn_mapfile *f, const char *id, const float *values);
     kn_status (*commit)(kn_ctx *ctx, kn_mapfile *f);
@@ -193,8 +194,7 @@ static const struct format {
     [KN_FORMAT_NPY] = {".npy", false, open_array, put_array, commit_array, free_array},
 };
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 int kn_mapfile_parts(const kn_maplayout *l)
 {
@@ -209,7 +209,8 @@ void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail,
              format->extension ? format->extension : l->space->part[k].ending);
 }
 
-/* DIR/ID_NAME_SIDE.EXT of part k: without an id that of all, of one part without its side. */
+/* Makes DIR/ID_NAME_SIDE.EXT of part k; without ID_ if id is NULL, without _SIDE if there is one
+ * part. */
 static kn_status path_of(kn_ctx *ctx, const kn_maplayout *l, const char *name, const char *id,
                          int k, char path[PATH])
 {
@@ -250,7 +251,7 @@ out:
     return status;
 }
 
-/* The file of all rows, or when split of the next. */
+/* Opens the file of all rows, or with split the file of the next row. */
 static kn_status open_next(kn_ctx *ctx, kn_mapfile *f)
 {
     const kn_maplayout *l = f->layout;

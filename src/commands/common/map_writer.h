@@ -1,5 +1,5 @@
-/* Maps on disk: samples x T values in the space of the responses, as images, a table or an array,
- * written a few samples at a time. */
+/* Writes maps (rows x T floats in the space of the responses) as images, a table or an array, a few
+ * rows at a time. Every command that writes maps uses it. */
 #ifndef KN_COMMANDS_COMMON_MAP_WRITER_H
 #define KN_COMMANDS_COMMON_MAP_WRITER_H
 
@@ -9,40 +9,43 @@
 
 typedef struct kn_maplayout {
     const char *dir;
-    kn_format format; /* as kn_mapfile_format says; _TRAINED: images as those of training */
+    kn_format format; /* as kn_mapfile_format returns it; _TRAINED: same image format as training */
     const kn_space *space;
     ptrdiff_t T;
-    const char *const *id; /* of each row */
+    const char *const *id; /* one per row */
     bool split;            /* one file per row, named by its id */
     const kn_write_options *options;
 } kn_maplayout;
 
-/* KN_FORMAT_TRAINED resolved unless images were trained on, or a refusal: images cannot come from a
- * table. */
+/* Resolves KN_FORMAT_TRAINED to the format of the training responses (array: NPY, table: CSV,
+ * images: stays _TRAINED). KN_ERR_ARGUMENT for images from a model without image geometry. */
 kn_status kn_mapfile_format(kn_ctx *ctx, const kn_space *space, kn_format asked, kn_format *out);
 
-int kn_mapfile_parts(const kn_maplayout *l); /* files of one map: two of two hemispheres */
-/* "z.nii.gz", "z_lh.func.gii": the name of part k without the id; cut at size. */
+int kn_mapfile_parts(const kn_maplayout *l); /* files per map: 2 if the space has two hemispheres */
+/* File name of part (hemisphere) k without id, such as "z.nii.gz" or "z_lh.func.gii"; truncated to
+ * `size`. */
 void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail, size_t size);
 
-/* What the functions below would refuse, asked before the work. */
+/* Checks before the computation that all n rows of map `name` can be written: path length, ids
+ * without slash, existing files, inputs that would be overwritten. */
 kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t n,
                            bool single);
 
-/* With {split}: the files of row i are there, or a sentence names the one that is not. */
+/* With {split}: checks that the files of row i exist; KN_ERR_DATA names the missing one. */
 kn_status kn_mapfile_there(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t i);
 
-/* dir/NAME.EXT, or dir/ID_NAME.EXT for each of the n rows when split; of images of two parts both
- * NAME_SIDE.EXT. `single` is one row that
- * belongs to nobody (the noise map): never split, no id. Layout and name must outlive the file. */
+/* Open map: dir/NAME.EXT, or with split dir/ID_NAME.EXT for each of the n rows; with two
+ * hemispheres NAME_SIDE.EXT each. single: one row without id that is never split, such as the noise
+ * map. Layout and name are borrowed until kn_mapfile_free. */
 typedef struct kn_mapfile kn_mapfile;
 
 kn_status kn_mapfile_new(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t n,
                          bool single, kn_mapfile **out);
-/* The next rows, T floats each. The bytes do not depend on how rows are cut into calls. */
+/* Appends rows (rows x T, row-major). The bytes written do not depend on how rows are split over
+ * calls. May return KN_ERR_CANCELLED. */
 kn_status kn_mapfile_rows(kn_ctx *ctx, kn_mapfile *file, const float *values, ptrdiff_t rows);
-/* After the last row; adds to *n_files. */
+/* Finishes the files after the last row and adds their number to *n_files. */
 kn_status kn_mapfile_commit(kn_ctx *ctx, kn_mapfile *file, ptrdiff_t *n_files);
-void kn_mapfile_free(kn_mapfile *file); /* not committed: leaves no file */
+void kn_mapfile_free(kn_mapfile *file); /* accepts NULL; leaves no file unless committed */
 
 #endif

@@ -1,4 +1,6 @@
-/* Prediction, leave-one-out and cross-validation: three ways to the same kind of maps. */
+/* Public calls for maps of a model: prediction, leave-one-out, cross-validation, and blocks and
+ * covariances of the result. Maps keep the standardised prediction; kn_maps_block converts to
+ * original units. */
 #include "gp/assign_folds.h"
 #include "gp/cv/cv.h"
 #include "gp/predict/covariance.h"
@@ -26,6 +28,8 @@ static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_ma
     return status;
 }
 
+/* Makes the design matrix of X, with clamped covariates; KN_ERR_SHAPE for a wrong number of
+ * columns. */
 static kn_status designed(kn_ctx *ctx, const kn_model *model, kn_view X, kn_mat *out)
 {
     kn_status status;
@@ -67,7 +71,8 @@ out:
     return status;
 }
 
-/* What was filled in is no data, and is not kept [METHOD 0b]. */
+/* Refuses models whose training maps cannot be recomputed: de-identified ones, and those with
+ * imputed cells, which are not stored [METHOD 0b]. */
 static kn_status check_complete(kn_ctx *ctx, const kn_model *model)
 {
     if (model->shareable)

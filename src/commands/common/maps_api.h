@@ -1,16 +1,19 @@
-/* Maps of new people, some of them in groups of training. */
+/* Predicts maps of new participants who may belong to a known group of repeated measures or be at
+ * an unknown site. The public kn_maps_predict is the case without either. */
 #ifndef KN_COMMANDS_COMMON_MAPS_API_H
 #define KN_COMMANDS_COMMON_MAPS_API_H
 
 #include "model/model.h"
 
-/* How people stand to the training, n each or NULL. */
+/* Relation of the n participants to the training sample. */
 typedef struct kn_predict_context {
-    const ptrdiff_t *group; /* of training, -1: a new one; NULL: all are in new ones */
-    const bool *alone;      /* as if they were of no batch; NULL: nobody */
+    const ptrdiff_t *group; /* n: group in the training sample, -1: new; NULL: all new */
+    const bool *alone;      /* n: predict without site effect; NULL: never */
 } kn_predict_context;
 
-/* As kn_maps_predict. */
+/* Like kn_maps_predict: X is n x covariates in original units, *maps is owned by the caller
+ * (kn_maps_free). The arrays of `known` are borrowed during the call. KN_ERR_SHAPE if X has another
+ * number of columns than the model. */
 kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X,
                                 kn_predict_context known, kn_maps **maps);
 

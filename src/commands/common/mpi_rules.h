@@ -1,4 +1,4 @@
-/* Which fits are spread over ranks, and cross-validations with them. */
+/* Which fits, and cross-validations of such fits, run distributed over MPI ranks. */
 #ifndef KN_COMMANDS_COMMON_MPI_RULES_H
 #define KN_COMMANDS_COMMON_MPI_RULES_H
 
@@ -6,10 +6,11 @@
 
 #include "kronorm.h"
 
-/* With these options all ranks call kn_fit, each walks over its own responses, and the first has
- * the model and writes it; the others have it too, and write nothing. Else rank 0 alone calls it
- * (kn_comm_on_root): other methods; and what a clock or a file of steps decides, where ranks take
- * steps of their own. Options are of fit, or of cv, whose fits they are of. */
+/* True if the fit is distributed: all ranks call kn_fit, each processes its own block of responses,
+ * all ranks get the model and root writes it. False: root alone must call it (kn_comm_on_root).
+ * False for methods that cannot be distributed, for {plain}, for {max_seconds} with methods whose
+ * ranks do not search in lock-step, and for {leave} with methods that fit every response alone.
+ * Options are those of fit or cv. */
 bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options);
 
 #endif

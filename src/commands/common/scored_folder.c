@@ -1,3 +1,4 @@
+/* Implements scored_folder.h for maps in images, CSV tables and NPY arrays. */
 #include "commands/common/scored_folder.h"
 
 #include <dirent.h>
@@ -19,10 +20,9 @@ const kn_scored_kind kn_scored_by_score = {
 const kn_scored_kind kn_scored_by_change = {
     "change", "change.tsv", "change_z", {"person", "visit1", "visit2"}, false};
 
-/* ---- which files -------------------------------------------------------------------------------
- */
+/* ---- which files ---- */
 
-/* "z.EXT", or "z_lh.EXT" and so on of a hemisphere, as maps are named. */
+/* True for z-map names: "z.EXT", or with hemisphere "z_lh.EXT". */
 static bool is_z(const kn_scored *s, const char *name)
 {
     static const char *const sides[] = {".", "_lh.", "_rh.", "_1.", "_2."};
@@ -35,7 +35,7 @@ static bool is_z(const kn_scored *s, const char *name)
            (kn_path_ends(name, ".csv") || kn_path_ends(name, ".npy") || kn_image_is_name(name));
 }
 
-/* Keeps the first KN_PARTS of the names that are of z, in their order; *found counts all. */
+/* Keeps the first KN_PARTS names of z-maps, sorted; *found counts all of them. */
 static kn_status consider(kn_ctx *ctx, kn_scored *s, const char *name, size_t length, int *found,
                           kn_listing *list)
 {
@@ -58,11 +58,11 @@ static kn_status consider(kn_ctx *ctx, kn_scored *s, const char *name, size_t le
     return KN_OK;
 }
 
-/* One file, or one for each hemisphere, which then end alike. */
+/* True for one file without side, or two files with a side and the same extension. */
 static bool is_whole(const kn_scored *s, int found)
 {
     const char *a = strchr(s->tail[0], '.'), *b = found == 2 ? strchr(s->tail[1], '.') : NULL;
-    size_t n = strlen(s->kind->map); /* where a side begins */
+    size_t n = strlen(s->kind->map); /* a side begins here */
     bool side = s->tail[0][n] == '_';
     return found == 1 ? !side : found == 2 && side && s->tail[1][n] == '_' && strcmp(a, b) == 0;
 }
@@ -108,7 +108,7 @@ out:
     return status;
 }
 
-/* DIR/TAIL, or DIR/ID_TAIL of person i. */
+/* Makes DIR/TAIL, or with split DIR/ID_TAIL of row i. */
 static kn_status path_of(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, int part, char path[PATH])
 {
     const char *id = s->split ? kn_scored_id(s, i) : "";
@@ -116,8 +116,7 @@ static kn_status path_of(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, int part,
     return n < PATH ? KN_OK : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", s->dir);
 }
 
-/* ---- one file ----------------------------------------------------------------------------------
- */
+/* ---- one file ---- */
 
 static void close_file(kn_zfile *f)
 {
@@ -134,7 +133,7 @@ static kn_status open_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, kn_zfil
     KN_TRY(path_of(ctx, s, i, 0, path));
     if (kn_path_ends(path, ".csv")) {
         KN_TRY(kn_table_read(ctx, path, &f->table));
-        f->first = 1; /* the id before them */
+        f->first = 1; /* column 0 is the id */
     } else if (kn_path_ends(path, ".npy")) {
         KN_TRY(kn_npy_open(ctx, path, &f->array));
         if (f->array.header.fortran && f->array.header.rows > 1)
@@ -195,10 +194,9 @@ out:
     return status;
 }
 
-/* ---- the folder --------------------------------------------------------------------------------
- */
+/* ---- the folder ---- */
 
-/* "c01", of a pair "c01_ses-1_ses-2". */
+/* Joins the id columns: "c01", for a pair of visits "c01_ses-1_ses-2". */
 static kn_status make_id(kn_ctx *ctx, const kn_scored *s, ptrdiff_t row, char **out)
 {
     const char *text[3] = {"", "", ""};
@@ -248,7 +246,7 @@ out:
     return status;
 }
 
-/* What the values are of: of images every voxel. */
+/* Sets the response space from the open file; for images every voxel is a response. */
 static kn_status describe(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status = KN_OK;
@@ -278,7 +276,8 @@ out:
     return status;
 }
 
-/* The file of person i: as many maps as there should be, of the responses of the first. */
+/* Checks the open file of row i: number of maps, responses as in the first file, ids as in the
+ * table. */
 static kn_status check_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i)
 {
     kn_status status;
@@ -361,7 +360,7 @@ out:
     return status;
 }
 
-/* DIR/NAME and what stands behind the name of the maps: ".nii.gz", "_lh.func.gii". */
+/* The file is DIR/NAME with the ending of the z-maps, such as ".nii.gz" or "_lh.func.gii". */
 kn_status kn_scored_single(kn_ctx *ctx, const kn_scored *s, const char *name, bool *found,
                            float *values)
 {

@@ -1,3 +1,4 @@
+/* Implements strata.h: sorts the participants by level text, then numbers the levels. */
 #include "commands/common/strata.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ void kn_strata_clear(kn_strata *s)
 
 typedef struct cell {
     char *text;
-    double number; /* of a single column of numbers, else 0 */
+    double number; /* value if there is a single column with numbers, else 0 */
     ptrdiff_t person;
 } cell;
 
@@ -30,7 +31,7 @@ static int by_level(const void *a, const void *b)
     return order ? order : (x->person > y->person) - (x->person < y->person);
 }
 
-/* "Leeds Prisma": what the columns say of a row. */
+/* Makes the level text of a row, such as "Leeds Prisma". */
 static kn_status level_of(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *col, ptrdiff_t n_cols,
                           ptrdiff_t row, cell *out)
 {
@@ -57,7 +58,7 @@ static kn_status level_of(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *col, 
     return kn_text_copy(ctx, text, used, &out->text);
 }
 
-/* Levels from cells in order, which hand over their texts. */
+/* Numbers the levels of sorted cells; the texts of first occurrences are moved to `out`. */
 static kn_status number_levels(kn_ctx *ctx, cell *all, ptrdiff_t people, kn_strata *out)
 {
     kn_status status;

@@ -1,3 +1,4 @@
+/* Implements validate.h, and kn_options_check of the public header. */
 #include "commands/common/validate.h"
 
 #include <limits.h>
@@ -41,7 +42,7 @@ kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, k
 {
     char names[128];
     kn_status status;
-    bool additive = kn_settings_additive(s); /* its terms come with the covariates */
+    bool additive = kn_settings_additive(s); /* additive: the terms follow from the design */
     *task = (kn_cov){0};
     KN_TRY(additive ? kn_cov_before_design(ctx, F, sample)
                     : kn_cov_parse(ctx, s->sample_kernel, F, sample));
@@ -62,7 +63,7 @@ out:
     return status;
 }
 
-/* What needs iso noise. */
+/* Checks options that need iso noise. */
 static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
 {
     bool alone = kn_method_find(s->method)->alone;
@@ -85,7 +86,7 @@ static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
     return KN_OK;
 }
 
-/* What only the additive sum of terms has. */
+/* Checks options that only the additive kernel has. */
 static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
 {
     const char *sum = s->sample_kernel;
@@ -95,7 +96,7 @@ static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
                            "the additive sample kernel needs structured noise");
         return KN_OK;
     }
-    if (strchr(sum, 'v')) /* additive+... */
+    if (strchr(sum, 'v')) /* a 'v' means that "additive" is part of a longer sum */
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{sample_kernel=%s}: additive stands alone, or a sum without it", sum);
     if (s->interaction)

@@ -1,19 +1,19 @@
-/* Checks that every public call makes of its arguments. */
+/* Argument checks of the public calls. Each returns KN_OK or an error with a message. */
 #ifndef KN_COMMANDS_COMMON_VALIDATE_H
 #define KN_COMMANDS_COMMON_VALIDATE_H
 
 #include "model/model.h"
 
 enum {
-    KN_LEAST_SAMPLES = 3, /* to fit */
-    /* Low rank is tried by itself from so many samples on, and taken where features are fewer than
-     * one for so many samples; the additive sum at any size. */
+    KN_LEAST_SAMPLES = 3, /* participants of a fit */
+    /* With {rank=auto} R0 gets rank at most N / KN_RANK_SHARE, from N = KN_RANK_FROM on; the
+     * additive kernel at any N with rank at most N / KN_RANK_SHARE_ADDITIVE. */
     KN_RANK_FROM = 1000,
     KN_RANK_SHARE = 3,
     KN_RANK_SHARE_ADDITIVE = 4
 };
 
-/* Maps by their place in the words of {write}. */
+/* Bits of the words of {write}, in the same order. */
 #define KN_MAP_WORDS "z|yhat|ys2_model|fdr|ys2|metrics"
 enum {
     KN_MAP_Z = 1,
@@ -23,19 +23,21 @@ enum {
     KN_MAP_YS2 = 16,
     KN_WRITE_METRICS = 32
 };
-/* What is written of people without responses, or a refusal. */
+/* KN_ERR_ARGUMENT if `write` has maps that need responses (z, fdr, metrics). */
 kn_status kn_check_predicted(kn_ctx *ctx, unsigned write);
 
-/* Data present, sizes positive and within what BLAS can count. */
+/* Checks that v has data, a known type, and 1 to INT_MAX / 2 rows and columns. `name` is for the
+ * message. */
 kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name);
-/* Y has the samples and responses the model was trained on. */
+/* Checks that Y has the shape N x T of the training responses. */
 kn_status kn_check_training(kn_ctx *ctx, const kn_model *model, kn_view Y);
 
-/* R over F columns, and C where there is one, as the settings have them. */
+/* Parses the sample kernel R over F design columns and, if given, the task kernel C.
+ * KN_ERR_ARGUMENT if they contradict the noise model or the method. */
 kn_status kn_check_covariances(kn_ctx *ctx, const kn_settings *s, ptrdiff_t F, kn_cov *sample,
                                kn_cov *task);
 
-/* Ranges and combinations of what a fit is told: nothing that needs the data. */
+/* Checks the fit options that do not depend on the data: ranges and combinations. */
 kn_status kn_check_fit(kn_ctx *ctx, const kn_settings *s);
 
 #endif

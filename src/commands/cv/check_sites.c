@@ -1,6 +1,5 @@
-/* Can the model of a fold say anything of the levels and sites in it? One that knows a single site
- * does not know how far others differ [METHOD 8e], which is found out here and not after hours of
- * fits. */
+/* kn_cv_check_sites: checks before the fits that the model of each fold can predict its levels and
+ * sites. A model of a single site does not know how far others differ [METHOD 8e]. */
 #include <string.h>
 
 #include "commands/cv/internal.h"
@@ -9,9 +8,9 @@
 
 typedef struct sites {
     const kn_cv_work *w;
-    kn_strata of;  /* the holdout: combinations of levels of the batches */
-    ptrdiff_t *n;  /* of.n: who teach in a fold */
-    bool *missing; /* rows of the holdout without a level of some batch */
+    kn_strata of;  /* site per row of the holdout: combination of batch levels */
+    ptrdiff_t *n;  /* of.n: training participants of each site in the current fold */
+    bool *missing; /* rows of the holdout with a missing batch level */
 } sites;
 
 static kn_status find_sites(kn_ctx *ctx, const kn_cv_work *w, sites *s)
@@ -41,6 +40,8 @@ out:
     return status;
 }
 
+/* KN_ERR_DATA if the training sample of the fold has one site only and scored rows are at
+ * others. */
 static kn_status check_fold(kn_ctx *ctx, const sites *s, int fold)
 {
     const kn_cv_work *w = s->w;
@@ -74,7 +75,8 @@ static kn_status check_fold(kn_ctx *ctx, const sites *s, int fold)
                    kn_clipped(s->of.name[only]).text);
 }
 
-/* A sum of kernels over all covariates has no term for a level that training did not have. */
+/* Checks a category of a model without additive kernel, which cannot predict levels that are not in
+ * the training sample. */
 static kn_status check_levels(kn_ctx *ctx, const kn_cv_work *w, const char *name)
 {
     kn_status status;

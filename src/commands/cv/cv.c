@@ -1,10 +1,10 @@
-/* kn_cv. For each part k of the people: a fit of the others from the start (components, weights,
- * calibration, reference), and with it the scores of the part. With {leave} the part is a level of
- * a column, scored by what the model says of a level in general, and once more after it was adapted
- * on {controls} healthy people of it.
+/* kn_cv: for each fold, fits a model to the other participants from the start (components, weights,
+ * calibration, reference) and scores the fold with it. With {leave} a fold is a level of a column;
+ * it is scored with the site prior, and again after adaptation to {controls} healthy participants
+ * of it [METHOD 8i]
  *
- * Cost: as many fits as parts. Values are read once; held are they, one model, and what of the
- * scores is not in a file.                                                         [METHOD 8i] */
+ * Cost: one fit per fold. Values are read once; memory holds them, one model, and the scores that
+ * are not in a scratch file. */
 #include "commands/cv/cv.h"
 
 #include <ctype.h>
@@ -22,11 +22,11 @@
 
 enum { FOLD_NAME = 48 };
 
-/* ---- the folds ---------------------------------------------------------------------------------
- */
+/* ---- folds ---- */
 
 typedef enum part { JUDGED, CONTROLS, OTHERS } part;
 
+/* Data of a fold: all scored rows, its controls, or the rest. *out is owned by the caller. */
 static kn_status some(kn_ctx *ctx, kn_cv_work *w, int fold, part which, kn_data **out)
 {
     const kn_holdout *h = &w->holdout;
@@ -37,6 +37,7 @@ static kn_status some(kn_ctx *ctx, kn_cv_work *w, int fold, part which, kn_data 
     return kn_data_some(ctx, w->held, w->use, out);
 }
 
+/* Fits the model of a fold and broadcasts it. Collective. */
 static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **model)
 {
     kn_status status;
@@ -45,7 +46,7 @@ static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **mod
     kn_holdout_training(&w->holdout, fold, w->abnormal, w->use);
     KN_TRY(kn_data_some(ctx, w->held, w->use, &train));
     KN_TRY(kn_fit_again(ctx, train, w->fit, &w->basis, model));
-    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model all the same */
+    KN_TRY(kn_check_cancel(ctx)); /* a cancelled fit still returns a model */
     KN_TRY(kn_model_broadcast(ctx, model));
     bool components = (*model)->gp.method->components;
     w->fold[fold] = (kn_fold_fact){.n_train = (*model)->info.n_samples,
@@ -81,7 +82,7 @@ out:
     return status;
 }
 
-/* The sentence of a failure says in which fold. */
+/* Adds the fold to the error message. */
 static kn_status name_fold(kn_ctx *ctx, kn_status status, const char *fold)
 {
     char before[1024];
@@ -109,8 +110,9 @@ out:
     w->fold[fold].warned = w->of_fits.n;
     kn_keep_warnings(ctx, kept);
     kn_ctx_enter_stage(ctx, within);
-    status = kn_comm_agree_status(
-        ctx, status); /* before it is named: all are in this fold, and say so once */
+    status =
+        kn_comm_agree_status(ctx,
+                             status); /* before the name is added: all ranks are in this fold */
     if (status == KN_OK) {
         ptrdiff_t judged = 0;
         for (ptrdiff_t i = 0; i < h->n; i++)
@@ -124,7 +126,7 @@ out:
     return name_fold(ctx, status, name);
 }
 
-/* Where a sentence ends, but for the list behind its last colon: the first one is the file's. */
+/* End of a message without the list after its last colon; the first colon follows the file name. */
 static const char *end_of(const char *text)
 {
     const char *first = strstr(text, ": "), *last = first;
@@ -133,7 +135,7 @@ static const char *end_of(const char *text)
     return last == first ? text + strlen(text) : last;
 }
 
-/* The same but for numbers and lists, which are of a fold. */
+/* True if two messages are equal except for digits and lists, which differ between folds. */
 static bool same_sentence(const char *a, const char *b)
 {
     const char *a_end = end_of(a), *b_end = end_of(b);
@@ -147,7 +149,7 @@ static bool same_sentence(const char *a, const char *b)
     }
 }
 
-/* Behind the level that a sentence begins with, which with {leave} is another in every fold. */
+/* Message without the level at its beginning, which with {leave} differs between folds. */
 static const char *after_level(const kn_cv_work *w, const char *text)
 {
     const kn_strata *level = &w->holdout.level;
@@ -159,7 +161,7 @@ static const char *after_level(const kn_cv_work *w, const char *text)
     return text;
 }
 
-/* Folds that gave a sentence like this one. */
+/* Number of folds with such a message. */
 static ptrdiff_t folds_like(const kn_cv_work *w, const char *text)
 {
     ptrdiff_t n = 0;
@@ -172,7 +174,8 @@ static ptrdiff_t folds_like(const kn_cv_work *w, const char *text)
     return n;
 }
 
-/* Each sentence once, with the number of folds that gave it; what was said of all data is said. */
+/* Repeats each warning of the fits once, with the number of folds; those about all data are known
+ * already. */
 static void tell_of_fits(kn_ctx *ctx, const kn_cv_work *w)
 {
     enum { MOST = 5 };
@@ -207,7 +210,8 @@ static void tell_unseen(kn_ctx *ctx, const kn_cv_work *w)
                n, w->join->scores->n);
 }
 
-/* Of several batches a site is a combination of levels, and one of these may have no control. */
+/* Warns of participants without adaptation: with several batch columns a site is a combination of
+ * levels, and some have no control. */
 static void tell_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
 {
     const kn_scores *s = w->adapted->scores;
@@ -221,10 +225,9 @@ static void tell_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
                n, s->n, w->adapted_dir);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
-/* Of everybody's values, in the order in which they were read; each was seen when it was scored. */
+/* Hash of all values in the order of reading, from the hashes made during scoring. */
 static kn_status hash_values(kn_ctx *ctx, kn_cv_work *w)
 {
     void *memory = NULL;
@@ -238,6 +241,7 @@ static kn_status hash_values(kn_ctx *ctx, kn_cv_work *w)
     return status;
 }
 
+/* Joins and writes the scores, and fills the info struct. Root only. */
 static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
@@ -259,7 +263,7 @@ static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
     if (w->adapted) {
         tell_not_adapted(ctx, w);
         const char *within =
-            kn_ctx_enter_stage(ctx, "adapted"); /* what is to be said of people is said */
+            kn_ctx_enter_stage(ctx, "adapted"); /* as within a fold: already said */
         status = kn_join_finish(ctx, w->adapted, &from);
         if (status == KN_OK)
             status = kn_join_write(ctx, w->adapted, w->adapted_dir, &w->options);
@@ -280,7 +284,7 @@ static kn_status cross_validate(kn_ctx *ctx, kn_cv_work *w)
     kn_status status = kn_cv_prepare(ctx, w);
     if (status == KN_OK && w->adapted)
         status = kn_cv_hand_on(ctx, w->given, "adapt", &w->adapt);
-    KN_TRY(kn_comm_agree_status(ctx, status)); /* who fails here is in no fold */
+    KN_TRY(kn_comm_agree_status(ctx, status)); /* errors up to here are not of a fold */
     w->info.folds = w->holdout.folds;
     w->info.responses = w->all->space.T;
     for (int k = 0; k < w->holdout.folds; k++)
@@ -291,7 +295,7 @@ out:
     return status;
 }
 
-/* What the first rank writes. */
+/* Writes and commits all files. Root only. */
 static kn_status write(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
@@ -302,7 +306,7 @@ out:
     return status;
 }
 
-/* {split}: nothing is fitted, and no value is read. */
+/* {split}: assigns the test set; nothing is fitted and no response is read. */
 static kn_status deal_lists(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
@@ -356,7 +360,7 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
     kn_resources before = kn_settings_resources(ctx, &w.s);
     kn_warnings *kept = kn_keep_warnings(ctx, &w.warnings);
     status = w.s.lists ? deal_lists(ctx, &w) : cross_validate(ctx, &w);
-    status = kn_comm_agree_status(ctx, status); /* nobody failed: it may be written */
+    status = kn_comm_agree_status(ctx, status); /* all ranks succeeded */
     if (status == KN_OK && kn_ctx_comm(ctx)->rank == 0)
         status = write(ctx, &w);
     kn_keep_warnings(ctx, kept);

@@ -1,4 +1,5 @@
-/* Options of the steps of kn_cv: what was given to it, and what is to be alike in all of them. */
+/* Options of the steps of kn_cv: those given to cv, and kinds of covariates that all folds
+ * share. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,11 +42,10 @@ out:
     return status;
 }
 
-/* ---- what covariates are -----------------------------------------------------------------------
- */
+/* ---- kinds of covariates ---- */
 
-/* {leave} of a category that nobody called a batch makes it one: its levels are what new people may
- * have others of. */
+/* A category of {leave} becomes a batch unless {batch} is given: new participants may have other
+ * levels of it. */
 bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c)
 {
     const kn_table *t = w->data->covariates;
@@ -59,7 +59,7 @@ static bool is_category(const kn_cv_work *w, const kn_covariate *c)
     return c->kind != KN_COVARIATE_NUMERIC && !c->two_valued && !kn_cv_is_batch(w, c);
 }
 
-/* A number that in some of the people could pass for a category. */
+/* True for a number that could look like a category in a subset. */
 static bool is_few_numbers(const kn_cv_work *w, const kn_covariate *c)
 {
     (void)w;
@@ -67,8 +67,8 @@ static bool is_few_numbers(const kn_cv_work *w, const kn_covariate *c)
            (c->values < KN_VALUES_COUNTED || kn_column_role_of(c->name) == KN_COLUMN_SITE);
 }
 
-/* {key} of every fit: the columns that are so, after those of `given` (NULL: none). A name with a
- * comma cannot be said, and is left to each fit. */
+/* Sets option {key} of the fits to the columns for which `is` holds, after `given` (may be NULL).
+ * Names with a comma cannot be listed and are left to each fit. */
 static kn_status settle(kn_ctx *ctx, kn_cv_work *w, const char *key, const char *given,
                         bool (*is)(const kn_cv_work *, const kn_covariate *))
 {
@@ -108,8 +108,7 @@ out:
     return status;
 }
 
-/* ---- options of the steps ----------------------------------------------------------------------
- */
+/* ---- options of the steps ---- */
 
 kn_status kn_cv_make_options(kn_ctx *ctx, kn_cv_work *w)
 {

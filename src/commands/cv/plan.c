@@ -1,3 +1,4 @@
+/* Implements plan.h: units by union-find, folds by seeded permutations of units. */
 #include "commands/cv/plan.h"
 
 #include <math.h>
@@ -31,9 +32,9 @@ static kn_status new_ints(kn_ctx *ctx, ptrdiff_t n, int **out)
     return status;
 }
 
-/* ---- units -------------------------------------------------------------------------------------
- */
+/* ---- units ---- */
 
+/* Representative of a unit, with path halving; the smallest index of its rows. */
 static int root_of(int *unit, int i)
 {
     while (unit[i] != i)
@@ -57,7 +58,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const named *)a)->text, ((const named *)b)->text);
 }
 
-/* Rows with the same text are of one unit; NULL: of none. */
+/* Unites rows with the same text in column col; missing cells unite nothing. */
 static kn_status unite_texts(kn_ctx *ctx, const kn_holdout *h, const kn_table *t, ptrdiff_t col)
 {
     void *memory;
@@ -79,7 +80,7 @@ static kn_status unite_texts(kn_ctx *ctx, const kn_holdout *h, const kn_table *t
     return KN_OK;
 }
 
-/* Groups as training has them: stimuli that repeat are no text of the table. */
+/* Unites groups of the sample, such as repeated stimuli, which are not in the table. */
 static kn_status unite_groups(kn_ctx *ctx, const kn_holdout *h, const kn_sample *p, ptrdiff_t rows)
 {
     kn_status status;
@@ -146,20 +147,19 @@ out:
 ptrdiff_t kn_holdout_training(const kn_holdout *h, int fold, const bool *abnormal, bool *use)
 {
     ptrdiff_t n = 0;
-    for (ptrdiff_t i = 0; i < h->n; i++) /* a unit is known by its first row */
+    for (ptrdiff_t i = 0; i < h->n; i++) /* a unit is represented by its first row */
         use[h->row[h->unit[i]]] = true;
     for (ptrdiff_t i = 0; i < h->n; i++)
         if (h->fold[i] == fold)
             use[h->row[h->unit[i]]] = false;
-    for (ptrdiff_t i = h->n - 1; i >= 0; i--) { /* the first row of a unit last */
+    for (ptrdiff_t i = h->n - 1; i >= 0; i--) { /* backwards: the first row of a unit comes last */
         use[h->row[i]] = use[h->row[h->unit[i]]] && !(abnormal && abnormal[i]);
         n += use[h->row[i]];
     }
     return n;
 }
 
-/* ---- folds -------------------------------------------------------------------------------------
- */
+/* ---- folds ---- */
 
 kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h)
 {
@@ -171,11 +171,10 @@ kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h)
     return kn_folds_deal(ctx, h->n, h->units < h->n ? h->unit : NULL, s->seed, &h->folds, h->fold);
 }
 
-/* ---- one level after the other -----------------------------------------------------------------
- */
+/* ---- {leave} ---- */
 
-/* Those of a level who can be controls: not labelled, and nobody of their unit there is, who would
- * be scored by a model that has seen a row of the same person. */
+/* Rows of a level that can be controls: not labelled, and no row of their unit at this level is
+ * labelled; else a labelled row would be scored by a model adapted to the same participant. */
 static ptrdiff_t find_healthy(const kn_holdout *h, const bool *abnormal, ptrdiff_t level,
                               bool *barred, ptrdiff_t *healthy)
 {
@@ -189,8 +188,8 @@ static ptrdiff_t find_healthy(const kn_holdout *h, const bool *abnormal, ptrdiff
     return n;
 }
 
-/* Units of a level in a seeded order become controls until there are enough; whole units, so that
- * nobody who is scored has a relative among them. A level needs one more who is not. */
+/* Draws controls of a level: whole units in seeded order until there are enough, so that no scored
+ * participant has a relative among them. At least one row must remain to be scored. */
 static kn_status draw_controls(kn_ctx *ctx, const kn_settings *s, const bool *abnormal,
                                kn_holdout *h, ptrdiff_t level)
 {
@@ -259,8 +258,7 @@ out:
     return status;
 }
 
-/* ---- a test set --------------------------------------------------------------------------------
- */
+/* ---- {split} ---- */
 
 typedef struct wish {
     double test;
@@ -297,7 +295,7 @@ out:
 
 static kn_status find_strata(kn_ctx *ctx, const kn_data *d, const wish *w, kn_holdout *h)
 {
-    enum { SHARE = 5 }; /* samples a level at least, on average */
+    enum { SHARE = 5 }; /* participants per level at least, on average */
     const kn_table *t = d->covariates;
     ptrdiff_t col = w->stratify[0] ? kn_column_find(t, w->stratify) : -1;
     if (w->stratify[0] && col < 0)
@@ -312,8 +310,8 @@ static kn_status find_strata(kn_ctx *ctx, const kn_data *d, const wish *w, kn_ho
     return status;
 }
 
-/* Units of one level, in a seeded order, to the test set while that brings it nearer to `target`.
- * A unit is of the level of its first row. */
+/* Adds units of one level in seeded order to the test set while that brings its size nearer to
+ * `target`. A unit belongs to the level of its first row. */
 static kn_status fill_level(kn_ctx *ctx, kn_holdout *h, ptrdiff_t level, kn_rng *rng, double target,
                             ptrdiff_t *taken)
 {
@@ -355,7 +353,8 @@ kn_status kn_holdout_test(kn_ctx *ctx, const kn_data *d, const kn_settings *s, k
     KN_TRY(parse_wish(ctx, s->lists, &w));
     KN_TRY(find_strata(ctx, d, &w, h));
     kn_rng_init(&rng, s->seed, STREAM_TEST);
-    for (ptrdiff_t l = 0; l < h->level.n; l++) { /* what one level lacks or has too much the next */
+    for (ptrdiff_t l = 0; l < h->level.n;
+         l++) { /* cumulative target: the next level balances the last */
         people += (double)h->level.size[l];
         KN_TRY(fill_level(ctx, h, l, &rng, w.test * people, &taken));
     }

@@ -1,6 +1,5 @@
-/* Who is held out with whom, and who may be seen by the model that judges them: seeded folds, one
- * level of a column after the other, or a test set. People and groups of them stay whole
- * [METHOD 8i]. */
+/* Assigns participants to folds: seeded folds, one level of a column after the other ({leave}), or
+ * a test set ({split}). Rows of a participant and of a group stay together [METHOD 8i]. */
 #ifndef KN_COMMANDS_CV_PLAN_H
 #define KN_COMMANDS_CV_PLAN_H
 
@@ -9,31 +8,33 @@
 
 typedef struct kn_holdout {
     ptrdiff_t n;
-    ptrdiff_t *row;  /* n  of the covariates, ascending: the order of the table */
-    int *unit;       /* n  rows that stay together have the same */
-    ptrdiff_t units; /* how many there are */
+    ptrdiff_t *row;  /* n: row of the covariates, ascending */
+    int *unit;       /* n: index of the first row of the unit; rows of a unit stay together */
+    ptrdiff_t units; /* number of units */
     int folds;
-    int *fold;           /* n  in which it is judged; of a test set 1, else 0 */
-    kn_strata level;     /* of {leave} or stratify; n = 0: none */
-    bool *control;       /* n  of {leave}: whom the model of the fold is adapted on; NULL: none */
-    ptrdiff_t *controls; /* folds: how many; 0: too few people for it */
+    int *fold;       /* n: fold in which the row is scored; {split}: 1 test, 0 training */
+    kn_strata level; /* levels of {leave} or stratify; n = 0: none */
+    bool *control;   /* n: {leave}: control for the adaptation of the fold's model; NULL: none */
+    ptrdiff_t *controls; /* folds: number of controls; 0: too few participants */
 } kn_holdout;
 
-/* Rows and units: ids that repeat, the column {group}, and `more` where people say it, by the row
- * of the covariates (NULL: they do not). */
+/* Sets rows and units: rows with the same id, the same value of {group}, or the same group of
+ * `people` form a unit. people NULL: all matched rows of the data. */
 kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *data, const kn_settings *s,
                          const kn_sample *people, kn_holdout *out);
-void kn_holdout_clear(kn_holdout *h); /* {0} is fine */
+void kn_holdout_clear(kn_holdout *h); /* accepts {0} */
 
-/* {folds}, or {leave}. abnormal (n, or NULL): labelled, and never controls. */
+/* Assigns folds by {folds}, or by {leave}. abnormal (n, may be NULL): labelled rows, never
+ * controls. KN_ERR_DATA if there are too few units, or too few or too many levels. */
 kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h);
 kn_status kn_holdout_leave(kn_ctx *ctx, const kn_data *data, const kn_settings *s,
                            const bool *abnormal, kn_holdout *h);
-/* {split=test=.2,stratify=site} */
+/* Assigns a test set by {split=test=.2,stratify=site}. KN_ERR_ARGUMENT if it cannot be parsed,
+ * KN_ERR_DATA if either set would be empty. */
 kn_status kn_holdout_test(kn_ctx *ctx, const kn_data *data, const kn_settings *s, kn_holdout *h);
 
-/* use[row of the covariates] of those that the model of a fold learns from: nobody of a unit that
- * it judges, and nobody labelled. How many there are. */
+/* Sets use[row of the covariates] for the training sample of a fold: no row of a unit that is
+ * scored in it, and no labelled row. Returns the number of rows. */
 ptrdiff_t kn_holdout_training(const kn_holdout *h, int fold, const bool *abnormal, bool *use);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements preload.h. */
 #include "commands/cv/preload.h"
 
 #include "commands/common/validate.h"

@@ -1,3 +1,5 @@
+/* kn_cv_prepare and the steps before the first fit: reading, folds, labels, sites, joins, output
+ * checks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,8 +42,7 @@ void kn_cv_work_clear(kn_cv_work *w)
         w->data->label = NULL;
 }
 
-/* ---- before the work ---------------------------------------------------------------------------
- */
+/* ---- preparation ---- */
 
 static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
 {
@@ -51,7 +52,7 @@ static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
     return status;
 }
 
-/* The column of {label}, which is no covariate. */
+/* Sets w->data->label: the label column is not a covariate. */
 static void name_label(kn_cv_work *w)
 {
     size_t n = w->s.label ? strcspn(w->s.label, "=") : 0;
@@ -61,7 +62,8 @@ static void name_label(kn_cv_work *w)
     w->data->label = w->label;
 }
 
-/* Who is labelled, in the order of the holdout: scored, and never learned from. */
+/* Finds labelled participants, in the order of the holdout: scored, but never in a training
+ * sample. */
 static kn_status find_labelled(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
@@ -85,7 +87,7 @@ out:
     return status;
 }
 
-/* The column of {leave}, or those that are batches. */
+/* Sites for metrics_by_site.tsv: the column of {leave}, or the batch columns. */
 static kn_status find_sites(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
@@ -105,7 +107,7 @@ out:
     return status;
 }
 
-/* Maps wait in memory where they take an eighth of it at most. */
+/* Folder of scratch files for the maps; NULL if they take at most 1/8 of the memory budget. */
 static const char *scratch_of(kn_ctx *ctx, const kn_cv_work *w, double maps)
 {
     double bytes = (double)w->data->match.n * (double)w->all->space.T * sizeof(float) * maps;
@@ -130,7 +132,7 @@ static kn_status new_join(kn_ctx *ctx, const kn_cv_work *w, ptrdiff_t n, const p
     return kn_join_new(ctx, &plan, out);
 }
 
-/* Whom adapted models score: those of a level with enough people, but for its controls. */
+/* Plans the second join: participants of levels with enough controls, without the controls. */
 static kn_status plan_adapted(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
@@ -151,7 +153,7 @@ out:
     return status;
 }
 
-/* Is the column of {leave} a batch of the models of the folds? */
+/* True if the column of {leave} is a batch of the models. */
 static bool adaptable(const kn_cv_work *w)
 {
     const kn_table *t = w->data->covariates;
@@ -197,7 +199,7 @@ kn_status kn_cv_find_ids(kn_ctx *ctx, kn_cv_work *w)
     void *memory;
     kn_status status = kn_alloc(ctx, h->n, sizeof *w->id, &memory);
     w->id = memory;
-    for (ptrdiff_t i = 0, k = 0; status == KN_OK && i < h->n; i++) { /* both in the table's order */
+    for (ptrdiff_t i = 0, k = 0; status == KN_OK && i < h->n; i++) { /* both in table order */
         while (m->covariate_row[k] != h->row[i])
             k++;
         w->id[i] = m->id ? m->id[k] : kn_data_person(w->data, h->row[i]);
@@ -238,6 +240,7 @@ out:
     return status;
 }
 
+/* Reads all data with a memory plan for fits and joins. */
 static kn_status hold(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;

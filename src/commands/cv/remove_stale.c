@@ -1,5 +1,5 @@
-/* With {force}: what an earlier kn_cv left in the folder and this one does not write. Scores of
- * adapted models beside folds that adapted nobody would be read as theirs. */
+/* With {force}: removes files of an earlier kn_cv that this run does not write. Old scores of
+ * adapted models would be taken for results of this run. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { PATH = 4096 };
 
-/* NAME.EXT, or NAME_SIDE.EXT of two parts. */
+/* True for NAME.EXT, or NAME_SIDE.EXT with two hemispheres. */
 static bool is_map(const char *file, const char *name)
 {
     size_t n = strlen(name), side;
@@ -22,7 +22,7 @@ static bool is_map(const char *file, const char *name)
     return file[side] == '.';
 }
 
-/* A name that kn_join_write gives. */
+/* True for file names of kn_join_write. */
 static bool is_ours(const char *file)
 {
     static const char *const TABLES[] = {"abnormality.tsv", "metrics.tsv", "people.tsv",
@@ -60,7 +60,7 @@ void kn_crossval_sweep(kn_ctx *ctx, const kn_crossval *c)
             remove_file(c, dir, e->d_name, &stayed);
     if (d) {
         closedir(d);
-        rmdir(dir); /* unless somebody has put something else there */
+        rmdir(dir); /* fails if other files are left, which is fine */
     }
     if (stayed > 0)
         kn_log(ctx, KN_LOG_WARNING, "%s: %td files of an earlier run could not be removed", c->dir,

@@ -1,3 +1,4 @@
+/* Writes folds.tsv, metrics_by_site.tsv, train.txt and test.txt of kn_cv (cv.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,9 @@ out:
     return status;
 }
 
-/* ---- who was where -----------------------------------------------------------------------------
- */
+/* ---- folds ---- */
 
-/* The id of a row; `name` has room for that of one without. */
+/* Id of row i; if it has none "row-0001" in `name`. */
 static const char *id_of(const kn_crossval *c, ptrdiff_t i, char name[KN_ROW_NAME])
 {
     if (c->id[i])
@@ -94,7 +94,7 @@ out:
     return status;
 }
 
-/* Ids one a line, each once: the rows of one person are in one list. */
+/* Writes the ids of the training (0) or test (1) set, one per line, each once. */
 static kn_status write_list(kn_ctx *ctx, const kn_crossval *c, int which, const char *path)
 {
     kn_status status;
@@ -119,17 +119,16 @@ out:
     return status;
 }
 
-/* ---- how well, site by site --------------------------------------------------------------------
- */
+/* ---- metrics by site ---- */
 
-/* Sums over the people of one site, by how they were scored. */
+/* Writes one row of metrics: sums over the measured participants of a site in one join. */
 static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join, ptrdiff_t site,
                           kn_table_writer *w)
 {
     kn_status status;
     kn_join_person all = {0};
     ptrdiff_t n = 0;
-    bool unknown = false; /* a site that the models did not have, and would have known of */
+    bool unknown = false; /* unknown site, scored with the site prior */
     for (ptrdiff_t i = 0; i < c->holdout->n; i++) {
         ptrdiff_t at = join->place[c->holdout->row[i]];
         if (c->site->of[i] != site || at < 0 || !join->person[at].measured)

@@ -1,3 +1,5 @@
+/* Implements export.h: doubles the synthetic points, then refines the cut, until the error is small
+ * enough; warns of small groups that remain recognisable. */
 #include "commands/export/export.h"
 
 #include <math.h>
@@ -11,20 +13,19 @@
 #include "model/deidentify.h"
 #include "model/file/file.h"
 
-/* ---- how well ---------------------------------------------------------------------------------
- */
+/* ---- error of the export ---- */
 
 typedef struct errors {
     double mean, sd;
 } errors;
 
-/* What is no number is as wrong as can be. */
+/* Maximum; NaN counts as infinite error. */
 static double larger(double a, double b)
 {
     return isnan(b) ? INFINITY : fmax(a, b);
 }
 
-/* Of one block of responses, for the people of some maps. */
+/* Updates the largest differences in one block of responses. */
 static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t first, kn_mat M[4],
                                errors *e)
 {
@@ -46,10 +47,11 @@ static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t 
 
 typedef struct side {
     const kn_gp *gp;
-    kn_mat X; /* n x F   the people as it sees them */
+    kn_mat X; /* n x F: design of the participants for this process */
 } side;
 
-/* The largest differences between two processes, some people at a time. */
+/* Largest differences of mean and standard deviation between two processes, ROWS participants at a
+ * time. */
 static kn_status compare(kn_ctx *ctx, side a, side b, errors *e)
 {
     enum { ROWS = 2048 };
@@ -104,12 +106,11 @@ static double largest(const kn_export_info *i)
     return fmax(fmax(i->mean, i->sd), fmax(i->mean_between, i->sd_between));
 }
 
-/* ---- the process ------------------------------------------------------------------------------
- */
+/* ---- the process ---- */
 
 static kn_status too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
 {
-    enum { MOST = 200 }; /* of the option */
+    enum { MOST = 200 }; /* maximum of the option {points} */
     char more[48] = "";
     if (2 * points <= MOST)
         snprintf(more, sizeof more, " (try {points=%d})", 2 * points);
@@ -119,8 +120,8 @@ static kn_status too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
                    largest(info), KN_EXPORT_ERROR, more);
 }
 
-/* With as many directions as people the variance of a process without noise is 0 at people and
- * nowhere else: their covariates can be found. */
+/* Warns if the model has nearly as many directions as participants: the variance of a process
+ * without noise is then 0 only at training participants, whose covariates could be found. */
 static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t most, kn_export_info *info)
 {
     info->findable = 2 * most > N;
@@ -131,7 +132,7 @@ static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t most, kn_expo
                most, N);
 }
 
-/* Without its people, from as many points and directions as it takes. */
+/* Makes the de-identified process with as many points and directions as the error requires. */
 static kn_status share_process(kn_ctx *ctx, const kn_gp *from, const kn_synthetic_plan *plan,
                                kn_gp *to, kn_export_info *info)
 {
@@ -163,7 +164,7 @@ out:
     return status;
 }
 
-/* Points as covariates: numbers as they were, levels of categories in turn. */
+/* Converts design points to covariates: numbers in original units, levels of categories in turn. */
 static kn_status raw_points(kn_ctx *ctx, const kn_design *x, kn_mat points, kn_mat *raw)
 {
     kn_status status = kn_mat_new(ctx, points.rows, x->C, raw);
@@ -177,9 +178,7 @@ static kn_status raw_points(kn_ctx *ctx, const kn_design *x, kn_mat points, kn_m
     return status;
 }
 
-/* The same with ranges as each of the two has them, beyond which people are held: they were
- * rounded.
- */
+/* Error with covariates clamped by each model, whose ranges differ by rounding. */
 static kn_status measure_beyond(kn_ctx *ctx, const kn_model *a, const kn_model *b,
                                 const kn_synthetic_plan *plan, kn_export_info *info)
 {
@@ -204,10 +203,9 @@ out:
     return status;
 }
 
-/* ---- what people should know ------------------------------------------------------------------
- */
+/* ---- warnings ---- */
 
-/* Sites that are combinations of levels. */
+/* Counts small sites that are combinations of levels. */
 static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_site_levels *b)
 {
     ptrdiff_t few = 0;
@@ -221,7 +219,7 @@ static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_site_levels *b)
     return few;
 }
 
-/* Whom the model was adapted to, and whose changes it knows. */
+/* Counts small adapted sites, and warns of a small reference of change. */
 static ptrdiff_t warn_of_others(kn_ctx *ctx, const kn_model *m)
 {
     ptrdiff_t few = 0;

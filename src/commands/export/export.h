@@ -1,10 +1,9 @@
-/* kn_export: a model to give away, without anybody in it                              [METHOD 8h]
+/* kn_export: makes a de-identified model, without any value of one participant [METHOD 8h]
  *
  * R0* U of the process is interpolated from synthetic points (cov/synthetic_points.h,
- * cov/interpolate.h), more of them until the error is within KN_EXPORT_ERROR or there are as many
- * as there may be. The error is that of every response's mean and predicted standard deviation, the
- * one process against the other, over the people of training and over KN_EXPORT_BETWEEN other
- * points. */
+ * cov/interpolate.h), with more points until the error is within KN_EXPORT_ERROR or the maximum is
+ * reached. The error is that of the mean and predicted standard deviation of every response between
+ * the two processes, over the training sample and over KN_EXPORT_BETWEEN other points. */
 #ifndef KN_COMMANDS_EXPORT_EXPORT_H
 #define KN_COMMANDS_EXPORT_EXPORT_H
 
@@ -12,16 +11,18 @@
 #include "model/model.h"
 
 #define KN_EXPORT_ERROR  0.01  /* in standard deviations of the response */
-#define KN_EXPORT_CUT    1e-6  /* r/delta of directions that are left out ... */
-#define KN_EXPORT_FINEST 1e-10 /* ... where the error allows it, else by 100 less, down to this */
+#define KN_EXPORT_CUT    1e-6  /* directions with r/delta below this are omitted ... */
+#define KN_EXPORT_FINEST 1e-10 /* ... if the error allows; else divided by 100, down to this */
 
 enum {
     KN_EXPORT_BETWEEN = 1000,
-    KN_EXPORT_LEVEL = 5, /* people of a level: fewer are said */
-    KN_EXPORT_FEW = 20   /* people of a model: the same */
+    KN_EXPORT_LEVEL = 5, /* participants of a level: fewer cause a warning */
+    KN_EXPORT_FEW = 20   /* participants of a model: the same */
 };
 
-/* The model itself, in memory; free with kn_model_free. points: as the option. */
+/* Makes the de-identified model in memory; *out is owned by the caller (kn_model_free). points: as
+ * the option. KN_ERR_DATA if the error stays too large, KN_ERR_ARGUMENT if the model or method
+ * cannot be exported. */
 kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, kn_model **out,
                           kn_export_info *info);
 

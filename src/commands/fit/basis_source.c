@@ -1,3 +1,5 @@
+/* Implements basis_source.h. Harmonics are eigenvectors of the surface Laplacian
+ * (data/basis/surface_harmonics.h). */
 #include "commands/fit/basis_source.h"
 
 #include <math.h>
@@ -30,7 +32,7 @@ static const char *without_folder(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "a" or "a,b" -> file[]; n characters of text. */
+/* Splits "a" or "a,b" into file[]; n: length of text. */
 static kn_status take_files(kn_ctx *ctx, const char *text, size_t n, kn_basis_source *s)
 {
     kn_status status = KN_OK;
@@ -76,7 +78,7 @@ out:
     return status;
 }
 
-/* "SURF.gii,K" or "L.gii,R.gii,K" */
+/* Parses "SURF.gii,K" or "L.gii,R.gii,K" and reads the surfaces. */
 static kn_status open_harmonics(kn_ctx *ctx, const char *text, kn_basis_source *s)
 {
     enum { MOST = 100000 };
@@ -137,8 +139,7 @@ double kn_basis_source_beside(const kn_basis_source *s)
                : 0;
 }
 
-/* ---- a file ------------------------------------------------------------------------------------
- */
+/* ---- a file ---- */
 
 static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
 {
@@ -154,10 +155,9 @@ static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
     return KN_OK;
 }
 
-/* ---- harmonics of the responses' surfaces ------------------------------------------------------
- */
+/* ---- harmonics of the responses' surfaces ---- */
 
-/* Surfaces and responses must have the same vertices, hemisphere by hemisphere. */
+/* Checks that surfaces and responses have the same number of vertices per hemisphere. */
 static kn_status compare(kn_ctx *ctx, const kn_basis_source *s, const char *name,
                          const kn_space *space)
 {
@@ -183,7 +183,7 @@ static kn_status compare(kn_ctx *ctx, const kn_basis_source *s, const char *name
     return KN_OK;
 }
 
-/* highest: the largest eigenvalue; 0 where there are constants alone */
+/* Logs the harmonics of surface k. highest: largest eigenvalue; 0 if all harmonics are constant. */
 static void tell(kn_ctx *ctx, const kn_basis_source *s, int k, const kn_laplacian *l,
                  double highest)
 {
@@ -195,8 +195,8 @@ static void tell(kn_ctx *ctx, const kn_basis_source *s, int k, const kn_laplacia
            s->file[k], s->K, s->K > 1 ? "s" : "", l->n, l->parts, l->parts > 1 ? "s" : "", waves);
 }
 
-/* Columns k K .. of B: the harmonics of surface k, on its responses. `first`: the first voxel of
- * its part. */
+/* Computes columns k K .. (k + 1) K - 1 of B: harmonics of surface k at its responses. first: first
+ * voxel of hemisphere k. */
 static kn_status add_surface(kn_ctx *ctx, kn_basis_source *s, int k, const kn_space *space,
                              ptrdiff_t first)
 {
@@ -205,7 +205,7 @@ static kn_status add_surface(kn_ctx *ctx, kn_basis_source *s, int k, const kn_sp
     kn_laplacian l = {0};
     kn_mat E = {0};
     double *lambda = NULL;
-    ptrdiff_t *row = NULL; /* of B, of each vertex; 0: none, else one more */
+    ptrdiff_t *row = NULL; /* row of B of each vertex plus 1; 0: not a response */
     void *use = NULL;
     KN_TRY(kn_alloc_i(ctx, surface->vertices, &row));
     KN_TRY(kn_alloc(ctx, surface->vertices, sizeof(bool), &use));
@@ -231,7 +231,7 @@ out:
     return status;
 }
 
-/* Are B's harmonics of just these responses? Folds of a study mostly have the same ones. */
+/* True if B was made for exactly these voxels, as in most folds of a cross-validation. */
 static bool same_places(const kn_basis_source *s, const kn_space *space)
 {
     return s->B.data && space->kind == KN_SPACE_IMAGE && s->B.rows == space->T &&

@@ -1,7 +1,8 @@
-/* What {basis} names: principal components, a file of numbers, an atlas or surfaces  [METHOD 1e]
+/* The source of the basis that {basis} names: principal components, a .npy file, an atlas or
+ * surface harmonics [METHOD 1e]
  *
- * Files are opened, and columns counted, before any response is read; the columns themselves need
- * to know where the responses are. */
+ * kn_basis_source_open reads the files and counts the columns before any response is read;
+ * kn_basis_source_view makes the columns once the response space is known. */
 #ifndef KN_COMMANDS_FIT_BASIS_SOURCE_H
 #define KN_COMMANDS_FIT_BASIS_SOURCE_H
 
@@ -21,26 +22,31 @@ enum { KN_BASIS_NAME = 128 };
 typedef struct kn_basis_source {
     kn_basis_kind kind;
     int files;
-    char *file[KN_PARTS];     /* that are read */
-    char name[KN_BASIS_NAME]; /* for the record: what it is, of files without folders */
-    ptrdiff_t cols;           /* 0: principal components */
-    char *path;               /* of labels: one file, or two with a comma */
-    ptrdiff_t K;              /* harmonics of each surface */
+    char *file[KN_PARTS];     /* input files; owned */
+    char name[KN_BASIS_NAME]; /* description for the model record; file names without folders */
+    ptrdiff_t cols;           /* columns of the basis; 0: principal components */
+    char *path;               /* labels: path as given, one file or two with a comma */
+    ptrdiff_t K;              /* harmonics per surface */
     kn_npy npy;
     kn_atlas labels;
     kn_surface surface[KN_PARTS];
+    /* columns of labels or harmonics, T x cols */
     kn_mat B;
-    ptrdiff_t *voxel; /* of harmonics: places of the responses that B is of */
+    ptrdiff_t *voxel; /* harmonics: voxels that the rows of B belong to */
 } kn_basis_source;
 
+/* Parses {basis} and reads its files: "pca", FILE.npy, labels:ATLAS[,ATLAS] or
+ * harmonics:SURF.gii[,SURF.gii],K. KN_ERR_ARGUMENT for any other text. */
 kn_status kn_basis_source_open(kn_ctx *ctx, const char *text, kn_basis_source *out);
-void kn_basis_source_clear(kn_basis_source *s); /* {0} is fine */
+void kn_basis_source_clear(kn_basis_source *s); /* accepts {0} */
 
-/* The columns, T x cols of the responses in `space`, which the file `name` has; lent until the next
- * call or _clear. Harmonics of the same places are made once. */
+/* Sets *out to the T x cols basis for the responses in `space` (empty for principal components);
+ * borrowed from s until the next call or _clear. `name` is the responses file, for messages.
+ * Harmonics are reused if the voxels are the same. KN_ERR_SHAPE, KN_ERR_DATA or KN_ERR_ARGUMENT if
+ * basis and responses do not fit. */
 kn_status kn_basis_source_view(kn_ctx *ctx, kn_basis_source *s, const char *name,
                                const kn_space *space, kn_view *out);
-/* Bytes of a response that the columns take beside the fit. */
+/* Bytes per response that the basis takes in addition to the fit, for the memory plan. */
 double kn_basis_source_beside(const kn_basis_source *s);
 
 #endif

@@ -1,4 +1,5 @@
-/* kn_fit: data to a model, in memory and on disk. */
+/* kn_fit: from files to a model in memory and on disk. Reads the training sample (kn_sample_train),
+ * builds the design options, fits (fit_arrays.c), and writes model and log (output.c). */
 #include "commands/fit/fit.h"
 
 #include <jansson.h>
@@ -15,7 +16,7 @@
 #include "commands/memory/memory_plan.h"
 #include "gp/method.h"
 
-/* What was asked for, as the model remembers it. */
+/* Stores the given options in the model as JSON. */
 static kn_status remember(kn_ctx *ctx, const kn_options *options, kn_model *m)
 {
     const char *key, *value;
@@ -27,7 +28,8 @@ static kn_status remember(kn_ctx *ctx, const kn_options *options, kn_model *m)
     return m->options ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the options");
 }
 
-/* The model takes over where covariates and responses came from. */
+/* Moves encoding, response space and groups from the sample to the model, and copies the ids unless
+ * {strip_ids}. */
 static kn_status take_over(kn_ctx *ctx, const kn_settings *s, kn_sample *p, kn_model *m)
 {
     m->recipe = p->recipe;
@@ -38,7 +40,7 @@ static kn_status take_over(kn_ctx *ctx, const kn_settings *s, kn_sample *p, kn_m
         m->group_rule = p->grouping.rule;
         m->group_column = p->grouping.column;
         p->grouping.column = NULL;
-        if (!s->strip_ids) { /* a group's name may be an id */
+        if (!s->strip_ids) { /* the name of a group may be an id */
             m->group_name = p->grouping.group_name;
             p->grouping.group_name = NULL;
         }
@@ -46,7 +48,8 @@ static kn_status take_over(kn_ctx *ctx, const kn_settings *s, kn_sample *p, kn_m
     return p->id && !s->strip_ids ? kn_names_copy(ctx, p->id, p->n, &m->ids) : KN_OK;
 }
 
-/* The settings with what the people say: categories, groups, and who stands where. */
+/* Settings completed from the sample: levels of categories, groups, table order. Owns its arrays;
+ * design and s point into them. */
 typedef struct settled {
     kn_settings s;
     kn_design_options design;
@@ -76,7 +79,7 @@ static int by_place(const void *a, const void *b)
     return (x->table > y->table) - (x->table < y->table);
 }
 
-/* order[k] = who stands k-th in the table */
+/* order[k] = index of the participant in row k of the sorted table */
 static kn_status table_order(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **order)
 {
     kn_status status;
@@ -130,7 +133,7 @@ out:
     return status;
 }
 
-/* basis: what it is, for the record. */
+/* basis: description for the model record. */
 static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options *options,
                             const char *basis, kn_sample *p, kn_model **out)
 {
@@ -145,18 +148,18 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     status = kn_fit_arrays(ctx, X, p->Y, &own.s, &m);
     KN_TRY(kn_comm_agree_status(ctx, status));
     KN_TRY(kn_comm_used(ctx, &use));
-    if (m && s->output && m->info.stop == KN_STOP_CANCELLED) { /* half a fit is not left behind */
+    if (m && s->output && m->info.stop == KN_STOP_CANCELLED) { /* a cancelled fit writes no file */
         status = kn_check_cancel(ctx);
         goto out;
     }
-    if (m) { /* not where the first worked alone */
+    if (m) { /* NULL on other ranks if root worked alone */
         m->info.missing.people_out = p->n_without;
         snprintf(m->info.basis, sizeof m->info.basis, "%s", basis);
         KN_TRY(take_over(ctx, s, p, m));
         kn_missing_report_log(ctx, m);
         KN_TRY(remember(ctx, options, m));
     }
-    KN_TRY(kn_comm_agree_status(ctx, KN_OK)); /* nobody failed: it may be written */
+    KN_TRY(kn_comm_agree_status(ctx, KN_OK)); /* all ranks succeeded */
     if (writes)
         KN_TRY(kn_fit_output_write(ctx, s, m, &use));
     *out = m;
@@ -173,14 +176,15 @@ bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options)
     if (kn_settings_of(ctx, options, NULL, &s) != KN_OK)
         return false;
     const kn_method *method = kn_method_of(s.method, (kn_noise)s.noise);
-    /* With {leave} a cross-validation adapts its models. Where every response is fitted alone, the
-     * last digits of a prediction depend on the responses beside it, and ranks begin at other
-     * responses than one process. */
+    /* With {leave} a cross-validation adapts its models. For methods that fit every response alone
+     * the last digits of a prediction depend on the other responses of a block, and blocks begin at
+     * other responses on a rank than in a single process. */
     return method->spreads && !s.plain && (method->same_steps || s.max_seconds <= 0) &&
            !(s.leave && method->alone);
 }
 
-/* The least of what ranks may use: what depends on it is the same on all of them. */
+/* Sets the memory limit of all ranks to the smallest one, so that decisions that depend on it are
+ * the same on all ranks. Collective. */
 static kn_status agree_on_memory(kn_ctx *ctx)
 {
     kn_status status = KN_OK;

@@ -1,4 +1,6 @@
-/* A fit of numbers: every argument is checked here, once; below this line they are right. */
+/* Implements fit_arrays.h: checks the arguments, standardises, calls the method's fit, then
+ * estimates noise, calibration, reference and site effects from cross-validated maps. Code below
+ * this file relies on checked arguments. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@
 #include "norm/reference/loo.h"
 #include "norm/sites/learn.h"
 
-static const double LITTLE_MISSING = 0.05; /* of the cells */
+static const double LITTLE_MISSING = 0.05; /* share of all cells */
 
 static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *spec)
 {
@@ -69,8 +71,8 @@ out:
     return status;
 }
 
-/* R of low rank: as asked, or by itself where it pays and memory holds N x rank twice. Features of
- * the additive sum are exact but for se, and pay at every size. */
+/* Sets the rank of R0: as given, or with {rank=auto} where it pays and memory holds two N x rank
+ * matrices. Features of the additive kernel are exact except for se terms, and pay at every N. */
 static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_spec *spec)
 {
     ptrdiff_t from = spec->additive ? 1 : KN_RANK_FROM;
@@ -97,12 +99,13 @@ static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, const kn_design *x, 
     if (spec->additive)
         KN_TRY(kn_cov_of_design(ctx, x, &spec->sample));
     if (kn_method_find(s->method)->iso_term)
-        spec->sample = kn_cov_between(&spec->sample); /* iso is the method's */
+        spec->sample = kn_cov_between(&spec->sample); /* the method handles the iso term */
 out:
     return status;
 }
 
-/* Folds of the samples that maps are of, where these are some; members of a group share one. */
+/* Assigns folds to the subset of participants that the maps cover; members of a group share a
+ * fold. */
 static kn_status deal_some(kn_ctx *ctx, const kn_gp_maps *cv, const int *groups, uint64_t seed,
                            int *folds, int *fold)
 {
@@ -123,13 +126,13 @@ out:
     return status;
 }
 
-/* What was fitted: covariates as they came, responses. */
+/* Data of the fit: covariates in original units, responses. */
 typedef struct fitted {
     kn_view X;
     kn_responses Y;
 } fitted;
 
-/* Where all samples are; NULL where the model has no two sites. */
+/* Site of every participant; *site is NULL if the model has no sites. */
 static kn_status find_sites(kn_ctx *ctx, const kn_model *m, kn_view X, int **site)
 {
     void *memory = NULL;
@@ -143,6 +146,7 @@ static kn_status find_sites(kn_ctx *ctx, const kn_model *m, kn_view X, int **sit
     return status;
 }
 
+/* Adds leave-one-out statistics to the reference. */
 static kn_status loo_reference(kn_ctx *ctx, const fitted *f, const int *site, kn_model *m)
 {
     kn_status status;
@@ -161,10 +165,11 @@ out:
     return status;
 }
 
+/* True if two participants share a site; S: number of sites. */
 static bool two_share(const int *site, ptrdiff_t n, ptrdiff_t S)
 {
     if (n > S)
-        return true; /* but for people without a site, who are few */
+        return true; /* pigeonhole; participants without a site are few */
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t k = 0; k < i; k++)
             if (site[i] >= 0 && site[i] == site[k])
@@ -172,8 +177,8 @@ static bool two_share(const int *site, ptrdiff_t n, ptrdiff_t S)
     return false;
 }
 
-/* How sites differ, by people held out and as if they were of none: after that the maps are of no
- * other use. site, x: of the people in them. */
+/* Learns the site prior from maps predicted without site effect. Modifies cv, which is of no
+ * further use. site, x: of the participants in the maps. */
 static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const int *site,
                              const kn_noise_scale_covariates *x, kn_model *m)
 {
@@ -199,7 +204,7 @@ out:
     return status;
 }
 
-/* What is normal, from the training samples' own cross-validated maps, and from them the noise. */
+/* Makes calibration, reference, slope and noise variances from the cross-validated maps. */
 static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
                                 kn_model *m)
 {
@@ -226,7 +231,8 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     KN_TRY(kn_calibration_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
     KN_TRY(find_sites(ctx, m, f->X, &site));
     for (ptrdiff_t i = 0; site && cv->sample && i < cv->n; i++)
-        site[i] = site[cv->sample[i]]; /* ascending; no leave-one-out will ask for the others */
+        site[i] = site[cv->sample[i]]; /* in place, since cv->sample ascends; full-length site is
+                                          not needed later */
     job.site = m->batch.S > 1 ? site : NULL;
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
@@ -242,8 +248,9 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     kn_noise_builder_free(maker);
     maker = NULL;
     KN_TRY(learn_sites(ctx, cv, site, &x.x, m));
-    /* Of very many samples it would cost more than it tells; where more than a little was filled in
-     * it flatters twice, and of each response alone it is of filled cells. */
+    /* Leave-one-out is skipped for subsets, where it costs too much, and where more than
+     * LITTLE_MISSING of the cells were imputed, since it is then too optimistic; with methods that
+     * fit every response alone as soon as any cell was imputed. */
     if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
         KN_TRY(loo_reference(ctx, f, site, m));
 out:
@@ -254,8 +261,9 @@ out:
     return status;
 }
 
-/* Noise and reference, by the cross-validated maps where there are any. A fit that is cancelled
- * here stands: only its reference is missing, and its noise is that of training. */
+/* Sets noise and reference, from cross-validated maps if there are any. If the user cancels here
+ * and asked to keep the best fit, the model stays valid: it has no reference, and its noise
+ * variance comes from the training residuals. */
 static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
                         kn_model *m)
 {
@@ -281,7 +289,7 @@ static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_s
     return status;
 }
 
-/* A model with its record and its scaling, and the covariates standardised. */
+/* Allocates the model, sets up design, sites and scaling, and makes the standardised design Xs. */
 static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_mat *Xs,
                        kn_model **out)
 {
@@ -329,7 +337,7 @@ out:
     return status;
 }
 
-/* X of people as if they were of no batch; none where there is none. */
+/* Design matrix without site columns; empty if the model has no batch effect. */
 static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *out)
 {
     *out = kn_mat_none();
@@ -376,7 +384,8 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
                                       .lockstep = lockstep}};
 }
 
-/* Samples that share noise, where that is modelled. Those that tell nothing are none at all. */
+/* Makes the groups of rows that share noise, if the model has such a term. Groups that carry no
+ * information (kn_groups_tell) are dropped from the settings. */
 static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool modelled,
                              kn_groups *out)
 {
@@ -393,17 +402,18 @@ out:
     return status;
 }
 
-/* A fit under way. */
+/* State of one fit. */
 typedef struct fit_job {
     kn_ctx *ctx;
     kn_view X, Y;
     kn_settings s;
     kn_mat Xs;
     kn_model *m;
-    bool whole; /* m is */
+    bool whole; /* m is complete */
 } fit_job;
 
-/* From scaled data to the model. */
+/* Fits the model to the standardised data; a fit_job as void * so that kn_comm_on_root can call
+ * it. */
 static kn_status fit_scaled(void *self)
 {
     fit_job *b = self;
@@ -471,7 +481,7 @@ kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *se
     KN_TRY(kn_check_fit(ctx, &b.s));
     KN_TRY(check_data(ctx, X, Y, &b.s));
     KN_TRY(begin(ctx, X, Y, &b.s, &b.Xs, &b.m));
-    /* Missing cells are filled in by one process. */
+    /* Missing cells are imputed by root alone. */
     KN_TRY(b.m->y.n ? kn_comm_on_root(ctx, "fit", fit_scaled, &b) : fit_scaled(&b));
     if (b.whole) {
         *model = b.m;

@@ -1,12 +1,14 @@
+/* Implements missing_report.h. */
 #include "commands/fit/missing_report.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { FEW_VALUES = 40, FEW_OF_A_LEVEL = 3, FEW_PEOPLE = 60 };
-static const double MOST = 0.9, HALF = 0.5; /* of all cells */
+static const double MOST = 0.9, HALF = 0.5; /* shares of all cells */
 
-/* Responses of which some level of a category has a value or two: its effect is hardly known. */
+/* Counts responses with fewer than FEW_VALUES values, or with fewer than FEW_OF_A_LEVEL values in a
+ * level of a category: that level's effect is hardly known. */
 static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x, kn_mat X)
 {
     enum { BLOCKS = 64 };
@@ -30,7 +32,8 @@ static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x,
     return thin;
 }
 
-/* share missing of each person; -1 in *empty, or who has no value at all */
+/* Share of missing responses per participant; *empty: first participant without any value, or
+ * -1. */
 static kn_status person_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s, double **share,
                                ptrdiff_t *empty)
 {

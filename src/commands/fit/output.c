@@ -1,3 +1,5 @@
+/* Implements output.h. The log holds what may differ between two runs with the same model: timings,
+ * threads, memory, machine. */
 #include "commands/fit/output.h"
 
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 
 enum { PATH = 4096 };
 
-/* Of the rank that has most of each; nothing of a process alone. */
+/* Adds communication statistics (maximum over ranks); only processor seconds without MPI. */
 static int log_ranks(json_t *log, const kn_ctx *ctx, const kn_comm_use *use)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
@@ -24,7 +26,7 @@ static int log_ranks(json_t *log, const kn_ctx *ctx, const kn_comm_use *use)
     return json_object_set_new(log, "processor_seconds", kn_json_number(use->outside));
 }
 
-/* Timings and the machine: what may differ between two runs that give the same model. */
+/* Writes timings and machine as JSON beside the model. */
 static kn_status write_log(kn_ctx *ctx, const char *output, const kn_fit_info *info,
                            const kn_comm_use *use, const kn_write_options *options)
 {

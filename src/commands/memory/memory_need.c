@@ -1,3 +1,4 @@
+/* Implements memory_need.h: plans the allocations of kn_fit or kn_score in their order. */
 #include "commands/memory/memory_need.h"
 
 #include <math.h>
@@ -6,11 +7,10 @@
 #include "gp/predict/noise.h"
 #include "norm/reference/memory.h"
 
-/* What no allocation of ours tells: the program itself, and of each thread its stack and the
- * buffers of the BLAS. */
+/* Memory outside our allocations: the program, and per thread its stack and BLAS buffers. */
 static const double PROGRAM = 32e6, EACH_THREAD = 8e6;
 
-/* What no size tells: structs, short names, headers of small arrays, buffers of files. */
+/* Small allocations: structs, names, headers, file buffers. */
 static const double SMALL = 64e3;
 
 double kn_need_program(int threads)
@@ -23,7 +23,7 @@ double kn_need_total(const kn_need *n)
     return n->responses + n->samples + n->basis + n->reference + n->work + n->program;
 }
 
-/* The shape with what callers leave open. */
+/* Completes the shape with defaults. */
 static kn_problem_size settled(const kn_problem_size *shape)
 {
     kn_problem_size s = *shape;
@@ -38,10 +38,10 @@ static kn_problem_size settled(const kn_problem_size *shape)
     return s;
 }
 
-/* In the order of kn_fit. */
+/* Plans a fit, in the order of kn_fit. */
 static void fit_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F); /* the dataset's covariates, and standardised */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F); /* covariates as read, and standardised */
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->sites > 0 ? 2 * s->F : s->F);
     kn_scaling_need(r, s->T);
     s->method->need.fit(r, s);

@@ -1,4 +1,4 @@
-/* The memory a fit or a scoring will take, rehearsed from the sizes of the problem alone: see
+/* Predicts the peak memory of a fit or of scoring from the sizes of the problem alone; see
  * base/memory/plan.h. */
 #ifndef KN_COMMANDS_MEMORY_MEMORY_NEED_H
 #define KN_COMMANDS_MEMORY_MEMORY_NEED_H
@@ -8,23 +8,25 @@
 #include "base/memory/plan.h"
 #include "gp/method.h"
 
-typedef struct kn_need { /* bytes, at the moment when their sum is largest */
-    double responses;    /* N x T, as read: the part that can be in a file */
-    double samples;      /* matrices over pairs of samples: N x N or N x M */
-    double basis; /* T x P, or what takes its place: alpha N x T, U_D T x T; scoring: the model */
-    double reference;  /* z of the training samples, joint deviance, top fraction */
-    double work;       /* everything else that grows with the problem */
-    double program;    /* the program itself, buffers of the BLAS */
-    const char *stage; /* that moment */
+typedef struct kn_need { /* bytes at the moment of peak memory */
+    double responses;    /* N x T, as read: may be in a scratch file instead */
+    double samples;      /* matrices over pairs of participants: N x N or N x M */
+    double basis;        /* T x P, or in its place alpha N x T, U_D T x T; scoring: the model */
+    double reference;    /* z of the training sample, whole-map deviance, top fraction */
+    double work;         /* everything else that grows with the problem */
+    double program;      /* the program itself, buffers of the BLAS */
+    const char *stage;   /* name of the stage at the peak */
 } kn_need;
 
+/* Sum of all parts. */
 double kn_need_total(const kn_need *need);
-double kn_need_program(int threads); /* that part of it */
+double kn_need_program(int threads); /* bytes of the program part */
 
+/* Runs the memory plan of a fit or of scoring (shape->scoring). */
 void kn_need_of(const kn_problem_size *shape, kn_need *out);
 
-/* Of the responses when they are in a file: the columns that all threads are at, or in scoring the
- * rows of a batch. */
+/* Bytes of responses in memory if they are in a scratch file: the columns that all threads read, or
+ * in scoring the rows of a minibatch. */
 double kn_need_window(const kn_problem_size *shape);
 
 #endif

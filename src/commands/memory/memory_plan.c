@@ -1,3 +1,5 @@
+/* Implements memory_plan.h: compares the memory plan with the budget, and makes the error message
+ * with suggestions. */
 #include "commands/memory/memory_plan.h"
 
 #include <math.h>
@@ -10,8 +12,9 @@
 #include "data/preloaded.h"
 #include "io/file/path.h"
 
-enum { EXAMPLE_RANK = 500 }; /* in suggestions */
+enum { EXAMPLE_RANK = 500 }; /* rank in suggestions */
 
+/* Bytes of the plan with the responses in a scratch file. */
 static double without_responses(const kn_problem_size *s)
 {
     kn_need need;
@@ -19,7 +22,8 @@ static double without_responses(const kn_problem_size *s)
     return kn_need_total(&need) - need.responses + kn_need_window(s);
 }
 
-/* "responses 8.0 GB, basis 200.0 MB, ...": what is below a hundredth of all is left out. */
+/* Lists the parts of the plan, "responses 8.0 GB, basis 200.0 MB, ..."; parts below 1 % are left
+ * out. */
 static void list_parts(const kn_need *n, bool scoring, char *out, size_t size)
 {
     const struct {
@@ -39,7 +43,7 @@ static void list_parts(const kn_need *n, bool scoring, char *out, size_t size)
                                    kn_size_in_words(part[i].bytes).text);
 }
 
-/* The most samples that there is room for. */
+/* Largest number of participants that fits, by bisection. */
 static ptrdiff_t most_samples(const kn_problem_size *s, double have)
 {
     ptrdiff_t low = 0, high = s->N;
@@ -56,7 +60,7 @@ static ptrdiff_t most_samples(const kn_problem_size *s, double have)
     return low;
 }
 
-/* What to change, with what it would take; the first that is enough. */
+/* Suggests the first change that would fit, with its need. */
 static void suggest(const kn_problem_size *s, const kn_need *need, double have, char *out,
                     size_t size)
 {
@@ -86,6 +90,7 @@ static void suggest(const kn_problem_size *s, const kn_need *need, double have, 
                  kn_size_in_words(without_responses(&other)).text);
 }
 
+/* True if the plan fits the budget, in memory or with the responses in a scratch file. */
 static bool has_room(const kn_mem_budget *a, const kn_problem_size *s, bool *in_file)
 {
     kn_need need;
@@ -95,8 +100,8 @@ static bool has_room(const kn_mem_budget *a, const kn_problem_size *s, bool *in_
     return total <= a->bytes || (*in_file && rest <= a->bytes);
 }
 
-/* Where it is the ranks of a node that have no room beside each other: one of them on each has all
- * its memory, and what every rank holds is held once. False: that would not help. */
+/* Suggests one rank per node, if the ranks of a node together exceed its memory: shared data is
+ * then held once. False if that would not help. */
 static bool suggest_fewer(const kn_ctx *ctx, const kn_mem_budget *a, const kn_problem_size *s,
                           char *out, size_t size)
 {
@@ -108,7 +113,7 @@ static bool suggest_fewer(const kn_ctx *ctx, const kn_mem_budget *a, const kn_pr
         return false;
     node.bytes *= c->local_size;
     one.threads *= c->local_size;
-    if (s->elsewhere > 0) /* about: they are dealt in blocks */
+    if (s->elsewhere > 0) /* approximate: responses are distributed in blocks */
         one.elsewhere = s->T - (s->T + c->nodes - 1) / c->nodes;
     if (!has_room(&node, &one, &in_file))
         return false;
@@ -125,8 +130,8 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_mem_budget *a, const kn_probl
     char parts[256], help[192], scratch[96] = "", each[64] = "";
     int ranks = kn_ctx_comm(ctx)->local_size;
     bool room = has_room(a, &s, in_file);
-    /* Rather of low rank in memory than dense beside a file; the fit itself refuses where that rank
-     * does not suffice. */
+    /* A low rank in memory is preferred to a full rank with a scratch file; the fit itself fails if
+     * that rank does not suffice. */
     if ((!room || *in_file) && s.low > 0) {
         s.M = s.low;
         room = has_room(a, &s, in_file);
@@ -152,10 +157,10 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_mem_budget *a, const kn_probl
                    each, parts, scratch, a->from, kn_size_in_words(a->bytes).text, help);
 }
 
-/* ---- for data/ ---------------------------------------------------------------------------------
- */
+/* ---- for data/ ---- */
 
-/* The shape of the job with these responses. */
+/* Callback of kn_memory_policy: completes the shape with the sizes of the responses, then
+ * decides. */
 static kn_status place(const kn_memory_policy *self, kn_ctx *ctx, const kn_response_shape *r,
                        bool at_least, bool *in_file)
 {
@@ -165,7 +170,7 @@ static kn_status place(const kn_memory_policy *self, kn_ctx *ctx, const kn_respo
     if (!s.scoring)
         s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
     if (w->rank == KN_RANK_AUTO && !s.scoring && s.method->low_rank &&
-        (w->additive || r->n >= KN_RANK_FROM)) /* the most that it takes without being asked */
+        (w->additive || r->n >= KN_RANK_FROM)) /* maximum of the automatic rank */
         s.low = r->n / (w->additive ? KN_RANK_SHARE_ADDITIVE : KN_RANK_SHARE);
     if (w->additive && !s.scoring) {
         s.stats = r->terms;
@@ -181,10 +186,10 @@ static kn_status place(const kn_memory_policy *self, kn_ctx *ctx, const kn_respo
     s.threads = kn_threads(ctx);
     s.memory = (double)kn_memory(ctx);
     kn_mem_budget a = w->budget;
-    if (a.address_space) /* what is left beside these */
+    if (a.address_space) /* add what the responses already take */
         a.bytes += r->there;
     kn_status status = kn_place_responses(ctx, &a, &s, at_least, in_file);
-    if (status == KN_ERR_MEMORY && !s.scoring && s.method->admits) { /* a better reason */
+    if (status == KN_ERR_MEMORY && !s.scoring && s.method->admits) { /* a more precise error */
         kn_status refused = s.method->admits(ctx, s.N, s.T);
         status = refused == KN_OK ? status : refused;
     }
@@ -232,7 +237,7 @@ kn_status kn_memory_policy_fit(kn_ctx *ctx, const kn_settings *s, kn_command_mem
     return status;
 }
 
-/* Columns that new samples have before the model: features, or all training samples. */
+/* Columns that a prediction needs: features of a low-rank R0, or all training participants. */
 static ptrdiff_t features(const kn_gp *gp)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;

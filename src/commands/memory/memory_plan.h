@@ -1,4 +1,5 @@
-/* Where the responses go: to memory, to a scratch file, or nowhere because the rest has no room. */
+/* Decides where responses are stored: in memory, in a scratch file, or not at all because the rest
+ * exceeds the budget. data/ asks through kn_memory_policy while it reads. */
 #ifndef KN_COMMANDS_MEMORY_MEMORY_PLAN_H
 #define KN_COMMANDS_MEMORY_MEMORY_PLAN_H
 
@@ -7,23 +8,25 @@
 #include "data/sample.h"
 #include "model/model.h"
 
-/* *in_file: the responses fit only in a file. KN_ERR_MEMORY, with need, allowance and what would
- * help, when that is not enough either. at_least: T is not known yet,
- * and the shape has a lower bound of it. */
+/* Sets *in_file if the responses fit the budget only in a scratch file. KN_ERR_MEMORY, with need,
+ * budget and suggestions, if that is not enough either. at_least: T is not known yet, and shape has
+ * a lower bound of it. */
 kn_status kn_place_responses(kn_ctx *ctx, const kn_mem_budget *a, const kn_problem_size *shape,
                              bool at_least, bool *in_file);
 
-/* What data/ asks, with what it takes to answer. */
+/* Memory policy for data/ with the state that its callback needs. */
 typedef struct kn_command_memory {
-    kn_memory_policy room; /* first: its callback gets this pointer */
+    kn_memory_policy room; /* must be first: the callback casts this pointer */
     kn_mem_budget budget;
-    kn_problem_size shape; /* all but N, T, F, M and what depends on the files */
-    ptrdiff_t rank;        /* of R, as kn_settings has it */
+    kn_problem_size shape; /* without N, T, F, M and what depends on the files */
+    ptrdiff_t rank;        /* rank of R0, as in kn_settings */
     bool additive;
 } kn_command_memory;
 
+/* Policy of a fit. Errors of kn_check_covariances. */
 kn_status kn_memory_policy_fit(kn_ctx *ctx, const kn_settings *s, kn_command_memory *out);
-/* maps: that a batch holds of each person; kept: of these in memory, for all people. */
+/* Policy of scoring. maps: per participant of a minibatch; kept: of these in memory for all
+ * participants. */
 kn_command_memory kn_memory_policy_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                                          int maps, int kept);
 

@@ -1,3 +1,4 @@
+/* Implements group_membership.h. */
 #include "commands/overlap/group_membership.h"
 
 #include <stdlib.h>
@@ -7,10 +8,9 @@
 #include "data/table/match_ids.h"
 #include "data/table/text_list.h"
 
-enum { FEW = 5 }; /* people of a group, below which its shares are warned of */
+enum { FEW = 5 }; /* participants of a group below which a warning is given */
 
-/* ---- rows of another table ---------------------------------------------------------------------
- */
+/* ---- rows of {covariates} ---- */
 
 typedef struct entry {
     const char *id;
@@ -24,7 +24,7 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* The first entry whose id is not before this one. */
+/* Lower bound: first entry whose id is not less than id. */
 static ptrdiff_t find_id(const entry *sorted, ptrdiff_t n, const char *id)
 {
     ptrdiff_t low = 0, high = n;
@@ -38,7 +38,7 @@ static ptrdiff_t find_id(const entry *sorted, ptrdiff_t n, const char *id)
     return low;
 }
 
-/* Several rows of one person are fine where they say the same. */
+/* Checks that several rows of an id have the same value of col. */
 static kn_status agree(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const entry *of, ptrdiff_t n)
 {
     for (ptrdiff_t k = 1; k < n && strcmp(of[k].id, of[0].id) == 0; k++)
@@ -54,7 +54,7 @@ static kn_status agree(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const entr
     return KN_OK;
 }
 
-/* row[i] of the table for each scored person; -1: it has none. */
+/* Sets row[i] of the table for each scored participant; -1: none. KN_ERR_DATA if no id matches. */
 static kn_status match_rows(kn_ctx *ctx, const kn_table *t, ptrdiff_t id_col, ptrdiff_t col,
                             const kn_scored *scored, ptrdiff_t *row)
 {
@@ -86,13 +86,12 @@ out:
     return status;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---- */
 
-typedef struct column { /* the one that says who is what */
+typedef struct column { /* the column of {by} */
     const kn_table *table;
     ptrdiff_t col;
-    const ptrdiff_t *row; /* of each person; -1: none */
+    const ptrdiff_t *row; /* per participant; -1: none */
     ptrdiff_t n;
 } column;
 
@@ -102,7 +101,7 @@ static const char *cell_of(const column *c, ptrdiff_t i)
     return cell && !kn_text_is_missing(cell) ? cell : NULL;
 }
 
-/* Are all of them numbers, so that 1 and 1.0 are one group? */
+/* True if all cells are numbers, so that 1 and 1.0 are one group. */
 static bool all_numbers(const column *c)
 {
     double x;

@@ -1,3 +1,5 @@
+/* kn_overlap: reads the z-maps as bit sets of exceedances, computes shares per group, and with two
+ * groups a permutation test. */
 #include "commands/overlap/overlap.h"
 
 #include <math.h>
@@ -17,7 +19,7 @@ typedef struct work {
     kn_scored scored;
     kn_membership members;
     kn_warnings warnings;
-    kn_exceedance e; /* of those who have a group, in their order */
+    kn_exceedance e; /* exceedances of participants with a group, in their order */
     ptrdiff_t *kept;
     kn_overlaps result;
     kn_overlap_info info;
@@ -49,8 +51,7 @@ static void clear(work *w)
     kn_created_files_clear(&w->made);
 }
 
-/* ---- before the work ---------------------------------------------------------------------------
- */
+/* ---- checks ---- */
 
 static kn_status check_folder(kn_ctx *ctx, work *w)
 {
@@ -71,7 +72,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Several rows of one person are not so many people, and permuting pretends that they are. */
+/* Warns of repeated ids: a permutation test treats the rows of a participant as independent. */
 static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
 {
     void *memory;
@@ -92,8 +93,7 @@ static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
     return KN_OK;
 }
 
-/* ---- the work ----------------------------------------------------------------------------------
- */
+/* ---- shares and test ---- */
 
 static kn_status read_z(kn_ctx *ctx, work *w)
 {
@@ -111,7 +111,8 @@ static kn_status read_z(kn_ctx *ctx, work *w)
         kn_exceedance_row(&w->e, k++, z);
         kn_report_progress(ctx, "reading", k, w->members.n, NAN);
     }
-    if (s->space.kind == KN_SPACE_IMAGE) { /* outside the mask of the model z is 0 */
+    if (s->space.kind ==
+        KN_SPACE_IMAGE) { /* drop voxels that are 0 in all maps: outside the mask */
         KN_TRY(kn_alloc_i(ctx, T, &w->kept));
         kn_exceedance_drop_zeros(&w->e, w->kept);
         w->result.kept = w->kept;
@@ -154,12 +155,12 @@ static void note_findings(const kn_permutation_result *r, ptrdiff_t T, kn_sign k
     info->least_p[k] = INFINITY;
     info->least_p_fdr[k] = INFINITY;
     for (ptrdiff_t j = 0; j < T; j++) {
-        info->least_p[k] = fmin(info->least_p[k], r->p[j]); /* fmin passes NaN over */
+        info->least_p[k] = fmin(info->least_p[k], r->p[j]); /* fmin ignores NaN */
         info->least_p_fdr[k] = fmin(info->least_p_fdr[k], r->p_fdr[j]);
         info->below[k] += r->p[j] < SIGNIFICANT;
         info->below_fdr[k] += r->p_fdr[j] < SIGNIFICANT;
     }
-    if (!isfinite(info->least_p[k])) /* no response had both groups */
+    if (!isfinite(info->least_p[k])) /* no response has values in both groups */
         info->least_p[k] = info->least_p_fdr[k] = NAN;
 }
 

@@ -1,5 +1,6 @@
-/* Where the deviations of a group overlap: the share of its people beyond a threshold at each
- * response, and between two groups the difference with p [METHOD 8d]. */
+/* Results of kn_overlap: the share of participants of a group beyond a threshold at each response,
+ * and the difference between two groups with p-values [METHOD 8d]. overlap.c computes them, write.c
+ * writes them. */
 #ifndef KN_COMMANDS_OVERLAP_OVERLAP_H
 #define KN_COMMANDS_OVERLAP_OVERLAP_H
 
@@ -16,18 +17,18 @@ typedef struct kn_overlaps {
     const kn_scored *scored;
     const kn_membership *members;
     const kn_warnings *warnings;
-    ptrdiff_t T;                             /* responses: of images the voxels of the maps */
-    const ptrdiff_t *kept;                   /* images: the voxel of each; else NULL */
-    kn_share *share;                         /* of each group */
-    kn_permutation_result compare[KN_SIGNS]; /* of two groups; else NULL */
+    ptrdiff_t T;           /* number of responses; images: voxels inside the mask */
+    const ptrdiff_t *kept; /* images: voxel of each response; else NULL */
+    kn_share *share;       /* one per group */
+    kn_permutation_result compare[KN_SIGNS]; /* with two groups; else empty */
     kn_overlap_info *info;
 } kn_overlaps;
 
 extern const char *const kn_sign_name[KN_SIGNS]; /* negative, positive */
 
-/* What _write would refuse, asked before the work; the folder is there. */
+/* Checks before the computation that all files can be written; the folder exists. */
 kn_status kn_overlap_check(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options);
-/* Tables, or maps in the format that was read, and summary.json; counts files in the info. */
+/* Writes tables, or maps in the format of the input, and summary.json; adds to o->info->files. */
 kn_status kn_overlap_write(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options);
 
 #endif

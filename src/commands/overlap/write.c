@@ -1,4 +1,4 @@
-/* What kn_overlap tells: tables of tables, maps of images, and a summary. */
+/* Writes the results of kn_overlap: tables for tables, maps for images, and summary.json. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,16 +28,15 @@ static bool in_images(const kn_overlaps *o)
     return o->scored->space.kind == KN_SPACE_IMAGE;
 }
 
-/* ---- maps --------------------------------------------------------------------------------------
- */
+/* ---- maps ---- */
 
 typedef struct map {
     char name[NAME];
-    const double *values; /* NULL before they are made */
-    float outside;        /* the mask: 1 for p, which 0 would call significant */
+    const double *values; /* NULL before the computation */
+    float outside; /* value outside the mask: 1 for p-values, since 0 would mean significant */
 } map;
 
-/* Map k of all that there are, in the order in which they are written; false: no more. */
+/* Describes map k in the order of writing; false: no more. */
 static bool map_at(const kn_overlaps *o, ptrdiff_t k, map *out)
 {
     enum { OF_GROUP = 1 + KN_SIGNS, OF_SIGN = 3 };
@@ -101,8 +100,7 @@ out:
     return status;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 static kn_status write_name(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
 {
@@ -111,7 +109,7 @@ static kn_status write_name(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_t
     return kn_table_writer_text(ctx, w, name);
 }
 
-/* Rows of response j. */
+/* Writes the rows of response j. */
 typedef kn_status (*rows_of)(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w);
 
 static kn_status share_rows(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
@@ -145,7 +143,7 @@ out:
 
 typedef struct table {
     const char *file;
-    const char *const *names; /* NULL at the end */
+    const char *const *names; /* NULL-terminated */
     rows_of rows;
 } table;
 
@@ -183,10 +181,9 @@ static kn_status write_tables(kn_ctx *ctx, const kn_overlaps *o, const kn_write_
     return status;
 }
 
-/* ---- the summary -------------------------------------------------------------------------------
- */
+/* ---- summary.json ---- */
 
-/* Null of what is no UTF-8, as a path may be. */
+/* JSON string; null if NULL or not UTF-8, as a path may be. */
 static json_t *text_json(const char *text)
 {
     json_t *json = text ? json_string(text) : NULL;
@@ -214,7 +211,7 @@ static json_t *sign_json(const kn_overlap_info *i, int k)
                      "below_05_fdr", (json_int_t)i->below_fdr[k]);
 }
 
-/* Second group minus first; null where there are not two. */
+/* Second group minus first; null unless there are two groups. */
 static json_t *difference_json(const kn_overlaps *o)
 {
     const kn_levels *l = &o->members->levels;
@@ -257,8 +254,7 @@ out:
     return status;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- check and write ---- */
 
 static kn_status check_names(kn_ctx *ctx, const kn_overlaps *o)
 {

@@ -1,4 +1,4 @@
-/* Scores by name, and all of them in a summary. */
+/* Public accessors of kn_scores by name, and the numbers of summary.json. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 #include "la/blas_core.h"
 #include "model/info_json.h"
 
-/* ---- the summary -------------------------------------------------------------------------------
- */
+/* ---- summary.json ---- */
 
 static json_t *auc_json(const kn_scores *s, int k)
 {
@@ -29,15 +28,16 @@ static json_t *auc_all(const kn_scores *s)
     return all;
 }
 
-/* How many stand out: of those with the label, or of all others. */
+/* Counts participants with p_upper below KN_P_REPORTED and with FDR findings, among the labelled or
+ * the other ones. with_p excludes participants at unknown sites if their p cannot be so small. */
 static json_t *outstanding(const kn_scores *s, bool labelled)
 {
     json_int_t p = 0, rare = 0, z = 0, found = 0;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         if ((s->label[i] == 1) != labelled)
             continue;
-        bool held =
-            s->site_adapted[i] == 0 && s->least_unseen >= KN_P_REPORTED; /* can never be rare */
+        bool held = s->site_adapted[i] == 0 &&
+                    s->least_unseen >= KN_P_REPORTED; /* p is bounded above the threshold */
         p += !isnan(s->p_upper[i]) && !held;
         rare += s->p_upper[i] < KN_P_REPORTED;
         z += !isnan(s->fdr_negative[i]);
@@ -56,7 +56,7 @@ static json_t *abnormality_json(const kn_scores *s)
                      kn_json_number(s->fdr_share));
 }
 
-/* Of people without responses only how many there are. */
+/* Summary of predictions: counts only. */
 static json_t *predicted_summary(const kn_scores *s)
 {
     return json_pack("{s:{s:I s:I s:I} s:o s:{s:f} s:{s:s}}", "counts", "samples", (json_int_t)s->n,
@@ -89,8 +89,7 @@ json_t *kn_scores_summary(const kn_scores *s)
         "software", "kronorm", kn_version(), "blas", kn_la_config(), "core", kn_la_core());
 }
 
-/* ---- by name -----------------------------------------------------------------------------------
- */
+/* ---- access by name ---- */
 
 ptrdiff_t kn_scores_n_people(const kn_scores *s)
 {
@@ -107,7 +106,7 @@ const char *const *kn_scores_ids(const kn_scores *s)
     return (const char *const *)s->id;
 }
 
-/* One row a column of abnormality.tsv, in its order. */
+/* Columns of abnormality.tsv in order. */
 static const struct {
     const char *name;
     size_t at;
@@ -178,7 +177,7 @@ double kn_scores_number(const kn_scores *s, const char *name)
         at = json_object_get(at, key);
         w += n + (w[n] == '.');
     }
-    if (json_is_object(at)) /* AUC.top is the area itself */
+    if (json_is_object(at)) /* "AUC.top" means the field auc of the object */
         at = json_object_get(at, "auc");
     return json_is_number(at) ? json_number_value(at) : NAN;
 }
@@ -188,7 +187,7 @@ const char *kn_scores_json(const kn_scores *s)
     return s->json;
 }
 
-/* Its place among the maps; KN_N_MAPS: there is no such map. */
+/* Index of a map by name; KN_N_MAPS: unknown. */
 static int map_of(const char *name)
 {
     int k = 0;

@@ -1,3 +1,5 @@
+/* Implements batch_pass.h: one prediction for a padded minibatch, then a block loop in which each
+ * block becomes residuals, total variances, z and losses in place. */
 #include "commands/score/batch_pass.h"
 
 #include <math.h>
@@ -10,28 +12,28 @@
 #include "model/missing_record.h"
 #include "model/units.h"
 
-typedef struct units { /* from standardised to the caller's */
+typedef struct units { /* conversion from standardised to original units */
     double scale, shift;
 } units;
 
-/* One batch and a block of it. */
+/* A minibatch and its current block. */
 typedef struct passing {
     const kn_pass *w;
     ptrdiff_t row, rows;
-    kn_block now; /* the block under way, of these people alone */
+    kn_block now; /* current block, without the padding rows */
     const kn_block *b;
-    /* as high as every batch: of these people, and then again of the last */
+    /* The following have the padded height: these participants, then copies of the last one. */
     kn_mat X;
-    kn_view raw; /* X: covariates */
+    kn_view raw; /* view of X */
     ptrdiff_t *from, *group;
     int *held;
     bool *alone;
-    kn_mat D;             /* rows x F: columns of the noise scale; none without one */
-    double *term;         /* rows: its terms of the sites; NULL: none */
-    kn_mat z, loss, work; /* rows x width  of a block; work: total variances */
+    kn_mat D;             /* rows x F: columns of the noise scale; empty without one */
+    double *term;         /* rows: site terms of the noise scale; NULL: none */
+    kn_mat z, loss, work; /* rows x width of a block; work: total variances */
 } passing;
 
-/* Mean and variance without batch become those of each person's site. */
+/* Adds the site shift to predictions without site effect. */
 static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const passing *p = self;
@@ -44,7 +46,7 @@ static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Column j of a block, times scale and more, into its response's place of a map. */
+/* Stores column j of a block, scaled and shifted, in a map (NULL: nothing). */
 static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
 {
     const double *x = kn_col(from, j);
@@ -64,8 +66,8 @@ static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* V: the variance of response j of each person, noise at their covariates and site in it; alone (or
- * NULL, or the variance of the mean): V without that variance                 [METHOD 8c, 8e] */
+/* V: total variance of response j, with noise at the participant's covariates and site. alone (or
+ * NULL): V without the model variance; may be the model-variance column itself [METHOD 8c, 8e] */
 static void total_variance(const passing *p, ptrdiff_t j, double *alone, double *V)
 {
     const kn_block *b = p->b;
@@ -79,7 +81,7 @@ static void total_variance(const passing *p, ptrdiff_t j, double *alone, double 
         double noise = kn_scores_noise(p->w->scores, who, b->first + j) * at.scale * V[i];
         V[i] = v[i] + noise;
         if (alone)
-            alone[i] = noise + at.var; /* what is not known of a site is no matter of covariates */
+            alone[i] = noise + at.var; /* uncertainty of the site counts as noise */
     }
 }
 
@@ -93,19 +95,19 @@ static void keep_totals(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* z of a training sample: from the reference, where its own fold did not see it. */
+/* Replaces z of training participants by the held-out z of the reference. */
 static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
 {
     const kn_model *m = p->w->model;
     for (ptrdiff_t i = 0; i < p->rows; i++) {
         ptrdiff_t t = p->w->scores->cv_row[p->row + i];
-        if (t >= 0 && isfinite(z[i])) /* a response missing today has no z */
+        if (t >= 0 && isfinite(z[i])) /* a response that is missing now has no z */
             z[i] = (double)m->reference.z[t * m->gp.T + p->b->first + j];
     }
 }
 
-/* Residuals, then z and losses of response j; in the end z by noise alone takes the place of the
- * variance. */
+/* Computes z and losses of response j. On return z by noise variance alone is in the variance
+ * column. */
 static void make_column(const passing *p, ptrdiff_t j)
 {
     const kn_block *b = p->b;
@@ -118,14 +120,14 @@ static void make_column(const passing *p, ptrdiff_t j)
     total_variance(p, j, v, V);
     for (ptrdiff_t i = 0; i < n; i++)
         z[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
-    double *e = kn_col(p->loss, j); /* until it is the loss */
+    double *e = kn_col(p->loss, j); /* residuals; kn_calibration_z replaces them by losses */
     for (ptrdiff_t i = 0; i < n; i++)
         e[i] = z[i];
     kn_calibration_z(l, law, &(kn_calibration_cells){n, e, v, v, NULL});
     kn_calibration_z(l, law, &(kn_calibration_cells){n, z, V, z, e});
     for (ptrdiff_t i = 0; m->empty_level && i < p->rows; i++)
         if (kn_missing_record_untrained(m, p->raw, i, b->first + j))
-            e[i] = NAN; /* no metric: what is said there rests on other levels */
+            e[i] = NAN; /* no metric: the prediction rests on other levels */
 }
 
 static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
@@ -147,7 +149,7 @@ static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
 
 static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    enum { RESPONSES = 64, MOVE = 20, MAKE = 300 }; /* flops a cell */
+    enum { RESPONSES = 64, MOVE = 20, MAKE = 300 }; /* flops per cell, for the chunk size */
     kn_status status = KN_OK;
     passing *p = self;
     const kn_pass *w = p->w;
@@ -158,7 +160,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     p->now.mean = kn_sub(b->mean, 0, 0, p->rows, b->count);
     p->now.var = kn_sub(b->var, 0, 0, p->rows, b->count);
     p->b = b = &p->now;
-    kn_scores_take_maps(ctx, w->scores, p->row, b); /* how far they are, wherever they are from */
+    kn_scores_take_maps(ctx, w->scores, p->row,
+                        b); /* before site shifts: extrapolation is independent of the site */
     if (w->standing->from.alone)
         kn_parallel(ctx, b->count, moved, move_to_sites, p);
     kn_parallel(ctx, b->count, moved, keep_predictions, p);
@@ -176,9 +179,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
-/* How far the residual of a person at a site of its own is from what is said without batch, in
- * units of the noise there: what is not known of the site is noise too                  [METHOD 8e,
- * 8j] */
+/* Shift and scale of the residual of participant i at an adapted or unknown site, in units of the
+ * noise there; uncertainty of the site counts as noise [METHOD 8e, 8j] */
 static kn_map_density_shift place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
 {
     const passing *p = self;
@@ -189,7 +191,7 @@ static kn_map_density_shift place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
                                   same || !(noise > 0) ? 1 : sqrt(at.scale + at.var / noise)};
 }
 
-/* Responses that were left out of training have no numbers. */
+/* Sets responses that the model does not have to NaN. */
 static void blank(const passing *p, float *map)
 {
     const kn_scaling *s = &p->w->model->y;
@@ -203,7 +205,7 @@ static void blank(const passing *p, float *map)
     }
 }
 
-/* What the noise of these people depends on. */
+/* Makes the inputs of the noise scale: columns D and site terms. */
 static kn_status prepare_layer(kn_ctx *ctx, passing *p)
 {
     const kn_calibration_transform *l = &p->w->model->layer;
@@ -217,7 +219,8 @@ static kn_status prepare_layer(kn_ctx *ctx, passing *p)
     return status;
 }
 
-/* The batch filled up to its height. */
+/* Pads the minibatch to its fixed height with copies of the last participant, so that BLAS results
+ * do not depend on the number of rows. */
 static kn_status fill_up(kn_ctx *ctx, passing *p)
 {
     kn_status status;
@@ -300,7 +303,7 @@ kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t ro
                                    .place = p.alone ? place_at : NULL,
                                    .self = &p,
                                    .people = rows};
-    if (w->score) /* before the block becomes z */
+    if (w->score) /* must see the block before pass_block overwrites it */
         visitor[n++] = kn_map_density_visitor(&law);
     visitor[n++] = (kn_visitor){&p, needs, NULL, pass_block, NULL};
     KN_TRY(kn_block_loop_run(ctx, &walk, visitor, n));

@@ -1,3 +1,4 @@
+/* Implements burdens.h: one participant per parallel task. */
 #include "commands/score/burdens.h"
 
 #include <math.h>
@@ -13,13 +14,15 @@ typedef struct burden_job {
     kn_mat work; /* T x workers */
 } burden_job;
 
+/* Copies z with |z| >= bar, 0 elsewhere, NaN where missing. */
 static void keep_findings(const float *z, ptrdiff_t T, double bar, float *out)
 {
     for (ptrdiff_t j = 0; j < T; j++)
         out[j] = !isfinite(z[j]) ? NAN : fabs((double)z[j]) >= bar ? z[j] : 0;
 }
 
-/* Of training samples what the reference has, to the bit: ranks are taken among these. */
+/* Training participants get the values of the reference bit for bit, since p-values are ranks among
+ * them. */
 static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const burden_job *job = self;

@@ -1,3 +1,5 @@
+/* Implements extrapolation.h: tries training sites as hosts, keeps the one with the smallest sum of
+ * variances, and predicts again without clamping. */
 #include "commands/score/extrapolation.h"
 
 #include <math.h>
@@ -6,12 +8,13 @@
 #include "gp/predict/predict.h"
 
 typedef struct hosts {
-    kn_mat raw;  /* n x C  covariates, of those alone with the codes of a site of training */
-    kn_mat X;    /* n x F */
-    kn_mat near; /* n x F  the same with covariates held; none: nobody is alone */
-    double *now; /* n  at the site that is tried */
+    kn_mat raw;  /* n x C: covariates; participants without site get the codes of a training site */
+    kn_mat X;    /* n x F: design, unclamped */
+    kn_mat near; /* n x F: design, clamped; empty: nobody is without site */
+    double *now; /* n: sum at the current site */
+    /* n: smallest sum so far */
     double *least;
-    ptrdiff_t *site; /* n  where that is */
+    ptrdiff_t *site; /* n: host, the site of the smallest sum */
 } hosts;
 
 static void hosts_clear(hosts *h)
@@ -24,15 +27,16 @@ static void hosts_clear(hosts *h)
     kn_free(h->site);
 }
 
-/* Columns of B have length 1, and nothing but components has a variance. */
+/* True if columns of B have length 1 and only components have a variance: then the sum over
+ * responses is the sum over components. */
 static bool is_sum_of_components(const kn_gp_maps *m)
 {
     const kn_gp *gp = m->gp;
     return !m->own && !gp->psi && !gp->W.data && !m->part[0].direct && m->part[0].var.cols == gp->P;
 }
 
-/* sum (n) += sign times the variances of each person, those of responses before `to`; of components
- * sum_j v_ij = sum_p v_lat,ip over all of them. */
+/* sum (n) += sign * model variances of each participant over the responses before `to`; with
+ * components sum_j v_ij = sum_p v_lat,ip over all of them. */
 static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t to, double sign,
                                double *sum)
 {
@@ -58,7 +62,8 @@ out:
     return status;
 }
 
-/* Of somebody who is not held a square may be all the same, as it is in the maps of others. */
+/* Makes h->X, unclamped, and h->near, clamped. Participants without site and without clamped
+ * covariates use the clamped row: squares may be clamped all the same, as in the maps of others. */
 static kn_status make_columns(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h)
 {
     kn_status status;
@@ -75,7 +80,8 @@ out:
     return status;
 }
 
-/* sum (n) += what is asked of people as they stand in h->raw; without components their distance. */
+/* sum (n) += variances (or, without components, distances) of participants with covariates
+ * h->raw. */
 static kn_status ask(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h, ptrdiff_t to,
                      double *sum)
 {
@@ -94,15 +100,15 @@ out:
     return status;
 }
 
-/* Row i of h->raw as if it were at site s of training. */
+/* Moves row i of h->raw to training site s. */
 static void put_at(const kn_site_levels *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
 {
     for (ptrdiff_t k = 0; k < b->M; k++)
         kn_col(raw, b->column[k])[i] = b->code[s * b->M + k];
 }
 
-/* Is s tried? Where the model is more than components a prediction costs as much as scoring does,
- * and only the sites with the most people, the lowest of equals, may be hosts. */
+/* True if site s is a candidate host. If the model is more than components a prediction costs as
+ * much as scoring, and only the HOSTS largest sites are tried, the lowest of equals. */
 static bool is_tried(const kn_extrapolation_job *job, ptrdiff_t s)
 {
     enum { HOSTS = 4 };
@@ -113,6 +119,7 @@ static bool is_tried(const kn_extrapolation_job *job, ptrdiff_t s)
     return before < HOSTS;
 }
 
+/* Finds the host of each participant without site and moves h->raw there. */
 static kn_status find_hosts(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h)
 {
     kn_status status = KN_OK;
@@ -146,7 +153,7 @@ out:
     return status;
 }
 
-/* Are the maps of person i not what is asked for? */
+/* True if the variances in the maps of participant i do not measure its extrapolation. */
 static bool is_asked(const kn_extrapolation_job *job, ptrdiff_t i)
 {
     const kn_gp_maps *m = job->maps;

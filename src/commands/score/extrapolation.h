@@ -1,17 +1,18 @@
-/* How far people are from training, where their maps do not say it                  [METHOD 8b]
+/* Extrapolation of participants whose maps do not measure it [METHOD 8b]
  *
- *     sum_j v_ij   v the model variance at covariates that are not held, of a new group, and of
- *                  people who are at no site of training as if they were at the one of its sites
- *                  where people like them are known best
+ *     sum_j v_ij   v: model variance at unclamped covariates, as in a new group; participants at
+ *                  no site of training are placed at the training site where participants like
+ *                  them are known best
  *
- * Maps of people without batch have another variance than those of anybody in training: less, since
- * nothing of a site is in it, or more, since few sites say little of their mean. Neither says how
- * far age or sex are from training, so that somebody of an adapted site is compared with the
- * reference at a site of training: at host_i = argmin_s sum_j v_ij(s), the lowest of equals. Where
- * v is no sum over components host_i is by the first block of responses; where the model is more
- * than components (kn_gp.own), one of the four sites with the most people.
+ * Predictions without site effect have another variance than those of any training participant:
+ * smaller, since it has no site term, or larger, since few sites determine their mean poorly.
+ * Neither measures the distance of age or sex from training. So a participant of an adapted or
+ * unknown site is compared with the reference at a training site: host_i = argmin_s sum_j v_ij(s),
+ * the lowest of equals. Where v is not a sum over components host_i is found from the first block
+ * of responses; where the model is more than components (kn_gp.own), among the four largest sites.
  *
- * S + 1 predictions of components, or five of a block, of batches in which such people are. */
+ * Cost: S + 1 predictions of components, or five of a block, for minibatches with such
+ * participants. */
 #ifndef KN_COMMANDS_SCORE_EXTRAPOLATION_H
 #define KN_COMMANDS_SCORE_EXTRAPOLATION_H
 
@@ -19,14 +20,15 @@
 
 typedef struct kn_extrapolation_job {
     const kn_model *model;
-    kn_view X;              /* n x covariates, as given */
-    const kn_gp_maps *maps; /* n  theirs: held, in known groups, some without batch */
-    const int *held;        /* n  covariates that were held */
-    const bool *alone;      /* n  whose batch was left out; NULL: nobody's */
+    kn_view X;              /* n x covariates, original units */
+    const kn_gp_maps *maps; /* n: their maps: clamped, in known groups, some without site effect */
+    const int *held;        /* n: number of clamped covariates */
+    const bool *alone;      /* n: predicted without site effect; NULL: none */
 } kn_extrapolation_job;
 
-/* extra (n): what that sum has more than the one of the maps, 0 for who is neither held, nor known,
- * nor alone. Of a model without components the measure that stands for the ratio itself. */
+/* extra (n): the sum above minus the one of the maps; 0 for participants who are neither clamped,
+ * nor in a known group, nor without site effect. For models without components extra is the
+ * distance of the covariates itself (kn_gp_maps.far). */
 kn_status kn_extrapolation_at_site(kn_ctx *ctx, const kn_extrapolation_job *job, double *extra);
 
 #endif

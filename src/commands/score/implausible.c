@@ -1,3 +1,4 @@
+/* Implements implausible.h; the criteria are in norm/metrics/implausible_data.h. */
 #include "commands/score/implausible.h"
 
 #include <math.h>
@@ -27,7 +28,8 @@ static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Responses in use that are 0 for everybody so far; after a few people hardly one is left. */
+/* Removes responses that are not 0 in this minibatch from the candidates; after a few participants
+ * few are left. */
 static void strike_nonzero(kn_scores *s, kn_view Y)
 {
     const kn_scaling *y = &s->model->y;
@@ -42,7 +44,8 @@ static void strike_nonzero(kn_scores *s, kn_view Y)
     s->n_zero = left;
 }
 
-/* Those that were not near 0 in training: a lesion's volume may well be 0 for everybody. */
+/* Candidates are responses that were not near 0 in training: a lesion volume may be 0 in
+ * everyone. */
 kn_status kn_implausible_begin(kn_ctx *ctx, kn_scores *s)
 {
     static const double FROM_ZERO = 3; /* sd */
@@ -71,7 +74,7 @@ out:
     return status;
 }
 
-/* ", blank or constant (2)" for each reason that somebody gave. */
+/* Makes "blank or constant (2), ..." of all reasons that occurred. */
 static void reasons(const ptrdiff_t *count, char *out, size_t size)
 {
     size_t at = 0;
@@ -102,7 +105,7 @@ void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
         kn_response_name(&s->model->space, s->model->y.kept[s->zero[c]], name, sizeof name);
         kn_listing_add(&names, name);
     }
-    /* all of them: the people are blank, which has been said */
+    /* if all maps are constant the first warning says it already */
     if (s->n > 1 && s->n_zero > 0 && count[KN_IMPLAUSIBLE_CONSTANT] < s->n)
         kn_log(ctx, KN_LOG_WARNING,
                "%s: %td responses are 0 for everybody, and were not in "

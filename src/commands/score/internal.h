@@ -1,4 +1,4 @@
-/* What the steps of scoring share. For score.c and score_output.c. */
+/* State of one call of score or predict, and its output steps. For score.c, output.c and mpi.c. */
 #ifndef KN_COMMANDS_SCORE_INTERNAL_H
 #define KN_COMMANDS_SCORE_INTERNAL_H
 
@@ -12,47 +12,47 @@ typedef struct kn_score_work {
     const kn_model *model;
     kn_data *data;
     const kn_options *given;
-    kn_join *join; /* takes what is scored, in the place of files; NULL: none */
+    kn_join *join; /* receives the results instead of files (cross-validation); NULL: none */
     kn_settings s;
     bool score;
-    unsigned write;     /* KN_MAP_...: those asked for */
-    kn_job_part part;   /* whom of the people; n 0: all */
-    kn_job_parts parts; /* that are put together; n 0: people are scored */
+    unsigned write;     /* KN_MAP_... bits of the requested maps */
+    kn_job_part part;   /* job part of this process; n = 0: all participants */
+    kn_job_parts parts; /* job parts to join; n = 0: participants are scored */
     kn_sample people;
     kn_exclusions exclusions;
     kn_participant_status standing;
     kn_scores *scores;
     kn_warnings warnings;
-    /* with {output} */
+    /* the following with {output} */
     kn_write_options options;
     const char **inputs;
     kn_created_files made;
     kn_uncommitted_files pending;
     kn_maplayout layout;
-    kn_maplayout rows; /* the same; of a part that is to be joined an array */
+    kn_maplayout rows; /* layout of the rows written here; for a job part an array */
     kn_stale_files stale;
-    kn_mapfile *file[KN_N_MAPS]; /* NULL: not asked for */
+    kn_mapfile *file[KN_N_MAPS]; /* NULL: not requested */
     char name[KN_N_MAPS][KN_PART_NAME];
-    kn_hashing hash[KN_N_MAPS]; /* of a part's maps so far */
-    ptrdiff_t height, batch;    /* of a batch that is filled up; people at a time */
-    kn_shash *law;              /* of each response in use, made once; NULL: z have no shape */
-    float *buffer[KN_N_MAPS], *z_noise; /* for the maps of a batch that the scores do not keep */
+    kn_hashing hash[KN_N_MAPS];         /* running hashes of the maps of a job part */
+    ptrdiff_t height, batch;            /* rows of a padded minibatch; participants per minibatch */
+    kn_shash *law;                      /* distribution per response in use; NULL: Gaussian z */
+    float *buffer[KN_N_MAPS], *z_noise; /* maps of a minibatch that the scores do not keep */
 } kn_score_work;
 
-/* Writes what only the join does not: a part of the people, into a folder. */
+/* True if this call writes the files of a job part into {output}. */
 static inline bool kn_score_is_part(const kn_score_work *w)
 {
     return w->part.n > 0 && w->s.folder;
 }
 
-/* The folder, and every file that will be in it, before anything is computed. */
+/* Creates the folder and checks every file that will be written, before any computation. */
 kn_status kn_score_prepare_outputs(kn_ctx *ctx, kn_score_work *w);
-/* Map files are open: those that rows go to. */
+/* Opens the map files that receive rows. */
 kn_status kn_score_open_maps(kn_ctx *ctx, kn_score_work *w);
-/* People of the batch, map by map. */
+/* Appends `rows` rows of each requested map to its file. */
 kn_status kn_score_write_rows(kn_ctx *ctx, kn_score_work *w, float *const *map, ptrdiff_t rows);
-/* Files get their names all at once, the tables last: their presence says that everything is there.
- */
+/* Writes the tables and renames all files at once, the tables last: their presence means that the
+ * output is complete. */
 kn_status kn_score_write_all(kn_ctx *ctx, kn_score_work *w);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements match_training.h: compares ids, design rows and sums of standardised responses. */
 #include "commands/score/match_training.h"
 
 #include <math.h>
@@ -26,13 +27,13 @@ out:
     return status;
 }
 
-/* Are the responses of row i those that the t-th sample of the reference had? By the sum of the
- * standardised values, which any change but a contrived one moves by more than rounding. */
+/* True if the responses of row i equal those of row t of the reference. Compares the sum of
+ * standardised values: nearly every change moves it by more than rounding. */
 static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
 {
     double sum = 0, T = (double)m->gp.T;
     if (!m->reference.y_sum)
-        return true; /* a model of the first days: nothing to compare with */
+        return true; /* an old model file has no sums */
     for (ptrdiff_t k = 0; k < m->gp.T; k++) {
         double y = kn_view_at(Y, i, m->y.kept[k]);
         sum += isfinite(y) ? (y - m->y.mean[k]) / m->y.sd[k] : 0;
@@ -40,8 +41,8 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
     return fabs(sum - m->reference.y_sum[t]) <= 1e-5 * sqrt(T) + 1e-9 * T;
 }
 
-/* Who is in training sample t's place: the same covariates, and at no site that training did not
- * have, which shows in no column where there was one only. */
+/* True if row i has the covariates of training participant t and is not at a new site; a new site
+ * does not show in the design if training had only one. */
 static bool same_place(const kn_model *m, const kn_sample *p, kn_mat X, ptrdiff_t i, ptrdiff_t t)
 {
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
@@ -49,14 +50,14 @@ static bool same_place(const kn_model *m, const kn_sample *p, kn_mat X, ptrdiff_
            !kn_site_levels_is_new(&m->batch, &m->x, raw, i);
 }
 
-/* People whose responses are here. */
+/* Participants whose responses this rank holds. */
 typedef struct own_people {
     const kn_sample *p;
     kn_range range;
-    kn_mat X; /* design, of everybody */
+    kn_mat X; /* design of all participants */
 } own_people;
 
-/* Which of the training samples each id is. */
+/* Sets s->training by id; of several rows with that id the one with the same data. */
 static void find_training(const kn_model *m, const own_people *own, kn_scores *s)
 {
     const kn_sample *p = own->p;
@@ -68,7 +69,7 @@ static void find_training(const kn_model *m, const own_people *own, kn_scores *s
                 continue;
             if (s->training[i] < 0)
                 s->training[i] = t;
-            /* ids may repeat: this visit */
+            /* repeated id: this is the same visit */
             if (at >= 0 && same_responses(m, own->p->Y, i, at) && same_place(m, p, own->X, i, t)) {
                 s->training[i] = t;
                 break;
@@ -77,7 +78,8 @@ static void find_training(const kn_model *m, const own_people *own, kn_scores *s
     }
 }
 
-/* Who gets a stored z: training samples whose data are the same, unless asked otherwise. */
+/* Sets s->cv_row of training participants with unchanged data, unless {training_rows=plain}, and
+ * s->changed of the others. */
 static void choose_stored(const own_people *own, kn_scores *s)
 {
     for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
@@ -96,7 +98,7 @@ static void choose_stored(const own_people *own, kn_scores *s)
     }
 }
 
-/* What was found of the own people to all; of others nothing was, which is 0. */
+/* Sums the results over ranks; entries of other ranks' participants are 0. Collective. */
 static kn_status tell_others(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;

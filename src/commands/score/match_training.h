@@ -1,24 +1,26 @@
-/* Who is who among the people to be scored: their names, who was in training and is owed the z of
- * the fold that did not see them, who is labelled, and whom probabilities refer to   [METHOD 8] */
+/* Matches scored participants with training participants, whose held-out z is then used, and finds
+ * labelled participants and the reference of the p-values [METHOD 8] */
 #ifndef KN_COMMANDS_SCORE_MATCH_TRAINING_H
 #define KN_COMMANDS_SCORE_MATCH_TRAINING_H
 
 #include "commands/score/scores.h"
 
-/* s->id: ids, or row-0001 ... where there are none. */
+/* Sets s->id: ids of the table, or row-0001 ... if there are none. */
 kn_status kn_match_training_names(kn_ctx *ctx, kn_scores *s, const kn_sample *people);
 
-/* s->training, s->cv_row: people of training, known again by id and by their data. n x N ids, and
- * the T responses of those whose id is known. Ranks that have responses of some look at those, and
- * tell the others. Collective. */
+/* Sets s->training, s->cv_row and s->changed by id and data. Each rank compares the participants
+ * whose responses it holds, then the results are summed over ranks. Cost: n x N ids, and T
+ * responses of each participant with a known id. Collective. */
 kn_status kn_match_training(kn_ctx *ctx, kn_scores *s, const kn_sample *people);
-void kn_match_training_log(kn_ctx *ctx, kn_scores *s); /* of s->changed */
+void kn_match_training_log(kn_ctx *ctx, kn_scores *s); /* counts and logs s->changed */
 
-/* s->abnormal, s->normals, s->use, s->measured: who is abnormal, and whom the probabilities refer
- * to. After kn_match_training. */
+/* Sets s->abnormal, s->normals, s->use and s->measured from {label} and {reference}. Call after
+ * kn_match_training. KN_ERR_DATA if every row is labelled, or {reference=loo} is missing in the
+ * model. */
 kn_status kn_match_training_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
                                    const kn_sample *people);
-/* What it refuses of {label}, of people who are not all scored here. */
+/* Checks {label} on all participants of the list before a job part is scored; KN_ERR_DATA if every
+ * row is labelled. */
 kn_status kn_match_training_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
                                   const kn_sample *everybody);
 

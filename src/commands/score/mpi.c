@@ -1,11 +1,12 @@
+/* Implements mpi.h: packs per-participant results as rows of doubles, and gathers in portions of
+ * bounded size. */
 #include "commands/score/mpi.h"
 
 #include <string.h>
 
 #include "base/mpi/comm.h"
 
-/* ---- maps ---------------------------------------------------------------------------------------
- */
+/* ---- maps ---- */
 
 kn_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step)
 {
@@ -20,15 +21,15 @@ ptrdiff_t kn_score_steps(const kn_ctx *ctx, const kn_score_work *w)
     return most > 0 ? (most + w->batch - 1) / w->batch : 0;
 }
 
-/* Maps of some ranks' people at a time, no more than so many bytes. */
+/* Bytes of maps that root gathers at a time. */
 enum { AT_ONCE = 1 << 26 };
 
 typedef struct bringing {
     kn_score_work *w;
     float *const *map;
-    unsigned sent;            /* KN_MAP_...: on all ranks alike */
-    ptrdiff_t step, row;      /* bytes of a map */
-    float *theirs[KN_N_MAPS]; /* of the first rank: ranks first .. last - 1, one after the other */
+    unsigned sent;            /* KN_MAP_... bits, the same on all ranks */
+    ptrdiff_t step, row;      /* row: bytes of one map row */
+    float *theirs[KN_N_MAPS]; /* root: maps of ranks first .. last - 1, one after the other */
     ptrdiff_t *each;
     int first, last;
 } bringing;
@@ -38,7 +39,7 @@ static kn_status take(kn_ctx *ctx, kn_score_work *w, kn_range some, float *const
     return kn_join_rows(ctx, w->join, w->scores, some.first, some.last - some.first, map);
 }
 
-/* Everybody knows how many of whom. */
+/* Gathers the maps of ranks first .. last - 1. All ranks compute the sizes themselves. */
 static kn_status bring_some(kn_ctx *ctx, bringing *b)
 {
     kn_status status = KN_OK;
@@ -62,7 +63,7 @@ out:
     return status;
 }
 
-/* How many ranks' people at a time. */
+/* Number of ranks whose maps root gathers at a time. */
 static int ranks_at_once(const kn_ctx *ctx, ptrdiff_t T, ptrdiff_t batch)
 {
     ptrdiff_t ranks = AT_ONCE / (T * (ptrdiff_t)sizeof(float) * batch);
@@ -81,7 +82,7 @@ kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, flo
     if (c->size == 1)
         goto out;
     int ranks = ranks_at_once(ctx, w->scores->T, w->batch);
-    for (int k = 0; k < KN_N_MAPS; k++) /* those asked for, and what scoring needs in any case */
+    for (int k = 0; k < KN_N_MAPS; k++) /* requested maps, and those that scoring needs */
         b.sent |= map[k] ? 1u << k : 0;
     KN_TRY(kn_alloc_i(ctx, c->size, &b.each));
     for (int k = 0; c->rank == 0 && k < KN_N_MAPS; k++)
@@ -98,10 +99,9 @@ out:
     return status;
 }
 
-/* ---- what is of people -------------------------------------------------------------------------
- */
+/* ---- per participant ---- */
 
-enum { OWN = 5 }; /* beside columns and tally: what pack and unpack have in common */
+enum { OWN = 5 }; /* fields in addition to columns and tally, in pack and unpack */
 
 static int columns(void)
 {
@@ -120,7 +120,8 @@ static void pack(kn_scores *s, ptrdiff_t i, double *row)
     row[k++] = s->own_loss ? s->own_loss[i] : 0;
     row[k++] = s->own_cells ? s->own_cells[i] : 0;
     row[k++] = s->implausible_reason[i];
-    memcpy(&row[k++], &s->hash[i], sizeof s->hash[i]); /* its bits, which nobody adds up */
+    memcpy(&row[k++], &s->hash[i],
+           sizeof s->hash[i]); /* bits of the hash, never used as a number */
     memcpy(&row[k], &s->tally[i], sizeof s->tally[i]);
 }
 
@@ -158,7 +159,7 @@ static kn_status bring_people(kn_ctx *ctx, kn_score_work *w)
     for (ptrdiff_t i = own.first; i < own.last; i++)
         pack(s, i, mine + (i - own.first) * width);
     KN_TRY(kn_comm_gather(ctx, mine, each[c->rank], all, each));
-    for (ptrdiff_t i = 0; c->rank == 0 && i < s->n; i++) /* ranks have them in order */
+    for (ptrdiff_t i = 0; c->rank == 0 && i < s->n; i++) /* ranges of the ranks are consecutive */
         unpack(s, i, all + i * width);
 out:
     kn_free(each);
@@ -167,12 +168,11 @@ out:
     return status;
 }
 
-/* ---- what is of responses, and of all ----------------------------------------------------------
- */
+/* ---- per response, and totals ---- */
 
-enum { SOME = 1 << 14 }; /* responses at a time */
+enum { SOME = 1 << 14 }; /* responses per gather */
 
-/* Sums of each response, which join in any order to the same bits; some at a time. */
+/* Gathers the sums of each response; kn_tallies_join does not depend on the order. */
 static kn_status bring_tallies(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -197,7 +197,7 @@ out:
     return status;
 }
 
-/* Counts of z, and the responses that are 0 for everybody's people. */
+/* Sums the histogram of z over ranks, and intersects the responses that are 0 everywhere. */
 static kn_status bring_counts(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -206,7 +206,7 @@ static kn_status bring_counts(kn_ctx *ctx, kn_scores *s)
     KN_TRY(kn_alloc_d(ctx, KN_CALIBRATION_BINS, &bins));
     for (ptrdiff_t k = 0; k < KN_CALIBRATION_BINS; k++)
         bins[k] = (double)s->calibrator.bins[k];
-    KN_TRY(kn_comm_sum(ctx, bins, KN_CALIBRATION_BINS)); /* whole numbers */
+    KN_TRY(kn_comm_sum(ctx, bins, KN_CALIBRATION_BINS)); /* integers, exact as doubles */
     for (ptrdiff_t k = 0; k < KN_CALIBRATION_BINS; k++)
         s->calibrator.bins[k] = (uint64_t)bins[k];
     KN_TRY(kn_alloc_d(ctx, T, &other));

@@ -1,3 +1,4 @@
+/* Implements new_participants.h. */
 #include "commands/score/new_participants.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model 
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
             "{known_groups}: %s was fitted with {strip_ids} and keeps no names of groups", name);
-    if (!p->group_text && p->n > 0) /* of nobody there is nothing to read */
+    if (!p->group_text && p->n > 0) /* an empty job part has no rows to read */
         return kn_fail(ctx, KN_ERR_DATA, "{known_groups}: these people have no %s",
                        m->group_column && *m->group_column ? m->group_column : "ids");
     return KN_OK;
@@ -56,7 +57,7 @@ static ptrdiff_t group_named(const kn_model *m, const char *text)
     return -1;
 }
 
-/* Of repeated stimuli the one that has the same covariates. */
+/* Group of repeated stimuli with the same design row; -1: none. */
 static ptrdiff_t same_stimulus(const kn_model *m, kn_mat X, ptrdiff_t i)
 {
     const kn_latent *l = &m->gp.latent;
@@ -91,7 +92,7 @@ static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_sample *p,
 
 bool kn_provenance_covariates_equal(const kn_model *m, kn_mat X, ptrdiff_t i, ptrdiff_t t)
 {
-    static const double SAME = 1e-6; /* in sd: another program may have written the table */
+    static const double SAME = 1e-6; /* in sd; tables may have been rewritten with fewer digits */
     kn_mat train = m->gp.latent.X;
     for (ptrdiff_t f = 0; train.data && f < X.cols; f++)
         if (!(fabs(kn_at(X, i, f) - kn_at(train, t, f)) <= SAME * (1 + fabs(kn_at(train, t, f)))))
@@ -99,7 +100,7 @@ bool kn_provenance_covariates_equal(const kn_model *m, kn_mat X, ptrdiff_t i, pt
     return true;
 }
 
-/* One sentence a covariate. */
+/* Warns once per numeric covariate that was clamped or has left its constant value. */
 static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_participant_status *s)
 {
     kn_status status = KN_OK;
@@ -107,7 +108,7 @@ static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_participant_
         const kn_design_column *k = &m->x.column[c];
         double low, high;
         char *name = NULL;
-        if (s->column[c] == 0 || k->levels > 0) /* of a level the recipe has told */
+        if (s->column[c] == 0 || k->levels > 0) /* new levels were reported by the encoding */
             continue;
         if (m->recipe.n > 0)
             status = kn_encoding_x_name(ctx, &m->recipe, c, &name);
@@ -130,7 +131,8 @@ static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_participant_
     return status;
 }
 
-/* A level that training did not have is code L [METHOD 0]. */
+/* Marks new levels, which have code L [METHOD 0]. New sites do not count if predictions leave the
+ * site out. */
 static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw,
                              kn_participant_status *out)
 {
@@ -145,7 +147,7 @@ static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw,
             if (m->x.column[c].levels > 0 && kn_view_at(raw, i, c) >= m->x.column[c].levels) {
                 bool site = m->x.column[c].batch && out->from.alone[i];
                 out->unseen[i] = out->unseen[i] || !site;
-                out->held[i] -= site; /* what is said of them leaves their site out */
+                out->held[i] -= site; /* predicted without site: not an extrapolation */
             }
     }
     return KN_OK;
@@ -160,7 +162,7 @@ kn_status kn_participant_status_new(kn_ctx *ctx, const kn_settings *s, const kn_
     kn_mat X = {0};
     kn_view raw = kn_view_cols(people->X.data, people->n, people->X.cols);
     *out = (kn_participant_status){.n = people->n};
-    /* of visits their difference counts, in which a site cancels */
+    /* for {visit} unknown sites are fine: they cancel in the change */
     KN_TRY(kn_site_lookup_new(ctx, s, m, data, people, s->visit != NULL, &out->from));
     KN_TRY(kn_alloc(ctx, out->n, sizeof *out->held, &memory));
     out->held = memory;

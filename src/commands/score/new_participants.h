@@ -1,5 +1,5 @@
-/* New people before a model: who belongs to a group of training, whose covariates are beyond what
- * training says anything of                                                      [METHOD 0, 4] */
+/* Relation of new participants to the training sample: known groups, clamped covariates, new levels
+ * and sites [METHOD 0, 4] */
 #ifndef KN_COMMANDS_SCORE_NEW_PARTICIPANTS_H
 #define KN_COMMANDS_SCORE_NEW_PARTICIPANTS_H
 
@@ -7,25 +7,26 @@
 
 typedef struct kn_participant_status {
     ptrdiff_t n;
-    ptrdiff_t *group;  /* n  the group of training, -1: a new one; NULL: groups are not asked for */
-    int *held;         /* n  covariates that were held, or of a level or value that is new */
-    bool *unseen;      /* n  of a level that training did not have */
-    ptrdiff_t *column; /* how many people that is, for each covariate of the model */
-    ptrdiff_t n_known; /* people in a group of training */
-    kn_site_lookup from; /* which sites */
+    ptrdiff_t *group;    /* n: group of the training sample, -1: new; NULL: not wanted */
+    int *held;           /* n: number of covariates that are clamped or have a new level */
+    bool *unseen;        /* n: has a level that training did not have */
+    ptrdiff_t *column;   /* participants with a clamped value or new level, per covariate */
+    ptrdiff_t n_known;   /* participants in a group of the training sample */
+    kn_site_lookup from; /* sites of the participants */
 } kn_participant_status;
 
-/* Says what it finds. {known_groups} is refused where the model has no groups. */
+/* Finds and logs these relations. KN_ERR_ARGUMENT for {known_groups} if the model has no groups;
+ * errors of kn_site_lookup_new. */
 kn_status kn_participant_status_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                                     const kn_data *data, const kn_sample *people,
                                     kn_participant_status *out);
-void kn_participant_status_clear(kn_participant_status *s); /* {0} is fine */
+void kn_participant_status_clear(kn_participant_status *s); /* accepts {0} */
 
-/* Are the covariates of row i those that training sample t had? X: as kn_design_apply makes it. */
+/* True if row i of the design X equals training participant t, up to 1e-6. X: from
+ * kn_design_apply. */
 bool kn_provenance_covariates_equal(const kn_model *model, kn_mat X, ptrdiff_t i, ptrdiff_t t);
 
-/* The column that says who is in which group of training, for kn_sample_spec; NULL: none is asked
- * for. */
+/* Group column for kn_sample_spec, borrowed from the model; NULL without {known_groups}. */
 const char *kn_participant_status_column(const kn_settings *s, const kn_model *model);
 
 #endif

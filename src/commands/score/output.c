@@ -1,10 +1,10 @@
-/* Scores as files: all of them, those of a part, or those that parts are joined to. */
+/* Output files of score and predict: of a complete run, of a job part, and of a join of parts. */
 #include <stdio.h>
 
 #include "commands/common/validate.h"
 #include "commands/score/internal.h"
 
-/* Of images as images, and only where there are two new predictions or more. */
+/* True if metrics are written as maps: image output, and at least two new predictions. */
 static bool has_metric_maps(const kn_score_work *w)
 {
     ptrdiff_t measured = 0;
@@ -14,8 +14,8 @@ static bool has_metric_maps(const kn_score_work *w)
            w->layout.format != KN_FORMAT_CSV && w->layout.format != KN_FORMAT_NPY;
 }
 
-/* The folder of a run that fails goes again; that of all parts stays, for others may be about to
- * write there. */
+/* Creates the folder, to be removed if the run fails. The folder of job parts is not removed, since
+ * other parts may be about to write there. */
 static kn_status make_folder(kn_ctx *ctx, kn_score_work *w)
 {
     kn_created_files stays = {0};
@@ -25,14 +25,15 @@ static kn_status make_folder(kn_ctx *ctx, kn_score_work *w)
     return status;
 }
 
-/* Of a part too what the join will write: nobody should find out then. */
+/* Checks all files. A job part also checks those that the join will write, so that a problem shows
+ * early. */
 static kn_status check_outputs(kn_ctx *ctx, kn_score_work *w)
 {
     const char *folder = w->s.folder;
     kn_status status = KN_OK;
     KN_TRY(make_folder(ctx, w));
     for (int k = 0; k < KN_N_MAPS; k++) {
-        bool there = w->parts.n > 0 && w->s.split; /* the parts' own are what is asked for */
+        bool there = w->parts.n > 0 && w->s.split; /* the parts wrote these files */
         if (w->write & 1u << k && !there)
             KN_TRY(kn_mapfile_check(ctx, &w->layout, kn_map_name[k], w->people.n, false));
         if (w->write & 1u << k && kn_score_is_part(w) && !w->s.split)
@@ -85,8 +86,7 @@ out:
     return status;
 }
 
-/* ---- maps --------------------------------------------------------------------------------------
- */
+/* ---- maps ---- */
 
 kn_status kn_score_open_maps(kn_ctx *ctx, kn_score_work *w)
 {
@@ -115,7 +115,7 @@ out:
     return status;
 }
 
-/* Of the parts' maps one; or each person has theirs, and they are counted. */
+/* Joins the maps of the parts to one file; with {split} only checks that they exist. */
 static kn_status join_maps(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -134,7 +134,7 @@ out:
     return status;
 }
 
-/* A map of noise or of a metric: one row, which is nobody's. */
+/* Writes a map that is not of one participant: noise or a metric. */
 static kn_status write_single(kn_ctx *ctx, const kn_score_work *w, const char *name,
                               const double *values)
 {
@@ -153,6 +153,7 @@ out:
     return status;
 }
 
+/* Writes people.tsv; with {split} it lists the map files of each participant. */
 static kn_status write_people(kn_ctx *ctx, const kn_score_work *w)
 {
     char maps[1024] = "", tail[256];
@@ -168,7 +169,7 @@ static kn_status write_people(kn_ctx *ctx, const kn_score_work *w)
     return status;
 }
 
-/* What the join needs of a part; its name is the last that is given. */
+/* Writes the part file. It is committed last. */
 static kn_status write_part(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
@@ -184,7 +185,7 @@ out:
     return status;
 }
 
-/* Maps of one row and the tables. */
+/* Writes maps of one row, then the tables. */
 static kn_status write_tables(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;

@@ -1,3 +1,5 @@
+/* Implements p_values.h: for each statistic, sorts the reference values and looks up tail
+ * probabilities (stats/tail_probability.h). */
 #include "commands/score/p_values.h"
 
 #include <math.h>
@@ -7,13 +9,13 @@
 #include "stats/sort_select.h"
 #include "stats/tail_probability.h"
 
-/* What has a p. */
+/* Statistics with a p-value. */
 enum { TOP, DEVIANCE, DEVIANCE_NOISE, MEAN_Z, NEGATIVE, POSITIVE, KINDS };
 
 typedef struct kind {
-    double *value, *p;       /* of the people */
-    const double *reference; /* of the model's reference, as its samples are; NULL: unknown */
-    bool both_sides;         /* |value| counts */
+    double *value, *p;       /* per scored participant */
+    const double *reference; /* per reference participant; NULL: unknown */
+    bool both_sides;         /* two-sided: |value| is compared */
 } kind;
 
 static void list_kinds(const kn_scores *s, kind k[KINDS])
@@ -36,7 +38,8 @@ static double size_of(const kind *k, double value)
     return k->both_sides ? fabs(value) : value;
 }
 
-/* The values to compare with, in order: of the model's reference, or of the rows named for it. */
+/* Collects and sorts the reference values: of the model's reference, or of the rows named by
+ * {reference}. */
 static void gather(const kn_scores *s, const kind *k, kn_tail_p_reference *law, double *sorted)
 {
     const kn_reference *r = &s->model->reference;
@@ -52,7 +55,7 @@ static void gather(const kn_scores *s, const kind *k, kn_tail_p_reference *law, 
     law->units = s->normals ? law->n : r->units;
 }
 
-/* The extreme value law of rows named for it, where they are enough. */
+/* Fits a GEV distribution to the rows named by {reference}, if there are enough. */
 static kn_status own_law(kn_ctx *ctx, kn_scores *s, kn_tail_p_reference *law)
 {
     kn_gev_estimate e;
@@ -75,22 +78,23 @@ static kn_status own_law(kn_ctx *ctx, kn_scores *s, kn_tail_p_reference *law)
     return KN_OK;
 }
 
-/* Is the value of person i one of those it is compared with? */
+/* True if participant i is part of its own reference. */
 static bool is_member(const kn_scores *s, bool top, ptrdiff_t i)
 {
     if (s->normals)
         return s->normals[i];
-    return s->cv_row[i] >= 0 && !(top && s->loo); /* its z is that of the folds */
+    return s->cv_row[i] >= 0 && !(top && s->loo); /* its z is the held-out z of the reference */
 }
 
-/* The z of the folds, which a training person has, were made without the group. */
+/* False for members of known groups, except training participants: their held-out z was made
+ * without the group. */
 static bool has_reference(const kn_scores *s, ptrdiff_t i)
 {
     return s->cv_row[i] >= 0 || !(s->standing->group && s->standing->group[i] >= 0);
 }
 
-/* Of somebody at a site that nobody knows, least of p; 0 of others. Rows of the table that are the
- * reference may be of that site, and then say what it does. */
+/* Lower bound of p for participants at unknown sites; 0 for others. Without bound if reference rows
+ * are named, since they may be of that site. */
 static double least_of(const kn_scores *s, ptrdiff_t i)
 {
     const kn_site_lookup *from = &s->standing->from;
@@ -98,6 +102,7 @@ static double least_of(const kn_scores *s, ptrdiff_t i)
     return unseen ? kn_tail_p_least_unseen(s->model->sites.S) : 0;
 }
 
+/* Sets the p-values of one statistic. */
 static void judge(kn_scores *s, const kind *k, bool top, const kn_tail_p_reference *law)
 {
     for (ptrdiff_t i = 0; i < s->n; i++) {
@@ -113,7 +118,7 @@ static void judge(kn_scores *s, const kind *k, bool top, const kn_tail_p_referen
     }
 }
 
-/* Who has nobody to be compared with at sites of their kind. */
+/* Counts and logs the participants with bounded p. */
 static void tell_unseen(kn_ctx *ctx, kn_scores *s)
 {
     ptrdiff_t n = 0;

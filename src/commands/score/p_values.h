@@ -1,16 +1,16 @@
-/* From what was measured of people to how rare it is: against the model's reference, or against
- * rows of the scored table itself                                              [METHOD 8, 8b, 8d]
- */
+/* P-values of participants against the model's reference sample, or against rows of the scored
+ * table [METHOD 8, 8b, 8d] */
 #ifndef KN_COMMANDS_SCORE_P_VALUES_H
 #define KN_COMMANDS_SCORE_P_VALUES_H
 
 #include "commands/score/scores.h"
 
-/* Sets probability and every p of the people, from statistic, deviances, mean z and counts. Members
- * of known groups have none: nobody in the reference was predicted with a relative at hand. */
+/* Sets probability and all p-values from statistic, deviances, mean z and counts. Members of known
+ * groups get NaN: no reference participant was predicted with the group known. KN_ERR_DATA if the
+ * rows of {reference} have no statistic. */
 kn_status kn_scores_p_values(kn_ctx *ctx, kn_scores *s);
 
-/* As tables write p_note: "bound", "rough" or "n/a". */
+/* Text of p_note in tables: "bound", "rough" or "n/a". */
 const char *kn_p_note_name(double note);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements participants_table.h. The column `why` notes clamped, missing and new values. */
 #include "commands/score/participants_table.h"
 
 #include <math.h>
@@ -27,10 +28,9 @@ kn_status kn_participants_table_check(kn_ctx *ctx, const char *dir, const kn_wri
     return status == KN_OK ? kn_writer_check(ctx, path, options) : status;
 }
 
-/* ---- what is remarkable of a person ------------------------------------------------------------
- */
+/* ---- notes ---- */
 
-typedef struct notes { /* "a; b", as much as fits */
+typedef struct notes { /* "a; b"; notes that do not fit are dropped */
     char text[NOTES];
     size_t n;
 } notes;
@@ -50,10 +50,11 @@ static void note(notes *to, const char *format, ...)
         (size_t)snprintf(to->text + to->n, sizeof to->text - to->n, "%s%s", to->n ? "; " : "", one);
 }
 
-/* One covariate of one person: column f of X, and the next ones of a category in indicators. */
+/* One covariate of one participant: column f of X, followed by the other indicators of a
+ * category. */
 typedef struct entry {
     const kn_participants_table *sheet;
-    ptrdiff_t person, k, f; /* k: of the recipe */
+    ptrdiff_t person, k, f; /* k: column of the encoding */
 } entry;
 
 static const kn_covariate *covariate_of(const entry *e)
@@ -66,7 +67,8 @@ static ptrdiff_t width(const kn_encoding *r, const kn_covariate *c)
     return r->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
 }
 
-/* As the table has it; a column of the recipe is there, or the people would have been refused. */
+/* Text of the covariate in the table. All columns of the encoding exist, else the table would have
+ * been rejected. */
 static const char *cell_of(const entry *e)
 {
     const kn_table *t = e->sheet->data->covariates;
@@ -74,7 +76,7 @@ static const char *cell_of(const entry *e)
     return col < 0 ? "" : kn_table_cell(t, e->sheet->people->covariate_row[e->person], col);
 }
 
-/* The number that the model saw: of a missing one the mean, of one far out what it was held at. */
+/* Number that the model used: the mean if missing, the clamped value if far out. Adds notes. */
 static double number_of(const entry *e, notes *to)
 {
     const kn_design *d = &e->sheet->model->x;
@@ -96,7 +98,7 @@ static double number_of(const entry *e, notes *to)
     return at;
 }
 
-/* The level that the model saw; NULL: none. */
+/* Level that the model used; NULL: none. Adds notes. */
 static const char *level_of(const entry *e, notes *to)
 {
     const kn_encoding *r = &e->sheet->model->recipe;
@@ -118,15 +120,13 @@ static const char *level_of(const entry *e, notes *to)
     return NULL;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ---- */
 
 enum { ID, STATUS, WHY, EXTRAPOLATION, MAPS, LABEL, N_FIXED };
 static const char *const FIXED[N_FIXED] = {"participant_id",    "status", "why",
                                            "extrapolation_pct", "maps",   "label"};
 
-/* Not all columns are always there: predictions have no label, and without {split} nobody has maps
- * of their own. */
+/* Predictions have no label, and there are no own maps without {split}. */
 static bool has_column(const kn_participants_table *sheet, int k)
 {
     return k == LABEL ? sheet->scores->scored : k == MAPS ? sheet->maps != NULL : true;
@@ -162,7 +162,8 @@ out:
     return status;
 }
 
-/* Covariates are asked for twice: what is remarkable stands before them. */
+/* Writes the covariates (w NULL: only adds notes). Called twice per row, since the notes come
+ * first. */
 static kn_status covariates(kn_ctx *ctx, const kn_participants_table *sheet, ptrdiff_t person,
                             notes *to, kn_table_writer *w)
 {
@@ -181,7 +182,7 @@ out:
     return status;
 }
 
-/* Responses that nobody in training of this person's level has. */
+/* Number of responses that no training participant with this participant's levels has. */
 static ptrdiff_t untrained(const kn_participants_table *sheet, ptrdiff_t i)
 {
     ptrdiff_t n = 0;
@@ -238,7 +239,7 @@ out:
     return status;
 }
 
-/* One row as a text without its newline. */
+/* Takes the text of the row from w, without its newline. */
 static kn_status taken(kn_ctx *ctx, kn_table_writer *w, char **line)
 {
     char *text = NULL;

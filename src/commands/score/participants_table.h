@@ -1,22 +1,22 @@
-/* people.tsv: who was used, in the order of the maps, and with which covariates; then who was
- * dropped, and why. */
+/* Writes people.tsv: used participants with their covariates in the order of the maps, then
+ * excluded ones with the reason. */
 #ifndef KN_COMMANDS_SCORE_PARTICIPANTS_TABLE_H
 #define KN_COMMANDS_SCORE_PARTICIPANTS_TABLE_H
 
 #include "commands/common/exclusions.h"
 #include "commands/score/scores.h"
 
-typedef struct kn_participants_table { /* all lent */
+typedef struct kn_participants_table { /* all borrowed */
     const kn_data *data;
     const kn_model *model;
     const kn_sample *people;
     const kn_scores *scores;
     const kn_exclusions *exclusions;
-    const char
-        *maps; /* names of a person's own files behind ID_, with commas; NULL: none has any */
+    const char *maps; /* with {split}: map file names after ID_, with commas; else NULL */
 } kn_participants_table;
 
-/* One row of it as a text; free with kn_free. */
+/* Makes one row as text without newline; owned by the caller (kn_free). i: index of the participant
+ * or the exclusion; ignored for the header. */
 typedef enum kn_participants_row {
     KN_PARTICIPANTS_HEADER,
     KN_PARTICIPANTS_USED,
@@ -25,11 +25,13 @@ typedef enum kn_participants_row {
 kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet,
                                kn_participants_row which, ptrdiff_t i, char **line);
 
-/* What a covariate is called there: `used_why` if its name is one of ours. */
+/* Column name of a covariate: prefixed by `used_` if it equals a column of ours, as
+ * kn_participants_ours tells. */
 enum { KN_PARTICIPANTS_NAME = KN_LEVEL_SIZE + 8 };
 bool kn_participants_ours(const char *name);
 void kn_participants_covariate(const char *name, char out[KN_PARTICIPANTS_NAME]);
 
+/* Checks that dir/people.tsv can be written; then writes it. */
 kn_status kn_participants_table_check(kn_ctx *ctx, const char *dir,
                                       const kn_write_options *options);
 kn_status kn_participants_table_write(kn_ctx *ctx, const kn_participants_table *sheet,

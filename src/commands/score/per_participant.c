@@ -1,5 +1,6 @@
-/* From whole z maps to numbers of each person: the statistic, burdens, the joint deviances, and how
- * far from training they are [METHOD 8, 8b]. Of training samples what the reference has of them. */
+/* kn_scores_take_rows: from complete z-maps to statistic, burdens, whole-map deviances and
+ * extrapolation of each participant [METHOD 8, 8b]. Training participants get the values of the
+ * reference. */
 #include <math.h>
 
 #include "commands/score/burdens.h"
@@ -7,7 +8,7 @@
 #include "norm/metrics/extrapolation.h"
 #include "norm/metrics/extreme_statistic.h"
 
-/* z maps held as floats over all responses, seen as those in use. */
+/* z-maps as floats over all responses, read as blocks of those in use. */
 typedef struct float_maps {
     const kn_model *model;
     const float *z;
@@ -25,7 +26,7 @@ static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t
     return kn_check_cancel(ctx);
 }
 
-/* Of people row .. row + rows - 1, whose z maps these are, in a batch of full height. */
+/* Computes the deviances of participants from `row` on, in a minibatch of padded height. */
 static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, float_maps *maps,
                            ptrdiff_t row)
 {
@@ -40,12 +41,13 @@ static kn_status deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, float_maps 
                           .people = maps->rows};
     kn_status status = kn_deviance_score(ctx, d, &source, dev + row);
     for (ptrdiff_t i = row; status == KN_OK && i < row + maps->rows; i++)
-        if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* judged by a model made without it */
+        if (s->cv_row[i] >= 0 && isfinite(dev[i])) /* held-out value of the reference */
             dev[i] = d->ref[s->cv_row[i]];
     return status;
 }
 
-/* Without components there is no model variance, and covariates tell alone. */
+/* True without components: there is no model variance, and extrapolation is the distance of the
+ * covariates. */
 static bool by_covariates(const kn_scores *s)
 {
     return s->model->gp.P == 0 && s->model->gp.method->components;
@@ -70,7 +72,7 @@ kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_
         return KN_OK;
     KN_TRY(kn_extreme_rows(ctx, maps->z, rows, s->T, r->top, s->statistic + row));
     KN_TRY(kn_burdens_take(ctx, s, row, rows, maps));
-    bool own = s->model->gp.method->own_deviance; /* kn_scores_take_law has them */
+    bool own = s->model->gp.method->own_deviance; /* kn_scores_take_law sets them */
     for (ptrdiff_t i = row; !own && i < row + rows; i++)
         s->deviance[i] = s->deviance_noise[i] = NAN;
     if (maps->z_noise) {

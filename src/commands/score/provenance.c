@@ -1,3 +1,4 @@
+/* Implements provenance.h. */
 #include "commands/score/provenance.h"
 
 #include <inttypes.h>
@@ -12,8 +13,7 @@
 #include "io/file/byte_source.h"
 #include "model/file/file.h"
 
-/* ---- hashes ------------------------------------------------------------------------------------
- */
+/* ---- hashes ---- */
 
 bool kn_values_hashed(const kn_data *d)
 {
@@ -43,7 +43,7 @@ uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n)
     return all;
 }
 
-/* The file as it lies there: what xxhsum -H64 prints. */
+/* Hash of the file content, as xxhsum -H64 prints it. */
 static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
 {
     kn_byte_source file;
@@ -63,8 +63,8 @@ static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
     return status;
 }
 
-/* Of a file that may be very large: its length, pieces from all over it, and its end, where a
- * compressed one has its checksum. Chained to *h. */
+/* Hash of a file that may be very large: its length, PIECES + 1 pieces spread over it including its
+ * end, where a compressed file has its checksum. Chained to *h. */
 static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
 {
     enum { PIECE = 4096, PIECES = 64 };
@@ -76,7 +76,7 @@ static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
     ptrdiff_t n = kn_min_size(file.size, PIECE), last = file.size - n;
     *h = kn_hash(&file.size, sizeof file.size, *h);
     for (ptrdiff_t k = 0; k <= PIECES && status == KN_OK; k++) {
-        ptrdiff_t at = last / PIECES * k + last % PIECES * k / PIECES; /* the last one: `last` */
+        ptrdiff_t at = last / PIECES * k + last % PIECES * k / PIECES; /* k = PIECES gives `last` */
         status = kn_byte_source_read(ctx, &file, at, n, piece);
         if (status == KN_OK)
             *h = kn_hash(piece, (size_t)n, *h);
@@ -92,7 +92,7 @@ kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
     *out = 0;
     if (!d->responses_path)
         return KN_OK;
-    if (d->responses || list) /* a pattern of images is no file */
+    if (d->responses || list) /* a pattern of images is not a file */
         return access(d->responses_path, F_OK) == 0 ? file_hash(ctx, d->responses_path, out)
                                                     : KN_OK;
     for (ptrdiff_t k = 0; d->images && k < kn_images_files(d->images) && status == KN_OK; k++)
@@ -100,7 +100,7 @@ kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
     return d->images ? status : sampled_hash(ctx, d->responses_path, out);
 }
 
-/* Null of a text that JSON cannot hold, as a path may be. */
+/* JSON string; null if the text is NULL or not UTF-8, as a path may be. */
 static json_t *text_json(const char *text)
 {
     json_t *json = text ? json_string(text) : NULL;
@@ -114,8 +114,8 @@ static json_t *hash_text(const char *kind, uint64_t h)
     return json_string(text);
 }
 
-/* Of a file; null of what was never one. A file that is gone by now has no hash either: results are
- * not thrown away for it. */
+/* Hash of a file as text; null if there is none, or it was deleted meanwhile: results are not
+ * discarded for that. */
 static json_t *file_json(kn_ctx *ctx, const char *path)
 {
     uint64_t h = 0;
@@ -139,10 +139,9 @@ static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model
                      file_json(ctx, d->covariates_path), "responses", responses);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
- */
+/* ---- summary ---- */
 
-/* By what a row of the covariates found its responses. */
+/* How covariate rows were matched with responses: "row", "position" or the id column. */
 static json_t *matched_json(const kn_data *d)
 {
     if (!kn_data_has_responses(d))
@@ -153,14 +152,15 @@ static json_t *matched_json(const kn_data *d)
                                 : text_json(kn_table_name(d->covariates, d->id_col));
 }
 
-/* The line, where files are all there is to it. */
+/* Command line, if all data came from files; else null. */
 static kn_status command_json(kn_ctx *ctx, const kn_provenance *from, json_t **out)
 {
     static const char *const PARTS[] = {"part", "join", NULL};
     char *line = NULL;
     kn_status status = KN_OK;
     if (from->options && !from->data->in_memory)
-        status = kn_command_line_without(ctx, from->options, PARTS, &line); /* one run's */
+        status = kn_command_line_without(ctx, from->options, PARTS,
+                                         &line); /* as one run without job parts */
     *out = text_json(line);
     kn_free(line);
     return status;

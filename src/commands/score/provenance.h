@@ -1,5 +1,5 @@
-/* Of what a summary is the summary: the command, the files by their hashes, how rows were matched,
- * who was dropped, and every warning that was given. */
+/* Provenance of a summary: the command, hashes of the input files, how rows were matched, excluded
+ * participants, and all warnings. */
 #ifndef KN_COMMANDS_SCORE_PROVENANCE_H
 #define KN_COMMANDS_SCORE_PROVENANCE_H
 
@@ -7,35 +7,35 @@
 #include "commands/common/exclusions.h"
 #include "commands/score/scores.h"
 
-typedef struct kn_provenance { /* all lent; options may be NULL */
+typedef struct kn_provenance { /* all borrowed; options may be NULL */
     const kn_options *options;
     const kn_settings *s;
     const kn_data *data;
     const kn_exclusions *exclusions;
-    const kn_warnings *warnings; /* beside those of the data */
-    uint64_t values;             /* hash of the responses, by kn_values_hash; 0: not made */
+    const kn_warnings *warnings; /* in addition to those of the data */
+    uint64_t values;             /* hash of the responses by kn_values_all; 0: not made */
 } kn_provenance;
 
-/* each[i] = XXH64 of row i of responses as doubles. Costs a pass over what is in memory: images are
- * not read again. _all: of n people, the chain of theirs in order. */
+/* each[i] = XXH64 of row i of Y as doubles; one pass over memory, images are not read again.
+ * kn_values_all chains the n hashes in order. */
 kn_status kn_values_hash(kn_ctx *ctx, kn_view Y, uint64_t *each);
 uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n);
-/* Are the values hashed, and not the file? Tables are: they are small, and their file says more. */
+/* True if the values are hashed rather than the file. Tables are hashed as files. */
 bool kn_values_hashed(const kn_data *data);
 
-/* A hash of the file that says which responses are whose, or holds them as a table; of an array or
- * images of everybody, which may be too large to be read for this, of some of its bytes; 0: there
- * is no file. */
+/* Hash of the responses file: of the complete table or image list; for an array or image of all
+ * participants of samples of its bytes, since it may be too large; 0: there is no file. */
 kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *data, uint64_t *out);
 
-/* "xxh64:28192758c5b520c3" of the model's file, which need not be written yet; null: no model. */
+/* "xxh64:28192758c5b520c3" of the model file, which need not be written yet; JSON null without
+ * model. New reference. */
 kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out);
 
-/* Of a part all that can be said before the join: how many it has. Numbers that others have a say
- * in become NaN. */
+/* Makes the summary of a job part: counts only. Columns that depend on other participants become
+ * NaN until the join. */
 kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_job_part part, ptrdiff_t people);
 
-/* summary.json, as JSON and as text, after kn_scores_finish. */
+/* Makes s->summary and s->json, the content of summary.json. Call after kn_scores_finish. */
 kn_status kn_summary_make(kn_ctx *ctx, kn_scores *s, const kn_provenance *from);
 
 #endif

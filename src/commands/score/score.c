@@ -1,9 +1,9 @@
-/* A model applied to some people: predictions, and with responses z, abnormality and
- * metrics                                                                            [METHOD 6b]
+/* kn_score and kn_predict: apply a model to participants [METHOD 6b]
  *
- * Samples pass in batches, and the responses of a batch in blocks. Held are the float maps of one
- * batch and doubles of one block; a batch's maps go to the files before the next one is made. So
- * memory grows with T alone, whatever the number of samples. */
+ * Participants are processed in minibatches, and the responses of a minibatch in blocks. Memory
+ * holds the float maps of one minibatch and doubles of one block; the maps go to files before the
+ * next minibatch begins. So memory grows with T only, not with the number of participants. Main
+ * path: begin, prepare, pass_batches, kn_scores_finish, kn_score_write_all. */
 #include "commands/score/score.h"
 
 #include <assert.h>
@@ -27,8 +27,8 @@
 #include "io/file/atomic_writer.h"
 #include "model/units.h"
 
-/* Of a batch. Each batch reads the basis and the deviance's eigenvectors once, T x P and T x K: LOW
- * and LEAST keep that a small part of the work where maps are large. */
+/* Sizes of a minibatch. Each minibatch reads the basis and the eigenvectors of the deviance once, T
+ * x P and T x K: LOW and LEAST keep that a small part of the work for large maps. */
 enum { BATCH_BYTES = 1 << 26, LOW = 16, LEAST = 32, USUAL = 64, MOST = 256 };
 
 static void work_clear(kn_score_work *w)
@@ -51,20 +51,20 @@ static void work_clear(kn_score_work *w)
     kn_created_files_clear(&w->made);
 }
 
-/* z by noise alone are gathered for a deviance that is learned from z. */
+/* True if z by noise variance alone are needed, for a deviance that was learned from z. */
 static bool learned_deviance(const kn_score_work *w)
 {
     return w->model->reference.has_deviance && !w->model->reference.own_deviance;
 }
 
-/* Maps of a batch: those asked for, and what scoring needs in any case. */
+/* Number of maps in a minibatch: the requested ones, and those that scoring needs. */
 static int maps_of(const kn_score_work *w)
 {
     return __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
            (w->score && learned_deviance(w));
 }
 
-/* Who is who: found out, or as the parts found out. */
+/* Matches participants with the training sample, or takes the matches of the job parts. */
 static kn_status match_participants(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -94,16 +94,15 @@ static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_sample 
     return status == KN_OK ? kn_match_training_check(ctx, &w->s, w->data, everybody) : status;
 }
 
-/* The height of a batch. It does not depend on the people: a batch with fewer is filled up, since
- * the BLAS gives a row other bits among other numbers of rows, and in its last rows too where these
- * are no multiple of 16. So it is low, for the sake of one person, where a method makes little for
- * each batch; else a power of two. */
+/* Rows of a minibatch. The number is fixed, and minibatches with fewer participants are padded:
+ * BLAS results of a row depend on the number of rows, and in the last rows on whether it is a
+ * multiple of 16. It is low if a method does little work per minibatch, for the sake of single
+ * participants; else a power of two. */
 static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps, bool score)
 {
     kn_gp sizes = {.T = responses};
     double T = (double)responses, block = (double)kn_min_size(responses, KN_BLOCK);
-    int blocks =
-        score ? 7 : 2; /* mean, variance; y, z, losses, what calibration gathers, kn_score_work */
+    int blocks = score ? 7 : 2; /* mean, variance; y, z, losses, calibration, work */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
     ptrdiff_t asked = method->batch(&sizes), most = asked > USUAL ? MOST : USUAL, height = LEAST;
     if (asked == 1)
@@ -113,13 +112,14 @@ static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps
     return height;
 }
 
-/* w->batch: people at a time, as asked, and no more than that. */
+/* Sets w->height and w->batch, at most the height. */
 static void prepare_height(kn_score_work *w)
 {
     w->height = rows_for(w->model->gp.method, w->model->info.n_responses, maps_of(w), w->score);
     w->batch = w->batch > 0 ? kn_min_size(w->batch, w->height) : w->height;
 }
 
+/* Everything before the computation: maps, reading, checks, matching, output files. */
 static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
@@ -130,7 +130,7 @@ static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
     if (!w->score)
         KN_TRY(kn_check_predicted(ctx, w->write));
     bool metrics = w->write & KN_WRITE_METRICS;
-    w->write &= ~(unsigned)KN_WRITE_METRICS; /* what is left is maps */
+    w->write &= ~(unsigned)KN_WRITE_METRICS; /* only map bits are left */
     if (w->model->recipe.n == 0)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s was made from numbers alone: it has no recipe for covariates",
@@ -182,8 +182,7 @@ void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
     kn_plan_alloc_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
     kn_block_loop_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
-    if (s->value >
-        0) /* and the columns of the noise scale, with what they are made of, and sites */
+    if (s->value > 0) /* and the columns of the noise scale, their inputs, and sites */
         kn_plan_alloc_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 3);
     if (s->value > 0)
         kn_plan_alloc(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
@@ -194,16 +193,16 @@ void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
     model.N = s->train;
     s->method->need.maps(r, &model, KN_MAPS_PREDICT, rows);
     s->method->need.block(r, &model, KN_MAPS_PREDICT, rows);
-    kn_plan_alloc_d(r, KN_NEED_WORK, rows, s->F + 4); /* who fills up a batch */
+    kn_plan_alloc_d(r, KN_NEED_WORK, rows, s->F + 4); /* padding of a minibatch */
     for (int k = 0; k < s->maps - s->kept; k++)
-        kn_plan_alloc(r, KN_NEED_WORK, KN_WRITER_BUFFER, 1); /* of the file that it goes to */
-    if (s->value > 0 && s->P == s->T) /* the law's W, K x K, and vectors of it */
+        kn_plan_alloc(r, KN_NEED_WORK, KN_WRITER_BUFFER, 1); /* buffer of its file */
+    if (s->value > 0 && s->P == s->T) /* whole-map density: W, K x K, and vectors */
         kn_plan_alloc_d(r, KN_NEED_WORK, s->P, s->P + 16);
-    if (s->value > 0 && s->method->law) /* when the maps are all there */
+    if (s->value > 0 && s->method->law) /* after the last block */
         kn_map_density_missing_need(r, s->T, s->P);
 }
 
-/* 61 nodes a response: more than the z of a small batch cost. */
+/* Makes the distributions once: 61 nodes per response cost more than the z of a small minibatch. */
 static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
 {
     const kn_calibration_transform *l = &w->model->layer;
@@ -225,7 +224,7 @@ static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
     w->batch = kn_min_size(w->batch, n);
     if (w->s.folder)
         KN_TRY(kn_score_open_maps(ctx, w));
-    if (w->parts.n > 0) /* nothing is computed */
+    if (w->parts.n > 0) /* join: nothing to compute */
         goto out;
     for (int k = 0; k < KN_N_MAPS; k++) {
         bool asked = w->write & 1u << k;
@@ -261,13 +260,13 @@ static kn_status pass_batch(void *self)
         KN_TRY(kn_implausible_rows(b->ctx, w->scores, b->row, Y, map[KN_PASS_Z]));
     if (w->score && kn_values_hashed(w->data))
         KN_TRY(kn_values_hash(b->ctx, Y, w->scores->hash + b->row));
-    if (w->score) /* of a scratch file these rows can go */
+    if (w->score) /* pages of a scratch file can be released */
         kn_view_done(b->ctx, Y, 0, Y.cols);
 out:
     return status;
 }
 
-/* All batches, or this rank's. */
+/* Processes all minibatches, or those of this rank. Collective. */
 static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -303,7 +302,7 @@ out:
     return status;
 }
 
-/* First the files without a name, so that the folder is empty. */
+/* Removes what a failed run wrote; open files first, so that the folder is empty. */
 static void take_back(kn_score_work *w)
 {
     for (int k = 0; k < KN_N_MAPS; k++) {
@@ -323,7 +322,7 @@ static kn_status summarise(kn_ctx *ctx, kn_score_work *w)
                                             values});
 }
 
-/* What is said of one person against others waits for the join. */
+/* Finishes a job part: results that compare participants wait for the join. */
 static kn_status finish_part(kn_ctx *ctx, kn_score_work *w)
 {
     ptrdiff_t all = w->people.n + w->people.n_other;
@@ -348,7 +347,7 @@ static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
         KN_TRY(finish_part(ctx, w));
         goto done;
     }
-    if (kn_ctx_comm(ctx)->rank > 0) /* the first has the join */
+    if (kn_ctx_comm(ctx)->rank > 0) /* only root has the join */
         goto out;
     KN_TRY(kn_scores_finish(ctx, w->scores));
     if (w->score)
@@ -387,7 +386,8 @@ static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *optio
     KN_TRY(kn_settings_of(ctx, options, command, &w->s));
     KN_TRY(kn_settings_check_ranges(ctx, &w->s));
     KN_TRY(kn_job_parts_asked(ctx, &w->s, &w->part));
-    assert(kn_ctx_comm(ctx)->size == 1 || w->join); /* ranks score for a cross-validation only */
+    assert(kn_ctx_comm(ctx)->size == 1 ||
+           w->join); /* several ranks score only within a cross-validation */
 out:
     return status;
 }

@@ -1,4 +1,5 @@
-/* A model and people to scores. */
+/* Applies a model to participants: the part of score and predict that other commands call. The
+ * public kn_score and kn_predict are in score.c. */
 #ifndef KN_COMMANDS_SCORE_SCORE_H
 #define KN_COMMANDS_SCORE_SCORE_H
 
@@ -6,12 +7,14 @@
 #include "data/dataset.h"
 #include "model/model.h"
 
-/* kn_score or kn_predict, as the options say, with so many people at a time; 0: as many as suit the
- * size of a map. No byte depends on it, nor on who else is scored, where that is not said. */
+/* Runs kn_score or kn_predict, as the options' command says, with `rows` participants per
+ * minibatch; 0: chosen by the size of a map. The results do not depend on `rows`, byte for byte.
+ * *scores is owned by the caller. */
 kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, ptrdiff_t rows, kn_scores **scores);
 
-/* Of s->N people; and how many of them a batch has. */
+/* Memory plan of scoring s->N participants: rows per minibatch, and the allocations of the whole
+ * call. */
 ptrdiff_t kn_score_rows(const kn_problem_size *s);
 void kn_score_need(kn_mem_plan *r, const kn_problem_size *s);
 

@@ -1,3 +1,5 @@
+/* Implements scores.h: allocation, accumulation over minibatches, and the final results over all
+ * participants. */
 #include "commands/score/scores.h"
 
 #include <math.h>
@@ -111,7 +113,7 @@ out:
     return status;
 }
 
-/* How far people are from training is asked of predictions too. */
+/* Extrapolation is computed for predictions too. */
 static kn_status new_extrapolation(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -149,7 +151,7 @@ out:
     return status;
 }
 
-/* Of each person: columns, flags, and a short name. */
+/* Memory per participant: columns, flags, and a short name. */
 enum {
     COLUMNS = 26 + 6 + KN_CALIBRATION_TALLY,
     OWN_BYTES = 4 * sizeof(bool) + sizeof(char *) + 2 * 64
@@ -159,10 +161,10 @@ void kn_scores_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t batch)
 {
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, COLUMNS);
     kn_plan_alloc(r, KN_NEED_WORK, s->N, OWN_BYTES);
-    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* and noise */
+    kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2 * KN_N_METRICS + 3 + 1); /* +1: noise */
     kn_plan_alloc(r, KN_NEED_WORK, s->T, sizeof(kn_metric_tally) + sizeof(kn_metric_sums));
     kn_calibrator_need(r, batch, kn_min_size(s->T, KN_BLOCK));
-    kn_extreme_rows_need(r, batch, s->T, s->threads); /* and of burdens as much, after it */
+    kn_extreme_rows_need(r, batch, s->T, s->threads); /* burdens reuse as much */
     kn_deviance_score_need(r, batch, s->T);
 }
 
@@ -206,7 +208,7 @@ void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bloc
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
 }
 
-/* What kn_tallies_add adds over people, over responses. */
+/* Sums over responses, per participant, what kn_tallies_add sums over participants. */
 static void add_own_losses(kn_scores *s, ptrdiff_t row, const kn_measured *m, kn_mat loss)
 {
     for (ptrdiff_t j = 0; j < loss.cols; j++) {
@@ -271,7 +273,7 @@ void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_ma
     const kn_reference *r = &s->model->reference;
     for (ptrdiff_t i = 0; i < rows; i++) {
         ptrdiff_t t = s->cv_row[row + i];
-        bool kept = t >= 0 && r->own_deviance; /* judged by a model made without it */
+        bool kept = t >= 0 && r->own_deviance; /* held-out value of the reference */
         s->joint[row + i] = w->log_p[i] - w->log_null[i];
         if (!s->model->gp.method->own_deviance)
             continue;
@@ -287,7 +289,7 @@ kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s)
     const double *score[KN_N_STATISTICS] = {s->statistic,    s->deviance, s->deviance_noise,
                                             s->mean_z,       s->mean_z,   s->negative,
                                             s->top_negative, s->positive, s->top_positive};
-    double *larger = NULL; /* is more abnormal */
+    double *larger = NULL; /* larger means more abnormal */
     kn_status status = kn_alloc_d(ctx, s->n, &larger);
     for (int k = 0; k < KN_N_STATISTICS && status == KN_OK; k++) {
         for (ptrdiff_t i = 0; i < s->n; i++)
@@ -312,14 +314,13 @@ static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
     const kn_reference *r = &s->model->reference;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
-        if (s->standing->held[i] > 0) /* further out than anybody */
+        if (s->standing->held[i] > 0) /* clamped: beyond the training range */
             s->extrapolation_pct[i] = 100;
     }
     kn_scores_tell_extrapolated(ctx, s);
 }
 
-/* Who is further out than training says anything of; one in a hundred is expected to be beyond the
- * 99th percentile, so that a few in many are not worth a word. */
+/* Warns only if more than 2 % are beyond the 99th percentile, since 1 % is expected. */
 void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s)
 {
     kn_listing list = {.most = KN_NAMES_LISTED};
@@ -352,12 +353,13 @@ void kn_scores_tell_empty(kn_ctx *ctx, kn_scores *s)
                s->n, empty.text);
 }
 
-/* Warnings about people: too few numbers, too far away, seen in training. */
+/* Warns of participants without values, training participants without held-out z, and missing
+ * reference or metrics. */
 static void warn(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
-    ptrdiff_t without = 0;   /* training samples that have no cross-validated z */
-    ptrdiff_t predicted = 0; /* people whom metrics are over */
+    ptrdiff_t without = 0;   /* training participants without held-out z */
+    ptrdiff_t predicted = 0; /* participants used for metrics */
     kn_scores_tell_empty(ctx, s);
     for (ptrdiff_t i = 0; i < s->n; i++)
         without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
@@ -378,7 +380,7 @@ static void warn(kn_ctx *ctx, kn_scores *s)
                s->s->label ? " without the label" : "");
 }
 
-/* Metrics of the responses in use, NaN for the others; RMSE alone has units. */
+/* Metrics of the responses in use, NaN for others; only RMSE has units. */
 static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
 {
     kn_mat own = {0};
@@ -404,7 +406,7 @@ out:
     return status;
 }
 
-/* Mean over those who count, of maps of which half is there. */
+/* Mean of the whole-map density over measured participants with a finite one. */
 static double mean_joint(const kn_scores *s)
 {
     double sum = 0, n = 0;

@@ -1,3 +1,4 @@
+/* Implements site_lookup.h: compares levels of the batch columns by their text. */
 #include "commands/score/site_lookup.h"
 
 #include <math.h>
@@ -62,7 +63,6 @@ static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *dat
     return status;
 }
 
-/* "Leeds", or of two columns "Leeds 3T". */
 void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size)
 {
     size_t used = 0;
@@ -71,7 +71,7 @@ void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size
                                  level[k] ? kn_clipped(level[k]).text : "n/a");
 }
 
-/* The level of training that is the same but for case; NULL: none is. */
+/* Training level that differs from the given one in case only; NULL: none. */
 static const char *known_as(const kn_model *m, char *const *level)
 {
     for (ptrdiff_t k = 0; k < m->batch.M; k++) {
@@ -83,7 +83,8 @@ static const char *known_as(const kn_model *m, char *const *level)
     return NULL;
 }
 
-/* "3 people are at sites that training did not have (site Leeds, Bonn)" */
+/* Lists the names of unknown sites, each once, with a training level that differs in case only:
+ * "leeds; it had Leeds". */
 static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data *data,
                                   const kn_sample *p, const kn_site_lookup *a, char **level,
                                   kn_listing *list)
@@ -116,12 +117,13 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
     return status;
 }
 
-/* People of a site that nobody knows are read against what sites are like. */
+/* True if {unseen=prior} applies: unknown sites are scored with the site prior. */
 static bool is_wide_enough(const kn_settings *s, const kn_model *m)
 {
     return s->unseen == KN_UNSEEN_PRIOR && m->sites.T > 0 && m->sites.between;
 }
 
+/* Error or warning about participants at unknown sites, by {unseen} and what the model knows. */
 static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
                                const kn_data *data, const kn_sample *p, char **level,
                                const kn_site_lookup *a)
@@ -160,7 +162,7 @@ static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model
     return KN_OK;
 }
 
-/* level: room for M of them. */
+/* Sets the site of every participant. level: work space of M pointers. */
 static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data, const kn_sample *p,
                             char **level, kn_site_lookup *out)
 {
@@ -246,11 +248,10 @@ kn_site_shift kn_site_lookup_effect(const kn_site_lookup *a, const kn_model *m, 
     return (kn_site_shift){m->sites.mu[j], m->sites.tau2[j], 1};
 }
 
-/* ---- whom the controls of their site speak for ------------------------------------------------
- */
+/* ---- ranges of the controls ---- */
 
 typedef struct range {
-    double low, high; /* NaN: nobody */
+    double low, high; /* NaN: empty */
 } range;
 
 static range range_of(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, ptrdiff_t c)
@@ -258,13 +259,13 @@ static range range_of(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, 
     range r = {NAN, NAN};
     for (ptrdiff_t i = 0; i < a->n; i++)
         if (a->adapted[i] == s) {
-            r.low = fmin(r.low, kn_at(p->X, i, c)); /* the other one where one is NaN */
+            r.low = fmin(r.low, kn_at(p->X, i, c)); /* fmin and fmax ignore NaN */
             r.high = fmax(r.high, kn_at(p->X, i, c));
         }
     return r;
 }
 
-/* The share of a range that another covers; 1 where either is not known. */
+/* Share of `of` that `by` covers; 1 if either is unknown. */
 static double covered(range of, range by)
 {
     double length = of.high - of.low, shared = fmin(of.high, by.high) - fmax(of.low, by.low);

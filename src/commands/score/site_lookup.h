@@ -1,5 +1,5 @@
-/* Where new people are from: a site of training, one that the model was adapted to, or one that it
- * has never seen                                                                    [METHOD 8e] */
+/* Sites of new participants: a training site, a site that the model was adapted to, or an unknown
+ * site [METHOD 8e] */
 #ifndef KN_COMMANDS_SCORE_SITE_LOOKUP_H
 #define KN_COMMANDS_SCORE_SITE_LOOKUP_H
 
@@ -8,41 +8,40 @@
 
 typedef struct kn_site_lookup {
     ptrdiff_t n;
-    int *site;    /* n  of training; -1: none of these. NULL: the model has no batch */
-    int *adapted; /* n  that the model was adapted to; -1: none of these */
-    bool *alone;  /* n  what the model says without batch is said of them: they are at a site that
-                   * it was adapted to, or at one that nobody knows */
+    int *site;    /* n: training site; -1: other. NULL: the model has no batch effect */
+    int *adapted; /* n: adapted site; -1: other */
+    bool *alone;  /* n: predicted without site effect: the site is adapted or unknown */
     ptrdiff_t n_adapted, n_unknown;
 } kn_site_lookup;
 
-/* Refuses people of unknown sites unless {unseen=prior}, and that where the model has one site
- * only. unknown_ok: whoever asks does not mind. */
+/* Finds the site of each participant. KN_ERR_DATA for unknown sites unless {unseen=prior}, and even
+ * then if the model has one site only; unknown_ok: no such error. */
 kn_status kn_site_lookup_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                              const kn_data *data, const kn_sample *people, bool unknown_ok,
                              kn_site_lookup *out);
-/* That refusal alone, of people who are not all scored here. */
+/* Checks for unknown sites only, for a list of which this process scores a part. */
 kn_status kn_site_lookup_check(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                                const kn_data *data, const kn_sample *people);
-void kn_site_lookup_clear(kn_site_lookup *a); /* {0} is fine */
+void kn_site_lookup_clear(kn_site_lookup *a); /* accepts {0} */
 
-/* The M levels of a row of the covariate table, as texts; free each with kn_free. False where one
- * is missing. */
+/* Levels of the M batch columns in a row of the covariate table; each is owned by the caller
+ * (kn_free), NULL if missing. *whole: none is missing. */
 kn_status kn_site_lookup_levels(kn_ctx *ctx, const kn_model *model, const kn_data *data,
                                 ptrdiff_t covariate_row, char **level, bool *whole);
 
-/* Of M levels, NULL: missing: "Leeds", or of two columns "Leeds 3T". */
+/* Name of a site from its M levels (NULL: missing): "Leeds", or with two columns "Leeds 3T". */
 void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size);
 
-/* A warning for each number of which the controls of a site cover less of the range of those who
- * are scored there. */
+/* Warns for each numeric covariate of which the controls of an adapted site cover less than
+ * KN_SITE_COVERED of the range of the participants scored there. */
 #define KN_SITE_COVERED 0.5
 void kn_site_lookup_tell_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
                                 const kn_sample *p);
 
-/* What a prediction without batch becomes for person i, response j, standardised. */
+/* Correction of a prediction without site effect for participant i and response j, standardised. */
 typedef struct kn_site_shift {
-    double offset, var; /* added to mean and variance */
-    double scale;       /* times the noise */
+    double offset, var; /* added to mean and model variance */
+    double scale;       /* factor of the noise variance */
 } kn_site_shift;
 kn_site_shift kn_site_lookup_effect(const kn_site_lookup *a, const kn_model *m, ptrdiff_t i,
                                     ptrdiff_t j);

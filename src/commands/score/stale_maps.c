@@ -1,3 +1,4 @@
+/* Implements stale_maps.h. Only regular files directly in the folder are candidates. */
 #include "commands/score/stale_maps.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ bool kn_may_delete(const kn_write_options *options, const char *path)
     return true;
 }
 
-/* "z.nii.gz,yhat.nii.gz" behind "ID_". */
+/* Adds the files ID_NAME of a list such as "z.nii.gz,yhat.nii.gz". */
 static kn_status add_maps(kn_ctx *ctx, const kn_maplayout *layout, const char *id, const char *maps,
                           kn_stale_files *out)
 {
@@ -92,7 +93,7 @@ kn_status kn_stale_files_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t
     if (snprintf(path, PATH, "%s/people.tsv", layout->dir) >= PATH || access(path, R_OK) != 0)
         return KN_OK;
     kn_status status = kn_table_read(ctx, path, &before);
-    if (status != KN_OK) /* somebody else's, which {force} replaces */
+    if (status != KN_OK) /* not a table of ours; {force} replaces it */
         return status == KN_ERR_MEMORY ? status : KN_OK;
     status = find_stale_files(ctx, layout, before, n, out);
     kn_table_free(before);

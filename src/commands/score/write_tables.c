@@ -1,3 +1,4 @@
+/* Writes abnormality.tsv, metrics.tsv and summary.json of scores.h, and names responses. */
 #include <stdio.h>
 
 #include "commands/score/p_values.h"
@@ -60,7 +61,7 @@ void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size
 {
     if (space->kind == KN_SPACE_TABLE) {
         snprintf(out, size, "%s", space->name[j]);
-    } else if (space->kind == KN_SPACE_IMAGE) { /* voxel coordinates, from 0 */
+    } else if (space->kind == KN_SPACE_IMAGE) { /* voxel indices, from 0 */
         ptrdiff_t v = space->voxel[j], nx = space->geometry.dim[0], ny = space->geometry.dim[1];
         snprintf(out, size, "%td,%td,%td", v % nx, v / nx % ny, v / (nx * ny));
     } else {

@@ -1,3 +1,5 @@
+/* Implements job_part_file.h: participants are rows of doubles (pack, unpack); everything read is
+ * validated. */
 #include "commands/score/join/job_part_file.h"
 
 #include <inttypes.h>
@@ -14,7 +16,7 @@ enum {
     PATH = KN_PART_PATH,
     DIGITS = 24,
     OWN = 5
-}; /* OWN: what a person has beside columns and tally */
+}; /* OWN: fields per participant in addition to columns and tally */
 
 void kn_job_part_name(kn_job_part part, const char *what, char out[KN_PART_NAME])
 {
@@ -35,8 +37,7 @@ static kn_status path_of(kn_ctx *ctx, const char *dir, kn_job_part part, char pa
     return kn_job_part_path(ctx, dir, part, "scores", ".safetensors", path);
 }
 
-/* ---- a person as a row ------------------------------------------------------------------------
- */
+/* ---- one participant as a row ---- */
 
 static int columns_of(const kn_scores *s)
 {
@@ -63,7 +64,7 @@ static void pack(kn_scores *s, ptrdiff_t i, double *row)
     memcpy(row + k, &s->tally[i], sizeof s->tally[i]);
 }
 
-/* A whole number from `least` to `most`, or a refusal. */
+/* Converts to an integer from `least` to `most`; KN_ERR_FORMAT otherwise. */
 static kn_status whole(kn_ctx *ctx, const kn_st_file *f, double x, ptrdiff_t least, ptrdiff_t most,
                        ptrdiff_t *out)
 {
@@ -99,8 +100,7 @@ out:
     return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 kn_status kn_job_part_check(kn_ctx *ctx, const char *dir, kn_job_part part,
                             const kn_write_options *options)
@@ -169,7 +169,8 @@ kn_status kn_job_part_write(kn_ctx *ctx, const kn_scores *s, kn_job_part part,
     kn_st_writer *w = NULL;
     double *person = NULL;
     char path[PATH];
-    kn_scores *from = (kn_scores *)s; /* kn_scores_slot lends places to write */
+    kn_scores *from =
+        (kn_scores *)s; /* kn_scores_slot needs a non-const pointer; nothing is changed */
     ptrdiff_t columns = columns_of(s);
     KN_TRY(path_of(ctx, dir, part, path));
     KN_TRY(kn_alloc_d(ctx, s->n * columns, &person));
@@ -187,8 +188,7 @@ out:
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static kn_status get_hash(kn_ctx *ctx, const kn_st_file *f, const char *key, uint64_t *out)
 {
@@ -209,7 +209,7 @@ static bool is_number(const char *text, ptrdiff_t n)
     return strcmp(own, text) == 0;
 }
 
-/* The file is of this part and made by this program. */
+/* Checks checksum, version and part number. */
 static kn_status check_identity(kn_ctx *ctx, const kn_st_file *f, kn_job_part part)
 {
     kn_status status;
@@ -232,6 +232,7 @@ out:
     return status;
 }
 
+/* Compares the hashes with those of the join, and reads the hashes of the maps. */
 static kn_status check_stamp(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
                              kn_job_part_stamp *stamp)
 {
@@ -286,7 +287,7 @@ out:
     return status;
 }
 
-/* Those that are 0 in all parts; both lists ascend. */
+/* Keeps responses that are 0 in all parts; both lists are ascending. */
 static kn_status keep_zeros(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
 {
     int64_t *zero = NULL;

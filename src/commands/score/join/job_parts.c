@@ -1,3 +1,4 @@
+/* Implements job_parts.h. */
 #include "commands/score/join/job_parts.h"
 
 #include <errno.h>
@@ -29,11 +30,10 @@ kn_status kn_job_parts_asked(kn_ctx *ctx, const kn_settings *s, kn_job_part *par
     return status;
 }
 
-/* ---- what must be the same --------------------------------------------------------------------
- */
+/* ---- hashes ---- */
 
-/* All cells of the table, for labels and who is dropped are among them, the names of its columns
- * (row -1), and who was matched. */
+/* Hash of all column names (row -1), all cells, which include labels and reasons for exclusion, and
+ * the matched rows. */
 static uint64_t hash_list(const kn_data *d)
 {
     const kn_table *t = d->covariates;
@@ -64,8 +64,7 @@ out:
     return status;
 }
 
-/* ---- all parts ----------------------------------------------------------------------------------
- */
+/* ---- all parts ---- */
 
 void kn_job_parts_clear(kn_job_parts *p)
 {
@@ -103,7 +102,7 @@ out:
     return status;
 }
 
-/* Model, tables of all people and sums of all responses, and of one part the file beside. */
+/* Plan: the model, tables of all participants, sums of all responses, and one part file. */
 kn_status kn_job_parts_room(kn_ctx *ctx, const kn_job_parts *p, const kn_participants_table *of)
 {
     kn_mem_plan r = {0};
@@ -146,16 +145,15 @@ out:
     return status;
 }
 
-/* ---- maps --------------------------------------------------------------------------------------
- */
+/* ---- maps ---- */
 
-enum { OPEN_MOST = 200 }; /* files; where there are more parts each is opened for each row */
+enum { OPEN_MOST = 200 }; /* open files; with more parts each file is opened for every row */
 
-typedef struct source { /* a map of one part */
+typedef struct source { /* map of one part */
     kn_job_part part;
     ptrdiff_t rows, T;
     kn_npy_file file;
-    kn_hashing hash; /* of the rows so far */
+    kn_hashing hash; /* hash of the rows read so far */
 } source;
 
 static kn_status open_part(kn_ctx *ctx, const char *path, source *f)
@@ -170,7 +168,7 @@ static kn_status open_part(kn_ctx *ctx, const char *path, source *f)
     return status;
 }
 
-/* Row k, in order. */
+/* Reads row k; rows must be read in order, since the hash is checked at the last. */
 static kn_status read_row(kn_ctx *ctx, const kn_job_parts *p, int map, source *from, ptrdiff_t k,
                           float *row)
 {
@@ -220,8 +218,7 @@ out:
     return status;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------
- */
+/* ---- clean-up ---- */
 
 static void remove_file(const char *path, ptrdiff_t *stayed)
 {

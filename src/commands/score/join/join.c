@@ -1,3 +1,4 @@
+/* Implements join.h. Maps go to row spools (memory or scratch file) in the order of the join. */
 #include "commands/score/join/join.h"
 
 #include <assert.h>
@@ -35,7 +36,7 @@ double kn_join_bytes(ptrdiff_t n, ptrdiff_t T)
            (double)T * ((KN_N_METRICS + 2) * 8 + sizeof(kn_metric_sums));
 }
 
-/* Room for the scores of everybody, which no model has made. */
+/* Allocates scores of all participants, without a model. */
 static kn_status new_scores(kn_ctx *ctx, const kn_join_plan *plan, kn_scores **out)
 {
     kn_status status;
@@ -102,8 +103,7 @@ out:
     return status;
 }
 
-/* ---- a part ------------------------------------------------------------------------------------
- */
+/* ---- one fold ---- */
 
 static ptrdiff_t place_of(const kn_join *j, ptrdiff_t i)
 {
@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-/* Columns, id, doubt and the line of people.tsv of one person. */
+/* Copies columns, id, implausible flag and people.tsv line of participant i. */
 static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet,
                              ptrdiff_t i)
 {
@@ -172,14 +172,14 @@ static kn_status take_person(kn_ctx *ctx, kn_join *j, const kn_participants_tabl
     j->person[at].joint = from->joint[i];
     j->person[at].values = from->hash[i];
     j->person[at].measured = from->measured[i];
-    assert(!to->id[at]); /* once */
+    assert(!to->id[at]); /* each participant once */
     KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &to->id[at]));
     KN_TRY(kn_participants_line(ctx, sheet, KN_PARTICIPANTS_USED, i, &j->line[at]));
 out:
     return status;
 }
 
-/* The first line, and those of people who are in no part. */
+/* Makes the header of people.tsv and the lines of excluded participants. */
 static kn_status take_frame(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet)
 {
     kn_status status;
@@ -193,6 +193,7 @@ out:
     return status;
 }
 
+/* Adds sums of metrics in original units, noise weighted by participants, and calibration. */
 static void take_responses(kn_join *j, const kn_scores *from)
 {
     const kn_scaling *y = &from->model->y;
@@ -210,7 +211,7 @@ static void take_responses(kn_join *j, const kn_scores *from)
         to->fdr_share += (double)from->n * from->fdr_share;
         j->fdr_people += (double)from->n;
     }
-    to->smallest_p = fmin(to->smallest_p, from->smallest_p); /* passes NaN over */
+    to->smallest_p = fmin(to->smallest_p, from->smallest_p); /* fmin ignores NaN */
     to->least_unseen = fmax(to->least_unseen, from->least_unseen);
 }
 
@@ -228,10 +229,9 @@ out:
     return status;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- results over all folds ---- */
 
-/* Over those who count, in the order of the join. */
+/* Mean over measured participants, in the order of the join. */
 static double mean_joint(const kn_join *j)
 {
     double sum = 0, n = 0;

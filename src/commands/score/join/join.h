@@ -1,9 +1,9 @@
-/* Scores of parts of the people, each by a model of its own, as one: maps and tables of everybody
- * in an order that is given, metrics and calibration over all of them.
+/* Joins the scores of the folds of a cross-validation, each by its own model: maps and tables of
+ * all participants in a given order, metrics and calibration over all of them [METHOD 8]
  *
- * What is of a person (z, statistic, p against the reference of that person's model) is taken as it
- * is. Metrics of a response are sums over people in original units, log losses each against the
- * trivial model of its own training. Cost: what is written, once more.            [METHOD 8] */
+ * Per-participant results (z, statistic, p against the reference of that fold's model) are taken
+ * unchanged. Metrics of a response are sums over participants in original units, log losses each
+ * against the trivial model of its own training sample. Cost: what is written, once more. */
 #ifndef KN_COMMANDS_SCORE_JOIN_JOIN_H
 #define KN_COMMANDS_SCORE_JOIN_JOIN_H
 
@@ -11,71 +11,73 @@
 #include "commands/score/provenance.h"
 #include "io/file/row_spool.h"
 
-typedef struct kn_join_plan { /* all lent, until the join is free */
-    const kn_settings *s;     /* label, format, seed, ... of the whole */
+typedef struct kn_join_plan { /* all borrowed until kn_join_free */
+    const kn_settings *s;     /* settings of the whole run: label, format, seed, ... */
     const kn_space *space;
     ptrdiff_t n;
-    const ptrdiff_t *row;            /* n  of the covariates, in the order of the join */
-    const bool *abnormal;            /* n  labelled; NULL: nobody can be */
-    ptrdiff_t n_rows;                /* of the covariates */
-    unsigned write;                  /* KN_MAP_... and KN_WRITE_METRICS */
-    const char *scratch;             /* where maps wait in a file; NULL: in memory */
-    const kn_exclusions *exclusions; /* of the whole */
+    const ptrdiff_t *row;            /* n: row of the covariate table, in the order of the join */
+    const bool *abnormal;            /* n: labelled; NULL: no label */
+    ptrdiff_t n_rows;                /* rows of the covariate table */
+    unsigned write;                  /* KN_MAP_... and KN_WRITE_METRICS bits */
+    const char *scratch;             /* folder of scratch files for the maps; NULL: in memory */
+    const kn_exclusions *exclusions; /* of the whole run */
 } kn_join_plan;
 
-/* What a person's cells add up to, for metrics of some people. */
+/* Sums over the cells of one participant, for metrics of subsets such as sites. */
 typedef struct kn_join_person {
-    double cells, loss;          /* that count for metrics, and their log loss less the trivial */
-    double joint;                /* ln density of the whole map less the null model's */
-    double n, sum, sum2, beyond; /* finite z, their sum and squares, and |z| > 1.96 */
-    uint64_t values;             /* hash of the responses; 0: not made */
+    double cells, loss; /* cells used for metrics, and their log loss minus the trivial one */
+    double joint;       /* ln density of the whole map minus that of the null model */
+    double n, sum, sum2,
+        beyond;      /* number of finite z, their sum, sum of squares, and count of |z| > 1.96 */
+    uint64_t values; /* hash of the responses; 0: not made */
     bool measured;
 } kn_join_person;
 
 typedef struct kn_join {
     kn_join_plan plan;
-    ptrdiff_t *place; /* n_rows: in the join; -1: not in it */
+    ptrdiff_t *place; /* n_rows: index in the join; -1: not in it */
     kn_scores *scores;
     kn_join_person *person; /* n */
-    char *header, **line;   /* people.tsv: n, then one for each who is absent */
+    char *header, **line;   /* people.tsv: n lines, then one per exclusion */
     kn_row_spool map[KN_N_MAPS];
-    kn_metric_sums *sums; /* T, in original units */
-    double *noise_people; /* T  whose models had the response */
+    kn_metric_sums *sums; /* T: sums of metrics, original units */
+    double *noise_people; /* T: participants whose model has the response */
     double fdr_people;
     ptrdiff_t n_taken;
-    const kn_sample *part; /* under way, lent */
+    const kn_sample *part; /* current fold, borrowed */
 } kn_join;
 
+/* Makes an empty join. *out is owned by the caller (kn_join_free). */
 kn_status kn_join_new(kn_ctx *ctx, const kn_join_plan *plan, kn_join **out);
-void kn_join_free(kn_join *j); /* NULL is fine */
+void kn_join_free(kn_join *j); /* accepts NULL */
 
-/* kn_score of some of the people, into the join; every person once. The options name the maps that
- * the plan has, no label and no output. Ranks share the people (commands/score/mpi.h), and the
- * first alone has the join filled. Collective. */
+/* Runs kn_score on the participants of one fold and adds them to the join; each participant exactly
+ * once. The options name the maps of the plan, no label and no output. Participants are distributed
+ * over MPI ranks (commands/score/mpi.h); only root fills the join. Collective. */
 kn_status kn_score_into(kn_ctx *ctx, const kn_model *model, kn_data *data,
                         const kn_options *options, kn_join *join);
 
-/* After the last: everything over all, and the summary. */
+/* Computes the results over all participants and the summary, after the last fold. Root only. */
 kn_status kn_join_finish(kn_ctx *ctx, kn_join *j, const kn_provenance *from);
 
-/* What _write would refuse, asked before the work; then maps, people.tsv, abnormality.tsv,
- * metrics.tsv and summary.json to a folder that is there. */
+/* kn_join_check checks before the computation that the files can be written. kn_join_write writes
+ * maps, people.tsv, abnormality.tsv, metrics.tsv and summary.json to the existing folder dir. */
 kn_status kn_join_check(kn_ctx *ctx, const kn_join *j, const char *dir,
                         const kn_write_options *options);
 kn_status kn_join_write(kn_ctx *ctx, kn_join *j, const char *dir, const kn_write_options *options);
 
-/* Bytes that it holds all the while, beside maps in memory. */
+/* Bytes that a join of n participants and T responses holds, without maps in memory. */
 double kn_join_bytes(ptrdiff_t n, ptrdiff_t T);
 
-/* ---- for score.c -------------------------------------------------------------------------------
- */
+/* ---- for score.c ---- */
 
-/* Who is labelled among a part, and what is asked of it beside. */
+/* Begins a fold: sets the labels of its participants in s, and allocates their losses. `part` is
+ * borrowed until kn_join_take. */
 kn_status kn_join_begin(kn_ctx *ctx, kn_join *j, const kn_sample *part, kn_scores *s);
-/* Maps of people row .. row + rows - 1 of the part, in the places of kn_map_name. */
+/* Adds maps of participants row .. row + rows - 1 of the fold; map: indexed like kn_map_name. */
 kn_status kn_join_rows(kn_ctx *ctx, kn_join *j, const kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                        float *const *map);
-/* All else of a part that is finished. */
+/* Adds all other results of a finished fold. */
 kn_status kn_join_take(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet);
 
 #endif

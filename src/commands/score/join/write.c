@@ -1,4 +1,4 @@
-/* Joined scores as files: those that score writes. */
+/* Writes the files of a join: the same as score writes. */
 #include <stdio.h>
 #include <string.h>
 
