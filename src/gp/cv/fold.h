@@ -25,7 +25,8 @@ kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold
  * round of one fold per thread. Fails with KN_ERR_DATA if no response varies in a fold,
  * KN_ERR_NUMERIC if there is no convergence. Collective. */
 kn_status kn_folds_pca(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_fold **f, int n);
-/* The same for one fold from its own Gram matrix. Y n_train x T: imputed training rows. */
+/* The same for one fold from its own Gram matrix. Y n_train x T: imputed training rows.
+ * Collective. */
 kn_status kn_fold_completed(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, kn_fold *f);
 /* Fixed basis: Z_train = the training rows of Z (N x P), centred. */
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);

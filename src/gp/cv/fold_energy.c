@@ -39,6 +39,7 @@ out:
     return status;
 }
 
+/* Variation about the fold's mean of columns from .. to - 1, for each fold. */
 static void columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const energies *e = self;

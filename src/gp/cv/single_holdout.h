@@ -18,7 +18,7 @@ typedef struct kn_heldout {
 } kn_heldout;
 
 /* Finds at most K components of the rows with fold[i] = -1; rows with fold[i] = 0 are held out
- * (kn_folds_deal). Reads Y in passes. The caller frees *out. */
+ * (kn_folds_deal). Reads Y in passes. The caller frees *out. Collective. */
 kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, ptrdiff_t K,
                          uint64_t seed, kn_heldout *out);
 void kn_heldout_clear(kn_heldout *h); /* {0} is allowed */

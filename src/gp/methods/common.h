@@ -24,7 +24,8 @@ void kn_fit_record(const kn_gp *gp, const kn_search_result *found, const kn_engi
 
 /* Computes the cross-validated maps into options->cv if requested, from p->gram or from p->held,
  * whose basis is moved. Without folds, or if the fit was cancelled, does nothing; a cancellation
- * here sets info->stop if the caller keeps the best point, else returns KN_ERR_CANCELLED. */
+ * here sets info->stop if the caller keeps the best point, else returns KN_ERR_CANCELLED.
+ * Collective. */
 kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info *info);
 
 #endif

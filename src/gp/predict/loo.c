@@ -135,6 +135,7 @@ static kn_status leave_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrdiff
     return KN_OK;
 }
 
+/* Holds out one group after the other. */
 static kn_status leave_groups(kn_ctx *ctx, const leaving *v)
 {
     kn_status status = KN_OK;

@@ -19,7 +19,7 @@ kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_loo_unit leave, kn_m
 /* Leave-one-out maps of all N training participants. Y N x T is borrowed and must outlive `out`,
  * which the caller frees with kn_gp_maps_clear. Calls kn_method.loo. */
 kn_status kn_gp_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-/* Implements kn_method.loo for a method with components; holds out whole groups. */
+/* Implements kn_method.loo for a method with components; holds out whole groups. Collective. */
 kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
 /* Reduces leave-one-out maps of all participants to the n rows listed in `sample`. Fails with
  * KN_ERR_ARGUMENT for methods without components and for maps of folds. */

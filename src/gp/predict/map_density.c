@@ -100,6 +100,7 @@ out:
     return status;
 }
 
+/* Allocates results and work space. */
 static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -231,6 +232,7 @@ static void judge_cells(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
+/* Visits a block: independent responses cell by cell, else z += e_w V for each part. */
 static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;

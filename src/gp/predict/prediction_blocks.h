@@ -68,7 +68,8 @@ typedef struct kn_gp_maps {
     bool *known;    /* n  in a known group, where no slope is applied; NULL: none is */
 } kn_gp_maps;
 
-/* Computes Z = Y B, or Y W; for whitened responses Y Psi^-1/2 B. Z N x P. Reads Y once. */
+/* Computes Z = Y B, or Y W; for whitened responses Y Psi^-1/2 B. Z N x P. Reads Y once.
+ * Collective. */
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);
 /* Computes a block of the maps: responses `first` .. first + count - 1. mean, var n x count; either
  * may be kn_mat_none(). The slope is applied to the mean. */

@@ -43,6 +43,7 @@ static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t
     return KN_OK;
 }
 
+/* Refuses a dense model that is too large, and logs the expected time. */
 static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t P)
 {
     double all = (double)N * (double)P, n = (double)N, seconds = 0;
@@ -146,6 +147,7 @@ out:
     return status;
 }
 
+/* The fit: options and columns, tasks, model, then cross-validation. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;

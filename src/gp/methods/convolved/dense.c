@@ -33,6 +33,7 @@ static void gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat
     }
 }
 
+/* Implements kn_conv_form.value; the other two functions of the form factor K again. */
 static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
                        kn_conv *g, kn_conv_posterior *p)
 {

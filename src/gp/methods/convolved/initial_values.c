@@ -64,6 +64,7 @@ static void bump_column(void *self, ptrdiff_t j, double *column)
     }
 }
 
+/* Median of the squared distances between at most LOOKED_AT rows of X; work holds the distances. */
 static double median_distance2(kn_mat X, double *work)
 {
     ptrdiff_t stride = (X.rows + LOOKED_AT - 1) / LOOKED_AT, n = 0;

@@ -68,6 +68,8 @@ static ptrdiff_t count(const kn_conv *c, bool shared)
     return c->T * c->Q * (shared ? 1 : 2) + c->Q + c->T;
 }
 
+/* Writes parameters, or with `gradient` their derivatives, to x. With shared widths the derivatives
+ * by ln tau are added to those by ln nu. */
 static void pack(const kn_conv *c, bool shared, bool gradient, double *x)
 {
     ptrdiff_t TQ = c->T * c->Q;

@@ -139,6 +139,7 @@ static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, 
     kn_conv_cross_gradient(c, t, d->fu, k->V, g);
 }
 
+/* Second loop over the tasks: weights al_t for *p and gradients for *g; either may be NULL. */
 static kn_status gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
                            kn_conv *g, kn_conv_posterior *p)
 {
@@ -279,6 +280,7 @@ out:
     return status;
 }
 
+/* Computes D_t^-1 K_t and the diagonal of D_t^-1 of all tasks. */
 static kn_status leave_all(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                            const kn_conv_posterior *p, work *k, leaving *l)
 {

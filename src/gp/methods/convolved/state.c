@@ -78,6 +78,7 @@ static bool all_within(const ptrdiff_t *index, ptrdiff_t n, ptrdiff_t least, ptr
     return true;
 }
 
+/* Writes, or reads and checks, the columns of fixed effects and smoothing. */
 static kn_status column_arrays(kn_gp *gp, kn_conv_spec *s, kn_arrays *a)
 {
     kn_status status;

@@ -199,6 +199,7 @@ typedef struct leaving {
     kn_mat row;  /* 1 x m */
 } leaving;
 
+/* Residual and variance of all tasks of participant n without its own values: m^3 flops. */
 static kn_status leave_one(kn_ctx *ctx, const work *k, const kn_conv_data *d, leaving *l,
                            ptrdiff_t n, kn_mat residual, kn_mat var)
 {

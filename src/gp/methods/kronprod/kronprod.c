@@ -33,6 +33,7 @@ static double dense_gigabytes(double T)
     return 7 * 8e-9 * T * T;
 }
 
+/* Refuses, or announces, a T x T eigenproblem, with its memory and time. */
 static kn_status check_dense(kn_ctx *ctx, const kn_cov *task, ptrdiff_t T)
 {
     char text[128];
@@ -72,6 +73,8 @@ out:
     return status;
 }
 
+/* The fit: all principal components (spectral task kernel) or the responses themselves (dense),
+ * search, cross-validation. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;

@@ -47,6 +47,7 @@ static kn_status admits(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
     return KN_OK;
 }
 
+/* Refuses sizes that are too large, and logs the expected time and memory. */
 static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
 {
     ptrdiff_t N = p->Y.N, T = p->Y.T;
@@ -189,6 +190,7 @@ out:
     return status;
 }
 
+/* The fit: R0 and P, then tau, nu, C and S, then cross-validation. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;

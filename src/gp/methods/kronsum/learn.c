@@ -195,6 +195,7 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
     return KN_OK;
 }
 
+/* L-BFGS from the end of EM; C and S are set to the optimum in original coordinates. */
 static kn_status by_lbfgs(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
                           kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
 {

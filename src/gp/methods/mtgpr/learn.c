@@ -144,6 +144,7 @@ out:
 
 /* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two if free -------------------- */
 
+/* Sets the point from the parameter vector x; from_point is the inverse. */
 static void to_point(const learner *w, const double *x)
 {
     kn_lowrank_sum_point *at = &w->l->at;
@@ -176,6 +177,7 @@ static void from_point(const learner *w, double *x)
         *x = at->iso;
 }
 
+/* Objective of L-BFGS: LML and its gradient. */
 static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     learner *w = self;
@@ -198,6 +200,7 @@ out:
     return status;
 }
 
+/* Allocates parameters, bounds and gradients for L-BFGS. */
 static kn_status room(kn_ctx *ctx, learner *w)
 {
     kn_status status;

@@ -34,6 +34,7 @@ static kn_status begin_measuring(kn_ctx *ctx, void *self, const kn_block_loop_pl
     return rotate ? kn_mat_new(ctx, v->w->m, plan->width, &v->UY) : KN_OK;
 }
 
+/* Visits a block: y_j'O^-1 y_j and, for gamma, (U'y_j).^2. */
 static kn_status measure_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     measuring *v = self;

@@ -22,6 +22,7 @@
 /* Conservative guess for one core: products of Y with N x k matrices. */
 static const double FLOPS_PER_SECOND = 8e9;
 
+/* Refuses numbers of components or noise factors that are too large for N, T or the method. */
 static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 {
     ptrdiff_t T = p->Y.T, Q = p->options->noise_rank, most = P > Q ? P : Q;
@@ -279,6 +280,8 @@ out:
     return status;
 }
 
+/* The fit: R0 and P by a pilot fit, loadings and noise by maximum likelihood, then
+ * cross-validation. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -385,6 +388,7 @@ static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, 
 
 /* ---- table entry --------------------------------------------------------------------- */
 
+/* Arrays of the model file; L is computed again after reading. */
 static kn_status arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;

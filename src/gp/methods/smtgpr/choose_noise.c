@@ -142,6 +142,7 @@ out:
     return status;
 }
 
+/* Fits structured noise first; whitened noise needs cross-validated maps and N <= KN_MANY. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     info->method = &kn_method_smtgpr;

@@ -135,6 +135,7 @@ static void whiten_covariance(analysis *a, kn_mat S)
             kn_col(a->eig.A, j)[i] = kn_at(S, i, j) / sqrt(a->psi[i] * a->psi[j]);
 }
 
+/* T <= N: iterates on the T x T covariance S; Y is read once. */
 static kn_status by_covariance(kn_ctx *ctx, analysis *a, kn_factors *out)
 {
     kn_status status;
@@ -238,6 +239,7 @@ out:
     return status;
 }
 
+/* T > N: one block loop per iteration, and one more for B. */
 static kn_status by_grams(kn_ctx *ctx, analysis *a, kn_factors *out)
 {
     kn_status status;

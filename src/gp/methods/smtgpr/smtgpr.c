@@ -216,6 +216,8 @@ static void leave_pairs(kn_engine *e, kn_engine_core *core)
     core->stands = false;
 }
 
+/* The fit: basis and number of components, hyperparameters, the model, then cross-validation. After
+ * cancellation the best point is kept if the caller wants that, without cross-validated maps. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status = KN_OK;

@@ -179,6 +179,7 @@ out:
 
 /* ---- joint density of a map ---- */
 
+/* Implements kn_method.law: V = B, d of the components, outside v0 and d0 of the complement. */
 static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out)
 {
     kn_status status;
@@ -201,6 +202,7 @@ out:
     return status;
 }
 
+/* Implements kn_method.law_block: rows of B, scale psi^1/2. */
 static kn_status law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
                            kn_mat V, double *scale)
 {

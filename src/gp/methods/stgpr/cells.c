@@ -153,6 +153,7 @@ out:
     return status;
 }
 
+/* Dense decomposition of R0, N^3. */
 static kn_status decompose_full(kn_ctx *ctx, kn_cell_work *w)
 {
     kn_status status = KN_OK;

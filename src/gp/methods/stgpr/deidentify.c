@@ -178,6 +178,7 @@ out:
 
 /* ---- model file ---------------------------------------------------------------------- */
 
+/* Arrays of one cell in the model file. */
 static kn_status cell_arrays(kn_gp *gp, ptrdiff_t k, kn_arrays *a)
 {
     kn_status status;

@@ -68,6 +68,7 @@ typedef struct finishing {
     kn_cell_workspaces crew;
 } finishing;
 
+/* Worker function: decomposes one cell and finishes its responses, block by block. */
 static kn_status finish_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;

@@ -162,6 +162,7 @@ typedef struct leaving_out {
     leaving *leaving;
 } leaving_out;
 
+/* Worker function: decomposes one cell and holds out rows or groups of its responses. */
 static kn_status leave_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;

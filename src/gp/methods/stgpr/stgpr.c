@@ -163,6 +163,8 @@ static void make_up(const kn_fit_problem *p, kn_stgpr *s)
     }
 }
 
+/* The fit: reads this MPI rank's responses into alpha, fits them by cells or one by one, then
+ * cross-validation. */
 static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
