@@ -24,8 +24,10 @@ typedef struct kn_scored_kind { /* file names and columns of one command */
     bool attended;       /* column `status` marks the rows that were used */
 } kn_scored_kind;
 
+/* Kinds for folders of score or cv, and of change. */
 extern const kn_scored_kind kn_scored_by_score, kn_scored_by_change;
 
+/* An open folder. */
 typedef struct kn_scored {
     const char *dir; /* borrowed */
     const kn_scored_kind *kind;
