@@ -19,6 +19,7 @@ typedef enum kn_basis_kind {
 
 enum { KN_BASIS_NAME = 128 };
 
+/* An opened {basis}. Owns its data; {0} is not opened. */
 typedef struct kn_basis_source {
     kn_basis_kind kind;
     int files;
