@@ -14,6 +14,7 @@ enum {
     KN_PASS_YS2
 }; /* indices of kn_map_name */
 
+/* Inputs and outputs of scoring one minibatch; all borrowed. */
 typedef struct kn_pass {
     const kn_model *model;
     const kn_sample *people;

@@ -7,6 +7,7 @@
 #include "gp/method.h"
 #include "gp/predict/predict.h"
 
+/* Work space of the search for host sites. */
 typedef struct hosts {
     kn_mat raw;  /* n x C: covariates; participants without site get the codes of a training site */
     kn_mat X;    /* n x F: design, unclamped */

@@ -16,6 +16,7 @@ typedef struct implausible_job {
     double *work; /* workers x T */
 } implausible_job;
 
+/* Checks participants first .. last - 1 by their values, then by their z. */
 static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     const implausible_job *d = self;

@@ -8,6 +8,7 @@
 #include "commands/score/new_participants.h"
 #include "commands/score/stale_maps.h"
 
+/* One call of score or predict. Owns everything but model, data, given and join. */
 typedef struct kn_score_work {
     const kn_model *model;
     kn_data *data;

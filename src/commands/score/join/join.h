@@ -33,6 +33,7 @@ typedef struct kn_join_person {
     bool measured;
 } kn_join_person;
 
+/* A join under construction; on ranks other than root it stays empty. */
 typedef struct kn_join {
     kn_join_plan plan;
     ptrdiff_t *place; /* n_rows: index in the join; -1: not in it */
