@@ -27,6 +27,7 @@ typedef struct kn_centile { /* one requested centile */
     char name[KN_CENTILE_NAME]; /* such as centile_05, centile_97.5 */
 } kn_centile;
 
+/* One run of kn_centiles. */
 typedef struct kn_centiles_work {
     const kn_model *model;
     const kn_options *options;
