@@ -7,6 +7,7 @@
 #include "commands/cv/plan.h"
 #include "commands/score/join/join.h"
 
+/* Facts about the fit of one fold, for folds.tsv and the log. */
 typedef struct kn_fold_fact {
     ptrdiff_t n_train, components; /* components -1: the method has none */
     ptrdiff_t warned; /* number of warnings from the first fold to the end of this one */

@@ -9,6 +9,8 @@
 
 enum { KN_CV_PATH = 4096 };
 
+/* One run of kn_cv. held owns the values of all participants, `all` describes them, holdout assigns
+ * the folds, and join and adapted collect the scores. */
 typedef struct kn_cv_work {
     kn_data *data;
     const kn_options *given;

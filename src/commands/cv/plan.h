@@ -6,6 +6,8 @@
 #include "commands/common/strata.h"
 #include "data/sample.h"
 
+/* Folds of n rows. A unit is a set of rows that must be in the same fold, such as visits of a
+ * participant. */
 typedef struct kn_holdout {
     ptrdiff_t n;
     ptrdiff_t *row;  /* n: row of the covariates, ascending */
