@@ -7,6 +7,7 @@
 #include "commands/common/scored_folder.h"
 #include "data/table/levels.h"
 
+/* Groups of the scored participants. */
 typedef struct kn_membership {
     kn_levels levels; /* names of the groups, sorted */
     ptrdiff_t *group; /* per participant of the folder; -1: no group, excluded */
