@@ -9,10 +9,10 @@
 
 /* Where and how maps are written; all pointers are borrowed. */
 typedef struct kn_maplayout {
-    const char *dir;
+    const char *dir;  /* folder, exists */
     kn_format format; /* as kn_mapfile_format returns it; _TRAINED: same image format as training */
     const kn_space *space;
-    ptrdiff_t T;
+    ptrdiff_t T;           /* responses per row */
     const char *const *id; /* one per row */
     bool split;            /* one file per row, named by its id */
     const kn_write_options *options;

@@ -21,7 +21,7 @@ typedef struct kn_crossval { /* all borrowed */
     const kn_fold_fact *fold;      /* one per fold */
     const kn_strata *site;         /* of the rows of the holdout; n = 0: no sites */
     const kn_join *join, *adapted; /* adapted: joined scores of adapted models; NULL: none */
-    const char *dir;
+    const char *dir;               /* output folder, exists */
     const kn_write_options *options;
 } kn_crossval;
 

@@ -18,7 +18,7 @@ typedef struct kn_membership {
 } kn_membership;
 
 /* Reads the groups and warns of small ones. KN_ERR_DATA if no id matches, rows of an id disagree,
- * or nobody has a group. */
+ * or no participant has a group. */
 kn_status kn_membership_new(kn_ctx *ctx, const kn_settings *s, const kn_scored *scored,
                             kn_membership *out);
 void kn_membership_clear(kn_membership *m); /* accepts {0} */

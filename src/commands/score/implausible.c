@@ -45,8 +45,8 @@ static void strike_nonzero(kn_scores *s, kn_view Y)
     s->n_zero = left;
 }
 
-/* Candidates are responses that were not near 0 in training: a lesion volume may be 0 in
- * everyone. */
+/* Candidates are responses that were not near 0 in training: a lesion volume may be 0 in all
+ * participants. */
 kn_status kn_implausible_begin(kn_ctx *ctx, kn_scores *s)
 {
     static const double FROM_ZERO = 3; /* sd */
