@@ -179,6 +179,7 @@ static const cli_option *find_letter(const line *l, char letter)
     return NULL;
 }
 
+/* Stores an option in the run or in the library's options. */
 static int store(const line *l, const cli_option *o, const char *value)
 {
     cli_run *run = l->run;

@@ -26,6 +26,7 @@ typedef enum cli_processes {
     CLI_PARTS     /* error; the message names the options part and join */
 } cli_processes;
 
+/* One command: its help texts, required arguments and function. */
 typedef struct cli_command {
     const char *name;
     const char *summary;     /* one short line */

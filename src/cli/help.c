@@ -65,6 +65,7 @@ void cli_help(const cli_command *command)
     }
 }
 
+/* Prints text with troff escapes. */
 static void troff(const char *text)
 {
     for (const char *p = text; *p; p++) {

@@ -50,6 +50,7 @@ static const cli_command *find(const char *name)
     return NULL;
 }
 
+/* Starts MPI if needed, runs the command in a session, and finalises MPI. */
 static int work(const cli_command *command, cli_run *run)
 {
     kn_set_threads(run->ctx, atoi(kn_options_get(run->options, "threads")));

@@ -35,6 +35,7 @@ static void close_line(void)
     session.line_open = false;
 }
 
+/* Log callback: warnings unless --quiet, details only with --verbose. */
 static void on_log(void *user, kn_log_level level, const char *message)
 {
     (void)user;

@@ -45,6 +45,7 @@ typedef struct cv_job {
     kn_cv_info info;
 } cv_job;
 
+/* cv_job as void *, for kn_comm_on_root. */
 static kn_status read_and_validate(void *self)
 {
     cv_job *b = self;

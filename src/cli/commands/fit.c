@@ -58,6 +58,7 @@ typedef struct fit_job {
     kn_model *model;
 } fit_job;
 
+/* fit_job as void *, for kn_comm_on_root. */
 static kn_status read_and_fit(void *self)
 {
     fit_job *b = self;
@@ -65,6 +66,7 @@ static kn_status read_and_fit(void *self)
     return status == KN_OK ? kn_fit(b->run->ctx, b->data, b->run->options, &b->model) : status;
 }
 
+/* On several MPI ranks only root prints (run->another). */
 static int fit(cli_run *run)
 {
     fit_job b = {.run = run};

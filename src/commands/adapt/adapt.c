@@ -61,6 +61,7 @@ static void work_clear(work *w)
 
 /* ---- checks ---- */
 
+/* The model must have an encoding, a batch effect and a site prior. */
 static kn_status check_model(kn_ctx *ctx, const kn_model *m, const kn_settings *s)
 {
     const char *name = s->model ? s->model : "the model";
@@ -125,6 +126,7 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
 
 /* ---- sites ---- */
 
+/* Reads the site levels of all controls; none may be missing. */
 static kn_status read_levels(kn_ctx *ctx, work *w)
 {
     kn_status status = KN_OK;
@@ -149,6 +151,7 @@ out:
     return status;
 }
 
+/* Numbers the new sites and lists their controls. */
 static kn_status find_sites(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -223,6 +226,8 @@ out:
     return status;
 }
 
+/* Predicts the controls without site effect, and accumulates residuals per site and response.
+ * Collective. */
 static kn_status take_residuals(kn_ctx *ctx, work *w)
 {
     enum { GRAIN = 16 };
@@ -255,6 +260,7 @@ out:
 
 /* ---- the adapted model ---- */
 
+/* Range of each numeric covariate among the controls of site s; NaN for categories. */
 static void set_range(const work *w, ptrdiff_t s, double *low, double *high)
 {
     const kn_model *m = w->model;
@@ -320,6 +326,7 @@ static void drop_change(kn_ctx *ctx, kn_model *m)
         "and is left out: make it again by the adapted model ('kronorm change' with {save})");
 }
 
+/* Copies the model and appends the new sites after those already adapted. */
 static kn_status with_sites(kn_ctx *ctx, const work *w, kn_model **out)
 {
     kn_status status;
@@ -348,6 +355,7 @@ static void name_of(const work *w, ptrdiff_t s, char *out, size_t size)
     kn_site_lookup_name(w->level + w->row[s][0] * M, M, out, size);
 }
 
+/* Warns of few controls, and of sites far from the site prior in offset or noise. */
 static void warn(kn_ctx *ctx, const work *w)
 {
     char name[256];

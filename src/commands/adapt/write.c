@@ -39,6 +39,7 @@ out:
     return status;
 }
 
+/* Writes the rows of one site, one per response. */
 static kn_status write_rows(kn_ctx *ctx, kn_table_writer *w, const kn_model *m, ptrdiff_t site,
                             const kn_site_adapted *a)
 {

@@ -42,6 +42,7 @@ kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *n
 
 /* ---- options ---- */
 
+/* Checks required options, and which data the bands need. */
 static kn_status check_needs(kn_ctx *ctx, const kn_centiles_work *w)
 {
     const kn_settings *s = &w->s;
@@ -67,6 +68,7 @@ static kn_status check_needs(kn_ctx *ctx, const kn_centiles_work *w)
     return KN_OK;
 }
 
+/* Parses {centiles}: distinct numbers in (0, 100), each with its normal quantile and name. */
 static kn_status take_centiles(kn_ctx *ctx, kn_centiles_work *w)
 {
     double p[KN_NUMBERS_MOST];
@@ -101,6 +103,8 @@ static bool wanted(const kn_names *patterns, const char *name, bool *hit)
     return any;
 }
 
+/* Sets kept and response to those that match the patterns; KN_ERR_ARGUMENT if a pattern matches
+ * none. */
 static kn_status find_responses(kn_ctx *ctx, kn_centiles_work *w, const kn_names *patterns)
 {
     kn_status status;
@@ -130,6 +134,7 @@ out:
     return status;
 }
 
+/* Applies {targets}, and limits the size of a table. */
 static kn_status choose_responses(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
@@ -275,6 +280,7 @@ out:
     return status;
 }
 
+/* Everything that depends on model and options only: grid, centiles, bands, responses. */
 static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
@@ -292,6 +298,7 @@ out:
     return status;
 }
 
+/* Reads data, checks the folder, runs the jackknife if needed, then writes and commits. */
 static kn_status run(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;

@@ -27,30 +27,31 @@ typedef struct kn_centile { /* one requested centile */
     char name[KN_CENTILE_NAME]; /* such as centile_05, centile_97.5 */
 } kn_centile;
 
+/* One run of kn_centiles. */
 typedef struct kn_centiles_work {
     const kn_model *model;
     const kn_options *options;
     kn_settings s;
-    kn_grid grid;
-    kn_mat raw; /* grid.n x width: points as input of kn_design_apply */
+    kn_grid grid; /* points of the curves */
+    kn_mat raw;   /* grid.n x width: points as input of kn_design_apply */
     int n_centiles;
     kn_centile centile[KN_CENTILES_MOST];
     ptrdiff_t S;                /* number of responses */
     ptrdiff_t *kept, *response; /* S: index among the responses in use, and among all */
-    kn_shash *law;              /* S: distribution per response; NULL: Gaussian z */
+    kn_shash *law;              /* S: distribution per response; NULL: no SHASH shape */
     kn_mat t;                   /* n_centiles x S: centiles in standard deviations from the mean */
-    kn_bands bands;
+    kn_bands bands;             /* kind of the bands */
     kn_mat J;     /* grid.n x S: jackknife variance of the mean; empty with other bands */
     double *kurt; /* S: kurtosis term of the bands */
     kn_data *training, *people; /* borrowed, or read by run(); NULL: none */
     kn_warnings warnings;
     kn_centiles_info info;
     kn_write_options write;
-    kn_created_files made;
-    kn_uncommitted_files pending;
+    kn_created_files made;        /* removed if the run fails */
+    kn_uncommitted_files pending; /* written, but not renamed yet */
 } kn_centiles_work;
 
-/* Distribution of response j; NULL: Gaussian z. */
+/* Distribution of response j; NULL: no SHASH shape. */
 static inline const kn_shash *kn_centiles_law(const kn_centiles_work *w, ptrdiff_t j)
 {
     return w->law ? &w->law[j] : NULL;

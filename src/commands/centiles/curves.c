@@ -63,6 +63,7 @@ out:
 
 /* ---- curves ---- */
 
+/* State of the block loop over all responses. */
 typedef struct passing {
     kn_curves *c;
     kn_mat D;       /* n x F: columns of the noise scale; empty without one */
@@ -91,6 +92,7 @@ static void keep(passing *p, const kn_block *b, ptrdiff_t j)
     }
 }
 
+/* Visits one block: stores its responses of `kept`, and adds all to the extrapolation sums. */
 static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     passing *p = self;

@@ -10,6 +10,7 @@ typedef struct kn_curve_site { /* site of the points [METHOD 8e] */
     int adapted;               /* adapted site; -1: mean of sites */
 } kn_curve_site;
 
+/* Curves of S responses at n points. */
 typedef struct kn_curves {
     const kn_model *model; /* borrowed */
     kn_curve_site site;

@@ -62,6 +62,7 @@ static bool is_category(const kn_encoding *r, ptrdiff_t c)
     return r->column[c].kind == KN_COVARIATE_CATEGORY;
 }
 
+/* {over} must be a number that varied in training. */
 static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
 {
     const kn_encoding *r = &g->model->recipe;
@@ -77,6 +78,7 @@ static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
     return KN_OK;
 }
 
+/* Default of each covariate; see kn_grid_new. */
 static void set_defaults(kn_grid *g)
 {
     const kn_encoding *r = &g->model->recipe;
@@ -184,6 +186,7 @@ out:
     return status;
 }
 
+/* Parses {at}, a list of COVARIATE=VALUE. */
 static kn_status take_at(kn_ctx *ctx, kn_grid *g, const char *text)
 {
     kn_status status;
@@ -257,6 +260,7 @@ static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
 
 /* ---- points ---- */
 
+/* Makes code: all combinations of drawn levels times {grid} equidistant values of {over}. */
 static kn_status make_points(kn_ctx *ctx, kn_grid *g)
 {
     const kn_encoding *r = &g->model->recipe;

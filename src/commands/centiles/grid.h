@@ -13,10 +13,11 @@
 
 typedef struct kn_grid_at { /* fixed value of one covariate */
     bool drawn;             /* not fixed: each level has its own curves */
-    double code;
-    const char *adapted; /* level of an adapted site, borrowed; NULL: none */
+    double code;            /* fixed value; NaN: average level */
+    const char *adapted;    /* level of an adapted site, borrowed; NULL: none */
 } kn_grid_at;
 
+/* The points: `curves` curves of `values` points each. */
 typedef struct kn_grid {
     const kn_model *model; /* borrowed */
     ptrdiff_t C, over;     /* number of covariates; index of {over} */

@@ -132,6 +132,7 @@ static kn_status check_basis(kn_ctx *ctx, const kn_model *m)
                    "without some people would have to know");
 }
 
+/* Fits the rows of `use` without log output. *model is owned by the caller. */
 static kn_status fit_some(kn_ctx *ctx, kn_preloaded *held, const bool *use,
                           const kn_options *options, kn_model **model)
 {
@@ -175,6 +176,7 @@ out:
     return status;
 }
 
+/* Fits without fold k and adds its curves to mean and J. */
 static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_preloaded *held,
                           const kn_options *options, folds *f, int k)
 {

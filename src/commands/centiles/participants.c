@@ -50,6 +50,7 @@ kn_status kn_points_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out)
 
 /* ---- values ---- */
 
+/* State of kn_points_write. */
 typedef struct points {
     kn_centiles_work *w;
     kn_scores *scores; /* z of all participants, n x T floats */
@@ -152,6 +153,7 @@ out:
     return status;
 }
 
+/* Computes the curves at the participants' own points, a few at a time, and writes their values. */
 static kn_status put_people(kn_ctx *ctx, points *p)
 {
     kn_status status = KN_OK;
@@ -195,6 +197,7 @@ out:
     return status;
 }
 
+/* Opens points.tsv, and for images the two maps. */
 static kn_status open_files(kn_ctx *ctx, points *p)
 {
     static const char *const names[] = {"response", "value", "z", "centile"};

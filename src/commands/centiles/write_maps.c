@@ -69,6 +69,7 @@ out:
 
 /* ---- volumes ---- */
 
+/* Open files of all maps. */
 typedef struct writing {
     kn_centiles_work *w;
     kn_maplayout layout;
@@ -80,6 +81,7 @@ typedef struct writing {
     float *row; /* T: one volume */
 } writing;
 
+/* Value of map m at point i and response j, original units. */
 static double value_of(const kn_centiles_work *w, const kn_curves *c, const map *m, ptrdiff_t first,
                        ptrdiff_t i, ptrdiff_t j)
 {
@@ -98,6 +100,7 @@ static void blank(writing *o)
         o->row[v] = NAN;
 }
 
+/* Writes c->n points: one row of grid.tsv and one volume per map each. */
 static kn_status put_batch(kn_ctx *ctx, writing *o, const kn_curves *c, ptrdiff_t first)
 {
     kn_status status = KN_OK;
@@ -118,6 +121,8 @@ out:
     return status;
 }
 
+/* Processes the grid in minibatches that fit BATCH_BYTES, or as many points as the method
+ * prefers. */
 static kn_status put_points(kn_ctx *ctx, writing *o)
 {
     kn_status status = KN_OK;
@@ -139,6 +144,7 @@ out:
     return status;
 }
 
+/* Writes the parameters of the distribution of each response as single maps. */
 static kn_status write_laws(kn_ctx *ctx, writing *o)
 {
     kn_status status = KN_OK;

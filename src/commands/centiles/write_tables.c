@@ -35,6 +35,7 @@ out:
     return status;
 }
 
+/* Rows of centiles.tsv: value and band of each centile at each point. */
 static kn_status centile_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_curves *c,
                               ptrdiff_t j, kn_table_writer *t)
 {
@@ -61,6 +62,7 @@ static double reported_nu(const kn_calibration_transform *l)
     return l->nu > 0 && l->nu <= KN_STUDENT_MOST ? l->nu : NAN;
 }
 
+/* Rows of params.tsv: mean, sd and parameters of the sinh-arcsinh distribution at each point. */
 static kn_status param_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_curves *c, ptrdiff_t j,
                             kn_table_writer *t)
 {

@@ -15,6 +15,7 @@
 static const char MAP[] = "change_z";
 static const double REPORTED = 0.05; /* threshold of p for the counts in the output */
 
+/* One run of kn_change. */
 typedef struct work {
     kn_settings s;
     const kn_model *model;
@@ -61,6 +62,7 @@ static const char *model_name(const work *w)
 
 /* ---- preparation ---- */
 
+/* Checks required options, and that there is a reference: {reference} or the model's. */
 static kn_status check_needs(kn_ctx *ctx, const work *w)
 {
     if (!w->s.session)
@@ -113,6 +115,7 @@ static kn_status check_controls(kn_ctx *ctx, const work *w)
                    KN_CHANGE_LEAST);
 }
 
+/* Reads the data, makes the pairs, checks the output files, and allocates the results. */
 static kn_status prepare(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -201,6 +204,8 @@ static ptrdiff_t count_unknown(const work *w)
     return n;
 }
 
+/* Makes the reference from the pairs of stable participants. Their z are computed without the own
+ * participant, and written as maps. */
 static kn_status make_reference(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -249,6 +254,7 @@ static void take_reference(kn_ctx *ctx, work *w)
 
 /* ---- other pairs ---- */
 
+/* Computes z-map and statistics of all pairs outside the reference. */
 static kn_status compare_others(kn_ctx *ctx, work *w)
 {
     kn_status status = KN_OK;
@@ -358,6 +364,7 @@ static void tell_sites(kn_ctx *ctx, const work *w)
             n, n == 1 ? "" : "s", list.text);
 }
 
+/* Fills the public info struct; counts pairs outside the reference with small p. */
 static void fill_info(work *w)
 {
     kn_change_info *i = &w->info;

@@ -50,6 +50,7 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* Predicts one minibatch and stores its residuals. */
 static kn_status pass_batch(kn_ctx *ctx, passing *p, const kn_sample *people)
 {
     kn_status status;

@@ -43,6 +43,7 @@ static kn_status texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
     return status;
 }
 
+/* Reads participant and visit of each row, and sorts the rows. */
 static kn_status read_rows(kn_ctx *ctx, job *j)
 {
     kn_status status;
@@ -124,6 +125,7 @@ static ptrdiff_t line_of(const job *j, ptrdiff_t i)
     return kn_table_line(j->table, j->people->covariate_row[i]);
 }
 
+/* KN_ERR_DATA if two rows are the same visit, or time contradicts the order of visits. */
 static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b)
 {
     const char *path = kn_table_path(j->table), *unit = kn_table_unit(j->table);
@@ -261,6 +263,7 @@ static void tell_order(kn_ctx *ctx, const job *j)
             kn_clipped(v->visit[one->first]).text, kn_clipped(v->visit[one->second]).text);
 }
 
+/* Warns of excluded participants, of {reference} for some visits only, and of changes of site. */
 static void tell(kn_ctx *ctx, const job *j)
 {
     kn_listing mixed = {.most = KN_NAMES_LISTED}, moved = mixed;

@@ -6,6 +6,7 @@
 #include "data/sample.h"
 #include "model/model.h"
 
+/* Two visits of one participant. */
 typedef struct kn_visit_pair {
     ptrdiff_t first, second; /* rows of the sample */
     ptrdiff_t person;        /* participant, from 0; pairs of one are consecutive */
@@ -15,6 +16,7 @@ typedef struct kn_visit_pair {
     double interval;         /* second minus first; NaN: unknown */
 } kn_visit_pair;
 
+/* All pairs, sorted by participant. */
 typedef struct kn_visits {
     ptrdiff_t n_pairs, n_people; /* participants of the reference come first, then by name */
     ptrdiff_t n_controls;        /* participants of the reference */

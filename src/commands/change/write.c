@@ -56,6 +56,7 @@ out:
     return status;
 }
 
+/* Writes one row of change.tsv: visits, interval, and each statistic with its p-value. */
 static kn_status write_pair(kn_ctx *ctx, const kn_changes *c, ptrdiff_t i, kn_table_writer *w)
 {
     kn_status status;

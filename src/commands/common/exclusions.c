@@ -38,6 +38,7 @@ out:
     return status;
 }
 
+/* Allocates n flags and sets those of which[0..count). */
 static kn_status new_marks(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *which, ptrdiff_t count,
                            bool **out)
 {

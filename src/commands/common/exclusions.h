@@ -7,6 +7,7 @@
 
 #include "data/sample.h"
 
+/* One excluded row. */
 typedef struct kn_exclusion {
     char *id, *why; /* owned; why: "no image", "missing age, sex", "another session" */
     ptrdiff_t row;  /* row of the covariate table; -1: the id is in the responses only */

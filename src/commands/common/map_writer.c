@@ -179,6 +179,7 @@ static void free_array(kn_mapfile *f)
     kn_npy_writer_free(f->writer);
 }
 
+/* Functions of a format, by kn_format. */
 static const struct format {
     const char *extension; /* NULL: as the training images */
     bool images;           /* one file per hemisphere */

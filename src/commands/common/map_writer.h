@@ -7,11 +7,12 @@
 #include "data/response_space.h"
 #include "io/file/atomic_writer.h"
 
+/* Where and how maps are written; all pointers are borrowed. */
 typedef struct kn_maplayout {
-    const char *dir;
+    const char *dir;  /* folder, exists */
     kn_format format; /* as kn_mapfile_format returns it; _TRAINED: same image format as training */
     const kn_space *space;
-    ptrdiff_t T;
+    ptrdiff_t T;           /* responses per row */
     const char *const *id; /* one per row */
     bool split;            /* one file per row, named by its id */
     const kn_write_options *options;
@@ -39,6 +40,7 @@ kn_status kn_mapfile_there(kn_ctx *ctx, const kn_maplayout *layout, const char *
  * map. Layout and name are borrowed until kn_mapfile_free. */
 typedef struct kn_mapfile kn_mapfile;
 
+/* Opens a map for n rows. *out is owned by the caller (kn_mapfile_free). */
 kn_status kn_mapfile_new(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t n,
                          bool single, kn_mapfile **out);
 /* Appends rows (rows x T, row-major). The bytes written do not depend on how rows are split over

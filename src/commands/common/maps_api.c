@@ -13,6 +13,7 @@
 #include "commands/common/validate.h"
 #include "la/la.h"
 
+/* Checks the model and allocates *m; *maps is NULL until the call succeeds. */
 static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_maps **m)
 {
     void *memory;

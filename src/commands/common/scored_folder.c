@@ -80,6 +80,8 @@ out:
     return status;
 }
 
+/* Finds the z-map files: with split from column `maps` of the table, else by looking into the
+ * folder. */
 static kn_status find_files(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status = KN_OK;
@@ -215,6 +217,7 @@ static kn_status make_id(kn_ctx *ctx, const kn_scored *s, ptrdiff_t row, char **
     return status;
 }
 
+/* Reads the table and keeps its used rows. */
 static kn_status read_people(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status;

@@ -24,8 +24,10 @@ typedef struct kn_scored_kind { /* file names and columns of one command */
     bool attended;       /* column `status` marks the rows that were used */
 } kn_scored_kind;
 
+/* Kinds for folders of score or cv, and of change. */
 extern const kn_scored_kind kn_scored_by_score, kn_scored_by_change;
 
+/* An open folder. */
 typedef struct kn_scored {
     const char *dir; /* borrowed */
     const kn_scored_kind *kind;
@@ -34,11 +36,11 @@ typedef struct kn_scored {
     ptrdiff_t n;          /* rows with maps ... */
     ptrdiff_t *row;       /* ... and n row numbers of the table, in the order of the maps */
     char *tail[KN_PARTS]; /* "z.nii.gz"; with split the part of the name after ID_ */
-    int parts;
-    bool split;
-    kn_space space; /* responses of the maps; images: every voxel of the grid */
-    kn_zfile file;  /* the common file, or with split the file of one participant ... */
-    ptrdiff_t of;   /* ... namely this one; -1: none is open */
+    int parts;            /* files per map: 1, or 2 hemispheres */
+    bool split;           /* one file per row */
+    kn_space space;       /* responses of the maps; images: every voxel of the grid */
+    kn_zfile file;        /* the common file, or with split the file of one participant ... */
+    ptrdiff_t of;         /* ... namely this one; -1: none is open */
 } kn_scored;
 
 /* Opens the folder and checks its maps against its table. `dir` and `kind` are borrowed.

@@ -5,6 +5,7 @@
 
 #include "io/table/table.h"
 
+/* Levels of a number of participants. Owns its arrays. */
 typedef struct kn_strata {
     ptrdiff_t n;     /* number of levels; 0: no strata were asked for */
     char **name;     /* n, sorted (numbers by value); "n/a" for a missing cell */

@@ -13,6 +13,7 @@ typedef struct sites {
     bool *missing; /* rows of the holdout with a missing batch level */
 } sites;
 
+/* Makes the sites of the holdout from all batch columns; s->of.n = 0 without batch. */
 static kn_status find_sites(kn_ctx *ctx, const kn_cv_work *w, sites *s)
 {
     kn_status status;

@@ -57,6 +57,7 @@ out:
     return status;
 }
 
+/* Scores a subset of the fold into its join. Collective. */
 static kn_status score_part(kn_ctx *ctx, kn_cv_work *w, const kn_model *model, int fold, part which)
 {
     kn_data *people = NULL;
@@ -68,6 +69,7 @@ static kn_status score_part(kn_ctx *ctx, kn_cv_work *w, const kn_model *model, i
     return status;
 }
 
+/* Adapts the model to the controls of the fold and scores the others into the second join. */
 static kn_status score_adapted(kn_ctx *ctx, kn_cv_work *w, const kn_model *model, int fold)
 {
     kn_status status;
@@ -92,6 +94,8 @@ static kn_status name_fold(kn_ctx *ctx, kn_status status, const char *fold)
     return kn_fail(ctx, status, "%s: %s", fold, before);
 }
 
+/* Fits and scores one fold. Warnings of the fit go to w->of_fits, and all ranks agree on the
+ * status. Collective. */
 static kn_status run_fold(kn_ctx *ctx, kn_cv_work *w, int fold)
 {
     kn_status status;
@@ -198,6 +202,7 @@ static void tell_of_fits(kn_ctx *ctx, const kn_cv_work *w)
         kn_log(ctx, KN_LOG_WARNING, "and %td more such sentences", left);
 }
 
+/* Warns of participants with a level that is in their fold only. */
 static void tell_unseen(kn_ctx *ctx, const kn_cv_work *w)
 {
     ptrdiff_t n = 0;
@@ -263,7 +268,8 @@ static kn_status finish(kn_ctx *ctx, kn_cv_work *w)
     if (w->adapted) {
         tell_not_adapted(ctx, w);
         const char *within =
-            kn_ctx_enter_stage(ctx, "adapted"); /* as within a fold: already said */
+            kn_ctx_enter_stage(ctx,
+                               "adapted"); /* mutes warnings that were given for the first join */
         status = kn_join_finish(ctx, w->adapted, &from);
         if (status == KN_OK)
             status = kn_join_write(ctx, w->adapted, w->adapted_dir, &w->options);
@@ -279,6 +285,7 @@ out:
     return status;
 }
 
+/* Prepares, runs all folds, and writes the results on root. Collective. */
 static kn_status cross_validate(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = kn_cv_prepare(ctx, w);
@@ -322,6 +329,7 @@ out:
     return status;
 }
 
+/* Checks required and contradictory options. */
 static kn_status check_needs(kn_ctx *ctx, const kn_options *o, const kn_settings *s)
 {
     static const struct {

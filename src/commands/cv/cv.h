@@ -7,6 +7,7 @@
 #include "commands/cv/plan.h"
 #include "commands/score/join/join.h"
 
+/* Facts about the fit of one fold, for folds.tsv and the log. */
 typedef struct kn_fold_fact {
     ptrdiff_t n_train, components; /* components -1: the method has none */
     ptrdiff_t warned; /* number of warnings from the first fold to the end of this one */
@@ -20,7 +21,7 @@ typedef struct kn_crossval { /* all borrowed */
     const kn_fold_fact *fold;      /* one per fold */
     const kn_strata *site;         /* of the rows of the holdout; n = 0: no sites */
     const kn_join *join, *adapted; /* adapted: joined scores of adapted models; NULL: none */
-    const char *dir;
+    const char *dir;               /* output folder, exists */
     const kn_write_options *options;
 } kn_crossval;
 

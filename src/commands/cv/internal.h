@@ -9,35 +9,37 @@
 
 enum { KN_CV_PATH = 4096 };
 
+/* One run of kn_cv. held owns the values of all participants, `all` describes them, holdout assigns
+ * the folds, and join and adapted collect the scores. */
 typedef struct kn_cv_work {
     kn_data *data;
-    const kn_options *given;
+    const kn_options *given; /* options of the caller */
     kn_settings s;
-    kn_options *fit, *score, *adapt;
-    kn_basis_source basis; /* shared by all fits */
-    kn_preloaded *held;
-    const kn_sample *all;
-    kn_holdout holdout;
-    const char **id; /* per row of the holdout, borrowed from the data */
-    kn_strata site;
-    kn_fold_fact *fold;
-    bool *abnormal; /* per row of the holdout: labelled; NULL: no label */
-    bool *use;      /* per row of the covariates: member of the current subset */
-    unsigned write;
+    kn_options *fit, *score, *adapt; /* options of the steps, owned */
+    kn_basis_source basis;           /* shared by all fits */
+    kn_preloaded *held;              /* values of all participants */
+    const kn_sample *all;            /* borrowed from held */
+    kn_holdout holdout;              /* folds */
+    const char **id;                 /* per row of the holdout, borrowed from the data */
+    kn_strata site;                  /* sites for metrics_by_site.tsv; n = 0: none */
+    kn_fold_fact *fold;              /* one per fold */
+    bool *abnormal;                  /* per row of the holdout: labelled; NULL: no label */
+    bool *use;                       /* per row of the covariates: member of the current subset */
+    unsigned write;                  /* KN_MAP_... and KN_WRITE_METRICS bits */
     kn_exclusions exclusions;
-    kn_warnings warnings, of_fits;
-    uint64_t values;
-    kn_join *join, *adapted;
-    ptrdiff_t *scored_row; /* n_scored: rows scored by adapted models */
+    kn_warnings warnings, of_fits; /* of all data; of the folds */
+    uint64_t values;               /* hash of all responses; 0: not made */
+    kn_join *join, *adapted;       /* adapted: scores of adapted models, may be NULL */
+    ptrdiff_t *scored_row;         /* n_scored: rows scored by adapted models */
     bool *scored_abnormal;
     ptrdiff_t n_scored;
     char adapted_dir[KN_CV_PATH];
-    char label[256]; /* column of {label}; empty: none */
-    const char **inputs;
+    char label[256];     /* column of {label}; empty: none */
+    const char **inputs; /* input files, never overwritten */
     kn_write_options options;
-    kn_created_files made;
-    kn_uncommitted_files pending;
-    kn_crossval files;
+    kn_created_files made;        /* removed if the run fails */
+    kn_uncommitted_files pending; /* written, but not renamed yet */
+    kn_crossval files;            /* view of this struct for write.c */
     kn_cv_info info;
 } kn_cv_work;
 

@@ -260,11 +260,13 @@ out:
 
 /* ---- {split} ---- */
 
+/* {split}: share of the test set, and column to stratify by. */
 typedef struct wish {
     double test;
     char stratify[256];
 } wish;
 
+/* Parses "test=.2,stratify=site". */
 static kn_status parse_wish(kn_ctx *ctx, const char *text, wish *out)
 {
     kn_status status;
@@ -293,6 +295,7 @@ out:
     return status;
 }
 
+/* Makes the levels to stratify by; without stratify all rows are one level. */
 static kn_status find_strata(kn_ctx *ctx, const kn_data *d, const wish *w, kn_holdout *h)
 {
     enum { SHARE = 5 }; /* participants per level at least, on average */

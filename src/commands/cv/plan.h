@@ -1,15 +1,19 @@
 /* Assigns participants to folds: seeded folds, one level of a column after the other ({leave}), or
- * a test set ({split}). Rows of a participant and of a group stay together [METHOD 8i]. */
+ * a test set ({split}). A model never learns from a row of a participant or group that it scores
+ * [METHOD 8i]. */
 #ifndef KN_COMMANDS_CV_PLAN_H
 #define KN_COMMANDS_CV_PLAN_H
 
 #include "commands/common/strata.h"
 #include "data/sample.h"
 
+/* Folds of n rows. A unit is a set of rows that belong together, such as visits of a participant.
+ * Seeded folds and test sets hold whole units; with {leave} a unit may have rows in several folds,
+ * and is in no training sample of these. */
 typedef struct kn_holdout {
     ptrdiff_t n;
     ptrdiff_t *row;  /* n: row of the covariates, ascending */
-    int *unit;       /* n: index of the first row of the unit; rows of a unit stay together */
+    int *unit;       /* n: index of the first row of the unit */
     ptrdiff_t units; /* number of units */
     int folds;
     int *fold;       /* n: fold in which the row is scored; {split}: 1 test, 0 training */

@@ -116,6 +116,7 @@ static const char *scratch_of(kn_ctx *ctx, const kn_cv_work *w, double maps)
                                                     : kn_scratch_folder();
 }
 
+/* Makes the join of n participants with the maps of w->write. */
 static kn_status new_join(kn_ctx *ctx, const kn_cv_work *w, ptrdiff_t n, const ptrdiff_t *row,
                           const bool *abnormal, kn_join **out)
 {
@@ -165,6 +166,7 @@ static bool adaptable(const kn_cv_work *w)
     return false;
 }
 
+/* Warns of levels with too few controls; if {leave} is not a batch column no model is adapted. */
 static void tell_controls(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_listing few = {.most = KN_NAMES_LISTED};

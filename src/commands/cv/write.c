@@ -47,6 +47,7 @@ static const char *id_of(const kn_crossval *c, ptrdiff_t i, char name[KN_ROW_NAM
     return name;
 }
 
+/* Writes participant, fold (or train/test), and what is known of the fold's model. */
 static kn_status fold_row(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t i, kn_table_writer *w)
 {
     kn_status status;
@@ -162,6 +163,7 @@ out:
     return status;
 }
 
+/* Writes one row per site, and a second row if it was scored with adapted models too. */
 static kn_status write_sites(kn_ctx *ctx, const kn_crossval *c, const char *path)
 {
     static const char *const after[] = {"n", "MSLL", "z2", "mean_z", "beyond_1.96_pct"};

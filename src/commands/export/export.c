@@ -15,6 +15,7 @@
 
 /* ---- error of the export ---- */
 
+/* Largest absolute differences, in standard deviations of the response. */
 typedef struct errors {
     double mean, sd;
 } errors;
@@ -86,6 +87,7 @@ out:
     return status;
 }
 
+/* Error at the training sample and at points between. */
 static kn_status measure(kn_ctx *ctx, const kn_gp *a, const kn_gp *b, kn_mat between,
                          kn_export_info *info)
 {
@@ -108,6 +110,7 @@ static double largest(const kn_export_info *i)
 
 /* ---- the process ---- */
 
+/* Error message if the maximum of points and directions does not suffice. */
 static kn_status too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
 {
     enum { MOST = 200 }; /* maximum of the option {points} */
@@ -238,6 +241,7 @@ static ptrdiff_t warn_of_others(kn_ctx *ctx, const kn_model *m)
     return few;
 }
 
+/* Warns of levels with few training participants, and counts them. */
 static ptrdiff_t warn_of_levels(kn_ctx *ctx, const kn_model *m)
 {
     ptrdiff_t few = 0;

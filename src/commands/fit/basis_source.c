@@ -61,6 +61,7 @@ out:
     return status;
 }
 
+/* Reads the atlas: one column per label. */
 static kn_status open_labels(kn_ctx *ctx, const char *path, kn_basis_source *s)
 {
     kn_status status;
@@ -141,6 +142,7 @@ double kn_basis_source_beside(const kn_basis_source *s)
 
 /* ---- a file ---- */
 
+/* Checks that the .npy basis has T rows and finite values. */
 static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
 {
     kn_view v = s->npy.view;
@@ -238,6 +240,7 @@ static bool same_places(const kn_basis_source *s, const kn_space *space)
            memcmp(s->voxel, space->voxel, (size_t)space->T * sizeof *s->voxel) == 0;
 }
 
+/* Computes B for the responses of `space` and remembers their voxels. */
 static kn_status make_harmonics(kn_ctx *ctx, kn_basis_source *s, const kn_space *space)
 {
     kn_status status;

@@ -19,17 +19,18 @@ typedef enum kn_basis_kind {
 
 enum { KN_BASIS_NAME = 128 };
 
+/* An opened {basis}. Owns its data; {0} is not opened. */
 typedef struct kn_basis_source {
     kn_basis_kind kind;
     int files;
-    char *file[KN_PARTS];     /* input files; owned */
-    char name[KN_BASIS_NAME]; /* description for the model record; file names without folders */
-    ptrdiff_t cols;           /* columns of the basis; 0: principal components */
-    char *path;               /* labels: path as given, one file or two with a comma */
-    ptrdiff_t K;              /* harmonics per surface */
-    kn_npy npy;
-    kn_atlas labels;
-    kn_surface surface[KN_PARTS];
+    char *file[KN_PARTS];         /* input files; owned */
+    char name[KN_BASIS_NAME];     /* description for the model record; file names without folders */
+    ptrdiff_t cols;               /* columns of the basis; 0: principal components */
+    char *path;                   /* labels: path as given, one file or two with a comma */
+    ptrdiff_t K;                  /* harmonics per surface */
+    kn_npy npy;                   /* KN_BASIS_FILE */
+    kn_atlas labels;              /* KN_BASIS_LABELS */
+    kn_surface surface[KN_PARTS]; /* KN_BASIS_HARMONICS */
     /* columns of labels or harmonics, T x cols */
     kn_mat B;
     ptrdiff_t *voxel; /* harmonics: voxels that the rows of B belong to */

@@ -97,6 +97,7 @@ out:
     return status;
 }
 
+/* Makes design options, groups and table order of the sample. */
 static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_sample *p, settled *out)
 {
     kn_status status;

@@ -20,6 +20,7 @@
 
 static const double LITTLE_MISSING = 0.05; /* share of all cells */
 
+/* Checks number and range of given start values. */
 static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *spec)
 {
     if (!s->theta_start)
@@ -36,6 +37,7 @@ static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *s
     return KN_OK;
 }
 
+/* Checks shapes of X, Y and a given basis. */
 static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s)
 {
     kn_status status;
@@ -87,6 +89,7 @@ static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_sp
         spec->rank = most < (double)share ? (ptrdiff_t)most : share;
 }
 
+/* Makes the covariance specification of the settings for this design. */
 static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, const kn_design *x, kn_spec *spec)
 {
     kn_status status;
@@ -349,6 +352,7 @@ static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *
     return status;
 }
 
+/* Options of the Gaussian process engine. lockstep: all ranks search with the same steps. */
 static kn_gp_options engine_options(const kn_settings *s, const kn_design *design, bool lockstep,
                                     kn_gp_maps *cv)
 {

@@ -50,6 +50,7 @@ static kn_status person_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s, doub
     return status;
 }
 
+/* thin: number of responses with few values. */
 static void warn(kn_ctx *ctx, const kn_missing_record *r, ptrdiff_t N, ptrdiff_t thin)
 {
     if (r->share > HALF)

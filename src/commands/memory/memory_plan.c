@@ -196,6 +196,7 @@ static kn_status place(const kn_memory_policy *self, kn_ctx *ctx, const kn_respo
     return status;
 }
 
+/* Policy with budget and scratch folder; the shape is set by the caller. */
 static kn_command_memory room_of(kn_ctx *ctx, const kn_settings *s)
 {
     kn_command_memory w = {.budget = kn_mem_budget_of(ctx)};

@@ -17,10 +17,10 @@ kn_status kn_place_responses(kn_ctx *ctx, const kn_mem_budget *a, const kn_probl
 /* Memory policy for data/ with the state that its callback needs. */
 typedef struct kn_command_memory {
     kn_memory_policy room; /* must be first: the callback casts this pointer */
-    kn_mem_budget budget;
+    kn_mem_budget budget;  /* limit of this process */
     kn_problem_size shape; /* without N, T, F, M and what depends on the files */
     ptrdiff_t rank;        /* rank of R0, as in kn_settings */
-    bool additive;
+    bool additive;         /* additive kernel */
 } kn_command_memory;
 
 /* Policy of a fit. Errors of kn_check_covariances. */

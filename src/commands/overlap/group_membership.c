@@ -111,6 +111,7 @@ static bool all_numbers(const column *c)
     return true;
 }
 
+/* Collects the levels of the column; KN_ERR_DATA if there are none or too many. */
 static kn_status learn(kn_ctx *ctx, const column *c, kn_membership *m)
 {
     char level[KN_LEVEL_SIZE];
@@ -135,6 +136,7 @@ out:
     return status;
 }
 
+/* Sets the group of each participant, and counts. */
 static kn_status sort_people(kn_ctx *ctx, const column *c, kn_membership *m)
 {
     char level[KN_LEVEL_SIZE];

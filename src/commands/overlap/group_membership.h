@@ -7,6 +7,7 @@
 #include "commands/common/scored_folder.h"
 #include "data/table/levels.h"
 
+/* Groups of the scored participants. */
 typedef struct kn_membership {
     kn_levels levels; /* names of the groups, sorted */
     ptrdiff_t *group; /* per participant of the folder; -1: no group, excluded */
@@ -17,7 +18,7 @@ typedef struct kn_membership {
 } kn_membership;
 
 /* Reads the groups and warns of small ones. KN_ERR_DATA if no id matches, rows of an id disagree,
- * or nobody has a group. */
+ * or no participant has a group. */
 kn_status kn_membership_new(kn_ctx *ctx, const kn_settings *s, const kn_scored *scored,
                             kn_membership *out);
 void kn_membership_clear(kn_membership *m); /* accepts {0} */

@@ -14,6 +14,7 @@
 
 const char *const kn_sign_name[KN_SIGNS] = {"negative", "positive"};
 
+/* One run of kn_overlap. */
 typedef struct work {
     kn_settings s;
     kn_scored scored;
@@ -53,6 +54,7 @@ static void clear(work *w)
 
 /* ---- checks ---- */
 
+/* The output must not be the scored folder; then all files are checked. */
 static kn_status check_folder(kn_ctx *ctx, work *w)
 {
     struct stat from, to;
@@ -95,6 +97,7 @@ static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
 
 /* ---- shares and test ---- */
 
+/* Reads the z-maps one at a time and keeps three bits per response and participant. */
 static kn_status read_z(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -123,6 +126,7 @@ out:
     return status;
 }
 
+/* Computes the share of each group beyond the threshold, per response and sign. */
 static kn_status make_shares(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -164,6 +168,8 @@ static void note_findings(const kn_permutation_result *r, ptrdiff_t T, kn_sign k
         info->least_p[k] = info->least_p_fdr[k] = NAN;
 }
 
+/* Permutation test of the difference between two groups, per sign, with the same label
+ * permutations. */
 static kn_status compare(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -189,6 +195,7 @@ out:
     return status;
 }
 
+/* Opens the folder, finds groups, reads z, computes, then writes and commits. */
 static kn_status run(kn_ctx *ctx, work *w)
 {
     kn_status status;

@@ -11,6 +11,7 @@
 #include "io/file/atomic_writer.h"
 #include "norm/metrics/permutation_test.h"
 
+/* Everything that write.c needs; pointers are borrowed from the run. */
 typedef struct kn_overlaps {
     const kn_options *options;
     const kn_settings *s;

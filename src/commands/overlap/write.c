@@ -69,6 +69,7 @@ static kn_maplayout layout_of(const kn_overlaps *o, const kn_write_options *opti
                           .options = options};
 }
 
+/* Writes one map on the grid of the z-maps. */
 static kn_status write_map(kn_ctx *ctx, const kn_overlaps *o, const map *m,
                            const kn_maplayout *layout)
 {
@@ -256,6 +257,7 @@ out:
 
 /* ---- check and write ---- */
 
+/* Group names become part of file names and must not have a slash. */
 static kn_status check_names(kn_ctx *ctx, const kn_overlaps *o)
 {
     const kn_levels *l = &o->members->levels;

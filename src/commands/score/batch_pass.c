@@ -55,6 +55,7 @@ static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *ma
         map[i * T + at] = (float)(x[i] * in.scale + in.shift);
 }
 
+/* Stores mean and model variance of a block in original units. */
 static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const passing *p = self;
@@ -136,6 +137,7 @@ static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
         make_column(self, j);
 }
 
+/* Stores z and z by noise variance alone, after training participants got their held-out z. */
 static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     static const units AS_IT_IS = {1, 0};
@@ -147,6 +149,7 @@ static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* Visits one block: site shifts, maps of predictions, then z, losses and calibration counts. */
 static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 64, MOVE = 20, MAKE = 300 }; /* flops per cell, for the chunk size */

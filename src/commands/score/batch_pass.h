@@ -14,13 +14,14 @@ enum {
     KN_PASS_YS2
 }; /* indices of kn_map_name */
 
+/* Inputs and outputs of scoring one minibatch; all borrowed. */
 typedef struct kn_pass {
     const kn_model *model;
     const kn_sample *people;
     const kn_participant_status *standing;
     kn_scores *scores;
     bool score;          /* false: predictions only */
-    const kn_shash *law; /* distribution of each response in use; NULL: Gaussian z */
+    const kn_shash *law; /* distribution of each response in use; NULL: no SHASH shape */
     /* rows x T of the current minibatch; NULL: not needed. z_noise: z by noise variance alone */
     float *map[KN_N_MAPS], *z_noise;
 } kn_pass;

@@ -7,10 +7,11 @@
 #include "gp/method.h"
 #include "gp/predict/predict.h"
 
+/* Work space of the search for host sites. */
 typedef struct hosts {
     kn_mat raw;  /* n x C: covariates; participants without site get the codes of a training site */
     kn_mat X;    /* n x F: design, unclamped */
-    kn_mat near; /* n x F: design, clamped; empty: nobody is without site */
+    kn_mat near; /* n x F: design, clamped; empty: all participants have a site */
     double *now; /* n: sum at the current site */
     /* n: smallest sum so far */
     double *least;

@@ -18,6 +18,7 @@
 
 #include "model/model.h"
 
+/* n participants and their maps; all borrowed. */
 typedef struct kn_extrapolation_job {
     const kn_model *model;
     kn_view X;              /* n x covariates, original units */

@@ -16,6 +16,7 @@ typedef struct implausible_job {
     double *work; /* workers x T */
 } implausible_job;
 
+/* Checks participants first .. last - 1 by their values, then by their z. */
 static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     const implausible_job *d = self;
@@ -44,8 +45,8 @@ static void strike_nonzero(kn_scores *s, kn_view Y)
     s->n_zero = left;
 }
 
-/* Candidates are responses that were not near 0 in training: a lesion volume may be 0 in
- * everyone. */
+/* Candidates are responses that were not near 0 in training: a lesion volume may be 0 in all
+ * participants. */
 kn_status kn_implausible_begin(kn_ctx *ctx, kn_scores *s)
 {
     static const double FROM_ZERO = 3; /* sd */

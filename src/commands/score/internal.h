@@ -8,34 +8,35 @@
 #include "commands/score/new_participants.h"
 #include "commands/score/stale_maps.h"
 
+/* One call of score or predict. Owns everything but model, data, given and join. */
 typedef struct kn_score_work {
     const kn_model *model;
     kn_data *data;
-    const kn_options *given;
+    const kn_options *given; /* options of the caller */
     kn_join *join; /* receives the results instead of files (cross-validation); NULL: none */
     kn_settings s;
-    bool score;
+    bool score;         /* score; false: predict */
     unsigned write;     /* KN_MAP_... bits of the requested maps */
     kn_job_part part;   /* job part of this process; n = 0: all participants */
     kn_job_parts parts; /* job parts to join; n = 0: participants are scored */
-    kn_sample people;
+    kn_sample people;   /* scored participants */
     kn_exclusions exclusions;
-    kn_participant_status standing;
+    kn_participant_status standing; /* relation of them to the training sample */
     kn_scores *scores;
-    kn_warnings warnings;
+    kn_warnings warnings; /* of this call, for the summary */
     /* the following with {output} */
     kn_write_options options;
-    const char **inputs;
-    kn_created_files made;
-    kn_uncommitted_files pending;
-    kn_maplayout layout;
-    kn_maplayout rows; /* layout of the rows written here; for a job part an array */
-    kn_stale_files stale;
-    kn_mapfile *file[KN_N_MAPS]; /* NULL: not requested */
-    char name[KN_N_MAPS][KN_PART_NAME];
+    const char **inputs;          /* input files, never overwritten */
+    kn_created_files made;        /* removed if the call fails */
+    kn_uncommitted_files pending; /* written, but not renamed yet */
+    kn_maplayout layout;          /* final layout of the maps */
+    kn_maplayout rows;            /* layout of the rows written here; for a job part an array */
+    kn_stale_files stale;         /* maps of an earlier run */
+    kn_mapfile *file[KN_N_MAPS];  /* NULL: not requested */
+    char name[KN_N_MAPS][KN_PART_NAME]; /* file names of the maps */
     kn_hashing hash[KN_N_MAPS];         /* running hashes of the maps of a job part */
     ptrdiff_t height, batch;            /* rows of a padded minibatch; participants per minibatch */
-    kn_shash *law;                      /* distribution per response in use; NULL: Gaussian z */
+    kn_shash *law;                      /* distribution per response in use; NULL: no SHASH shape */
     float *buffer[KN_N_MAPS], *z_noise; /* maps of a minibatch that the scores do not keep */
 } kn_score_work;
 

@@ -24,6 +24,7 @@ ptrdiff_t kn_score_steps(const kn_ctx *ctx, const kn_score_work *w)
 /* Bytes of maps that root gathers at a time. */
 enum { AT_ONCE = 1 << 26 };
 
+/* State of one gather of maps. */
 typedef struct bringing {
     kn_score_work *w;
     float *const *map;
@@ -111,6 +112,7 @@ static int columns(void)
     return n + OWN + KN_CALIBRATION_TALLY;
 }
 
+/* Packs the results of participant i into a row of columns() doubles; unpack is the inverse. */
 static void pack(kn_scores *s, ptrdiff_t i, double *row)
 {
     int k = 0;
@@ -141,6 +143,7 @@ static void unpack(kn_scores *s, ptrdiff_t i, const double *row)
     memcpy(&s->tally[i], &row[k], sizeof s->tally[i]);
 }
 
+/* Gathers the rows of all participants on root. Collective. */
 static kn_status bring_people(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;

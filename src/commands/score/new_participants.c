@@ -22,6 +22,7 @@ void kn_participant_status_clear(kn_participant_status *s)
     *s = (kn_participant_status){0};
 }
 
+/* Checks that the model knows groups by name or stimulus, and the participants have them. */
 static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
                               const kn_sample *p)
 {
@@ -71,6 +72,7 @@ static ptrdiff_t same_stimulus(const kn_model *m, kn_mat X, ptrdiff_t i)
     return -1;
 }
 
+/* Sets out->group by name, or for stimuli by the design row. */
 static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_sample *p, kn_mat X,
                              kn_participant_status *out)
 {

@@ -5,6 +5,7 @@
 
 #include "commands/score/site_lookup.h"
 
+/* Results per scored participant. */
 typedef struct kn_participant_status {
     ptrdiff_t n;
     ptrdiff_t *group;    /* n: group of the training sample, -1: new; NULL: not wanted */

@@ -18,6 +18,7 @@ typedef struct kind {
     bool both_sides;         /* two-sided: |value| is compared */
 } kind;
 
+/* Lists values, outputs and reference of each statistic. */
 static void list_kinds(const kn_scores *s, kind k[KINDS])
 {
     const kn_reference *r = &s->model->reference;

@@ -193,6 +193,7 @@ static ptrdiff_t untrained(const kn_participants_table *sheet, ptrdiff_t i)
     return n;
 }
 
+/* Writes the row of participant i, with notes in column `why`. */
 static kn_status used_row(kn_ctx *ctx, const kn_participants_table *sheet, ptrdiff_t i,
                           kn_table_writer *w)
 {
@@ -222,6 +223,7 @@ out:
     return status;
 }
 
+/* Writes the row of an excluded participant: reason, and n/a elsewhere. */
 static kn_status dropped_row(kn_ctx *ctx, const kn_participants_table *sheet,
                              const kn_exclusion *one, kn_table_writer *w)
 {

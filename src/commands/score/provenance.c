@@ -174,6 +174,7 @@ static void add_warnings(json_t *list, const kn_warnings *w)
     }
 }
 
+/* Adds command, hashes, label, matching, exclusions and warnings to the summary. */
 static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn_model *model,
                                 json_t *summary)
 {

@@ -216,6 +216,8 @@ static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
     return status;
 }
 
+/* Opens the map files, and allocates maps: n x T in the scores if kept in memory, else buffers of
+ * one minibatch. */
 static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -246,6 +248,7 @@ typedef struct batch {
     ptrdiff_t row, rows;
 } batch;
 
+/* Scores one minibatch, without communication: maps, statistics, plausibility, hashes. */
 static kn_status pass_batch(void *self)
 {
     kn_status status;
@@ -332,6 +335,8 @@ static kn_status finish_part(kn_ctx *ctx, kn_score_work *w)
     return kn_summary_part(ctx, w->scores, w->part, all);
 }
 
+/* The whole call. On failure all files of this run are removed. On ranks other than root *scores is
+ * not set. */
 static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
 {
     kn_status status;
@@ -374,6 +379,7 @@ out:
     return status;
 }
 
+/* Checks arguments and settings. */
 static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *options,
                        kn_score_work *w, kn_scores **scores)
 {

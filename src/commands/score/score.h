@@ -7,7 +7,7 @@
 #include "data/dataset.h"
 #include "model/model.h"
 
-/* Runs kn_score or kn_predict, as the options' command says, with `rows` participants per
+/* Runs kn_score or kn_predict, by the command of the options, with `rows` participants per
  * minibatch; 0: chosen by the size of a map. The results do not depend on `rows`, byte for byte.
  * *scores is owned by the caller. */
 kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,

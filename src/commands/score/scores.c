@@ -94,6 +94,7 @@ static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
     return status;
 }
 
+/* Allocates metrics, and the trivial model of each response: training mean and variance. */
 static kn_status new_responses(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -127,6 +128,7 @@ out:
     return status;
 }
 
+/* Allocates columns and working state of the participants. */
 static kn_status new_people(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -309,6 +311,7 @@ kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
+/* Percentile of extrapolation in the reference sample. */
 static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
@@ -418,6 +421,7 @@ static double mean_joint(const kn_scores *s)
     return n > 0 ? sum / n : NAN;
 }
 
+/* P-values, flags, warnings, AUC, metrics and calibration, in this order. */
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;

@@ -47,6 +47,7 @@ static void levels_clear(char **level, ptrdiff_t M)
     }
 }
 
+/* Sets the adapted site of participants who are at no training site. */
 static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *data,
                               const kn_sample *p, char **level, kn_site_lookup *a)
 {
@@ -254,6 +255,7 @@ typedef struct range {
     double low, high; /* NaN: empty */
 } range;
 
+/* Range of covariate c among the participants scored at adapted site s. */
 static range range_of(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, ptrdiff_t c)
 {
     range r = {NAN, NAN};

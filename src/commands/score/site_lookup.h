@@ -6,6 +6,7 @@
 #include "data/sample.h"
 #include "model/model.h"
 
+/* Sites of n participants. Owns its arrays. */
 typedef struct kn_site_lookup {
     ptrdiff_t n;
     int *site;    /* n: training site; -1: other. NULL: the model has no batch effect */

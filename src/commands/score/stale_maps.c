@@ -62,6 +62,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Compares the ids of the earlier table with those of the layout. */
 static kn_status find_stale_files(kn_ctx *ctx, const kn_maplayout *layout, const kn_table *t,
                                   ptrdiff_t n, kn_stale_files *out)
 {

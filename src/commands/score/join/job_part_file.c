@@ -47,6 +47,7 @@ static int columns_of(const kn_scores *s)
     return s->scored ? n + OWN + KN_CALIBRATION_TALLY : 1;
 }
 
+/* Packs participant i into a row of columns_of(s) doubles; unpack is the inverse. */
 static void pack(kn_scores *s, ptrdiff_t i, double *row)
 {
     int k = 0;
@@ -75,6 +76,7 @@ static kn_status whole(kn_ctx *ctx, const kn_st_file *f, double x, ptrdiff_t lea
     return KN_OK;
 }
 
+/* Unpacks a row into participant i; KN_ERR_FORMAT for indices out of range. */
 static kn_status unpack(kn_ctx *ctx, const kn_st_file *f, const double *row, kn_scores *s,
                         ptrdiff_t i)
 {
@@ -266,6 +268,7 @@ out:
     return status;
 }
 
+/* Reads the rows of a part into their places among all participants. */
 static kn_status take_people(kn_ctx *ctx, const kn_st_file *f, kn_job_part part, kn_scores *all)
 {
     kn_status status;
@@ -304,6 +307,7 @@ static kn_status keep_zeros(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
     return status;
 }
 
+/* Reads sums and histogram of a part, and adds them. */
 static kn_status take_sums(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
 {
     kn_status status;

@@ -128,6 +128,7 @@ out:
     return status;
 }
 
+/* Adds the finite z of one map to the sums of a participant. */
 static void add_cells(kn_join_person *p, const float *z, ptrdiff_t T)
 {
     for (ptrdiff_t t = 0; t < T; t++) {

@@ -33,18 +33,19 @@ typedef struct kn_join_person {
     bool measured;
 } kn_join_person;
 
+/* A join under construction; on ranks other than root it stays empty. */
 typedef struct kn_join {
     kn_join_plan plan;
-    ptrdiff_t *place; /* n_rows: index in the join; -1: not in it */
-    kn_scores *scores;
-    kn_join_person *person; /* n */
-    char *header, **line;   /* people.tsv: n lines, then one per exclusion */
-    kn_row_spool map[KN_N_MAPS];
-    kn_metric_sums *sums; /* T: sums of metrics, original units */
-    double *noise_people; /* T: participants whose model has the response */
-    double fdr_people;
-    ptrdiff_t n_taken;
-    const kn_sample *part; /* current fold, borrowed */
+    ptrdiff_t *place;            /* n_rows: index in the join; -1: not in it */
+    kn_scores *scores;           /* of all participants */
+    kn_join_person *person;      /* n */
+    char *header, **line;        /* people.tsv: n lines, then one per exclusion */
+    kn_row_spool map[KN_N_MAPS]; /* rows of each requested map; root only */
+    kn_metric_sums *sums;        /* T: sums of metrics, original units */
+    double *noise_people;        /* T: participants whose model has the response */
+    double fdr_people;           /* participants with a known fdr_share */
+    ptrdiff_t n_taken;           /* participants so far */
+    const kn_sample *part;       /* current fold, borrowed */
 } kn_join;
 
 /* Makes an empty join. *out is owned by the caller (kn_join_free). */
