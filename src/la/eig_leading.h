@@ -7,8 +7,7 @@
 #include "la/eig_workspace.h"
 #include "la/la.h"
 
-/* Work space for problems up to size n with k vectors each. Up to k = n/4 by dsytrd, dstemr,
- * dormtr,
+/* Work space for problems up to size n, k vectors each. Up to k = n/4 by dsytrd, dstemr, dormtr,
  *
  *     4/3 n^3 + 2 n^2 k     flops: half the time of dsyevd at n = 1800, k = 128
  *

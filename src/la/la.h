@@ -75,8 +75,8 @@ typedef void (*kn_column_fn)(void *self, ptrdiff_t j, double *column);
  * for its columns; A ~ L L' with the first *rank columns of L (n x max_rank). Stops if the trace of
  * the residual is at most tol times the trace, at max_rank, or if no positive pivot is left.
  * diag[n] is overwritten by the diagonal of the residual; pivot[max_rank]: its pivots; *residual:
- * trace of the residual over trace. KN_ERR_NUMERIC if diag has a negative value or NaN. Cost n
- * rank^2 flops and rank columns; A is never formed. */
+ * trace of the residual over trace. KN_ERR_NUMERIC if diag has a negative value or NaN. Cost
+ * n rank^2 flops and rank columns; A is never formed. */
 kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *self, double tol,
                           kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank, double *residual);
 

@@ -8,8 +8,8 @@
 #ifndef KN_STATS_POLYGAMMA_H
 #define KN_STATS_POLYGAMMA_H
 
-double kn_digamma(double x);
-double kn_trigamma(double x);
+double kn_digamma(double x);  /* psi(x) */
+double kn_trigamma(double x); /* psi'(x) */
 
 /* x with psi'(x) = v, by bisection of ln x between the bounds, to the last bit; psi' decreases from
  * infinity to 0. Returns the bound if the root is outside of them, NaN for NaN. */

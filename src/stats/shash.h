@@ -22,6 +22,7 @@ typedef struct kn_shash_nodes {
     double w[KN_SHASH_NODES], asinh_u[KN_SHASH_NODES];
 } kn_shash_nodes;
 
+/* Computes weights and nodes. */
 void kn_shash_nodes_init(kn_shash_nodes *nodes);
 
 /* The distribution of one response; a = 0, b = 1, loc = 0, sc = 1 is the normal one: z = zt. */
@@ -49,6 +50,7 @@ typedef struct kn_shash_point {
     double log_sc[6]; /* ln sc and its derivatives in that order */
 } kn_shash_point;
 
+/* The derivatives at theta = (a, ln b). */
 kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta[2]);
 
 /* Adds zt[n], without NaN, to the sums. About 20 ns per value: one exp and two logarithms. */

@@ -5,16 +5,18 @@
  *     p >= 1 / (2 (units + 1))              note `bound`: so few participants support no smaller p
  *     p < .02 from fewer than 80            note `rough`: the tail of the GEV is uncertain
  *
- * A training participant is compared with the n - 1 others. For a participant of a site that is not
- * in the training sample, p >= 1/(S + 1): that site is one of S + 1 that are exchangeable a priori,
- * and its effect on a whole map cannot be separated from that of the participant. */
+ * A training participant is not compared with itself: ranks are among the n - 1 others and the
+ * bound is that of units - 1; the GEV, which includes the participant, is not refitted. At a site
+ * that is not in the training sample, p >= 1/(S + 1): that site is one of S + 1 that are
+ * exchangeable a priori, and its effect on a whole map cannot be separated from that of the
+ * participant. */
 #ifndef KN_STATS_TAIL_PROBABILITY_H
 #define KN_STATS_TAIL_PROBABILITY_H
 
 #include "stats/gev.h"
 
 /* Numbers of independent participants: the GEV is fitted from KN_GEV_FROM on, its p is `rough`
- * below KN_FINE_FROM, and messages state the number below KN_SAY_BELOW. */
+ * below KN_FINE_FROM, and below KN_SAY_BELOW the log states the smallest p. */
 enum { KN_GEV_FROM = 30, KN_FINE_FROM = 80, KN_SAY_BELOW = 100 };
 
 typedef enum kn_tail_p_note { KN_TAIL_P_PLAIN, KN_TAIL_P_BOUND, KN_TAIL_P_ROUGH } kn_tail_p_note;

@@ -16,8 +16,7 @@ enum { KN_RANK_EXACT = 50 }; /* most values of the exact test: the counts are be
 
 /* Mann-Whitney U test of a[n] against b[m], by midranks; NaN are excluded. Exact up to
  * KN_RANK_EXACT values, also with ties; above that the normal approximation with tie and continuity
- * corrections.
- */
+ * corrections. */
 kn_status kn_rank_test_of(kn_ctx *ctx, const double *a, ptrdiff_t n, const double *b, ptrdiff_t m,
                           kn_rank_test *out);
 

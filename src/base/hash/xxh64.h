@@ -16,6 +16,7 @@ typedef struct kn_hashing {
     unsigned char rest[32]; /* bytes of an incomplete round, for the next _add */
 } kn_hashing;
 
+/* begin, then any number of add, then end. */
 kn_hashing kn_hashing_begin(uint64_t seed);
 void kn_hashing_add(kn_hashing *h, const void *bytes, size_t n);
 uint64_t kn_hashing_end(const kn_hashing *h);
