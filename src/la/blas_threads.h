@@ -23,8 +23,7 @@ bool kn_blas_inside(void); /* is this thread in a section, or a worker of kn_la_
 
 /* Parallel loop (kn_parallel_workers) whose items call the functions of la.h with ctx NULL, inside
  * one section of one thread: many small products run in parallel, each on its worker, instead of
- * each being split over threads. The bits do not depend on the number of threads. Not to be nested.
- */
+ * each being split over threads. The same bits for any number of threads. Not to be nested. */
 void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
 kn_status kn_la_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn,
                                  void *self); /* see kn_parallel_or_stop */

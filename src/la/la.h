@@ -59,8 +59,7 @@ bool kn_is_positive(kn_ctx *ctx, kn_mat A);
 enum { KN_CHOL_ALONE = 512 }; /* up to this size a Cholesky factor takes 1 ms, on one thread */
 
 /* A = L L'; the lower triangle is replaced by L. `what` names the matrix in the message. Above
- * KN_CHOL_ALONE it runs on the threads of the BLAS. KN_ERR_NUMERIC if A is not positive definite.
- */
+ * KN_CHOL_ALONE it runs on the threads of the BLAS. KN_ERR_NUMERIC if not positive definite. */
 kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
 
 /* A = Q R by Householder reflections. A (n x p) is replaced by Q (n x min(n, p), A->cols is set),

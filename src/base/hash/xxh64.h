@@ -9,8 +9,7 @@
 /* The hash of n bytes. To chain arrays, pass the hash of one as the seed of the next. */
 uint64_t kn_hash(const void *bytes, size_t n, uint64_t seed);
 
-/* Incremental hash: _end returns the kn_hash of all bytes passed to _add, however they were split.
- */
+/* Incremental hash: _end returns the kn_hash of all bytes passed to _add, in any split. */
 typedef struct kn_hashing {
     uint64_t lane[4], seed, total;
     unsigned char rest[32]; /* bytes of an incomplete round, for the next _add */
