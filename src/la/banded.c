@@ -1,3 +1,4 @@
+/* Implements banded.h. */
 #include "la/banded.h"
 
 #include <lapacke.h>

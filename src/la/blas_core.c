@@ -1,3 +1,4 @@
+/* Implements blas_core.h. */
 #include "la/blas_core.h"
 
 #include <cblas.h>
@@ -14,7 +15,7 @@ const char *kn_la_config(void)
     return openblas_get_config();
 }
 
-/* Cores that use neither AVX2 nor AVX-512. */
+/* Does this kernel set use neither AVX2 nor AVX-512? */
 static int is_old(const char *core)
 {
     static const char *const old[] = {"Prescott",  "Core2",       "Penryn",    "Dunnington",

@@ -1,26 +1,27 @@
+/* Implements blas_threads.h: a ticket lock, in which sections of one thread overlap. */
 #include "la/blas_threads.h"
 
 #include <assert.h>
 #include <cblas.h>
 #include <pthread.h>
 
-/* Of the process, because what it guards is. */
+/* Global, because the thread count of OpenBLAS is. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned long next, served; /* tickets */
-    int running;                /* sections under way */
-    int threads;                /* that they asked for */
-    int found;                  /* count when the first of them began */
+    unsigned long next, served; /* tickets: the next to give out, the next to start */
+    int running;                /* sections that have not ended */
+    int threads;                /* BLAS threads of these sections */
+    int found;                  /* BLAS threads before the first of them */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool inside;
 
 /* ---- fork ----------------------------------------------------------------------------------- */
 
-/* A thread that forks waits like a section that runs alone, and keeps the lock meanwhile: a child
- * has none of the other threads, so whatever they held in here or in the BLAS, which ends its own
- * threads before a fork, would be held in it for ever. One inside a section cannot wait. */
+/* A thread that forks waits like a section that runs alone, and keeps the lock until after the
+ * fork. The child has none of the other threads, so a lock that they hold here or in the BLAS would
+ * never be released in it. A thread inside a section forks without waiting. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&blas.lock);
@@ -38,7 +39,7 @@ static void after_fork(void)
     pthread_mutex_unlock(&blas.lock);
 }
 
-/* Those who waited are not here. */
+/* The child has no waiting threads: tickets start again. */
 static void in_child(void)
 {
     pthread_mutex_init(&blas.lock, NULL);
@@ -47,7 +48,8 @@ static void in_child(void)
     blas.running = inside;
 }
 
-/* Registered after the BLAS's own, hence called before it. */
+/* Registered after the handlers of OpenBLAS: "before" handlers run in reverse order, so ours is
+ * called first. */
 static void watch_forks(void)
 {
     pthread_atfork(before_fork, after_fork, in_child);
@@ -55,6 +57,7 @@ static void watch_forks(void)
 
 /* ---- sections ------------------------------------------------------------------------------- */
 
+/* Is it this ticket's turn, and is the BLAS free or used by sections of one thread, like this? */
 static bool may_begin(unsigned long ticket, int threads)
 {
     bool shared = threads == 1 && blas.threads == 1;
@@ -102,7 +105,7 @@ typedef struct loop {
     void *self;
 } loop;
 
-/* Workers are in the section of the thread that started them. */
+/* Marks the worker thread as inside the section of the thread that started it. */
 static void work(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     loop *l = self;

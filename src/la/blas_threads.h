@@ -1,29 +1,29 @@
-/* Whose threads the BLAS runs on.
+/* Sections that set the number of BLAS threads.
  *
- * OpenBLAS keeps one thread count for the whole process, and its results change in the last bits
- * with it. So each call of ours runs in a section that states the count it needs. Sections of one
- * thread run side by side: there the parallelism is ours, products cut up by their sizes alone.
- * A section of more threads, an eigenproblem, runs alone, since the BLAS has one set of them. Who
- * asks first is served first. When the last section ends, the count is what the first one found:
- * no call leaves the host program's changed, and no context sees another's. A fork waits for the
- * sections under way to end, whoever's they are, so that the child finds none.
+ * OpenBLAS has one thread count for the whole process, and the last bits of its results depend on
+ * it. So each BLAS call runs in a section with the count that it needs. Sections of one thread run
+ * in parallel: there kronorm does the parallelism, with products split by their sizes alone. A
+ * section of more threads (an eigenproblem) runs alone, as the BLAS has one set of threads.
+ * Sections start in the order of their requests. When the last section ends, the thread count is
+ * restored to that before the first one, so that the host program keeps its own. A fork waits until
+ * all sections have ended, so that the child does not inherit a held lock.
  *
- * openblas_set_num_threads_local (0.3.27) would not spare the lock: of a library with POSIX
- * threads it sets the process's count like the other. */
+ * openblas_set_num_threads_local (0.3.27) does not replace the lock: in a build with POSIX threads
+ * it sets the count of the process too. */
 #ifndef KN_LA_BLAS_THREADS_H
 #define KN_LA_BLAS_THREADS_H
 
 #include "base/parallel/parallel_for.h"
 
-/* Not to be nested; what happens between them must not wait for another thread's section. */
+/* Begin and end a section of this thread. Sections must not be nested, and code inside must not
+ * wait for a section of another thread (deadlock). */
 void kn_blas_begin(int threads);
 void kn_blas_end(void);
-bool kn_blas_inside(void); /* is this thread in a section? */
+bool kn_blas_inside(void); /* is this thread in a section, or a worker of kn_la_parallel? */
 
-/* A loop whose items call the functions of la.h with NULL for the context: one section of one
- * thread around it, each product runs on the worker that asks for it. Many small products side by
- * side, that is, instead of each cut up among threads that wait for one another; and the same bits
- * for any thread count. Not to be nested. */
+/* Parallel loop (kn_parallel_workers) whose items call the functions of la.h with ctx NULL, inside
+ * one section of one thread: many small products run in parallel, each on its worker, instead of
+ * each being split over threads. The same bits for any number of threads. Not to be nested. */
 void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
 kn_status kn_la_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn,
                                  void *self); /* see kn_parallel_or_stop */

@@ -1,3 +1,4 @@
+/* Cholesky factor and pivoted Cholesky factor of la.h. */
 #include <cblas.h>
 #include <lapacke.h>
 #include <limits.h>
@@ -41,7 +42,7 @@ static void subtract_rows(void *self, int worker, ptrdiff_t first, ptrdiff_t las
 kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *self, double tol,
                           kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank, double *residual)
 {
-    enum { ENTRIES = 1 << 18 }; /* of L that are worth a thread: 2 MB to read */
+    enum { ENTRIES = 1 << 18 }; /* of L per thread at least: 2 MB to read */
     ptrdiff_t n = L.rows;
     double trace = 0, left;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -71,7 +72,7 @@ kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *
             diag[i] = d > 0 ? d : 0;
             left += diag[i];
         }
-        diag[p] = 0; /* exactly: the pivot is reproduced */
+        diag[p] = 0; /* zero in exact arithmetic */
         pivot[k] = p;
         ++*rank;
     }

@@ -1,10 +1,11 @@
+/* Symmetric eigenproblem of la.h by LAPACK's dsyevd or dsyevr. */
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
 
 #include "la/la.h"
 
-enum { ONE_THREAD = 256 };     /* up to this size a second thread costs more than it brings */
+enum { ONE_THREAD = 256 };     /* up to this size a second thread does not make it faster */
 enum { DSYEVD_LIMIT = 32767 }; /* 1 + 6n + 2n^2 no longer fits a 32-bit integer */
 
 static kn_status check_finite(kn_ctx *ctx, kn_mat A)
@@ -34,7 +35,7 @@ static kn_status by_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
                                &iwork_size, -1);
     if (info != 0)
         return kn_fail(ctx, KN_ERR_NUMERIC, "dsyevd refused size %d (info %d)", (int)n, (int)info);
-    /* The query returns a rounded double. */
+    /* The query returns a double, which may be rounded down. */
     ptrdiff_t lwork = dsyevd_work(n);
     if ((ptrdiff_t)work_size > lwork)
         lwork = (ptrdiff_t)work_size;
@@ -111,7 +112,7 @@ kn_status kn_eig_reproducible(kn_ctx *ctx, kn_mat A, double *w)
 
 void kn_eig_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n)
 {
-    enum { DSYEVR_WORK = 64 + 26, INTEGERS = 12 }; /* numbers a row; at most */
+    enum { DSYEVR_WORK = 64 + 26, INTEGERS = 12 }; /* values per row, at most */
     kn_mem_usage mark = r->now;
     if (n < DSYEVD_LIMIT) {
         kn_plan_alloc_d(r, part, dsyevd_work(n), 1);

@@ -1,3 +1,4 @@
+/* Generalised eigenproblem and test for positive definiteness of la.h. */
 #include <lapacke.h>
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* Implements eig_leading.h. */
 #include "la/eig_leading.h"
 
 #include <assert.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARE = 4 }; /* few enough vectors: one in this many */
+enum { SHARE = 4 }; /* dstemr up to k = n / SHARE */
 
 void kn_eig_top_clear(kn_eig_top_work *w)
 {
@@ -22,7 +23,8 @@ static bool few(ptrdiff_t n, ptrdiff_t k)
     return k <= n / SHARE;
 }
 
-static ptrdiff_t work_size(ptrdiff_t n, bool some) /* dsyevd needs 1 + 6n + 2n^2 */
+/* Doubles of work space; dsyevd needs 1 + 6n + 2n^2. */
+static ptrdiff_t work_size(ptrdiff_t n, bool some)
 {
     return some ? kn_eig_workspace_least(n) : 1 + 6 * n + 2 * n * n;
 }
@@ -37,7 +39,7 @@ void kn_eig_top_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_
 kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out)
 {
     kn_status status;
-    enum { LARGEST = 32766 }; /* dsyevd's work space in a 32-bit integer */
+    enum { LARGEST = 32766 }; /* dsyevd's work space size must fit a 32-bit integer */
     *out = (kn_eig_top_work){.few = few(n, k)};
     if (n > LARGEST)
         return kn_fail(ctx, KN_ERR_SHAPE, "leading eigenvectors of size %td, expected at most %d",
@@ -51,8 +53,8 @@ out:
     return status;
 }
 
-/* All vectors of the tridiagonal matrix in d0, e0 by divide and conquer, of which the last k go to
- * Z: for the clusters on which dstemr gives up. The only step that allocates. */
+/* All eigenvectors of the tridiagonal matrix d0, e0 by divide and conquer; Z = the last k of them.
+ * Fallback for clustered eigenvalues on which dstemr fails. The only step that allocates. */
 static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
@@ -70,7 +72,7 @@ static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
     return info;
 }
 
-/* A = Q T Q', the k largest of T, back by Q. */
+/* A = Q T Q' (dsytrd), the k largest eigenpairs of T (dstemr), vectors times Q (dormtr). */
 static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
     const kn_eig_workspace *r = &w->room;

@@ -1,4 +1,5 @@
-/* The leading eigenvectors only, and many such problems side by side. */
+/* Leading eigenvectors of a symmetric matrix, with reusable work space, so that many problems can
+ * be solved in parallel inside kn_la_parallel. */
 #ifndef KN_LA_EIG_LEADING_H
 #define KN_LA_EIG_LEADING_H
 
@@ -10,23 +11,25 @@
  *
  *     4/3 n^3 + 2 n^2 k     flops: half the time of dsyevd at n = 1800, k = 128
  *
- * beyond by dsyevd, which is faster there. */
+ * above that by dsyevd, which is then faster. */
 typedef struct kn_eig_top_work {
-    bool few;     /* by dstemr; else dsyevd */
-    kn_mat A;     /* n x n: the matrix goes here, lower triangle; used up */
+    bool few;     /* solved by dstemr; else by dsyevd */
+    kn_mat A;     /* n x n: input, lower triangle; overwritten */
     kn_mat Z;     /* n x k */
-    bool careful; /* not by dstemr, which now and then gives up; then this is done by itself */
+    bool careful; /* use dstedc instead of dstemr, as after a failure of dstemr; for tests */
     kn_eig_workspace room;
 } kn_eig_top_work;
 
+/* Allocates the work space. KN_ERR_SHAPE if n > 32766. */
 kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out);
-void kn_eig_top_clear(kn_eig_top_work *w);
+void kn_eig_top_clear(kn_eig_top_work *w); /* {0} is allowed */
 
-/* The k largest eigenvalues of the leading n x n of w->A into s (k, descending), their vectors into
- * V (n x k). Not finite (-1) or not converged (> 0) is left to the caller to report: several
- * threads may be at work, each with its own work space, inside kn_la_parallel. */
+/* s[k] = the k largest eigenvalues of the leading n x n block of w->A, descending; V (n x k) =
+ * their vectors. Returns 0, -1 if the matrix is not finite, > 0 if LAPACK did not converge. It has
+ * no context, because several threads may call it, each with its own work space. */
 int kn_eig_top(kn_eig_top_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V);
 
+/* Memory plan of kn_eig_top_new. */
 void kn_eig_top_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements eig_leading_f32.h. */
 #include "la/eig_leading_f32.h"
 
 #include <assert.h>
@@ -40,8 +41,8 @@ out:
     return status;
 }
 
-/* All vectors of the tridiagonal matrix in d0, e0, of which the last k go to Z: for the clusters on
- * which sstemr gives up. The only step that allocates. */
+/* All eigenvectors of the tridiagonal matrix d0, e0; Z = the last k of them. Fallback for clustered
+ * eigenvalues on which sstemr fails. The only step that allocates. */
 static lapack_int by_sstedc(kn_eig_top_single *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
@@ -55,7 +56,7 @@ static lapack_int by_sstedc(kn_eig_top_single *w, lapack_int n, lapack_int k)
     return info;
 }
 
-/* F = Q T Q', vectors of the k largest of T into Z, ascending, back by Q. */
+/* F = Q T Q'; Z = Q times the vectors of the k largest eigenvalues of T, ascending. */
 static lapack_int vectors(kn_eig_top_single *w, lapack_int n, lapack_int k)
 {
     const kn_eig_workspace *r = &w->room;
@@ -78,7 +79,8 @@ static lapack_int vectors(kn_eig_top_single *w, lapack_int n, lapack_int k)
     return info;
 }
 
-/* F = A / its largest element, which the diagonal has; false where that is not finite. */
+/* F = A / its largest element, which is on the diagonal (A is positive semidefinite). False if an
+ * element is not finite. */
 static bool scale(kn_eig_top_single *w, ptrdiff_t n)
 {
     double most = 0;

@@ -1,8 +1,9 @@
+/* Implements eig_workspace.h. */
 #include "la/eig_workspace.h"
 
 #include <lapacke.h>
 
-enum { BLOCKING = 64 }; /* of xSYTRD and xORMTR, at most */
+enum { BLOCKING = 64 }; /* largest block size of xSYTRD and xORMTR */
 enum { COLUMNS = 6 };   /* w, d, e, d0, e0, tau */
 
 ptrdiff_t kn_eig_workspace_least(ptrdiff_t n) /* xSTEMR needs 18 n */

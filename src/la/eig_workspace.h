@@ -1,5 +1,6 @@
-/* Work space of LAPACK for a symmetric eigenproblem by way of a tridiagonal matrix, in double or in
- * float: A = Q T Q' by xSYTRD, vectors of T by xSTEMR, back by xORMTR. */
+/* LAPACK work space of eig_leading.c and eig_leading_f32.c: symmetric eigenproblems by a
+ * tridiagonal matrix, in double or float. A = Q T Q' by xSYTRD, vectors of T by xSTEMR, times Q by
+ * xORMTR. */
 #ifndef KN_LA_EIG_WORKSPACE_H
 #define KN_LA_EIG_WORKSPACE_H
 
@@ -13,12 +14,14 @@ typedef struct kn_eig_workspace {
     ptrdiff_t lwork, liwork;
 } kn_eig_workspace;
 
-ptrdiff_t kn_eig_workspace_least(ptrdiff_t n); /* of lwork */
+/* Smallest lwork for xSYTRD, xSTEMR and xORMTR of size n. */
+ptrdiff_t kn_eig_workspace_least(ptrdiff_t n);
 
-/* Of problems up to size n, of values of so many bytes. */
+/* Allocates work space for problems up to size n; value: bytes of a value, 4 or 8. */
 kn_status kn_eig_workspace_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
                                kn_eig_workspace *out);
-void kn_eig_workspace_clear(kn_eig_workspace *r); /* {0} is fine */
+void kn_eig_workspace_clear(kn_eig_workspace *r); /* {0} is allowed */
+/* Memory plan of kn_eig_workspace_new. */
 void kn_eig_workspace_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t lwork,
                            size_t value);
 

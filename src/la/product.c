@@ -1,3 +1,5 @@
+/* Products and triangular solves of la.h. A product is split into pieces by tiles.h; each piece is
+ * one BLAS call on one thread, so that the bits do not depend on the number of threads. */
 #include <assert.h>
 #include <cblas.h>
 #include <stdlib.h>
@@ -5,8 +7,9 @@
 #include "la/la.h"
 #include "la/tiles.h"
 
-enum { WIDEST = 1 << 30 }; /* what fits the BLAS's integers, with room for sums of two */
+enum { WIDEST = 1 << 30 }; /* largest size: the sum of two still fits the integers of the BLAS */
 
+/* Converts a size to a BLAS integer. */
 static int narrow(ptrdiff_t n)
 {
     assert(n >= 0 && n <= WIDEST);
@@ -18,7 +21,7 @@ static CBLAS_TRANSPOSE op(kn_trans t)
     return t == KN_N ? CblasNoTrans : CblasTrans;
 }
 
-/* A factor of either precision, and a result. */
+/* A factor op(M), and a result, of either precision. */
 typedef struct factor {
     const void *data;
     ptrdiff_t ld;
@@ -38,7 +41,7 @@ typedef struct product {
     ptrdiff_t k;
     result C;
     kn_tiles tiles;
-    void *parts; /* one m x n a chunk of k */
+    void *parts; /* m x n for each chunk of k; NULL: not split along k */
 } product;
 
 static size_t element(const product *p)
@@ -46,7 +49,7 @@ static size_t element(const product *p)
     return p->single ? sizeof(float) : sizeof(double);
 }
 
-/* op(A) from (i, j) on */
+/* Address of element (i, j) of op(A). */
 static const void *from(const product *p, factor A, ptrdiff_t i, ptrdiff_t j)
 {
     ptrdiff_t at = A.t == KN_N ? i + j * A.ld : j + i * A.ld;
@@ -58,7 +61,7 @@ typedef struct piece {
     ptrdiff_t i, m, j, n, l, k;
 } piece;
 
-/* `C` is where the piece goes, in C itself or among the parts. */
+/* Compute one piece; C is its destination, in the result or among the parts. */
 static void gemm_piece(const product *p, piece w, double beta, void *C, ptrdiff_t ldc)
 {
     int m = narrow(w.m), n = narrow(w.n), k = narrow(w.k), ld = narrow(ldc);
@@ -83,12 +86,11 @@ static void syrk_piece(const product *p, piece w, double beta, void *C, ptrdiff_
         cblas_dsyrk(CblasColMajor, CblasLower, op(p->A.t), n, k, p->alpha, a, lda, beta, C, ld);
 }
 
-/* The two kinds differ in their tiles and in what a piece is. */
 typedef void (*piece_fn)(const product *p, piece w, double beta, void *C, ptrdiff_t ldc);
 
 typedef struct job {
     const product *p;
-    piece_fn whole; /* for all of C */
+    piece_fn whole; /* gemm_piece or syrk_piece, for all of C */
 } job;
 
 static void *into(const product *p, ptrdiff_t i, ptrdiff_t j)
@@ -111,8 +113,8 @@ static void gemm_tiles(void *self, int worker, ptrdiff_t tile, ptrdiff_t end)
     }
 }
 
-/* Piece (r, c): on the diagonal its block; below it the left half of block (r, c), above it the
- * right half of block (c, r). */
+/* Piece (r, c) of q x q: block (r, r) if r = c; the left half of block (r, c) if r > c; the right
+ * half of block (c, r) if r < c. */
 static void syrk_tiles(void *self, int worker, ptrdiff_t tile, ptrdiff_t end)
 {
     (void)worker;
@@ -133,6 +135,7 @@ static void syrk_tiles(void *self, int worker, ptrdiff_t tile, ptrdiff_t end)
     }
 }
 
+/* The partial products of chunks of the inner dimension. */
 static void chunks(void *self, int worker, ptrdiff_t chunk, ptrdiff_t end)
 {
     (void)worker;
@@ -147,8 +150,8 @@ static void chunks(void *self, int worker, ptrdiff_t chunk, ptrdiff_t end)
     }
 }
 
-/* C = beta C + parts, in their order, columns first .. last - 1. A triangle has no more than its
- * own rows. */
+/* C = beta C + the parts, in their order, for columns first .. last - 1; of a triangle only the
+ * rows from the diagonal down. */
 #define ADD_COLUMNS(REAL)                                                                          \
     for (ptrdiff_t j = first; j < last; j++) {                                                     \
         REAL *c = (REAL *)p->C.data + j * p->C.ld;                                                 \
@@ -176,7 +179,7 @@ static void add_parts(void *self, ptrdiff_t first, ptrdiff_t last)
 
 static void multiply(kn_ctx *ctx, product *p, piece_fn whole, kn_worker_fn tiles)
 {
-    enum { ADDITIONS = 200000 }; /* worth a thread */
+    enum { ADDITIONS = 200000 }; /* per chunk, to be worth a thread */
     job b = {p, whole};
     ptrdiff_t m = p->C.rows, n = p->C.cols;
     assert(ctx || kn_blas_inside());
@@ -193,7 +196,7 @@ static void multiply(kn_ctx *ctx, product *p, piece_fn whole, kn_worker_fn tiles
         kn_la_parallel(ctx, p->tiles.depth, 1, chunks, &b);
         kn_parallel(ctx, n, 1 + ADDITIONS / (p->tiles.depth * m), add_parts, &b);
         free(p->parts);
-    } else { /* one call where memory for the parts is missing: only then do last bits differ */
+    } else { /* also if malloc failed: the only case in which the last bits differ */
         kn_la_parallel(ctx, p->tiles.rows * p->tiles.cols, 1, tiles, &b);
     }
 }
@@ -212,7 +215,7 @@ static void syrk(kn_ctx *ctx, product *p)
     multiply(ctx, p, syrk_piece, syrk_tiles);
 }
 
-/* Both kinds of matrix have the same members. */
+/* For kn_mat and kn_fmat, which have the same members. */
 #define FACTOR(t, M) ((factor){(M).data, (M).ld > 0 ? (M).ld : 1, t})
 #define RESULT(M)    ((result){(M).data, (M).rows, (M).cols, (M).ld > 0 ? (M).ld : 1})
 #define ROWS(t, M)   ((t) == KN_N ? (M).rows : (M).cols) /* of op(M) */
@@ -275,7 +278,7 @@ typedef struct solve {
     CBLAS_SIDE side;
     kn_trans t;
     kn_mat L, B;
-    ptrdiff_t parts; /* of B's rows (right) or columns (left), which do not know each other */
+    ptrdiff_t parts; /* into which the rows (right) or columns (left) of B are split */
 } solve;
 
 static void solve_parts(void *self, int worker, ptrdiff_t part, ptrdiff_t end)

@@ -1,3 +1,4 @@
+/* QR decomposition of la.h by dgeqrf and dorgqr. */
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
@@ -6,7 +7,7 @@
 
 static ptrdiff_t work_size(ptrdiff_t p)
 {
-    enum { BLOCK = 64 }; /* columns at a time: more than LAPACK asks for */
+    enum { BLOCK = 64 }; /* at least the block size of LAPACK */
     return BLOCK * (p > 0 ? p : 1);
 }
 

@@ -1,13 +1,14 @@
+/* Implements tiles.h. */
 #include "la/tiles.h"
 
-enum { LEAST_SIDE = 96 };      /* of a tile: each is packed anew, which costs about 10/side */
+enum { LEAST_SIDE = 96 };      /* of a tile: the BLAS packs each, which costs about 10/side */
 enum { LEAST_DEPTH = 256 };    /* of a chunk of the inner dimension */
-enum { LONG = 4 };             /* k of this many times m and n is long */
+enum { LONG = 4 };             /* k is long if it is at least this many times m and n */
 enum { MOST_PARTS = 1 << 21 }; /* elements of partial products: 16 MB of doubles */
-enum { UNIT = 16 };            /* parts are multiples of it, as the kernels like them */
+enum { UNIT = 16 };            /* parts are multiples of it, as the BLAS kernels prefer */
 
-/* Pieces worth making of so many flops. A thread takes 20-60 us to start, time for 1e6 flops; few
- * pieces keep two threads busy at the least cost, many need matrices that are large anyway. */
+/* Number of pieces for a product of `flops` flops. Starting a thread takes 20-60 us, the time of
+ * 1e6 flops: small products get few pieces, large ones enough for many threads. */
 static ptrdiff_t pieces(double flops)
 {
     return flops < 1e7 ? 1 : flops < 2e8 ? 4 : flops < 1e9 ? 8 : flops < 1e10 ? 16 : 64;
@@ -18,7 +19,7 @@ static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
     return a < b ? a : b;
 }
 
-/* Chunks of k, or 1 where C is too large or k too short for that. */
+/* Number of chunks of k, 1 if C is too large or k too short to split. */
 static ptrdiff_t chunks(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, ptrdiff_t wanted)
 {
     if (wanted == 1 || k / LONG < m || k / LONG < n)
@@ -27,8 +28,8 @@ static ptrdiff_t chunks(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, ptrdiff_t wanted)
     return fit >= 4 ? least(wanted, fit) : 1;
 }
 
-/* Halves the side of the tiles that is longer, columns counted twice: a cut between columns leaves
- * whole columns of C to write. */
+/* Halves the longer side of the tiles until there are enough. The width counts twice, because tiles
+ * of whole columns write contiguous memory. */
 kn_tiles kn_tiles_gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k)
 {
     ptrdiff_t wanted = pieces(2.0 * (double)m * (double)n * (double)k);

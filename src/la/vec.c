@@ -1,3 +1,4 @@
+/* Implements vec.h; GCC vectorises the loops by "omp simd" for each vector width of KN_CLONES. */
 #include "la/vec.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ void kn_vec_dot_exp(ptrdiff_t n, const double *g, const double *x, double two_l2
     *sum_x = sx;
 }
 
-enum { VECTOR = 8 }; /* the widest there is */
+enum { VECTOR = 8 }; /* doubles of the widest vector */
 
 KN_CLONES
 static void exp_vectors(ptrdiff_t n, double *x)
@@ -64,7 +65,8 @@ static void log_vectors(ptrdiff_t n, double *x)
         x[i] = log(x[i]);
 }
 
-/* exp and log of a vector are not those of what is left over at its end: that is filled up. */
+/* The vector functions and the scalar ones for the rest of a loop differ in the last bit, so the
+ * rest is padded to a whole vector. */
 static void by_vectors(void (*apply)(ptrdiff_t n, double *x), ptrdiff_t n, double *x)
 {
     double last[VECTOR];

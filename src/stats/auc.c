@@ -1,3 +1,4 @@
+/* Implements auc.h. */
 #include "stats/auc.h"
 
 #include <math.h>
@@ -18,14 +19,15 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sums over a class of the placement (share of the other class below, ties half) and its square. */
+/* Sums over a class of its placements and their squares. The placement of a score is the fraction
+ * of the other class below it, ties counting half, minus 1/2. */
 typedef struct placements {
     double sum, squares;
 } placements;
 
-/* Placement of an abnormal score among the normals = (midrank in all - midrank among its own)/n,
- * which in sorted order is the normals before its tie group and half of those in it. Placements are
- * centred at 1/2 so that the variance does not cancel near 0 or 1. */
+/* Placement of an abnormal score among the normals = (midrank in all - midrank in its class)/n; in
+ * sorted order, that is the normals before its tie group and half of those in it. Centring at 1/2
+ * avoids cancellation in the variance near 0 or 1. m, k: sizes of the two classes. */
 static void place(const item *v, ptrdiff_t n, double m, double k, placements *abnormal,
                   placements *normal)
 {

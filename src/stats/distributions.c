@@ -1,3 +1,4 @@
+/* Implements distributions.h. */
 #include "stats/distributions.h"
 
 #include <float.h>
@@ -8,7 +9,7 @@ enum { STEPS = 10000, HALVINGS = 200 };
 /* ---- chi-squared --------------------------------------------------------------------------------
  */
 
-/* P(a, x) = x^a e^-x / Gamma(a + 1) sum_k x^k / ((a+1) .. (a+k)), and for x > a + 1 one less
+/* P(a, x) = x^a e^-x / Gamma(a + 1) sum_k x^k / ((a+1) .. (a+k)) for x < a + 1, else 1 minus
  * x^a e^-x / Gamma(a) 1/(x+1-a - 1 (1-a)/(x+3-a - 2 (2-a)/(x+5-a - ..))), by Lentz's method. */
 double kn_quantile_gamma(double a, double x)
 {
@@ -48,7 +49,7 @@ static double chi2_density(double x, double nu)
     return exp((nu / 2 - 1) * log(x / 2) - x / 2 - lgamma(nu / 2)) / 2;
 }
 
-/* Bisection of a bracket, with Newton's step where it stays inside. */
+/* Newton's method inside a bracket, bisection if a step leaves it. */
 double kn_quantile_chi2(double p, double nu)
 {
     double low = 0, high = nu + 1;

@@ -1,3 +1,4 @@
+/* Implements fdr.h. */
 #include "stats/fdr.h"
 
 #include <math.h>
@@ -6,12 +7,14 @@
 #include "base/memory/alloc.h"
 #include "stats/normal.h"
 
+/* Two-sided p-value of |z| = a. */
 static double p_of(double a)
 {
     return 2 * kn_normal_upper(a);
 }
 
-/* Keeps those of a[0 .. n-1] with p m <= k q, for k = n, until all are kept. */
+/* Keeps the values of a[0 .. n-1] with p m <= n q, n the number kept, until all of them are kept.
+ * Returns their number k. */
 static ptrdiff_t rejected(double *a, ptrdiff_t n, double m, double q)
 {
     for (;;) {
@@ -25,7 +28,7 @@ static ptrdiff_t rejected(double *a, ptrdiff_t n, double m, double q)
     }
 }
 
-/* work: |z| of those beyond the bar of a single test, n of them; every other p is above q. */
+/* work: the n values |z| above the threshold of a single test; every other p is above q. */
 static kn_fdr finish(double *work, ptrdiff_t n, ptrdiff_t finite, double q)
 {
     kn_fdr r = {.n = finite, .bar = INFINITY};
@@ -35,7 +38,7 @@ static kn_fdr finish(double *work, ptrdiff_t n, ptrdiff_t finite, double q)
     return r;
 }
 
-/* A little less than the normal quantile: what lies between is judged by its p. */
+/* Threshold of |z| for a single test, slightly lower: p decides about the values in between. */
 static double single_bar(double q)
 {
     return q < 1 ? -kn_normal_quantile(q / 2) - 1e-9 : 0;

@@ -1,8 +1,9 @@
+/* Implements gev.h. */
 #include "stats/gev.h"
 
 #include <math.h>
 
-/* L(u, xi). log1p is accurate for small and large t = xi u alike; only xi = 0 needs its limit. */
+/* L(u, xi). log1p is accurate for small and large t = xi u; only xi = 0 needs the limit. */
 static double reduced(kn_gev g, double x)
 {
     double u = (x - g.mu) / g.sigma, t = g.xi * u;

@@ -1,4 +1,4 @@
-/* Maximum likelihood of the generalised extreme value law as a search in one dimension.
+/* Implements gev_fit.h: maximum likelihood of the GEV distribution as a search in one dimension.
  *
  * Write kappa = xi / (sigma - xi mu) for data centred at their median. Then
  * 1 + xi (x - mu)/sigma is proportional to 1 + kappa x, and with
@@ -10,11 +10,11 @@
  *     nll = n ln tau + sum L_i + sum e^-L_i + kappa sum y_i.
  *
  * At fixed kappa the Gumbel fit (m, tau) is unique: m = -tau ln mean e^(-y/tau), tau the only root
- * of an increasing function. So the three-dimensional problem, with its feasible set that moves
- * with the parameters, becomes a smooth function of kappa on the bounded interval where all
- * 1 + kappa x_i > 0, through kappa = 0 (Gumbel) without a seam. A grid over the interval sees
- * every basin that a set of starting points might miss; golden section and Newton's method in
- * (mu, sigma, xi) finish. Cost about 1000 n exponentials. */
+ * of an increasing function. So the three-dimensional problem, whose feasible set depends on the
+ * parameters, becomes a smooth function of kappa on the bounded interval where all
+ * 1 + kappa x_i > 0, smooth also at kappa = 0 (Gumbel). A grid over the interval finds every basin,
+ * which a few starting points might miss; golden section and Newton's method in (mu, sigma, xi)
+ * finish. Cost about 1000 n exponentials. */
 #include <float.h>
 #include <math.h>
 
@@ -23,14 +23,14 @@
 #include "stats/sort_select.h"
 
 enum { GRID = 129, GUMBEL_STEPS = 200, GOLDEN_STEPS = 40, NEWTON_STEPS = 60 };
-static const double GRID_END = 16;     /* grid of the logit of kappa's place in its interval */
-static const double MAX_EXCESS = 1e-9; /* of nll over its minimum: below it, converged */
+static const double GRID_END = 16;     /* the grid of logit s is -GRID_END .. GRID_END */
+static const double MAX_EXCESS = 1e-9; /* converged: nll minus its minimum is below this */
 
-typedef struct sample { /* centred and scaled, so that no constant below depends on units */
+typedef struct sample { /* centred and scaled, so that the constants do not depend on units */
     ptrdiff_t n;
-    double *x, *y; /* n values with minimum -1; n of work */
-    double mean, most;
-    double lo, hi; /* the open interval of kappa */
+    double *x, *y;     /* n values with minimum -1; n values of work space */
+    double mean, most; /* mean and maximum of x */
+    double lo, hi;     /* the open interval of kappa */
 } sample;
 
 typedef struct point {
@@ -40,8 +40,9 @@ typedef struct point {
 
 typedef point (*profile_fn)(const sample *d, double s);
 
-/* tau - mean y + sum y w / sum w = 0 with w = e^(-y/tau). Increasing in tau, negative at 0+, not
- * negative at mean y - min y: Newton inside the bracket, bisection when it leaves. */
+/* Gumbel fit of y: tau - mean y + sum y w / sum w = 0 with w = e^(-y/tau). The left side increases
+ * in tau, is negative at 0+ and not negative at mean y - min y: Newton's method inside this
+ * bracket, bisection if a step leaves it. */
 static void gumbel_fit(const double *y, ptrdiff_t n, double *m, double *tau)
 {
     double mean = 0, least = y[0], lo = 0, hi, t;
@@ -75,13 +76,15 @@ static void gumbel_fit(const double *y, ptrdiff_t n, double *m, double *tau)
     *m = least - t * log(sum_w / (double)n);
 }
 
+/* kappa at logit s of its position between lo and hi. */
 static double kappa_at(const sample *d, double s)
 {
-    double e = exp(-fabs(s)), share = e / (1 + e); /* from the nearer end, so that it stays exact */
+    double e = exp(-fabs(s)), share = e / (1 + e); /* from the nearer end: no cancellation */
     return s < 0 ? d->lo + (d->hi - d->lo) * share : d->hi - (d->hi - d->lo) * share;
 }
 
-static double transform(const sample *d, double kappa) /* fills y, returns its sum */
+/* Computes y for kappa; returns its sum. */
+static double transform(const sample *d, double kappa)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < d->n; i++) {
@@ -92,7 +95,8 @@ static double transform(const sample *d, double kappa) /* fills y, returns its s
     return sum;
 }
 
-/* nll where sum e^-L = n, which holds at the best m for any tau. */
+/* From (kappa, m, tau) back to the GEV parameters, with nll for sum e^-L = n, which holds at the
+ * best m for any tau. */
 static point back(const sample *d, double kappa, double sum_y, double m, double tau)
 {
     double n = (double)d->n, nll = n * log(tau) + (sum_y - n * m) / tau + n + kappa * sum_y;
@@ -100,7 +104,7 @@ static point back(const sample *d, double kappa, double sum_y, double m, double 
     return (point){nll, {kappa * tau, shift, tau * exp(kappa * m)}};
 }
 
-/* The best fit at logit s of kappa's place between lo and hi. */
+/* The best fit at kappa_at(s). */
 static point profile(const sample *d, double s)
 {
     double kappa = kappa_at(d, s), sum_y = transform(d, kappa), m, tau;
@@ -108,7 +112,7 @@ static point profile(const sample *d, double s)
     return back(d, kappa, sum_y, m, tau);
 }
 
-/* The same with xi = 1, that is tau = 1/kappa; only for kappa > 0. */
+/* The same with xi fixed at 1, that is tau = 1/kappa; only for kappa > 0. */
 static point profile_at_one(const sample *d, double s)
 {
     double kappa = kappa_at(d, s), sum_y, sum = 0;
@@ -118,14 +122,13 @@ static point profile_at_one(const sample *d, double s)
     for (ptrdiff_t i = 0; i < d->n; i++) /* e^(-y/tau) = 1 / (1 + kappa x) */
         sum += 1 / (1 + kappa * d->x[i]);
     point p = back(d, kappa, sum_y, -log(sum / (double)d->n) / kappa, 1 / kappa);
-    p.gev.xi = 1; /* not kappa (1/kappa) */
+    p.gev.xi = 1; /* exactly; kappa (1/kappa) may be rounded */
     return p;
 }
 
-/* L and its derivatives in u and xi. Where |t| is small the closed forms of the derivatives in xi
- * cancel and their series in t = xi u are summed:
- *     L = u sum (-t)^k/(k+1),   L_xi = -u^2 sum (-t)^k (k+1)/(k+2),
- *     L_xixi = u^3 sum (-t)^k (k+1)(k+2)/(k+3). */
+/* L and its derivatives in u and xi. For small |t| the closed forms of the derivatives in xi
+ * cancel, and their series in t = xi u are used: L = u sum (-t)^k/(k+1),   L_xi = -u^2 sum (-t)^k
+ * (k+1)/(k+2), L_xixi = u^3 sum (-t)^k (k+1)(k+2)/(k+3). */
 typedef struct jet {
     double L, u, xi, uu, uxi, xixi;
 } jet;
@@ -155,7 +158,7 @@ static jet reduced_jet(double u, double xi)
 }
 
 /* nll = n ln sigma + sum h, h = (1 + xi) L + e^-L, with gradient g and Hessian H in (mu, sigma,
- * xi). INFINITY when a value is outside the support. */
+ * xi). Returns INFINITY if a value is outside the support. */
 static double likelihood(const sample *d, kn_gev p, double g[3], double H[3][3])
 {
     double n = (double)d->n, s = p.sigma, nll = n * log(s);
@@ -191,7 +194,7 @@ static double likelihood(const sample *d, kn_gev p, double g[3], double H[3][3])
     return nll;
 }
 
-/* inverse = H^-1 through its Cholesky factor; false when H is not positive definite. */
+/* inverse = H^-1 by a Cholesky factor; false if H is not positive definite. */
 static bool invert(double H[3][3], double inverse[3][3])
 {
     double L[3][3] = {{0}};
@@ -221,8 +224,9 @@ static bool invert(double H[3][3], double inverse[3][3])
     return true;
 }
 
-/* Newton with halving from a point that the profile search put near the optimum. excess: half of
- * g' H^-1 g, what nll can still fall; the last steps run until rounding stops them. */
+/* Newton's method with step halving from a point near the optimum. *excess = g' H^-1 g / 2, the
+ * decrease of nll that is left; iterates until rounding stops it. cov = H^-1. False if it does not
+ * converge. */
 static bool polish(const sample *d, point *p, double cov[3][3], double *excess)
 {
     double g[3], H[3][3], trial_g[3], trial_H[3][3];
@@ -238,7 +242,7 @@ static bool polish(const sample *d, point *p, double cov[3][3], double *excess)
                 drop += 0.5 * g[i] * cov[i][k] * g[k];
             }
         if (!(drop < *excess) && drop < MAX_EXCESS)
-            break; /* rounding */
+            break; /* only rounding is left */
         *excess = drop;
         double scale = 1, trial, trial_cov[3][3];
         kn_gev q;
@@ -263,6 +267,7 @@ static bool polish(const sample *d, point *p, double cov[3][3], double *excess)
     return *excess < MAX_EXCESS;
 }
 
+/* Minimum of nll over s in [a, b] by golden section. */
 static point golden(const sample *d, profile_fn f, double a, double b)
 {
     static const double RATIO = 0.6180339887498949;
@@ -281,17 +286,19 @@ static point golden(const sample *d, profile_fn f, double a, double b)
     return f(d, 0.5 * (a + b));
 }
 
+/* Logit s of grid point k. */
 static double place(int k)
 {
     return GRID_END * (2.0 * k / (GRID - 1) - 1);
 }
 
+/* Is grid point k a local minimum of nll? */
 static bool valley(const point *p, int k)
 {
     return p[k].nll <= p[k - 1].nll && p[k].nll < p[k + 1].nll;
 }
 
-/* The best local maximum with xi > -1; false when there is none. */
+/* The best local maximum of the likelihood with xi > -1; false if there is none. */
 static bool interior(const sample *d, const point *p, point *best, double cov[3][3], double *excess)
 {
     bool found = false;
@@ -314,7 +321,8 @@ static bool interior(const sample *d, const point *p, point *best, double cov[3]
     return found;
 }
 
-/* The better of the maxima at xi = -1 and xi = 1, each only if the likelihood rises beyond it. */
+/* The better of the maxima at xi = -1 and xi = 1, each only if the likelihood increases beyond that
+ * bound; false if there is none. */
 static bool at_bounds(const sample *d, const point *p, point *best)
 {
     bool found = false;
@@ -362,8 +370,9 @@ static kn_status check(kn_ctx *ctx, const double *x, ptrdiff_t n)
     return KN_OK;
 }
 
-/* The median is the centre because a heavy tail would carry the mean, and with it the interval of
- * kappa, away from the data; the mean when half the values are the smallest or the largest. */
+/* x = (value - centre) / unit, with the interval of kappa. The centre is the median, since a heavy
+ * tail would move the mean, and with it the interval of kappa, away from the data; it is the mean
+ * if half of the values equal the smallest or the largest. */
 static void standardise(sample *d, const double *x, double *centre, double *unit)
 {
     double least, most, median, mean = 0;

@@ -1,3 +1,4 @@
+/* Implements incomplete_beta.h. */
 #include "stats/incomplete_beta.h"
 
 #include <float.h>

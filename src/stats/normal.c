@@ -1,3 +1,4 @@
+/* Implements normal.h by erf, erfc and Newton's method. */
 #include "stats/normal.h"
 
 #include <float.h>
@@ -6,8 +7,8 @@
 #include "stats/sort_select.h"
 
 enum { NEWTON_STEPS = 60, TAIL_TERMS = 12 };
-static const double FAR = 12; /* from here the asymptotic series of the tail is exact in doubles */
-static const double HALF = 0.5; /* of the central probability: below it by erf, above it by tails */
+static const double FAR = 12;   /* from here on the asymptotic series of the tail is exact */
+static const double HALF = 0.5; /* central probability: below it by erf, above it by the tail */
 
 /* erfc keeps its relative accuracy for large arguments, where 1 + erf would be 0 or 1. */
 double kn_normal_cdf(double x)
@@ -37,7 +38,7 @@ double kn_normal_log_upper(double x)
 
 double kn_normal_central_quantile(double c)
 {
-    double x = c * sqrt(M_PI_2); /* erf is concave here: Newton comes up from the left */
+    double x = c * sqrt(M_PI_2); /* left of the root; erf is concave: Newton does not overshoot */
     if (!(c >= 0 && c <= 1))
         return NAN;
     if (c > HALF)

@@ -1,3 +1,4 @@
+/* Implements polygamma.h. */
 #include "stats/polygamma.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Implements quantile_summary.h. */
 #include "stats/quantile_summary.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ void kn_quantiles_clear(kn_quantiles *q)
     *q = (kn_quantiles){0};
 }
 
-/* People below knot k, from 1 on; of 0 and of K + 1 none and all. */
+/* Number of values below knot k, k = 1 .. K; 0 for k = 0 and n for k = K + 1. */
 static ptrdiff_t cut(ptrdiff_t n, ptrdiff_t K, ptrdiff_t k)
 {
     return n * k / (K + 1);

@@ -1,3 +1,4 @@
+/* Implements shash.h. Arrays are processed in chunks that stay in the cache. */
 #include "stats/shash.h"
 
 #include <math.h>
@@ -11,11 +12,12 @@ enum { CHUNK = 256, HALVINGS = 64 };
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 typedef struct hermite {
-    int above;          /* zeros of He_n above x */
+    int above;          /* number of zeros of He_n above x */
     double last, value; /* orthonormal He_(n-1), He_n at x */
 } hermite;
 
-/* p_(k+1) = (x p_k - sqrt(k) p_(k-1))/sqrt(k+1); a Sturm sequence: changes of sign count zeros. */
+/* Recurrence p_(k+1) = (x p_k - sqrt(k) p_(k-1))/sqrt(k+1). The p_k are a Sturm sequence: the
+ * number of sign changes is the number of zeros above x. */
 static hermite hermite_at(double x)
 {
     hermite h = {0, 0, 1};
@@ -28,8 +30,8 @@ static hermite hermite_at(double x)
     return h;
 }
 
-/* Zeros by bisection, where no starting point can be wrong, and two steps of Newton: p_n' =
- * sqrt(n) p_(n-1). w = 1/(n p_(n-1)^2). */
+/* Zeros by bisection, which needs no starting point, and two Newton steps with
+ * p_n' = sqrt(n) p_(n-1). w = 1/(n p_(n-1)^2). */
 void kn_shash_nodes_init(kn_shash_nodes *nodes)
 {
     const double n = KN_SHASH_NODES;
@@ -53,7 +55,7 @@ void kn_shash_nodes_init(kn_shash_nodes *nodes)
     nodes->w[KN_SHASH_NODES / 2] = 1 / (n * pow(hermite_at(0).last, 2));
 }
 
-/* ---- one law --------------------------------------------------------------------------------- */
+/* ---- one distribution ------------------------------------------------------------------------ */
 
 kn_shash kn_shash_at(const kn_shash_nodes *nodes, const double theta[2])
 {
@@ -83,7 +85,7 @@ double kn_shash_nll(const kn_shash *law, double zt)
     return 0.5 * (z * z + KN_LOG_2PI) - log(law->b * cosh(t)) + log(hypot(1, q)) + log(law->sc);
 }
 
-/* asinh(q) for q of one chunk; |q| + sqrt(1 + q^2) loses nothing but what is below 1e-16. */
+/* asinh(q) = sign(q) ln(|q| + sqrt(1 + q^2)) for one chunk; the absolute error is about 1e-16. */
 static void chunk_asinh(ptrdiff_t n, const double *q, double *out)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -111,7 +113,7 @@ void kn_shash_apply(const kn_shash *law, ptrdiff_t n, double *zt)
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
-/* sinh p and its derivatives at the nodes: by a, ln b, and twice. */
+/* sinh p at the nodes and its derivatives by a, ln b; aa, a ln b, ln b ln b. */
 static void node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
                              double d[6][KN_SHASH_NODES])
 {
@@ -128,6 +130,7 @@ static void node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
     }
 }
 
+/* Covariance of x and y over the nodes; x0, y0: their means. */
 static double weighted(const double *w, const double *x, double x0, const double *y, double y0)
 {
     double sum = 0;
@@ -172,8 +175,10 @@ typedef struct chunk {
 
 /* f(t) = sinh^2 t/2 - ln cosh t and g(q) = ln(1 + q^2)/2, each by the chain rule:
  *     nll_k  = f' t_k + g' q_k,   nll_kl = f'' t_k t_l + f' t_kl + g'' q_k q_l + g' q_kl
- *     t_a = b A' q_a - 1,  t_l = b A + b A' q_l,  A = asinh q,  A' = 1/sqrt(1 + q^2),  A'' = -q
- * A'^3 */
+ *     t_a = b A' q_a - 1,  t_l = b A + b A' q_l
+ *     A = asinh q,  A' = 1/sqrt(1 + q^2),  A'' = -q A'^3
+ * out: the sum of sinh^2 t/2, gradient and Hessian, without the terms of ln b and ln sc. The
+ * logarithms of cosh t / sqrt(1 + q^2) = c->ratio are left to the caller. */
 KN_CLONES
 static void chunk_sums(const kn_shash_point *at, ptrdiff_t n, const double *zt, chunk *c,
                        double out[6])

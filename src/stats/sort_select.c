@@ -1,3 +1,4 @@
+/* Implements sort_select.h by qsort and quickselect. */
 #include "stats/sort_select.h"
 
 #include <stdlib.h>
@@ -34,11 +35,11 @@ static void reverse(double *x, ptrdiff_t n)
         swap(x, i, n - 1 - i);
 }
 
-/* Hoare 1961. Equal values are swapped too, so that ties split evenly instead of degenerating. */
+/* Quickselect (Hoare 1961). Equal values are swapped too, so that ties split evenly. */
 void kn_select_largest(double *x, ptrdiff_t n, ptrdiff_t k)
 {
     ptrdiff_t lo = 0, hi = n - 1;
-    int patience = 16; /* rounds allowed: twice the binary logarithm of n, and a few */
+    int patience = 16; /* rounds before the sort: 16 and twice the binary logarithm of n */
     for (ptrdiff_t m = n; m > 0; m /= 2)
         patience += 2;
     if (k <= 0 || k >= n)

@@ -1,3 +1,4 @@
+/* Implements student_t.h by the incomplete beta function and Newton's method. */
 #include "stats/student_t.h"
 
 #include <float.h>
@@ -8,11 +9,11 @@
 #include "stats/normal.h"
 
 enum { NEWTON_STEPS = 100 };
-static const double TINY = 1e-20;
+static const double TINY = 1e-20;  /* z^2/nu below which the density is constant */
 static const double NOISE = 1e-11; /* Newton steps below it that do not shrink are rounding */
 
-/* ln Gamma(a + 1/2)/Gamma(a). The difference of two lgamma would lose four digits at a = 5000: by
- * the series in 1/a, from a = 20 on, and by Gamma(a + 1) = a Gamma(a) up to there. */
+/* ln Gamma(a + 1/2)/Gamma(a), by its series in 1/a from a = 20 on and by Gamma(a + 1) = a Gamma(a)
+ * below. The difference of two lgamma would lose four digits at a = 5000. */
 static double log_gamma_ratio(double a)
 {
     double shift = 0;
@@ -33,7 +34,7 @@ static double log1p_square(double z, double nu)
 
 typedef struct tails { /* of |z| */
     double log_upper;  /* ln S_nu(|z|) */
-    double central;    /* P(|t| <= |z|), NaN where the tail was had directly */
+    double central;    /* P(|t| <= |z|), NaN if the tail was computed directly */
 } tails;
 
 static tails tails_of(double z, double nu)
@@ -88,8 +89,8 @@ double kn_student_to_normal(double z1, double nu)
     return copysign(x, z1);
 }
 
-/* zt(z) is concave for z > 0 and below z: from z = zt Newton comes up to the root. dzt/dz =
- * t_nu(z)/phi(zt). */
+/* Inverse of zt for small zt. zt(z) is concave for z > 0 and below z, so Newton's method from z =
+ * zt approaches the root from the left. dzt/dz = t_nu(z)/phi(zt). */
 static double inverse_near(double zt, double nu)
 {
     double z = zt;
@@ -103,7 +104,8 @@ static double inverse_near(double zt, double nu)
     return z;
 }
 
-/* ln S_nu(e^s) is concave in s, with slope -nu in the end: Newton over s. */
+/* Inverse of zt in the tail: Newton's method over s = ln z. ln S_nu(e^s) is concave in s, with
+ * slope -nu for large s. */
 static double inverse_far(double zt, double nu)
 {
     double log_p = kn_normal_log_upper(zt), s = log(zt), last = INFINITY;
@@ -114,7 +116,7 @@ static double inverse_far(double zt, double nu)
         double d = (log_q - log_p) / exp(s + kn_student_log_density(z, nu) - log_q);
         s = fmin(s + d, log(DBL_MAX));
         if (fabs(d) <= DBL_EPSILON || (fabs(d) < NOISE && fabs(d) > last / 2))
-            break; /* there, or what is left is rounding */
+            break; /* converged, or only rounding is left */
         last = fabs(d);
     }
     return exp(s);
@@ -134,14 +136,15 @@ double kn_student_quantile(double p, double nu)
     return kn_normal_to_student(kn_normal_quantile(p), nu);
 }
 
-/* ---- many values of one nu ------------------------------------------------------------------- */
+/* ---- table for one nu ------------------------------------------------------------------------ */
 
 enum { CELLS = 1024, DEGREE = 5 };
-static const double PER_UNIT = 64; /* cells; CELLS / PER_UNIT = 16 is where the table ends */
+static const double PER_UNIT =
+    64; /* cells per unit of z; the table ends at CELLS / PER_UNIT = 16 */
 
 struct kn_student_map {
     double nu;
-    double c[CELLS][DEGREE + 1]; /* of u = PER_UNIT z - cell in [0, 1] */
+    double c[CELLS][DEGREE + 1]; /* coefficients in u = PER_UNIT z - cell, 0 <= u <= 1 */
 };
 
 typedef struct jet { /* value and derivatives with respect to u */

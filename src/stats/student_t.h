@@ -1,12 +1,12 @@
-/* Student's law and the step from it to the normal one [METHOD 8c].
+/* Student's t distribution and its transform to the standard normal one [METHOD 8c].
  *
  *     S_nu(z)  = P(t > z) = 1/2 I_x(nu/2, 1/2),  x = nu/(nu + z^2),  z >= 0
- *     zt(z)    = sign(z) (-Phi^-1(S_nu(|z|)))                by tails: nothing is lost at either
- * end ln t_nu  = ln Gamma((nu+1)/2)/Gamma(nu/2) - ln(nu pi)/2 - (nu+1)/2 ln(1 + z^2/nu)
+ *     zt(z)    = sign(z) (-Phi^-1(S_nu(|z|)))       by tail probabilities, accurate at both ends
+ *     ln t_nu  = ln Gamma((nu+1)/2)/Gamma(nu/2) - ln(nu pi)/2 - (nu+1)/2 ln(1 + z^2/nu)
  *
- * All in logarithms where the tail underflows: zt of a finite z is finite, and grows with z. Above
- * KN_STUDENT_MOST degrees of freedom the law counts as normal, zt = z and ln t_nu = ln phi, but not
- * in S_nu. nu > 0. */
+ * Logarithms are used where the tail underflows: zt of a finite z is finite and increases with z.
+ * Above KN_STUDENT_MOST degrees of freedom the distribution is treated as normal, zt = z and
+ * ln t_nu = ln phi, except in S_nu. nu > 0. */
 #ifndef KN_STATS_STUDENT_T_H
 #define KN_STATS_STUDENT_T_H
 
@@ -14,21 +14,21 @@
 
 #define KN_STUDENT_MOST 10000.0
 
-double kn_student_upper(double z, double nu);     /* S_nu(z), of either sign */
-double kn_student_log_upper(double z, double nu); /* ln S_nu(z) */
-double kn_student_log_density(double z, double nu);
+double kn_student_upper(double z, double nu);       /* S_nu(z), z of either sign */
+double kn_student_log_upper(double z, double nu);   /* ln S_nu(z) */
+double kn_student_log_density(double z, double nu); /* ln t_nu(z) */
 
-double kn_student_to_normal(double z1, double nu); /* zt; odd in z1 */
-double kn_normal_to_student(double zt, double nu); /* its inverse; inf where z1 is no double */
-double kn_student_quantile(double p, double nu);   /* F_nu^-1(p), by the nearer tail */
+double kn_student_to_normal(double z1, double nu); /* zt(z1), an odd function */
+double kn_normal_to_student(double zt, double nu); /* its inverse; +-inf if it overflows */
+double kn_student_quantile(double p, double nu);   /* F_nu^-1(p), from the nearer tail */
 
-/* zt of many values of one nu: a piecewise polynomial of degree 5 with value and two derivatives
- * right at the ends of each piece, within 1e-12 of kn_student_to_normal, relative; the exact
- * function where |z1| > 16. About 5 ns a value, 48 kB, 2 ms to make. */
+/* Table of zt for many values with one nu: piecewise polynomials of degree 5 that match value and
+ * two derivatives at the ends of each piece, within 1e-12 of kn_student_to_normal, relative; the
+ * exact function for |z1| >= 16. About 5 ns per value, 48 kB, 2 ms to build. */
 typedef struct kn_student_map kn_student_map;
 enum { KN_STUDENT_MAP_BYTES = 50000 }; /* about */
 kn_status kn_student_map_new(kn_ctx *ctx, double nu, kn_student_map **out);
-void kn_student_map_free(kn_student_map *map);
+void kn_student_map_free(kn_student_map *map); /* NULL is allowed */
 double kn_student_map_at(const kn_student_map *map, double z1);
 void kn_student_map_apply(const kn_student_map *map, ptrdiff_t n, double *z); /* in place */
 

@@ -1,10 +1,11 @@
+/* Implements tail_probability.h. */
 #include "stats/tail_probability.h"
 
 #include <math.h>
 
 #include "stats/sort_select.h"
 
-static const double ROUGH = 0.02;
+static const double ROUGH = 0.02; /* p below which few participants get the note `rough` */
 
 double kn_tail_p_least(ptrdiff_t units)
 {

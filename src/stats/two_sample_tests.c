@@ -1,3 +1,4 @@
+/* Implements two_sample_tests.h. */
 #include "stats/two_sample_tests.h"
 #include "stats/normal.h"
 #include "stats/student_t.h"
@@ -17,7 +18,8 @@ static int ascending(const void *x, const void *y)
                                 : (a->place > b->place) - (a->place < b->place);
 }
 
-/* The finite ones of x after those that are there, with places from `first` on. */
+/* Appends the values of x that are not NaN to the `have` items of `to`, with places first + i.
+ * Returns the new number of items. */
 static ptrdiff_t gather(item *to, ptrdiff_t have, const double *x, ptrdiff_t n, ptrdiff_t first)
 {
     for (ptrdiff_t i = 0; i < n; i++)
@@ -26,16 +28,17 @@ static ptrdiff_t gather(item *to, ptrdiff_t have, const double *x, ptrdiff_t n, 
     return have;
 }
 
-/* ---- Mann and Whitney -------------------------------------------------------------------------
+/* ---- Mann-Whitney -----------------------------------------------------------------------------
  */
 
 typedef struct ranks {
-    ptrdiff_t n, m;   /* of the first group, of both */
-    int *twice;       /* m  twice the midrank of each, ascending */
-    double sum_twice; /* of the first group */
+    ptrdiff_t n, m;   /* number of values of the first group, and of both */
+    int *twice;       /* m: twice the midrank of each value, ascending */
+    double sum_twice; /* their sum over the first group */
     double ties;      /* sum of t^3 - t over tied values */
 } ranks;
 
+/* Midranks of the sorted items; items with place < second are of the first group. */
 static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
 {
     for (ptrdiff_t i = 0, end; i < r->m; i = end) {
@@ -51,8 +54,8 @@ static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
     }
 }
 
-/* ways[k][s]: subsets of k values with sum s of doubled midranks. p = 2 min(P(sum <= s), P(sum >=
- * s)). */
+/* ways[k][s]: number of subsets of k values whose doubled midranks sum to s.
+ * p = 2 min(P(sum <= s), P(sum >= s)). */
 static kn_status exact_p(kn_ctx *ctx, const ranks *r, double *p)
 {
     ptrdiff_t most = r->m * (r->m + 1), width = most + 1;
@@ -62,7 +65,7 @@ static kn_status exact_p(kn_ctx *ctx, const ranks *r, double *p)
         return status;
     ways[0] = 1;
     for (ptrdiff_t i = 0; i < r->m; i++)
-        for (ptrdiff_t k = r->n; k > 0; k--) /* from above: no value twice */
+        for (ptrdiff_t k = r->n; k > 0; k--) /* downwards, so that no value is used twice */
             for (ptrdiff_t s = r->twice[i]; s < width; s++)
                 ways[k * width + s] += ways[(k - 1) * width + s - r->twice[i]];
     for (ptrdiff_t s = 0; s < width; s++) {
@@ -115,7 +118,7 @@ out:
 /* ---- Welch ------------------------------------------------------------------------------------
  */
 
-/* Variance of the mean; what rounding alone leaves of equal values counts as none. */
+/* Variance of the mean; 0 if the variance of the values is only rounding. */
 static double mean_variance(kn_sums s)
 {
     static const double ROUNDING = 1e-13; /* of the mean square */
@@ -137,7 +140,7 @@ kn_welch kn_welch_of(kn_sums a, kn_sums b)
     return w;
 }
 
-/* ---- many -------------------------------------------------------------------------------------
+/* ---- adjusted p-values, median ----------------------------------------------------------------
  */
 
 kn_status kn_adjusted(kn_ctx *ctx, const double *p, ptrdiff_t n, double *q)

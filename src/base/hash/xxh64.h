@@ -9,13 +9,13 @@
 /* The hash of n bytes. To chain arrays, pass the hash of one as the seed of the next. */
 uint64_t kn_hash(const void *bytes, size_t n, uint64_t seed);
 
-/* Incremental hash: _end returns the kn_hash of all bytes passed to _add, however they were split.
- */
+/* Incremental hash: _end returns the kn_hash of all bytes passed to _add, in any split. */
 typedef struct kn_hashing {
     uint64_t lane[4], seed, total;
     unsigned char rest[32]; /* bytes of an incomplete round, for the next _add */
 } kn_hashing;
 
+/* begin, then any number of add, then end. */
 kn_hashing kn_hashing_begin(uint64_t seed);
 void kn_hashing_add(kn_hashing *h, const void *bytes, size_t n);
 uint64_t kn_hashing_end(const kn_hashing *h);

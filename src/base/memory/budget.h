@@ -1,5 +1,4 @@
-/* The memory budget of a call: the limit that its memory plan must keep, and where it comes from.
- */
+/* The memory budget of a call: the limit that its memory plan must keep, and its source. */
 #ifndef KN_BASE_MEMORY_BUDGET_H
 #define KN_BASE_MEMORY_BUDGET_H
 

@@ -8,8 +8,7 @@
 typedef double (*kn_cgroup_fn)(const char *folder, int version);
 
 /* The smallest limit over the cgroups of this process and all their ancestors, INFINITY if there is
- * none. controller: "memory" or "cpu". root: prefix of /proc and /sys, "" or the folder of a test.
- */
+ * none. controller: "memory" or "cpu". root: prefix of /proc and /sys, "" or a test folder. */
 double kn_cgroup_least(const char *root, const char *controller, kn_cgroup_fn limit);
 
 /* The first number in folder/file; INFINITY if it is "max" or not positive, or without a file. */

@@ -7,8 +7,7 @@
 
 #include "base/context.h"
 
-/* Registers the mapping of this context, at most one, which must be MAP_SHARED; start NULL: none.
- */
+/* Registers the mapping of this context, at most one, MAP_SHARED; start NULL: none. */
 void kn_mmap_hint_set(kn_ctx *ctx, const void *start, size_t bytes);
 /* Is p an address in the registered mapping? */
 bool kn_mmap_hint(const kn_ctx *ctx, const void *p);

@@ -99,6 +99,7 @@ typedef struct kn_problem_size {
     bool chosen;       /* set by the method: it chooses the number of components, at most P */
 } kn_problem_size;
 
+/* The smaller of the two. */
 static inline ptrdiff_t kn_min_size(ptrdiff_t n, ptrdiff_t most)
 {
     return n < most ? n : most;

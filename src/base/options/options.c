@@ -260,8 +260,7 @@ kn_resources kn_settings_resources(kn_ctx *ctx, const kn_settings *s)
     return before;
 }
 
-/* KN_ERR_ARGUMENT if the value of a CHOICE, WORD or SUM row is not among its words; callers of the
- * C API may have set the field directly. */
+/* KN_ERR_ARGUMENT if the value of a CHOICE, WORD or SUM row is not among its words. */
 static kn_status check_words(kn_ctx *ctx, const kn_option_row *r, const void *at)
 {
     kn_settings unused;

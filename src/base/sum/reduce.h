@@ -46,6 +46,7 @@ typedef struct kn_slots {
     double *values; /* n x blocks */
 } kn_slots;
 
+/* Allocates and frees slots; {0} is allowed in _clear. */
 kn_status kn_slots_new(kn_ctx *ctx, ptrdiff_t blocks, ptrdiff_t n, kn_slots *out);
 void kn_slots_clear(kn_slots *s);
 
