@@ -1,3 +1,4 @@
+/* Implements cifti_vertices.h: parses the stored XML again and collects one VertexIndices list. */
 #include "io/formats/cifti_vertices.h"
 
 #include <string.h>
@@ -10,8 +11,9 @@ typedef struct parser {
     const kn_cifti_cortex *cortex;
     ptrdiff_t *place;
     bool found, listing;
-    ptrdiff_t offset, count, listed; /* of the model that is open */
-    ptrdiff_t number;                /* that the text is within; -1: none */
+    ptrdiff_t offset, count, listed; /* of the current model: first place, places, vertices so far;
+                                        count -1: another structure */
+    ptrdiff_t number;                /* number that is being read; -1: none */
 } parser;
 
 static kn_status start_model(parser *p, const char **attributes)
@@ -54,6 +56,7 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
     p->number = -1;
 }
 
+/* Ends a number of the list: it is the vertex of the next place. */
 static void end_number(parser *p)
 {
     if (p->number < 0)
@@ -76,7 +79,8 @@ static void XMLCALL on_text(void *self, const char *text, int n)
         const bool digit = text[i] >= '0' && text[i] <= '9';
         if (!digit)
             end_number(p);
-        else if (p->number <= p->cortex->vertices) /* larger than any will do, without overflow */
+        else if (p->number <=
+                 p->cortex->vertices) /* avoids overflow; too large is an error anyway */
             p->number = (p->number < 0 ? 0 : p->number) * 10 + (text[i] - '0');
     }
 }

@@ -1,3 +1,4 @@
+/* Implements mgh_write.h on top of io/image/volume_writer.h. */
 #include "io/formats/mgh_write.h"
 
 #include "io/file/byte_order.h"

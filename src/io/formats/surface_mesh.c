@@ -1,3 +1,4 @@
+/* Implements surface_mesh.h. */
 #include "io/formats/surface_mesh.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ void kn_surface_clear(kn_surface *s)
     *s = (kn_surface){0};
 }
 
-/* The one array of an intent: three numbers a row, of one type. */
+/* Finds the only array of an intent; it must have three columns and the given type. */
 static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                             const char *intent, int type, const kn_gifti_array **out)
 {
