@@ -73,6 +73,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Hashes an element and its attributes, sorted by name. */
 static void hash_element(parser *p, const char *name, const char **attributes)
 {
     const char *pair[MAX_ATTRIBUTES][2];
@@ -109,6 +110,8 @@ static kn_status check_root(parser *p, const char *name, const char **attributes
     return KN_OK;
 }
 
+/* Starts a MatrixIndicesMap: notes the kind of dimension 0, and the start of the brain models of
+ * dimension 1. */
 static kn_status start_map(parser *p, const char **attributes)
 {
     const char *along = kn_xml_attribute(attributes, "AppliesToMatrixDimension");
@@ -131,6 +134,7 @@ static kn_status start_map(parser *p, const char **attributes)
     return KN_OK;
 }
 
+/* Starts a BrainModel; its places must lie within the matrix. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     ptrdiff_t offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
@@ -143,6 +147,7 @@ static kn_status start_model(parser *p, const char **attributes)
     return KN_OK;
 }
 
+/* expat handler: checks nesting and dispatches by element name. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -197,6 +202,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
     }
 }
 
+/* expat handler: checks the length of a list of indices, and ends the brain models. */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
@@ -220,6 +226,7 @@ static void XMLCALL on_end(void *self, const char *name)
     p->depth--;
 }
 
+/* The error of a failed parse: that of a handler, else expat's. */
 static kn_status xml_failure(const parser *p)
 {
     enum XML_Error error = XML_GetErrorCode(p->x.xml);
@@ -340,6 +347,7 @@ out:
     return status;
 }
 
+/* Opens a file with a CIFTI extension through the NIfTI format, which calls kn_cifti_open. */
 static kn_status open_cifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status = kn_format_nifti.open(ctx, image, source);

@@ -16,6 +16,7 @@ typedef struct parser {
     ptrdiff_t number;                /* number that is being read; -1: none */
 } parser;
 
+/* Starts a BrainModel: notes its range of places if it is the wanted hemisphere. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     static const char *const STRUCTURE[2] = {"CIFTI_STRUCTURE_CORTEX_LEFT",
@@ -72,6 +73,7 @@ static void end_number(parser *p)
     p->number = -1;
 }
 
+/* Parses the numbers of VertexIndices; a number may be split between two calls. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;

@@ -88,6 +88,7 @@ out:
     return status;
 }
 
+/* Writes header and extension; sets w->start. */
 static kn_status put_start(kn_ctx *ctx, cifti_writer *w, const kn_image_target *target)
 {
     unsigned char header[KN_NIFTI2_SIZE + KN_EXTENDER_SIZE];
@@ -103,6 +104,7 @@ out:
     return status;
 }
 
+/* Member `begin` of kn_image_writing. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {
@@ -154,6 +156,7 @@ out:
     return status;
 }
 
+/* Buffers one map; writes the buffer when it is full. */
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     cifti_writer *w = state;

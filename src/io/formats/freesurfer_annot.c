@@ -90,6 +90,7 @@ out:
     return status;
 }
 
+/* Reads entry i of the colour table: its name and its key, the colour. */
 static kn_status take_entry(reader *r, ptrdiff_t i)
 {
     kn_status status;
@@ -126,6 +127,7 @@ static kn_status take_vertices(reader *r)
     return KN_OK;
 }
 
+/* Skips the vertices, reads the colour table, then decodes the vertices. */
 static kn_status parse(reader *r)
 {
     kn_status status;

@@ -68,6 +68,7 @@ static const word orders[] = {{"RowMajorOrder", 0},
                               {"GIFTI_IND_ORD_COL_MAJOR", 1},
                               {NULL, 0}};
 
+/* Error: an attribute of the current array is missing (value NULL) or not supported. */
 static kn_status bad_attribute(const parser *p, const char *name, const char *value)
 {
     if (!value)
@@ -77,6 +78,7 @@ static kn_status bad_attribute(const parser *p, const char *name, const char *va
                    p->x.name, p->out->count, name, value);
 }
 
+/* Looks up the value of an attribute in a NULL-terminated table. */
 static kn_status take_word(const parser *p, const char **attributes, const char *name,
                            const word *words, int *out)
 {
@@ -95,6 +97,7 @@ static bool whole(const char *text, ptrdiff_t *out)
     return *out >= 0;
 }
 
+/* Reads Dimensionality and Dim0, Dim1; further dimensions must be 1. */
 static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_array *array)
 {
     ptrdiff_t dims, d[MAX_DIMS] = {1, 1, 1, 1, 1, 1};
@@ -120,6 +123,7 @@ static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_ar
 
 /* ---- elements ----------------------------------------------------------------------------- */
 
+/* Starts a DataArray: appends an array and reads its attributes. */
 static kn_status start_array(parser *p, const char **attributes)
 {
     void *arrays = p->out->array;
@@ -189,6 +193,7 @@ out:
     return status;
 }
 
+/* expat handler: starts a data array, its Data, or a label. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -228,6 +233,7 @@ static kn_status append(const parser *p, const char *text, int n, char **to, ptr
     return KN_OK;
 }
 
+/* expat handler: collects the text of Data or Label. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
@@ -239,6 +245,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
         kn_xml_stop(&p->x, status);
 }
 
+/* expat handler: at the end of a DataArray, decodes its text. */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
@@ -411,6 +418,7 @@ out:
     return status;
 }
 
+/* Reads the file again and copies all arrays; they must be as they were on opening. */
 static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
                             void *raw)
 {

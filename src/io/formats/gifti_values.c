@@ -35,6 +35,7 @@ static kn_status too_short(const job *j, double has)
                    j->number, kn_size_in_words((double)j->bytes).text, kn_size_in_words(has).text);
 }
 
+/* Allocates array->data. Called only after the text is known to be long enough. */
 static kn_status reserve(const job *j)
 {
     return kn_alloc(j->ctx, j->bytes, 1, &j->array->data);
@@ -47,6 +48,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* True for inf or infinity with optional sign, which kn_number_parse does not accept. */
 static bool is_infinite(const char *word, double *out)
 {
     bool minus = word[0] == '-';
@@ -77,6 +79,7 @@ static bool put_word(const kn_voxel_type *type, const char *word, unsigned char 
     return true;
 }
 
+/* Decodes numbers separated by white space. */
 static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
 {
     const kn_voxel_type *type = j->array->type;
@@ -150,6 +153,7 @@ static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
     return true;
 }
 
+/* Decodes base64, and decompresses the bytes if the encoding is KN_GIFTI_ZLIB. */
 static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 {
     ptrdiff_t got;
@@ -186,6 +190,8 @@ static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 
 /* ---- another file ------------------------------------------------------------------------- */
 
+/* Reads an external file. Only a name without folder is allowed, so that a GIFTI file cannot make
+ * the program read files elsewhere. */
 static kn_status decode_external(const job *j, bool others)
 {
     kn_byte_source source = {.fd = -1};
@@ -216,6 +222,7 @@ out:
 
 /* ---- order -------------------------------------------------------------------------------- */
 
+/* Swaps the bytes of 4-byte numbers in place. */
 static void swap_bytes(const job *j)
 {
     unsigned char *p = j->array->data;

@@ -82,6 +82,7 @@ static const char *structure(const char *side)
                                      : NULL;
 }
 
+/* Opens the file and writes the XML up to the first DataArray. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {
@@ -122,6 +123,7 @@ out:
     return status;
 }
 
+/* Writes one volume as a DataArray. */
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     gifti_writer *w = state;

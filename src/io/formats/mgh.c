@@ -22,6 +22,7 @@ enum {
 
 static const bool SWAP = !KN_BIG_ENDIAN;
 
+/* The voxel type of an MGH type code; NULL if it is not supported. */
 static const kn_voxel_type *find_type(int32_t code)
 {
     switch (code) {
@@ -34,6 +35,7 @@ static const kn_voxel_type *find_type(int32_t code)
     }
 }
 
+/* Checks the dimensions. The limit on voxels keeps sizes in bytes below PTRDIFF_MAX. */
 static kn_status take_dims(kn_ctx *ctx, const char *name, const unsigned char *p,
                            kn_nifti_header *h)
 {

@@ -5,6 +5,7 @@
 #include "io/formats/mgh.h"
 #include "io/image/volume_writer.h"
 
+/* Encodes the header; KN_ERR_SHAPE if a dimension exceeds 32 bits. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {

@@ -94,6 +94,7 @@ out:
     return status;
 }
 
+/* Finds the header of a pair, reads it, switches to the data file, and reads CIFTI's XML if any. */
 static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status;

@@ -64,18 +64,21 @@ typedef struct raw_fields {
     double offset, slope, inter;
 } raw_fields;
 
+/* n floats of NIfTI-1 (4 bytes each). */
 static void floats1(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (double)kn_load_f32(p + 4 * i, swap);
 }
 
+/* n floats of NIfTI-2 (8 bytes each). */
 static void floats2(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = kn_load_f64(p + 8 * i, swap);
 }
 
+/* Loads the fields of NIfTI-1 or ANALYZE. */
 static void load1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
@@ -104,6 +107,7 @@ static void load1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
     floats1(p + V1_SROW, s, 12, &h->srow[0][0]);
 }
 
+/* Loads the fields of NIfTI-2. */
 static void load2(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
@@ -201,6 +205,7 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw,
     return KN_OK;
 }
 
+/* Sets slope and intercept. An intercept of 0 becomes -0.0, which keeps the sign of zero. */
 static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *raw,
                               kn_nifti_header *h)
 {
@@ -219,6 +224,7 @@ static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *r
     return KN_OK;
 }
 
+/* Checks where the data start: an integer after the header. */
 static kn_status take_offset(kn_ctx *ctx, const char *name, const raw_fields *raw,
                              kn_nifti_header *h)
 {
@@ -297,6 +303,7 @@ static void store_floats2(unsigned char *p, int n, const double *x)
         kn_store_f64(p + 8 * i, x[i], KN_BIG_ENDIAN);
 }
 
+/* Encodes a NIfTI-1 header (float32) into zeroed bytes. */
 static void encode1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1, offset = KN_NIFTI1_SIZE + EXTENDER;
@@ -317,6 +324,7 @@ static void encode1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned c
     memcpy(p + V1_MAGIC, "n+1", 4);
 }
 
+/* Encodes a NIfTI-2 header (float32) into zeroed bytes. */
 static void encode2(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1;

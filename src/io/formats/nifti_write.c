@@ -4,6 +4,7 @@
 #include "io/file/byte_order.h"
 #include "io/image/volume_writer.h"
 
+/* Takes the header of the geometry, sets volumes and description, and opens the file. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {

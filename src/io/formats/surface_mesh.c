@@ -39,6 +39,7 @@ static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti
                           name, intent);
 }
 
+/* Copies the coordinates, which must be finite. */
 static kn_status take_points(kn_ctx *ctx, const char *name, const kn_gifti_array *a, kn_surface *s)
 {
     kn_status status = kn_alloc_d(ctx, 3 * a->dim[0], &s->xyz);
@@ -56,6 +57,7 @@ static kn_status take_points(kn_ctx *ctx, const char *name, const kn_gifti_array
     return KN_OK;
 }
 
+/* Copies the triangles; their vertices must exist. */
 static kn_status take_triangles(kn_ctx *ctx, const char *name, const kn_gifti_array *a,
                                 kn_surface *s)
 {

@@ -34,6 +34,7 @@ out:
     return status;
 }
 
+/* Orders by key; equal keys by index, so that the search finds the first. */
 static int by_key(const void *a, const void *b)
 {
     const kn_label_key *x = a, *y = b;
@@ -70,6 +71,7 @@ static const kn_gifti_array *find_array(const kn_gifti *gifti)
     return gifti->count > 0 ? gifti->array : NULL;
 }
 
+/* KN_ERR_FORMAT unless there is a label table and an array of one int32 per vertex. */
 static kn_status check(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                        const kn_gifti_array *a)
 {

@@ -34,6 +34,7 @@ static double step(const kn_nifti_header *h, int i)
     return size == 0 ? 1 : size;
 }
 
+/* Affine from qform: rotation times voxel sizes; pixdim[0] = -1 flips the third axis. */
 static void from_qform(const kn_nifti_header *h, double A[4][4])
 {
     double R[3][3], qfac = h->pixdim[0] == -1 ? -1 : 1;

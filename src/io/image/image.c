@@ -14,6 +14,7 @@ static const kn_image_format *const FORMATS[] = {KN_IMAGE_FORMATS(ROW)};
 #undef ROW
 enum { N_FORMATS = sizeof FORMATS / sizeof *FORMATS };
 
+/* True if the path has one of the NULL-terminated extensions. */
 static bool ends_as(const char *path, const char *const *endings)
 {
     for (; *endings; endings++)
@@ -148,6 +149,7 @@ kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
+/* Opens the header and derives the geometry; closes the source. */
 static kn_status open_source(kn_ctx *ctx, kn_byte_source *source, kn_image *image)
 {
     kn_status status;

@@ -54,6 +54,7 @@ out:
     return status;
 }
 
+/* Opens the parts of image i of a list and compares them with those of image 0. */
 static kn_status open_listed(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
 {
     kn_status status = KN_OK;
@@ -81,6 +82,7 @@ kn_status kn_images_open_row(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
     return line ? add_place(ctx, status, images->name, images->list.line[i]) : status;
 }
 
+/* Allocates n x parts images. */
 static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
 {
     void *files;
@@ -116,6 +118,7 @@ static const char *find_comma(const char *path)
     return comma && !strchr(comma + 1, ',') && access(path, F_OK) != 0 ? comma : NULL;
 }
 
+/* Opens a 4D file, or two with the same number of volumes. */
 static kn_status open_4d(kn_ctx *ctx, const char *path, kn_images *images)
 {
     const char *comma = find_comma(path);

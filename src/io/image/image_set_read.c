@@ -194,6 +194,7 @@ static kn_status open_wanted(const reading *r)
     return status;
 }
 
+/* Reads the requested images: opens them, splits the voxels by part, and starts the workers. */
 static kn_status run(reading *r, const ptrdiff_t *index)
 {
     int all = kn_threads(r->ctx), workers = kn_images_workers(r->ctx, r->images);

@@ -91,6 +91,7 @@ static bool is_header(const char *text)
     return is_word(text, n, ids) && is_word(rest, strlen(rest), paths);
 }
 
+/* True if the file exists; `path` is relative to the folder of the list. */
 static bool is_there(kn_ctx *ctx, const char *list, const char *path)
 {
     char *full = NULL;

@@ -83,6 +83,7 @@ static void widen(void *state, const float *voxels, ptrdiff_t n)
     }
 }
 
+/* Merges the range of another worker into `to`. */
 static void merge(range *to, const range *from, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -94,6 +95,7 @@ static void merge(range *to, const range *from, ptrdiff_t n)
     }
 }
 
+/* Allocates one empty range per worker: low = inf, high = -inf. */
 static kn_status make_ranges(kn_ctx *ctx, range *ranges, int workers, ptrdiff_t n, bool count)
 {
     kn_status status = KN_OK;

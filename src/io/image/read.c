@@ -1,6 +1,5 @@
 /* Reads voxels (kn_image_reader of image.h): plain files by volume, compressed files as a whole if
  * they fit the memory, else as a stream; GIFTI through the format's own loader. */
-
 #include "io/file/growable_array.h"
 #include "io/gzip/gzip.h"
 #include "io/image/format.h"
@@ -42,6 +41,7 @@ void kn_image_reader_free(kn_image_reader *r)
     kn_free(r);
 }
 
+/* Opens the file, or the memory, that holds the voxels. */
 static kn_status open_data(kn_ctx *ctx, const kn_image *image, kn_byte_source *out)
 {
     if (!image->data_path) {
@@ -64,6 +64,7 @@ static ptrdiff_t block_volumes(const kn_nifti_header *h)
 
 /* ---- plain files -------------------------------------------------------------------------- */
 
+/* Reads n bytes at `offset` of an uncompressed file into r->raw. */
 static kn_status read_plain(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                             ptrdiff_t offset, ptrdiff_t n)
 {
@@ -119,6 +120,7 @@ static kn_status pass(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, pt
     return status == KN_OK && got < n ? kn_image_changed(ctx, image) : status;
 }
 
+/* Starts the stream of an image and skips to its first voxel. */
 static kn_status start_stream(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_status status;
@@ -135,6 +137,7 @@ out:
     return status;
 }
 
+/* Reads a block from the stream into r->raw. Skips forward; going back restarts the stream. */
 static kn_status read_streamed(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                                ptrdiff_t volume)
 {
@@ -158,6 +161,7 @@ out:
 
 /* ---- formats with their own loader (GIFTI) ------------------------------------------------ */
 
+/* Decodes all volumes into r->raw by the format's `load`. */
 static kn_status load(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_byte_source source = {.fd = -1};
