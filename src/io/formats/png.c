@@ -70,8 +70,7 @@ static void pack_row(const picture *p, const uint8_t *pixel, unsigned char *row)
     }
 }
 
-/* Filter Sub: subtracts from each byte the previous one; from the end, so that it works in place.
- */
+/* Filter Sub: subtracts the previous byte from each byte; from the end, to work in place. */
 static void filter_rows(const picture *p, unsigned char *rows)
 {
     for (ptrdiff_t y = 0; y < p->height; y++) {

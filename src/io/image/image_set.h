@@ -36,7 +36,7 @@ bool kn_images_is_list(const kn_images *images);
 /* Id of image i: from the list, else the label sub-XXX if every path (the first of two in a line)
  * has exactly one; NULL if there are no ids. Ids may repeat. */
 const char *kn_images_id(const kn_images *images, ptrdiff_t i);
-/* Label ses-XXX of image i if there are ids and every path has exactly one label; else NULL. */
+/* Label ses-XXX of image i if there are ids and every (first) path has exactly one; else NULL. */
 const char *kn_images_session(const kn_images *images, ptrdiff_t i);
 /* Line of image i in the list, from 1; 0 for a pattern or a 4D file. */
 ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i);

@@ -36,8 +36,7 @@ static size_t label_in(const char *path, const char *prefix, const char **start)
     return length;
 }
 
-/* *out = the labels of all paths (as written in the list) if each has exactly one; else unchanged.
- */
+/* *out = labels of all paths (as written in the list) if each has exactly one; else unchanged. */
 static kn_status take_labels(kn_ctx *ctx, const char *prefix, ptrdiff_t count, char **written,
                              char ***out)
 {
