@@ -124,7 +124,7 @@ static kn_status make_temporary(kn_ctx *ctx, kn_writer *w)
     }
     status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
     kn_free(w->temporary);
-    w->temporary = NULL; /* belongs to another process: kn_writer_free must not remove it */
+    w->temporary = NULL; /* not created here: kn_writer_free must not remove it */
     return status;
 }
 
@@ -177,7 +177,7 @@ out:
     return status;
 }
 
-/* Writes at `offset`, past the buffer. */
+/* Writes at `offset`, bypassing the buffer. */
 static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
                      ptrdiff_t n)
 {

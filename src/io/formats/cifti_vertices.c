@@ -81,8 +81,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
         const bool digit = text[i] >= '0' && text[i] <= '9';
         if (!digit)
             end_number(p);
-        else if (p->number <=
-                 p->cortex->vertices) /* avoids overflow; too large is an error anyway */
+        else if (p->number <= p->cortex->vertices) /* larger ones fail; no overflow */
             p->number = (p->number < 0 ? 0 : p->number) * 10 + (text[i] - '0');
     }
 }

@@ -104,7 +104,7 @@ out:
     return status;
 }
 
-/* Member `begin` of kn_image_writing. */
+/* Opens the file and allocates the buffer for as many maps as fit target->memory, at least one. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {
