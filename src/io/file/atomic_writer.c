@@ -34,6 +34,7 @@ typedef struct kn_uncommitted_files_file {
     bool force;
 } pending_file;
 
+/* Appends a path to the list. */
 static kn_status note_made(kn_ctx *ctx, kn_created_files *made, const char *path)
 {
     void *array = made->path;
@@ -123,7 +124,7 @@ static kn_status make_temporary(kn_ctx *ctx, kn_writer *w)
     }
     status = kn_fail_errno(ctx, w->path, "cannot be written", errno);
     kn_free(w->temporary);
-    w->temporary = NULL; /* belongs to another process: kn_writer_free must not remove it */
+    w->temporary = NULL; /* not created here: kn_writer_free must not remove it */
     return status;
 }
 
@@ -176,7 +177,7 @@ out:
     return status;
 }
 
-/* Writes at `offset`, past the buffer. */
+/* Writes at `offset`, bypassing the buffer. */
 static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
                      ptrdiff_t n)
 {
@@ -199,6 +200,7 @@ static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned
     return KN_OK;
 }
 
+/* Writes the buffer at the end of the file. */
 static kn_status flush(kn_ctx *ctx, kn_writer *w)
 {
     kn_status status = put(ctx, w, w->end, w->buffer, w->buffered);

@@ -56,6 +56,7 @@ void kn_byte_source_close(kn_byte_source *source)
     *source = (kn_byte_source){.fd = -1};
 }
 
+/* True if the range lies within the source; safe against overflow. */
 static bool within(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n)
 {
     return offset >= 0 && n >= 0 && offset <= source->size && n <= source->size - offset;

@@ -29,6 +29,7 @@ static size_t element(kn_type type)
     return type == KN_F32 ? sizeof(float) : sizeof(double);
 }
 
+/* Creates a file in `dir` and unlinks it at once. */
 static kn_status open_nameless(kn_ctx *ctx, const char *dir, int *fd)
 {
     char *name;

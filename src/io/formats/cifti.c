@@ -1,3 +1,5 @@
+/* The image format CIFTI (io/image/format.h), the reader of its XML (cifti.h), and the functions of
+ * kn_brain (io/image/image.h). */
 #include "io/formats/cifti.h"
 
 #include <stdlib.h>
@@ -27,7 +29,7 @@ kn_status kn_brain_compare(kn_ctx *ctx, const char *name, const kn_brain *brain,
                            const char *expected_name, const kn_brain *expected)
 {
     if (!expected->xml && expected->hash == 0)
-        return KN_OK; /* no CIFTI, or a model that did not keep them */
+        return KN_OK; /* no CIFTI, or a model file without brain models */
     if (brain->hash == expected->hash)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_SHAPE, "%s: %s those of %s", name,
@@ -47,18 +49,19 @@ enum { MAX_DEPTH = 32, MAX_ATTRIBUTES = 64 };
 
 typedef struct parser {
     kn_xml x;
-    int depth, map_depth;      /* of the brain models' element; 0: not in it */
-    XML_Index begin, end;      /* its bytes */
-    bool found, models;        /* there is one for the places; it is of brain models */
-    bool scalars;              /* the other dimension is of scalars or a series, or is not told */
+    int depth, map_depth;      /* depth; that of the brain models' element, 0: not inside */
+    XML_Index begin, end;      /* byte range of that element */
+    bool found, models;        /* the places have a map; it consists of brain models */
+    bool scalars;              /* the other dimension is scalars or a series, or not described */
     ptrdiff_t expected, total; /* places of the matrix, and of the models so far */
-    ptrdiff_t count;           /* places of the model that is open */
-    int listed;                /* numbers a place in the list that is open; 0: in none */
-    ptrdiff_t words;
+    ptrdiff_t count;           /* places of the current model */
+    int listed;                /* numbers per place in the current list; 0: not in a list */
+    ptrdiff_t words;           /* numbers in that list so far */
     bool in_word;
-    kn_hashing hash; /* of elements, attributes by name, and words: the same however laid out */
+    kn_hashing hash; /* of elements, sorted attributes and words: independent of the layout */
 } parser;
 
+/* Adds `mark` and `text` to the hash, each with its NUL, so that they cannot run together. */
 static void hash_text(parser *p, const char *mark, const char *text)
 {
     kn_hashing_add(&p->hash, mark, strlen(mark) + 1);
@@ -70,6 +73,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Hashes an element and its attributes, sorted by name. */
 static void hash_element(parser *p, const char *name, const char **attributes)
 {
     const char *pair[MAX_ATTRIBUTES][2];
@@ -90,12 +94,12 @@ static void hash_element(parser *p, const char *name, const char **attributes)
         hash_text(p, pair[i][0], pair[i][1]);
 }
 
-/* The root of a file, or the brain models alone. */
+/* Checks the root: CIFTI version 2, or a stored MatrixIndicesMap. */
 static kn_status check_root(parser *p, const char *name, const char **attributes)
 {
     const char *version = kn_xml_attribute(attributes, "Version");
     if (strcmp(name, "MatrixIndicesMap") == 0) {
-        p->scalars = true; /* what is kept of them */
+        p->scalars = true; /* only brain models of scalars or series are stored */
         return KN_OK;
     }
     if (strcmp(name, "CIFTI") != 0)
@@ -106,6 +110,8 @@ static kn_status check_root(parser *p, const char *name, const char **attributes
     return KN_OK;
 }
 
+/* Starts a MatrixIndicesMap: notes the kind of dimension 0, and the start of the brain models of
+ * dimension 1. */
 static kn_status start_map(parser *p, const char **attributes)
 {
     const char *along = kn_xml_attribute(attributes, "AppliesToMatrixDimension");
@@ -113,7 +119,7 @@ static kn_status start_map(parser *p, const char **attributes)
     if (along && strcmp(along, "0") == 0)
         p->scalars = kind && (strcmp(kind, "CIFTI_INDEX_TYPE_SCALARS") == 0 ||
                               strcmp(kind, "CIFTI_INDEX_TYPE_SERIES") == 0);
-    bool both = along && strcmp(along, "0,1") == 0; /* places by places */
+    bool both = along && strcmp(along, "0,1") == 0; /* dense connectivity: places x places */
     if (!along || (strcmp(along, "1") != 0 && !both))
         return KN_OK;
     if (p->found)
@@ -128,6 +134,7 @@ static kn_status start_map(parser *p, const char **attributes)
     return KN_OK;
 }
 
+/* Starts a BrainModel; its places must lie within the matrix. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     ptrdiff_t offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
@@ -140,6 +147,7 @@ static kn_status start_model(parser *p, const char **attributes)
     return KN_OK;
 }
 
+/* expat handler: checks nesting and dispatches by element name. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -172,7 +180,7 @@ static bool blank(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Words, which a piece of text may end within. */
+/* Counts and hashes words; a word may be split between two calls. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
@@ -194,6 +202,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
     }
 }
 
+/* expat handler: checks the length of a list of indices, and ends the brain models. */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
@@ -217,6 +226,7 @@ static void XMLCALL on_end(void *self, const char *name)
     p->depth--;
 }
 
+/* The error of a failed parse: that of a handler, else expat's. */
 static kn_status xml_failure(const parser *p)
 {
     enum XML_Error error = XML_GetErrorCode(p->x.xml);
@@ -229,7 +239,7 @@ static kn_status xml_failure(const parser *p)
                    XML_ErrorString(error));
 }
 
-/* What was found, as text of its own. */
+/* Checks the result and copies the element of the brain models to *out. */
 static kn_status take(const parser *p, const char *xml, kn_brain *out)
 {
     static const char start[] = "<MatrixIndicesMap";
@@ -246,7 +256,7 @@ static kn_status take(const parser *p, const char *xml, kn_brain *out)
     if (p->end - p->begin < (XML_Index)sizeof start ||
         memcmp(xml + p->begin, start, sizeof start - 1) != 0)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is not in UTF-8", p->x.name);
-    out->hash = kn_hashing_end(&p->hash) | 1; /* 0: no brain models */
+    out->hash = kn_hashing_end(&p->hash) | 1; /* never 0, which means no brain models */
     return kn_text_copy(p->x.ctx, xml + p->begin, (size_t)(p->end - p->begin), &out->xml);
 }
 
@@ -270,7 +280,7 @@ kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* All bytes between the header and the data. */
+/* *out = all bytes before the data: header and extensions. Free with kn_free. */
 static kn_status read_extensions(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
                                  char **out)
 {
@@ -337,6 +347,7 @@ out:
     return status;
 }
 
+/* Opens a file with a CIFTI extension through the NIfTI format, which calls kn_cifti_open. */
 static kn_status open_cifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status = kn_format_nifti.open(ctx, image, source);

@@ -1,3 +1,4 @@
+/* Implements cifti_vertices.h: parses the stored XML again and collects one VertexIndices list. */
 #include "io/formats/cifti_vertices.h"
 
 #include <string.h>
@@ -10,10 +11,12 @@ typedef struct parser {
     const kn_cifti_cortex *cortex;
     ptrdiff_t *place;
     bool found, listing;
-    ptrdiff_t offset, count, listed; /* of the model that is open */
-    ptrdiff_t number;                /* that the text is within; -1: none */
+    ptrdiff_t offset, count, listed; /* of the current model: first place, places, vertices so far;
+                                        count -1: another structure */
+    ptrdiff_t number;                /* number that is being read; -1: none */
 } parser;
 
+/* Starts a BrainModel: notes its range of places if it is the wanted hemisphere. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     static const char *const STRUCTURE[2] = {"CIFTI_STRUCTURE_CORTEX_LEFT",
@@ -54,6 +57,7 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
     p->number = -1;
 }
 
+/* Ends a number of the list: it is the vertex of the next place. */
 static void end_number(parser *p)
 {
     if (p->number < 0)
@@ -69,6 +73,7 @@ static void end_number(parser *p)
     p->number = -1;
 }
 
+/* Parses the numbers of VertexIndices; a number may be split between two calls. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
@@ -76,7 +81,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
         const bool digit = text[i] >= '0' && text[i] <= '9';
         if (!digit)
             end_number(p);
-        else if (p->number <= p->cortex->vertices) /* larger than any will do, without overflow */
+        else if (p->number <= p->cortex->vertices) /* larger ones fail; no overflow */
             p->number = (p->number < 0 ? 0 : p->number) * 10 + (text[i] - '0');
     }
 }

@@ -1,5 +1,5 @@
-/* Values lie place after place, all maps of a place together, while maps come one after the other:
- * they are collected, as many as fit into BUFFER, and each place gets its run of them. */
+/* Implements cifti_write.h. In the file all maps of a place are contiguous, but maps arrive one
+ * after the other: as many as fit into the buffer are collected and then written, transposed. */
 #include "io/formats/cifti_write.h"
 
 #include <string.h>
@@ -10,15 +10,15 @@
 #include "io/formats/cifti.h"
 #include "io/formats/xml_escape.h"
 
-static const ptrdiff_t BUFFER = (ptrdiff_t)1 << 26; /* bytes */
+static const ptrdiff_t BUFFER = (ptrdiff_t)1 << 26; /* default of target->memory, bytes */
 
 typedef struct cifti_writer {
     kn_writer *file;
-    ptrdiff_t places, maps, done; /* done: maps that were given */
-    ptrdiff_t start;              /* of the data */
-    unsigned char *rows;          /* maps that wait, `room` of them at most */
-    ptrdiff_t room, waiting;
-    unsigned char *run;
+    ptrdiff_t places, maps, done; /* done: maps received */
+    ptrdiff_t start;              /* offset of the data in the file */
+    unsigned char *rows;          /* room x places floats: maps not written yet */
+    ptrdiff_t room, waiting;      /* capacity and number of these maps */
+    unsigned char *run;           /* room floats: values of one place */
 } cifti_writer;
 
 static void release(void *state)
@@ -32,7 +32,7 @@ static void release(void *state)
     kn_free(w);
 }
 
-/* A text that grows. */
+/* A growing text. */
 typedef struct text {
     void *bytes;
     ptrdiff_t n, room;
@@ -49,7 +49,8 @@ static kn_status add(kn_ctx *ctx, text *t, const char *more)
     return status;
 }
 
-/* The extension: size, code, XML, and zeros that bring the data to a multiple of 16. */
+/* Builds the header extension: size and code (the first 8 bytes, set last), XML, and zeros that
+ * align the data to a multiple of 16. */
 static kn_status make_extension(kn_ctx *ctx, const kn_image_target *target, ptrdiff_t maps, text *t)
 {
     enum { ALIGN = 16 };
@@ -87,6 +88,7 @@ out:
     return status;
 }
 
+/* Writes header and extension; sets w->start. */
 static kn_status put_start(kn_ctx *ctx, cifti_writer *w, const kn_image_target *target)
 {
     unsigned char header[KN_NIFTI2_SIZE + KN_EXTENDER_SIZE];
@@ -102,6 +104,7 @@ out:
     return status;
 }
 
+/* Opens the file and allocates the buffer for as many maps as fit target->memory, at least one. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {
@@ -134,7 +137,7 @@ out:
     return status;
 }
 
-/* The maps that wait, to their places. */
+/* Writes the waiting maps: sequentially if they are all maps, else as patches, one per place. */
 static kn_status settle(kn_ctx *ctx, cifti_writer *w)
 {
     kn_status status = KN_OK;
@@ -153,6 +156,7 @@ out:
     return status;
 }
 
+/* Buffers one map; writes the buffer when it is full. */
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     cifti_writer *w = state;

@@ -1,3 +1,4 @@
+/* Implements freesurfer_annot.h. The vertices are decoded last, when the colour table is known. */
 #include "io/formats/freesurfer_annot.h"
 
 #include <stdint.h>
@@ -6,6 +7,7 @@
 #include "io/file/byte_order.h"
 #include "io/file/path.h"
 
+/* Bytes of a vertex entry, a colour and a table entry without name; version of the table. */
 enum { PAIR = 8, COLOUR = 16, LEAST_ENTRY = 4 + COLOUR, VERSION = 2 };
 
 typedef struct reader {
@@ -13,13 +15,14 @@ typedef struct reader {
     const char *name;
     const unsigned char *bytes;
     ptrdiff_t size, at;
-    const char *part; /* that is being read, for messages */
-    bool second;      /* version of the table */
+    const char *part; /* of the file that is being read, for messages */
+    bool second;      /* the table is of version 2 */
     ptrdiff_t count;
     kn_label_key *keys;
     kn_vertex_labels *out;
 } reader;
 
+/* Error: the file is truncated. */
 static kn_status cut(const reader *r)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT,
@@ -27,6 +30,7 @@ static kn_status cut(const reader *r)
                    r->part);
 }
 
+/* Reads the next 32-bit integer. */
 static kn_status take(reader *r, int32_t *out)
 {
     *out = 0;
@@ -37,7 +41,7 @@ static kn_status take(reader *r, int32_t *out)
     return KN_OK;
 }
 
-/* A text that a 0 may end before its length does. */
+/* Reads a length and a text, which a NUL may end earlier. */
 static kn_status take_text(reader *r, const char **text, size_t *n)
 {
     int32_t length;
@@ -53,7 +57,7 @@ static kn_status take_text(reader *r, const char **text, size_t *n)
     return KN_OK;
 }
 
-/* How many names there are to come, and past the name of the file that they came from. */
+/* Reads the head of the colour table: sets version and number of entries, skips the source file. */
 static kn_status take_head(reader *r)
 {
     kn_status status;
@@ -86,6 +90,7 @@ out:
     return status;
 }
 
+/* Reads entry i of the colour table: its name and its key, the colour. */
 static kn_status take_entry(reader *r, ptrdiff_t i)
 {
     kn_status status;
@@ -107,7 +112,7 @@ out:
     return status;
 }
 
-/* Vertices are looked at last, when the names are known. */
+/* Sets the region of each vertex from its colour. */
 static kn_status take_vertices(reader *r)
 {
     for (ptrdiff_t i = 0; i < r->out->vertices; i++) {
@@ -122,6 +127,7 @@ static kn_status take_vertices(reader *r)
     return KN_OK;
 }
 
+/* Skips the vertices, reads the colour table, then decodes the vertices. */
 static kn_status parse(reader *r)
 {
     kn_status status;

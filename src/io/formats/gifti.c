@@ -1,3 +1,5 @@
+/* The image format GIFTI (io/image/format.h), and its reader (gifti.h): a streaming XML parser
+ * whose handlers collect the text of each DataArray and the label table. */
 #include "io/formats/gifti.h"
 
 #include <stdio.h>
@@ -13,11 +15,11 @@
 #include "io/image/format.h"
 
 enum {
-    PIECE = 1 << 16, /* bytes of XML at a time */
+    PIECE = 1 << 16, /* bytes of XML per call of expat */
     MAX_DEPTH = 32,
     MAX_DIMS = 6,
-    AT_ARRAY = 2, /* GIFTI, DataArray, Data */
-    AT_DATA = 3
+    AT_ARRAY = 2, /* depth of DataArray and LabelTable in GIFTI */
+    AT_DATA = 3   /* depth of Data and Label */
 };
 
 typedef struct parser {
@@ -26,11 +28,11 @@ typedef struct parser {
     bool others;
     int depth;
     bool in_array, in_data, in_table, in_label;
-    long key; /* of the label that is open ... */
-    char *label;
-    ptrdiff_t label_length, label_room; /* ... and its name so far */
-    kn_gifti_form form;                 /* of the array that is open */
-    char *text;
+    long key;    /* of the current label */
+    char *label; /* its name so far */
+    ptrdiff_t label_length, label_room;
+    kn_gifti_form form; /* of the current array */
+    char *text;         /* its text so far */
     ptrdiff_t length, room;
     kn_gifti *out;
 } parser;
@@ -66,6 +68,7 @@ static const word orders[] = {{"RowMajorOrder", 0},
                               {"GIFTI_IND_ORD_COL_MAJOR", 1},
                               {NULL, 0}};
 
+/* Error: an attribute of the current array is missing (value NULL) or not supported. */
 static kn_status bad_attribute(const parser *p, const char *name, const char *value)
 {
     if (!value)
@@ -75,6 +78,7 @@ static kn_status bad_attribute(const parser *p, const char *name, const char *va
                    p->x.name, p->out->count, name, value);
 }
 
+/* Looks up the value of an attribute in a NULL-terminated table. */
 static kn_status take_word(const parser *p, const char **attributes, const char *name,
                            const word *words, int *out)
 {
@@ -93,6 +97,7 @@ static bool whole(const char *text, ptrdiff_t *out)
     return *out >= 0;
 }
 
+/* Reads Dimensionality and Dim0, Dim1; further dimensions must be 1. */
 static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_array *array)
 {
     ptrdiff_t dims, d[MAX_DIMS] = {1, 1, 1, 1, 1, 1};
@@ -118,6 +123,7 @@ static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_ar
 
 /* ---- elements ----------------------------------------------------------------------------- */
 
+/* Starts a DataArray: appends an array and reads its attributes. */
 static kn_status start_array(parser *p, const char **attributes)
 {
     void *arrays = p->out->array;
@@ -154,7 +160,7 @@ out:
     return status;
 }
 
-/* A label without a key that is a number has no part in anything. */
+/* Starts a label; one without an integer key is ignored. */
 static void start_label(parser *p, const char **attributes)
 {
     const char *key = kn_xml_attribute(attributes, "Key");
@@ -165,7 +171,7 @@ static void start_label(parser *p, const char **attributes)
     p->label_length = 0;
 }
 
-/* Keeps it; '???' is what no vertex is of. */
+/* Stores the label; '???' is the label for "no region". */
 static kn_status end_label(parser *p)
 {
     void *labels = p->out->label;
@@ -187,6 +193,7 @@ out:
     return status;
 }
 
+/* expat handler: starts a data array, its Data, or a label. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -211,7 +218,7 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
         start_label(p, attributes);
 }
 
-/* Puts n characters and a 0 behind those that are there. */
+/* Appends n characters and a NUL to a growing text. */
 static kn_status append(const parser *p, const char *text, int n, char **to, ptrdiff_t *length,
                         ptrdiff_t *size)
 {
@@ -226,6 +233,7 @@ static kn_status append(const parser *p, const char *text, int n, char **to, ptr
     return KN_OK;
 }
 
+/* expat handler: collects the text of Data or Label. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
@@ -237,6 +245,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
         kn_xml_stop(&p->x, status);
 }
 
+/* expat handler: at the end of a DataArray, decodes its text. */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
@@ -262,6 +271,7 @@ static void XMLCALL on_end(void *self, const char *name)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
+/* The error of a failed parse: that of a handler, else expat's. */
 static kn_status xml_failure(const parser *p)
 {
     enum XML_Error error = XML_GetErrorCode(p->x.xml);
@@ -281,7 +291,7 @@ static kn_status xml_failure(const parser *p)
     }
 }
 
-/* Feeds all of the source to the parser, piece by piece. */
+/* Feeds the source, plain or gzip, to the parser in pieces. */
 static kn_status feed(parser *p)
 {
     kn_gunzip *g = NULL;
@@ -395,8 +405,8 @@ kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, 
     return KN_OK;
 }
 
-/* All of a file is read to know what it holds, and again for its values, so that a list of them
- * needs no memory. */
+/* Reads the whole file to find its dimensions, and frees it; load_gifti reads it again for the
+ * values. So a list of many files needs no memory. */
 static kn_status open_gifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_gifti gifti = {0};
@@ -408,6 +418,7 @@ out:
     return status;
 }
 
+/* Reads the file again and copies all arrays; they must be as they were on opening. */
 static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
                             void *raw)
 {

@@ -1,3 +1,5 @@
+/* Implements gifti_values.h: text, base64, zlib and external files; then byte order and
+ * transposition. */
 #include "io/formats/gifti_values.h"
 
 #include <libdeflate.h>
@@ -10,14 +12,14 @@
 #include "io/gzip/gzip.h"
 #include "io/table/number.h"
 
-/* One array on its way from text to numbers. */
+/* One array that is being decoded. */
 typedef struct job {
     kn_ctx *ctx;
     const char *file;
     ptrdiff_t number;
     const kn_gifti_form *form;
     kn_gifti_array *array;
-    ptrdiff_t count, bytes; /* wanted */
+    ptrdiff_t count, bytes; /* numbers of the array, and their size */
 } job;
 
 static kn_status fail(const job *j, const char *what)
@@ -25,7 +27,7 @@ static kn_status fail(const job *j, const char *what)
     return kn_fail(j->ctx, KN_ERR_FORMAT, "%s: data array %td %s", j->file, j->number, what);
 }
 
-/* The array is larger than what `has` bytes of its kind can hold. */
+/* Error: the array has more bytes than `has`, which its data hold at most. */
 static kn_status too_short(const job *j, double has)
 {
     return kn_fail(j->ctx, KN_ERR_FORMAT,
@@ -33,6 +35,7 @@ static kn_status too_short(const job *j, double has)
                    j->number, kn_size_in_words((double)j->bytes).text, kn_size_in_words(has).text);
 }
 
+/* Allocates array->data. Called only after the text is known to be long enough. */
 static kn_status reserve(const job *j)
 {
     return kn_alloc(j->ctx, j->bytes, 1, &j->array->data);
@@ -45,6 +48,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* True for inf or infinity with optional sign, which kn_number_parse does not accept. */
 static bool is_infinite(const char *word, double *out)
 {
     bool minus = word[0] == '-';
@@ -53,7 +57,7 @@ static bool is_infinite(const char *word, double *out)
     return strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0;
 }
 
-/* Stores a number in the type of the array; false: it is not one of that type. */
+/* Parses a word and stores it in the type of the array. False if it is no number of that type. */
 static bool put_word(const kn_voxel_type *type, const char *word, unsigned char *to)
 {
     double x;
@@ -75,11 +79,12 @@ static bool put_word(const kn_voxel_type *type, const char *word, unsigned char 
     return true;
 }
 
+/* Decodes numbers separated by white space. */
 static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
 {
     const kn_voxel_type *type = j->array->type;
     ptrdiff_t found = 0;
-    if (j->count > n / 2 + 1) /* a digit and a space each */
+    if (j->count > n / 2 + 1) /* a number takes a digit and a space */
         return kn_fail(j->ctx, KN_ERR_FORMAT,
                        "%s: data array %td promises %td numbers, its text has %td characters",
                        j->file, j->number, j->count, n);
@@ -110,6 +115,7 @@ static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
 
 /* ---- base64 ------------------------------------------------------------------------------- */
 
+/* Value of a base64 digit; -1 for another character. */
 static int digit_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -121,7 +127,7 @@ static int digit_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* In place; *got = bytes. False: there is something else than base64. */
+/* Decodes base64 in place; *got = number of bytes. False if the text is not base64. */
 static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
 {
     uint32_t bits = 0;
@@ -147,6 +153,7 @@ static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
     return true;
 }
 
+/* Decodes base64, and decompresses the bytes if the encoding is KN_GIFTI_ZLIB. */
 static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 {
     ptrdiff_t got;
@@ -183,6 +190,8 @@ static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 
 /* ---- another file ------------------------------------------------------------------------- */
 
+/* Reads an external file. Only a name without folder is allowed, so that a GIFTI file cannot make
+ * the program read files elsewhere. */
 static kn_status decode_external(const job *j, bool others)
 {
     kn_byte_source source = {.fd = -1};
@@ -213,6 +222,7 @@ out:
 
 /* ---- order -------------------------------------------------------------------------------- */
 
+/* Swaps the bytes of 4-byte numbers in place. */
 static void swap_bytes(const job *j)
 {
     unsigned char *p = j->array->data;
@@ -221,7 +231,7 @@ static void swap_bytes(const job *j)
             kn_store32(p + 4 * i, kn_load32(p + 4 * i, true), false);
 }
 
-/* From column after column to row after row. */
+/* Column-major to row-major. */
 static kn_status transpose(const job *j)
 {
     ptrdiff_t rows = j->array->dim[0], cols = j->array->dim[1], size = j->array->type->bytes;

@@ -1,3 +1,4 @@
+/* Implements gifti_write.h. Holds one volume, its compressed form and its base64 text in memory. */
 #include "io/formats/gifti_write.h"
 
 #include <stdio.h>
@@ -12,8 +13,8 @@ typedef struct gifti_writer {
     kn_maybe_gzip_file file;
     unsigned char *volume, *packed;
     char *text;
-    ptrdiff_t room, voxels, done; /* of `packed`; of a volume; volumes so far */
-    const char *const *names;     /* lent: outlives the file */
+    ptrdiff_t room, voxels, done; /* bytes of `packed`; voxels per volume; volumes written */
+    const char *const *names;     /* borrowed until the state is freed; NULL: description */
     char description[80];
 } gifti_writer;
 
@@ -22,7 +23,7 @@ static ptrdiff_t base64_size(ptrdiff_t n)
     return (n + 2) / 3 * 4;
 }
 
-/* The n bytes as base64_size characters, and a 0. */
+/* Encodes n bytes as base64_size(n) characters and a NUL. */
 static void to_base64(const unsigned char *bytes, ptrdiff_t n, char *out)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -54,7 +55,7 @@ static void release(void *state)
     kn_free(w);
 }
 
-/* <MetaData> with one pair, or none. */
+/* Writes <MetaData> with one name and value; empty if value is NULL. */
 static kn_status put_meta(kn_ctx *ctx, gifti_writer *w, const char *name, const char *value)
 {
     kn_status status;
@@ -72,6 +73,7 @@ out:
     return status;
 }
 
+/* GIFTI's name of a hemisphere; NULL if unknown. */
 static const char *structure(const char *side)
 {
     return !side                     ? NULL
@@ -80,6 +82,7 @@ static const char *structure(const char *side)
                                      : NULL;
 }
 
+/* Opens the file and writes the XML up to the first DataArray. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {
@@ -120,6 +123,7 @@ out:
     return status;
 }
 
+/* Writes one volume as a DataArray. */
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     gifti_writer *w = state;

@@ -1,3 +1,4 @@
+/* The image format MGH (io/image/format.h), and its headers (mgh.h). */
 #include "io/formats/mgh.h"
 
 #include <math.h>
@@ -12,15 +13,16 @@ enum {
     TYPE = 20,
     GOOD_RAS = 28,
     SPACING = 30,
-    COSINES = 42, /* of x, then of y, then of z */
+    COSINES = 42, /* direction cosines of axes x, y, z */
     CENTRE = 78,
-    INTENT = 0xff00, /* bits of the version that newer programs use for something else */
+    INTENT = 0xff00, /* bits of the version field that newer FreeSurfer uses for an intent */
     SCANNER = 1,     /* NIFTI_XFORM_SCANNER_ANAT */
     MM = 2           /* NIFTI_UNITS_MM */
 };
 
 static const bool SWAP = !KN_BIG_ENDIAN;
 
+/* The voxel type of an MGH type code; NULL if it is not supported. */
 static const kn_voxel_type *find_type(int32_t code)
 {
     switch (code) {
@@ -33,6 +35,7 @@ static const kn_voxel_type *find_type(int32_t code)
     }
 }
 
+/* Checks the dimensions. The limit on voxels keeps sizes in bytes below PTRDIFF_MAX. */
 static kn_status take_dims(kn_ctx *ctx, const char *name, const unsigned char *p,
                            kn_nifti_header *h)
 {
@@ -56,8 +59,8 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const unsigned char *p
     return KN_OK;
 }
 
-/* Spacing, directions and the centre of the image make the affine, in floats as NIfTI stores it.
- * Without them the image is coronal, 1 mm, around the origin. */
+/* Affine from spacing, direction cosines and centre, rounded to float as NIfTI stores it. Without
+ * them (goodRASFlag 0): coronal, 1 mm, centred at the origin. */
 static void take_affine(const unsigned char *p, kn_nifti_header *h)
 {
     float spacing[3] = {1, 1, 1}, cosine[3][3] = {{-1, 0, 0}, {0, 0, -1}, {0, 1, 0}};
@@ -106,8 +109,8 @@ kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char
     return KN_OK;
 }
 
-/* The affine's columns are directions times spacing; its origin is told by the centre, the place
- * of voxel dim / 2. */
+/* Columns of the affine are direction cosines times spacing; the centre is the position of voxel
+ * dim / 2. */
 void kn_mgh_header_encode(const kn_geometry *g, ptrdiff_t frames, unsigned char *p)
 {
     enum { VERSION = 1, FLOAT = 3 };

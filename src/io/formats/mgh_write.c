@@ -1,9 +1,11 @@
+/* Implements mgh_write.h on top of io/image/volume_writer.h. */
 #include "io/formats/mgh_write.h"
 
 #include "io/file/byte_order.h"
 #include "io/formats/mgh.h"
 #include "io/image/volume_writer.h"
 
+/* Encodes the header; KN_ERR_SHAPE if a dimension exceeds 32 bits. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {

@@ -1,4 +1,5 @@
-/* NIfTI-1, NIfTI-2 and ANALYZE 7.5: one file, or a header and its voxels apart. */
+/* The image format NIfTI (io/image/format.h): NIfTI-1, NIfTI-2 and ANALYZE 7.5, as one file or as a
+ * pair .hdr and .img. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +10,8 @@
 #include "io/gzip/gzip.h"
 #include "io/image/format.h"
 
-/* Where the two halves of a pair are when a file of this name is given; NULL: it is that half. */
+/* For a file of a pair with this extension: the extensions of header and data file; NULL: the given
+ * file itself. */
 static const struct {
     const char *ending, *header, *data;
 } PAIRS[] = {
@@ -20,6 +22,7 @@ static const struct {
 };
 enum { N_PAIRS = sizeof PAIRS / sizeof *PAIRS };
 
+/* Index into PAIRS; N_PAIRS if `path` is not part of a pair. */
 static int pair_of(const char *path)
 {
     int i = 0;
@@ -28,7 +31,8 @@ static int pair_of(const char *path)
     return i;
 }
 
-/* *out = the path with another ending, plain or compressed, whichever exists; no ending: itself. */
+/* *out = `path` with its extension `ending` replaced by `wanted` or `wanted`.gz, whichever exists;
+ * a copy of the path if wanted is NULL. KN_ERR_IO if neither exists. */
 static kn_status partner(kn_ctx *ctx, const char *path, const char *ending, const char *wanted,
                          char **out)
 {
@@ -56,7 +60,8 @@ out:
     return status;
 }
 
-/* The file itself or its other half, as `wanted` says; *source becomes it. */
+/* Switches image->data_path and *source to the file of the pair with extension `wanted`; NULL: the
+ * given file. */
 static kn_status turn_to(kn_ctx *ctx, kn_image *image, const char *ending, const char *wanted,
                          kn_byte_source *source)
 {
@@ -70,7 +75,7 @@ out:
     return status;
 }
 
-/* The voxels of a pair, whose header has been read. */
+/* Switches to the data file of a pair, after its header was read. */
 static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_byte_source *source)
 {
     unsigned char head[2];
@@ -83,12 +88,13 @@ static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_byte_sou
     KN_TRY(turn_to(ctx, image, PAIRS[pair].ending, PAIRS[pair].data, source));
     ptrdiff_t n = source->size < 2 ? source->size : 2;
     KN_TRY(kn_byte_source_read(ctx, source, 0, n, head));
-    /* By name here: raw voxels may begin with gzip's two bytes. */
+    /* The extension is needed too: raw voxels may begin with the two bytes of gzip. */
     image->gzip = kn_path_ends(image->data_path, ".gz") && kn_is_gzip(head, n);
 out:
     return status;
 }
 
+/* Finds the header of a pair, reads it, switches to the data file, and reads CIFTI's XML if any. */
 static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status;

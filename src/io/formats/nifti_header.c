@@ -1,3 +1,4 @@
+/* Parses and encodes NIfTI headers (nifti_header.h); image/geometry.c has the geometry. */
 #include "io/formats/nifti_header.h"
 
 #include <math.h>
@@ -46,7 +47,7 @@ enum {
     V2_INTENT_NAME = 508,
 
     DESCRIP_SIZE = 80,
-    EXTENDER = 4, /* bytes after the header that say whether extensions follow: none */
+    EXTENDER = 4, /* bytes after the header: flag for extensions, 0 */
     CIFTI_FIRST_INTENT = 3000,
     CIFTI_LAST_INTENT = 3099,
     CIFTI_SCALARS = 3006,
@@ -56,25 +57,28 @@ enum {
 
 static const unsigned char V2_TAIL[4] = {'\r', '\n', 0x1a, '\n'};
 
-/* What the two versions store in different widths. */
+/* Fields whose width differs between the versions, not yet checked. */
 typedef struct raw_fields {
     int64_t dim[8];
     int datatype;
     double offset, slope, inter;
 } raw_fields;
 
+/* n floats of NIfTI-1 (4 bytes each). */
 static void floats1(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (double)kn_load_f32(p + 4 * i, swap);
 }
 
+/* n floats of NIfTI-2 (8 bytes each). */
 static void floats2(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = kn_load_f64(p + 8 * i, swap);
 }
 
+/* Loads the fields of NIfTI-1 or ANALYZE. */
 static void load1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
@@ -88,9 +92,10 @@ static void load1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
     if (h->version == 0) {
         for (int i = 0; i < 3; i++)
             h->origin[i] = (int16_t)kn_load16(p + ANALYZE_ORIGIN + 2 * i, s);
-        return; /* the fields below hold other things there */
+        return; /* ANALYZE has other fields in the bytes below */
     }
-    /* FreeSurfer writes a surface of more than 32767 vertices as dim -1 1 1 and its count here. */
+    /* FreeSurfer stores a surface of more than 32767 vertices with dim -1 1 1 and their number in
+     * glmin. */
     if (raw->dim[1] == -1 && raw->dim[2] == 1 && raw->dim[3] == 1)
         raw->dim[1] = (int32_t)kn_load32(p + V1_GLMIN, s);
     h->intent_code = (int16_t)kn_load16(p + V1_INTENT, s);
@@ -102,6 +107,7 @@ static void load1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
     floats1(p + V1_SROW, s, 12, &h->srow[0][0]);
 }
 
+/* Loads the fields of NIfTI-2. */
 static void load2(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
@@ -121,7 +127,7 @@ static void load2(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
     floats2(p + V2_SROW, s, 12, &h->srow[0][0]);
 }
 
-/* Version, byte order and one file or two, from the header's own size and the magic bytes. */
+/* Sets version, byte order and pair from sizeof_hdr and the magic bytes. */
 static kn_status identify(kn_ctx *ctx, const char *name, const unsigned char *p, ptrdiff_t n,
                           kn_nifti_header *h)
 {
@@ -151,7 +157,7 @@ static kn_status identify(kn_ctx *ctx, const char *name, const unsigned char *p,
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: is not a NIfTI file", name);
 }
 
-/* CIFTI-2 holds a matrix in axes 5 and 6, maps x places; the first four have length 1. */
+/* CIFTI-2 has its matrix in axes 5 and 6 (maps x places); axes 1 to 4 have length 1. */
 static bool is_cifti(const kn_nifti_header *h, const raw_fields *raw)
 {
     return h->version == 2 && h->intent_code >= CIFTI_FIRST_INTENT &&
@@ -159,6 +165,7 @@ static bool is_cifti(const kn_nifti_header *h, const raw_fields *raw)
            raw->dim[2] == 1 && raw->dim[3] == 1 && raw->dim[4] == 1;
 }
 
+/* Checks the dimensions. The limit on voxels keeps sizes in bytes below PTRDIFF_MAX. */
 static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw, kn_nifti_header *h)
 {
     int64_t dims = raw->dim[0], d[8];
@@ -198,12 +205,13 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw,
     return KN_OK;
 }
 
+/* Sets slope and intercept. An intercept of 0 becomes -0.0, which keeps the sign of zero. */
 static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *raw,
                               kn_nifti_header *h)
 {
     h->slope = 1;
     h->inter = -0.0;
-    if (raw->slope == 0 || isnan(raw->slope)) /* how writers say "not scaled" */
+    if (raw->slope == 0 || isnan(raw->slope)) /* NIfTI: not scaled */
         return KN_OK;
     if (isinf(raw->slope))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g, expected a finite number", name,
@@ -216,10 +224,11 @@ static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *r
     return KN_OK;
 }
 
+/* Checks where the data start: an integer after the header. */
 static kn_status take_offset(kn_ctx *ctx, const char *name, const raw_fields *raw,
                              kn_nifti_header *h)
 {
-    const double largest = 0x1p53; /* beyond it doubles skip integers; no file is that long */
+    const double largest = 0x1p53; /* doubles hold all integers up to here */
     double least = h->pair ? 0 : (h->version == 2 ? KN_NIFTI2_SIZE : KN_NIFTI1_SIZE) + EXTENDER;
     double offset = raw->offset;
     if (!(offset >= least && offset <= largest) || offset != floor(offset))
@@ -228,8 +237,7 @@ static kn_status take_offset(kn_ctx *ctx, const char *name, const raw_fields *ra
     return KN_OK;
 }
 
-/* Plain ANALYZE 7.5 says nothing of orientation. SPM's variant gives the origin, and readers take
- * x to run from right to left. */
+/* Accepts ANALYZE 7.5 only with a plausible SPM origin: the plain format has no orientation. */
 static kn_status check_analyze(kn_ctx *ctx, const char *name, const kn_nifti_header *h)
 {
     bool plausible = h->origin[0] != 0 || h->origin[1] != 0 || h->origin[2] != 0;
@@ -295,6 +303,7 @@ static void store_floats2(unsigned char *p, int n, const double *x)
         kn_store_f64(p + 8 * i, x[i], KN_BIG_ENDIAN);
 }
 
+/* Encodes a NIfTI-1 header (float32) into zeroed bytes. */
 static void encode1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1, offset = KN_NIFTI1_SIZE + EXTENDER;
@@ -315,6 +324,7 @@ static void encode1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned c
     memcpy(p + V1_MAGIC, "n+1", 4);
 }
 
+/* Encodes a NIfTI-2 header (float32) into zeroed bytes. */
 static void encode2(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1;

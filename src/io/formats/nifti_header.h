@@ -58,8 +58,7 @@ typedef struct kn_geometry {
     unsigned char header[KN_NIFTI2_SIZE]; /* encoded NIfTI header of a 3D image, little-endian */
 } kn_geometry;
 
-/* Geometry of a header: sform, else qform, else pixdim. KN_ERR_FORMAT if the affine is not finite.
- */
+/* Geometry of a header: sform, else qform, else pixdim. KN_ERR_FORMAT if it is not finite. */
 kn_status kn_geometry_of(kn_ctx *ctx, const char *name, const kn_nifti_header *header,
                          kn_geometry *out);
 /* Geometry from n bytes of kn_geometry.header. */

@@ -1,8 +1,10 @@
+/* Implements nifti_write.h on top of io/image/volume_writer.h. */
 #include "io/formats/nifti_write.h"
 
 #include "io/file/byte_order.h"
 #include "io/image/volume_writer.h"
 
+/* Takes the header of the geometry, sets volumes and description, and opens the file. */
 static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state)
 {

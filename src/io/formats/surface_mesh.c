@@ -1,3 +1,4 @@
+/* Implements surface_mesh.h. */
 #include "io/formats/surface_mesh.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ void kn_surface_clear(kn_surface *s)
     *s = (kn_surface){0};
 }
 
-/* The one array of an intent: three numbers a row, of one type. */
+/* Finds the only array of an intent; it must have three columns and the given type. */
 static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                             const char *intent, int type, const kn_gifti_array **out)
 {
@@ -38,6 +39,7 @@ static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti
                           name, intent);
 }
 
+/* Copies the coordinates, which must be finite. */
 static kn_status take_points(kn_ctx *ctx, const char *name, const kn_gifti_array *a, kn_surface *s)
 {
     kn_status status = kn_alloc_d(ctx, 3 * a->dim[0], &s->xyz);
@@ -55,6 +57,7 @@ static kn_status take_points(kn_ctx *ctx, const char *name, const kn_gifti_array
     return KN_OK;
 }
 
+/* Copies the triangles; their vertices must exist. */
 static kn_status take_triangles(kn_ctx *ctx, const char *name, const kn_gifti_array *a,
                                 kn_surface *s)
 {

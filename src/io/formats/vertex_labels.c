@@ -1,3 +1,4 @@
+/* Implements vertex_labels.h, and the conversion from GIFTI labels. */
 #include "io/formats/vertex_labels.h"
 
 #include <stdint.h>
@@ -33,6 +34,7 @@ out:
     return status;
 }
 
+/* Orders by key; equal keys by index, so that the search finds the first. */
 static int by_key(const void *a, const void *b)
 {
     const kn_label_key *x = a, *y = b;
@@ -49,7 +51,7 @@ void kn_label_keys_sort(kn_label_key *keys, ptrdiff_t n)
 
 ptrdiff_t kn_label_keys_find(const kn_label_key *keys, ptrdiff_t n, long key)
 {
-    ptrdiff_t low = 0, high = n; /* the first that is not below lies in [low, high] */
+    ptrdiff_t low = 0, high = n; /* the first key >= `key` is in [low, high] */
     while (low < high) {
         ptrdiff_t middle = low + (high - low) / 2;
         if (keys[middle].key < key)
@@ -60,7 +62,7 @@ ptrdiff_t kn_label_keys_find(const kn_label_key *keys, ptrdiff_t n, long key)
     return low < n && keys[low].key == key ? keys[low].place : -1;
 }
 
-/* The array of labels: the one of that intent, else the first. */
+/* The array of labels: the first of intent NIFTI_INTENT_LABEL, else the first; NULL if none. */
 static const kn_gifti_array *find_array(const kn_gifti *gifti)
 {
     for (ptrdiff_t i = 0; i < gifti->count; i++)
@@ -69,6 +71,7 @@ static const kn_gifti_array *find_array(const kn_gifti *gifti)
     return gifti->count > 0 ? gifti->array : NULL;
 }
 
+/* KN_ERR_FORMAT unless there is a label table and an array of one int32 per vertex. */
 static kn_status check(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                        const kn_gifti_array *a)
 {

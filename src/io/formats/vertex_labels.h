@@ -33,6 +33,7 @@ typedef struct kn_label_key {
     long key;
     ptrdiff_t place; /* index into kn_vertex_labels.name */
 } kn_label_key;
+/* Sorts n keys for kn_label_keys_find. */
 void kn_label_keys_sort(kn_label_key *keys, ptrdiff_t n);
 /* The index of a key in sorted keys, by binary search; -1 if absent. Of equal keys, the one with
  * the smallest index. */

@@ -1,9 +1,10 @@
+/* Implements xml_escape.h. */
 #include "io/formats/xml_escape.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at p; 0: it is none. */
+/* Length in bytes of the UTF-8 character at p; 0 if it is invalid or not allowed in XML. */
 static size_t character(const unsigned char *p)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -21,7 +22,7 @@ static size_t character(const unsigned char *p)
 
 kn_status kn_xml_text(kn_ctx *ctx, const char *text, char **out)
 {
-    enum { LONGEST = 5 }; /* &amp; */
+    enum { LONGEST = 5 }; /* characters per byte of text: &amp; */
     void *memory;
     kn_status status = kn_alloc(ctx, LONGEST * (ptrdiff_t)strlen(text) + 1, 1, &memory);
     *out = memory;

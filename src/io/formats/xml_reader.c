@@ -1,3 +1,4 @@
+/* Implements xml_reader.h. */
 #include "io/formats/xml_reader.h"
 
 #include <stdint.h>
@@ -14,6 +15,7 @@ kn_status kn_xml_no_memory(const kn_xml *x)
     return kn_fail(x->ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", x->name);
 }
 
+/* Rejects entity declarations, whose expansion can exhaust memory or read other files. */
 static void XMLCALL on_entity(void *self, const char *name, int parameter, const char *value,
                               int length, const char *base, const char *system, const char *public,
                               const char *notation)

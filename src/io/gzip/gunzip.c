@@ -147,6 +147,7 @@ static kn_status next_member(kn_ctx *ctx, kn_gunzip *g)
     return KN_OK;
 }
 
+/* Converts an error code of inflate to a status and a message. */
 static kn_status inflate_error(kn_ctx *ctx, const kn_gunzip *g, int code)
 {
     if (code == Z_MEM_ERROR)

@@ -70,6 +70,7 @@ void kn_gzip_writer_free(kn_gzip_writer *w)
     kn_free(w);
 }
 
+/* Allocates the compressor and output buffer of a slot on its first use. */
 static kn_status prepare(kn_ctx *ctx, slot *s)
 {
     void *p;

@@ -23,8 +23,9 @@ kn_status kn_gzip_hint(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *len
 
 typedef struct kn_gunzip kn_gunzip;
 
+/* Allocates a decompressor, which can be reused for many sources. */
 kn_status kn_gunzip_new(kn_ctx *ctx, kn_gunzip **out);
-/* NULL is allowed. */
+/* Frees the decompressor. NULL is allowed. */
 void kn_gunzip_free(kn_gunzip *g);
 
 /* Starts decompression at the beginning of a source, which must stay open. May be called again, for
@@ -43,8 +44,9 @@ kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *l
 
 typedef struct kn_inflater kn_inflater; /* libdeflate's state, reusable for many files */
 
+/* Allocates the state. */
 kn_status kn_inflater_new(kn_ctx *ctx, kn_inflater **out);
-/* NULL is allowed. */
+/* Frees the state. NULL is allowed. */
 void kn_inflater_free(kn_inflater *inflater);
 
 /* Decompresses n bytes of gzip into `out`, which holds `room` bytes; *got = bytes written. If the
@@ -67,7 +69,7 @@ kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, kn_gzip_writer **out);
 kn_status kn_gzip_writer_write(kn_ctx *ctx, kn_gzip_writer *w, const void *bytes, ptrdiff_t n);
 /* Writes the rest and the trailer. The caller then commits the kn_writer. */
 kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w);
-/* NULL is allowed. */
+/* Frees the compressor, not the kn_writer. NULL is allowed. */
 void kn_gzip_writer_free(kn_gzip_writer *w);
 
 #endif

@@ -10,7 +10,7 @@
  * kn_image_volumes(target) volumes, commit, free. */
 typedef struct kn_image_writing {
     /* Opens the file and writes its header. *state is owned by the caller; NULL on failure.
-     * target->names and target->brain are borrowed and must outlive the state. */
+     * target->names must outlive the state; the other pointers are borrowed during the call. */
     kn_status (*begin)(kn_ctx *ctx, const char *path, const kn_image_target *target,
                        const kn_write_options *options, void **state);
     kn_status (*volume)(kn_ctx *ctx, void *state, const kn_volume *volume);

@@ -1,3 +1,4 @@
+/* Geometry of an image (io/formats/nifti_header.h): the affine from sform, qform or pixdim. */
 #include <math.h>
 #include <string.h>
 
@@ -6,14 +7,15 @@
 
 static const double AFFINE_TOLERANCE = 1e-3; /* mm, on each entry */
 
-/* Rotation of the quaternion (a, b, c, d), a >= 0 left out of the file because |q| = 1. */
+/* R = rotation matrix of the unit quaternion (a, b, c, d) with q = (b, c, d). The file omits
+ * a = sqrt(1 - |q|^2) >= 0. */
 static void rotation(const double q[3], double R[3][3])
 {
     double b = q[0], c = q[1], d = q[2], a2 = 1 - (b * b + c * c + d * d), a = 0;
-    const double tiny = 1e-14; /* of 1 */
+    const double tiny = 1e-14; /* relative to 1 */
     if (a2 > tiny) {
         a = sqrt(a2);
-    } else { /* rounding took |(b, c, d)| to 1 or beyond: a half turn */
+    } else { /* |q| >= 1 up to rounding: a rotation by 180 degrees, a = 0 */
         double norm = sqrt(b * b + c * c + d * d);
         b /= norm;
         c /= norm;
@@ -25,13 +27,14 @@ static void rotation(const double q[3], double R[3][3])
     memcpy(R, M, sizeof M);
 }
 
-/* Voxel size along axis i: stored sizes that are 0 count as 1, negative ones by their length. */
+/* Voxel size along axis i in mm: the absolute value of the stored size; 1 if that is 0. */
 static double step(const kn_nifti_header *h, int i)
 {
     double size = fabs(h->pixdim[i + 1]);
     return size == 0 ? 1 : size;
 }
 
+/* Affine from qform: rotation times voxel sizes; pixdim[0] = -1 flips the third axis. */
 static void from_qform(const kn_nifti_header *h, double A[4][4])
 {
     double R[3][3], qfac = h->pixdim[0] == -1 ? -1 : 1;
@@ -43,8 +46,8 @@ static void from_qform(const kn_nifti_header *h, double A[4][4])
     }
 }
 
-/* Without any orientation x is taken to run from right to left; the origin is SPM's, or the
- * middle of the image. */
+/* Affine of a header without orientation: x runs from right to left; the origin is SPM's (ANALYZE),
+ * else the centre of the image. */
 static void from_pixdim(const kn_nifti_header *h, double A[4][4])
 {
     for (int i = 0; i < 3; i++) {
@@ -74,7 +77,7 @@ kn_status kn_geometry_of(kn_ctx *ctx, const char *name, const kn_nifti_header *h
                                "%s: row %d column %d of the affine is not "
                                "finite",
                                name, i + 1, j + 1);
-    if (h.version == 0) { /* what is written is NIfTI, where the affine has a place of its own */
+    if (h.version == 0) { /* ANALYZE: out->header is NIfTI, which stores the affine as sform */
         h.sform_code = 2;
         memcpy(h.srow, out->affine, sizeof h.srow);
     }

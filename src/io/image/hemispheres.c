@@ -1,11 +1,13 @@
+/* Implements hemispheres.h. */
 #include "io/image/hemispheres.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* Words of a file name (separated by . and _) that name a hemisphere. */
 static const struct {
     const char *word, *side;
-    bool between_dots; /* a letter alone is a side only so */
+    bool between_dots; /* the word counts only between two dots, as in sub-1.L.thickness.gii */
 } SIDES[] = {
     {"lh", "lh", false},     {"rh", "rh", false}, {"hemi-L", "lh", false},
     {"hemi-R", "rh", false}, {"L", "lh", true},   {"R", "rh", true},

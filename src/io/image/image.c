@@ -1,3 +1,4 @@
+/* Implements image.h except reading voxels (read.c): formats by extension, opening, size check. */
 #include "io/image/image.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ static const kn_image_format *const FORMATS[] = {KN_IMAGE_FORMATS(ROW)};
 #undef ROW
 enum { N_FORMATS = sizeof FORMATS / sizeof *FORMATS };
 
+/* True if the path has one of the NULL-terminated extensions. */
 static bool ends_as(const char *path, const char *const *endings)
 {
     for (; *endings; endings++)
@@ -29,7 +31,7 @@ const kn_image_writing *kn_image_writing_of(const char *path)
     return NULL;
 }
 
-/* NULL: no format's. */
+/* The format for the extension of `path`; NULL if unknown. */
 static const kn_image_format *format_of(const char *path)
 {
     for (int i = 0; i < N_FORMATS; i++)
@@ -61,7 +63,7 @@ const char *kn_image_ending(const kn_image *image)
         w = kn_format_cifti.writing;
     else if (image->header.cifti)
         w = kn_format_nifti.writing;
-    int longest = -1; /* .func.gii rather than .gii */
+    int longest = -1; /* index of the longest match: .func.gii rather than .gii */
     for (int i = 0; w->keeps && w->endings[i]; i++)
         if (kn_path_ends(image->path, w->endings[i]) &&
             (longest < 0 || strlen(w->endings[i]) > strlen(w->endings[longest])))
@@ -80,7 +82,7 @@ const char *kn_image_ending_known(const char *ending)
 
 /* ---- headers ------------------------------------------------------------------------------ */
 
-/* The first bytes of a header file, decompressed if need be; *gzip says whether. */
+/* The first bytes of a file, at most KN_NIFTI2_SIZE, decompressed if it is gzip (*gzip). */
 static kn_status first_bytes(kn_ctx *ctx, const kn_byte_source *source, unsigned char *out,
                              ptrdiff_t *got, bool *gzip)
 {
@@ -110,6 +112,7 @@ kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_byte_sourc
     return status == KN_OK ? parse(ctx, source->name, head, got, &image->header) : status;
 }
 
+/* Error: the header announces more bytes than the file has or can have. */
 static kn_status too_short(kn_ctx *ctx, const char *name, const kn_nifti_header *h,
                            const char *limit, ptrdiff_t has)
 {
@@ -118,9 +121,9 @@ static kn_status too_short(kn_ctx *ctx, const char *name, const kn_nifti_header 
                    kn_size_in_words(need).text, limit, kn_size_in_words((double)has).text);
 }
 
-/* The data are there: all bytes up to data_offset + data size. A compressed file is believed when
- * deflate could hold that much and its last bytes say that it does; else (several members, bytes
- * after the image, a file cut short) it is decompressed once, keeping nothing. */
+/* The file must have data_offset + data size bytes. A compressed file is accepted if deflate can
+ * hold that much and the length in its last bytes agrees; else (several members, bytes after the
+ * image, a truncated file) it is decompressed once, without storing. */
 kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source)
 {
     const kn_nifti_header *h = &image->header;
@@ -135,7 +138,7 @@ kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_
                          has > PTRDIFF_MAX / KN_GZIP_MAX_RATIO ? PTRDIFF_MAX
                                                                : has * KN_GZIP_MAX_RATIO);
     kn_status status = kn_gzip_hint(ctx, source, &hint);
-    /* beyond 4 GiB the hint is the length modulo 2^32 */
+    /* the hint is the length modulo 2^32 */
     if (status != KN_OK || hint == ((h->data_offset + size) & 0xffffffff))
         return status;
     status = kn_gzip_length(ctx, source, &has);
@@ -146,6 +149,7 @@ kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
+/* Opens the header and derives the geometry; closes the source. */
 static kn_status open_source(kn_ctx *ctx, kn_byte_source *source, kn_image *image)
 {
     kn_status status;

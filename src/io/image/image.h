@@ -76,7 +76,7 @@ enum { KN_IMAGE_MEMORY = 1 << 28 }; /* default of `memory`, bytes */
 /* Creates a reader. A compressed 4D file of at most `memory` bytes is decompressed as a whole; a
  * larger one is streamed volume by volume. */
 kn_status kn_image_reader_new(kn_ctx *ctx, ptrdiff_t memory, kn_image_reader **out);
-/* NULL is allowed. */
+/* Frees the reader. NULL is allowed. */
 void kn_image_reader_free(kn_image_reader *reader);
 
 /* out[i] = voxel index[i] of volume `volume` (from 0); index NULL: voxels 0 .. n-1. Read the

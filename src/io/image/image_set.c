@@ -1,3 +1,5 @@
+/* Opens the images of all participants and describes them (image_set.h). image_set_read.c reads
+ * their voxels. */
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +11,7 @@ bool kn_images_is_name(const char *path)
     return kn_path_ends(path, ".txt") || kn_image_is_name(path);
 }
 
-/* "cohort.txt line 7: " goes before what is wrong with the image of that line. */
+/* Prefixes the current error message with the line of the list: "cohort.txt line 7: ...". */
 static kn_status add_place(kn_ctx *ctx, kn_status status, const char *list, ptrdiff_t line)
 {
     char what[1024];
@@ -22,7 +24,7 @@ static kn_status add_place(kn_ctx *ctx, kn_status status, const char *list, ptrd
     return kn_fail(ctx, status, "%s line %td: %s", list, line, what);
 }
 
-/* A file that can be part of a row: of CIFTI only what says where its values are. */
+/* Opens an image; rejects CIFTI other than dense scalars and series, which has no brain models. */
 static kn_status open_part(kn_ctx *ctx, const char *path, kn_image *out)
 {
     kn_status status = kn_image_open(ctx, path, out);
@@ -35,7 +37,8 @@ static kn_status open_part(kn_ctx *ctx, const char *path, kn_image *out)
     return status;
 }
 
-/* Is it like the first one, and of the same side? Brain models are then kept once. */
+/* Checks that an image has the hemisphere, geometry and brain models of the first one. Its copy of
+ * the brain models' XML is then freed. */
 static kn_status compare_first(kn_ctx *ctx, kn_image *file, const kn_image *first)
 {
     const char *side = kn_image_side(file->path), *expected = kn_image_side(first->path);
@@ -51,6 +54,7 @@ out:
     return status;
 }
 
+/* Opens the parts of image i of a list and compares them with those of image 0. */
 static kn_status open_listed(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
 {
     kn_status status = KN_OK;
@@ -68,17 +72,17 @@ out:
     return status;
 }
 
-/* With its place in the list, where that has lines. */
+/* Adds the line of the list to an error message. */
 kn_status kn_images_open_row(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
 {
     kn_status status = open_listed(ctx, images, i);
     for (int k = 0; status != KN_OK && images->later && k < images->parts; k++)
-        kn_image_clear(&images->file[i * images->parts + k]); /* as if nobody had tried */
-    bool line =
-        status != KN_OK && !images->globbed; /* the path is all that there is of a pattern */
+        kn_image_clear(&images->file[i * images->parts + k]); /* so that a later read tries again */
+    bool line = status != KN_OK && !images->globbed;          /* files of a pattern have no lines */
     return line ? add_place(ctx, status, images->name, images->list.line[i]) : status;
 }
 
+/* Allocates n x parts images. */
 static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
 {
     void *files;
@@ -106,13 +110,15 @@ out:
     return status;
 }
 
-/* The comma between two names of images; NULL: a name of its own. */
+/* The comma between two image names "a,b"; NULL if `path` is a single name: it has no comma or
+ * several, or such a file exists. */
 static const char *find_comma(const char *path)
 {
     const char *comma = strchr(path, ',');
     return comma && !strchr(comma + 1, ',') && access(path, F_OK) != 0 ? comma : NULL;
 }
 
+/* Opens a 4D file, or two with the same number of volumes. */
 static kn_status open_4d(kn_ctx *ctx, const char *path, kn_images *images)
 {
     const char *comma = find_comma(path);
@@ -134,7 +140,7 @@ out:
     return status;
 }
 
-/* What the first image says of all. */
+/* Sets parts and geometry from the first image. */
 static kn_status describe_parts(kn_ctx *ctx, const char *path, kn_images *images)
 {
     kn_status status = KN_OK;

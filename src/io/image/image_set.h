@@ -10,13 +10,13 @@
 typedef struct kn_images kn_images;
 
 /* Opens the images: reads every header and compares it with the first. `memory`: bytes that may be
- * used to decompress a 4D file as a whole; 0: KN_IMAGE_MEMORY. KN_ERR_SHAPE if geometries or
- * numbers of volumes differ, KN_ERR_DATA if hemispheres do. */
+ * used to decompress a 4D file as a whole; 0: KN_IMAGE_MEMORY. KN_ERR_SHAPE if geometries, brain
+ * models or numbers of volumes differ, KN_ERR_DATA if hemispheres do. Free with kn_images_free. */
 kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
 /* Like kn_images_open, but reads only the first header of a list; the read functions below open and
  * compare the others when their image is needed. */
 kn_status kn_images_open_later(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
-/* NULL is allowed. */
+/* Frees the images. NULL is allowed. */
 void kn_images_free(kn_images *images);
 
 /* True if `path` has the extension of an image or .txt. */
@@ -28,22 +28,23 @@ ptrdiff_t kn_images_count(const kn_images *images);
 const kn_geometry *kn_images_geometry(const kn_images *images);
 /* Image files per row: 1 or 2. */
 int kn_images_parts(const kn_images *images);
+/* Part k, 0 <= k < kn_images_parts; borrowed. */
 const kn_image_part *kn_images_part(const kn_images *images, int k);
 /* True for a list or a pattern, false for a 4D file. */
 bool kn_images_is_list(const kn_images *images);
 
-/* Id of image i: from the list, else the label sub-XXX if every path has exactly one; NULL if there
- * are no ids. Ids may repeat. */
+/* Id of image i: from the list, else the label sub-XXX if every path (the first of two in a line)
+ * has exactly one; NULL if there are no ids. Ids may repeat. */
 const char *kn_images_id(const kn_images *images, ptrdiff_t i);
-/* Label ses-XXX of image i if there are ids and every path has exactly one such label; else NULL.
- */
+/* Label ses-XXX of image i if there are ids and every (first) path has exactly one; else NULL. */
 const char *kn_images_session(const kn_images *images, ptrdiff_t i);
 /* Line of image i in the list, from 1; 0 for a pattern or a 4D file. */
 ptrdiff_t kn_images_line(const kn_images *images, ptrdiff_t i);
 /* Path of the first part of image i, for messages. */
 const char *kn_images_path(const kn_images *images, ptrdiff_t i);
-/* Number of image files of all parts, and the path of file i. */
+/* Number of image files: N x parts of a list, parts of a 4D file. */
 ptrdiff_t kn_images_files(const kn_images *images);
+/* Path of image file i; borrowed. */
 const char *kn_images_file(const kn_images *images, ptrdiff_t i);
 
 /* Reads voxels index[0..n-1] of images first .. first + count - 1 into out (count x n, row-major),
@@ -64,7 +65,7 @@ typedef struct kn_image_rows {
 kn_status kn_images_read_these(kn_ctx *ctx, kn_images *images, const kn_image_rows *these,
                                const ptrdiff_t *index, ptrdiff_t n, float *out);
 
-/* Frees the buffers that a compressed 4D file keeps between calls. Later reads still work. */
+/* Frees the readers that a compressed 4D file keeps between calls. Later reads start again. */
 void kn_images_rest(kn_images *images);
 
 /* ---- for the functions that compute masks ------------------------------------------------- */

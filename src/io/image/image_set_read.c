@@ -1,14 +1,16 @@
-/* Voxels of images on several threads: each takes the next image that nobody has. */
+/* Reads the voxels of images on several threads (image_set.h). Workers take images from a shared
+ * counter; each has its own context and readers. A 4D file that needs a single reader (gzip) is
+ * read by one worker, or by all once it is completely in memory. */
 #include <stdatomic.h>
 
 #include "base/parallel/parallel_for.h"
 #include "io/image/image_set_internal.h"
 
 typedef struct worker {
-    kn_ctx *ctx; /* for its messages: a context belongs to one thread */
+    kn_ctx *ctx; /* owned; a context belongs to one thread */
     kn_image_reader *reader[KN_PARTS];
-    float *voxels;    /* of one image, for visits */
-    ptrdiff_t failed; /* image, or PTRDIFF_MAX */
+    float *voxels;    /* n: buffer for kn_images_visit */
+    ptrdiff_t failed; /* the image that failed, counted like `next`, if status is not KN_OK */
     kn_status status;
 } worker;
 
@@ -16,20 +18,20 @@ typedef struct reading {
     kn_ctx *ctx;
     kn_images *images;
     worker *workers;
-    atomic_ptrdiff_t next; /* image that nobody has taken yet, counted from `first` */
-    atomic_bool stop;
+    atomic_ptrdiff_t next; /* next image to be taken, 0 .. count - 1 */
+    atomic_bool stop;      /* a worker failed */
     ptrdiff_t first, count;
-    const ptrdiff_t *rows; /* count of them, in the place of those from `first` on; or NULL */
-    const ptrdiff_t *index[KN_PARTS]; /* of each part, in its own voxels */
-    ptrdiff_t n, of_part[KN_PARTS];   /* voxels in all, and of each part */
-    ptrdiff_t *shifted;               /* index[1], which is not the caller's */
-    float *out;                       /* NULL: visits */
+    const ptrdiff_t *rows;            /* count images; NULL: first .. first + count - 1 */
+    const ptrdiff_t *index[KN_PARTS]; /* voxels of each part, from 0 in that part */
+    ptrdiff_t n, of_part[KN_PARTS];   /* number of voxels, in total and per part */
+    ptrdiff_t *shifted;               /* owned; index[1] of two parts */
+    float *out;                       /* count x n, row-major; NULL: call `take` instead */
     kn_image_fn take;
     char *states;
     size_t state_size;
 } reading;
 
-/* One worker, whose reader is kept. */
+/* True for a 4D file that needs a single reader, which is then kept between calls. */
 static bool in_one_stream(const kn_images *images)
 {
     bool one = false;
@@ -46,8 +48,8 @@ int kn_images_readers(kn_ctx *ctx, const kn_images *images)
     return (int)(threads < images->count ? threads : images->count);
 }
 
-/* One stream has one reader. Where that holds the whole file, others may turn its volumes into rows
- * too. */
+/* True if the single reader of each part will hold its whole file, so that all workers can convert
+ * volumes from it. */
 static bool may_be_held(const kn_images *images)
 {
     bool held = true;
@@ -64,6 +66,7 @@ int kn_images_workers(kn_ctx *ctx, const kn_images *images)
     return (int)(threads < images->count ? threads : images->count);
 }
 
+/* Worker w reads image i, to its row of r->out or to r->take. */
 static kn_status read_one(reading *r, ptrdiff_t w, ptrdiff_t i)
 {
     worker *me = &r->workers[w];
@@ -82,7 +85,7 @@ static kn_status read_one(reading *r, ptrdiff_t w, ptrdiff_t i)
     return status;
 }
 
-/* The next image that nobody has taken; false: there is none, or somebody failed. */
+/* Worker w reads the next image. False if there is none, a worker failed, or on cancellation. */
 static bool take_one(reading *r, ptrdiff_t w)
 {
     worker *me = &r->workers[w];
@@ -99,7 +102,7 @@ static bool take_one(reading *r, ptrdiff_t w)
     return true;
 }
 
-/* One item of the parallel loop is one worker, which takes images until there are no more. */
+/* One item of the parallel loop is one worker, which takes images until none is left. */
 static void work(void *self, ptrdiff_t begin, ptrdiff_t end)
 {
     for (ptrdiff_t w = begin; w < end; w++)
@@ -107,7 +110,7 @@ static void work(void *self, ptrdiff_t begin, ptrdiff_t end)
             ;
 }
 
-/* The failure of the earliest image, so that a message does not depend on who was faster. */
+/* The error of the image that comes first, so that the message does not depend on timing. */
 static kn_status outcome(const reading *r, int workers)
 {
     const worker *earliest = NULL;
@@ -119,7 +122,7 @@ static kn_status outcome(const reading *r, int workers)
     return kn_check_cancel(r->ctx);
 }
 
-/* Which voxels are of which part: ascending ones, or the first n. */
+/* Splits the voxels (ascending `index`, or the first n) into those of each part. */
 static kn_status divide(reading *r, const ptrdiff_t *index)
 {
     ptrdiff_t first = kn_geometry_voxels(&r->images->part[0].geometry), cut = 0;
@@ -144,6 +147,7 @@ out:
     return status;
 }
 
+/* Gives a worker its context, readers and buffer. */
 static kn_status equip(reading *r, worker *me, int threads)
 {
     kn_status status = KN_OK;
@@ -165,7 +169,8 @@ out:
     return status;
 }
 
-/* The first volume brings the whole file where there is room; else all are left to one worker. */
+/* Reads one volume, which loads the whole file if it fits the memory; then all workers read on. If
+ * it does not fit, one worker streams the rest. */
 static void read_stream(reading *r, int workers)
 {
     bool held = true;
@@ -176,7 +181,7 @@ static void read_stream(reading *r, int workers)
     kn_parallel(r->ctx, held ? workers : 1, 1, work, r);
 }
 
-/* Headers that were left for later. */
+/* Opens the needed images whose headers kn_images_open_later has not read. */
 static kn_status open_wanted(const reading *r)
 {
     kn_images *images = r->images;
@@ -189,6 +194,7 @@ static kn_status open_wanted(const reading *r)
     return status;
 }
 
+/* Reads the requested images: opens them, splits the voxels by part, and starts the workers. */
 static kn_status run(reading *r, const ptrdiff_t *index)
 {
     int all = kn_threads(r->ctx), workers = kn_images_workers(r->ctx, r->images);

@@ -1,3 +1,4 @@
+/* Implements list_file.h. */
 #include "io/image/list_file.h"
 
 #include <ctype.h>
@@ -11,11 +12,11 @@
 #include "io/file/path.h"
 #include "io/image/image.h"
 
-static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28;
+static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28; /* of a list file */
 
-/* The one label such as sub-XXX in a path, however often it stands there; 0: none, or different
- * ones. Letters and digits make a label, and it does not start within a word (as in "group-sub-1"
- * it may, in "absub-1" not). */
+/* Finds the label prefixXXX (such as sub-01) of a path; it may occur several times. Returns its
+ * length, with its position in *start; 0 if there is none, or different ones. XXX are letters and
+ * digits. A label does not start within a word: "group-sub-1" has one, "absub-1" has none. */
 static size_t label_in(const char *path, const char *prefix, const char **start)
 {
     size_t length = 0, before = strlen(prefix);
@@ -35,7 +36,7 @@ static size_t label_in(const char *path, const char *prefix, const char **start)
     return length;
 }
 
-/* *out = the labels of the paths as the list has them, when every one has exactly one. */
+/* *out = labels of all paths (as written in the list) if each has exactly one; else unchanged. */
 static kn_status take_labels(kn_ctx *ctx, const char *prefix, ptrdiff_t count, char **written,
                              char ***out)
 {
@@ -55,6 +56,7 @@ out:
     return status;
 }
 
+/* Uses sub- labels as ids if the list has none, and ses- labels as sessions. */
 static kn_status labels_as_ids(kn_ctx *ctx, kn_image_list *list, char **written)
 {
     kn_status status = KN_OK;
@@ -74,7 +76,7 @@ static bool is_word(const char *text, size_t n, const char *const *words)
     return false;
 }
 
-/* `path`, or `id path`: names of columns, not of a file. */
+/* True for a header line: column names such as `path` or `participant_id path`. */
 static bool is_header(const char *text)
 {
     static const char *const ids[] = {"id",     "participant_id", "sub_id",      "subject_id",
@@ -88,6 +90,7 @@ static bool is_header(const char *text)
     return is_word(text, n, ids) && is_word(rest, strlen(rest), paths);
 }
 
+/* True if the file exists; `path` is relative to the folder of the list. */
 static bool is_there(kn_ctx *ctx, const char *list, const char *path)
 {
     char *full = NULL;
@@ -96,8 +99,8 @@ static bool is_there(kn_ctx *ctx, const char *list, const char *path)
     return there;
 }
 
-/* Puts a tab between an id and a path that spaces part: the line as a whole names no file, what is
- * behind the first of them does. */
+/* Replaces the spaces between an id and a path by a tab, if no file has the whole line as its name
+ * and the rest after the first spaces is an existing file. */
 static void part_by_spaces(kn_ctx *ctx, const char *list, char *text)
 {
     size_t n = strcspn(text, " ");
@@ -110,14 +113,14 @@ static void part_by_spaces(kn_ctx *ctx, const char *list, char *text)
 
 enum { MAX_PARTS = 2, MAX_FIELDS = MAX_PARTS + 1 };
 
-/* What a line has: an id or none, and paths. */
+/* Fields of a line. */
 typedef struct fields {
-    char *id, *path[MAX_PARTS];
+    char *id, *path[MAX_PARTS]; /* borrowed from the line; id NULL: none */
     int parts;
 } fields;
 
-/* Cuts the line at its tabs. Two fields are an id and a path, or where the first is the name of an
- * image, two paths. False: neither. */
+/* Splits the line at its tabs. Two fields are two paths if the first has an image extension, else
+ * an id and a path. False: an empty field or more than three. */
 static bool cut(char *text, fields *out)
 {
     char *field[MAX_FIELDS];
@@ -139,7 +142,8 @@ static bool cut(char *text, fields *out)
     return true;
 }
 
-/* One line, without its end: appended to the list. *written keeps the path as it stands there. */
+/* Appends one line (without its newline) to the list. *written = its first path as written; it
+ * points into `text`. */
 static kn_status take_line(kn_ctx *ctx, const char *name, char *text, ptrdiff_t line,
                            kn_image_list *list, char **written)
 {
@@ -269,7 +273,8 @@ kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *ou
         goto out;
     }
     ptrdiff_t n = (ptrdiff_t)found.gl_pathc;
-    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* in no locale */
+    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv,
+          by_name); /* bytewise, not by locale */
     KN_TRY(kn_alloc(ctx, n, sizeof *out->path, &memory));
     out->path = memory;
     out->parts = 1;

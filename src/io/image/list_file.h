@@ -11,13 +11,13 @@ typedef struct kn_image_list {
     int parts;       /* paths per line, 1 or 2 */
     char **path;     /* count x parts, row-major; relative to the working directory or absolute */
     char **id;       /* count; may repeat; NULL: no ids */
-    char **session;  /* count; label ses-XXX; NULL: no ids, or not exactly one label per path */
+    char **session;  /* count; label ses-XXX; NULL: no ids, or not exactly one label per line */
     ptrdiff_t *line; /* count; line of the file, from 1 */
     ptrdiff_t path_room, id_room, line_room;
 } kn_image_list;
 
 /* Reads a list file. Paths in it are relative to its folder. Ids are the given ones, else the
- * labels sub-XXX of the paths. KN_ERR_FORMAT names the line that is wrong. */
+ * labels sub-XXX of the (first) paths. KN_ERR_FORMAT names the line that is wrong. */
 kn_status kn_image_list_read(kn_ctx *ctx, const char *path, kn_image_list *out);
 /* Like kn_image_list_read, from n characters of text; `name` is the path of the list. */
 kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,

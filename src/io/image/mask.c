@@ -1,3 +1,4 @@
+/* Implements mask.h. Computed masks need one pass over the images (kn_images_visit). */
 #include "io/image/mask.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ void kn_mask_clear(kn_mask *mask)
     *mask = (kn_mask){0};
 }
 
-/* The indices of the voxels that are not 0; NaN counts as 0. */
+/* Indices of the voxels that are finite and not 0. */
 static kn_status collect(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out)
 {
     ptrdiff_t count = 0;
@@ -27,7 +28,7 @@ static kn_status collect(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out
 kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
                        const kn_geometry *expected, kn_mask *out)
 {
-    kn_images *images = NULL; /* one, of as many parts as the responses have */
+    kn_images *images = NULL; /* one image, of one or two parts */
     float *voxels = NULL;
     kn_status status;
 
@@ -58,15 +59,16 @@ out:
     return status;
 }
 
-/* ---- the default mask --------------------------------------------------------------------- */
+/* ---- computed masks ----------------------------------------------------------------------- */
 
-/* Least and largest value of each voxel over the images one worker saw; NaN once any was not
- * finite. Least and largest of all do not depend on who saw which image. */
+/* Minimum and maximum of each voxel over the images that one worker saw; NaN after a value that is
+ * not finite. The merged result does not depend on which worker saw which image. */
 typedef struct range {
-    float *low, *high;
-    float *count; /* NULL, or how many were finite: the others are then passed over */
+    float *low, *high; /* one per voxel */
+    float *count; /* number of finite values; other values are then skipped. NULL: not counted */
 } range;
 
+/* Visitor: updates the range of a worker with one image. */
 static void widen(void *state, const float *voxels, ptrdiff_t n)
 {
     range *r = state;
@@ -81,6 +83,7 @@ static void widen(void *state, const float *voxels, ptrdiff_t n)
     }
 }
 
+/* Merges the range of another worker into `to`. */
 static void merge(range *to, const range *from, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -92,6 +95,7 @@ static void merge(range *to, const range *from, ptrdiff_t n)
     }
 }
 
+/* Allocates one empty range per worker: low = inf, high = -inf. */
 static kn_status make_ranges(kn_ctx *ctx, range *ranges, int workers, ptrdiff_t n, bool count)
 {
     kn_status status = KN_OK;

@@ -1,17 +1,19 @@
+/* Reads voxels (kn_image_reader of image.h): plain files by volume, compressed files as a whole if
+ * they fit the memory, else as a stream; GIFTI through the format's own loader. */
 #include "io/file/growable_array.h"
 #include "io/gzip/gzip.h"
 #include "io/image/format.h"
 
-/* A reader holds raw bytes of the current image: one volume, or the whole file. */
+/* The buffer `raw` holds stored bytes of the current image: one volume, or the whole file. */
 struct kn_image_reader {
-    kn_inflater *inflater; /* made when first needed, like the stream */
+    kn_inflater *inflater; /* created on first use, as is `stream` */
     kn_gunzip *stream;
-    ptrdiff_t memory;
-    void *packed, *raw;
+    ptrdiff_t memory;   /* bytes for decompressing a 4D file as a whole */
+    void *packed, *raw; /* compressed file; stored voxels */
     ptrdiff_t packed_room, raw_room;
-    const kn_image *whole;    /* the image of which raw holds every byte */
-    const kn_image *streamed; /* the image the stream is in */
-    ptrdiff_t next;           /* volume that the stream comes to */
+    const kn_image *whole;    /* image that `raw` holds completely; NULL: none */
+    const kn_image *streamed; /* image of the stream; NULL: none */
+    ptrdiff_t next;           /* block (volume) at which the stream stands */
     kn_byte_source source;    /* of the stream */
 };
 
@@ -39,6 +41,7 @@ void kn_image_reader_free(kn_image_reader *r)
     kn_free(r);
 }
 
+/* Opens the file, or the memory, that holds the voxels. */
 static kn_status open_data(kn_ctx *ctx, const kn_image *image, kn_byte_source *out)
 {
     if (!image->data_path) {
@@ -53,7 +56,7 @@ kn_status kn_image_changed(kn_ctx *ctx, const kn_image *image)
     return kn_fail(ctx, KN_ERR_IO, "%s: changed since it was opened", image->path);
 }
 
-/* What one read touches: a volume, or with CIFTI, where maps vary fastest, everything. */
+/* Volumes per block, the unit of reading: 1, or all for CIFTI, where maps vary fastest. */
 static ptrdiff_t block_volumes(const kn_nifti_header *h)
 {
     return h->cifti ? h->volumes : 1;
@@ -61,6 +64,7 @@ static ptrdiff_t block_volumes(const kn_nifti_header *h)
 
 /* ---- plain files -------------------------------------------------------------------------- */
 
+/* Reads n bytes at `offset` of an uncompressed file into r->raw. */
 static kn_status read_plain(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                             ptrdiff_t offset, ptrdiff_t n)
 {
@@ -76,10 +80,11 @@ out:
 
 /* ---- compressed files, whole -------------------------------------------------------------- */
 
-/* *fits is false when the contents are larger than the header asks for, which is legal. */
+/* Decompresses the whole file into r->raw. *fits is false if it holds more than the header
+ * announces (by more than 64 kB), which is allowed; the caller then streams it. */
 static kn_status read_whole(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, bool *fits)
 {
-    enum { TAGS = 1 << 16 }; /* bytes that may follow the voxels: FreeSurfer writes some */
+    enum { TAGS = 1 << 16 }; /* room for bytes after the voxels, such as FreeSurfer's tags */
     kn_byte_source source = {.fd = -1};
     const kn_nifti_header *h = &image->header;
     ptrdiff_t need = h->data_offset + kn_nifti_data_size(h), got;
@@ -107,6 +112,7 @@ out:
 
 /* ---- compressed files, volume by volume --------------------------------------------------- */
 
+/* Reads exactly n bytes of the stream; to NULL: skips them. */
 static kn_status pass(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, ptrdiff_t n, void *to)
 {
     ptrdiff_t got;
@@ -114,6 +120,7 @@ static kn_status pass(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, pt
     return status == KN_OK && got < n ? kn_image_changed(ctx, image) : status;
 }
 
+/* Starts the stream of an image and skips to its first voxel. */
 static kn_status start_stream(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_status status;
@@ -130,6 +137,7 @@ out:
     return status;
 }
 
+/* Reads a block from the stream into r->raw. Skips forward; going back restarts the stream. */
 static kn_status read_streamed(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                                ptrdiff_t volume)
 {
@@ -143,7 +151,7 @@ static kn_status read_streamed(kn_ctx *ctx, kn_image_reader *r, const kn_image *
     KN_TRY(pass(ctx, r, image, (volume - r->next) * size, NULL));
     KN_TRY(pass(ctx, r, image, size, r->raw));
     r->next = volume + 1;
-    if (r->next == blocks) /* to the end, where the checksum is */
+    if (r->next == blocks) /* read to the end, to verify the checksum */
         KN_TRY(kn_gunzip_read(ctx, r->stream, PTRDIFF_MAX, NULL, &got));
 out:
     if (status != KN_OK)
@@ -151,8 +159,9 @@ out:
     return status;
 }
 
-/* ---- what the format itself brings -------------------------------------------------------- */
+/* ---- formats with their own loader (GIFTI) ------------------------------------------------ */
 
+/* Decodes all volumes into r->raw by the format's `load`. */
 static kn_status load(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_byte_source source = {.fd = -1};
@@ -167,7 +176,7 @@ out:
 
 /* ---- one volume --------------------------------------------------------------------------- */
 
-/* Brings the bytes that hold the volume into r->raw; *start is where its block starts there. */
+/* Loads the block of a volume into r->raw; *start = its offset there. */
 static kn_status fetch(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, ptrdiff_t volume,
                        ptrdiff_t *start)
 {
@@ -186,7 +195,7 @@ static kn_status fetch(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, p
         r->whole = h->volumes > 1 ? image : NULL;
         goto out;
     }
-    if (!image->gzip && h->cifti && h->volumes > 1) { /* every map is all over the file */
+    if (!image->gzip && h->cifti && h->volumes > 1) { /* each map is spread over the file */
         KN_TRY(read_plain(ctx, r, image, 0, h->data_offset + size));
         r->whole = image;
         goto out;
@@ -196,11 +205,11 @@ static kn_status fetch(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, p
         *start = 0;
         goto out;
     }
-    /* A lone volume must be held anyway, compressed or not. One that streams did not fit before. */
+    /* A single volume is always held. An image that is being streamed did not fit before. */
     if (r->streamed != image && (h->volumes == 1 || kn_image_fits(image, r->memory)))
         KN_TRY(read_whole(ctx, r, image, &fits));
     if (fits) {
-        /* Kept only where another volume of it may be asked for. */
+        /* Reuse the buffer only for 4D images. */
         r->whole = h->volumes > 1 ? image : NULL;
         goto out;
     }

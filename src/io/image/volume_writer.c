@@ -1,10 +1,11 @@
+/* Implements volume_writer.h. Holds one volume in memory. */
 #include "io/image/volume_writer.h"
 
 #include "io/gzip/maybe_gzip_file.h"
 
 typedef struct volume_file {
     kn_maybe_gzip_file file;
-    unsigned char *volume;
+    unsigned char *volume; /* 4 voxels bytes: the encoded volume */
     ptrdiff_t voxels;
     bool swap;
 } volume_file;

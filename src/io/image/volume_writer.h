@@ -18,6 +18,7 @@ kn_status kn_volume_file_begin(kn_ctx *ctx, const char *path, const kn_volume_la
                                const kn_write_options *options, void **state);
 /* Appends one volume, 4 voxels bytes. */
 kn_status kn_volume_file_put(kn_ctx *ctx, void *state, const kn_volume *volume);
+/* Completes the file. */
 kn_status kn_volume_file_commit(kn_ctx *ctx, void *state);
 /* Frees the state; an uncommitted file is removed. NULL is allowed. */
 void kn_volume_file_free(void *state);

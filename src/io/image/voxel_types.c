@@ -1,3 +1,4 @@
+/* Implements voxel_types.h: one set of conversion loops per type and byte order, made by macros. */
 #include "io/image/voxel_types.h"
 
 #include "io/file/byte_order.h"
@@ -8,8 +9,8 @@ static inline uint8_t load8(const unsigned char *p, bool swap)
     return *p;
 }
 
-/* Six loops for each type: the type and the byte order are constants inside each, so that a loop
- * is a load, a conversion and a store. */
+/* Three loops per type and byte order. Both are compile-time constants in each loop, so that an
+ * iteration is a load, a conversion and a store. */
 #define LOOPS(NAME, TYPE, LOAD, SWAP)                                                              \
     static void NAME##_floats_##SWAP(const unsigned char *raw, ptrdiff_t first, ptrdiff_t stride,  \
                                      ptrdiff_t n, double slope, double inter, float *out)          \

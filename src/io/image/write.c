@@ -1,3 +1,4 @@
+/* Implements write.h: finds the format by extension and counts volumes. */
 #include "io/image/write.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ struct kn_image_writer {
     const kn_image_writing *how;
     void *state;
     char *path;
-    ptrdiff_t left; /* volumes to come */
+    ptrdiff_t left; /* volumes still to be written */
 };
 
 ptrdiff_t kn_image_volumes(const kn_image_target *target)

@@ -6,6 +6,8 @@
 #include "io/file/atomic_writer.h"
 #include "io/formats/nifti_header.h"
 
+/* What to write. `names` is borrowed until the writer is freed, the other pointers only during
+ * kn_image_writer_new. */
 typedef struct kn_image_target {
     const kn_geometry *geometry;
     ptrdiff_t volumes;        /* 0: a 3D image; n > 0: a 4D image of n volumes */
@@ -14,7 +16,7 @@ typedef struct kn_image_target {
     const char *brain;        /* kn_brain.xml, needed for CIFTI */
     ptrdiff_t memory;         /* bytes for CIFTI's transposition buffer; 0: default (64 MB) */
     const char *side;         /* "lh" or "rh"; any other or NULL: unknown */
-} kn_image_target;            /* all pointers borrowed until the writer is freed */
+} kn_image_target;
 
 /* Values of one volume: voxel index[i] = values[i * stride], i < n; all other voxels = outside.
  * index NULL: voxel i. */

@@ -52,6 +52,7 @@ static bool take_string(cursor *c, char out[MAX_DESCR])
     return take(c, quote);
 }
 
+/* A non-negative integer; false if it overflows. */
 static bool take_size(cursor *c, ptrdiff_t *out)
 {
     skip_spaces(c);
@@ -127,6 +128,7 @@ static kn_status bad_header(kn_ctx *ctx, const char *name)
                    name);
 }
 
+/* Parses the literal and fills the header, except data_offset. */
 static kn_status parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
                        kn_npy_header *h)
 {

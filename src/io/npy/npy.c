@@ -33,6 +33,7 @@ typedef struct chunk {
     ptrdiff_t offset;  /* bytes from the start of the file */
 } chunk;
 
+/* Chunk k of a conversion. */
 static chunk chunk_of(const conversion *c, ptrdiff_t k)
 {
     const kn_npy_header *h = &c->file->header;
@@ -41,6 +42,7 @@ static chunk chunk_of(const conversion *c, ptrdiff_t k)
                    h->data_offset + (c->first + from) * h->type->bytes};
 }
 
+/* Converts the raw elements of a chunk to their position in c->out. */
 static void convert(const conversion *c, chunk at, const unsigned char *raw)
 {
     const kn_npy_header *h = &c->file->header;
@@ -50,6 +52,8 @@ static void convert(const conversion *c, chunk at, const unsigned char *raw)
         h->type->doubles[h->swapped](raw, at.n, (double *)c->out + at.from);
 }
 
+/* Worker: reads and converts chunks first .. last-1. A failure only sets c->failed, because a
+ * worker has no context. */
 static void read_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     conversion *c = self;
@@ -64,6 +68,7 @@ static void read_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* Reads n elements with conversion, in parallel. */
 static kn_status read_converted(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first, ptrdiff_t n,
                                 void *out)
 {
@@ -99,6 +104,7 @@ kn_status kn_npy_elements(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first,
                                     n * h->type->bytes, out);
 }
 
+/* Reads a whole array from an open source. */
 static kn_status read_source(kn_ctx *ctx, const kn_byte_source *source, kn_npy *out)
 {
     kn_npy_header h;

@@ -30,6 +30,7 @@ static kn_status fail_type(kn_ctx *ctx, const kn_st_file *file, const kn_st_tens
                    t->name, kn_st_type_name(t->type), expected);
 }
 
+/* KN_ERR_FORMAT unless the tensor has n elements; n -1: any number. */
 static kn_status need_count(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t, ptrdiff_t n)
 {
     if (n >= 0 && t->count != n)

@@ -82,6 +82,7 @@ static kn_status fail_entry(kn_ctx *ctx, const kn_st_file *file, const char *nam
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' %s", file->name, shown(name), what);
 }
 
+/* Reads dtype; only the five types of kn_st_type are supported. */
 static kn_status read_type(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
                            kn_st_tensor *t)
 {
@@ -98,6 +99,7 @@ static kn_status read_type(kn_ctx *ctx, const kn_st_file *file, const json_t *en
                    shown(t->name), shown(dtype));
 }
 
+/* Reads the shape; *bytes = size of the tensor. */
 static kn_status read_shape(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
                             kn_st_tensor *t, ptrdiff_t *bytes)
 {
@@ -140,6 +142,7 @@ static kn_status read_offsets(kn_ctx *ctx, const kn_st_file *file, const json_t 
     return KN_OK;
 }
 
+/* Reads the metadata; keys and values stay owned by the JSON header. */
 static kn_status read_metadata(kn_ctx *ctx, kn_st_file *file, json_t *map)
 {
     void *p;
@@ -197,6 +200,7 @@ static int compare(ptrdiff_t a, ptrdiff_t b)
     return (a > b) - (a < b);
 }
 
+/* Orders spans by begin, then end, so that empty tensors come first. */
 static int by_place(const void *a, const void *b)
 {
     const span *x = a, *y = b;
@@ -286,6 +290,7 @@ static kn_status read_header(kn_ctx *ctx, kn_st_file *file, const unsigned char 
                    KN_ST_START + error.position);
 }
 
+/* Reads header, entries and data pointers from the n bytes of a file. */
 static kn_status parse(kn_ctx *ctx, kn_st_file *file, const unsigned char *bytes, ptrdiff_t n)
 {
     span *spans = NULL;

@@ -38,8 +38,9 @@ typedef struct kn_st_writer kn_st_writer;
  * consecutive blocks: whole rows (runs of the last index), or pieces of a very long row. */
 typedef kn_status (*kn_st_fill)(kn_ctx *ctx, void *user, ptrdiff_t first, ptrdiff_t n, void *out);
 
+/* Creates a writer without entries. */
 kn_status kn_st_writer_new(kn_ctx *ctx, kn_st_writer **out);
-/* NULL is allowed. */
+/* Frees the writer, not the arrays. NULL is allowed. */
 void kn_st_writer_free(kn_st_writer *writer);
 
 /* Adds a metadata entry. KN_ERR_ARGUMENT if the key exists, or key or value is not UTF-8. */
@@ -63,6 +64,7 @@ kn_status kn_st_add_fill(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn
  * order block by block during writing. A finite value beyond float32 is then KN_ERR_NUMERIC. */
 kn_status kn_st_add_view(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_view view,
                          kn_st_type type);
+/* kn_st_add_view of a matrix of doubles. */
 kn_status kn_st_add_mat(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_mat mat,
                         kn_st_type type);
 /* Adds a text as U8, shape [strlen], without the NUL. The text is borrowed. */

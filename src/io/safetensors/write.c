@@ -48,6 +48,7 @@ static const char *path_of(const putting *to)
     return to->file ? kn_writer_path(to->file) : "memory";
 }
 
+/* Writes bytes to the file, if any, and adds them to the hash. */
 static kn_status put(kn_ctx *ctx, putting *to, const void *bytes, ptrdiff_t n)
 {
     kn_hashing_add(&to->hash, bytes, (size_t)n);
@@ -100,6 +101,7 @@ kn_status kn_st_seal(kn_ctx *ctx, kn_st_writer *w)
     return kn_st_set_metadata(ctx, w, KN_ST_CHECKSUM, KN_ST_NO_DIGITS);
 }
 
+/* Checks name and shape, and appends the entry. */
 static kn_status add_entry(kn_ctx *ctx, kn_st_writer *w, const char *name, entry e)
 {
     if (e.ndim < 0 || e.ndim > KN_ST_DIMS)
@@ -211,6 +213,7 @@ static ptrdiff_t block_size(const entry *e)
     return e->count < rows * width ? e->count : rows * width;
 }
 
+/* Writes the values of one entry block by block; checks for cancellation between blocks. */
 static kn_status put_entry(kn_ctx *ctx, putting *to, const entry *e)
 {
     ptrdiff_t size = kn_st_type_size(e->type);

@@ -44,6 +44,7 @@ static const char *trim(const char *text, size_t *n)
     return text;
 }
 
+/* True for the words that stand for a missing cell. */
 static bool missing(const char *text, size_t n)
 {
     static const char *const words[] = {"", "n/a", "na", "nan"};

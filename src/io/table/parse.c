@@ -42,6 +42,7 @@ static bool ends(parse *p, kn_status status)
     return p->lines.stop;
 }
 
+/* libcsv callback: appends a cell. The number of columns is fixed by the first row. */
 static void on_field(void *bytes, size_t n, void *self)
 {
     parse *p = self;
@@ -131,6 +132,7 @@ out:
     return status;
 }
 
+/* libcsv callback: ends a row. t->rows is -1 before the first row, 0 after it. */
 static void on_row(int terminator, void *self)
 {
     (void)terminator;
@@ -172,6 +174,7 @@ static kn_status quote_error(parse *p)
                    p->table->path, p->lines.line, p->fields + 1);
 }
 
+/* Runs the parser over the text and converts its errors to messages. */
 static kn_status parse_lines(parse *p)
 {
     kn_lines *l = &p->lines;
@@ -196,6 +199,7 @@ out:
     return status;
 }
 
+/* Allocates the text of all cells and fills it. */
 static kn_status parse_cells(kn_ctx *ctx, const source_text *text, kn_table *t)
 {
     parse p = {.ctx = ctx, .table = t, .text = text};
@@ -232,6 +236,7 @@ static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, pt
     return KN_OK;
 }
 
+/* Parses a table: checks the bytes, skips a byte order mark, splits cells, indexes names. */
 static kn_status parse_text(kn_ctx *ctx, source_text text, kn_table **out)
 {
     kn_table *t = NULL;
@@ -296,6 +301,7 @@ out:
     return status;
 }
 
+/* Chooses the separator, logs an unusual one, and parses. */
 static kn_status table_of(kn_ctx *ctx, const char *path, const void *bytes, ptrdiff_t n, bool bare,
                           kn_table **out)
 {

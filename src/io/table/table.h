@@ -38,7 +38,7 @@ typedef struct kn_table_column {
  * `name` instead of a path, and row numbers instead of line numbers. */
 kn_status kn_table_make(kn_ctx *ctx, const char *name, const kn_table_column *column,
                         ptrdiff_t cols, ptrdiff_t rows, kn_table **out);
-/* NULL is allowed. */
+/* Frees the table. NULL is allowed. */
 void kn_table_free(kn_table *table);
 
 /* True if `path` ends in .csv or .tsv. */
@@ -91,6 +91,7 @@ kn_status kn_table_writer_line(kn_ctx *ctx, kn_table_writer *writer, const char 
 kn_status kn_table_writer_text(kn_ctx *ctx, kn_table_writer *writer, const char *text);
 kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x);
 kn_status kn_table_writer_short(kn_ctx *ctx, kn_table_writer *writer, double x);
+/* Ends the row with a newline. */
 kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);
 /* Completes the file. */
 kn_status kn_table_writer_commit(kn_ctx *ctx, kn_table_writer *writer);
