@@ -50,8 +50,10 @@ out:
     return status;
 }
 
-/* A fit by arrays with no reference of its own; fold NULL: dealt. */
-static inline remake remake_new(kn_ctx *ctx, const crowd *c, const int *fold, int folds)
+/* A fit of arrays without a reference of its own. fold NULL: folds are drawn. evals: evaluations of
+ * the search, 0: R0 stays where the search would start. */
+static inline remake remake_after(kn_ctx *ctx, const crowd *c, const int *fold, int folds,
+                                  int evals)
 {
     remake r = {.folds = folds, .keep_z = true, .how = KN_CALIBRATE_FULL};
     static int levels[2] = {0, 2};
@@ -66,6 +68,7 @@ static inline remake remake_new(kn_ctx *ctx, const crowd *c, const int *fold, in
     r.Y = kn_view_cols(c->Y.data, c->n, c->Y.cols);
     kn_settings_init(&s);
     s.folds = 0;
+    s.max_evals = evals;
     s.components = 2;
     s.design = &design;
     assert_ok(ctx, kn_fit_arrays(ctx, r.X, r.Y, &s, &r.m));
@@ -79,6 +82,11 @@ static inline remake remake_new(kn_ctx *ctx, const crowd *c, const int *fold, in
     assert_ok(ctx, kn_gp_cv(ctx, &r.m->gp,
                             &(kn_cv_problem){.Y = &r.R, .folds = r.folds, .fold = r.fold}, &r.cv));
     return r;
+}
+
+static inline remake remake_new(kn_ctx *ctx, const crowd *c, const int *fold, int folds)
+{
+    return remake_after(ctx, c, fold, folds, -1);
 }
 
 static inline void remake_clear(remake *r)
