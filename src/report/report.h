@@ -92,7 +92,7 @@ typedef struct kn_report_zhist { /* histogram of the z-scores of each participan
     ptrdiff_t *responses; /* n  number of responses with a z-score */
 } kn_report_zhist;
 
-/* calibration over normal participants; bands are over participants */
+/* Calibration over normal participants; bands are over participants */
 typedef struct kn_report_calibration {
     ptrdiff_t n;                                           /* participants; 0: none */
     double mean, mean_low, mean_high, z2, z2_low, z2_high; /* 95 % intervals */
@@ -104,7 +104,7 @@ typedef struct kn_report_calibration {
     /* Density of the PIT per twentieth, 1 if normal; simultaneous band about 1; NaN: no band. */
     double pit[KN_REPORT_PIT], pit_low, pit_high;
     double pit_se[KN_REPORT_PIT];
-    /* fraction in the outer tenths of the PIT, and half-width of their band */
+    /* Density in the outer tenths of the PIT, and half-width of their band. */
     double tenth[2], tenth_half[2];
     ptrdiff_t rows; /* number of maps; a participant may have several */
 } kn_report_calibration;

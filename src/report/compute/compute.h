@@ -45,8 +45,8 @@ kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job);
  * cross-validated z-scores are counted there), and for change a member of the reference sample. */
 bool kn_report_is_normal(const kn_report_job *job, ptrdiff_t i);
 
-/* Appends a note to a list. Its text is formatted into the arena of the report; code and title
- * are borrowed. */
+/* Appends a note to a list. The text is formatted, and code and title are
+ * copied, into the arena of the report. */
 kn_status kn_report_note_add(kn_ctx *ctx, kn_report *r, kn_report_notes *notes, const char *code,
                              const char *title, const char *format, ...) KN_PRINTF(6, 7);
 

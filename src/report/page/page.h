@@ -1,4 +1,4 @@
-/* The page: one file with all that it needs, drawn from a report alone. */
+/* Writes the HTML page: one self-contained file, drawn from a kn_report alone. */
 #ifndef KN_REPORT_PAGE_PAGE_H
 #define KN_REPORT_PAGE_PAGE_H
 
