@@ -147,7 +147,7 @@ out:
     return status;
 }
 
-/* ---- regions ------------------------------------------------------------------------------- */
+/* ---- regions ---- */
 
 static double distance(const kn_cohort *c, ptrdiff_t v, const double from[3])
 {
@@ -190,7 +190,7 @@ out:
     return status;
 }
 
-/* ---- R2 ------------------------------------------------------------------------------------ */
+/* ---- R2 ---- */
 
 /* Effects, then an indicator of each of {sites}. */
 static void all_coefficients(const kn_cohort *c, const kn_cohort_person *p, double *out)

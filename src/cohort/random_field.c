@@ -66,7 +66,7 @@ void kn_field_maps(kn_ctx *ctx, const kn_field *fields, ptrdiff_t count,
     kn_parallel(ctx, n, GRAIN, fill, &f);
 }
 
-/* ---- items -------------------------------------------------------------------------------- */
+/* ---- items ---- */
 
 enum { BATCH = 16 }; /* items between two reports of progress */
 

@@ -34,7 +34,7 @@ static plan plan_of(const kn_settings *s)
     return p;
 }
 
-/* ---- what to run -------------------------------------------------------------------------- */
+/* ---- what to run ---- */
 
 /* Voxels that vary over the random patterns: only these can be modelled. */
 static ptrdiff_t count_varying(const kn_visual *v)
@@ -140,7 +140,7 @@ out:
     return status;
 }
 
-/* ---- running ------------------------------------------------------------------------------ */
+/* ---- running ---- */
 
 static void name_run(const kn_run *u, char *out, size_t size)
 {

@@ -85,7 +85,7 @@ static void spell(const char *said, char *out, size_t size)
     out[n] = '\0';
 }
 
-/* ---- evaluation --------------------------------------------------------------------------- */
+/* ---- evaluation ---- */
 
 typedef struct evaluation {
     const kn_halves *h;

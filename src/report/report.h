@@ -14,7 +14,7 @@
 #include "io/formats/surface_mesh.h"
 #include "kronorm.h"
 
-/* ---- 1. summary ---------------------------------------------------------------------------- */
+/* ---- 1. summary ---- */
 
 typedef struct kn_report_note { /* one sentence of the summary */
     /* machine-readable code: "calibration", "shift", "shape", "msll", "extrapolation",
@@ -29,7 +29,7 @@ typedef struct kn_report_notes {
     kn_report_note *note;
 } kn_report_notes;
 
-/* ---- 2. cohort ----------------------------------------------------------------------------- */
+/* ---- 2. cohort ---- */
 
 enum { KN_REPORT_BARS = 20 };
 
@@ -52,7 +52,7 @@ typedef struct kn_report_cohort {
     const char *const *dropped_why;
 } kn_report_cohort;
 
-/* ---- 3. model and calibration -------------------------------------------------------------- */
+/* ---- 3. model and calibration ---- */
 
 typedef struct kn_report_model { /* all zero if known is false, as for a cv folder */
     bool known;
@@ -122,7 +122,7 @@ typedef struct kn_report_responses {
     double mean_R2, mean_MSLL;
 } kn_report_responses;
 
-/* ---- 4. centile curves --------------------------------------------------------------------- */
+/* ---- 4. centile curves ---- */
 
 enum { KN_REPORT_CENTILES = 5, KN_REPORT_GRID = 60, KN_REPORT_SHOWN = 6 };
 extern const double kn_report_centile[KN_REPORT_CENTILES]; /* 5 25 50 75 95 */
@@ -154,7 +154,7 @@ typedef struct kn_report_curves {
     kn_report_shown *shown;
 } kn_report_curves;
 
-/* ---- 5. people ----------------------------------------------------------------------------- */
+/* ---- 5. people ---- */
 
 typedef struct kn_report_person {
     const char *id;
@@ -233,7 +233,7 @@ typedef struct kn_report_people {
     const int8_t **thumb_z; /* n_thumbs maps of T values, as kn_report_card.z */
 } kn_report_people;
 
-/* ---- 6. group, 7. change ------------------------------------------------------------------- */
+/* ---- 6. group, 7. change ---- */
 
 typedef struct kn_report_roc {
     const char *name; /* "deviance" */
@@ -278,7 +278,7 @@ typedef struct kn_report_change {
     double expected;         /* expected number in stable participants; NaN: not known */
 } kn_report_change;
 
-/* ---- location of the responses -------------------------------------------------------------- */
+/* ---- location of the responses ---- */
 
 typedef enum kn_report_space_kind {
     KN_REPORT_TABLE_SPACE = 0,
@@ -320,7 +320,7 @@ typedef struct kn_report_space {
     const char *surface_note; /* what is not drawn, and why; NULL */
 } kn_report_space;
 
-/* ---- 8. methods, 9. reproduce -------------------------------------------------------------- */
+/* ---- 8. methods, 9. reproduce ---- */
 
 typedef struct kn_report_fact { /* a row of "reproduce": "model", "xxh64:28192758c5b520c3" */
     const char *name, *value;

@@ -45,7 +45,7 @@ void kn_visual_clear(kn_visual *v)
     *v = (kn_visual){0};
 }
 
-/* ---- which runs there are ----------------------------------------------------------------- */
+/* ---- which runs there are ---- */
 
 /* The number of run NN in "data_KIND_runNN" followed by `ending`; 0: another file. */
 static int run_number(const char *name, const char *kind, const char *ending)
@@ -126,7 +126,7 @@ out:
     return status;
 }
 
-/* ---- labels ------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static bool is_rest(kn_mat labels, ptrdiff_t t)
 {
@@ -215,7 +215,7 @@ out:
     return status;
 }
 
-/* ---- scans -------------------------------------------------------------------------------- */
+/* ---- scans ---- */
 
 /* FNV-1a, by words of 32 bits. */
 static uint64_t mix(uint64_t hash, const void *data, size_t bytes)

@@ -11,7 +11,7 @@
 #include "paper/visual/patterns.h"
 #include "paper/visual/retinotopy.h"
 
-/* ---- the numbers of the model -------------------------------------------------------------- */
+/* ---- the numbers of the model ---- */
 
 enum { SHIFT = 2, LEAD = 7, TAIL = 6 }; /* scans: of the response; of rest before and after */
 enum { COMPONENTS = 12, DRIFTS = 4 };
@@ -79,7 +79,7 @@ static ptrdiff_t shown(const kind *k, ptrdiff_t scan)
     return on ? t / (2 * k->scans) : -1;
 }
 
-/* ---- truth --------------------------------------------------------------------------------- */
+/* ---- truth ---- */
 
 void kn_miyawaki_grid(kn_miyawaki_size size, kn_nifti_header *grid, ptrdiff_t *voxels)
 {
@@ -240,7 +240,7 @@ static void measure(experiment *e)
     }
 }
 
-/* ---- runs ---------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 typedef struct run { /* what the scans of a run share */
     const experiment *e;
@@ -363,7 +363,7 @@ out:
     return status;
 }
 
-/* ---- the other files ----------------------------------------------------------------------- */
+/* ---- the other files ---- */
 
 static json_t *truth(const experiment *e)
 {

@@ -8,8 +8,7 @@
 
 static const double LEAST_SHARE = 0.8; /* of responses that are known regions */
 
-/* ---- a name taken apart
- * -------------------------------------------------------------------------- */
+/* ---- a name taken apart ---- */
 
 typedef struct word {
     const char *word, *means;
@@ -173,8 +172,7 @@ const char *kn_regions_measure(const char *const *name, ptrdiff_t T)
     return best;
 }
 
-/* ---- known regions
- * ------------------------------------------------------------------------------- */
+/* ---- known regions ---- */
 
 typedef struct entry {
     char key[64];

@@ -1,8 +1,8 @@
-/* Labelled people against the others   [METHOD 11d]
+/* Compares labelled participants with the others   [METHOD 11d]
  *
- * ROC of each statistic over everybody who has it, as score takes them for its AUC; the test of
- * shares over people, Welch's t of each response from the sums that the pass over the maps left.
- * O(n log n + T log T). */
+ * ROC of each statistic over all participants that have it, as score computes its AUC; test of
+ * the shares over participants; Welch's t of each response from the sums of compute/maps.c. O(n
+ * log n + T log T). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int larger_first(const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
-/* One point after each value that differs: ties are one oblique step. */
+/* Adds one point per distinct value: ties are one oblique step. */
 static void draw_roc(const score *sorted, ptrdiff_t n, const double total[2], kn_report_roc *roc)
 {
     double seen[2] = {0, 0};
@@ -73,7 +73,7 @@ out:
     return status;
 }
 
-/* The area below the points, where the folder does not say it. */
+/* Area under the curve, if the folder does not record it. */
 static double area(const kn_report_roc *roc)
 {
     double sum = 0;
@@ -83,7 +83,7 @@ static double area(const kn_report_roc *roc)
 }
 
 typedef struct roc_row {
-    const char *name, *auc; /* of the page, of summary.json */
+    const char *name, *auc; /* names in the page and in summary.json */
     size_t at;
 } roc_row;
 
@@ -110,7 +110,7 @@ static kn_status make_rocs(kn_ctx *ctx, const kn_report_job *job, const json_t *
         roc->auc = kn_json_number_at(auc, "auc");
         if (isnan(roc->auc))
             roc->auc = area(roc);
-        bool degenerate = kn_json_true_at(auc, "degenerate"); /* then the interval is a point */
+        bool degenerate = kn_json_true_at(auc, "degenerate"); /* the interval is then a point */
         roc->low = degenerate ? NAN : kn_json_number_at(auc, "low");
         roc->high = degenerate ? NAN : kn_json_number_at(auc, "high");
         r->group.rocs++;
@@ -119,10 +119,9 @@ out:
     return status;
 }
 
-/* ---- shares -----------------------------------------------------------------------------------
- */
+/* ---- shares ---- */
 
-/* Of training the number of responses is known only now that the maps were read. */
+/* For training, the number of responses is known only after the maps were read. */
 static void finish_shares(kn_report *r)
 {
     const kn_report_zhist *z = r->kind == KN_REPORT_MODEL ? &r->zhist_training : &r->zhist;
@@ -161,8 +160,7 @@ out:
     return status;
 }
 
-/* ---- responses --------------------------------------------------------------------------------
- */
+/* ---- responses ---- */
 
 typedef struct effect {
     double size;
@@ -228,8 +226,7 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job)
 {

@@ -1,3 +1,4 @@
+/* Implements participants_order.h; unknown ids in {people} get suggestions by edit distance. */
 #include "report/compute/participants_order.h"
 #include "stats/distributions.h"
 
@@ -14,7 +15,7 @@ typedef struct place {
     ptrdiff_t i;
 } place;
 
-/* NaN is larger than everything. */
+/* NaN sorts last. */
 static int smaller_first(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -145,8 +146,7 @@ static kn_status choose_first(kn_ctx *ctx, kn_report *r, double wanted)
     return status;
 }
 
-/* Insertions, deletions and replacements that make one text the other; texts beyond 63 bytes are
- * cut. */
+/* Levenshtein distance of two texts, cut to 63 bytes. */
 static int edits(const char *a, const char *b)
 {
     enum { LONGEST = 63 };
@@ -169,7 +169,7 @@ static int edits(const char *a, const char *b)
 static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_participants_named *named,
                         const char *id)
 {
-    int least = (int)strlen(id) / 3 + 2; /* further off is no slip of the pen */
+    int least = (int)strlen(id) / 3 + 2; /* larger distances are not typing errors */
     const char *near = NULL;
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         const char *other = named->person ? named->person[i] : named->id[i];

@@ -82,8 +82,7 @@ static void fill(const kn_report_space *space, const kn_mosaic *m, const int32_t
     }
 }
 
-/* ---- the thumbnail: all slices of the first kind, one behind the other
- * --------------------------- */
+/* ---- the thumbnail: all slices of the first kind, one behind the other ---- */
 
 typedef struct shadow { /* across and up */
     ptrdiff_t voxels[2], step[2], cells[2], pixels[2];
@@ -154,8 +153,7 @@ out:
     return status;
 }
 
-/* ---- words
- * --------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t room)
 {

@@ -29,8 +29,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* ---- one view
- * ------------------------------------------------------------------------------------ */
+/* ---- one view ---- */
 
 typedef struct triangle { /* as it is seen */
     const ptrdiff_t *v;
@@ -97,8 +96,7 @@ void kn_raster_view(const kn_surface *s, const kn_raster_frame *f, kn_raster_pix
     }
 }
 
-/* ---- shape of the surface
- * ------------------------------------------------------------------------ */
+/* ---- shape of the surface ---- */
 
 void kn_raster_normals(const kn_surface *s, double *normal)
 {
@@ -196,8 +194,7 @@ out:
     return status;
 }
 
-/* ---- the picture
- * --------------------------------------------------------------------------------- */
+/* ---- the picture ---- */
 
 typedef struct sheet { /* one mesh, ready to be drawn */
     const kn_report_mesh *mesh;

@@ -176,8 +176,7 @@ void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out)
         out->status = status;
 }
 
-/* ---- its place
- * ----------------------------------------------------------------------------------- */
+/* ---- its place ---- */
 
 void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
