@@ -1,3 +1,4 @@
+/* Implements image.h on the atomic writer, with gzip. */
 #include "cohort/image.h"
 
 #include <string.h>

@@ -15,8 +15,7 @@
 static const double SIGNIFICANT = 0.05;
 enum { BEST = 10 };
 
-/* ---- ROC --------------------------------------------------------------------------------------
- */
+/* ---- ROC ---- */
 
 typedef struct score {
     double value;

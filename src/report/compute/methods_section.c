@@ -31,8 +31,7 @@ static const char *const PAPERS[KN_PAPERS] = {
         "Biology 3(1), Article 3.",
 };
 
-/* ---- paragraphs -------------------------------------------------------------------------------
- */
+/* ---- paragraphs ---- */
 
 typedef void (*paragraph)(kn_methods *m);
 static const paragraph PARAGRAPHS[] = {kn_methods_model, kn_methods_calibration,
@@ -76,8 +75,7 @@ out:
     return status;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------
- */
+/* ---- facts ---- */
 
 typedef struct fact_row {
     const char *name, *path;
@@ -188,8 +186,7 @@ out:
     return status;
 }
 
-/* ---- title --------------------------------------------------------------------------------------
- */
+/* ---- title ---- */
 
 static const char *last_part(const char *path)
 {
@@ -217,8 +214,7 @@ static kn_status make_title(kn_ctx *ctx, const kn_report_job *job)
                           model);
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job)
 {

@@ -14,8 +14,7 @@ void kn_methods_cite(kn_methods *m, kn_paper paper, const char *words)
     kn_sentence_words(&m->say, "%s", words);
 }
 
-/* ---- the model --------------------------------------------------------------------------------
- */
+/* ---- the model ---- */
 
 static void say_covariates(kn_methods *m)
 {
@@ -181,8 +180,7 @@ void kn_methods_model(kn_methods *m)
                     " Gaussian processes are described by Rasmussen & Williams (2006).");
 }
 
-/* ---- calibration ------------------------------------------------------------------------------
- */
+/* ---- calibration ---- */
 
 static void say_layer(kn_methods *m)
 {
@@ -269,8 +267,7 @@ void kn_methods_calibration(kn_methods *m)
     say_adaptation(m);
 }
 
-/* ---- abnormality ------------------------------------------------------------------------------
- */
+/* ---- abnormality ---- */
 
 /* The reference sample of a scored participant's statistic. */
 static void say_compared(kn_methods *m, const char *reference)
@@ -336,8 +333,7 @@ void kn_methods_abnormality(kn_methods *m)
                         "Hochberg, 1995).");
 }
 
-/* ---- people -----------------------------------------------------------------------------------
- */
+/* ---- people ---- */
 
 static void say_group(kn_methods *m)
 {

@@ -16,8 +16,7 @@
 
 static const double BURDEN = 1.96; /* default threshold of the burden */
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- columns ---- */
 
 /* A column of abnormality.tsv, and its name in change.tsv if different. */
 typedef struct column {
@@ -166,8 +165,7 @@ out:
     return status;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* Returns the real ids: of the folder, of training, or row-0001. */
 static kn_status true_names(kn_ctx *ctx, const kn_report_job *job, const char *const **out)
@@ -243,8 +241,7 @@ out:
     return status;
 }
 
-/* ---- covariates -------------------------------------------------------------------------------
- */
+/* ---- covariates ---- */
 
 static const kn_report_input_column *column_named(const kn_report_input *m, const char *name)
 {
@@ -358,8 +355,7 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {

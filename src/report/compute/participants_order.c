@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 typedef struct place {
     double p, statistic;
@@ -53,8 +52,7 @@ out:
     return status;
 }
 
-/* ---- ranks and counts -------------------------------------------------------------------------
- */
+/* ---- ranks and counts ---- */
 
 static int ascending(const void *x, const void *y)
 {
@@ -113,8 +111,7 @@ void kn_participants_count(kn_report *r, double rate)
                       &people->deviance_expected_high);
 }
 
-/* ---- cards ------------------------------------------------------------------------------------
- */
+/* ---- cards ---- */
 
 static kn_status new_cards(kn_ctx *ctx, kn_report *r, ptrdiff_t n)
 {

@@ -86,8 +86,7 @@ kn_status kn_report_input_training_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t 
  * "paper"; NULL for cv. */
 const char *kn_report_input_method(const kn_report_input *m, const char *what);
 
-/* ---- curves [METHOD 8f] ------------------------------------------------------------------------
- */
+/* ---- curves [METHOD 8f] ---- */
 
 enum { KN_MATERIAL_CENTILES = 5, KN_MATERIAL_GRID = 60 };
 extern const double kn_report_input_centile[KN_MATERIAL_CENTILES]; /* 5, 25, 50, 75, 95 */

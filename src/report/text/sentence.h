@@ -8,8 +8,7 @@
 
 #include "base/memory/arena.h"
 
-/* ---- a number ---------------------------------------------------------------------------------
- */
+/* ---- a number ---- */
 
 typedef struct kn_formatted {
     char text[40];
@@ -27,8 +26,7 @@ kn_formatted kn_format_p(double p);
 /* Rounds an upper bound up: 0.011 for 0.0102, for "p < 0.011". */
 kn_formatted kn_format_p_bound(double p);
 
-/* ---- a sentence -------------------------------------------------------------------------------
- */
+/* ---- a sentence ---- */
 
 typedef struct kn_sentence {
     kn_ctx *ctx;
