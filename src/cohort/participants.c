@@ -8,7 +8,7 @@
 enum {
     ADAPT = 20,
     NEW_CONTROLS = 20
-}; /* people of the new site; its patients: as many as {patients} */
+}; /* controls of the new site; its patients: as many as {patients} */
 
 static const double TRAIN_SHARE = 0.8, AGE_MIN = 20, AGE_MAX = 80;
 static const double SITE_AGE_CUT = 15; /* years of age that a site may lack at either end */

@@ -154,7 +154,7 @@ typedef struct kn_report_curves {
     kn_report_shown *shown;
 } kn_report_curves;
 
-/* ---- 5. people ---- */
+/* ---- 5. participants ---- */
 
 typedef struct kn_report_person {
     const char *id;

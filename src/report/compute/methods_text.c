@@ -333,7 +333,7 @@ void kn_methods_abnormality(kn_methods *m)
                         "Hochberg, 1995).");
 }
 
-/* ---- people ---- */
+/* ---- participants ---- */
 
 static void say_group(kn_methods *m)
 {

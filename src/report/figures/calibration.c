@@ -97,7 +97,7 @@ static void qq_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         out,
         ", less those of a normal distribution. On the zero line all is as it should be; a line "
         "above it is a shift, one that rises or falls a spread too wide or too narrow.");
-    const int middle = KN_REPORT_QQ / 2; /* few participants: no band */
+    const int middle = KN_REPORT_QQ / 2; /* NaN there: too few participants for a band */
     if (isfinite(r->calibration[0].n > 0 ? r->calibration[0].worm_low[middle] : NAN) ||
         isfinite(r->calibration[1].n > 0 ? r->calibration[1].worm_low[middle] : NAN))
         kn_html_raw(out, " Bands: 95 %, all places at once, over people.");

@@ -52,8 +52,8 @@ double kn_figure_spread(ptrdiff_t i);
  * contains it. */
 bool kn_figure_vertex(const kn_report *r, ptrdiff_t response, int *mesh, ptrdiff_t *vertex);
 enum { KN_FIGURE_RESPONSE = 200 };
-/* Formats the name of a response for a figure: "voxel 11,2,9" for a voxel, otherwise its name.
- * Returns `room`, or a borrowed name. */
+/* Formats the name of a response for a figure: "voxel 11,2,9", "left, vertex 753", otherwise its
+ * name. Returns `room`, or a borrowed name. */
 const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
                                char room[KN_FIGURE_RESPONSE]);
 

@@ -125,7 +125,7 @@ static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool label
     return n;
 }
 
-/* Number of points of training, which has no labels. */
+/* Number of participants with a point, for training, which has no labels. */
 static ptrdiff_t known(const kn_report_points *t)
 {
     ptrdiff_t n = 0;

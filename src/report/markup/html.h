@@ -28,7 +28,7 @@ void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most);
 /* Returns the number of characters that kn_html_text writes; an invalid sequence counts as one. */
 ptrdiff_t kn_html_length(const char *text);
 
-/* Writes x with `digits` decimals and a true minus sign; "n/a" if x is not finite. */
+/* Writes x with `digits` decimals and a true minus sign; "n/a" for NaN, ∞ for infinity. */
 void kn_html_fixed(kn_html *h, double x, int digits);
 /* Writes a p-value with two significant digits, "< " before it if it is a bound. Plain text, so
  * that figures can use it too. */

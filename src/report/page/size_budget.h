@@ -8,8 +8,8 @@
 /* Plans the whole page, and allocates p->sizes. */
 kn_status kn_page_plan_all(kn_page *p);
 /* Reduces the plan from the element sizes of the page just drawn, of `bytes` bytes: first fewer
- * cards; without any card no viewer data; then fewer thumbnails; then fewer table rows. Fails if
- * the page would be too large without all of these. */
+ * cards; if not one fits with viewer data, cards without the viewer; then fewer thumbnails; then
+ * fewer table rows. Fails if the page would be too large without all of these. */
 kn_status kn_page_plan_less(kn_page *p, const char *path, ptrdiff_t bytes);
 void kn_page_plan_clear(kn_page *p);
 

@@ -76,7 +76,7 @@ void kn_orientation_of(const kn_report_space *space, kn_orientation *out)
 void kn_orientation_box(const kn_orientation *o, const kn_report_space *space, ptrdiff_t T,
                         kn_head_box *out)
 {
-    /* Converts an index to head coordinates: divides by the strides of the file's axes. */
+    /* The stride of a head axis gives the coordinate along it from the voxel index. */
     assert(T > 0);
     for (int i = 0; i < 3; i++) {
         ptrdiff_t width = o->stride[i] < 0 ? -o->stride[i] : o->stride[i];
