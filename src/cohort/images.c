@@ -61,6 +61,7 @@ static void draw_residual(drawing *d, int visit)
         d->e[k] = rho * d->x[k] + sqrt(rho * (1 - rho)) * d->h[k] + sqrt(1 - rho) * d->e[k];
 }
 
+/* Computes the map of one visit in d->y, by the formula above. */
 static void make_map(drawing *d, int visit)
 {
     const kn_cohort *c = d->c;
@@ -125,6 +126,7 @@ static kn_status write_visit(kn_ctx *ctx, const drawing *d, int visit, bool sess
                               c->voxels);
 }
 
+/* Writes the images of participant i; called in parallel by kn_each. */
 static kn_status write_person(kn_ctx *ctx, void *self, ptrdiff_t i)
 {
     const kn_cohort *c = self;

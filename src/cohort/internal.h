@@ -93,6 +93,7 @@ double kn_cohort_age(const kn_cohort_person *p, int visit);
 /* Computes c_ik of a participant at a visit. */
 void kn_cohort_coefficients(const kn_cohort *c, const kn_cohort_person *p, int visit,
                             double out[KN_COHORT_EFFECTS]);
+/* Format the id of participant i, and the name of a site. */
 void kn_cohort_id(const kn_cohort *c, ptrdiff_t i, char id[KN_COHORT_ID]);
 void kn_cohort_site_name(const kn_cohort *c, int site, char name[KN_COHORT_ID]);
 

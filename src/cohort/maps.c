@@ -83,6 +83,7 @@ static double lesion_at(const double p[3], const double centre[3])
     return x <= 0 ? 1 : x >= 1 ? 0 : cos(quarter * x) * cos(quarter * x);
 }
 
+/* Places the lesion in a random direction from the centre of the brain. */
 static kn_status make_lesion(kn_ctx *ctx, kn_cohort *c)
 {
     double direction[3], norm = 0, p[3];
@@ -126,6 +127,7 @@ static void scale_maps(kn_cohort *c)
     }
 }
 
+/* Draws all random fields and scales them to effects, components, mean, sd and site offsets. */
 static kn_status make_maps(kn_ctx *ctx, kn_cohort *c)
 {
     kn_field *field = NULL;

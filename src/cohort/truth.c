@@ -72,6 +72,7 @@ out:
     return status;
 }
 
+/* truth/sites.tsv: noise factor, RMS of the offset in residual sd, and age range of each site. */
 static kn_status fill_sites(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w)
 {
     char site[KN_COHORT_ID], noise[32], offset[32], low[16], high[16];

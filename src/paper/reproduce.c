@@ -119,6 +119,7 @@ out:
     return status;
 }
 
+/* Lists all runs, in the order repeat, split, system, so that runs of one split are adjacent. */
 static kn_status make_plan(kn_ctx *ctx, const kn_visual *v, uint64_t seed, plan *p)
 {
     kn_status status = KN_OK;
@@ -182,6 +183,7 @@ static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *resu
     return status;
 }
 
+/* Executes the runs that are not in the results, and writes the results after each. */
 static kn_status run_all(kn_ctx *ctx, const kn_visual *v, const plan *p, const char *dir,
                          kn_results *results, kn_reproduced *result)
 {

@@ -114,6 +114,8 @@ static void evaluation_clear(evaluation *e)
     kn_map_density_walk_clear(&e->law);
 }
 
+/* Allocates the evaluation of a model; mean0 and var0 are those of the null model, in original
+ * units. */
 static kn_status evaluation_new(kn_ctx *ctx, const kn_halves *h, const kn_model *m, evaluation *e)
 {
     kn_status status;
@@ -188,6 +190,7 @@ out:
     return status;
 }
 
+/* Predicts the test rows block by block, and evaluates each block; only prediction is timed. */
 static kn_status predict(kn_ctx *ctx, evaluation *e)
 {
     kn_status status;

@@ -81,6 +81,7 @@ static kn_status last_runs(kn_ctx *ctx, const char *dir, const char *folder, con
     return KN_OK;
 }
 
+/* Lists the runs 01 .. last of both kinds, and checks that the two files of each exist. */
 static kn_status find_runs(kn_ctx *ctx, loader *l, kn_visual *v)
 {
     kn_status status;
@@ -146,6 +147,8 @@ static kn_status check_row(kn_ctx *ctx, const run *u, const kn_table *table, ptr
     return KN_OK;
 }
 
+/* Reads the labels of a run, and counts its rows that are not rest. Fails if the numbers of rows
+ * or columns do not match the scans or the other runs. */
 static kn_status read_labels(kn_ctx *ctx, loader *l, run *u, ptrdiff_t scans)
 {
     kn_status status;

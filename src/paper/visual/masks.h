@@ -16,6 +16,7 @@ typedef struct kn_miyawaki_places {
     ptrdiff_t T;
 } kn_miyawaki_places;
 
+/* Writes all masks and the background. */
 kn_status kn_miyawaki_write_places(kn_ctx *ctx, const kn_miyawaki_places *e);
 
 #endif

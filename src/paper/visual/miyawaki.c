@@ -146,6 +146,8 @@ out:
     return status;
 }
 
+/* Draws the random fields and scales them; the smooth noise has variance SMOOTH_SHARE
+ * everywhere. */
 static kn_status set_maps(kn_ctx *ctx, experiment *e)
 {
     kn_field field[FIELDS];
@@ -218,6 +220,8 @@ static double mean_fill(const unsigned char *x, ptrdiff_t images)
     return (double)lit / (double)(images * KN_PIXELS);
 }
 
+/* Fills the summary; r2 is the mean over voxels of variance / (variance + 1) of the response to
+ * random patterns. */
 static void measure(experiment *e)
 {
     kn_miyawaki_summary *s = &e->summary;
@@ -280,6 +284,8 @@ static void evoke(run *r, ptrdiff_t image)
     r->evoked_by = image;
 }
 
+/* Simulates scan t into r->y: first-order autoregressive smooth noise, white noise, drift and
+ * the response to the image shown SHIFT scans before. */
 static void make_scan(run *r, ptrdiff_t t)
 {
     const experiment *e = r->e;

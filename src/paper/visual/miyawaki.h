@@ -36,6 +36,7 @@ typedef struct kn_miyawaki_options {
     bool force; /* dir may be non-empty; see cohort/output_folder.h */
 } kn_miyawaki_options;
 
+/* Sets the defaults, which are given with the fields above. */
 void kn_miyawaki_options_init(kn_miyawaki_options *options);
 
 typedef struct kn_miyawaki_summary {

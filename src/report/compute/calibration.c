@@ -222,6 +222,8 @@ typedef struct bands {
     double observed[FIGURES], se[FIGURES], half[FIGURES];
 } bands;
 
+/* Computes the observed points, and from BOOTSTRAPS resamples of participants the half-widths of
+ * their bands; NaN for fewer than LEAST_PEOPLE, and of the worm for fewer than LEAST_WORM. */
 static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng *rng, bands *out)
 {
     kn_status status;
@@ -264,6 +266,7 @@ static void set_points(double z_count, double *q, double *observed)
     }
 }
 
+/* Stores points and bands; factor: correction for small n and for the training sample. */
 static void give_bands(const bands *b, double factor, kn_report_calibration *out)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
@@ -305,6 +308,7 @@ static void give_means(const crowd *c, double widening, double spread, kn_report
     }
 }
 
+/* Calibration of one sample: training (cross-validated), or the normal scored participants. */
 static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
                            kn_report_calibration *out)
 {

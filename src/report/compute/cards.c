@@ -14,6 +14,7 @@ static const double FAR = 99;
 
 /* ---- words ---- */
 
+/* Writes covariates, the interval of a pair of visits, label, and membership of training. */
 static void say_who(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     ptrdiff_t said = 0;
@@ -99,6 +100,7 @@ static void say_joint(kn_sentence *s, const kn_report *r, const kn_report_person
         kn_sentence_words(s, " No single response stands out after control of false discoveries.");
 }
 
+/* Writes cautions: implausible data, unseen levels, unknown site, extrapolation. */
 static void say_caution(kn_sentence *s, const kn_report_person *one)
 {
     if (one->implausible)

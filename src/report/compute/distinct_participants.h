@@ -20,6 +20,7 @@ typedef struct kn_distinct_participants {
  * folder. */
 kn_status kn_distinct_participants_new(kn_ctx *ctx, const kn_report_job *job, bool training,
                                        kn_distinct_participants *out);
+/* Frees the arrays. */
 void kn_distinct_participants_clear(kn_distinct_participants *u);
 
 /* Returns sqrt(1 + n/N), the factor that widens intervals of n participants scored by a model of

@@ -44,6 +44,8 @@ static void draw_roc(const score *sorted, ptrdiff_t n, const double total[2], kn
     }
 }
 
+/* ROC of the statistic at byte offset `at` of kn_report_person, over labelled and other
+ * participants that have it. */
 static kn_status make_roc(kn_ctx *ctx, kn_report *r, size_t at, kn_report_roc *roc)
 {
     kn_status status;
@@ -133,6 +135,8 @@ static void finish_shares(kn_report *r)
     }
 }
 
+/* Mann-Whitney test of the shares of responses beyond the threshold, and the medians of both
+ * groups. */
 static kn_status test_shares(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -173,6 +177,7 @@ static int strongest_first(const void *x, const void *y)
                               : (a->j > b->j) - (a->j < b->j);
 }
 
+/* Sorts the responses by descending |t|, ties by index, and keeps the first BEST. */
 static kn_status rank_effects(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -195,6 +200,7 @@ out:
     return status;
 }
 
+/* Welch's t of each response, Benjamini-Hochberg q, and the number of q <= SIGNIFICANT. */
 static kn_status test_responses(kn_ctx *ctx, kn_report *r)
 {
     kn_status status = KN_OK;

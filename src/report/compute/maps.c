@@ -35,6 +35,7 @@ static int bin_of(double z)
     return b < 0 ? 0 : b > KN_REPORT_ZBINS - 1 ? KN_REPORT_ZBINS - 1 : (int)b;
 }
 
+/* Adds the finite z-scores of a map to the histograms and sums of participant i. */
 static void count_person(const cuts *c, const float *z, ptrdiff_t T, kn_report_zhist *h,
                          ptrdiff_t i)
 {
@@ -246,6 +247,7 @@ typedef struct pass {
     sums normals, labelled, others;
 } pass;
 
+/* Reads the maps of the folder: histograms, sums over normal participants and groups, int8 maps. */
 static kn_status scored(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;

@@ -31,6 +31,7 @@ static double *column(kn_view from, double *to)
     return to;
 }
 
+/* Copies the curve of the search for the number of components, if the model kept it. */
 static kn_status curve(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
@@ -80,6 +81,7 @@ static kn_status shares(kn_ctx *ctx, const kn_report_job *job)
     return KN_OK;
 }
 
+/* Copies names and weights of the kernel terms, and the length of the smooth term. */
 static kn_status terms(kn_ctx *ctx, kn_report *r, json_t *info)
 {
     kn_status status;

@@ -68,6 +68,8 @@ static void take_numbers(const kn_report_job *job)
     }
 }
 
+/* Reads the 0/1 columns of abnormality.tsv. site_adapted is 1 for an adapted site, 0 for an
+ * unknown one, and NaN for a site of training. */
 static void take_flags(const kn_report_job *job)
 {
     kn_report_people *people = &job->r->people;
@@ -332,6 +334,8 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
+/* Reads the reference sample of training, the threshold and the smallest p, and derives lines,
+ * bounds and the expected number of abnormal participants. */
 static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
@@ -357,6 +361,7 @@ out:
 
 /* ---- all ---- */
 
+/* Selects the participants with cards ({people}) and those with thumbnails (the most abnormal). */
 static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status = KN_OK;

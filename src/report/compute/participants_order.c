@@ -163,6 +163,7 @@ static int edits(const char *a, const char *b)
     return row[m];
 }
 
+/* Fails for an unknown id, with the nearest known one as a suggestion. */
 static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_participants_named *named,
                         const char *id)
 {
@@ -193,6 +194,7 @@ static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_participants_name
     return found ? KN_OK : nobody(ctx, r, named, id);
 }
 
+/* Adds a card for each id of a comma-separated list, which is modified. */
 static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participants_named *named,
                               char *list)
 {

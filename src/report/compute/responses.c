@@ -259,6 +259,8 @@ static const char *pattern_end(const char *text, bool image)
     return text + strcspn(text, ",");
 }
 
+/* Adds the responses whose names match a shell pattern, each once. Fails if none matches, or if
+ * there are more than c->most. */
 static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char *pattern, chosen *c)
 {
     const kn_report_responses *r = &job->r->responses;
@@ -281,6 +283,7 @@ static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char 
     return any ? KN_OK : kn_fail(ctx, KN_ERR_ARGUMENT, "{show}: no response matches '%s'", pattern);
 }
 
+/* Splits {show} into patterns, without surrounding spaces and quotes, and adds their responses. */
 static kn_status choose_patterns(kn_ctx *ctx, const kn_report_job *job, chosen *c)
 {
     kn_status status = KN_OK;

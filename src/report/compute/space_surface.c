@@ -114,6 +114,8 @@ static void take_run(const ptrdiff_t *of_voxel, ptrdiff_t first, kn_report_mesh 
         mesh->response[v] = of_voxel[first + v];
 }
 
+/* Fills mesh->response from the CIFTI brain model of the mesh's hemisphere. Fails if there is
+ * none. */
 static kn_status take_cifti(kn_ctx *ctx, const kn_space *s, const ptrdiff_t *of_voxel,
                             kn_report_mesh *mesh)
 {
@@ -163,6 +165,8 @@ static kn_status take_parts(kn_ctx *ctx, const kn_space *s, const pair *files,
     return KN_OK;
 }
 
+/* Fills the response of each vertex of all meshes. Fails if the numbers of vertices do not match
+ * the responses. */
 static kn_status take_vertices(kn_ctx *ctx, const kn_report_job *job, const pair *files)
 {
     kn_status status = KN_OK;
@@ -224,6 +228,7 @@ out:
     return status;
 }
 
+/* Counts the responses without a region on the surface; fails if no response has one. */
 static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table,
                                const kn_vertex_labels *labels)
 {
@@ -242,6 +247,7 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
     return name_unmatched(ctx, job, table);
 }
 
+/* Reads {labels}, one file per mesh, and names the region of each vertex. */
 static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,
                              kn_vertex_labels *labels)
 {
@@ -264,6 +270,7 @@ static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
     return KN_OK;
 }
 
+/* Places the responses of a table of regions on the meshes by the vertex labels. */
 static kn_status take_regions(kn_ctx *ctx, const kn_report_job *job, const kn_vertex_labels *labels)
 {
     kn_status status;

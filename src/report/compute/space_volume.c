@@ -133,6 +133,8 @@ static kn_status overlaps(kn_ctx *ctx, const char *path, const ground *g)
                    "%s: lies beside the maps: none of their %td voxels is within it", path, g->T);
 }
 
+/* Reads {background} at the voxel nearest to each voxel of the grid, NaN outside. Fails if its
+ * affine is singular, it has several volumes, or it does not overlap the responses. */
 static kn_status read_background(kn_ctx *ctx, const char *path, const kn_geometry *to,
                                  const ground *g)
 {

@@ -13,6 +13,7 @@ kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job); /* mean
 kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job);       /* mean z */
 /* outer tenths of the PIT */
 kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job);
+/* Mean MSLL of the responses; length of the smooth term. */
 kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_summary_wiggly(kn_ctx *ctx, const kn_report_job *job);
 /* too many or too few abnormal participants */
@@ -24,6 +25,7 @@ kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_summary_implausible(kn_ctx *ctx, const kn_report_job *job);
 /* Sites that are not in the training sample. */
 kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job);
+/* Members of the training sample among the scored; covariates far from training. */
 kn_status kn_summary_training_people(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job);
 /* Warnings that score, cv or change recorded in the folder. */

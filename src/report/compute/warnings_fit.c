@@ -40,6 +40,7 @@ static bool scored_known(const kn_report_job *job)
     return job->m->kind != KN_MATERIAL_MODEL && job->r->calibration[1].n >= LEAST_PEOPLE;
 }
 
+/* Describes the judged participants: "the 32 people without the label". */
 static void name_people(const kn_report_job *job, ptrdiff_t n, bool training, char who[100])
 {
     bool labels = false, among = false;
@@ -194,6 +195,7 @@ kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
 
 /* ---- model ---- */
 
+/* Standard deviation of a numeric covariate in training; NaN: not known. */
 static double deviation_of(const kn_report_job *job, const char *name)
 {
     for (ptrdiff_t k = 0; k < job->m->C; k++) {

@@ -41,6 +41,7 @@ typedef struct kn_histogram {
     /* Values below the first edge, above the last edge, and all finite values. */
     ptrdiff_t below, beyond, all;
 } kn_histogram;
+/* Counts n values, NaN ignored, in bars between round edges. */
 kn_histogram kn_histogram_of(const double *x, ptrdiff_t n, kn_range clip);
 void kn_histogram_draw(kn_plot *p, const kn_histogram *h, const char *class);
 

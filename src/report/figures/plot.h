@@ -50,6 +50,7 @@ typedef struct kn_key {
     const char *name; /* may come from a file; NULL: entry omitted */
     ptrdiff_t n;      /* count shown after the name; negative: not shown */
 } kn_key;
+/* Draws a key of n entries. */
 void kn_plot_key(kn_plot *p, const kn_key *key, int n);
 
 #endif

@@ -257,6 +257,7 @@ out:
     return status;
 }
 
+/* Reads the z-scores of all participants at the S responses; each map is read once. */
 static kn_status read_z(kn_ctx *ctx, const drawing *d, crowd *p)
 {
     kn_status status;
@@ -277,6 +278,7 @@ out:
     return status;
 }
 
+/* Allocates the points of response j, with x, z and curve of each participant; values follow. */
 static kn_status new_points(kn_ctx *ctx, drawing *d, const crowd *p, ptrdiff_t j,
                             kn_report_input_points *out)
 {
@@ -314,6 +316,8 @@ static ptrdiff_t people_at_once(const drawing *d)
     return by_responses < by_training ? by_responses : by_training;
 }
 
+/* Computes the heights of the points: the value that has the participant's z-score at the
+ * covariates of the curve, for a minibatch at a time. */
 static kn_status put_points(kn_ctx *ctx, drawing *d, const crowd *p)
 {
     kn_status status = KN_OK;

@@ -43,6 +43,8 @@ out:
     return status;
 }
 
+/* Lists the excluded participants: rows of people.tsv whose status is not "used", with their
+ * reasons. */
 static kn_status take_dropped(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -246,6 +248,8 @@ static ptrdiff_t part_begins(const kn_space *files, const kn_space *own, int k)
     return -1;
 }
 
+/* Finds the position of each voxel of the model in a map of the folder. Fails if the geometry
+ * differs, or a hemisphere has no map. */
 static kn_status place_voxels(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space, *own = &m->space;

@@ -74,6 +74,7 @@ static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table
     return KN_OK;
 }
 
+/* Adds the columns of the participants' tables in order of precedence. */
 static kn_status take_people(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -139,6 +140,7 @@ out:
     return status;
 }
 
+/* Reads the metrics of the responses from maps, those that exist. */
 static kn_status from_maps(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;

@@ -31,6 +31,7 @@ json_t *kn_page_json_bytes(kn_page_json *w, const void *bytes, ptrdiff_t n);
 /* Each returns the JSON object or array of one section of the page. */
 json_t *kn_page_json_cohort(kn_page_json *w);
 json_t *kn_page_json_model(kn_page_json *w);
+/* z-score histograms of the participants; calibration of one sample. */
 json_t *kn_page_json_zhist(kn_page_json *w, const kn_report_zhist *z);
 json_t *kn_page_json_calibration(kn_page_json *w, const kn_report_calibration *c);
 json_t *kn_page_json_responses(kn_page_json *w);

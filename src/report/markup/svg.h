@@ -28,6 +28,7 @@ typedef struct kn_svg_head {
     bool standalone;
 } kn_svg_head;
 
+/* Open and close the <svg> element, with title and description. */
 void kn_svg_open(kn_svg *svg, const kn_svg_head *head);
 void kn_svg_close(kn_svg *svg);
 

@@ -11,6 +11,7 @@ kn_status kn_page_plan_all(kn_page *p);
  * cards; if not one fits with viewer data, cards without the viewer; then fewer thumbnails; then
  * fewer table rows. Fails if the page would be too large without all of these. */
 kn_status kn_page_plan_less(kn_page *p, const char *path, ptrdiff_t bytes);
+/* Frees the arrays of p->sizes. */
 void kn_page_plan_clear(kn_page *p);
 
 #endif

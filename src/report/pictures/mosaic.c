@@ -120,6 +120,7 @@ static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdi
     return (at - m->box.low[axis]) / step;
 }
 
+/* Builds the table of the thumbnail: responses are grouped into cells along the line of sight. */
 static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                             const kn_mosaic *m, kn_picture_tables *out)
 {

@@ -39,6 +39,7 @@ typedef struct kn_sentence {
 /* Start with {.ctx = .., .arena = ..}. Do not use floating-point conversions in a format; use
  * kn_sentence_fixed and the like. */
 void kn_sentence_words(kn_sentence *s, const char *format, ...) KN_PRINTF(2, 3);
+/* Append a number with `digits` decimals, or `digits` significant digits. */
 void kn_sentence_fixed(kn_sentence *s, double x, int digits);
 void kn_sentence_figures(kn_sentence *s, double x, int digits);
 void kn_sentence_percent(kn_sentence *s, double share);   /* "12.3 %" */
