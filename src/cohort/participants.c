@@ -5,10 +5,8 @@
 #include "base/random.h"
 #include "cohort/internal.h"
 
-enum {
-    ADAPT = 20,
-    NEW_CONTROLS = 20
-}; /* controls of the new site; its patients: as many as {patients} */
+/* Controls of the new site; its patients are as many as {patients}. */
+enum { ADAPT = 20, NEW_CONTROLS = 20 };
 
 static const double TRAIN_SHARE = 0.8, AGE_MIN = 20, AGE_MAX = 80;
 static const double SITE_AGE_CUT = 15; /* years of age that a site may lack at either end */

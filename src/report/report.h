@@ -17,7 +17,7 @@
 /* ---- 1. summary ---- */
 
 typedef struct kn_report_note { /* one sentence of the summary */
-    /* machine-readable code: "calibration", "shift", "shape", "msll", "extrapolation",
+    /* Machine-readable code: "calibration", "shift", "shape", "msll", "extrapolation",
      * "training", "few", "wiggly", "abnormal", "size", "strip" ... */
     const char *code;
     const char *title; /* heading, "These people are shifted."; "" if the sentence suffices */
@@ -58,7 +58,7 @@ typedef struct kn_report_model { /* all zero if known is false, as for a cv fold
     bool known;
     const char *method, *noise, *likelihood; /* NULL: fixed by the method */
     const char *title;                       /* name of the method: "S-MTGPR" */
-    /* the method in words: "scalable multi-task Gaussian process regression, .." */
+    /* The method in words: "scalable multi-task Gaussian process regression, .." */
     const char *means;
     ptrdiff_t components;
     ptrdiff_t curve_n; /* points of the search for the number of components */
@@ -164,7 +164,7 @@ typedef struct kn_report_person {
     int label;                    /* 1 labelled, 0 not labelled, -1: no labels given */
     const char *const *covariate; /* cohort.n texts as in people.tsv; NULL for change */
     double statistic, p, deviance, deviance_p, deviance_noise_p, extrapolation_pct;
-    /* burden: number of responses beyond the threshold */
+    /* Burden: number of responses beyond the threshold */
     double mean_z, mean_z_p, negative, negative_p, positive, positive_p;
     double fdr_negative, fdr_positive; /* responses significant after FDR */
     double responses;                  /* number of responses with a z-score */
@@ -185,7 +185,7 @@ typedef struct kn_report_top { /* one of the most extreme responses of a partici
     double z, centile; /* centile in percent */
 } kn_report_top;
 
-/* connected responses with |z| above KN_REPORT_CLUSTER, of one sign */
+/* Connected responses with |z| above KN_REPORT_CLUSTER, of one sign */
 typedef struct kn_report_cluster {
     ptrdiff_t peak, size; /* response of the peak; number of voxels or vertices */
     double mm[3], z, ml;  /* ml: volume; NaN on surfaces */
@@ -201,7 +201,7 @@ typedef struct kn_report_card {
     ptrdiff_t person;
     const char *words; /* one or two sentences: covariates, and what is abnormal */
     ptrdiff_t tops, clusters;
-    /* total number found, and those of a single voxel or vertex */
+    /* Total number found, and those of a single voxel or vertex */
     ptrdiff_t clusters_found, clusters_single;
     kn_report_top top[KN_REPORT_TOPS];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
@@ -248,7 +248,7 @@ typedef struct kn_report_group {
     ptrdiff_t labelled, others;
     ptrdiff_t rocs;
     kn_report_roc *roc; /* extreme-value statistic, whole-map deviance */
-    /* expected share of responses beyond the threshold: 2 (1 - Phi) */
+    /* Expected share of responses beyond the threshold: 2 (1 - Phi) */
     double share_expected;
     double share_p;         /* Mann-Whitney test of the participants' shares */
     bool share_exact;       /* share_p is exact, not by the normal approximation */

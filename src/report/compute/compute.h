@@ -18,7 +18,7 @@ typedef struct kn_report_job {
 
 /* Locations of the responses: background, meshes, regions (space.c). */
 kn_status kn_compute_space(kn_ctx *ctx, const kn_report_job *job);
-/* cohort.c: covariates, exclusions */
+/* Covariates and exclusions (cohort.c). */
 kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_compute_model(kn_ctx *ctx, const kn_report_job *job); /* model.c */
 /* Rows, order and p-value lines of the scored participants (participants.c). */

@@ -11,17 +11,18 @@ typedef kn_status (*kn_summary_rule)(kn_ctx *ctx, const kn_report_job *job);
 /* warnings_fit.c: does the model fit the scored participants? */
 kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job); /* mean z^2 */
 kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job);       /* mean z */
-/* outer tenths of the PIT */
+/* Outer tenths of the PIT. */
 kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job);
 /* Mean MSLL of the responses; length of the smooth term. */
 kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_summary_wiggly(kn_ctx *ctx, const kn_report_job *job);
-/* too many or too few abnormal participants */
+/* Too many or too few abnormal participants. */
 kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job);
-/* smallest possible p-value */
+/* Smallest possible p-value. */
 kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job);
 
 /* warnings_participants.c: which participants need a second look? */
+/* Participants with an implausible map. */
 kn_status kn_summary_implausible(kn_ctx *ctx, const kn_report_job *job);
 /* Sites that are not in the training sample. */
 kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job);
