@@ -117,6 +117,7 @@ static double bar_end(const kn_group *g, int q, int side)
     return isfinite(g->sd[q]) ? g->mean[q] + side * g->sd[q] : g->mean[q];
 }
 
+/* Sets the ranges of a panel: numbers of components (log), and all values with their error bars. */
 static void find_axes(drawing *d, const struct panel *p)
 {
     d->x = (axis){INFINITY, -INFINITY, true};

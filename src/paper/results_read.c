@@ -82,6 +82,7 @@ static int count(const kn_table *t, ptrdiff_t row, ptrdiff_t col, bool or_missin
     return cell == KN_CELL_NUMBER && x >= 1 && x <= 1e9 && x == floor(x) ? (int)x : -1;
 }
 
+/* Reads one run; an unknown name or a value that is not a number is an error. */
 static kn_status read_row(kn_ctx *ctx, const kn_table *t, ptrdiff_t i, const columns *c,
                           kn_result *out)
 {

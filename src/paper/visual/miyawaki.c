@@ -52,8 +52,8 @@ typedef struct experiment {
     double *weights; /* pixels x T: scaled receptive fields */
     double *offset, *gain;
     double *maps; /* FIELDS x T */
-    unsigned char
-        *patterns;    /* pixels x images: those of the random runs, then of the figure runs */
+    /* pixels x images: of the random runs, then of the figure runs. */
+    unsigned char *patterns;
     double *abnormal; /* a u of each image of the figure runs */
     kn_miyawaki_summary summary;
 } experiment;

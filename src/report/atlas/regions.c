@@ -96,6 +96,7 @@ static void drop(kn_region_name *n, int i)
     n->tokens--;
 }
 
+/* Splits a name at everything that is not a letter or digit; false if it is too long or empty. */
 static bool split(const char *name, kn_region_name *out)
 {
     const size_t length = strlen(name);
@@ -242,6 +243,7 @@ static const kn_atlas_network *network_of(const kn_region_name *n, int *first)
     return NULL;
 }
 
+/* Fills a region of Schaefer's parcellation; leaves out->name NULL if the name is not one. */
 static kn_status schaefer(kn_ctx *ctx, kn_arena *arena, const kn_region_name *n,
                           kn_report_region *out)
 {
@@ -268,6 +270,7 @@ out:
     return status;
 }
 
+/* Looks a name up in the catalogue, then among Schaefer's; *kind is KN_ATLAS_KINDS if unknown. */
 static kn_status know(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const char *name,
                       kn_report_region *out, kn_atlas_kind *kind)
 {

@@ -36,6 +36,7 @@ static bool is_volume(const kn_report_space *s)
            (s->dim[0] > 1) + (s->dim[1] > 1) + (s->dim[2] > 1) >= 2;
 }
 
+/* Finds the response of each voxel, and the volume of a voxel, |det A|/1000 ml. */
 static kn_status place_voxels(kn_ctx *ctx, kn_clusters *c)
 {
     const kn_report_space *s = c->space;
@@ -168,6 +169,7 @@ static int larger_first(const void *x, const void *y)
     return (a->peak > b->peak) - (a->peak < b->peak);
 }
 
+/* Fills position, volume and region of a cluster from its peak. */
 static void locate(const kn_clusters *c, kn_report_cluster *k)
 {
     const kn_report_space *s = c->space;

@@ -10,9 +10,8 @@
 #include "report/pictures/picture_kind.h"
 
 enum { BAR_WIDTH = 256, BAR_HEIGHT = 12, BAR_GREY = 128 }; /* over middle grey */
-enum {
-    GREYS = 5
-}; /* of the ground of a thumbnail: with every level of z they fit into 256 colours */
+/* Greys of a thumbnail background: with every level of z they fit into 256 colours. */
+enum { GREYS = 5 };
 enum { GROUND_GREYS = 64 };
 
 struct kn_pictures {

@@ -208,6 +208,7 @@ static void sheet_clear(sheet *sheets)
     }
 }
 
+/* Computes normals, folding and bounding box of a mesh. */
 static kn_status sheet_make(kn_ctx *ctx, const kn_report_mesh *mesh, sheet *out)
 {
     const kn_surface *s = &mesh->surface;
@@ -278,6 +279,7 @@ static void place(const sheet *s, const kn_raster_frame *f, const kn_raster_pixe
         }
 }
 
+/* Draws lateral and medial views of n meshes, each `width` px wide, into one table. */
 static kn_status draw(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrdiff_t width,
                       kn_picture_tables *out, kn_picture_table *table)
 {

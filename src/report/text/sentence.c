@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Grows the buffer for n more bytes; false after a failure, which is kept in status. */
 static bool make_room(kn_sentence *s, ptrdiff_t n)
 {
     if (s->status != KN_OK)

@@ -18,9 +18,8 @@
 #include "report/pictures/picture.h"
 #include "report/viewer/pack.h"
 
-enum {
-    MARGIN = 2
-}; /* voxels around the mask: what the ground has there helps to see where one is */
+/* Voxels around the mask that are included, since the background there helps orientation. */
+enum { MARGIN = 2 };
 enum { START = 2 };     /* initial |z| threshold of colour */
 enum { GREY_STEP = 4 }; /* of the background: finer steps are invisible and compress badly */
 
@@ -44,6 +43,7 @@ bool kn_viewer_has(const kn_report *r)
     return false;
 }
 
+/* Crops the volume to the mask with a margin, and halves it above KN_VIEWER_MOST responses. */
 static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, view *v)
 {
     const ptrdiff_t T = r->responses.T;
@@ -144,6 +144,7 @@ void kn_viewer_space(const kn_report *r, kn_html *out)
     kn_arena_clear(&arena);
 }
 
+/* Writes the z-map of a card, for the voxels of the view that have a response. */
 static kn_status put_z(const kn_report *r, const int8_t *z, kn_html *out)
 {
     kn_arena arena = {0};
