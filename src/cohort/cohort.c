@@ -1,3 +1,4 @@
+/* Implements cohort.h: checks the options and calls the steps of internal.h in order. */
 #include "cohort/cohort.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ void kn_cohort_options_init(kn_cohort_options *options)
         (kn_cohort_options){.samples = 120, .patients = 20, .lesion = 2, .seed = 1, .decline = 1};
 }
 
-/* 0, or between 2 and `most`. */
+/* Accepts 0, or 2 to `most`. */
 static kn_status check_count(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t most, const char *what)
 {
     if (n != 0 && (n < 2 || n > most))

@@ -1,34 +1,35 @@
-/* A simulated cohort with known truth, as the files that a study has.
+/* Simulates a cohort with known truth and writes it as the files of a study.
  *
  *     DIR/participants.tsv                       participant_id age sex site group
  *     DIR/images/sub-0001.nii.gz ...  mask.nii.gz
- *     DIR/images.txt                             id<TAB>path, in an order of its own
+ *     DIR/images.txt                             id<TAB>path, in a shuffled order
  *     DIR/train_participants.tsv train_images.txt    80 % of the controls; no column group
  *     DIR/test_participants.tsv  test_images.txt     the other controls and all patients
  *     DIR/truth/truth.json  lesion.nii.gz  patients.tsv
  *
- * {sites}, {visits} and {regions} add, each moving nothing that the others make:
+ * {sites}, {visits} and {regions} add files, and none changes what the others generate:
  *
- *     sites S    sites site-1 .. site-S in the place of A, B, C, and a further one that training
- * lacks: adapt_participants.tsv  adapt_images.txt     20 controls of site-(S+1); no column group
- *                new_participants.tsv    new_images.txt       20 more of its controls, and patients
- *                truth/sites.tsv  site_offsets.nii.gz         a row and a volume a site
- *     visits V   visits_participants.tsv  visits_images.txt   column session; the people of test_,
- * V times images/sub-0001_ses-1.nii.gz ...             ses-1 is images/sub-0001.nii.gz
- *                truth/visits.tsv                             patients' lesions at each visit
- *     regions R  regions.csv, train_regions.csv ...           region_01 ..; regions.nii.gz has the
- * labels
+ *     sites S: sites site-1 .. site-S instead of A, B, C, and site-(S+1), absent from training
+ *         adapt_participants.tsv  adapt_images.txt     20 controls of site-(S+1); no column group
+ *         new_participants.tsv    new_images.txt       20 more of its controls, and patients
+ *         truth/sites.tsv  site_offsets.nii.gz         a row and a volume per site
+ *     visits V: V visits of the participants of test_
+ *         visits_participants.tsv  visits_images.txt   with a column session
+ *         images/sub-0001_ses-1.nii.gz ...             ses-1 is images/sub-0001.nii.gz
+ *         truth/visits.tsv                             patients' lesions at each visit
+ *     regions R: regional means region_01 ..; labels in regions.nii.gz
+ *         regions.csv, train_regions.csv ...
  *
- * At voxel v of subject i, with all fields smooth in space and of unit variance:
+ * At voxel v of participant i, with all fields smooth in space and of unit variance:
  *
  *     y = mean(v) + sd(v) (sum_k c_ik E_k(v) + e_i(v) - s_i L(v))
  *
  * c_ik: age (linear, quadratic, late decline), sex, site; E_k = mean_k + spread_k times a field.
  * e: variance 1, 0.3 of it from eight smooth components, the rest white. L: the lesion, 1 in its
- * core, 0 beyond its radius; s_i: in units of sd(v), 0 for controls. Patients differ from controls
- * in nothing else. With {sites} each has an offset of 0.6 times a field, and the variance of e
- * there is exp(0.25 times a normal number). Residuals of visits correlate 0.9, and s_i grows by the
- * decline. */
+ * core, 0 beyond its radius; s_i: in units of sd(v), 0 for controls. Patients differ from
+ * controls in nothing else. With {sites} each site has an offset of 0.6 times a field, and the
+ * variance of e there is exp(0.25 times a standard normal number). Residuals of two visits
+ * correlate 0.9, and s_i grows by the decline per year. */
 #ifndef KN_COHORT_COHORT_H
 #define KN_COHORT_COHORT_H
 
@@ -42,33 +43,34 @@ typedef enum kn_cohort_size {
 } kn_cohort_size;
 
 typedef struct kn_cohort_options {
-    ptrdiff_t samples;  /* normals, 120; at least 10 */
+    ptrdiff_t samples;  /* controls, 120; at least 10 */
     ptrdiff_t patients; /* 20 */
     kn_cohort_size size;
-    double lesion; /* mean over patients of s_i, 2 residual sd; 0: patients are normal */
+    double lesion; /* mean over patients of s_i, in residual sd, 2; 0: patients are normal */
     uint64_t seed; /* 1 */
     const char *dir;
-    bool force;        /* dir may hold something; see sim/folder.h */
-    ptrdiff_t sites;   /* 0: the three without a new one; 2 to 50, 10 normals each */
-    ptrdiff_t visits;  /* 0: one; 2 to 10, about a year apart */
-    ptrdiff_t regions; /* 0: no table; 2 to 1000 */
-    double decline;    /* mean over patients of what s_i gains a year, 1 */
+    bool force;        /* dir may be non-empty; see cohort/output_folder.h */
+    ptrdiff_t sites;   /* 0: three sites, none new; 2 to 50, with 10 controls each */
+    ptrdiff_t visits;  /* 0: one visit; 2 to 10, about a year apart */
+    ptrdiff_t regions; /* 0: no table of regions; 2 to 1000 */
+    double decline;    /* mean over patients of the yearly increase of s_i, 1 */
 } kn_cohort_options;
 
+/* Sets the defaults, which are given with the fields above. */
 void kn_cohort_options_init(kn_cohort_options *options);
 
 typedef struct kn_cohort_summary {
-    ptrdiff_t train, test;       /* subjects; test with the patients */
+    ptrdiff_t train, test;       /* participants; test includes the patients */
     ptrdiff_t voxels;            /* in the mask */
-    ptrdiff_t lesion_voxels;     /* where the lesion has half its strength or more */
+    ptrdiff_t lesion_voxels;     /* voxels where the lesion has at least half its strength */
     double lesion_centre[3];     /* mm */
-    double lesion_radius;        /* mm, beyond which there is none */
-    ptrdiff_t adapt, new_people; /* at the new site */
-    double r2; /* variance that the covariates explain in controls, mean over voxels */
+    double lesion_radius;        /* mm; no lesion beyond it */
+    ptrdiff_t adapt, new_people; /* participants at the new site */
+    double r2; /* share of variance explained by the covariates in controls, mean over voxels */
 } kn_cohort_summary;
 
-/* The bytes depend on the options but dir and force, not on the number of threads. `out` may be
- * NULL. */
+/* Simulates and writes the cohort; either all files are written or none. The bytes depend on the
+ * options except dir and force, not on the number of threads. `out` may be NULL. */
 kn_status kn_sim_cohort(kn_ctx *ctx, const kn_cohort_options *options, kn_cohort_summary *out);
 
 #endif

@@ -1,3 +1,4 @@
+/* Implements image.h on the gzip writer. */
 #include "cohort/image.h"
 
 #include <string.h>

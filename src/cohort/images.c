@@ -1,12 +1,13 @@
-/* The maps of the simulated people: an image of each person, and of each visit; regional means.
+/* Writes the maps of the simulated participants, one image per visit, and computes regional
+ * means.
  *
- *     y = mean + sd (sum_k c_ik E_k + offset_site + sqrt(noise_site) e - s_i(t) L)     at every
- * voxel e = sum_k w_k S_k + sqrt(0.7) white                         S_k: the smooth components
+ *     y = mean + sd (sum_k c_ik E_k + offset_site + sqrt(noise_site) e - s_i(t) L)   at every voxel
+ *     e = sum_k w_k S_k + sqrt(0.7) white                         S_k: the smooth components
  *     region: the mean over its voxels of y without white, + mean sd sqrt(noise_site 0.2) white of
- *             the region: white noise of voxels averages out, errors of drawing a region do not
+ *             the region: white noise of voxels averages out, segmentation errors do not
  *
- * Visits are exchangeable, with correlation rho of the whole of e (w, white of voxels and regions),
- * and the first is what the person has without {visits}:
+ * Visits are exchangeable, with correlation rho of the whole of e (w, white of voxels and
+ * regions), and the first is the same as without {visits}:
  *
  *     e_1 = x,   e_v = rho x + sqrt(rho (1 - rho)) h + sqrt(1 - rho) x_v      x, h, x_v normal
  *
@@ -20,13 +21,13 @@
 #include "cohort/random_field.h"
 
 const double KN_COHORT_CORRELATION = 0.9;
-static const double REGION_ERROR = 0.2; /* variance, where that of a voxel is 1 */
+static const double REGION_ERROR = 0.2; /* variance, relative to 1 of a voxel */
 
-typedef struct drawing { /* of one person */
+typedef struct drawing { /* workspace for one participant */
     const kn_cohort *c;
     const kn_cohort_person *p;
-    ptrdiff_t i, count;                        /* normals of a visit: w, voxels, regions */
-    double *x, *h, *e, *y;                     /* count each; y: of the voxels */
+    ptrdiff_t i, count;                        /* normal numbers per visit: w, voxels, regions */
+    double *x, *h, *e, *y;                     /* count each; y: one per voxel */
     double weight[KN_MAP_MEAN], spread, white; /* of the visit; sd of e, and of its white part */
 } drawing;
 
@@ -38,7 +39,7 @@ static void draw_normals(const drawing *d, uint64_t stream, double *out)
         out[k] = kn_rng_normal(&rng);
 }
 
-/* Streams of visits are beyond those of all people. */
+/* Streams of visits follow those of all participants. */
 static uint64_t visit_stream(const drawing *d, int visit)
 {
     return ((uint64_t)1 << 32) + (uint64_t)(d->i * KN_COHORT_VISITS + visit);
@@ -60,6 +61,7 @@ static void draw_residual(drawing *d, int visit)
         d->e[k] = rho * d->x[k] + sqrt(rho * (1 - rho)) * d->h[k] + sqrt(1 - rho) * d->e[k];
 }
 
+/* Computes the map of one visit in d->y, by the formula above. */
 static void make_map(drawing *d, int visit)
 {
     const kn_cohort *c = d->c;
@@ -84,7 +86,7 @@ static void make_map(drawing *d, int visit)
         y[v] = c->maps[KN_MAP_MEAN * n + v] + c->maps[KN_MAP_SD * n + v] * y[v];
 }
 
-/* Of the map that d->y has. */
+/* Averages d->y over the regions. */
 static kn_status average(kn_ctx *ctx, const drawing *d, int visit)
 {
     const kn_cohort *c = d->c;
@@ -110,7 +112,7 @@ out:
     return status;
 }
 
-/* The first visit also has its name without a session, as everybody's image. */
+/* The first visit is also written without a session in its name, as the participant's image. */
 static kn_status write_visit(kn_ctx *ctx, const drawing *d, int visit, bool session)
 {
     const kn_cohort *c = d->c;
@@ -124,6 +126,7 @@ static kn_status write_visit(kn_ctx *ctx, const drawing *d, int visit, bool sess
                               c->voxels);
 }
 
+/* Writes the images of participant i; called in parallel by kn_each. */
 static kn_status write_person(kn_ctx *ctx, void *self, ptrdiff_t i)
 {
     const kn_cohort *c = self;

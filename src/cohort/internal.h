@@ -1,4 +1,4 @@
-/* What the files of the simulated cohort share: its people, its maps, and who writes what. */
+/* Data and steps of the simulated cohort, shared by the files that implement cohort.h. */
 #ifndef KN_COHORT_INTERNAL_H
 #define KN_COHORT_INTERNAL_H
 
@@ -10,11 +10,10 @@ enum { KN_COHORT_THREE = 3, KN_COHORT_COMPONENTS = 8, KN_COHORT_VISITS = 10, KN_
 enum { KN_AGE_LINEAR, KN_AGE_QUADRATIC, KN_AGE_LATE, KN_SEX, KN_THREE_SITES };
 enum { KN_COHORT_EFFECTS = KN_THREE_SITES + KN_COHORT_THREE };
 
-/* Rows of kn_cohort.maps; those of {sites} come last. */
+/* Rows of kn_cohort.maps; the offsets of {sites} come last. */
 enum { KN_MAP_MEAN = KN_COHORT_EFFECTS + KN_COHORT_COMPONENTS, KN_MAP_SD, KN_MAP_SITES };
 
-/* Streams of the seed: each use has its own, so that an option moves nothing that is not its own.
- */
+/* Random streams of the seed: each use has its own, so that an option changes nothing else. */
 enum {
     KN_STREAM_SUBJECTS = 1,
     KN_STREAM_LISTS,
@@ -26,16 +25,19 @@ enum {
     KN_STREAM_NOISE = 1000
 };
 
+/* A covariate effect: E_k = mean + spread times a field. */
 typedef struct kn_cohort_effect {
     const char *name;
-    double mean, spread; /* residual sd per unit of the coefficient */
+    double mean, spread; /* in residual sd per unit of the coefficient */
 } kn_cohort_effect;
 extern const kn_cohort_effect kn_cohort_effects[KN_COHORT_EFFECTS];
 
-extern const double KN_COHORT_SMOOTH;        /* share of the residual variance */
-extern const double KN_COHORT_CORRELATION;   /* of the residuals of two visits */
-extern const double KN_COHORT_LESION_SPREAD; /* strengths vary by this part of their mean, evenly */
-extern const double KN_COHORT_LESION_RADIUS, KN_COHORT_LESION_CORE; /* mm; of the radius */
+/* Share of the residual variance in smooth components. */
+extern const double KN_COHORT_SMOOTH;
+extern const double KN_COHORT_CORRELATION; /* between the residuals of two visits */
+/* Half-range of the strengths, relative to their mean. */
+extern const double KN_COHORT_LESION_SPREAD;
+extern const double KN_COHORT_LESION_RADIUS, KN_COHORT_LESION_CORE; /* mm; fraction of the radius */
 extern const double KN_COHORT_NOISE_LENGTH;                         /* mm */
 extern const double KN_COHORT_SD, KN_COHORT_SD_SPREAD;
 extern const double KN_COHORT_OFFSET;   /* sd of site offsets, in residual sd */
@@ -45,60 +47,70 @@ typedef enum kn_cohort_part {
     KN_COHORT_ALL,
     KN_COHORT_TRAIN,
     KN_COHORT_TEST,
-    KN_COHORT_ADAPT, /* controls of the new site, to adapt on */
-    KN_COHORT_NEW,   /* further people of the new site */
-    KN_COHORT_FOLLOW /* all visits of the people of TEST */
+    KN_COHORT_ADAPT, /* controls of the new site, for adaptation */
+    KN_COHORT_NEW,   /* further participants of the new site */
+    KN_COHORT_FOLLOW /* all visits of the participants of TEST */
 } kn_cohort_part;
 
-typedef struct kn_cohort_site {     /* of {sites}; the last is the new one */
+typedef struct kn_cohort_site {     /* a site of {sites}; the last is the new one */
     double age_min, age_max, noise; /* noise: factor of the residual variance */
 } kn_cohort_site;
 
 typedef struct kn_cohort_person {
-    double age, lesion, decline;    /* lesion: s_i at the first visit; decline: its gain a year */
+    /* Lesion: s_i at the first visit; decline: its increase per year. */
+    double age, lesion, decline;
     double years[KN_COHORT_VISITS]; /* since the first visit */
     int sex, site;
     bool patient;
-    kn_cohort_part part; /* TRAIN to NEW */
+    kn_cohort_part part; /* TRAIN, TEST, ADAPT or NEW */
 } kn_cohort_person;
 
+/* The whole cohort: plan, grid, maps and results. */
 typedef struct kn_cohort {
     const kn_cohort_options *o;
     kn_folder *folder;
-    ptrdiff_t n; /* people */
-    int digits;  /* of an id */
+    ptrdiff_t n; /* participants */
+    int digits;  /* number of digits in an id */
     kn_cohort_person *people;
-    int sites; /* with the new one; 0: the three without options */
+    int sites; /* including the new one; 0: the three default sites */
     kn_cohort_site *site;
     kn_nifti_header grid;
     ptrdiff_t *index, voxels;
-    double
-        *maps; /* KN_MAP_SITES + sites of `voxels` values: effects, components, mean, sd, sites */
+    /* (KN_MAP_SITES + sites) x voxels: effects, components, mean, sd, site offsets. */
+    double *maps;
     double *lesion;
-    ptrdiff_t *region;   /* of each voxel, from 0; NULL: no {regions} */
+    ptrdiff_t *region;   /* region of each voxel, from 0; NULL: no {regions} */
     double *region_mean; /* n x visits x regions */
     kn_cohort_summary summary;
 } kn_cohort;
 
-/* ---- cohort_people.c ---- */
+/* ---- participants.c ---- */
+/* Draws the participants, their sites, visits and lesion strengths. */
 kn_status kn_cohort_draw(kn_ctx *ctx, kn_cohort *c);
 int kn_cohort_visits(const kn_cohort *c, const kn_cohort_person *p); /* 1 without {visits} */
+/* Returns the age in years at a visit. */
 double kn_cohort_age(const kn_cohort_person *p, int visit);
+/* Computes c_ik of a participant at a visit. */
 void kn_cohort_coefficients(const kn_cohort *c, const kn_cohort_person *p, int visit,
                             double out[KN_COHORT_EFFECTS]);
+/* Format the id of participant i, and the name of a site. */
 void kn_cohort_id(const kn_cohort *c, ptrdiff_t i, char id[KN_COHORT_ID]);
 void kn_cohort_site_name(const kn_cohort *c, int site, char name[KN_COHORT_ID]);
 
-/* ---- cohort_maps.c ---- */
-kn_status kn_cohort_space(kn_ctx *ctx, kn_cohort *c); /* grid, mask, lesion, maps, regions */
+/* ---- maps.c ---- */
+/* Creates grid, mask, lesion, maps and regions. */
+kn_status kn_cohort_space(kn_ctx *ctx, kn_cohort *c);
 
-/* ---- cohort_images.c: an image of each person, and of each visit; regional means ---- */
+/* ---- images.c ---- */
+/* Writes an image per participant and visit, and computes the regional means. */
 kn_status kn_cohort_images(kn_ctx *ctx, kn_cohort *c);
 
-/* ---- cohort_tables.c ---- */
+/* ---- tables.c ---- */
+/* Writes the participants' tables, lists of images and tables of regions. */
 kn_status kn_cohort_tables(kn_ctx *ctx, const kn_cohort *c);
 
-/* ---- cohort_truth.c ---- */
+/* ---- truth.c ---- */
+/* Writes DIR/truth. */
 kn_status kn_cohort_truth(kn_ctx *ctx, const kn_cohort *c);
 
 #endif

@@ -1,4 +1,5 @@
-/* Where the simulated cohort lives: grid, mask, lesion, the maps of its effects, regions. */
+/* Implements the maps of the cohort: grid, mask, lesion, effect maps, regions, and the expected
+ * R2. */
 #include <math.h>
 
 #include "base/random.h"
@@ -22,14 +23,15 @@ const double KN_COHORT_SD = 0.08, KN_COHORT_SD_SPREAD = 0.2;
 static const double FIELD_LENGTH = 28; /* mm */
 static const double MEAN = 0.6, MEAN_SPREAD = 0.08;
 static const double CENTRE[3] = {0, -18, 18}, RADII[3] = {68, 86, 75}; /* the brain, mm */
-static const double LESION_DEPTH = 0.5; /* of the way from the brain's centre to its surface */
+/* Fraction of the way from the brain's centre to its surface. */
+static const double LESION_DEPTH = 0.5;
 
 static const struct {
     ptrdiff_t dim[3];
     double voxel; /* mm */
 } GRID[] = {{{20, 24, 20}, 8}, {{91, 109, 91}, 2}};
 
-/* Millimetres as in the MNI templates: x runs from right to left, the origin is where theirs is. */
+/* Coordinates as in the MNI templates: x runs from right to left, with their origin. */
 static void set_grid(kn_nifti_header *h, kn_cohort_size size)
 {
     const int mni = 4, millimetres = 2;
@@ -70,8 +72,8 @@ static kn_status make_mask(kn_ctx *ctx, kn_cohort *c)
     return status;
 }
 
-/* 1 up to KN_COHORT_LESION_CORE of the radius, then a quarter of a cosine squared down to 0 at the
- * radius. */
+/* Lesion profile: 1 up to KN_COHORT_LESION_CORE of the radius, then a quarter of a squared
+ * cosine down to 0 at the radius. */
 static double lesion_at(const double p[3], const double centre[3])
 {
     const double quarter = 1.5707963267948966;
@@ -81,6 +83,7 @@ static double lesion_at(const double p[3], const double centre[3])
     return x <= 0 ? 1 : x >= 1 ? 0 : cos(quarter * x) * cos(quarter * x);
 }
 
+/* Places the lesion in a random direction from the centre of the brain. */
 static kn_status make_lesion(kn_ctx *ctx, kn_cohort *c)
 {
     double direction[3], norm = 0, p[3];
@@ -104,8 +107,8 @@ static kn_status make_lesion(kn_ctx *ctx, kn_cohort *c)
     return KN_OK;
 }
 
-/* Fields become effects; components get squares that sum to KN_COHORT_SMOOTH at every voxel, so
- * that the residual has variance 1 there whatever the draw. */
+/* Turns fields into effects; scales the components so that their squares sum to KN_COHORT_SMOOTH
+ * at every voxel, and the residual has variance 1 there for every draw. */
 static void scale_maps(kn_cohort *c)
 {
     ptrdiff_t n = c->voxels;
@@ -124,6 +127,7 @@ static void scale_maps(kn_cohort *c)
     }
 }
 
+/* Draws all random fields and scales them to effects, components, mean, sd and site offsets. */
 static kn_status make_maps(kn_ctx *ctx, kn_cohort *c)
 {
     kn_field *field = NULL;
@@ -147,7 +151,7 @@ out:
     return status;
 }
 
-/* ---- regions ------------------------------------------------------------------------------- */
+/* ---- regions ---- */
 
 static double distance(const kn_cohort *c, ptrdiff_t v, const double from[3])
 {
@@ -156,9 +160,9 @@ static double distance(const kn_cohort *c, ptrdiff_t v, const double from[3])
     return hypot(hypot(p[0] - from[0], p[1] - from[1]), p[2] - from[2]);
 }
 
-/* A voxel belongs to the nearest of R seeds, which are voxels as far from each other as can be: no
- * region is empty. The first is in the middle of the lesion, so that a disease strikes a region, as
- * diseases do, and not the corners of four. R n distances. */
+/* Assigns each voxel to the nearest of R seeds, which are voxels as far apart as possible: no
+ * region is empty. The first seed is the centre of the lesion, so that the lesion affects one
+ * region rather than the corners of four. Cost: R n distances. */
 static kn_status make_regions(kn_ctx *ctx, kn_cohort *c)
 {
     double *nearest = NULL, place[3];
@@ -190,9 +194,9 @@ out:
     return status;
 }
 
-/* ---- R2 ------------------------------------------------------------------------------------ */
+/* ---- R2 ---- */
 
-/* Effects, then an indicator of each of {sites}. */
+/* Effects, then an indicator per site of {sites}. */
 static void all_coefficients(const kn_cohort *c, const kn_cohort_person *p, double *out)
 {
     kn_cohort_coefficients(c, p, 0, out);
@@ -211,7 +215,7 @@ static const double *map_of(const kn_cohort *c, int k)
     return c->maps + row * c->voxels;
 }
 
-/* cov of the controls' E coefficients, E x E. */
+/* Covariance of the controls' E coefficients, E x E. */
 static kn_status coefficient_cov(kn_ctx *ctx, const kn_cohort *c, int E, double *cov)
 {
     double *mean = NULL, *x, count = (double)c->o->samples;

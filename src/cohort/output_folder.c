@@ -1,3 +1,4 @@
+/* Implements output_folder.h: a list of created entries that kn_folder_close removes on failure. */
 #include "cohort/output_folder.h"
 
 #include <dirent.h>
@@ -15,8 +16,8 @@
 struct kn_folder {
     char *dir;
     kn_write_options options;
-    kn_folder_entry *last; /* the latest first, so that folders are removed after their files */
-    pthread_mutex_t lock;  /* of the list */
+    kn_folder_entry *last; /* latest first, so that folders are removed after their files */
+    pthread_mutex_t lock;  /* protects the list */
 };
 
 static kn_status is_empty(kn_ctx *ctx, const char *dir, bool *empty)
@@ -32,7 +33,7 @@ static kn_status is_empty(kn_ctx *ctx, const char *dir, bool *empty)
     return KN_OK;
 }
 
-/* Makes the folder of this entry, or takes the one that is there. */
+/* Creates the folder of this entry, or uses an existing one. */
 static kn_status make(kn_ctx *ctx, kn_folder_entry *entry)
 {
     struct stat info;
@@ -120,7 +121,7 @@ void kn_folder_close(kn_folder *folder, bool keep)
     for (kn_folder_entry *e = folder->last, *next; e; e = next) {
         next = e->next;
         if (e->made && !keep && e->directory)
-            rmdir(e->path); /* stays when somebody else has put something there */
+            rmdir(e->path); /* fails, as it should, if it contains other files */
         else if (e->made && !keep)
             unlink(e->path);
         kn_free(e->path);

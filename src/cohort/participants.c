@@ -1,21 +1,19 @@
-/* Who is in the simulated cohort: age, sex, site, group, visits. */
+/* Draws the participants of the simulated cohort: age, sex, site, group, visits. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/random.h"
 #include "cohort/internal.h"
 
-enum {
-    ADAPT = 20,
-    NEW_CONTROLS = 20
-}; /* people of the new site; its patients: as many as {patients} */
+/* Controls of the new site; its patients are as many as {patients}. */
+enum { ADAPT = 20, NEW_CONTROLS = 20 };
 
 static const double TRAIN_SHARE = 0.8, AGE_MIN = 20, AGE_MAX = 80;
-static const double SITE_AGE_CUT = 15; /* years that a site may lack at either end */
+static const double SITE_AGE_CUT = 15; /* years of age that a site may lack at either end */
 const double KN_COHORT_LESION_SPREAD = 0.25;
 const double KN_COHORT_OFFSET = 0.6, KN_COHORT_LN_NOISE = 0.25;
 
-/* Age and site are partly confounded, as they are in studies of several sites. */
+/* Age and site are partly confounded, as in multi-site studies. */
 static kn_status draw_sites(kn_ctx *ctx, kn_cohort *c)
 {
     kn_rng rng;
@@ -45,7 +43,7 @@ static kn_cohort_part part_of(const kn_cohort *c, ptrdiff_t k)
                                 : KN_COHORT_NEW;
 }
 
-/* Sexes and sites take turns, so that every level occurs in training. */
+/* Sexes and sites alternate, so that every level occurs in training. */
 static void place(const kn_cohort *c, ptrdiff_t k, kn_cohort_person *p)
 {
     int sites = c->sites ? c->sites - 1 : KN_COHORT_THREE;
@@ -62,7 +60,8 @@ static void place(const kn_cohort *c, ptrdiff_t k, kn_cohort_person *p)
     }
 }
 
-/* Tenths of a year, as ages are written: what the table says is what the map was made with. */
+/* Visits are at tenths of a year, the precision of the table, so that the map was made with
+ * exactly the age written there. */
 static void draw_visits(kn_cohort *c)
 {
     enum { SHORTEST = 8, LENGTHS = 5 }; /* tenths of a year: 0.8 to 1.2 */
@@ -77,7 +76,8 @@ static void draw_visits(kn_cohort *c)
     }
 }
 
-/* In a random order: training controls, other controls, patients, then those of the new site. */
+/* Draws in random order: training controls, other controls, patients, then those of the new
+ * site. */
 kn_status kn_cohort_draw(kn_ctx *ctx, kn_cohort *c)
 {
     const kn_cohort_options *o = c->o;

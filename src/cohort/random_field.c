@@ -1,3 +1,4 @@
+/* Implements random_field.h. */
 #include "cohort/random_field.h"
 
 #include <math.h>
@@ -66,7 +67,7 @@ void kn_field_maps(kn_ctx *ctx, const kn_field *fields, ptrdiff_t count,
     kn_parallel(ctx, n, GRAIN, fill, &f);
 }
 
-/* ---- items -------------------------------------------------------------------------------- */
+/* ---- parallel loop ---- */
 
 enum { BATCH = 16 }; /* items between two reports of progress */
 

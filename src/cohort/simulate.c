@@ -1,3 +1,4 @@
+/* Implements simulate.h: maps options to the two simulations, cohort and visual experiment. */
 #include "cohort/simulate.h"
 
 #include <math.h>
@@ -6,8 +7,8 @@
 #include "cohort/cohort.h"
 #include "paper/visual/miyawaki.h"
 
-enum { COHORT, MIYAWAKI };    /* of {kind} */
-enum { SMALL, AT_2MM, FULL }; /* of {size} */
+enum { COHORT, MIYAWAKI };    /* values of {kind} */
+enum { SMALL, AT_2MM, FULL }; /* values of {size} */
 
 static kn_status cohort(kn_ctx *ctx, const kn_settings *s)
 {

@@ -1,10 +1,11 @@
-/* A study with known truth, as real files on disk: what `kronorm simulate` does. */
+/* The command `kronorm simulate`: writes a study with known truth as files. */
 #ifndef KN_COHORT_SIMULATE_H
 #define KN_COHORT_SIMULATE_H
 
 #include "kronorm.h"
 
-/* Options of "simulate". _check refuses what does not go together. */
+/* Run the command with the options of "simulate". _check only validates: it refuses combinations
+ * that do not fit together. */
 kn_status kn_simulate_check(kn_ctx *ctx, const kn_options *options);
 kn_status kn_simulate(kn_ctx *ctx, const kn_options *options);
 

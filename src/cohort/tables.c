@@ -1,4 +1,5 @@
-/* The tables and lists of the simulated cohort, for everybody and for each part. */
+/* Writes the tables and image lists of the simulated cohort, for all participants and for each
+ * part. */
 #include <stdio.h>
 
 #include "base/random.h"
@@ -30,7 +31,8 @@ out:
     return status;
 }
 
-/* participants.tsv: a row a person, or a visit. NULL cells are columns that this part lacks. */
+/* Writes a row of participants.tsv, a participant or a visit. NULL cells are columns absent from
+ * this part. */
 static kn_status put_row(kn_ctx *ctx, kn_table_writer *w, const char *const cell[6])
 {
     kn_status status = KN_OK;
@@ -42,7 +44,7 @@ out:
     return status;
 }
 
-/* Where all are controls the group would be a covariate with one level. */
+/* A part of controls only has no column group, which would be a covariate with one level. */
 static kn_status put_person(kn_ctx *ctx, kn_table_writer *w, const kn_cohort *c, ptrdiff_t i,
                             kn_cohort_part which)
 {
@@ -86,8 +88,8 @@ out:
     return status;
 }
 
-/* In an order that is not that of participants.tsv: whoever reads both has to go by the ids. Paths
- * of visits have their session in them, as those of BIDS have. */
+/* Writes a list in another order than participants.tsv, so that readers must match ids. Paths of
+ * visits contain the session, as in BIDS. */
 static kn_status write_list(kn_ctx *ctx, const kn_cohort *c, kn_cohort_part which)
 {
     enum { LINE = 128 };

@@ -1,4 +1,4 @@
-/* truth/: what the simulated cohort was made with. */
+/* Writes truth/: the parameters that the cohort was simulated with. */
 #include <math.h>
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 #include "cohort/internal.h"
 #include "io/table/table.h"
 
-/* A table of `cols` columns, filled by `fill`. */
+/* Fills a table of `cols` columns. */
 typedef kn_status (*fill_fn)(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w);
 
 static kn_status put_row(kn_ctx *ctx, kn_table_writer *w, const char *const *cell)
@@ -50,7 +50,7 @@ out:
     return status;
 }
 
-/* Of patients: controls do not decline. */
+/* Patients only: controls do not decline. */
 static kn_status fill_visits(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w)
 {
     char id[KN_COHORT_ID], session[16], years[32], strength[32];
@@ -72,6 +72,7 @@ out:
     return status;
 }
 
+/* truth/sites.tsv: noise factor, RMS of the offset in residual sd, and age range of each site. */
 static kn_status fill_sites(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w)
 {
     char site[KN_COHORT_ID], noise[32], offset[32], low[16], high[16];
@@ -98,7 +99,7 @@ out:
     return status;
 }
 
-/* truth/site_offsets.nii.gz: one volume a row of sites.tsv, in the units of the images. */
+/* truth/site_offsets.nii.gz: one volume per row of sites.tsv, in the units of the images. */
 static kn_status write_offsets(kn_ctx *ctx, const kn_cohort *c)
 {
     kn_sim_image *image = NULL;
@@ -150,7 +151,7 @@ static json_t *cohort_json(const kn_cohort *c)
         (json_int_t)s->lesion_voxels);
 }
 
-/* NULL where memory is out, as kn_folder_json expects. */
+/* Returns NULL if memory is exhausted, as kn_folder_json expects. */
 static json_t *truth(const kn_cohort *c)
 {
     json_t *root = cohort_json(c);
@@ -180,7 +181,8 @@ static json_t *truth(const kn_cohort *c)
     return root;
 }
 
-/* truth/lesion.nii.gz: what a patient of mean strength has more than a control, negative. */
+/* truth/lesion.nii.gz: mean effect of the lesion in a patient, negative, in the units of the
+ * images. */
 kn_status kn_cohort_truth(kn_ctx *ctx, const kn_cohort *c)
 {
     double *effect = NULL;

@@ -1,3 +1,4 @@
+/* Implements figure.h: layout, axes and series of the panels, written as SVG. */
 #include "paper/figure.h"
 
 #include <math.h>
@@ -11,17 +12,17 @@
 enum {
     WIDTH = 900,
     LEGEND_ROW = 24,
-    ROW = 306, /* a row of panels, with titles and labels */
+    ROW = 306, /* height of a row of panels, with titles and labels */
     PANEL_WIDTH = 226,
     PANEL_HEIGHT = 216,
     PANEL_STEP = 296,
     LEFT = 66,
     TOP = 34,
-    LABEL_ROOM = 30 /* a component number needs this much of the axis */
+    LABEL_ROOM = 30 /* px of the axis per component number */
 };
 
-/* Okabe & Ito's palette, told apart under every common colour blindness, and marks where it is used
- * up. */
+/* Okabe & Ito's palette, distinguishable with every common colour blindness; marks distinguish
+ * further series. */
 #define SERIES_STYLE(class, colour) ".fig ." class " { color: " colour "; }\n"
 static const char STYLE[] = SERIES_STYLE("orange", "#D55E00") SERIES_STYLE("amber", "#E69F00")
     SERIES_STYLE("blue", "#0072B2") SERIES_STYLE("sky", "#56B4E9") SERIES_STYLE("black", "#000000")
@@ -37,7 +38,7 @@ static const char STYLE[] = SERIES_STYLE("orange", "#D55E00") SERIES_STYLE("ambe
 
 static const struct series {
     int method, variant;
-    const char *colour; /* a class of STYLE */
+    const char *colour; /* CSS class of STYLE */
     kn_mark mark;
 } SERIES[] = {{KN_RUN_SMTGPR, KN_VAR_PAPER, "orange", KN_MARK_CIRCLE},
               {KN_RUN_SMTGPR, KN_VAR_ISO_EXACT, "amber", KN_MARK_CIRCLE},
@@ -54,7 +55,7 @@ enum { N_SERIES = sizeof SERIES / sizeof *SERIES, NAME = 64, CLASS = 48 };
 typedef struct curve {
     kn_quantity quantity;
     bool dashed;
-    const char *name; /* where a panel has more than one */
+    const char *name; /* title, if a figure has several panels */
 } curve;
 
 static const struct panel {
@@ -81,7 +82,7 @@ typedef struct drawing {
     const kn_group *group;
     ptrdiff_t n;
     int split;
-    double left, top; /* of the panel at hand */
+    double left, top; /* of the current panel */
     axis x, y;
 } drawing;
 
@@ -110,12 +111,13 @@ static void widen(axis *a, double value)
     }
 }
 
-/* Where error bars end; on a log axis the lower end may have no place. */
+/* End of an error bar; on a log axis the lower end may be undefined. */
 static double bar_end(const kn_group *g, int q, int side)
 {
     return isfinite(g->sd[q]) ? g->mean[q] + side * g->sd[q] : g->mean[q];
 }
 
+/* Sets the ranges of a panel: numbers of components (log), and all values with their error bars. */
 static void find_axes(drawing *d, const struct panel *p)
 {
     d->x = (axis){INFINITY, -INFINITY, true};
@@ -130,7 +132,8 @@ static void find_axes(drawing *d, const struct panel *p)
             for (int side = -1; side <= 1; side++)
                 widen(&d->y, bar_end(g, (int)p->curve[c].quantity, side));
     }
-    if (d->x.low > d->x.high) /* nothing with components: lines across an axis without numbers */
+    /* No system with components: horizontal lines, axis without numbers. */
+    if (d->x.low > d->x.high)
         d->x = (axis){0, 1, true};
     if (d->x.low == d->x.high) {
         d->x.low -= 0.5;
@@ -139,7 +142,7 @@ static void find_axes(drawing *d, const struct panel *p)
     double room = 0.04 * (d->x.high - d->x.low);
     d->x.low -= room;
     d->x.high += room;
-    if (d->y.low > d->y.high) /* nothing could be had */
+    if (d->y.low > d->y.high) /* no values */
         d->y.low = d->y.high = 0;
     if (d->y.high - d->y.low < 1e-9) {
         d->y.low -= 0.5;
@@ -159,8 +162,8 @@ static void y_tick(drawing *d, double value)
     kn_svg_text(&d->svg, NULL, "end", d->left - 6, y + 4, text);
 }
 
-/* Steps of 1, 2 or 5 times a power of ten, four to eight of them; the quotient of whole numbers
- * prints as the decimal it is. */
+/* Ticks at 1, 2 or 5 times a power of ten, four to eight of them; the quotient of integers
+ * prints as the exact decimal. */
 static void linear_ticks(drawing *d)
 {
     double range = d->y.high - d->y.low, power = pow(10, floor(log10(range / 4)));
@@ -181,12 +184,12 @@ static void log_ticks(drawing *d)
         }
 }
 
-/* Ticks where there are results; numbers from the right as far as there is room. */
+/* Ticks where there are results; numbers from the right as far as they fit. */
 static void x_ticks(drawing *d)
 {
     double bottom = d->top + PANEL_HEIGHT, free_below = INFINITY;
     ptrdiff_t before = PTRDIFF_MAX;
-    for (;;) { /* downwards over the distinct numbers */
+    for (;;) { /* descending over the distinct numbers */
         ptrdiff_t P = 0;
         for (ptrdiff_t i = 0; i < d->n; i++) {
             const kn_run *u = &d->group[i].run;
@@ -245,8 +248,8 @@ static bool has_series(const drawing *d, const struct series *s)
     return false;
 }
 
-/* How far from its place a series is drawn, so that bars do not hide each other: by its place among
- * those of its kind that there are. */
+/* Horizontal offset of a series, so that error bars do not overlap: by its index among the
+ * present series of its kind. */
 static double aside(const drawing *d, const struct series *s)
 {
     int before = 0, all = 0;
@@ -259,7 +262,7 @@ static double aside(const drawing *d, const struct series *s)
     return kn_systems[s->method].components ? 2.5 * (before - 0.5 * (all - 1)) : -8 - 8 * before;
 }
 
-/* One system and variant: a curve over its components, or a line across when it has none. */
+/* Draws one system and variant: a curve over components, or a horizontal line if it has none. */
 static void draw_series(drawing *d, const struct series *s, const curve *c)
 {
     char line[CLASS], mark[CLASS];
@@ -303,7 +306,7 @@ static void draw_panel(drawing *d, const struct panel *p)
             draw_series(d, &SERIES[k], &p->curve[c]);
 }
 
-/* "S-MTGPR, paper"; a system of one variant by its title. */
+/* Formats "S-MTGPR, paper"; a system with one variant by its title. */
 static void name_series(const struct series *s, char name[NAME])
 {
     const kn_system *system = &kn_systems[s->method];
@@ -318,7 +321,7 @@ static double text_width(const char *text)
     return 54 + 6.6 * (double)strlen(text); /* with the line before it */
 }
 
-/* Systems from `top` on, row after row; only measured without a drawing. Returns the height. */
+/* Draws the key from `top` on, row by row; draw false: only measures it. Returns the height. */
 static double draw_systems(drawing *d, double top, bool draw)
 {
     double x = LEFT, y = top + 14;
@@ -362,7 +365,7 @@ static void draw_legend(drawing *d, double top)
         kn_svg_text(&d->svg, NULL, "start", x, y + 4, "Bars: standard deviation over repeats");
 }
 
-/* Of results there is something to draw of, and of which splits. */
+/* Returns the number of splits with results to draw, and which. */
 static int drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_SPLITS])
 {
     int rows = 0;
@@ -379,7 +382,7 @@ static int drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_SPLITS]
 
 static void draw_all(drawing *d, const bool has[KN_N_SPLITS], int rows)
 {
-    const double indent = rows > 1 ? 24 : 0; /* room for the split's name above its row */
+    const double indent = rows > 1 ? 24 : 0; /* room for the name of the split above its row */
     double top = 0;
     kn_svg_open(&d->svg,
                 &(kn_svg_head){.width = WIDTH,

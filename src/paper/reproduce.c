@@ -1,5 +1,5 @@
-/* The paper's experiment from end to end: every method, variant and number of components on the
- * same splits, with results on disk after each run                              [METHOD 9] */
+/* Implements reproduce.h: every method, variant and number of components on the same splits,
+ * with results on disk after each run                              [METHOD 9] */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 typedef struct plan {
     int components[KN_NUMBERS_MOST], n_components, repeats;
-    unsigned methods, variants, splits; /* bits by their place */
+    unsigned methods, variants, splits; /* bit k: the k-th is selected */
     ptrdiff_t n, room;
     kn_run *run;
 } plan;
@@ -34,9 +34,9 @@ static plan plan_of(const kn_settings *s)
     return p;
 }
 
-/* ---- what to run -------------------------------------------------------------------------- */
+/* ---- plan of the runs ---- */
 
-/* Voxels that vary over the random patterns: only these can be modelled. */
+/* Counts the voxels that vary over the random patterns: only these can be modelled. */
 static ptrdiff_t count_varying(const kn_visual *v)
 {
     ptrdiff_t n = 0;
@@ -52,8 +52,8 @@ static ptrdiff_t count_varying(const kn_visual *v)
     return n;
 }
 
-/* min(N - 1, T); the exact iso likelihood and whitened noise need a complement unless the basis is
- * all of T [METHOD 2, 1f]. */
+/* Largest number of components: min(N - 1, T); the exact iso likelihood and whitened noise need
+ * a complement unless the basis is all of T [METHOD 2, 1f]. */
 static ptrdiff_t most_components(ptrdiff_t N, ptrdiff_t T, const kn_run *run)
 {
     if (T <= N - 1)
@@ -71,7 +71,7 @@ static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
     return status;
 }
 
-/* Every number asked for, once: what is too large becomes the largest there is. */
+/* Adds each requested number of components once, limited to the largest possible. */
 static kn_status add_variant(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t most)
 {
     kn_status status = KN_OK;
@@ -102,7 +102,7 @@ out:
     return status;
 }
 
-/* The runs of one system on one split of N training scans. */
+/* Adds the runs of one system on one split of N training scans. */
 static kn_status add_system(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t N, ptrdiff_t T)
 {
     kn_status status = KN_OK;
@@ -110,7 +110,7 @@ static kn_status add_system(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t N, ptrdi
     unsigned variants = system->variants ? p->variants : 1u << KN_VAR_DEFAULT;
     for (int k = 0; k < KN_N_VARIANTS; k++) {
         if (!(variants & (1u << k)) || (k == KN_VAR_KNOWN && run.split == KN_BY_PATTERN))
-            continue; /* split by pattern no test scan has a pattern of training */
+            continue; /* split by pattern, no test scan has a training pattern */
         run.variant = k;
         KN_TRY(system->components ? add_variant(ctx, p, run, most_components(N, T, &run))
                                   : add_run(ctx, p, run));
@@ -119,6 +119,7 @@ out:
     return status;
 }
 
+/* Lists all runs, in the order repeat, split, system, so that runs of one split are adjacent. */
 static kn_status make_plan(kn_ctx *ctx, const kn_visual *v, uint64_t seed, plan *p)
 {
     kn_status status = KN_OK;
@@ -140,7 +141,7 @@ out:
     return status;
 }
 
-/* ---- running ------------------------------------------------------------------------------ */
+/* ---- running ---- */
 
 static void name_run(const kn_run *u, char *out, size_t size)
 {
@@ -151,7 +152,7 @@ static void name_run(const kn_run *u, char *out, size_t size)
              kn_variants[u->variant].name, components, kn_split_name[u->split], u->repeat);
 }
 
-/* Whether another run of the system was refused in the same words. */
+/* True if another run of the system was refused for the same reason. */
 static bool is_reported(const kn_results *results, const kn_result *r)
 {
     for (ptrdiff_t i = 0; i < results->n; i++)
@@ -161,7 +162,7 @@ static bool is_reported(const kn_results *results, const kn_result *r)
     return false;
 }
 
-/* One run with its own messages held back; a failure says which run it was. */
+/* Executes one run with its log suppressed; an error names the run. */
 static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *results, kn_result *r)
 {
     char name[128], why[512];
@@ -182,13 +183,14 @@ static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *resu
     return status;
 }
 
+/* Executes the runs that are not in the results, and writes the results after each. */
 static kn_status run_all(kn_ctx *ctx, const kn_visual *v, const plan *p, const char *dir,
                          kn_results *results, kn_reproduced *result)
 {
     kn_status status = KN_OK;
     kn_split split = {0};
     kn_halves halves = {0};
-    const kn_run *before = NULL; /* whose split is at hand */
+    const kn_run *before = NULL; /* run whose split is loaded */
     result->n_runs = p->n;
     for (ptrdiff_t i = 0; i < p->n; i++)
         result->n_resumed += kn_results_find(results, &p->run[i]) != NULL;
@@ -223,8 +225,8 @@ out:
     return status;
 }
 
-/* Results there are taken up; without them files of the same
- * names are somebody else's. */
+/* Existing results are resumed; without them, existing files of the same names belong to
+ * something else and are refused. */
 static kn_status check_output(kn_ctx *ctx, const kn_settings *s, char *figure)
 {
     const kn_write_options options = {.force = s->force};

@@ -1,3 +1,4 @@
+/* Implements results.h: grouping and writing; results_read.c reads. */
 #include "paper/results.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ kn_status kn_results_add(kn_ctx *ctx, kn_results *r, const kn_result *row)
     return status;
 }
 
-/* By split, method, variant, components; repeats are equal here. */
+/* Orders by split, method, variant, components, not by repeat. */
 static int compare(const kn_run *a, const kn_run *b)
 {
     const ptrdiff_t x[] = {a->split, a->method, a->variant, a->components};
@@ -54,7 +55,7 @@ static int by_run(const void *a, const void *b)
     return compare(&((const kn_group *)a)->run, &((const kn_group *)b)->run);
 }
 
-/* Mean and sd of one quantity over the runs of a group; NaN when any of them lacks it. */
+/* Mean and sd of one quantity over the runs of a group; NaN if any run lacks it. */
 static void sum_up(const kn_results *r, kn_group *g, int q)
 {
     double n = 0, sum = 0, squares = 0;

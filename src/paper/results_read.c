@@ -1,4 +1,4 @@
-/* Taking up an interrupted experiment: the rows that are there need not be run again. */
+/* Resumes an interrupted experiment: finished rows are not run again. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 enum { N_KEYS = 5 };
 static const char *const KEYS[N_KEYS] = {"method", "variant", "split", "components", "repeat"};
 
-/* Whether results.json says that the rows beside it are of these data and this seed. */
+/* Checks by results.json that the rows belong to these data and this seed. */
 static kn_status check_origin(kn_ctx *ctx, const char *path, const kn_results *r)
 {
     char mine[24];
@@ -35,7 +35,7 @@ static kn_status check_origin(kn_ctx *ctx, const char *path, const kn_results *r
     return KN_OK;
 }
 
-/* Where each column is. Version 0.2 had neither `joint` nor `refused`: -1. */
+/* Index of each column. Version 0.2 had neither `joint` nor `refused`: -1. */
 typedef struct columns {
     ptrdiff_t key[N_KEYS], quantity[KN_N_QUANTITIES], refused;
 } columns;
@@ -63,7 +63,7 @@ static kn_status find_columns(kn_ctx *ctx, const kn_table *t, columns *c)
                          kn_table_path(t));
 }
 
-/* Which of n names, `stride` bytes apart, the word is; -1: none. */
+/* Returns the index of the word among n names, `stride` bytes apart; -1: none. */
 static int place(const char *word, const char *const *first, size_t stride, int n)
 {
     for (int i = 0; i < n; i++)
@@ -72,7 +72,7 @@ static int place(const char *word, const char *const *first, size_t stride, int 
     return -1;
 }
 
-/* A whole number of at least 1, or with `or_missing` n/a, which is 0; -1: neither. */
+/* Reads an integer of at least 1, or with `or_missing` n/a as 0; -1: neither. */
 static int count(const kn_table *t, ptrdiff_t row, ptrdiff_t col, bool or_missing)
 {
     double x;
@@ -82,6 +82,7 @@ static int count(const kn_table *t, ptrdiff_t row, ptrdiff_t col, bool or_missin
     return cell == KN_CELL_NUMBER && x >= 1 && x <= 1e9 && x == floor(x) ? (int)x : -1;
 }
 
+/* Reads one run; an unknown name or a value that is not a number is an error. */
 static kn_status read_row(kn_ctx *ctx, const kn_table *t, ptrdiff_t i, const columns *c,
                           kn_result *out)
 {

@@ -1,3 +1,5 @@
+/* One run of the experiment: fit, predict the test scans, evaluate. Implements kn_halves and
+ * kn_reproduce_run of reproduce.h. */
 #include "paper/reproduce.h"
 
 #include <math.h>
@@ -63,14 +65,14 @@ static kn_view view(kn_mat m)
     return v;
 }
 
-/* Whether a fit that returned this does not take such data, so that nothing is wrong but the choice
- * of a system for them. */
+/* True if the status of a fit means that the system does not support such data, which is a
+ * result and not an error. */
 static bool is_refusal(kn_status status)
 {
     return status == KN_ERR_ARGUMENT || status == KN_ERR_SHAPE || status == KN_ERR_DATA;
 }
 
-/* A sentence of the library as the command prints it: {key=value} is --key value. */
+/* Spells a message of the library as the command prints it: {key=value} as --key value. */
 static void spell(const char *said, char *out, size_t size)
 {
     bool inside = false;
@@ -85,18 +87,18 @@ static void spell(const char *said, char *out, size_t size)
     out[n] = '\0';
 }
 
-/* ---- evaluation --------------------------------------------------------------------------- */
+/* ---- evaluation ---- */
 
 typedef struct evaluation {
     const kn_halves *h;
     const kn_model *model;
-    double *noise, *mean0, *var0; /* T; NaN where a voxel was left out */
-    kn_mat metrics, metrics_all;  /* T x KN_N_METRICS: of random patterns; of all test rows */
+    double *noise, *mean0, *var0; /* T; NaN for excluded voxels */
+    kn_mat metrics, metrics_all;  /* T x KN_N_METRICS: on random patterns; on all test rows */
     kn_mat z;                     /* test rows x voxels in use */
-    ptrdiff_t *group;             /* of the test rows: the pattern of training; NULL: all are new */
-    double *less;                 /* T  noise that members of a known pattern have less */
-    kn_map_density_walk law;      /* of the test rows: densities and deviances of whole maps */
-    double seconds;               /* spent on predictions */
+    ptrdiff_t *group;             /* training pattern of each test row; NULL: all are new */
+    double *less;                 /* T  noise variance removed for members of a known pattern */
+    kn_map_density_walk law;      /* densities and deviances of whole maps, for the test rows */
+    double seconds;               /* time spent on predictions */
 } evaluation;
 
 static void evaluation_clear(evaluation *e)
@@ -112,6 +114,8 @@ static void evaluation_clear(evaluation *e)
     kn_map_density_walk_clear(&e->law);
 }
 
+/* Allocates the evaluation of a model; mean0 and var0 are those of the null model, in original
+ * units. */
 static kn_status evaluation_new(kn_ctx *ctx, const kn_halves *h, const kn_model *m, evaluation *e)
 {
     kn_status status;
@@ -134,7 +138,7 @@ out:
     return status;
 }
 
-/* Metrics and z of voxels first .. first + count - 1, given their predictions. */
+/* Computes metrics and z of voxels first .. first + count - 1 from their predictions. */
 static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean, kn_mat var)
 {
     ptrdiff_t count = mean.cols;
@@ -159,7 +163,7 @@ static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean,
     }
 }
 
-/* Test scans of patterns that training had are predicted within these. */
+/* Predicts test scans of known patterns within the noise groups of training. */
 static kn_status know_patterns(kn_ctx *ctx, evaluation *e)
 {
     kn_status status;
@@ -186,6 +190,7 @@ out:
     return status;
 }
 
+/* Predicts the test rows block by block, and evaluates each block; only prediction is timed. */
 static kn_status predict(kn_ctx *ctx, evaluation *e)
 {
     kn_status status;
@@ -219,7 +224,7 @@ out:
     return status;
 }
 
-/* ln p of a whole map less that of the null model, mean over random patterns [METHOD 8j]. */
+/* ln p of a whole map minus that of the null model, mean over random patterns [METHOD 8j]. */
 static double joint(const evaluation *e)
 {
     double sum = 0, n = 0;
@@ -231,7 +236,7 @@ static double joint(const evaluation *e)
     return sum / n;
 }
 
-/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b, 8j]; NaN where the
+/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b, 8j]; NaN if the
  * model has no reference for it. */
 static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *deviance)
 {
@@ -301,7 +306,7 @@ kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_re
     KN_TRY(kn_settings_of(ctx, options, "fit", &o));
     o.components = (int)run->components;
     o.seed = seed;
-    /* folds do as the split does, and scans of one pattern share noise */
+    /* folds follow the split, and scans of one pattern share noise */
     if (run->split == KN_BY_PATTERN || kn_variants[run->variant].groups)
         o.groups = h->pattern;
     status = kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model);
@@ -311,7 +316,7 @@ kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_re
         goto out;
     }
     KN_TRY(status);
-    KN_TRY(kn_check_cancel(ctx)); /* a fit that was stopped is a model, but not a result */
+    KN_TRY(kn_check_cancel(ctx)); /* a cancelled fit is a model, but not a result */
     kn_model_info(model, &info);
     KN_TRY(evaluation_new(ctx, h, model, &e));
     if (run->variant == KN_VAR_KNOWN)

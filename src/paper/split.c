@@ -1,3 +1,4 @@
+/* Implements split.h by a random permutation of rows or patterns. */
 #include "paper/split.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 #include "base/random.h"
 
 static const double TRAIN_SHARE = 600.0 / 1320.0;
-enum { LEAST_ROWS = 10 }; /* for the extreme value fit of the reference */
+enum { LEAST_ROWS = 10 }; /* needed for the GEV fit of the reference sample */
 
 const char *const kn_split_name[KN_N_SPLITS] = {"scan", "pattern"};
 
@@ -16,8 +17,7 @@ void kn_split_clear(kn_split *s)
     *s = (kn_split){0};
 }
 
-/* Groups in the order drawn, each taken while it fits: a group is a row, or all with its pattern.
- */
+/* Takes groups in the drawn order while they fit; a group is a row, or all rows of a pattern. */
 static void draw(const kn_visual *v, bool by_pattern, const ptrdiff_t *order, ptrdiff_t room,
                  bool *train)
 {

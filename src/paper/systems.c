@@ -1,3 +1,4 @@
+/* Implements systems.h: the tables of systems and variants. */
 #include "paper/systems.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ const kn_system kn_systems[KN_N_METHODS] = {
     [KN_RUN_CONVOLVED] = {"convolved", "Convolved", "method=convolved", true, false, false},
 };
 
-/* 100 evaluations are where fmin_tnc, the paper's optimiser, stops by default. */
+/* 100 evaluations is the default limit of fmin_tnc, the paper's optimiser. */
 const kn_variant_row kn_variants[KN_N_VARIANTS] = {
     [KN_VAR_PAPER] = {"paper",
                       "noise=iso likelihood=paper optimiser=tnewton max_evals=100 "
@@ -43,7 +44,7 @@ kn_status kn_system_options(kn_ctx *ctx, int system, int variant, kn_options **o
     kn_status status;
     *out = NULL;
     KN_TRY(kn_options_new(ctx, "fit", out));
-    KN_TRY(kn_options_set(ctx, *out, "calibrate", "none")); /* z as the paper has it */
+    KN_TRY(kn_options_set(ctx, *out, "calibrate", "none")); /* z-scores as in the paper */
     KN_TRY(set_all(ctx, *out, kn_systems[system].options));
     KN_TRY(set_all(ctx, *out, kn_variants[variant].options));
 out:

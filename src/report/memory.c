@@ -1,3 +1,4 @@
+/* Implements memory.h. The plan must follow the allocations of report/compute and report/page. */
 #include "report/memory.h"
 
 #include <math.h>
@@ -9,14 +10,14 @@
 #include "report/input/memory.h"
 #include "report/report.h"
 
-typedef struct shape { /* of the page */
+typedef struct shape { /* sizes of the page */
     kn_report_input_sizes m;
-    ptrdiff_t people;    /* rows: those of the folder, or of training */
-    ptrdiff_t maps;      /* of cards and thumbs */
-    ptrdiff_t shown;     /* responses with curves */
+    ptrdiff_t people;    /* rows: of the folder, or of training */
+    ptrdiff_t maps;      /* number of maps of cards and thumbnails */
+    ptrdiff_t shown;     /* number of responses with curves */
     double files;        /* bytes of meshes, labels and folds */
-    double background;   /* bytes to read that image in */
-    bool json, pictures; /* texts of it are asked for; there are maps to draw */
+    double background;   /* bytes needed to read the background image */
+    bool json, pictures; /* JSON is requested; there are maps to draw */
 } shape;
 
 static double size_of(const char *path)
@@ -25,7 +26,7 @@ static double size_of(const char *path)
     return path && stat(path, &what) == 0 ? (double)what.st_size : 0;
 }
 
-/* Of two files with a comma. */
+/* Size of one file, or of two separated by a comma. */
 static double size_of_both(const char *paths)
 {
     char one[4096];
@@ -37,8 +38,8 @@ static double size_of_both(const char *paths)
     return size_of(one) + size_of(comma + 1);
 }
 
-/* Voxels as floats, the file, and what the reader has of it unpacked; who cannot be opened is
- * refused when it is read. */
+/* Voxels as floats, the file, and its uncompressed content in the reader. A file that cannot be
+ * opened is refused when it is read. */
 static double background_bytes(kn_ctx *ctx, const char *path)
 {
     kn_image image = {0};
@@ -51,7 +52,7 @@ static double background_bytes(kn_ctx *ctx, const char *path)
     return bytes + size_of(path);
 }
 
-/* "10", or ids. */
+/* Number of cards from "10", or from a list of ids. */
 static ptrdiff_t cards_of(const char *people, ptrdiff_t most)
 {
     char *end;
@@ -61,7 +62,7 @@ static ptrdiff_t cards_of(const char *people, ptrdiff_t most)
     n = 1;
     for (const char *at = people; (at = strchr(at, ',')); at++)
         n++;
-    return kn_min_size(8 * n, most); /* an id of a person may be that of several rows */
+    return kn_min_size(8 * n, most); /* an id may match several rows */
 }
 
 static shape shape_of(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
@@ -79,11 +80,11 @@ static shape shape_of(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
     return p;
 }
 
-/* Grid and grey of a volume, meshes, names of regions: compute_space.c and what it calls. */
+/* compute/space.c: grid and background of a volume, meshes, names of regions. */
 static void space_need(kn_mem_plan *r, const shape *p)
 {
-    enum { OF_MESH = 8 };           /* a coordinate of a file becomes several */
-    static const double WORDS = 64; /* of a region */
+    enum { OF_MESH = 8 };           /* memory per byte of a mesh file */
+    static const double WORDS = 64; /* bytes of a region name */
     kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 1);
     kn_plan_alloc(r, KN_NEED_WORK, p->m.voxels, 1);
     kn_plan_alloc_bytes(r, KN_NEED_WORK, OF_MESH * p->files);
@@ -95,7 +96,7 @@ static void space_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* Rows of the table, histograms of everybody, maps of some: compute_people.c, compute_maps.c. */
+/* compute/participants.c, compute/maps.c: rows of the table, histograms, int8 maps. */
 static void people_need(kn_mem_plan *r, const shape *p)
 {
     enum { TEXTS = 512, BINS = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES };
@@ -108,7 +109,7 @@ static void people_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* Numbers of each response, its order, t and q: compute_responses.c, compute_group.c. */
+/* compute/responses.c, compute/group.c: metrics of each response, order, t and q. */
 static void responses_need(kn_mem_plan *r, const shape *p)
 {
     kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 6);
@@ -117,11 +118,11 @@ static void responses_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* Of units, at most people, and clusters of a card: compute_calibration.c, cluster.c. */
+/* compute/calibration.c (at most one unit per row) and compute/cluster.c. */
 static void judged_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_UNIT = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES + 8 };
-    static const double DRAWN = 320e3; /* bootstraps */
+    static const double DRAWN = 320e3; /* bootstrap samples */
     kn_plan_stage(r, "calibration");
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, p->m.N > p->m.n ? p->m.N : p->m.n, OF_UNIT);
@@ -132,8 +133,8 @@ static void judged_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* The page goes to its file as it is made; a picture of a million pixels at most is made at a time,
- * and a map of a card packed. */
+/* The page is written as it is drawn; at a time there are at most one picture of a million
+ * pixels and one packed map of a card. */
 static void page_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_PIXEL = 14, OF_VOXEL = 8, OF_RESPONSE = 4 };
@@ -147,7 +148,7 @@ static void page_need(kn_mem_plan *r, const shape *p)
         kn_plan_alloc(r, KN_NEED_WORK, p->m.T, OF_RESPONSE + sizeof(ptrdiff_t));
         kn_plan_alloc_bytes(r, KN_NEED_WORK, 2 * p->files);
     }
-    if (p->json) /* numbers as texts, once in a tree and once in one text */
+    if (p->json) /* numbers as text, once as a tree and once as one string */
         kn_plan_alloc_bytes(r, KN_NEED_WORK,
                             2 * NUMBER * (16.0 * (double)p->m.T + 40.0 * (double)p->people));
     kn_plan_free_to(r, mark);
@@ -165,10 +166,11 @@ void kn_report_need(kn_ctx *ctx, const kn_settings *s, const kn_model *model, kn
     people_need(r, &p);
     responses_need(r, &p);
     kn_report_input_curves_need(r, &p.m, p.shown);
-    kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * (p.m.N + p.m.n), 4); /* a copy for the page */
+    /* The report's copy of the points. */
+    kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * (p.m.N + p.m.n), 4);
     kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * p.m.curves, 18 * KN_MATERIAL_GRID);
     judged_need(r, &p);
-    kn_plan_free(r, model_alone, open); /* the material */
+    kn_plan_free(r, model_alone, open); /* the input is freed */
     page_need(r, &p);
 }
 

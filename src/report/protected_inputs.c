@@ -1,3 +1,4 @@
+/* Implements protected_inputs.h: lists option values and the files of the scored folder. */
 #include "report/protected_inputs.h"
 
 #include <dirent.h>
@@ -24,7 +25,7 @@ out:
     return status;
 }
 
-/* LEFT,RIGHT, or one file; NULL: none. */
+/* Adds LEFT,RIGHT, or one file; list NULL: none. */
 static kn_status add_files(kn_ctx *ctx, kn_arena *arena, const char *list, kn_protected *out)
 {
     kn_status status = KN_OK;
@@ -37,7 +38,7 @@ out:
     return status;
 }
 
-/* As score, cv and change name them; figures are .svg, and .csv of other names. */
+/* True for names that score, cv and change write; figures are .svg, and .csv with other names. */
 static bool is_theirs(const char *name)
 {
     bool maps = strncmp(name, "z.", 2) == 0 || kn_path_ends(name, "_z.csv");
@@ -50,7 +51,7 @@ static kn_status add_folder(kn_ctx *ctx, kn_arena *arena, const char *dir, kn_pr
 {
     kn_status status = KN_OK;
     DIR *folder = opendir(dir);
-    if (!folder) /* is gone since it was read: there is nothing to be written over */
+    if (!folder) /* removed since it was read: nothing to protect */
         return KN_OK;
     for (struct dirent *d; (d = readdir(folder));) {
         const char *path;

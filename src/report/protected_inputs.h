@@ -1,4 +1,5 @@
-/* Files that a page is made of: none of them is written over, {force} or not. */
+/* Lists the input files of a page, so that the page and its figures never overwrite them, not
+ * even with {force}. */
 #ifndef KN_REPORT_PROTECTED_INPUTS_H
 #define KN_REPORT_PROTECTED_INPUTS_H
 
@@ -10,8 +11,9 @@ typedef struct kn_protected {
     ptrdiff_t n, room;
 } kn_protected;
 
-/* The model, what options name, and what a command has written into the folder: tables, records and
- * maps. Pages and figures that are in it may be replaced. */
+/* Collects into `out` the model, the files that options name, and the tables, records and maps
+ * that a command wrote into the scored folder. Pages and figures in that folder are not listed
+ * and may be replaced. Paths are in `arena`. */
 kn_status kn_protected_find(kn_ctx *ctx, const kn_settings *s, kn_arena *arena, kn_protected *out);
 
 #endif

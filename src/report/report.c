@@ -1,4 +1,5 @@
-/* The report as a handle: computed, printed, written   [METHOD 11] */
+/* Implements the report functions of kronorm.h: compute all sections, print as JSON, write page
+ * and figures   [METHOD 11] */
 #include "report/report.h"
 
 #include "base/context.h"
@@ -12,7 +13,7 @@
 
 typedef kn_status (*step)(kn_ctx *ctx, const kn_report_job *job);
 
-/* In this order: a part may use those before it. */
+/* In this order: a step may use the sections before it. */
 static const step STEPS[] = {
     kn_compute_space,   kn_compute_cohort,    kn_compute_model,  kn_compute_people,
     kn_compute_maps,    kn_compute_responses, kn_compute_curves, kn_compute_calibration,
@@ -62,7 +63,7 @@ kn_status kn_report_json(kn_ctx *ctx, kn_report *report, const char **json)
     return status;
 }
 
-/* Figures and page are named together at the end: either all appear, or none. */
+/* Figures and page are renamed into place together at the end: either all appear, or none. */
 kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options *options,
                           kn_report_info *info)
 {
@@ -89,7 +90,7 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
                                       .n_inputs = inputs.n,
                                       .made = &made,
                                       .pending = &pending}};
-    if (s.figures) /* the page may be in it */
+    if (s.figures) /* the page may be in this folder */
         KN_TRY(kn_created_files_folder(ctx, &made, s.figures));
     if (s.page)
         KN_TRY(kn_writer_check(ctx, s.page, &page.write));
@@ -100,7 +101,7 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
     KN_TRY(kn_uncommitted_files_commit(ctx, &pending, &made));
     kn_info_copy_out(info, &own, sizeof own);
 out:
-    kn_uncommitted_files_clear(&pending); /* before a folder that was made for them can go */
+    kn_uncommitted_files_clear(&pending); /* before the folder created for them is removed */
     if (status != KN_OK)
         kn_created_files_remove(&made);
     kn_created_files_clear(&made);

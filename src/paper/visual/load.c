@@ -1,3 +1,4 @@
+/* Implements load.h: finds the runs, checks all files, then reads and detrends the scans. */
 #include "paper/visual/load.h"
 
 #include <dirent.h>
@@ -18,13 +19,13 @@ typedef struct run {
     int kind, number;
     char func[PATH], label[PATH];
     kn_mat labels;  /* scans x pixels */
-    ptrdiff_t rows; /* that are not rest, after the shift */
+    ptrdiff_t rows; /* rows without rest, after the shift */
 } run;
 
 typedef struct loader {
     const char *dir;
     ptrdiff_t n_runs, pixels;
-    run *run; /* random ones first */
+    run *run; /* random runs first */
     kn_geometry geometry;
     kn_mask mask;
 } loader;
@@ -45,9 +46,9 @@ void kn_visual_clear(kn_visual *v)
     *v = (kn_visual){0};
 }
 
-/* ---- which runs there are ----------------------------------------------------------------- */
+/* ---- finding the runs ---- */
 
-/* The number of run NN in "data_KIND_runNN" followed by `ending`; 0: another file. */
+/* Returns the run number NN of "data_KIND_runNN" followed by `ending`; 0: another file. */
 static int run_number(const char *name, const char *kind, const char *ending)
 {
     char start[32], digits[3] = "";
@@ -60,8 +61,7 @@ static int run_number(const char *name, const char *kind, const char *ending)
     return (digits[0] - '0') * 10 + digits[1] - '0';
 }
 
-/* last[kind] = the largest run number that a folder knows of. A folder that is not there knows of
- * none. */
+/* last[kind] = the largest run number in a folder; 0 if the folder does not exist. */
 static kn_status last_runs(kn_ctx *ctx, const char *dir, const char *folder, const char *ending,
                            int last[2])
 {
@@ -81,6 +81,7 @@ static kn_status last_runs(kn_ctx *ctx, const char *dir, const char *folder, con
     return KN_OK;
 }
 
+/* Lists the runs 01 .. last of both kinds, and checks that the two files of each exist. */
 static kn_status find_runs(kn_ctx *ctx, loader *l, kn_visual *v)
 {
     kn_status status;
@@ -126,14 +127,14 @@ out:
     return status;
 }
 
-/* ---- labels ------------------------------------------------------------------------------- */
+/* ---- labels ---- */
 
 static bool is_rest(kn_mat labels, ptrdiff_t t)
 {
     return kn_at(labels, t, 0) == REST;
 }
 
-/* A row is the pixels, or rest in all of them. */
+/* Checks that a row is all pixels, or all rest. */
 static kn_status check_row(kn_ctx *ctx, const run *u, const kn_table *table, ptrdiff_t t)
 {
     for (ptrdiff_t j = 1; j < u->labels.cols; j++)
@@ -146,6 +147,8 @@ static kn_status check_row(kn_ctx *ctx, const run *u, const kn_table *table, ptr
     return KN_OK;
 }
 
+/* Reads the labels of a run, and counts its rows that are not rest. Fails if the numbers of rows
+ * or columns do not match the scans or the other runs. */
 static kn_status read_labels(kn_ctx *ctx, loader *l, run *u, ptrdiff_t scans)
 {
     kn_status status;
@@ -181,7 +184,7 @@ out:
     return status;
 }
 
-/* Headers, mask and labels of everything: whatever is wrong is found before the long reading. */
+/* Checks headers, mask and labels of all runs, so that errors are found before the long reading. */
 static kn_status check_runs(kn_ctx *ctx, loader *l, kn_visual *v)
 {
     kn_status status = KN_OK;
@@ -215,9 +218,9 @@ out:
     return status;
 }
 
-/* ---- scans -------------------------------------------------------------------------------- */
+/* ---- scans ---- */
 
-/* FNV-1a, by words of 32 bits. */
+/* FNV-1a over 32-bit words. */
 static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *p = data;
@@ -229,7 +232,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* y -= its least-squares line over t = 0 .. n-1:  mean + slope (t - tbar),
+/* Subtracts the least-squares line over t = 0 .. n-1:  mean + slope (t - tbar),
  * slope = sum (t - tbar) y / sum (t - tbar)^2,  sum (t - tbar)^2 = n (n^2 - 1) / 12 */
 static void detrend(double *y, ptrdiff_t n)
 {
@@ -243,7 +246,7 @@ static void detrend(double *y, ptrdiff_t n)
         y[t] -= mean + slope * ((double)t - middle);
 }
 
-/* Puts the rows of one run at `row` of X and Y. */
+/* Reads one run into X and Y, from row `row` on. */
 static kn_status read_run(kn_ctx *ctx, const loader *l, const run *u, ptrdiff_t row, kn_visual *v)
 {
     kn_status status;

@@ -1,3 +1,4 @@
+/* Implements masks.h. */
 #include "paper/visual/masks.h"
 
 #include <stdio.h>
@@ -5,7 +6,7 @@
 #include "cohort/image.h"
 #include "cohort/random_field.h"
 
-/* Voxels of one hemisphere in one area (band -1) or one band (area -1). */
+/* Writes the mask of one hemisphere's area (band -1) or eccentricity band (area -1). */
 static kn_status write_part(kn_ctx *ctx, const kn_miyawaki_places *e, const char *name,
                             int hemisphere, int area, int band)
 {
@@ -43,7 +44,7 @@ out:
     return status;
 }
 
-/* A head to lay maps over: darker towards its surface. */
+/* Writes a background head, darker towards its surface. */
 static kn_status write_background(kn_ctx *ctx, const kn_miyawaki_places *e)
 {
     const double centre[3] = {0, -25, 0}, radii[3] = {72, 92, 62}, bright = 1000;

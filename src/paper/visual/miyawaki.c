@@ -1,3 +1,4 @@
+/* Implements miyawaki.h: truth maps, patterns, runs, and the other files of the data set. */
 #include "paper/visual/miyawaki.h"
 
 #include <math.h>
@@ -11,29 +12,30 @@
 #include "paper/visual/patterns.h"
 #include "paper/visual/retinotopy.h"
 
-/* ---- the numbers of the model -------------------------------------------------------------- */
+/* ---- parameters ---- */
 
-enum { SHIFT = 2, LEAD = 7, TAIL = 6 }; /* scans: of the response; of rest before and after */
+enum { SHIFT = 2, LEAD = 7, TAIL = 6 }; /* scans: haemodynamic delay; rest before and after */
 enum { COMPONENTS = 12, DRIFTS = 4 };
 enum { ABNORMALITY = COMPONENTS + DRIFTS, BASE, SD_FIELD, FIELDS };
 enum { STREAM_PATTERNS = 1, STREAM_ORDER, STREAM_GAIN, STREAM_FIELDS = 100, STREAM_RUNS = 1000 };
 
-static const double SMOOTH_SHARE = 0.4, MEMORY = 0.4; /* of the noise variance; from scan to scan */
+/* Share of the noise variance; correlation between scans. */
+static const double SMOOTH_SHARE = 0.4, MEMORY = 0.4;
 static const double NOISE_LENGTH = 15, DRIFT_LENGTH = 40, ABNORMAL_LENGTH = 6, FIELD_LENGTH = 30;
 static const double DRIFT_LINE = 2, DRIFT_WAVE = 0.15; /* noise sd over a run; amplitude */
 static const double BASE_MEAN = 900, BASE_SPREAD = 100, SD_MEAN = 12, SD_SPREAD = 0.3;
-static const double STRENGTH_SPREAD = 0.25; /* u is even between 1 - this and 1 + this */
+static const double STRENGTH_SPREAD = 0.25; /* u is uniform between 1 - this and 1 + this */
 static const double SCAN_SECONDS = 2, TWO_PI = 6.283185307179586;
 
 typedef struct kind {
     const char *name;
-    ptrdiff_t runs, images; /* images of a run */
-    ptrdiff_t scans;        /* that an image is shown for, and the rest after it */
+    ptrdiff_t runs, images; /* images per run */
+    ptrdiff_t scans;        /* for which an image is shown, with the rest after it */
 } kind;
 
 static const struct {
     ptrdiff_t dim[3], voxels;
-    double side[3]; /* of a voxel, mm */
+    double side[3]; /* mm, size of a voxel */
     kind random, figure;
 } SIZE[] = {
     {{12, 12, 6}, 200, {16, 16, 15}, {"random", 4, 10, 3}, {"figure", 2, 10, 6}},
@@ -47,11 +49,11 @@ typedef struct experiment {
     kn_nifti_header grid;
     ptrdiff_t T, *index;
     kn_visual_voxel *voxel;
-    double *weights; /* pixels x T: receptive fields, scaled */
+    double *weights; /* pixels x T: scaled receptive fields */
     double *offset, *gain;
-    double *maps; /* FIELDS of T values */
-    unsigned char
-        *patterns;    /* pixels x images: those of the random runs, then of the figure runs */
+    double *maps; /* FIELDS x T */
+    /* pixels x images: of the random runs, then of the figure runs. */
+    unsigned char *patterns;
     double *abnormal; /* a u of each image of the figure runs */
     kn_miyawaki_summary summary;
 } experiment;
@@ -71,7 +73,7 @@ static ptrdiff_t images_of(const kind *k)
     return k->runs * k->images;
 }
 
-/* Which image of its run is on the screen at this scan; -1 in rest. */
+/* Returns the image of the run shown at this scan; -1 in rest. */
 static ptrdiff_t shown(const kind *k, ptrdiff_t scan)
 {
     ptrdiff_t t = scan - LEAD;
@@ -79,12 +81,12 @@ static ptrdiff_t shown(const kind *k, ptrdiff_t scan)
     return on ? t / (2 * k->scans) : -1;
 }
 
-/* ---- truth --------------------------------------------------------------------------------- */
+/* ---- truth ---- */
 
 void kn_miyawaki_grid(kn_miyawaki_size size, kn_nifti_header *grid, ptrdiff_t *voxels)
 {
     const int scanner = 1, millimetres_seconds = 2 + 8;
-    const double corner[3] = {-94.5, -121.5, -43.5}; /* middle of the full size's first voxel */
+    const double corner[3] = {-94.5, -121.5, -43.5}; /* centre of the first voxel in full size */
     const double *side = SIZE[size].side;
     *grid = (kn_nifti_header){.version = 1,
                               .pixdim = {1, side[0], side[1], side[2], SCAN_SECONDS},
@@ -111,7 +113,7 @@ out:
     return status;
 }
 
-/* d = sum_p w_p (x_p - f) / sqrt(f (1 - f) sum_p w_p^2): variance 1 when pixels are lit
+/* d = sum_p w_p (x_p - f) / sqrt(f (1 - f) sum_p w_p^2): variance 1 if pixels are lit
  * independently with probability f. */
 static kn_status set_receptive_fields(kn_ctx *ctx, experiment *e)
 {
@@ -144,6 +146,8 @@ out:
     return status;
 }
 
+/* Draws the random fields and scales them; the smooth noise has variance SMOOTH_SHARE
+ * everywhere. */
 static kn_status set_maps(kn_ctx *ctx, experiment *e)
 {
     kn_field field[FIELDS];
@@ -163,7 +167,7 @@ static kn_status set_maps(kn_ctx *ctx, experiment *e)
         double squares = 0, *at = e->maps + v;
         for (int k = 0; k < COMPONENTS; k++)
             squares += at[k * T] * at[k * T];
-        for (int k = 0; k < COMPONENTS; k++) /* the noise has variance 1 at every voxel */
+        for (int k = 0; k < COMPONENTS; k++) /* so that the noise has variance 1 at every voxel */
             at[k * T] *= sqrt(SMOOTH_SHARE / squares);
         at[BASE * T] = BASE_MEAN + BASE_SPREAD * at[BASE * T];
         at[SD_FIELD * T] = SD_MEAN * exp(SD_SPREAD * at[SD_FIELD * T]);
@@ -171,7 +175,7 @@ static kn_status set_maps(kn_ctx *ctx, experiment *e)
     return KN_OK;
 }
 
-/* Random patterns take the figures' numbers of lit pixels in turn; the figures come each once in
+/* Random patterns take the figures' numbers of lit pixels in turn; each figure occurs once in
  * every KN_FIGURES presentations. So the mean fill is the same in both kinds of run. */
 static kn_status draw_patterns(kn_ctx *ctx, experiment *e)
 {
@@ -216,6 +220,8 @@ static double mean_fill(const unsigned char *x, ptrdiff_t images)
     return (double)lit / (double)(images * KN_PIXELS);
 }
 
+/* Fills the summary; r2 is the mean over voxels of variance / (variance + 1) of the response to
+ * random patterns. */
 static void measure(experiment *e)
 {
     kn_miyawaki_summary *s = &e->summary;
@@ -240,9 +246,9 @@ static void measure(experiment *e)
     }
 }
 
-/* ---- runs ---------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
-typedef struct run { /* what the scans of a run share */
+typedef struct run { /* data shared by the scans of a run */
     const experiment *e;
     const kind *k;
     const unsigned char *patterns;
@@ -252,7 +258,7 @@ typedef struct run { /* what the scans of a run share */
     double state[COMPONENTS]; /* of the noise components */
     double line[DRIFTS], wave[DRIFTS], phase[DRIFTS];
     double *y, *evoked;  /* T */
-    ptrdiff_t evoked_by; /* image that `evoked` holds the response to; -1: none yet */
+    ptrdiff_t evoked_by; /* image whose response is in `evoked`; -1: none yet */
 } run;
 
 static void start_run(run *r)
@@ -278,6 +284,8 @@ static void evoke(run *r, ptrdiff_t image)
     r->evoked_by = image;
 }
 
+/* Simulates scan t into r->y: first-order autoregressive smooth noise, white noise, drift and
+ * the response to the image shown SHIFT scans before. */
 static void make_scan(run *r, ptrdiff_t t)
 {
     const experiment *e = r->e;
@@ -303,7 +311,7 @@ static void make_scan(run *r, ptrdiff_t t)
         y[v] = e->maps[BASE * T + v] + e->maps[SD_FIELD * T + v] * y[v];
 }
 
-/* One row a scan: the image on the screen at that time, or -1. */
+/* Writes one row per scan: the image shown at that time, or -1. */
 static kn_status write_labels(kn_ctx *ctx, const run *r, const char *name)
 {
     enum { CELL = 3 }; /* "-1," */
@@ -363,7 +371,7 @@ out:
     return status;
 }
 
-/* ---- the other files ----------------------------------------------------------------------- */
+/* ---- other files ---- */
 
 static json_t *truth(const experiment *e)
 {
@@ -384,7 +392,7 @@ static json_t *truth(const experiment *e)
         ABNORMAL_LENGTH, "where", "every scan two after one with a figure");
 }
 
-/* truth/abnormality.nii.gz: what figures of mean strength add, in the units of the runs. */
+/* truth/abnormality.nii.gz: mean effect of figures, in the units of the runs. */
 static kn_status write_truth(kn_ctx *ctx, const experiment *e)
 {
     double *effect = NULL;

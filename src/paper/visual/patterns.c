@@ -1,3 +1,4 @@
+/* Implements patterns.h: strokes of each figure, and the pixels nearest to them. */
 #include "paper/visual/patterns.h"
 
 #include <math.h>
@@ -45,8 +46,8 @@ static const struct {
 };
 
 static const struct {
-    double scale; /* pixels of the unit square's side */
-    double slant; /* pixels of x from the middle to the top */
+    double scale; /* px per side of the unit square */
+    double slant; /* px of x from the centre to the top */
 } STYLE[] = {{6.5, 0}, {6, 1.5}, {4.5, 0}};
 
 static int drawing_of(int figure)
@@ -68,7 +69,8 @@ int kn_pattern_fill(int figure)
 {
     enum { LEAST = 34, STEP = 3, LEVELS = 5 };
     return LEAST +
-           STEP * ((figure + figure / LEVELS) % LEVELS); /* a letter's three styles differ */
+           /* So that the three styles of a letter differ. */
+           STEP * ((figure + figure / LEVELS) % LEVELS);
 }
 
 static double distance(stroke s, double x, double y)
@@ -92,8 +94,8 @@ static int by_distance(const void *a, const void *b)
     return p->pixel - q->pixel;
 }
 
-/* The `fill` pixels nearest to the strokes; distances are rounded, so that ties are ties on every
- * machine and go by number. */
+/* Lights the `fill` pixels nearest to the strokes. Distances are rounded, so that ties are the
+ * same on every machine; they are broken by pixel number. */
 void kn_pattern_figure(int figure, unsigned char x[KN_PIXELS])
 {
     const double middle = (KN_SCREEN - 1) / 2.0, digits = 1e6;

@@ -1,3 +1,4 @@
+/* Implements retinotopy.h. */
 #include "paper/visual/retinotopy.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ const double kn_area_signal[KN_AREAS] = {0.25, 0.4, 0.6, 0.75, 0.75, 0.6, 0.4, 0
 static const struct {
     double from,
         to;       /* polar angle at the ventral and the dorsal border, degrees; 90: straight up */
-    double width; /* of receptive fields, against V1's */
+    double width; /* of receptive fields, relative to V1 */
 } AREA[KN_AREAS] = {{-90, 90, 2.2}, {90, 0, 1.6},  {0, 90, 1.3},  {90, 0, 1},
                     {0, -90, 1},    {-90, 0, 1.3}, {0, -90, 1.6}, {-90, 90, 2.2}};
 
@@ -42,7 +43,8 @@ static int by_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Distance from the nearer pole's ellipsoid; rounded, so that mirror images are equally far. */
+/* Distance from the ellipsoid of the nearer pole; rounded, so that mirror images are equally
+ * far. */
 static double distance(const double p[3])
 {
     const double digits = 1e6;
@@ -52,7 +54,7 @@ static double distance(const double p[3])
     return floor(r * digits + 0.5) / digits;
 }
 
-/* What the rank of a voxel among the n of its hemisphere says, 0 <= share < 1. */
+/* Assigns the area and angle from the rank of a voxel in its hemisphere, 0 <= share < 1. */
 static void set_area(kn_visual_voxel *v, double share)
 {
     double x = share * KN_AREAS;
@@ -66,7 +68,8 @@ static void set_band(kn_visual_voxel *v, double share)
     v->col = ECCENTRICITY_MIN + share * (ECCENTRICITY_MAX - ECCENTRICITY_MIN);
 }
 
-/* Polar angle and eccentricity, kept in row and col till now, become a place on the screen. */
+/* Converts polar angle and eccentricity, held in row and col until now, to a position on the
+ * screen. */
 static void set_field(kn_visual_voxel *v)
 {
     double angle = v->row * DEGREE, e = v->col, side = v->hemisphere == 0 ? 1 : -1;

@@ -1,3 +1,4 @@
+/* Implements atlas_tables.h: the names of FreeSurfer's regions and Schaefer's networks. */
 #include "report/atlas/atlas_tables.h"
 
 const char *const kn_atlas_name[KN_ATLAS_KINDS] = {"Desikan-Killiany", "Destrieux",

@@ -1,17 +1,18 @@
-/* Regions of a table on a surface: responses and labels of one side and one name. */
+/* Places the regions of a table on a surface: a response matches a label of the same side and
+ * name. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/atlas/regions.h"
 
-typedef struct response { /* of a table, by what it is of */
+typedef struct response { /* a response of a table, by its region */
     int side;
-    bool asked; /* of the measure that is drawn */
+    bool asked; /* has the measure that is drawn */
     char key[KN_REGION_TEXT];
     ptrdiff_t t;
 } response;
 
-/* By key and side; then those of the measure, then the first. */
+/* Sorts by key and side; then the drawn measure first, then table order. */
 static int by_region(const void *a, const void *b)
 {
     const response *x = a, *y = b;
@@ -42,7 +43,7 @@ static ptrdiff_t list(const kn_region_table *table, response *out)
     return n;
 }
 
-/* The first of this key and side, or of a later one; n: none. */
+/* Returns the first entry with this key and side or a later one; n: none. */
 static ptrdiff_t search(const response *list, ptrdiff_t n, const char *key, int side)
 {
     ptrdiff_t low = 0, high = n;
@@ -63,13 +64,13 @@ static ptrdiff_t find(const response *list, ptrdiff_t n, const char *label, int 
     ptrdiff_t found = -1;
     if (!kn_region_parse(label, &parsed) || (parsed.side >= 0 && parsed.side != side))
         return -1;
-    for (int k = 0; k < 2 && found < 0; k++) { /* of the side, else of both */
+    for (int k = 0; k < 2 && found < 0; k++) { /* of the side, else of both sides */
         const int of = k == 0 ? side : -1;
         ptrdiff_t i = search(list, n, parsed.key, of);
         if (i < n && list[i].side == of && strcmp(list[i].key, parsed.key) == 0)
             found = list[i].t;
         for (; i < n && list[i].side == of && strcmp(list[i].key, parsed.key) == 0; i++)
-            matched[list[i].t] = true; /* of other measures too: they have their region */
+            matched[list[i].t] = true; /* also for other measures: their region exists */
     }
     return found;
 }

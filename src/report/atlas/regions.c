@@ -1,3 +1,4 @@
+/* Implements regions.h: splits names into words and looks them up in atlas_tables.h. */
 #include "report/atlas/regions.h"
 
 #include <stdlib.h>
@@ -6,10 +7,9 @@
 
 #include "report/atlas/atlas_tables.h"
 
-static const double LEAST_SHARE = 0.8; /* of responses that are known regions */
+static const double LEAST_SHARE = 0.8; /* least share of responses that must be known regions */
 
-/* ---- a name taken apart
- * -------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 typedef struct word {
     const char *word, *means;
@@ -33,9 +33,9 @@ static const word MEASURES[] = {
     {"curvind", "curvature index"},
     {NULL, NULL},
 };
-/* Says where the name comes from, not what it is of; "and" is what some write for &. */
+/* Words that name the source rather than the region; "and" is a common spelling of &. */
 static const char *const NOISE[] = {"ctx", "and", "roi", "aparc", "a2009s", "aseg", NULL};
-/* ENIGMA's, behind an L or R without anything between. */
+/* ENIGMA's abbreviations, joined directly to an L or R. */
 static const char *const GLUED[] = {"thal",   "caud",    "put",       "pal",      "hippo", "amyg",
                                     "accumb", "latvent", "thickness", "surfarea", NULL};
 
@@ -73,7 +73,7 @@ static int side_of(const char *token)
     return among(token, LEFT) ? 0 : among(token, RIGHT) ? 1 : -1;
 }
 
-/* lhCortexVol, Lcaud: the side, and what is behind it. */
+/* Splits lhCortexVol or Lcaud: returns the side, and advances to the rest. */
 static int glued_side(const char **token)
 {
     const char *t = *token;
@@ -96,6 +96,7 @@ static void drop(kn_region_name *n, int i)
     n->tokens--;
 }
 
+/* Splits a name at everything that is not a letter or digit; false if it is too long or empty. */
 static bool split(const char *name, kn_region_name *out)
 {
     const size_t length = strlen(name);
@@ -115,7 +116,7 @@ static bool split(const char *name, kn_region_name *out)
     }
     const char *first = out->tokens > 0 ? out->token[0] : "";
     if ((first[0] == 'X' || first[0] == 'x') && first[1] >= '0' && first[1] <= '9')
-        out->token[0]++; /* R lets no name begin with a digit */
+        out->token[0]++; /* R prefixes names that begin with a digit */
     return out->tokens > 0;
 }
 
@@ -162,7 +163,7 @@ const char *kn_regions_measure(const char *const *name, ptrdiff_t T)
         kn_region_name n;
         if (!kn_region_parse(name[t], &n) || !n.measure)
             continue;
-        int k = 0; /* of words that mean the same the first */
+        int k = 0; /* of synonyms the first */
         while (strcmp(MEASURES[k].means, n.measure) != 0)
             k++;
         if (++count[k] > most) {
@@ -173,8 +174,7 @@ const char *kn_regions_measure(const char *const *name, ptrdiff_t T)
     return best;
 }
 
-/* ---- known regions
- * ------------------------------------------------------------------------------- */
+/* ---- known regions ---- */
 
 typedef struct entry {
     char key[64];
@@ -229,7 +229,7 @@ static const kn_atlas_region *catalogue_find(const catalogue *x, const char *key
     return NULL;
 }
 
-/* [7Networks] Default PFC 3: a network, where in it, a number. */
+/* Parses [7Networks] Default PFC 3: network, place within it, number. */
 static const kn_atlas_network *network_of(const kn_region_name *n, int *first)
 {
     const char *last = n->token[n->tokens - 1];
@@ -243,6 +243,7 @@ static const kn_atlas_network *network_of(const kn_region_name *n, int *first)
     return NULL;
 }
 
+/* Fills a region of Schaefer's parcellation; leaves out->name NULL if the name is not one. */
 static kn_status schaefer(kn_ctx *ctx, kn_arena *arena, const kn_region_name *n,
                           kn_report_region *out)
 {
@@ -269,6 +270,7 @@ out:
     return status;
 }
 
+/* Looks a name up in the catalogue, then among Schaefer's; *kind is KN_ATLAS_KINDS if unknown. */
 static kn_status know(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const char *name,
                       kn_report_region *out, kn_atlas_kind *kind)
 {
@@ -315,8 +317,7 @@ kn_status kn_regions_identify(kn_ctx *ctx, kn_arena *arena, const char *const *n
     }
     if (known == 0 || (double)known < LEAST_SHARE * (double)T)
         goto out;
-    /* Tables of the cortex have volumes beside it: they name the table only where they are alone.
-     */
+    /* Cortical tables also contain volumes: these name the atlas only if nothing else does. */
     int best = KN_ATLAS_SUBCORTICAL;
     for (int k = 0; k < KN_ATLAS_KINDS; k++)
         if (k != KN_ATLAS_SUBCORTICAL &&

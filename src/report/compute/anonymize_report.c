@@ -1,5 +1,5 @@
-/* The last step of a page without ids: texts that came from files, such as command lines, may still
- * hold some. */
+/* Last step of a page without ids: removes ids from texts that came from files, such as command
+ * lines. */
 #include <string.h>
 
 #include "report/compute/compute.h"
@@ -21,13 +21,15 @@ static void clean(sweep *s, const char **text, bool sentence)
 static void clean_notes(sweep *s, kn_report_notes *notes)
 {
     for (ptrdiff_t i = 0; i < notes->n; i++) {
-        const bool ours = strcmp(notes->note[i].code, "folder") != 0; /* those may list ids */
+        /* Warnings of the folder may list ids. */
+        const bool ours = strcmp(notes->note[i].code, "folder") != 0;
         clean(s, &notes->note[i].title, ours);
         clean(s, &notes->note[i].words, ours);
     }
 }
 
-/* Texts of files: an id that is a number may as well be a site or an age there, and stays. */
+/* Cleans texts of files. An id that is a number may equally be a site or an age there, and is
+ * kept. */
 static void clean_list(sweep *s, const char *const *text, ptrdiff_t n)
 {
     const char **own = (const char **)(uintptr_t)text; /* in the arena of the report */
@@ -35,7 +37,7 @@ static void clean_list(sweep *s, const char *const *text, ptrdiff_t n)
         clean(s, &own[k], true);
 }
 
-/* Levels: a family, or a scanner of one's own, may be called by somebody's id. */
+/* Cleans levels: a family or a scanner may be named by the id of a participant. */
 static void clean_levels(sweep *s)
 {
     kn_report *r = s->r;
@@ -57,14 +59,14 @@ static void clean_people(sweep *s)
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         kn_report_person *one = &r->people.person[i];
         clean_list(s, one->covariate, r->cohort.n);
-        clean(s, &one->id, true); /* that of a pair has its visits */
+        clean(s, &one->id, true); /* the id of a pair includes its visits */
         clean(s, &one->visit1, true);
         clean(s, &one->visit2, true);
         clean(s, &one->note, true);
     }
 }
 
-/* Who was dropped comes after who is there. */
+/* Numbers excluded participants after those present. */
 static kn_status clean_dropped(sweep *s, ptrdiff_t people)
 {
     kn_status status;
@@ -97,7 +99,7 @@ static void clean_texts(sweep *s)
     for (ptrdiff_t k = 0; k < r->words.facts; k++)
         clean(s, &r->words.fact[k].value, false);
     const char **paragraph =
-        (const char **)(uintptr_t)r->words.paragraph; /* our own, in the arena */
+        (const char **)(uintptr_t)r->words.paragraph; /* kronorm's own text, in the arena */
     for (ptrdiff_t k = 0; k < r->words.paragraphs; k++)
         clean(s, &paragraph[k], true);
     clean(s, &r->space.surface_note, false);
@@ -108,7 +110,7 @@ typedef struct alias_list {
     ptrdiff_t n;
 } alias_list;
 
-/* An id of one or two digits says nothing, but in a name of a file it does: sub-07. */
+/* Ids of one or two digits are kept, except within a file name such as sub-07. */
 static kn_status list_alias(kn_ctx *ctx, kn_report *r, alias_list *list, const char *id,
                             const char *instead)
 {
@@ -123,7 +125,7 @@ out:
     return status;
 }
 
-/* Aliases of everybody in the folder, in training and among those who were dropped. */
+/* Lists aliases for the participants of the folder, of training, and those excluded. */
 static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, alias_list *list)
 {
     kn_status status = KN_OK;

@@ -1,21 +1,21 @@
-/* Are z what they should be: mean 0, variance 1, a normal law   [METHOD 11a]
+/* Calibration of the z-scores: are they of mean 0, variance 1 and normal   [METHOD 11a]
  *
- * Over people, each once: the responses of a person go together, and bands over responses would be
- * too narrow by their correlation. With x_u a person's mean, s its deviation over n people, N of
- * training:
+ * Statistics are over distinct participants: the responses of a participant are correlated, and
+ * bands over responses would be too narrow. With x_u the mean of participant u, s its standard
+ * deviation over n participants, N of training:
  *
- *     interval    mean -+ t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N);  of z^2 with s no less than that of
- *                 training: where few people have small z they also vary less, and their interval
- *                 would miss 1 too often
- *     worm        F^-1(Phi(q)) - q,  F the mean of people's histograms, linear within a bin
- *     PIT         20 times the mean share of Phi(z) in each twentieth
- *     band        -+ c se sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
+ *     interval    mean -+ t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N);  for z^2 with s no less than that
+ * of training: if few participants have small z they also vary less, and their interval would miss
+ * 1 too often worm        F^-1(Phi(q)) - q,  F the mean of the participants' histograms, linear in
+ * a bin PIT         20 times the mean share of Phi(z) in each twentieth band        -+ c se
+ * sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
  *
- * se the deviation over 400 samples of people drawn with replacement, c the 95 % point of their
- * largest |difference|/se over all points: one band that holds everywhere at once. That of PIT is
- * flat, se 1 for all bars. Where fewer than 5 z are expected beyond q there is no point; of fewer
- * than 10 people no band, of fewer than 15 none of the worm: that of 10 held everywhere in 78 to 88
- * % of simulated studies, as few people have the tails. Cost: 400 n (ZBINS + PIT). */
+ * se is the standard deviation over 400 bootstrap samples of participants, c the 95 % point of
+ * their largest |difference|/se over all points: a simultaneous band. The band of the PIT is
+ * flat, se 1 for all bars. There is no point where fewer than 5 z are expected beyond q; no band
+ * for fewer than 10 participants, and none of the worm for fewer than 15: that of 10 held
+ * everywhere in only 78 to 88 % of simulated studies, as few participants determine the tails.
+ * Cost: 400 n (ZBINS + PIT). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +33,10 @@ enum {
     TENTH = KN_REPORT_PIT / 10
 };
 static const double LEAST_EXPECTED = 5, SAME = 1e-12;
-static const uint64_t STREAM = 0x70616765; /* and one more for the people scored */
+/* Stream of training; the scored participants use the next one. */
+static const uint64_t STREAM = 0x70616765;
 
-typedef struct crowd { /* shares of each person's z */
+typedef struct crowd { /* distribution of each participant's z-scores */
     ptrdiff_t n;
     double z_count;
     double *hist, *pit;         /* n x ZBINS, n x PIT */
@@ -63,7 +64,7 @@ static void divide(double *x, ptrdiff_t n, double by)
         x[k] /= by;
 }
 
-/* Rows of one person are put together, then everybody is a share of 1. */
+/* Adds the rows of one participant, then normalises each participant to a total of 1. */
 static kn_status crowd_new(kn_ctx *ctx, const kn_report_zhist *h, const kn_distinct_participants *u,
                            crowd *c)
 {
@@ -111,7 +112,7 @@ static double mean_of(const double *x, ptrdiff_t n)
     return sum / (double)n;
 }
 
-/* spread: the deviation is not taken to be smaller. */
+/* spread: lower bound of the standard deviation. */
 static void interval(const double *x, ptrdiff_t n, double widening, double spread, double out[3])
 {
     double mean = mean_of(x, n), ss = 0;
@@ -125,7 +126,7 @@ static void interval(const double *x, ptrdiff_t n, double widening, double sprea
     out[2] = mean + half;
 }
 
-/* ---- what is drawn: worm, PIT, outer tenths ---- */
+/* ---- plotted points: worm, PIT, outer tenths ---- */
 
 enum {
     AT_WORM = 0,
@@ -133,16 +134,16 @@ enum {
     AT_TENTH = AT_PIT + KN_REPORT_PIT,
     FIGURES = AT_TENTH + 2
 };
-typedef struct part { /* of the figures, with one band each */
+typedef struct part { /* a range of the points, with one simultaneous band */
     int first, n;
-    bool flat; /* as wide everywhere: what is drawn behind bars */
+    bool flat; /* constant width, for bars */
 } part;
 static const part PARTS[] = {{AT_WORM, KN_REPORT_QQ, false},
                              {AT_PIT, KN_REPORT_PIT, true},
                              {AT_TENTH, 2, false}};
 enum { N_PARTS = 3 };
 
-/* F^-1(Phi(q)) - q of a histogram; NaN stays where `out` has it. */
+/* F^-1(Phi(q)) - q of a histogram; entries of `out` that are NaN stay NaN. */
 static void worm_of(const double *hist, const double *q, double *out)
 {
     static const double WIDTH = 2 * KN_REPORT_ZMAX / KN_REPORT_ZBINS;
@@ -160,7 +161,8 @@ static void worm_of(const double *hist, const double *q, double *out)
     }
 }
 
-/* All figures of the crowd in which person u counts weight[u] times. `hist` is room for ZBINS. */
+/* Computes all points of the sample in which participant u has weight[u]. hist: workspace of
+ * ZBINS. */
 static void figures(const crowd *c, const double *weight, const double *q, double *hist,
                     double *out)
 {
@@ -190,7 +192,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* half = c se of each figure, c of its part. drawn: BOOTSTRAPS x FIGURES. */
+/* half = c se of each point, c of its range. drawn: BOOTSTRAPS x FIGURES. */
 static void simultaneous(const double *drawn, const double *observed, double *se, double *half)
 {
     for (int k = 0; k < FIGURES; k++) {
@@ -207,7 +209,7 @@ static void simultaneous(const double *drawn, const double *observed, double *se
         double largest[BOOTSTRAPS] = {0};
         for (int b = 0; b < BOOTSTRAPS; b++)
             for (int k = PARTS[p].first; k < PARTS[p].first + PARTS[p].n; k++)
-                if (se[k] > SAME) /* not NaN, not the same in every sample */
+                if (se[k] > SAME) /* not NaN, and not equal in every bootstrap sample */
                     largest[b] = fmax(largest[b], fabs(drawn[b * FIGURES + k] - observed[k]) /
                                                       (PARTS[p].flat ? 1 : se[k]));
         qsort(largest, BOOTSTRAPS, sizeof *largest, ascending);
@@ -220,6 +222,8 @@ typedef struct bands {
     double observed[FIGURES], se[FIGURES], half[FIGURES];
 } bands;
 
+/* Computes the observed points, and from BOOTSTRAPS resamples of participants the half-widths of
+ * their bands; NaN for fewer than LEAST_PEOPLE, and of the worm for fewer than LEAST_WORM. */
 static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng *rng, bands *out)
 {
     kn_status status;
@@ -239,7 +243,7 @@ static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng 
         memset(weight, 0, (size_t)c->n * sizeof *weight);
         for (ptrdiff_t u = 0; u < c->n; u++)
             weight[kn_rng_below(rng, c->n)]++;
-        memcpy(drawn + b * FIGURES, out->observed, sizeof out->observed); /* its NaN stay */
+        memcpy(drawn + b * FIGURES, out->observed, sizeof out->observed); /* keeps its NaN */
         figures(c, weight, q, hist, drawn + b * FIGURES);
         kn_report_progress(ctx, "bands", b + 1, BOOTSTRAPS, NAN);
     }
@@ -262,6 +266,7 @@ static void set_points(double z_count, double *q, double *observed)
     }
 }
 
+/* Stores points and bands; factor: correction for small n and for the training sample. */
 static void give_bands(const bands *b, double factor, kn_report_calibration *out)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
@@ -281,7 +286,8 @@ static void give_bands(const bands *b, double factor, kn_report_calibration *out
     }
 }
 
-/* Deviation of people's mean z^2 behind an interval that was not widened; 0: there is none. */
+/* Standard deviation of the participants' mean z^2, from an interval that was not widened; 0:
+ * none. */
 static double spread_of(const kn_report_calibration *c)
 {
     const double n = (double)c->n;
@@ -302,6 +308,7 @@ static void give_means(const crowd *c, double widening, double spread, kn_report
     }
 }
 
+/* Calibration of one sample: training (cross-validated), or the normal scored participants. */
 static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
                            kn_report_calibration *out)
 {

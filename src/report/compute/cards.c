@@ -1,5 +1,5 @@
-/* The cards: who somebody is and what stands out, in words; where, as responses or clusters
- *   [METHOD 11c] */
+/* Cards of the most abnormal participants: a description in words, and the extreme responses or
+ * clusters   [METHOD 11c] */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,12 @@
 #include "report/text/sentence.h"
 #include "stats/normal.h"
 
-static const double FAR = 99; /* percentile of extrapolation beyond which a small z says nothing */
+/* Percentile of extrapolation above which a small z is not informative. */
+static const double FAR = 99;
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
+/* Writes covariates, the interval of a pair of visits, label, and membership of training. */
 static void say_who(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     ptrdiff_t said = 0;
@@ -39,7 +40,8 @@ static void say_who(kn_sentence *s, const kn_report *r, const kn_report_person *
         kn_sentence_words(s, ". ");
 }
 
-/* "More extreme than 98.7 % of people like those of training by the largest |z| (p = 0.013); .." */
+/* Writes "More extreme than 98.7 % of people like those of training by the largest |z| (p =
+ * 0.013); .." */
 static void say_tail_p(kn_sentence *s, const kn_report *r, const kn_report_person *one)
 {
     const char *whom = r->people.compared ? r->people.compared : "the reference";
@@ -98,6 +100,7 @@ static void say_joint(kn_sentence *s, const kn_report *r, const kn_report_person
         kn_sentence_words(s, " No single response stands out after control of false discoveries.");
 }
 
+/* Writes cautions: implausible data, unseen levels, unknown site, extrapolation. */
 static void say_caution(kn_sentence *s, const kn_report_person *one)
 {
     if (one->implausible)
@@ -133,11 +136,9 @@ static kn_status say_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
     return kn_sentence_end(&s, &card->words);
 }
 
-/* ---- where ------------------------------------------------------------------------------------
- */
+/* ---- extreme responses and clusters ---- */
 
-/* The largest |z|, the earlier response first among equals: kept in order while the map is walked.
- */
+/* Finds the largest |z|, ties by the order of responses, by insertion in one pass. */
 static void find_tops(const float *z, ptrdiff_t T, kn_report_card *card)
 {
     card->tops = 0;
@@ -178,7 +179,7 @@ out:
     return status;
 }
 
-/* The card of the next person in the order of the file, which is then read once. */
+/* Returns the next card in file order, so that each file is read once. */
 static kn_report_card *next_card(kn_report_people *people, ptrdiff_t after)
 {
     kn_report_card *next = NULL;

@@ -1,4 +1,5 @@
-/* What normal change was learned from, and how many changed more than that   [METHOD 8g] */
+/* Section on change: the reference sample of normal change, and the number of pairs that changed
+ * more   [METHOD 8g] */
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 
 enum { PATH = 4096 };
 
-/* reference.json of the folder; NULL: it was taken away, and the page does without. */
+/* Reads reference.json of the folder; NULL if it was removed: the page then omits its content. */
 static kn_status read_reference(kn_ctx *ctx, const kn_report_input *m, json_t **out)
 {
     kn_status status = KN_OK;

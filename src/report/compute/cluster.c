@@ -1,16 +1,17 @@
+/* Implements cluster.h: neighbourhoods from the grid or the meshes, union-find, and sorting. */
 #include "report/compute/cluster.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 struct kn_clusters {
-    const kn_report_space *space; /* lent */
+    const kn_report_space *space; /* borrowed */
     ptrdiff_t T;
-    ptrdiff_t *response; /* volume: of each voxel, -1 none */
-    ptrdiff_t *vertex;   /* surface: of each response; -1 none */
-    int *side;           /* ... and of which mesh */
-    ptrdiff_t *parent;   /* T  of union-find; -1: not beyond */
-    ptrdiff_t *slot;     /* T  which cluster the root r is */
+    ptrdiff_t *response; /* volume: response of each voxel; -1 none */
+    ptrdiff_t *vertex;   /* surface: vertex of each response; -1 none */
+    int *side;           /* ... and its mesh */
+    ptrdiff_t *parent;   /* T  union-find; -1: below the threshold */
+    ptrdiff_t *slot;     /* T  cluster number of a root */
     double voxel_ml;
 };
 
@@ -26,16 +27,16 @@ void kn_clusters_free(kn_clusters *c)
     kn_free(c);
 }
 
-/* ---- who is where -----------------------------------------------------------------------------
- */
+/* ---- positions of the responses ---- */
 
-/* A line of numbers is no volume: vertices whose mesh was not given. */
+/* An image of one row is not a volume: it stores vertices whose mesh was not given. */
 static bool is_volume(const kn_report_space *s)
 {
     return s->kind == KN_REPORT_VOLUME && s->voxel &&
            (s->dim[0] > 1) + (s->dim[1] > 1) + (s->dim[2] > 1) >= 2;
 }
 
+/* Finds the response of each voxel, and the volume of a voxel, |det A|/1000 ml. */
 static kn_status place_voxels(kn_ctx *ctx, kn_clusters *c)
 {
     const kn_report_space *s = c->space;
@@ -55,7 +56,7 @@ static kn_status place_voxels(kn_ctx *ctx, kn_clusters *c)
     return KN_OK;
 }
 
-/* *own: each response is a vertex of its own; regions are many. */
+/* *own: each response is one vertex; a region has many. */
 static kn_status place_vertices(kn_ctx *ctx, kn_clusters *c, bool *own)
 {
     kn_status status;
@@ -105,19 +106,18 @@ out:
     return status;
 }
 
-/* ---- union-find -------------------------------------------------------------------------------
- */
+/* ---- union-find ---- */
 
 static ptrdiff_t root_of(ptrdiff_t *parent, ptrdiff_t t)
 {
     while (parent[t] != t) {
-        parent[t] = parent[parent[t]]; /* halves the path */
+        parent[t] = parent[parent[t]]; /* path halving */
         t = parent[t];
     }
     return t;
 }
 
-/* The smaller number is the root: the same forest in whatever order unions come. */
+/* The smaller index becomes the root, so the forest does not depend on the order of unions. */
 static void unite(kn_clusters *c, const float *z, ptrdiff_t s, ptrdiff_t t)
 {
     if (s < 0 || t < 0 || c->parent[s] < 0 || c->parent[t] < 0 || (z[s] > 0) != (z[t] > 0))
@@ -127,7 +127,7 @@ static void unite(kn_clusters *c, const float *z, ptrdiff_t s, ptrdiff_t t)
     c->parent[s > t ? s : t] = s > t ? t : s;
 }
 
-/* Of the 26 neighbours those 13 that come earlier. */
+/* Visits the 13 of the 26 neighbours that come earlier. */
 static void unite_voxels(kn_clusters *c, const float *z)
 {
     const ptrdiff_t *dim = c->space->dim;
@@ -156,8 +156,7 @@ static void unite_vertices(kn_clusters *c, const float *z)
     }
 }
 
-/* ---- what they are ----------------------------------------------------------------------------
- */
+/* ---- properties of clusters ---- */
 
 static int larger_first(const void *x, const void *y)
 {
@@ -170,6 +169,7 @@ static int larger_first(const void *x, const void *y)
     return (a->peak > b->peak) - (a->peak < b->peak);
 }
 
+/* Fills position, volume and region of a cluster from its peak. */
 static void locate(const kn_clusters *c, kn_report_cluster *k)
 {
     const kn_report_space *s = c->space;

@@ -1,7 +1,8 @@
-/* Who: each covariate's histogram or levels, of training and of those scored   [METHOD 11a]
+/* Section on the cohort: histogram or level counts of each covariate, for training and scored
+ * participants   [METHOD 11a]
  *
- * Bars of a number are KN_REPORT_BARS of the same width from the least to the largest of everybody;
- * the last takes its upper edge. */
+ * A numeric covariate has KN_REPORT_BARS bars of equal width from the minimum to the maximum
+ * over both samples; the last bar includes its upper edge. */
 #include <math.h>
 
 #include "report/compute/compute.h"
@@ -28,7 +29,7 @@ static void set_edges(const kn_report_input *m, const kn_report_input_column *fr
     s = span_of(from->scored, m->n, s);
     if (!(s.low <= s.high))
         s = (span){0, 1};
-    if (s.low == s.high) /* one value: in the middle */
+    if (s.low == s.high) /* a single value: in the middle */
         s = (span){s.low - 0.5, s.high + 0.5};
     for (int k = 0; k <= KN_REPORT_BARS; k++)
         edge[k] = s.low + (s.high - s.low) * k / KN_REPORT_BARS;
@@ -41,14 +42,14 @@ static ptrdiff_t bar_of(const double *edge, double x)
     ptrdiff_t k = (ptrdiff_t)((x - edge[0]) / width);
     if (k > KN_REPORT_BARS - 1)
         k = KN_REPORT_BARS - 1;
-    while (k > 0 && x < edge[k]) /* what rounding moved */
+    while (k > 0 && x < edge[k]) /* correct for rounding */
         k--;
     while (k < KN_REPORT_BARS - 1 && x >= edge[k + 1])
         k++;
     return k;
 }
 
-/* People in each bar or level; *out NULL where nobody is known. */
+/* Counts participants per bar or level; *out NULL if x is NULL. */
 static kn_status count(kn_ctx *ctx, kn_report *r, const kn_report_column *c, const double *x,
                        ptrdiff_t n, double **out)
 {
@@ -73,7 +74,7 @@ static ptrdiff_t missing(const double *x, ptrdiff_t n)
     return none;
 }
 
-/* Copies of n texts. */
+/* Copies n texts to the arena. */
 static kn_status texts(kn_ctx *ctx, kn_report *r, const char *const *from, ptrdiff_t n,
                        const char *const **out)
 {

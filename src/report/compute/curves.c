@@ -1,4 +1,4 @@
-/* Centile curves of the responses that are shown, with people among them   [METHOD 8f] */
+/* Centile curves of the shown responses, with the participants as points   [METHOD 8f] */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +74,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* They are asked for in ascending order, and shown in the order in which they were chosen. */
+/* Curves are requested in ascending order of responses and stored in the order of display. */
 kn_status kn_compute_curves(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;

@@ -1,3 +1,4 @@
+/* Implements distinct_participants.h: sorts rows by id, or joins the noise groups of training. */
 #include "report/compute/distinct_participants.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* of[i] = the first row of the same id, for the k rows. */
+/* of[i] = the first row with the same id, for the k rows. */
 static void join(row *rows, ptrdiff_t k, ptrdiff_t *of)
 {
     qsort(rows, (size_t)k, sizeof *rows, by_id);
@@ -51,7 +52,7 @@ static const char *const *ids_of(const kn_report_input *m, bool training)
     return person ? person : m->id;
 }
 
-/* of[i] = the first row of the same group. first: room for one of each. */
+/* of[i] = the first row of the same group. first: workspace, one per group. */
 static void join_groups(const ptrdiff_t *group, row *rows, ptrdiff_t k, ptrdiff_t *first,
                         ptrdiff_t *of)
 {
@@ -74,7 +75,7 @@ kn_status kn_distinct_participants_new(kn_ctx *ctx, const kn_report_job *job, bo
     ptrdiff_t *first = NULL;
     *out = (kn_distinct_participants){0};
     KN_TRY(kn_alloc(ctx, h->n, sizeof(row), &memory));
-    KN_TRY(kn_alloc_i(ctx, h->n, &first)); /* a group has a row or more */
+    KN_TRY(kn_alloc_i(ctx, h->n, &first)); /* there are at most as many groups as rows */
     KN_TRY(kn_alloc_i(ctx, h->n, &out->of));
     row *rows = memory;
     for (ptrdiff_t i = 0; i < h->n; i++) {
@@ -88,7 +89,8 @@ kn_status kn_distinct_participants_new(kn_ctx *ctx, const kn_report_job *job, bo
         join_groups(group, rows, out->rows, first, out->of);
     else if (id)
         join(rows, out->rows, out->of);
-    for (ptrdiff_t k = 0; k < out->rows; k++) { /* the first row comes first: its number is known */
+    /* The first row of each participant comes first and is already numbered. */
+    for (ptrdiff_t k = 0; k < out->rows; k++) {
         ptrdiff_t i = rows[k].at, same = out->of[i];
         out->of[i] = same == i ? out->n++ : out->of[same];
     }

@@ -1,8 +1,8 @@
-/* Labelled people against the others   [METHOD 11d]
+/* Compares labelled participants with the others   [METHOD 11d]
  *
- * ROC of each statistic over everybody who has it, as score takes them for its AUC; the test of
- * shares over people, Welch's t of each response from the sums that the pass over the maps left.
- * O(n log n + T log T). */
+ * ROC of each statistic over all participants that have it, as score computes its AUC; test of
+ * the shares over participants; Welch's t of each response from the sums of compute/maps.c. O(n
+ * log n + T log T). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,7 @@
 static const double SIGNIFICANT = 0.05;
 enum { BEST = 10 };
 
-/* ---- ROC --------------------------------------------------------------------------------------
- */
+/* ---- ROC ---- */
 
 typedef struct score {
     double value;
@@ -29,7 +28,7 @@ static int larger_first(const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
-/* One point after each value that differs: ties are one oblique step. */
+/* Adds one point per distinct value: ties are one oblique step. */
 static void draw_roc(const score *sorted, ptrdiff_t n, const double total[2], kn_report_roc *roc)
 {
     double seen[2] = {0, 0};
@@ -45,6 +44,8 @@ static void draw_roc(const score *sorted, ptrdiff_t n, const double total[2], kn
     }
 }
 
+/* ROC of the statistic at byte offset `at` of kn_report_person, over labelled and other
+ * participants that have it. */
 static kn_status make_roc(kn_ctx *ctx, kn_report *r, size_t at, kn_report_roc *roc)
 {
     kn_status status;
@@ -73,7 +74,7 @@ out:
     return status;
 }
 
-/* The area below the points, where the folder does not say it. */
+/* Area under the curve, if the folder does not record it. */
 static double area(const kn_report_roc *roc)
 {
     double sum = 0;
@@ -83,7 +84,7 @@ static double area(const kn_report_roc *roc)
 }
 
 typedef struct roc_row {
-    const char *name, *auc; /* of the page, of summary.json */
+    const char *name, *auc; /* names in the page and in summary.json */
     size_t at;
 } roc_row;
 
@@ -110,7 +111,7 @@ static kn_status make_rocs(kn_ctx *ctx, const kn_report_job *job, const json_t *
         roc->auc = kn_json_number_at(auc, "auc");
         if (isnan(roc->auc))
             roc->auc = area(roc);
-        bool degenerate = kn_json_true_at(auc, "degenerate"); /* then the interval is a point */
+        bool degenerate = kn_json_true_at(auc, "degenerate"); /* the interval is then a point */
         roc->low = degenerate ? NAN : kn_json_number_at(auc, "low");
         roc->high = degenerate ? NAN : kn_json_number_at(auc, "high");
         r->group.rocs++;
@@ -119,10 +120,9 @@ out:
     return status;
 }
 
-/* ---- shares -----------------------------------------------------------------------------------
- */
+/* ---- shares ---- */
 
-/* Of training the number of responses is known only now that the maps were read. */
+/* For training, the number of responses is known only after the maps were read. */
 static void finish_shares(kn_report *r)
 {
     const kn_report_zhist *z = r->kind == KN_REPORT_MODEL ? &r->zhist_training : &r->zhist;
@@ -135,6 +135,8 @@ static void finish_shares(kn_report *r)
     }
 }
 
+/* Mann-Whitney test of the shares of responses beyond the threshold, and the medians of both
+ * groups. */
 static kn_status test_shares(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -161,8 +163,7 @@ out:
     return status;
 }
 
-/* ---- responses --------------------------------------------------------------------------------
- */
+/* ---- responses ---- */
 
 typedef struct effect {
     double size;
@@ -176,6 +177,7 @@ static int strongest_first(const void *x, const void *y)
                               : (a->j > b->j) - (a->j < b->j);
 }
 
+/* Sorts the responses by descending |t|, ties by index, and keeps the first BEST. */
 static kn_status rank_effects(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -198,6 +200,7 @@ out:
     return status;
 }
 
+/* Welch's t of each response, Benjamini-Hochberg q, and the number of q <= SIGNIFICANT. */
 static kn_status test_responses(kn_ctx *ctx, kn_report *r)
 {
     kn_status status = KN_OK;
@@ -228,8 +231,7 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job)
 {

@@ -1,9 +1,10 @@
-/* The one pass over the maps of everybody   [METHOD 11a]
+/* Reads all z-maps once   [METHOD 11a]
  *
- * Of each person a histogram of z and exact sums; of each response sums over the normal people and
- * over the two groups; and of those who get a picture a map in steps of KN_REPORT_ZSTEP.
+ * For each participant a histogram of z and exact sums; for each response sums over the normal
+ * participants and over the two groups; for participants with a picture a map in steps of
+ * KN_REPORT_ZSTEP.
  *
- * A map is held at a time: 4 T bytes, and 8 T for each sum. */
+ * One map is held at a time: 4 T bytes, and 8 T for each sum. */
 #include <math.h>
 #include <string.h>
 
@@ -12,9 +13,9 @@
 
 const double kn_report_coverage[KN_REPORT_COVERAGES] = {0.5, 0.9, 0.95, 0.99};
 
-/* ---- a person ---- */
+/* ---- participant ---- */
 
-typedef struct cuts { /* where bins end */
+typedef struct cuts { /* bin edges */
     double pit[KN_REPORT_PIT - 1], inside[KN_REPORT_COVERAGES];
 } cuts;
 
@@ -34,6 +35,7 @@ static int bin_of(double z)
     return b < 0 ? 0 : b > KN_REPORT_ZBINS - 1 ? KN_REPORT_ZBINS - 1 : (int)b;
 }
 
+/* Adds the finite z-scores of a map to the histograms and sums of participant i. */
 static void count_person(const cuts *c, const float *z, ptrdiff_t T, kn_report_zhist *h,
                          ptrdiff_t i)
 {
@@ -48,7 +50,7 @@ static void count_person(const cuts *c, const float *z, ptrdiff_t T, kn_report_z
         h->sum[i] += x;
         h->sum2[i] += x * x;
         h->responses[i]++;
-        for (int step = 16; step > 0; step /= 2) /* cuts below x, by halves */
+        for (int step = 16; step > 0; step /= 2) /* number of edges below x, by bisection */
             if (k + step <= KN_REPORT_PIT - 1 && c->pit[k + step - 1] < x)
                 k += step;
         pit[k]++;
@@ -75,9 +77,9 @@ out:
     return status;
 }
 
-/* ---- a response ---- */
+/* ---- response ---- */
 
-typedef struct sums { /* T each; NULL: nobody asks */
+typedef struct sums { /* T each; NULL: not needed */
     double *n, *z, *z2, *beyond;
 } sums;
 
@@ -113,7 +115,7 @@ static void sums_add(sums *s, const float *z, ptrdiff_t T, double threshold)
     }
 }
 
-/* The sums of a group, which its tests need. */
+/* Moves the sums of a group to the report, for its tests. */
 static kn_status hand_over(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, int group)
 {
     kn_status status;
@@ -129,7 +131,8 @@ out:
     return status;
 }
 
-/* Share of either group beyond the threshold; the sums are for the tests of compute_group.c. */
+/* Computes the share of either group beyond the threshold, and keeps the sums for
+ * compute/group.c. */
 static kn_status compare(kn_ctx *ctx, kn_report *r, const sums *labelled, const sums *others,
                          ptrdiff_t T)
 {
@@ -148,7 +151,7 @@ out:
     return status;
 }
 
-/* Mean z^2 of each response. */
+/* Stores the mean z^2 of each response. */
 static kn_status squares(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, const char *of)
 {
     kn_status status = kn_arena_d(ctx, &r->arena, T, &r->responses.z2);
@@ -158,7 +161,7 @@ static kn_status squares(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, 
     return status;
 }
 
-/* ---- a picture ---- */
+/* ---- picture ---- */
 
 static int8_t stepped(float z)
 {
@@ -181,7 +184,7 @@ static kn_status picture(kn_ctx *ctx, kn_report *r, const float *z, ptrdiff_t T,
     return KN_OK;
 }
 
-/* Who gets a small picture: the first of the order. */
+/* Selects the participants with a thumbnail: the first in people.order. */
 static kn_status choose_thumbs(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -200,7 +203,7 @@ out:
     return status;
 }
 
-/* His map, for his card and his thumb, which share it. */
+/* Stores the map of a participant; card and thumbnail share it. */
 static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t person, const float *z, ptrdiff_t T)
 {
     kn_report_people *p = &r->people;
@@ -221,8 +224,7 @@ static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t person, const flo
     return status;
 }
 
-/* Nobody has a small picture whose map is not known: a model need not have kept those of training.
- */
+/* Removes thumbnails without a map: a model need not have kept the z-maps of training. */
 static void drop_thumbs(kn_report_people *p)
 {
     ptrdiff_t n = 0;
@@ -234,17 +236,18 @@ static void drop_thumbs(kn_report_people *p)
     p->n_thumbs = n;
 }
 
-/* ---- everybody ---- */
+/* ---- all participants ---- */
 
 typedef struct pass {
     const kn_report_job *job;
     cuts cuts;
-    float *z;    /* T  of one person */
-    bool groups; /* some are labelled, some are not */
+    float *z;    /* T  one map */
+    bool groups; /* both labelled and other participants exist */
     ptrdiff_t normal;
     sums normals, labelled, others;
 } pass;
 
+/* Reads the maps of the folder: histograms, sums over normal participants and groups, int8 maps. */
 static kn_status scored(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;
@@ -272,7 +275,7 @@ out:
     return status;
 }
 
-/* Of a model alone these are the people of the page. */
+/* For a model without a folder, the training participants are those of the page. */
 static kn_status training(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;

@@ -1,12 +1,12 @@
-/* The methods section with its references, free to be pasted anywhere (CC0), and the facts by which
- * the page can be made again. */
+/* Assembles the methods section with its references (CC0), the facts needed to reproduce the
+ * page, and its title. */
 #include <string.h>
 
 #include "base/options/command_line.h"
 #include "report/compute/methods_text.h"
 #include "report/input/json_path.h"
 
-/* KN_PAPER_METHOD: of the method's own row. */
+/* KN_PAPER_METHOD is taken from the method's own row. */
 static const char *const PAPERS[KN_PAPERS] = {
     [KN_PAPER_NORMATIVE] =
         "Marquand AF, Rezek I, Buitelaar J, Beckmann CF (2016). Understanding heterogeneity in "
@@ -31,8 +31,7 @@ static const char *const PAPERS[KN_PAPERS] = {
         "Biology 3(1), Article 3.",
 };
 
-/* ---- paragraphs -------------------------------------------------------------------------------
- */
+/* ---- paragraphs ---- */
 
 typedef void (*paragraph)(kn_methods *m);
 static const paragraph PARAGRAPHS[] = {kn_methods_model, kn_methods_calibration,
@@ -76,8 +75,7 @@ out:
     return status;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------
- */
+/* ---- facts ---- */
 
 typedef struct fact_row {
     const char *name, *path;
@@ -103,7 +101,7 @@ out:
     return status;
 }
 
-/* Options of fit as the model remembers them, such as "--seed 7"; what it does not is as by
+/* Options of fit as recorded in the model, such as "--seed 7"; options not recorded have their
  * default. */
 static kn_status add_options(kn_ctx *ctx, kn_methods *m)
 {
@@ -152,8 +150,8 @@ out:
     return status;
 }
 
-/* The command, without what makes no difference to the page: the same inputs give the same bytes,
- * wherever they go and however many threads there are. */
+/* The command without options that do not affect the page: equal inputs give equal bytes for any
+ * output path and number of threads. */
 static kn_status add_command(kn_ctx *ctx, kn_methods *m)
 {
     static const char *const WITHOUT[] = {"output", "figures", "json",    "threads", "memory",
@@ -188,8 +186,7 @@ out:
     return status;
 }
 
-/* ---- title --------------------------------------------------------------------------------------
- */
+/* ---- title ---- */
 
 static const char *last_part(const char *path)
 {
@@ -197,7 +194,7 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* As given, or who is shown, and against what. */
+/* The given title, or one from what is shown. */
 static kn_status make_title(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
@@ -217,8 +214,7 @@ static kn_status make_title(kn_ctx *ctx, const kn_report_job *job)
                           model);
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job)
 {

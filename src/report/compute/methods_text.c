@@ -1,4 +1,5 @@
-/* The methods section: sentences that are true of this model and this folder, and no others. */
+/* Implements methods_text.h: each sentence is written only if it holds for this model and
+ * folder. */
 #include "report/compute/methods_text.h"
 
 #include <math.h>
@@ -13,8 +14,7 @@ void kn_methods_cite(kn_methods *m, kn_paper paper, const char *words)
     kn_sentence_words(&m->say, "%s", words);
 }
 
-/* ---- the model --------------------------------------------------------------------------------
- */
+/* ---- the model ---- */
 
 static void say_covariates(kn_methods *m)
 {
@@ -38,10 +38,10 @@ static void say_covariates(kn_methods *m)
     kn_sentence_words(&m->say, ".");
 }
 
-/* Shares of the signal, and the length of what is smooth. */
+/* Shares of the signal per term, and the length of the smooth term. */
 static void say_terms(kn_methods *m)
 {
-    static const double SHOWN = 5e-4; /* a share that is not 0.0 % */
+    static const double SHOWN = 5e-4; /* smallest share shown, not 0.0 % */
     const json_t *terms = kn_json_at(m->model, "theta.terms"),
                  *weights = kn_json_at(m->model, "theta.weights");
     ptrdiff_t n = (ptrdiff_t)json_array_size(terms);
@@ -74,7 +74,7 @@ static void say_components(kn_methods *m)
     ptrdiff_t P = kn_json_count_at(m->model, "n_components");
     size_t tried = json_array_size(kn_json_at(m->model, "components_curve"));
     const char *basis = kn_json_text_at(m->model, "basis");
-    if (P == 0 || P >= m->job->m->T) /* none, or all there are */
+    if (P == 0 || P >= m->job->m->T) /* none, or as many as there are responses */
         return;
     if (basis && *basis)
         kn_sentence_words(&m->say, " Responses were expressed in %td components of a basis (%s)", P,
@@ -92,7 +92,8 @@ static void say_noise(kn_methods *m)
     const kn_model *model = m->job->m->model;
     const char *noise = model ? kn_model_text(model, "noise") : NULL;
     bool components =
-        kn_json_count_at(m->model, "n_components") > 0; /* or each response is alone */
+        /* Otherwise responses are modelled separately. */
+        kn_json_count_at(m->model, "n_components") > 0;
     bool held_out = kn_json_count_at(m->model, "cv.folds") > 0;
     if (noise && strcmp(noise, "structured") == 0 && components)
         kn_sentence_words(
@@ -106,7 +107,7 @@ static void say_noise(kn_methods *m)
                           " Every response had a noise variance of its own within the model.");
 }
 
-/* What was done to the data, and to what is predicted of them. */
+/* Repairs of the data, and corrections of the predictions. */
 static void say_repairs(kn_methods *m)
 {
     double missing = kn_json_number_at(m->model, "missing.share");
@@ -126,7 +127,7 @@ static void say_repairs(kn_methods *m)
     }
 }
 
-/* A folder of cv: there is no one model to tell of. */
+/* For cv, which has no single model. */
 static void say_held_out(kn_methods *m)
 {
     char folds[32], leave[256];
@@ -162,7 +163,7 @@ void kn_methods_model(kn_methods *m)
     kn_sentence_words(&m->say, "A normative model");
     kn_methods_cite(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016)");
     kn_sentence_words(&m->say, " of %td %s was fitted to ", of->T, what);
-    if (of->units < of->N) /* rows of one person, or of relatives */
+    if (of->units < of->N) /* rows of one participant, or of relatives */
         kn_sentence_words(&m->say, "%td maps in %td groups that share noise", of->N, of->units);
     else
         kn_sentence_words(&m->say, "%td people", of->N);
@@ -179,8 +180,7 @@ void kn_methods_model(kn_methods *m)
                     " Gaussian processes are described by Rasmussen & Williams (2006).");
 }
 
-/* ---- calibration ------------------------------------------------------------------------------
- */
+/* ---- calibration ---- */
 
 static void say_layer(kn_methods *m)
 {
@@ -204,7 +204,7 @@ static void say_layer(kn_methods *m)
     kn_sentence_words(&m->say, ".");
 }
 
-/* Of held-out people: training by its folds, or everybody of a folder of cv. */
+/* Held-out participants: training by its folds, or all participants of a cv folder. */
 static void say_folds(kn_methods *m)
 {
     const bool cv = m->job->m->kind == KN_MATERIAL_CV;
@@ -255,7 +255,8 @@ static void say_adaptation(kn_methods *m)
 void kn_methods_calibration(kn_methods *m)
 {
     if (m->job->m->kind !=
-        KN_MATERIAL_CHANGE) { /* whose z are of differences, by a law of their own */
+        /* Z-scores are of differences, with a reference distribution of their own. */
+        KN_MATERIAL_CHANGE) {
         kn_sentence_words(&m->say,
                           "A deviation score z is the difference of a value from its "
                           "prediction, over the root of "
@@ -266,10 +267,9 @@ void kn_methods_calibration(kn_methods *m)
     say_adaptation(m);
 }
 
-/* ---- abnormality ------------------------------------------------------------------------------
- */
+/* ---- abnormality ---- */
 
-/* Whom the statistic of a scored person is compared with. */
+/* The reference sample of a scored participant's statistic. */
 static void say_compared(kn_methods *m, const char *reference)
 {
     ptrdiff_t people = kn_json_count_at(m->model, "reference.people");
@@ -333,13 +333,12 @@ void kn_methods_abnormality(kn_methods *m)
                         "Hochberg, 1995).");
 }
 
-/* ---- people -----------------------------------------------------------------------------------
- */
+/* ---- participants ---- */
 
 static void say_group(kn_methods *m)
 {
     const kn_report_group *g = &m->job->r->group;
-    ptrdiff_t tested = 0; /* who is alone, or all the same, has no t */
+    ptrdiff_t tested = 0; /* responses without variance or with a single participant have no t */
     if (!g->known)
         return;
     kn_sentence_words(&m->say, "%s%td labelled %s%s%s%s compared with %td %s.",

@@ -1,9 +1,10 @@
-/* The model in numbers and words, from what `info` says of it   [METHOD 11a]
+/* Section on the model, from the output of `info`   [METHOD 11a]
  *
  *     share_p = c_p mean(r) / (c_p mean(r) + d_p),   mean(r) = sum_k r_k / N
  *
- * the part of component p that covariates explain: c_p R0 is its signal, whose mean variance over
- * people is c_p trace(R0)/N, and d_p its noise. A method without components has none. */
+ * is the share of component p that the covariates explain: c_p R0 is its signal, whose mean
+ * variance over participants is c_p trace(R0)/N, and d_p its noise. A method without components
+ * has none. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "report/compute/compute.h"
 #include "report/input/json_path.h"
 
-/* The numbers of an array of JSON, NaN for what is none; *n = 0 where there is no array. */
+/* Reads the numbers of a JSON array, NaN for other values; *n = 0 if there is no array. */
 static kn_status numbers(kn_ctx *ctx, kn_report *r, const json_t *array, ptrdiff_t *n, double **out)
 {
     *n = (ptrdiff_t)json_array_size(array);
@@ -30,6 +31,7 @@ static double *column(kn_view from, double *to)
     return to;
 }
 
+/* Copies the curve of the search for the number of components, if the model kept it. */
 static kn_status curve(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
@@ -51,7 +53,8 @@ out:
     return status;
 }
 
-/* The last of c and d may be of what is outside the basis (MT-Kronprod): it is no component. */
+/* The last of c and d may belong to the complement of the basis (MT-Kronprod), which is not a
+ * component. */
 static kn_status shares(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report_model *to = &job->r->model;
@@ -78,6 +81,7 @@ static kn_status shares(kn_ctx *ctx, const kn_report_job *job)
     return KN_OK;
 }
 
+/* Copies names and weights of the kernel terms, and the length of the smooth term. */
 static kn_status terms(kn_ctx *ctx, kn_report *r, json_t *info)
 {
     kn_status status;
@@ -103,7 +107,7 @@ out:
     return status;
 }
 
-/* Lines of what `info` says. */
+/* Splits the text of `info` into lines. */
 static kn_status words(kn_ctx *ctx, kn_report *r, const char *text)
 {
     kn_status status = KN_OK;

@@ -1,4 +1,4 @@
-/* Sentences of the summary, in the arena of the report. */
+/* Appends notes to the summary, in the arena of the report. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Who is how abnormal: the rows of the folder, or of training where there is none   [METHOD 11c] */
+/* Rows of the scored participants, or of training if there is no folder: statistics, p-values,
+ * ids and covariates   [METHOD 11c] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,11 @@
 #include "report/text/anonymize.h"
 #include "stats/gev.h"
 
-static const double BURDEN = 1.96; /* the threshold, where nobody said another */
+static const double BURDEN = 1.96; /* default threshold of the burden */
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- columns ---- */
 
-/* A column of abnormality.tsv, and of change.tsv where it has another name there. */
+/* A column of abnormality.tsv, and its name in change.tsv if different. */
 typedef struct column {
     const char *name, *change;
     size_t at;
@@ -68,6 +68,8 @@ static void take_numbers(const kn_report_job *job)
     }
 }
 
+/* Reads the 0/1 columns of abnormality.tsv. site_adapted is 1 for an adapted site, 0 for an
+ * unknown one, and NaN for a site of training. */
 static void take_flags(const kn_report_job *job)
 {
     kn_report_people *people = &job->r->people;
@@ -117,12 +119,11 @@ out:
     return status;
 }
 
-/* ---- people of training -----------------------------------------------------------------------
- */
+/* ---- training participants ---- */
 
 typedef struct reference_column {
     const char *name;
-    size_t value, p; /* value 0: it is not shown */
+    size_t value, p; /* value 0: not shown */
     bool sizes;
 } reference_column;
 
@@ -135,7 +136,7 @@ static const reference_column TRAINING[] = {
     {"positive", AT(positive), AT(positive_p), false},
 };
 
-/* Each is compared with the others. */
+/* Ranks each training participant among the others. */
 static kn_status take_training(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -166,10 +167,9 @@ out:
     return status;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
-/* As the files have them: of the folder, of training, or row-0001. */
+/* Returns the real ids: of the folder, of training, or row-0001. */
 static kn_status true_names(kn_ctx *ctx, const kn_report_job *job, const char *const **out)
 {
     kn_status status = KN_OK;
@@ -189,13 +189,13 @@ out:
     return status;
 }
 
-/* Of change: the person of each pair; NULL. */
+/* For change the participant of each pair, else NULL. */
 static const char *const *persons_of(const kn_report_input *m)
 {
     return m->kind == KN_MATERIAL_CHANGE ? kn_report_input_texts(m, "person") : NULL;
 }
 
-/* "person-" with as many hyphens as it takes to be nobody's id. */
+/* Chooses "person-" with enough hyphens that no real id starts with it. */
 static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     static const char most[] = "person----------------------------------------";
@@ -207,7 +207,7 @@ static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char 
                           (int)(sizeof "person" + (size_t)hyphens), most);
 }
 
-/* person-1 ..; of change "person-1 ses-1 to ses-2". */
+/* Replaces ids by person-1 ..; for change "person-1 ses-1 to ses-2". */
 static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status;
@@ -243,8 +243,7 @@ out:
     return status;
 }
 
-/* ---- covariates -------------------------------------------------------------------------------
- */
+/* ---- covariates ---- */
 
 static const kn_report_input_column *column_named(const kn_report_input *m, const char *name)
 {
@@ -265,7 +264,7 @@ static kn_status covariate_text(kn_ctx *ctx, kn_report *r, const kn_report_input
     return kn_arena_text(ctx, &r->arena, number, out);
 }
 
-/* The columns of the cohort, in its order. */
+/* Copies the covariates in the order of the cohort's columns. */
 static kn_status take_covariates(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
@@ -287,10 +286,9 @@ out:
     return status;
 }
 
-/* ---- the reference ----------------------------------------------------------------------------
- */
+/* ---- reference sample ---- */
 
-/* As the command of the folder has it; there it stands only where somebody gave it. */
+/* Reads the threshold from the recorded command, which contains it only if it was given. */
 static double threshold_of(const json_t *summary)
 {
     char given[KN_NUMBER_SIZE];
@@ -301,8 +299,7 @@ static double threshold_of(const json_t *summary)
     return x > 0 ? x : BURDEN;
 }
 
-/* Of the extreme value law that p of the folder are by, or would be by the model alone; none where
- * p are ranks. */
+/* Computes people.line from the GEV distribution of the p-values; none if p-values are ranks. */
 static void draw_lines(kn_report_people *people, const json_t *from, double smallest)
 {
     static const double P[2] = {0.05, 0.001};
@@ -314,7 +311,7 @@ static void draw_lines(kn_report_people *people, const json_t *from, double smal
             gev.sigma > 0 && P[k] >= smallest ? kn_gev_quantile_upper(gev, P[k]) : NAN;
 }
 
-/* A p of exactly 0, which an early folder may have, is the least that there can be. */
+/* A p of exactly 0, from an early folder, is replaced by the smallest possible p. */
 static void bound_p(kn_report *r, double smallest)
 {
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
@@ -337,6 +334,8 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
+/* Reads the reference sample of training, the threshold and the smallest p, and derives lines,
+ * bounds and the expected number of abnormal participants. */
 static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
@@ -360,9 +359,9 @@ out:
     return status;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
+/* Selects the participants with cards ({people}) and those with thumbnails (the most abnormal). */
 static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status = KN_OK;
@@ -370,7 +369,7 @@ static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const
     kn_report_people *people = &r->people;
     const char *file = job->m->kind == KN_MATERIAL_CHANGE ? "change.tsv" : "people.tsv", *where;
     void *memory;
-    if (!job->m->dir && !job->m->has_training_z) /* nothing to look at */
+    if (!job->m->dir && !job->m->has_training_z) /* no z-maps to show */
         return KN_OK;
     if (job->m->dir)
         KN_TRY(kn_arena_print(ctx, &job->m->arena, &where, "%s/%s", job->m->dir, file));
@@ -390,7 +389,7 @@ out:
     return status;
 }
 
-/* Counts over responses, where both are known. */
+/* Divides counts by the number of responses, if both are known. */
 static void set_shares(kn_report *r)
 {
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
@@ -399,7 +398,7 @@ static void set_shares(kn_report *r)
     }
 }
 
-/* Without a folder the people are those of training; a model to give away has nobody. */
+/* Without a folder, the participants are those of training; a de-identified model has none. */
 static ptrdiff_t count_people(const kn_report_input *m, const json_t *model)
 {
     if (m->dir)

@@ -1,3 +1,4 @@
+/* Implements participants_order.h; unknown ids in {people} get suggestions by edit distance. */
 #include "report/compute/participants_order.h"
 #include "stats/distributions.h"
 
@@ -6,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- order ------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 typedef struct place {
     double p, statistic;
     ptrdiff_t i;
 } place;
 
-/* NaN is larger than everything. */
+/* NaN sorts last. */
 static int smaller_first(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -52,8 +52,7 @@ out:
     return status;
 }
 
-/* ---- ranks and counts -------------------------------------------------------------------------
- */
+/* ---- ranks and counts ---- */
 
 static int ascending(const void *x, const void *y)
 {
@@ -112,8 +111,7 @@ void kn_participants_count(kn_report *r, double rate)
                       &people->deviance_expected_high);
 }
 
-/* ---- cards ------------------------------------------------------------------------------------
- */
+/* ---- cards ---- */
 
 static kn_status new_cards(kn_ctx *ctx, kn_report *r, ptrdiff_t n)
 {
@@ -145,8 +143,7 @@ static kn_status choose_first(kn_ctx *ctx, kn_report *r, double wanted)
     return status;
 }
 
-/* Insertions, deletions and replacements that make one text the other; texts beyond 63 bytes are
- * cut. */
+/* Levenshtein distance of two texts, cut to 63 bytes. */
 static int edits(const char *a, const char *b)
 {
     enum { LONGEST = 63 };
@@ -166,10 +163,11 @@ static int edits(const char *a, const char *b)
     return row[m];
 }
 
+/* Fails for an unknown id, with the nearest known one as a suggestion. */
 static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_participants_named *named,
                         const char *id)
 {
-    int least = (int)strlen(id) / 3 + 2; /* further off is no slip of the pen */
+    int least = (int)strlen(id) / 3 + 2; /* larger distances are not typing errors */
     const char *near = NULL;
     for (ptrdiff_t i = 0; i < r->people.n; i++) {
         const char *other = named->person ? named->person[i] : named->id[i];
@@ -196,6 +194,7 @@ static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_participants_name
     return found ? KN_OK : nobody(ctx, r, named, id);
 }
 
+/* Adds a card for each id of a comma-separated list, which is modified. */
 static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participants_named *named,
                               char *list)
 {

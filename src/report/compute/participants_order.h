@@ -1,31 +1,35 @@
-/* Parts of the people of a report that need no files. */
+/* Order, ranks and selection of the scored participants; these functions read no files. */
 #ifndef KN_REPORT_COMPUTE_PARTICIPANTS_ORDER_H
 #define KN_REPORT_COMPUTE_PARTICIPANTS_ORDER_H
 
 #include "report/report.h"
 
-/* The most abnormal first: smallest p, then the largest statistic; who has none last, ties as they
- * come. [METHOD 11c] */
+/* Fills people.order and person.rank, most abnormal first: smallest p, then largest statistic;
+ * participants without a value last, ties in table order. [METHOD 11c] */
 kn_status kn_participants_sort(kn_ctx *ctx, kn_report *r);
 
-/* p[i] = (1 + #{others >= value})/n among the other n - 1 people with a value, of its size where
- * `sizes`; NaN of who has none, and where there is nobody else   [METHOD 8] */
+/* Computes p[i] = (1 + #{others >= value})/n among the other n - 1 participants with a value, of
+ * its absolute value if `sizes`; NaN for participants without a value, and if there is no other
+ * [METHOD 8] */
 kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes,
                                double *p);
 
-/* How many normal people have deviance_p <= .05, and how many are expected: of those who are not
- * labelled, of training or of the reference, each with the chance `rate` (compared.h). Nothing is
- * expected (NaN) where no p can be so small.   [METHOD 11c] */
+/* Counts the normal participants with deviance_p <= .05 and the expected range: those not
+ * labelled, not in training and not in the reference sample, each with probability `rate`
+ * (reference_population.h). The range is NaN if no p can be that small.   [METHOD 11c] */
 void kn_participants_count(kn_report *r, double rate);
 
-/* Who gets a card: N, or ids with commas. `name` of each person as it was in the files; person:
- * NULL, or of change the person alone. where: the file or model that has them, for the sentence. */
+/* Names by which participants can be selected. id: as in the files; person: NULL, or for change
+ * the participant without the visits; where: the file or model that lists them, for the error
+ * message. */
 typedef struct kn_participants_named {
     const char *const *id;
     const char *const *person;
     const char *where;
 } kn_participants_named;
 
+/* Selects the participants that get a card. who: a number N of the most abnormal, or ids
+ * separated by commas. An unknown id is an error. */
 kn_status kn_participants_choose(kn_ctx *ctx, kn_report *r, const char *who,
                                  const kn_participants_named *named);
 

@@ -1,3 +1,4 @@
+/* Implements reference_population.h from summary.json and the recorded command. */
 #include "report/compute/reference_population.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 
 #include "report/input/command_option.h"
 
-/* A training that is as good as endless: p are continuous. */
+/* Size of a training sample so large that p-values are practically continuous. */
 static const double ENDLESS = 9999;
 
 static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
@@ -16,7 +17,7 @@ static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
     return m;
 }
 
-/* The smallest of the trainings of cv; 0: the folder does not say. */
+/* Smallest training sample of the cv folds; 0: not recorded. */
 static ptrdiff_t smallest_training(const kn_report_input *m)
 {
     const double *n = kn_report_input_people(m, "n_train");
@@ -26,8 +27,8 @@ static ptrdiff_t smallest_training(const kn_report_input *m)
     return isfinite(least) ? (ptrdiff_t)least : 0;
 }
 
-/* People of the folder who were named as the reference: from the least p that they allow, half a
- * rank of a law and a whole one of ranks. */
+/* Size of a reference sample named in the folder, from the smallest p it allows: half a rank of
+ * a fitted distribution, a whole one of ranks. */
 static ptrdiff_t named_people(const json_t *summary)
 {
     const double least = kn_json_number_at(summary, "abnormality.smallest_p");
@@ -35,7 +36,7 @@ static ptrdiff_t named_people(const json_t *summary)
     return least > 0 ? (ptrdiff_t)round(1 / (ranks * least)) - 1 : 0;
 }
 
-/* Of score: training, unless rows were named. */
+/* For score: the training sample, unless rows of the folder were named. */
 static kn_status of_score(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
 {
     kn_report *r = job->r;

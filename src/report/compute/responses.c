@@ -1,14 +1,14 @@
-/* Each response: how well it is predicted, whether its z are wide enough, and which are shown
- * [METHOD 11a]
+/* Section on responses: how well each is predicted, whether its z-scores have variance 1, and
+ * which are shown [METHOD 11a]
  *
- *     R2, MSLL   of the people scored, where the folder has them; else R2 = 1 - noise/variance, of
- *                the model, no less than 0, if its noise is what held-out people show (METHOD 1d):
- *                of iso and MT-Kronprod most of what is not explained is in the variance of the
- *                mean, and STGPR has the noise of its likelihood
- *     limits     chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: training does not know its noise exactly
+ *     R2, MSLL   of the scored participants, if the folder has them; else R2 = 1 - noise/variance
+ * of the model, at least 0, if its noise is that of held-out participants (METHOD 1d): for iso and
+ * MT-Kronprod most of the unexplained variance is in the variance of the mean, and STGPR has the
+ * noise of its likelihood limits     chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: training estimates
+ * its noise with error
  *
- * Shown with curves: those that {show} names, else the best predicted, in images KN_REPORT_SHOWN
- * that are APART mm from each other. */
+ * Shown with curves: the responses that {show} names, else the best predicted; in images
+ * KN_REPORT_SHOWN that are APART mm from each other. */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -21,9 +21,9 @@
 enum { BEST = 20, SHOWN_MOST = 100 };
 static const double APART = 25; /* mm */
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
-/* All names in one piece: there may be a million. */
+/* Copies all names into one block: there may be a million. */
 static kn_status names(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -56,8 +56,8 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
-/* What the model explains of each response in training: 1 - noise/variance, no less than 0. Where
- * there is a slope of held-out people, the noise is theirs too. */
+/* Variance explained in training: 1 - noise/variance, at least 0. If the model has a slope from
+ * held-out residuals, its noise is from them too. */
 static kn_status explained(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -92,7 +92,7 @@ static double mean_known(const double *x, ptrdiff_t n)
     return known > 0 ? sum / known : NAN;
 }
 
-/* Limits of mean z^2 and the share of responses within. */
+/* Computes the limits of mean z^2 and the share of responses within. */
 static kn_status limits(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -124,7 +124,7 @@ out:
     return status;
 }
 
-/* ---- the best -------------------------------------------------------------------------------- */
+/* ---- best predicted ---- */
 
 typedef struct rank {
     double loss;
@@ -138,7 +138,7 @@ static int by_loss(const void *a, const void *b)
     return order ? order : (x->response > y->response) - (x->response < y->response);
 }
 
-/* *n of them in *out, the best predicted first; kn_free. */
+/* Sorts the *n responses, best predicted first; *out is owned by the caller (kn_free). */
 static kn_status ranked(kn_ctx *ctx, const kn_report_responses *r, rank **out, ptrdiff_t *n)
 {
     void *memory;
@@ -159,7 +159,7 @@ static kn_status ranked(kn_ctx *ctx, const kn_report_responses *r, rank **out, p
 static kn_status best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
 {
     kn_report_responses *to = &r->responses;
-    if (!to->MSLL && !to->R2) /* as they come: none is known to be better */
+    if (!to->MSLL && !to->R2) /* no metric: in their order */
         n = 0;
     to->n_best = n < BEST ? n : BEST;
     kn_status status = kn_arena_i(ctx, &r->arena, to->n_best, &to->best);
@@ -168,17 +168,17 @@ static kn_status best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
     return status;
 }
 
-/* ---- which are shown ------------------------------------------------------------------------- */
+/* ---- shown ---- */
 
 typedef struct chosen {
     ptrdiff_t n, most;
     ptrdiff_t *response;
-    double (*mm)[3]; /* where they are; NaN: not known */
+    double (*mm)[3]; /* positions; NaN: not known */
 } chosen;
 
 typedef struct places {
     const kn_report_space *space;
-    const double **vertex; /* T  of surfaces: its x, y, z; NULL: none */
+    const double **vertex; /* T  surfaces: x, y, z of the vertex; NULL: none */
 } places;
 
 static kn_status places_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t T, places *out)
@@ -190,7 +190,8 @@ static kn_status places_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t T, 
     kn_status status = kn_alloc(ctx, T, sizeof *out->vertex, &memory);
     out->vertex = memory;
     for (int k = s->meshes - 1; status == KN_OK && k >= 0; k--)
-        for (ptrdiff_t v = s->mesh[k].surface.vertices - 1; v >= 0; v--) /* the first stays */
+        /* So that the first vertex remains. */
+        for (ptrdiff_t v = s->mesh[k].surface.vertices - 1; v >= 0; v--)
             if (s->mesh[k].response[v] >= 0)
                 out->vertex[s->mesh[k].response[v]] = s->mesh[k].surface.xyz + 3 * v;
     return status;
@@ -219,13 +220,13 @@ static bool apart(const chosen *c, const double mm[3])
         double d2 = 0;
         for (int a = 0; a < 3; a++)
             d2 += (mm[a] - c->mm[k][a]) * (mm[a] - c->mm[k][a]);
-        if (d2 < APART * APART) /* not where either is NaN */
+        if (d2 < APART * APART) /* false if either is NaN */
             return false;
     }
     return true;
 }
 
-/* Where the best are all in one place, everybody is asked. */
+/* If the best are all close together, searches all responses. */
 static kn_status choose_best(kn_ctx *ctx, const kn_report *r, const rank *by, ptrdiff_t n,
                              chosen *c)
 {
@@ -240,8 +241,8 @@ static kn_status choose_best(kn_ctx *ctx, const kn_report *r, const rank *by, pt
     return status;
 }
 
-/* The end of the pattern that begins at `text`: the next comma outside quotes; of images, whose
- * responses are called x,y,z, three whole numbers are one. */
+/* Returns the end of the pattern at `text`: the next comma outside quotes; for images, whose
+ * responses are named x,y,z, three integers are one pattern. */
 static const char *pattern_end(const char *text, bool image)
 {
     const char *at = text;
@@ -258,6 +259,8 @@ static const char *pattern_end(const char *text, bool image)
     return text + strcspn(text, ",");
 }
 
+/* Adds the responses whose names match a shell pattern, each once. Fails if none matches, or if
+ * there are more than c->most. */
 static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char *pattern, chosen *c)
 {
     const kn_report_responses *r = &job->r->responses;
@@ -280,6 +283,7 @@ static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char 
     return any ? KN_OK : kn_fail(ctx, KN_ERR_ARGUMENT, "{show}: no response matches '%s'", pattern);
 }
 
+/* Splits {show} into patterns, without surrounding spaces and quotes, and adds their responses. */
 static kn_status choose_patterns(kn_ctx *ctx, const kn_report_job *job, chosen *c)
 {
     kn_status status = KN_OK;
@@ -304,7 +308,7 @@ out:
     return status;
 }
 
-/* Responses of the curves that compute_curves.c fills; of a folder of cv there are none. */
+/* Selects the responses whose curves compute/curves.c computes; none for cv. */
 static kn_status shown(kn_ctx *ctx, const kn_report_job *job, const rank *by, ptrdiff_t n)
 {
     kn_status status;

@@ -1,9 +1,9 @@
-/* Where the responses are: voxels of a volume, vertices or regions on surfaces that are given, or
- * the names of a table, which may be regions of an atlas. */
+/* Locations of the responses: voxels of a volume, vertices or regions on given surfaces, or
+ * names of a table, which may be regions of an atlas. */
 #include "report/compute/space.h"
 #include "report/atlas/regions.h"
 
-/* Vertices are n x 1 x 1, as formats of surfaces tell them. */
+/* Surface formats are read as n x 1 x 1 images. */
 static bool is_volume(const kn_space *s)
 {
     return s->kind == KN_SPACE_IMAGE && s->parts == 1 && !s->part[0].brain.xml &&

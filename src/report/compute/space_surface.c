@@ -1,6 +1,6 @@
-/* Surfaces: meshes, and which response each of their vertices shows. Vertices of a model are those
- * of two parts, one a hemisphere; of one part with left before right; of one hemisphere; or the
- * brain models of a CIFTI file. Responses of a table are regions that labels put on the meshes. */
+/* Surfaces: reads the meshes and finds the response of each vertex. Vertices of a model are two
+ * parts, one per hemisphere; one part, left before right; one hemisphere; or the brain models of
+ * a CIFTI file. Responses of a table are regions, placed by vertex labels. */
 #include <math.h>
 #include <string.h>
 
@@ -32,8 +32,7 @@ out:
     return status;
 }
 
-/* ---- meshes and their sides
- * ---------------------------------------------------------------------- */
+/* ---- meshes and their sides ---- */
 
 static double mean_x(const kn_surface *s)
 {
@@ -43,10 +42,10 @@ static double mean_x(const kn_surface *s)
     return x;
 }
 
-static const double BESIDE = 5; /* mm: a mean x beyond it says which side a surface is of */
+static const double BESIDE = 5; /* mm: a mean |x| above it determines the side */
 
-/* 0 left, 1 right by the name of the file, lh.pial.surf.gii or pial_left.gii, else by where it
- * lies; -1: neither says. */
+/* Returns 0 left, 1 right by the file name, lh.pial.surf.gii or pial_left.gii, else by position;
+ * -1: not determined. */
 static int side_of(const char *path, const kn_surface *s)
 {
     const char *named = kn_image_side(path), *slash = strrchr(path, '/');
@@ -66,7 +65,7 @@ static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *sp
     for (int k = 0; k < files->n; k++) {
         kn_report_mesh *mesh = &space->mesh[k];
         KN_TRY(kn_surface_read(ctx, files->path[k], &mesh->surface));
-        space->meshes = k + 1; /* what kn_report_free has to clear */
+        space->meshes = k + 1; /* kn_report_free clears these */
         side[k] = side_of(files->path[k], &mesh->surface);
         mesh->side = files->n == 2 ? k : side[k];
         if (files->n == 2 && side[k] == 1 - k) {
@@ -106,16 +105,17 @@ out:
     return status;
 }
 
-/* ---- vertices of a model
- * ------------------------------------------------------------------------- */
+/* ---- vertices of a model ---- */
 
-/* response[v] of the vertices that are voxels first, first + 1, ... of the space. */
+/* Fills response[v] for vertices stored as voxels first, first + 1, ... of the space. */
 static void take_run(const ptrdiff_t *of_voxel, ptrdiff_t first, kn_report_mesh *mesh)
 {
     for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
         mesh->response[v] = of_voxel[first + v];
 }
 
+/* Fills mesh->response from the CIFTI brain model of the mesh's hemisphere. Fails if there is
+ * none. */
 static kn_status take_cifti(kn_ctx *ctx, const kn_space *s, const ptrdiff_t *of_voxel,
                             kn_report_mesh *mesh)
 {
@@ -141,7 +141,7 @@ out:
     return status;
 }
 
-/* One part a hemisphere: by the sides that their names say, else left before right. */
+/* One part per hemisphere: by the sides in their names, else left before right. */
 static kn_status take_parts(kn_ctx *ctx, const kn_space *s, const pair *files,
                             const ptrdiff_t *of_voxel, kn_report_space *space)
 {
@@ -165,6 +165,8 @@ static kn_status take_parts(kn_ctx *ctx, const kn_space *s, const pair *files,
     return KN_OK;
 }
 
+/* Fills the response of each vertex of all meshes. Fails if the numbers of vertices do not match
+ * the responses. */
 static kn_status take_vertices(kn_ctx *ctx, const kn_report_job *job, const pair *files)
 {
     kn_status status = KN_OK;
@@ -199,12 +201,11 @@ out:
     return status;
 }
 
-/* ---- regions of a table
- * -------------------------------------------------------------------------- */
+/* ---- regions of a table ---- */
 
 enum { NAMED = 5 };
 
-/* How many are not drawn, and which: the first of them by name. */
+/* Notes how many responses are not drawn, and names the first of them. */
 static kn_status name_unmatched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table)
 {
     kn_status status;
@@ -227,6 +228,7 @@ out:
     return status;
 }
 
+/* Counts the responses without a region on the surface; fails if no response has one. */
 static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table,
                                const kn_vertex_labels *labels)
 {
@@ -245,6 +247,7 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
     return name_unmatched(ctx, job, table);
 }
 
+/* Reads {labels}, one file per mesh, and names the region of each vertex. */
 static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,
                              kn_vertex_labels *labels)
 {
@@ -267,6 +270,7 @@ static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
     return KN_OK;
 }
 
+/* Places the responses of a table of regions on the meshes by the vertex labels. */
 static kn_status take_regions(kn_ctx *ctx, const kn_report_job *job, const kn_vertex_labels *labels)
 {
     kn_status status;

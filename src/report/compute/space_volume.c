@@ -1,10 +1,10 @@
-/* Volumes: the grid of the responses, and the grey under their maps   [METHOD 11e]
+/* Volumes: the grid of the responses, and the grey background of their maps   [METHOD 11e]
  *
  *     grey(v) = 255 (b(v) - low) / (high - low), within 1 .. 255; 0 where there is no b(v)
  *
- * b: the mean map of training, low and high its 2nd and 98th percentile; or {background}, at the
- * voxel of it that is nearest to the middle of v through both affines, low the 2nd percentile of
- * all of it that is seen, high the 98th of what lies under responses. */
+ * b: the mean map of training, low and high its 2nd and 98th percentile; or {background}, at its
+ * voxel nearest to the centre of v by both affines, low the 2nd percentile of all its visible
+ * voxels, high the 98th of those under responses. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 
 static const double LOW = 0.02, HIGH = 0.98;
 
-/* The k-th smallest comes to place k, none larger before it (Hoare 1961); linear on average. */
+/* Quickselect (Hoare 1961): moves the k-th smallest to index k, none larger before it; linear on
+ * average. */
 static void put_in_place(float *x, ptrdiff_t n, ptrdiff_t k)
 {
     for (ptrdiff_t first = 0, last = n - 1; first < last;) {
@@ -37,7 +38,7 @@ static void put_in_place(float *x, ptrdiff_t n, ptrdiff_t k)
     }
 }
 
-/* The share q of the finite values; NaN: there are none. Changes their order. */
+/* Returns the quantile q of the finite values; NaN: there are none. Reorders x. */
 static double percentile(float *x, ptrdiff_t n, double q)
 {
     ptrdiff_t finite = 0;
@@ -59,9 +60,9 @@ static uint8_t grey(double x, double low, double high)
 }
 
 typedef struct ground {
-    float *value, *sorted; /* of every voxel of the grid */
+    float *value, *sorted; /* one per voxel of the grid */
     ptrdiff_t voxels;
-    const ptrdiff_t *voxel; /* T  of the responses */
+    const ptrdiff_t *voxel; /* T  voxels of the responses */
     ptrdiff_t T;
 } ground;
 
@@ -81,7 +82,7 @@ static void paint(const ground *g, bool all, uint8_t *out)
         out[i] = grey(g->value[i], low, high);
 }
 
-/* A^-1 of the upper 3 x 3, and whether there is one. */
+/* Inverts the upper 3 x 3 of A; false if it is singular. */
 static bool invert(const double A[4][4], double out[3][3])
 {
     double scale = 0;
@@ -98,7 +99,7 @@ static bool invert(const double A[4][4], double out[3][3])
     return fabs(det) > 1e-12 * scale * scale * scale;
 }
 
-/* index[v]: the voxel of `from` that is nearest to voxel v of `to`; -1: outside it. */
+/* index[v]: the voxel of `from` nearest to voxel v of `to`; -1: outside. */
 static void nearest(const kn_geometry *to, const kn_geometry *from, const double inverse[3][3],
                     ptrdiff_t *index)
 {
@@ -132,6 +133,8 @@ static kn_status overlaps(kn_ctx *ctx, const char *path, const ground *g)
                    "%s: lies beside the maps: none of their %td voxels is within it", path, g->T);
 }
 
+/* Reads {background} at the voxel nearest to each voxel of the grid, NaN outside. Fails if its
+ * affine is singular, it has several volumes, or it does not overlap the responses. */
 static kn_status read_background(kn_ctx *ctx, const char *path, const kn_geometry *to,
                                  const ground *g)
 {

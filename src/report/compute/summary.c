@@ -1,5 +1,4 @@
-/* The first words of the page: what is shown, in a sentence; what to be careful with; what was
- * checked and is fine   [METHOD 11b] */
+/* The summary: first sentence, warnings, and checks that passed   [METHOD 11b] */
 #include "report/compute/compute.h"
 #include "report/compute/warning_rules.h"
 
@@ -60,7 +59,7 @@ out:
     return status;
 }
 
-/* In the order in which a reader should know: the data, the model, what it says of these people. */
+/* In the order in which a reader should know them: data, model, participants. */
 static const kn_summary_rule RULES[] = {
     kn_summary_implausible, kn_summary_sites,  kn_summary_training_people,
     kn_summary_calibration, kn_summary_shift,  kn_summary_shape,

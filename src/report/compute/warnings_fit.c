@@ -1,4 +1,4 @@
-/* Does the model fit these people?   [METHOD 11b]
+/* Rules: does the model fit the scored participants?   [METHOD 11b]
  *
  *     calibration   mean z^2 outside .9 - 1.1, and its interval without 1; "may" while the interval
  *                   reaches into .9 - 1.1
@@ -7,13 +7,13 @@
  *                   outside the band of both at once
  *     msll          mean MSLL not below 0
  *     wiggly        length below .2 standard deviations, and more than .05 of the signal
- *     abnormal      people with deviance_p <= .05 outside what chance allows in 95 % of studies
- *     few           p cannot be small: fewer than 100 people of training, or in {reference}
+ *     abnormal      participants with deviance_p <= .05 outside the 95 % range of chance
+ *     few           p cannot be small: fewer than 100 participants in training, or in {reference}
  *
- * Whoever is warned is told what to do about it. Where fewer than 10 people can be judged, those of
- * training are, each held out. A rule needs both: an effect that matters and evidence for it, so
- * that small studies do not cry wolf and large ones do not split hairs. Those of calibration ask
- * for 10 people or more. */
+ * Each warning says what to do about it. If fewer than 10 participants can be judged, the
+ * held-out training participants are judged instead. A rule requires both a relevant effect and
+ * evidence for it, so that small studies get no false alarms and large ones no trivial warnings.
+ * The calibration rules require at least 10 participants. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,13 +24,13 @@
 enum { LEAST_PEOPLE = 10, MANY = 100 };
 static const double Z2_OFF = 0.1, SHIFT = 0.05, TENTH_OFF = 0.1, WIGGLY_LENGTH = 0.2,
                     WIGGLY_SHARE = 0.05;
-/* What is off by so much would be a warning, if there were evidence of it. */
+/* Added to an effect that would be a warning if there were evidence for it. */
 static const char UNSURE[] = ", as far as these people can tell";
 
-/* Whose z are judged: the people scored; of a model alone, or of too few scored, those of training.
- */
+/* The z-scores that are judged: of the scored participants, or of training for a model alone or
+ * too few scored. */
 typedef struct judged {
-    const kn_report_calibration *c; /* NULL: nobody's */
+    const kn_report_calibration *c; /* NULL: none */
     bool training;
     char who[100]; /* "the 32 people who are not labelled" */
 } judged;
@@ -40,6 +40,7 @@ static bool scored_known(const kn_report_job *job)
     return job->m->kind != KN_MATERIAL_MODEL && job->r->calibration[1].n >= LEAST_PEOPLE;
 }
 
+/* Describes the judged participants: "the 32 people without the label". */
 static void name_people(const kn_report_job *job, ptrdiff_t n, bool training, char who[100])
 {
     bool labels = false, among = false;
@@ -63,7 +64,8 @@ static judged judge(const kn_report_job *job)
 {
     judged j = {.training = !scored_known(job)};
     const kn_report_calibration *c = &job->r->calibration[!j.training];
-    if (c->n >= LEAST_PEOPLE && job->m->kind != KN_MATERIAL_CHANGE) /* which judges itself */
+    /* Change is calibrated by its own reference sample. */
+    if (c->n >= LEAST_PEOPLE && job->m->kind != KN_MATERIAL_CHANGE)
         j.c = c;
     name_people(job, c->n, j.training, j.who);
     return j;
@@ -191,8 +193,9 @@ kn_status kn_summary_msll(kn_ctx *ctx, const kn_report_job *job)
         who, kn_format_fixed(msll, 3).text);
 }
 
-/* ---- the model ------------------------------------------------------------------------------- */
+/* ---- model ---- */
 
+/* Standard deviation of a numeric covariate in training; NaN: not known. */
 static double deviation_of(const kn_report_job *job, const char *name)
 {
     for (ptrdiff_t k = 0; k < job->m->C; k++) {
@@ -247,7 +250,7 @@ kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job)
     const kn_formatted low = kn_format_fixed(p->deviance_expected_low, 0),
                        high = kn_format_fixed(p->deviance_expected_high, 0);
     const bool normal = found >= p->deviance_expected_low && found <= p->deviance_expected_high;
-    if (normal && p->deviance_of < LEAST_PEOPLE) /* of so few it is no praise */
+    if (normal && p->deviance_of < LEAST_PEOPLE) /* too few for praise */
         return KN_OK;
     if (normal)
         return kn_report_note_add(ctx, r, &r->good, "abnormal", "",
@@ -286,7 +289,7 @@ kn_status kn_summary_training_words(kn_ctx *ctx, const kn_report_job *job, const
     return kn_arena_print(ctx, &job->r->arena, out, "%td %s", N, N == 1 ? "person" : "people");
 }
 
-/* Whom p are by, in a sentence. */
+/* Describes the reference sample of the p-values. */
 static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const char **out)
 {
     const kn_report_people *p = &job->r->people;
@@ -317,7 +320,8 @@ kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job)
     const ptrdiff_t n = r->people.compared_n;
     const double rank_p = 1 / (double)(n + 1);
     const double stated = change ? r->change.smallest_p : r->people.smallest_p;
-    const double least = stated > 0 ? stated : rank_p, SAME = 1e-6; /* as files have digits */
+    /* Tolerance for the digits in files. */
+    const double least = stated > 0 ? stated : rank_p, SAME = 1e-6;
     const char *who, *ranks = "";
     if (n == 0 || n >= MANY)
         return KN_OK;

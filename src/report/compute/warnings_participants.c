@@ -1,17 +1,17 @@
-/* Who needs a second look?   [METHOD 11b]
+/* Rules: which participants need a second look?   [METHOD 11b]
  *
- *     implausible     score says that their data cannot be right
- *     site            of a site that training did not have, and the model was not adapted to it
- *     unseen          of another level that training did not have
- *     training        they were in training
- *     extrapolation   extrapolation_pct > 99: more of them than chance allows, one whose ratio is
- *                     FAR times the largest of training, or one whose covariates were held
- *     folder          what score, cv or change warned of, unless the page has its own words for it
+ *     implausible     score flags the map as implausible
+ *     site            a site not in training, and the model was not adapted to it
+ *     unseen          another level that is not in training
+ *     training        members of the training sample
+ *     extrapolation   extrapolation_pct > 99: more participants than chance allows, one whose ratio
+ *                     is FAR times the largest of training, or one whose covariates were clamped
+ *     folder          warnings of score, cv or change, unless the page has its own text for them
  *
- * One in a hundred healthy people is beyond the 99th percentile of training, so that one of 32 is
- * nothing: their number is beta-binomial, by the rank that the percentile has among N,
+ * One in a hundred healthy participants is beyond the 99th percentile of training, so that one
+ * of 32 is no finding: their number is beta-binomial, by the rank of the percentile among N,
  *
- *     P(X = x) = C(n, x) B(a + x, N + 1 - a + n - x) / B(a, N + 1 - a),   a = N - floor(.99 N)  */
+ *     P(X = x) = C(n, x) B(a + x, N + 1 - a + n - x) / B(a, N + 1 - a),   a = N - floor(.99 N) */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,12 +23,12 @@
 enum { LISTED = 5, LONG = 80 };
 static const double BEYOND = 99, FAR = 2, CHANCE = 0.025;
 
-typedef struct some { /* people by name: the first few */
+typedef struct some { /* the first few participants by name */
     ptrdiff_t n;
     char text[600];
 } some;
 
-/* Bytes of a name that are said: LONG at most, whole characters. */
+/* Length of a name as shown: at most LONG bytes, whole characters. */
 static size_t cut(const char *id)
 {
     size_t n = strnlen(id, LONG);
@@ -77,7 +77,7 @@ kn_status kn_summary_implausible(kn_ctx *ctx, const kn_report_job *job)
         who.n, r->people.n, have(who.n), who.text);
 }
 
-/* Sites, and levels of other categories. */
+/* Warns about sites, and about levels of other categories. */
 kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
@@ -109,14 +109,14 @@ out:
     return status;
 }
 
-/* "row-0017", as a row without an id is called. */
+/* True for "row-0017", the name of a row without an id. */
 static bool is_row(const char *id)
 {
     return strncmp(id, "row-", 4) == 0 && strlen(id) >= 8 &&
            strspn(id + 4, "0123456789") == strlen(id + 4);
 }
 
-/* Could they be recognised? The model and they have ids. */
+/* True if training participants could be recognised: both model and folder have ids. */
 static bool have_ids(const kn_report_input *m)
 {
     bool ids = false;
@@ -152,14 +152,14 @@ kn_status kn_summary_training_people(kn_ctx *ctx, const kn_report_job *job)
                               who.text);
 }
 
-/* ---- far from training ----------------------------------------------------------------------- */
+/* ---- extrapolation ---- */
 
 static double log_beta(double a, double b)
 {
     return lgamma(a) + lgamma(b) - lgamma(a + b);
 }
 
-/* The largest count that is not too many: P(X > it) <= CHANCE. */
+/* Returns the largest count that is not too many: P(X > it) <= CHANCE. */
 static ptrdiff_t most_by_chance(ptrdiff_t n, double N)
 {
     const double a = N - floor(BEYOND * N / 100), b = N + 1 - a, m = (double)n;
@@ -202,7 +202,7 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
         if (!(p->extrapolation_pct > BEYOND))
             continue;
         add(&who, p->id);
-        if (most > 0) /* 100 and not above the largest: a covariate was held */
+        if (most > 0) /* 100, but not above the largest ratio: a covariate was clamped */
             far = far || p->extrapolation > FAR * most ||
                   (p->extrapolation_pct >= 100 && p->extrapolation <= most);
     }
@@ -225,9 +225,9 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
                               who.n, known, have(who.n), allowed, who.text);
 }
 
-/* ---- what the folder says -------------------------------------------------------------------- */
+/* ---- warnings of the folder ---- */
 
-/* Sentences that the page has its own for. */
+/* Warnings for which the page has its own text. */
 static const char *const SAID[] = {"extrapolation_pct above 99", "cannot be right, see implausible",
                                    "that training did not have (",
                                    "see unseen_level and site_adapted"};
@@ -240,7 +240,7 @@ static bool said(const char *text)
     return false;
 }
 
-/* {training_rows=plain} becomes --training-rows plain, as the command says it. */
+/* Converts {training_rows=plain} to --training-rows plain. */
 static void as_typed(const char *from, char *to)
 {
     for (; *from; from++) {

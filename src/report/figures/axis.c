@@ -1,5 +1,5 @@
-/* Scales and ticks. A range that is empty, a point or beyond all measure is made one that can be
- * drawn. */
+/* Implements axis.h. An empty range, a single point and an excessive range are replaced by
+ * ranges that can be drawn. */
 #include "report/figures/axis.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ kn_range kn_range_none(void)
 
 void kn_range_take(kn_range *r, double x)
 {
-    static const double FAR = 1e150; /* whose square is a number */
+    static const double FAR = 1e150; /* its square is still finite */
     if (!isfinite(x))
         return;
     x = fmin(fmax(x, -FAR), FAR);
@@ -42,7 +42,7 @@ kn_range kn_range_wide(kn_range r, double room)
     return (kn_range){r.low - room, r.high + room};
 }
 
-/* 1, 2 or 5 times a power of ten: the least such that is not below x. */
+/* Returns the smallest 1, 2 or 5 times a power of ten that is not below x. */
 static double round_up(double x)
 {
     const double power = pow(10, floor(log10(x))), rest = x / power;
@@ -81,7 +81,7 @@ static void add_tick(kn_ticks *t, double x)
         t->at[t->n++] = x;
 }
 
-/* How many digits after the point tell multiples of the step apart. */
+/* Number of decimals that distinguish multiples of the step. */
 static int digits_of(double step)
 {
     const int digits = (int)-floor(log10(step) + 1e-9);
@@ -137,7 +137,7 @@ void kn_tick_text(const kn_ticks *t, double x, char out[KN_TICK_TEXT])
         t->percent && t->digits > 0 ? (t->digits > 2 ? t->digits - 2 : 0) : t->digits;
     if (digits < 0 || fabs(shown) >= 1e7)
         kn_number_short(shown, number);
-    else { /* digits by a whole number: no locale has a say */
+    else { /* digits from an integer, independent of the locale */
         const double scale = pow(10, digits), whole = round(fabs(shown) * scale);
         const long long w = (long long)whole, part = w % llround(scale);
         int n = snprintf(number, sizeof number, "%s%lld", shown < 0 && w > 0 ? "-" : "",
@@ -157,7 +157,7 @@ double kn_text_width(const char *text)
     double width = 0;
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;
-        if ((c & 0xc0) != 0x80) /* not the middle of a character */
+        if ((c & 0xc0) != 0x80) /* not a UTF-8 continuation byte */
             width += strchr(".,:;il|' ", c) ? 4 : c == 'm' || (c >= 'A' && c <= 'Z') ? 9.4 : 7.6;
     }
     return width;

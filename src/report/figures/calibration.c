@@ -1,4 +1,4 @@
-/* Is z what it should be? The QQ plot with its diagonal taken away, and the histogram of Phi(z). */
+/* Calibration figures: the detrended QQ plot (worm) and the histogram of Phi(z). */
 #include <math.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static const char *who(const kn_report *r, int g)
     return r->calibration[g].n > 0 ? WHO[g] : NULL;
 }
 
-/* "of 20 people of training and of 9 people scored" */
+/* Writes "of 20 people of training and of 9 people scored". */
 static void people(const kn_report *r, kn_html *out)
 {
     const ptrdiff_t n[] = {r->calibration[0].n, r->calibration[1].n};
@@ -33,8 +33,7 @@ static void people(const kn_report *r, kn_html *out)
 
 /* ---- worm ---- */
 
-/* Far out a band can be wider than anything there is to see: it is held to what the figure shows.
- */
+/* Far out a band can be wider than the figure; it is limited to the plotted range. */
 static void worm(kn_plot *p, const kn_report_calibration *c, int g, bool band)
 {
     double x[KN_REPORT_QQ], y[KN_REPORT_QQ], low[KN_REPORT_QQ], high[KN_REPORT_QQ];
@@ -55,7 +54,7 @@ static void worm(kn_plot *p, const kn_report_calibration *c, int g, bool band)
 static void qq_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
-    static const double INNER = 2.5; /* within it bands are seen whole */
+    static const double INNER = 2.5; /* |q| within which bands are shown in full */
     const kn_svg_head own =
         kn_figure_head(head, "QQ plot of z, detrended", NULL,
                        "Observed less expected quantile of z against the expected one, with "
@@ -98,7 +97,7 @@ static void qq_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         out,
         ", less those of a normal distribution. On the zero line all is as it should be; a line "
         "above it is a shift, one that rises or falls a spread too wide or too narrow.");
-    const int middle = KN_REPORT_QQ / 2; /* of few people there is no band */
+    const int middle = KN_REPORT_QQ / 2; /* NaN there: too few participants for a band */
     if (isfinite(r->calibration[0].n > 0 ? r->calibration[0].worm_low[middle] : NAN) ||
         isfinite(r->calibration[1].n > 0 ? r->calibration[1].worm_low[middle] : NAN))
         kn_html_raw(out, " Bands: 95 %, all places at once, over people.");
@@ -151,7 +150,7 @@ static void pit_steps(kn_plot *p, const kn_report_calibration *c)
     kn_svg_path(p->svg, "line-scored", x, y, 2 * KN_REPORT_PIT);
 }
 
-/* The band is that of the people scored, or of training where nobody is. */
+/* The band is that of the scored participants, or of training if there are none. */
 static const kn_report_calibration *banded(const kn_report *r)
 {
     return &r->calibration[r->calibration[1].n > 0];

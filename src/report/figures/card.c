@@ -1,5 +1,5 @@
-/* One person: z of all responses as a histogram, against that of training people on average and the
- * normal distribution. The bins of the report, ten to a bar. */
+/* Histogram of one participant's z-scores, against the mean histogram of training and the normal
+ * distribution. Ten bins of the report per bar. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static ptrdiff_t count(const kn_report *r)
     return r->zhist.n > 0 ? r->people.n_cards : 0;
 }
 
-/* Densities of a number of people's z, each of the same weight. */
+/* Mean density of the z-scores of several participants, with equal weights. */
 static void densities(const kn_report_zhist *h, ptrdiff_t from, ptrdiff_t people, double out[BARS])
 {
     ptrdiff_t of = 0;
@@ -35,10 +35,10 @@ static void densities(const kn_report_zhist *h, ptrdiff_t from, ptrdiff_t people
 typedef struct bars {
     double person[BARS], training[BARS];
     bool has_training;
-    int from, to; /* that are drawn: at least -4 .. 4 */
+    int from, to; /* range of bars drawn: at least -4 .. 4 */
 } bars;
 
-/* Of a change z of training are not the like. */
+/* False for change: z-scores of training are not comparable. */
 static bool has_training(const kn_report *r)
 {
     return r->zhist_training.n > 0 && r->kind != KN_REPORT_CHANGE;

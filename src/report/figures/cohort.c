@@ -1,6 +1,5 @@
-/* Who they are: a covariate of training against that of the people scored, as shares of either.
- * Numbers as a histogram; levels as bars that lie, so that their names can be read however long and
- * however many. */
+/* Distribution of a covariate in training and in the scored participants, as shares of each.
+ * Numbers as a histogram; levels as horizontal bars, so that long names remain readable. */
 #include <math.h>
 #include <stdio.h>
 
@@ -21,7 +20,7 @@ static double people(const double *count, ptrdiff_t n)
     return sum;
 }
 
-/* None where nobody is known, as of a model that was made to be given away. */
+/* Number of covariates; none if no participants are known, as in a de-identified model. */
 static ptrdiff_t count(const kn_report *r)
 {
     double known = 0;
@@ -32,7 +31,7 @@ static ptrdiff_t count(const kn_report *r)
     return known > 0 ? r->cohort.n : 0;
 }
 
-/* Shares of people; whoever is unknown has none. */
+/* Share of participants with a known value. */
 static double share(const double *count, ptrdiff_t n, ptrdiff_t k)
 {
     const double all = people(count, n);
@@ -51,7 +50,7 @@ static void key(kn_plot *p, const kn_report_column *c)
                 2);
 }
 
-/* The outline of bars, down to the axis at both ends. */
+/* Outline of the bars, down to the axis at both ends. */
 static void outline(kn_plot *p, const kn_report_column *c)
 {
     double x[2 * KN_REPORT_BARS + 2], y[2 * KN_REPORT_BARS + 2];
@@ -125,7 +124,7 @@ static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_s
     }
     p.left = width + 14;
     p.bottom = p.top + ROW * (double)rows;
-    p.right -= 40; /* shares after the bars */
+    p.right -= 40; /* room for the shares after the bars */
     kn_plot_scales(&p, (kn_range){0, fmax(most, 0.01)}, (kn_range){0, 1});
     kn_svg_text_cut(svg, "start", 4, 15, c->name, 40);
     for (ptrdiff_t k = 0; k < rows; k++)

@@ -1,3 +1,4 @@
+/* Implements common.h: marks, densities, histograms and data files. */
 #include "report/figures/common.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@ kn_svg_head kn_figure_head(const kn_svg_head *head, const char *what, const char
     return own;
 }
 
-/* The golden section: neighbours are far from each other, and any number of them fills the range.
- */
+/* Multiples of the golden section: neighbours are far apart, and any number of points fills the
+ * range evenly. */
 double kn_figure_spread(ptrdiff_t i)
 {
     const double x = 0.6180339887498949 * (double)(i + 1);
@@ -32,7 +33,7 @@ int kn_figure_many(ptrdiff_t people)
     return (people > KN_FIGURE_MARKS) + (people > KN_FIGURE_DOTS);
 }
 
-/* Whoever has a card is: the reader goes from one to the other. */
+/* Participants with a card are always marks, since the card highlights them. */
 bool kn_figure_marked(const kn_report *r, ptrdiff_t person)
 {
     return r->people.n <= KN_FIGURE_DOTS || person >= r->people.n ||
@@ -49,7 +50,7 @@ void kn_figure_marked_words(const kn_report *r, kn_html *out)
 /* ---- density ---- */
 
 enum { HEX_CLASSES = 5 };
-static const double HEX_SIDE = 4.6; /* px, as put_hexagon has it: 510 x 331 all in all */
+static const double HEX_SIDE = 4.6; /* px, as in put_hexagon: 510 x 331 in total */
 
 static double hex_x(int col, int row)
 {
@@ -61,7 +62,7 @@ static double hex_y(int row)
     return HEX_SIDE * 1.5 * row;
 }
 
-/* The hexagon whose middle is nearest: of two rows, the nearest of each. */
+/* Finds the nearest hexagon: of two rows, the nearest in each. */
 static bool hex_of(double x, double y, int *col, int *row)
 {
     double best = INFINITY;
@@ -93,7 +94,7 @@ void kn_density_take(kn_density *d, double x, double y)
         d->most = d->count[row][col];
 }
 
-/* Classes by the square root of the number, as the area of a dot would be. */
+/* CSS classes by the square root of the count, like the area of a dot. */
 void kn_density_draw(kn_svg *svg, const kn_density *d, const char *of)
 {
     if (of && d->most > 0)
@@ -116,7 +117,7 @@ void kn_density_draw(kn_svg *svg, const kn_density *d, const char *of)
 
 /* ---- histograms ---- */
 
-/* Edges at multiples of a round number; what is outside of `clip` goes to the outermost bars. */
+/* Edges at multiples of a round number; values outside `clip` go to the outermost bars. */
 kn_histogram kn_histogram_of(const double *x, ptrdiff_t n, kn_range clip)
 {
     kn_histogram h = {0};
@@ -127,7 +128,7 @@ kn_histogram kn_histogram_of(const double *x, ptrdiff_t n, kn_range clip)
     r = kn_range_wide(r, 0);
     const kn_noise_scale s = {.range = r};
     kn_ticks t = kn_ticks_of(&s, 8);
-    const double parts = n > 200 ? 5 : n > 40 ? 2 : 1; /* of a tick: few responses, wide bars */
+    const double parts = n > 200 ? 5 : n > 40 ? 2 : 1; /* bars per tick: few responses, wide bars */
     const double step = t.n > 1 ? (t.at[1] - t.at[0]) / parts : r.high - r.low;
     const double first = floor(r.low / step + 1e-9);
     h.n = (int)fmin(KN_HISTOGRAM, fmax(1, ceil(r.high / step - 1e-9) - first));

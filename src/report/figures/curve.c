@@ -1,6 +1,6 @@
-/* Centile curves of a response: five lines for each level of the category that is drawn, with the
- * band of the middle one, and everybody at the covariates of the curves, so that z decides the
- * height. */
+/* Centile curves of a response: five lines for each level of the drawn category, the band of the
+ * median, and the participants at the covariates of the curves, at the height given by their
+ * z-scores. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static void draw_lines(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
         kn_plot_path(p, q == MEDIAN ? class : thin, c->x, c->value[q], KN_REPORT_GRID);
 }
 
-/* Centiles at the right end, a column for each curve; one that would stand on another moves up. */
+/* Labels of the centiles at the right end, a column per curve; a label that would overlap moves
+ * up. */
 static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
 {
     static const double LEAST = 13;
@@ -70,7 +71,7 @@ static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
     }
 }
 
-/* ---- people ---- */
+/* ---- participants ---- */
 
 static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curves)
 {
@@ -90,7 +91,7 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     }
 }
 
-/* Those of them who are no marks, below the lines. */
+/* Draws as a density, below the lines, the participants that are not marks. */
 static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
     kn_density d = {.most = 0};
@@ -100,11 +101,11 @@ static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s
     kn_density_draw(p->svg, &d, "scored");
 }
 
-/* By curve, -1 without one; those with the label last. */
+/* Draws by curve, -1 without one; labelled participants last. */
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
     p->svg->many = kn_figure_many(s->n);
-    for (int c = -1; c <= LABELLED; c++) { /* a class for each group, not for each of many people */
+    for (int c = -1; c <= LABELLED; c++) { /* one group element per class, not per participant */
         char class[32];
         kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
         for (ptrdiff_t i = 0; i < s->n; i++)
@@ -124,7 +125,7 @@ static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool label
     return n;
 }
 
-/* Of training nobody has a label. */
+/* Number of participants with a point, for training, which has no labels. */
 static ptrdiff_t known(const kn_report_points *t)
 {
     ptrdiff_t n = 0;
@@ -133,7 +134,7 @@ static ptrdiff_t known(const kn_report_points *t)
     return n;
 }
 
-/* ---- the figure ---- */
+/* ---- figure ---- */
 
 static void find_scales(kn_plot *p, const kn_report_shown *s)
 {
@@ -187,7 +188,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     kn_svg_open(svg, &own);
     kn_plot_y_axis(&p, name, false);
     for (ptrdiff_t c = 0; c < curves; c++)
-        draw_band(&p, &s->curve[c], MEDIAN, c); /* the others' would hide each other */
+        draw_band(&p, &s->curve[c], MEDIAN, c); /* bands of the other centiles would overlap */
     draw_training(&p, &s->training, curves);
     draw_crowd(&p, r, &s->scored);
     for (ptrdiff_t c = 0; c < curves; c++)
@@ -206,7 +207,7 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
     const kn_report_shown *s = &r->curves.shown[k];
     kn_html_raw(out, "5, 25, 50, 75 and 95 % of normal people are expected below the lines of ");
     kn_html_text(out, kn_figure_response(r, s->response, (char[KN_FIGURE_RESPONSE]){0}));
-    bool at = false; /* some covariate besides that of the axis */
+    bool at = false; /* there is a covariate besides that of the axis */
     for (ptrdiff_t c = 0; c < s->curves; c++)
         if (s->curve[c].label && *s->curve[c].label) {
             kn_html_raw(out, at ? "; " : " (at ");
@@ -230,7 +231,7 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_figure_marked_words(r, out);
 }
 
-/* Where the covariates besides that of the axis are. */
+/* Values of the covariates besides that of the axis. */
 static const char *place(const kn_report_curve *c)
 {
     return c->label && *c->label ? c->label : "n/a";
@@ -255,7 +256,7 @@ out:
     return status;
 }
 
-/* Whoever is not drawn is not written. */
+/* Participants that are not drawn are not written. */
 static kn_status write_points(kn_ctx *ctx, const kn_report *r, const kn_report_shown *s,
                               bool scored, kn_table_writer *csv)
 {

@@ -1,4 +1,4 @@
-/* The table of figures, and the two ways they take: into the page, and to files. */
+/* The table of figures, and their output into the page and to files. */
 #include "report/figures/figures.h"
 
 #include <assert.h>
@@ -39,7 +39,7 @@ static void name_of(const kn_figure *f, ptrdiff_t k, char out[NAME])
         snprintf(out, NAME, "%s", f->name);
 }
 
-/* Its number makes ids unique: as many as there are rows and figures of each. */
+/* The number is unique among all rows and figures, and makes ids unique. */
 static kn_svg_head head_of(const kn_figure *f, ptrdiff_t k, bool standalone)
 {
     return (kn_svg_head){.width = f->width,

@@ -1,5 +1,5 @@
-/* The figures of the page: a row of one table each. The page draws them inline, {figures} writes
- * them as files with their data beside them. */
+/* The figures of the page, one row of a table each. The page draws them inline; {figures} writes
+ * them as SVG files with their data as CSV. */
 #ifndef KN_REPORT_FIGURES_FIGURES_H
 #define KN_REPORT_FIGURES_FIGURES_H
 
@@ -8,25 +8,28 @@
 #include "report/report.h"
 
 typedef struct kn_figure {
-    const char *name;  /* of its files: "qq"; with more than one "curve-1" */
+    const char *name;  /* file name: "qq"; numbered if there are several: "curve-1" */
     const char *title; /* "QQ plot, detrended" */
-    const char *(*title_of)(const kn_report *r, ptrdiff_t k); /* NULL: title; else from a file */
-    ptrdiff_t (*count)(const kn_report *r); /* how many there are; 0: nothing to draw */
-    /* Figure k: <svg> .. </svg>. */
+    /* Title from the data, not escaped; NULL: use title. */
+    const char *(*title_of)(const kn_report *r, ptrdiff_t k);
+    ptrdiff_t (*count)(const kn_report *r); /* number of such figures; 0: none */
+    /* Draws figure k: <svg> .. </svg>. */
     void (*draw)(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg);
-    void (*caption)(const kn_report *r, ptrdiff_t k, kn_html *out); /* how to read it; mark-up */
+    /* Writes how to read it, as mark-up. */
+    void (*caption)(const kn_report *r, ptrdiff_t k, kn_html *out);
+    /* Writes the plotted numbers as a table. */
     kn_status (*data)(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv);
-    double width, height; /* of the figure */
-    bool many;            /* of its kind: its files are numbered though there is but one */
+    double width, height; /* px */
+    bool many;            /* number the files even if there is only one */
 } kn_figure;
 
-/* The table, in the order of the page; ends with NULL. */
+/* All figures in the order of the page; ends with NULL. */
 extern const kn_figure *const kn_figures[];
-const kn_figure *kn_figure_named(const char *name); /* an assert where there is none */
+const kn_figure *kn_figure_named(const char *name); /* asserts that it exists */
 
-/* <figure> with the drawing, the caption and the button that saves it; nothing where count <= k. */
+/* Writes <figure> with drawing, caption and the button that saves it; nothing if count <= k. */
 void kn_figure_inline(const kn_report *r, const char *name, ptrdiff_t k, kn_html *out);
-/* All of them as DIR/NAME.svg and DIR/NAME.csv; *files is how many. */
+/* Writes all figures as DIR/NAME.svg and DIR/NAME.csv; *files receives the number of files. */
 kn_status kn_figures_write(kn_ctx *ctx, const kn_report *r, const char *dir,
                            const kn_write_options *options, ptrdiff_t *files);
 

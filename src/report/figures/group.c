@@ -1,5 +1,4 @@
-/* Can those with the label be told from the others by how abnormal they are? The ROC of each
- * statistic. */
+/* ROC of each statistic for labelled participants against the others. */
 #include <math.h>
 #include <stdio.h>
 

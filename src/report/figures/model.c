@@ -1,5 +1,5 @@
-/* What the model is made of: held-out loss against the number of components, what each of them
- * explains, and the shares of the terms in what is predicted. */
+/* Figures of the model: held-out loss against the number of components, share of signal of each
+ * component, and shares of the terms. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ static ptrdiff_t components_count(const kn_report *r)
 
 static void components_lines(kn_plot *p, const kn_report_model *m)
 {
-    enum { MOST = 256 }; /* numbers of components that a search looks at, and far more */
+    enum { MOST = 256 }; /* far more points than a search evaluates */
     double x[MOST] = {0}, y[MOST] = {0}, low[MOST] = {0}, high[MOST] = {0};
     const ptrdiff_t n = m->curve_n < MOST ? m->curve_n : MOST;
     for (ptrdiff_t k = 0; k < n; k++) {

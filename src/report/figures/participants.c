@@ -1,7 +1,6 @@
-/* Everybody in one figure: the statistic of the whole map, training above and people scored below;
- * what share of a person's responses is beyond the threshold, by group; and of pairs of visits the
- * statistic against the time between them. The height within a row has no meaning: it keeps points
- * apart. */
+/* Figures of all participants: the statistic of the whole map, training above and scored below;
+ * the share of responses beyond the threshold, by group; and for pairs of visits the statistic
+ * against the interval. The height within a row has no meaning: it separates points. */
 #include <math.h>
 #include <stdio.h>
 
@@ -46,8 +45,8 @@ static ptrdiff_t strip_scored(const kn_report *r)
     return n;
 }
 
-/* Those of training beside the people: of change there are none, as their statistic is not of a
- * change, and of a model alone they are the people. */
+/* Number of training participants shown: none for change, whose statistic is not comparable, and
+ * none for a model alone, where they are the participants themselves. */
 static ptrdiff_t strip_known(const kn_report *r)
 {
     const bool none =
@@ -102,7 +101,7 @@ static ptrdiff_t labelled_of(const kn_report *r)
     return n;
 }
 
-/* Where somebody is labelled. */
+/* Draws the key if there are labels. */
 static void key_of_labels(kn_plot *p, const kn_report *r)
 {
     if (labelled_of(r) > 0)
@@ -145,7 +144,7 @@ static void strip_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     }
     if (scored > 0)
         name_row(svg, &below, scored);
-    p.top -= 16; /* the words of the lines stand above the points */
+    p.top -= 16; /* room for the words of the lines above the points */
     kn_plot_upright(&p, "limit", o->line[0], "p = 0.05");
     kn_plot_upright(&p, "limit", o->line[1], "p = 0.001");
     p.top += 16;

@@ -1,4 +1,4 @@
-/* Axes take as much room as the margins give them, whatever the data. */
+/* Implements plot.h. Margins are fixed, whatever the data. */
 #include "report/figures/plot.h"
 
 #include <math.h>
@@ -6,11 +6,11 @@
 
 enum {
     MARGIN_LEFT = 52,
-    MARGIN_TOP = 42, /* name of the y axis and the key */
+    MARGIN_TOP = 42, /* for the name of the y axis and the key */
     MARGIN_RIGHT = 14,
     MARGIN_BOTTOM = 44,
-    KEY_ROOM = 32,  /* of a swatch, and before it */
-    TEXT_ROOM = 48, /* characters of a name of anybody's */
+    KEY_ROOM = 32,  /* px of a swatch and the space before it */
+    TEXT_ROOM = 48, /* bytes of a name from a file */
 };
 
 kn_plot kn_plot_new(kn_svg *svg, const kn_svg_head *head)
@@ -55,7 +55,7 @@ static void y_ticks(kn_plot *p, const kn_ticks *t, const char *name)
 
 static kn_ticks upwards(const kn_plot *p)
 {
-    static const double STEP = 32; /* px of a tick at least */
+    static const double STEP = 32; /* least px between ticks */
     return kn_ticks_of(&p->y, (int)((p->bottom - p->top) / STEP));
 }
 
@@ -66,7 +66,7 @@ void kn_plot_y_axis(kn_plot *p, const char *name, bool percent)
     y_ticks(p, &t, name);
 }
 
-/* Of ticks those at whole numbers. */
+/* Keeps the ticks at integers. */
 static kn_ticks whole(kn_ticks t)
 {
     kn_ticks some = {0};
@@ -155,7 +155,7 @@ static void swatch(kn_plot *p, const kn_key *key, double x, double y)
     }
 }
 
-/* About, cut as it will be. */
+/* Approximate width of an entry, with its name cut. */
 static double key_width(const kn_key *key, ptrdiff_t cut, char count[static 32])
 {
     count[0] = '\0';
@@ -173,7 +173,7 @@ static double keys_width(const kn_key *key, int n, ptrdiff_t cut)
     return width;
 }
 
-/* On the line between the axis's name and the plot; names are cut until they fit. */
+/* Drawn between the name of the y axis and the plot; names are cut until they fit. */
 void kn_plot_key(kn_plot *p, const kn_key *key, int n)
 {
     double x = p->right;

@@ -1,5 +1,5 @@
-/* One person of a table of regions: z of the regions that stand out most, the left hemisphere on
- * the left of their names, the right on the right, lobe by lobe. */
+/* One participant of a table of regions: z-scores of the most extreme regions, the left
+ * hemisphere to the left of their names, the right to the right, by lobe. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,18 +19,18 @@ enum {
 };
 static const double BEYOND = 1.96;
 
-typedef struct row { /* a region, of both sides where the table has both */
+typedef struct row { /* a region, with both sides if the table has both */
     const kn_report_region *region;
     double z[2], most; /* left, right; NaN: none. most: the larger |z| */
     bool sided;
-    int group; /* place of its lobe */
+    int group; /* index of its lobe */
 } row;
 
 typedef struct rows {
     int n;
     row at[MOST];
-    const char *measure; /* of the first that says one ... */
-    bool measures;       /* ... and of others, another */
+    const char *measure; /* of the first region that has one ... */
+    bool measures;       /* ... and whether others have another */
 } rows;
 
 static const char *const LOBES[] = {"frontal",    "cingulate",    "insula",      "parietal",
@@ -68,7 +68,7 @@ static row *find(rows *all, const kn_report_region *region)
     return NULL;
 }
 
-/* Lobes in their order; networks, which are not among them, in that of the table. */
+/* Lobes in a fixed order; networks, which are no lobes, in the order of the table. */
 static int group_of(const kn_report *r, const kn_report_region *region)
 {
     int k = 0;
@@ -80,7 +80,7 @@ static int group_of(const kn_report *r, const kn_report_region *region)
     return LOBES[k] ? k : k + (int)t;
 }
 
-/* The region with the largest |z| of those that are not there yet; of equals the first. */
+/* Adds the region with the largest |z| that is not in the list; of equals the first. */
 static bool add_next(const kn_report *r, ptrdiff_t k, rows *all)
 {
     const kn_report_region *best = NULL;
@@ -122,7 +122,7 @@ static rows rows_of(const kn_report *r, ptrdiff_t k)
         all.measures =
             all.measures || (region->measure && strcmp(region->measure, all.measure) != 0);
     }
-    for (int i = 1; i < all.n; i++) /* few: by insertion, which keeps the order of equals */
+    for (int i = 1; i < all.n; i++) /* few rows: insertion sort, which is stable */
         for (int j = i; j > 0 && before(&all.at[j], &all.at[j - 1]); j--) {
             const row other = all.at[j];
             all.at[j] = all.at[j - 1];
@@ -139,7 +139,7 @@ static double height_of(const rows *all)
     return y;
 }
 
-/* Both hemispheres have the same scale, and below what is expected is to the left in both. */
+/* Both hemispheres have the same scale; negative z is to the left in both. */
 static kn_noise_scale scale_of(const rows *all, int side)
 {
     const double wide = (WIDTH - NAMES) / 2.0 - 2 * EDGE,
@@ -176,7 +176,7 @@ static void draw_bar(kn_svg *svg, const kn_noise_scale *s, double z, double y, b
         kn_svg_rect(svg, class, fmin(zero, end), y + 3, fmax(fabs(end - zero), 0.5), ROW - 6);
 }
 
-/* Words of ours and texts of files alike; of a long name the end gives way to the measure. */
+/* Writes a name, escaped; a long name is cut before the measure. */
 static void draw_name(kn_svg *svg, const row *w, const rows *all, double y)
 {
     const kn_report_region *g = w->region;
@@ -214,7 +214,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
         draw_name(svg, w, &all, y);
         draw_bar(svg, &left, w->z[0], y, labelled);
         draw_bar(svg, &right, w->z[1], y, labelled);
-        if (!w->sided) /* of the middle: its one bar is on the right */
+        if (!w->sided) /* a midline region has one bar, on the right */
             kn_svg_text(svg, NULL, "end", left.to, y + ROW - 4, "of neither side:");
         y += ROW;
     }

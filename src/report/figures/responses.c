@@ -1,4 +1,4 @@
-/* Responses as histograms: their mean z^2, and how much of each is predicted. */
+/* Histograms over responses: mean z^2, and R2. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,8 +12,8 @@ static bool some(const double *x, ptrdiff_t n)
     return false;
 }
 
-/* Bars, and words where the last ones hold more than their edges say. x: what is to be seen as
- * well. */
+/* Draws bars, and notes where the outermost hold values beyond their edges. x: range that must
+ * be visible too. */
 static void draw_histogram(kn_plot *p, const kn_histogram *h, const char *name, kn_range x)
 {
     double most = 0;

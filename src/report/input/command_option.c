@@ -1,9 +1,10 @@
+/* Implements command_option.h: splits the recorded command line into words. */
 #include "report/input/command_option.h"
 
 #include <string.h>
 
-/* The next word as base/options/command_line.c writes them: plain, or in single quotes with '\''
- * for one. Returns what is behind it. */
+/* Reads the next word as base/options/command_line.c writes it: plain, or in single quotes with
+ * '\'' for a quote. Returns the position after it. */
 static const char *next_word(const char *at, char *out, size_t size, bool *fits)
 {
     size_t n = 0;

@@ -1,5 +1,6 @@
-/* Centile curves of some responses, and people among them: those of `kronorm centiles`, by the same
- * steps [METHOD 8f]. Points of training are at their cross-validated z, of the folder at theirs. */
+/* Centile curves of selected responses, and the participants among them, computed as `kronorm
+ * centiles` does [METHOD 8f]. Training participants are drawn at their cross-validated z-scores,
+ * those of the folder at their own. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +14,7 @@
 
 const double kn_report_input_centile[KN_MATERIAL_CENTILES] = {5, 25, 50, 75, 95};
 
-/* ---- over what ---------------------------------------------------------------------------------
- */
+/* ---- the covariate on the x axis ---- */
 
 static kn_status grid_over(kn_ctx *ctx, const kn_report_input *m, const char *over, kn_grid *g)
 {
@@ -22,11 +22,11 @@ static kn_status grid_over(kn_ctx *ctx, const kn_report_input *m, const char *ov
     return kn_grid_new(ctx, m->model, &s, g);
 }
 
-/* Mean over responses of the variance of what is predicted along the curves over it, in units of
- * the responses' standard deviations; NaN: there are no curves over it. */
+/* Mean over responses of the variance of predictions along the curves over a covariate, in units
+ * of the responses' variance; NaN: there are no curves over it. */
 static kn_status movement(kn_ctx *ctx, const kn_report_input *m, const char *over, double *out)
 {
-    enum { MOST = 1000 }; /* responses that are asked */
+    enum { MOST = 1000 }; /* largest number of responses used for this */
     kn_status status;
     kn_grid g = {0};
     kn_mat raw = {0}, mean = {0};
@@ -64,7 +64,7 @@ out:
     return status;
 }
 
-/* An age, the one called so before others, else what moves the predictions the most. */
+/* Chooses age, by exact name first, else the covariate along which predictions vary most. */
 static kn_status choose_over(kn_ctx *ctx, const kn_report_input *m, const char **out)
 {
     kn_status status = KN_OK;
@@ -77,7 +77,7 @@ static kn_status choose_over(kn_ctx *ctx, const kn_report_input *m, const char *
             if (!m->column[c].numeric || (only == 2 && !named) || (only == 1 && !age))
                 continue;
             KN_TRY(movement(ctx, m, name, &most));
-            if (most > best) { /* false of NaN */
+            if (most > best) { /* false for NaN */
                 *out = name;
                 best = most;
             }
@@ -105,8 +105,7 @@ kn_status kn_report_input_over(kn_ctx *ctx, const kn_report_input *m, const char
     return status;
 }
 
-/* ---- curves ------------------------------------------------------------------------------------
- */
+/* ---- curves ---- */
 
 typedef struct drawing {
     kn_report_input *m;
@@ -114,7 +113,7 @@ typedef struct drawing {
     kn_report_input_response *out; /* w.S */
 } drawing;
 
-/* "F"; of two drawn categories "F, right". */
+/* Level in words: "F"; for two drawn categories "F, right". */
 static kn_status level_of(kn_ctx *ctx, drawing *d, ptrdiff_t point, const char **out)
 {
     const kn_grid *g = &d->w.grid;
@@ -188,13 +187,12 @@ out:
     return status;
 }
 
-/* ---- points ------------------------------------------------------------------------------------
- */
+/* ---- points ---- */
 
-typedef struct crowd { /* people of training, or of the folder */
+typedef struct crowd { /* training participants, or those of the folder */
     bool training;
-    ptrdiff_t n, seen; /* those that have a place among the curves */
-    ptrdiff_t *who;    /* n  of these seen */
+    ptrdiff_t n, seen; /* seen: participants that belong to a curve */
+    ptrdiff_t *who;    /* indices of those seen */
     int *curve;        /* n */
     kn_mat code, raw;  /* seen x covariates, moved to the curves */
     float *z;          /* n x S */
@@ -214,7 +212,7 @@ static const double *own(const drawing *d, const crowd *p, ptrdiff_t c)
     return p->training ? d->m->column[c].training : d->m->column[c].scored;
 }
 
-/* Which curve is of a person's levels; -1: none is. The last that is drawn changes fastest. */
+/* Returns the curve of a participant's levels; -1: none. The last drawn category varies fastest. */
 static int curve_of(const drawing *d, const crowd *p, ptrdiff_t i)
 {
     const kn_grid *g = &d->w.grid;
@@ -234,7 +232,8 @@ static int curve_of(const drawing *d, const crowd *p, ptrdiff_t i)
     return (int)curve;
 }
 
-/* As kn_grid_move: {over} and drawn levels their own, the rest where the curves are. */
+/* As kn_grid_move: participants keep {over} and the drawn levels, and get the other covariates
+ * of the curves. */
 static kn_status move_people(kn_ctx *ctx, const drawing *d, crowd *p)
 {
     kn_status status;
@@ -258,6 +257,7 @@ out:
     return status;
 }
 
+/* Reads the z-scores of all participants at the S responses; each map is read once. */
 static kn_status read_z(kn_ctx *ctx, const drawing *d, crowd *p)
 {
     kn_status status;
@@ -278,6 +278,7 @@ out:
     return status;
 }
 
+/* Allocates the points of response j, with x, z and curve of each participant; values follow. */
 static kn_status new_points(kn_ctx *ctx, drawing *d, const crowd *p, ptrdiff_t j,
                             kn_report_input_points *out)
 {
@@ -306,7 +307,8 @@ static kn_report_input_points *points_of(const drawing *d, const crowd *p, ptrdi
     return p->training ? &d->out[j].training : &d->out[j].scored;
 }
 
-/* Of each the curves need a row of covariances with all N of training, and one more of work. */
+/* Each participant needs a row of covariances with all N training participants, and one more for
+ * work. */
 static ptrdiff_t people_at_once(const drawing *d)
 {
     enum { CELLS = 1 << 20, LEAST = 64 };
@@ -314,6 +316,8 @@ static ptrdiff_t people_at_once(const drawing *d)
     return by_responses < by_training ? by_responses : by_training;
 }
 
+/* Computes the heights of the points: the value that has the participant's z-score at the
+ * covariates of the curve, for a minibatch at a time. */
 static kn_status put_points(kn_ctx *ctx, drawing *d, const crowd *p)
 {
     kn_status status = KN_OK;
@@ -356,8 +360,7 @@ out:
     return status;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 static kn_status prepare(kn_ctx *ctx, drawing *d, const char *over, const ptrdiff_t *response)
 {

@@ -1,5 +1,5 @@
-/* What a folder of score, cv or change says: who is in it, with which covariates, and where each
- * response is in a map. Tables of numbers are in material_tables.c. */
+/* Reads a folder of score, cv or change: its participants and their covariates, and the position
+ * of each response in a map. tables.c reads the numeric tables. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +18,9 @@ static const kn_scored *scored_of(const kn_report_input *m)
     return &m->files->scored;
 }
 
-/* ---- people ------------------------------------------------------------------------------------
- */
+/* ---- participants ---- */
 
-/* Ids of score are the folder's own texts. */
+/* For score, ids point to the texts of the folder's table. */
 static kn_status take_ids(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -44,6 +43,8 @@ out:
     return status;
 }
 
+/* Lists the excluded participants: rows of people.tsv whose status is not "used", with their
+ * reasons. */
 static kn_status take_dropped(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -67,15 +68,14 @@ out:
     return status;
 }
 
-/* ---- covariates --------------------------------------------------------------------------------
- */
+/* ---- covariates ---- */
 
-typedef struct gathered { /* the levels of a category while people are read */
+typedef struct gathered { /* levels of a category, collected while rows are read */
     const char **text;
     ptrdiff_t n, room;
 } gathered;
 
-/* The place of a text among them, at their end if it is not there. */
+/* Returns the index of a level; a new level is appended. */
 static kn_status place_of(kn_ctx *ctx, kn_report_input *m, gathered *g, const char *text,
                           double *code)
 {
@@ -98,7 +98,8 @@ static kn_status place_of(kn_ctx *ctx, kn_report_input *m, gathered *g, const ch
     return kn_arena_text(ctx, &m->arena, text, &g->text[g->n++]);
 }
 
-/* numbers: 1 in one table is 1.0 in the next, as the recipe has it. */
+/* numbers: levels are compared as numbers, so that 1 in one table equals 1.0 in another, as in
+ * the encoding. */
 static kn_status read_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
                              ptrdiff_t col, bool numbers)
 {
@@ -149,10 +150,9 @@ out:
     return status;
 }
 
-/* ---- covariates without a model ----------------------------------------------------------------
- */
+/* ---- covariates without a model ---- */
 
-/* Two different numbers at most, and it is no age. */
+/* True if a column has at most two different numbers and is not an age. */
 static bool two_valued(const kn_report_input *m, ptrdiff_t col)
 {
     const kn_scored *s = scored_of(m);
@@ -170,7 +170,8 @@ static bool two_valued(const kn_report_input *m, ptrdiff_t col)
     return n == 2 && kn_column_role_of(kn_table_name(s->people, col)) != KN_COLUMN_AGE;
 }
 
-/* As kn_encoding_learn would: texts, sites and two numbers are categories. */
+/* Guesses the type as kn_encoding_learn does: texts, sites and two-valued numbers are
+ * categorical. */
 static kn_report_input_column guess(const kn_report_input *m, ptrdiff_t col, bool *numbers)
 {
     const kn_scored *s = scored_of(m);
@@ -182,7 +183,7 @@ static kn_report_input_column guess(const kn_report_input *m, ptrdiff_t col, boo
                                     .batch = site};
 }
 
-/* Levels in the order that a model has them in, and people by it. */
+/* Sorts levels as a model does, and renumbers the participants' levels. */
 static kn_status sort_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
                              bool numbers)
 {
@@ -232,11 +233,10 @@ out:
     return status;
 }
 
-/* ---- responses ---------------------------------------------------------------------------------
- */
+/* ---- responses ---- */
 
-/* Where voxels of part k of the model begin in a map of the folder, which has its parts in the
- * order of their names. */
+/* Returns where the voxels of part k of the model start in a map of the folder, whose parts are
+ * sorted by name. */
 static ptrdiff_t part_begins(const kn_space *files, const kn_space *own, int k)
 {
     ptrdiff_t at = 0;
@@ -248,6 +248,8 @@ static ptrdiff_t part_begins(const kn_space *files, const kn_space *own, int k)
     return -1;
 }
 
+/* Finds the position of each voxel of the model in a map of the folder. Fails if the geometry
+ * differs, or a hemisphere has no map. */
 static kn_status place_voxels(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space, *own = &m->space;
@@ -269,7 +271,7 @@ out:
     return status;
 }
 
-/* Columns of a table say which responses they are. */
+/* Checks the responses of a table by the names of its columns. */
 static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
 {
     const kn_scored *s = scored_of(m);
@@ -285,7 +287,8 @@ static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
     return KN_OK;
 }
 
-/* Of a model: columns as it has them, of those in use; voxels of its mask. */
+/* With a model: the table's columns in the model's order, those in use only; or the voxels of
+ * its mask. */
 static kn_status place_responses(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space;
@@ -304,8 +307,8 @@ static kn_status place_responses(kn_ctx *ctx, kn_report_input *m)
     return check_names(ctx, m);
 }
 
-/* Voxels that a mask has let in: outside of it maps are 0, which a z or a mean of their squares is
- * not, and inside NaN where there is no value. */
+/* Recovers the mask from the maps: outside it maps are exactly 0, which neither z nor mean z^2
+ * is inside; missing values inside are NaN. */
 static kn_status find_mask(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -327,7 +330,7 @@ out:
     return status;
 }
 
-/* Of a folder of cv all responses. */
+/* For cv: all responses of the folder. */
 static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;

@@ -1,4 +1,4 @@
-/* Whose folder it is: summary.json says who wrote it, and by which model. */
+/* Determines from summary.json which command wrote a folder, and by which model. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -45,7 +45,7 @@ static bool has_file(const kn_report_input *m, const char *name)
     return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH && access(path, F_OK) == 0;
 }
 
-/* By what only they have. */
+/* Identifies the command by keys that only its summary has. */
 static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summary, const char *hash)
 {
     bool change = json_object_get(summary, "changed") && json_object_get(summary, "pairs");
@@ -59,7 +59,7 @@ static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summar
     return KN_OK;
 }
 
-/* saved: hash of the same model with the reference of change that it was saved with. */
+/* saved: hash of the same model including the reference of change it was saved with. */
 static kn_status check_model(kn_ctx *ctx, const kn_report_input *m, const char *hash,
                              const char *saved)
 {

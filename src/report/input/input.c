@@ -1,3 +1,4 @@
+/* Implements input.h: opening, access by column name, and reading of z-maps. */
 #include "report/input/internal.h"
 
 #include <stdio.h>
@@ -28,10 +29,9 @@ kn_status kn_report_input_pointers(kn_ctx *ctx, kn_report_input *m, ptrdiff_t n,
     return status;
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
-/* Characters of a number from 0 to n - 1. */
+/* Number of digits of an integer from 0 to n - 1. */
 static int digits(ptrdiff_t n)
 {
     int d = 1;
@@ -40,7 +40,7 @@ static int digits(ptrdiff_t n)
     return d;
 }
 
-/* One block for all: there can be a million of them. */
+/* Allocates one block for all names: there can be a million. */
 static kn_status number_names(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *number,
                               const char **name)
 {
@@ -79,8 +79,7 @@ kn_status kn_report_input_name(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t 
     return KN_OK;
 }
 
-/* ---- open --------------------------------------------------------------------------------------
- */
+/* ---- open ---- */
 
 static kn_status take(kn_ctx *ctx, kn_report_input *m)
 {
@@ -113,8 +112,7 @@ kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *d
     return status;
 }
 
-/* ---- by name -----------------------------------------------------------------------------------
- */
+/* ---- columns by name ---- */
 
 static const kn_report_input_named *find(const kn_report_input_list *list, const char *name)
 {
@@ -151,8 +149,7 @@ const double *kn_report_input_responses(const kn_report_input *m, const char *na
     return numbers(&m->files->responses, name);
 }
 
-/* ---- z -----------------------------------------------------------------------------------------
- */
+/* ---- z-maps ---- */
 
 kn_status kn_report_input_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float *z)
 {

@@ -1,8 +1,9 @@
-/* What a page is made of: a model, and a folder that score, cv or change wrote, read into plain
- * arrays. The one door through which report/ sees models and folders.
+/* The input of a page: a model and a folder written by score, cv or change, read into plain
+ * arrays. This is the only interface through which report/ accesses models and folders.
  *
- * Responses are numbered 0 .. T-1: those in use by the model, in its order; of a folder of cv,
- * which has no one model, all of the folder. People of training are N, those of the folder n. */
+ * Responses are numbered 0 .. T-1: those used by the model, in its order; for a cv folder, which
+ * has no single model, all responses of the folder. N training participants, n participants of
+ * the folder. */
 #ifndef KN_REPORT_INPUT_INPUT_H
 #define KN_REPORT_INPUT_INPUT_H
 
@@ -12,98 +13,98 @@
 
 typedef enum kn_report_input_kind {
     KN_MATERIAL_MODEL = 0, /* no folder */
-    KN_MATERIAL_SCORE = 1, /* by the model: its hash was compared */
-    KN_MATERIAL_CV = 2,    /* by models that have not seen them; there is no model */
-    KN_MATERIAL_CHANGE = 3 /* people are pairs of visits, z is of change */
+    KN_MATERIAL_SCORE = 1, /* scored by this model: the model hash was compared */
+    KN_MATERIAL_CV = 2,    /* cross-validated z-scores; no model */
+    KN_MATERIAL_CHANGE = 3 /* rows are pairs of visits, z is the z-score of change */
 } kn_report_input_kind;
 
 typedef struct kn_report_input_column { /* a covariate */
     const char *name;
     bool numeric, batch;
-    ptrdiff_t levels; /* of a category: those of training, then those that only the folder has */
+    ptrdiff_t levels; /* categorical: levels of training, then those only in the folder */
     const char *const *level;
-    double
-        *training;  /* N  number, or place of the level; NaN: missing. NULL: the model has nobody */
-    double *scored; /* n  the same; NULL: no folder, or one of change */
+    /* N  number, or index of the level; NaN: missing. NULL: the model has no participants. */
+    double *training;
+    double *scored; /* n  likewise; NULL: no folder, or a change folder */
 } kn_report_input_column;
 
 typedef struct kn_report_input {
     kn_arena arena;
-    const kn_model *model; /* lent; NULL: cv */
+    const kn_model *model; /* borrowed; NULL: cv */
     kn_report_input_kind kind;
     const char *dir; /* the folder; NULL: none */
     ptrdiff_t N, n, T;
-    ptrdiff_t units; /* of training, independent of each other: people, or groups of rows that share
-                        noise; 0: no model */
-    const ptrdiff_t
-        *training_group; /* N  which of them; NULL: each row is alone, or it is not kept */
-    const char *const *training_id; /* N; NULL: stripped, or there are none */
-    const char *const *id;          /* n  of change "person visit1 to visit2" */
+    /* Independent units of training: participants, or groups of rows that share noise; 0: no
+     * model. */
+    ptrdiff_t units;
+    /* N  unit of each row; NULL: each row is its own unit, or units were not kept. */
+    const ptrdiff_t *training_group;
+    const char *const *training_id; /* N; NULL: de-identified, or none */
+    const char *const *id;          /* n  for change "person visit1 to visit2" */
     ptrdiff_t C;
     kn_report_input_column *column; /* C */
-    const char *summary_json;       /* of the folder, its text; NULL: no folder */
-    const char *model_json;         /* as `info --json` prints it; NULL: cv */
-    const char *model_words;        /* as kn_model_words; NULL: cv */
-    ptrdiff_t n_dropped;            /* people that the folder says were left out ... */
-    const char *const *dropped_id;  /* ... and why */
+    const char *summary_json;       /* text of the folder's summary.json; NULL: no folder */
+    const char *model_json;         /* output of `info --json`; NULL: cv */
+    const char *model_words;        /* output of kn_model_words; NULL: cv */
+    ptrdiff_t n_dropped;            /* participants that the folder lists as excluded ... */
+    const char *const *dropped_id;  /* ... and the reasons */
     const char *const *dropped_why;
-    kn_space space;          /* of the T responses: names of a table, voxels of an image */
-    const char *const *name; /* T  name of each response: a column, "x,y,z" of a voxel */
-    double *y_mean, *y_sd;   /* T  in training, units of the data; NULL: cv */
-    bool has_training_z;     /* the model kept the cross-validated maps */
-    struct kn_report_input_files *files; /* what is open */
+    kn_space space;          /* of the T responses: names of columns, or voxels of an image */
+    const char *const *name; /* T  name of a column, or "x,y,z" of a voxel */
+    double *y_mean, *y_sd;   /* T  mean and sd in training, original units; NULL: cv */
+    bool has_training_z;     /* the model kept the cross-validated z-maps */
+    struct kn_report_input_files *files; /* open files, owned */
 } kn_report_input;
 
-/* model NULL: dir is a folder of cv. dir NULL: the model alone. A folder of score or change that
- * another model wrote is refused by the hash in its summary.json. */
+/* Opens the input. model NULL: dir is a cv folder. dir NULL: the model alone. Fails if a score
+ * or change folder was written by another model (hash in its summary.json). model is borrowed. */
 kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *dir,
                                kn_report_input *out);
 void kn_report_input_clear(kn_report_input *m); /* {0} is fine */
 
-/* A column of abnormality.tsv or change.tsv, else of folds.tsv (cv), else of people.tsv (why, maps,
- * covariates as the model saw them), as n numbers, NaN where n/a; or as n texts. NULL: no such
- * column. */
+/* Returns a column as n numbers (NaN for n/a), or as n texts; NULL: no such column. Searched in
+ * abnormality.tsv or change.tsv, then folds.tsv (cv), then people.tsv (reasons, maps, covariates
+ * as the model used them). */
 const double *kn_report_input_people(const kn_report_input *m, const char *name);
 const char *const *kn_report_input_texts(const kn_report_input *m, const char *name);
-/* Of the N people of training, from the model's reference: statistic, mean_z, negative, positive,
- * deviance, deviance_noise, extrapolation (ascending, nobody's in particular); NaN: not in the
- * reference. Of an exported model all are ascending, and nobody's: spread from quantiles. NULL: not
- * kept. */
+/* Returns a statistic of the N training participants from the model's reference sample:
+ * statistic, mean_z, negative, positive, deviance, deviance_noise, extrapolation (ascending, not
+ * in participant order); NaN: not in the reference sample. In an exported model all are
+ * ascending and interpolated from quantiles. NULL: not kept. */
 const double *kn_report_input_training(const kn_report_input *m, const char *name);
-/* A column of metrics.tsv, T numbers: R2, MSLL, z2 ...; from maps where there is no table. NULL:
- * there is none. */
+/* Returns a column of metrics.tsv as T numbers: R2, MSLL, z2 ...; from maps if there is no
+ * table. NULL: no such column. */
 const double *kn_report_input_responses(const kn_report_input *m, const char *name);
 
-/* z (T floats, NaN where missing) of person i of the folder; ascending i read a file once. */
+/* Reads the z-map (T floats, NaN: missing) of participant i of the folder. Each file is read
+ * once if i ascends. */
 kn_status kn_report_input_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float *z);
-/* The cross-validated z of person i of training; all NaN where there is none. */
+/* Reads the cross-validated z-map of training participant i; all NaN if there is none. */
 kn_status kn_report_input_training_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float *z);
 
-/* How the method of the model is told in a methods section: "title", "words", "cite" or "paper" of
- * its row; NULL of cv. */
+/* Returns a text about the model's method for the methods section: "title", "words", "cite" or
+ * "paper"; NULL for cv. */
 const char *kn_report_input_method(const kn_report_input *m, const char *what);
 
-/* ---- curves [METHOD 8f] ------------------------------------------------------------------------
- */
+/* ---- curves [METHOD 8f] ---- */
 
 enum { KN_MATERIAL_CENTILES = 5, KN_MATERIAL_GRID = 60 };
 extern const double kn_report_input_centile[KN_MATERIAL_CENTILES]; /* 5, 25, 50, 75, 95 */
 
 typedef struct kn_report_input_curve { /* one response at one combination of levels */
-    const char *label;                 /* "sex=F,site=mean": where the other covariates are */
-    const char *level; /* of the category that is drawn: "F"; "" where there is one curve */
-    double *x;         /* GRID */
-    double *value[KN_MATERIAL_CENTILES]; /* GRID each, units of the data */
+    const char *label;                 /* values of the other covariates: "sex=F,site=mean" */
+    const char *level;                 /* level of the drawn category: "F"; "" for a single curve */
+    double *x;                         /* GRID */
+    double *value[KN_MATERIAL_CENTILES];                            /* GRID each, original units */
     double *low[KN_MATERIAL_CENTILES], *high[KN_MATERIAL_CENTILES]; /* 95 % band; NULL: none */
-    double *extrapolation; /* GRID  percentile among training; NaN: not known */
+    double *extrapolation; /* GRID  percentile in the training sample; NaN: not known */
 } kn_report_input_curve;
 
-typedef struct kn_report_input_points { /* people at the covariates of the curves: z decides the
-                                         * height
-                                         */
+/* Participants placed at the covariates of the curves: the z-score determines the height. */
+typedef struct kn_report_input_points {
     ptrdiff_t n;
-    double *x, *value, *z; /* n  NaN where he has none */
-    int *curve;            /* n  which curve is his; -1: none */
+    double *x, *value, *z; /* n  NaN: not available */
+    int *curve;            /* n  index of the participant's curve; -1: none */
 } kn_report_input_points;
 
 typedef struct kn_report_input_response {
@@ -113,14 +114,15 @@ typedef struct kn_report_input_response {
     kn_report_input_points training, scored; /* n = 0: none */
 } kn_report_input_response;
 
-/* The covariate that curves are over: `over`, or NULL: the numeric covariate called age, else
- * another age, else the one along which predictions move the most: the variance of the mean along
- * its curves over that of the response, summed over responses. *out NULL: there is none, as of cv
- * and of models without names of covariates. */
+/* Chooses the covariate on the x axis of the curves: `over`, or if NULL the numeric covariate
+ * called age, else another age, else the one along which predictions vary the most: variance of
+ * the mean along its curves over that of the response, summed over responses. *out NULL: there
+ * is none, as for cv and for models without covariate names. */
 kn_status kn_report_input_over(kn_ctx *ctx, const kn_report_input *m, const char *over,
                                const char **out);
-/* S responses, ascending; out: S rows in the material's arena. z of everybody at these responses is
- * read once. Not for cv; for change without scored points. */
+/* Computes the curves of S responses (ascending); out: S rows, arrays in the arena of m. Reads
+ * the z-scores of all participants at these responses once. Not for cv; for change without
+ * scored points. */
 kn_status kn_report_input_curves(kn_ctx *ctx, kn_report_input *m, const char *over,
                                  const ptrdiff_t *response, ptrdiff_t S,
                                  kn_report_input_response *out);

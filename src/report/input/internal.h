@@ -1,4 +1,4 @@
-/* What the files behind report/input/input.h share. */
+/* Internals shared by the files that implement report/input/input.h. */
 #ifndef KN_REPORT_INPUT_INTERNAL_H
 #define KN_REPORT_INPUT_INTERNAL_H
 
@@ -7,8 +7,8 @@
 
 typedef struct kn_report_input_named { /* a column of a table */
     const char *name;
-    double *number;          /* NaN where the cell is none; NULL: not asked for */
-    const char *const *text; /* NULL: not asked for */
+    double *number;          /* NaN if the cell is not a number; NULL: not requested */
+    const char *const *text; /* NULL: not requested */
 } kn_report_input_named;
 
 typedef struct kn_report_input_list {
@@ -16,28 +16,31 @@ typedef struct kn_report_input_list {
     kn_report_input_named *column;
 } kn_report_input_list;
 
+/* Files that stay open while the report is computed. */
 struct kn_report_input_files {
     kn_scored scored; /* dir NULL: no folder is open */
-    kn_table *judged; /* abnormality.tsv; NULL: what scored.people is will do */
-    kn_table *folds;  /* of cv: folds.tsv; NULL */
-    ptrdiff_t *at;    /* T  where each response is in a map of the folder */
-    float *row;       /* such a map */
+    kn_table *judged; /* abnormality.tsv; NULL: use scored.people */
+    kn_table *folds;  /* cv: folds.tsv; NULL */
+    ptrdiff_t *at;    /* T  position of each response in a map of the folder */
+    float *row;       /* buffer for such a map */
     kn_report_input_list people, training, responses;
 };
 
-/* From the model: N, covariates and statistics of training, T, their space, names and scale. */
+/* Reads from the model: N, covariates and statistics of training, T, response space, names and
+ * scale. */
 kn_status kn_report_input_take_model(kn_ctx *ctx, kn_report_input *m);
-/* From the folder, whose kind is known: n, ids, covariates, tables, and of cv the space. */
+/* Reads from the folder, whose kind is known: n, ids, covariates, tables, and for cv the
+ * response space. */
 kn_status kn_report_input_take_folder(kn_ctx *ctx, kn_report_input *m);
-/* ... and its tables: abnormality.tsv or change.tsv, people.tsv, metrics.tsv or maps of metrics. */
+/* Reads the tables: abnormality.tsv or change.tsv, people.tsv, metrics.tsv or maps of metrics. */
 kn_status kn_report_input_take_tables(kn_ctx *ctx, kn_report_input *m);
-/* kind and summary_json; refuses a folder that is not of this model. */
+/* Determines kind and summary_json; fails if the folder was written by another model. */
 kn_status kn_report_input_identify(kn_ctx *ctx, kn_report_input *m);
 
-/* Names of the T responses, once their space is known; those numbered `number` (NULL: 0 ..) where
- * they have no names. */
+/* Names the T responses once their space is known. Responses without names are numbered by
+ * `number` (NULL: 0 ..). */
 kn_status kn_report_input_name(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *number);
-/* Room for n pointers to texts. */
+/* Allocates n text pointers in the arena. */
 kn_status kn_report_input_pointers(kn_ctx *ctx, kn_report_input *m, ptrdiff_t n, const char ***out);
 
 #endif

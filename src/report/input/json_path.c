@@ -1,3 +1,4 @@
+/* Implements json_path.h on jansson. */
 #include "report/input/json_path.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Implements memory.h. The plan must follow the allocations of input.c, model.c, folder.c and
+ * curves.c. */
 #include "report/input/memory.h"
 
 #include <dirent.h>
@@ -16,16 +18,15 @@
 #include "io/image/image.h"
 #include "model/model.h"
 
-enum { NAME = 2 * 64 }; /* bytes of a short text by itself */
+enum { NAME = 2 * 64 }; /* bytes of a short text with its allocation */
 
-/* ---- looking ----------------------------------------------------------------------------------
- */
+/* ---- measuring ---- */
 
 typedef struct looked {
     double bytes, cells, lines;
 } looked;
 
-/* {0} where it cannot be read; a pipe or a device would have no end. */
+/* Returns {0} for a file that cannot be read, and for a pipe or a device, which has no end. */
 static looked look_at(const char *path)
 {
     char piece[1 << 14];
@@ -56,7 +57,7 @@ static bool is_any(const char *name, const char *const *list)
     return *list != NULL;
 }
 
-/* One file of z, or one for each person, of which the largest counts. */
+/* Measures one file of z, or one per participant, of which the largest counts. */
 static void add_maps(kn_report_input_sizes *s, const char *path)
 {
     struct stat what;
@@ -97,7 +98,7 @@ static void look_into(const char *dir, kn_report_input_sizes *s, double *respons
         closedir(folder);
 }
 
-/* Of each category of two levels both are drawn. */
+/* Number of curves per response: both levels of each two-level category are drawn. */
 static ptrdiff_t curves_of(const kn_model *m)
 {
     ptrdiff_t curves = 1;
@@ -125,9 +126,7 @@ static void measure_model(kn_ctx *ctx, const kn_settings *settings, kn_report_in
 void kn_report_input_measure(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
                              const char *dir, kn_report_input_sizes *out)
 {
-    enum {
-        SPARSE = 8
-    }; /* what a map of cv has in voxels and bytes, at most, of each in the mask */
+    enum { SPARSE = 8 }; /* upper bounds of a cv map per response: voxels of the grid, and bytes */
     double responses = 0;
     *out = (kn_report_input_sizes){.model = model};
     if (model)
@@ -144,10 +143,10 @@ void kn_report_input_measure(kn_ctx *ctx, const kn_settings *settings, const kn_
                      : fmin(KN_IMAGE_MEMORY, sizeof(float) * (double)out->n * (double)out->voxels);
 }
 
-/* ---- rehearsing --------------------------------------------------------------------------------
- */
+/* ---- planning ---- */
 
-/* Text and the position of each cell in it; while the table is parsed, also the file's bytes. */
+/* A table holds its text and the position of each cell; while it is parsed, also the bytes of
+ * the file. */
 static void table_need(kn_mem_plan *r, kn_report_input_table t)
 {
     kn_plan_alloc_bytes(r, KN_NEED_WORK, t.bytes + sizeof(ptrdiff_t) * t.cells);
@@ -156,8 +155,8 @@ static void table_need(kn_mem_plan *r, kn_report_input_table t)
     kn_plan_free_to(r, mark);
 }
 
-/* Beside the model: means and deviations, names, where a response is in files, statistics and
- * covariates of training. */
+/* Memory beside the model: means and standard deviations, names, positions of responses in
+ * files, statistics and covariates of training. */
 static void taken_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 {
     enum { WORDS = 48, STATISTICS = 16 };
@@ -171,7 +170,7 @@ static void taken_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 
 void kn_report_input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 {
-    static const double SMALL = 192e3; /* texts of a summary and of a model, headers */
+    static const double SMALL = 192e3; /* texts of the summary and of the model, headers */
     kn_plan_stage(r, "tables");
     kn_plan_alloc_bytes(r, KN_NEED_BASIS, s->model_bytes);
     kn_plan_alloc_bytes(r, KN_NEED_WORK, SMALL);
@@ -186,7 +185,8 @@ void kn_report_input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
     kn_plan_free_to(r, mark);
 }
 
-/* Curves at some points: means and variances of a block, and what predicts them. */
+/* Curves at a number of points: means and variances of a block, and the workspace of the
+ * prediction. */
 static void points_need(kn_mem_plan *r, const kn_report_input_sizes *s, ptrdiff_t points,
                         ptrdiff_t S)
 {
@@ -208,7 +208,7 @@ void kn_report_input_curves_need(kn_mem_plan *r, const kn_report_input_sizes *s,
     kn_plan_stage(r, "curves");
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, grid,
-                    kn_min_size(s->T, ASKED) + 2 * s->C); /* which covariate */
+                    kn_min_size(s->T, ASKED) + 2 * s->C); /* the search for the covariate */
     s->shape.method->need.maps(r, &s->shape, KN_MAPS_PREDICT, grid);
     s->shape.method->need.block(r, &s->shape, KN_MAPS_PREDICT, grid);
     kn_plan_free_to(r, mark);
@@ -216,14 +216,14 @@ void kn_report_input_curves_need(kn_mem_plan *r, const kn_report_input_sizes *s,
     kn_plan_alloc_d(r, KN_NEED_WORK, S * (s->N + s->n), OF_POINT);
     points_need(r, s, grid, S);
     kn_mem_usage between = r->now;
-    kn_plan_alloc_d(r, KN_NEED_WORK, people, 2 + 2 * s->C + S); /* whose z and covariates */
+    /* Z-scores and covariates of the participants. */
+    kn_plan_alloc_d(r, KN_NEED_WORK, people, 2 + 2 * s->C + S);
     kn_plan_alloc_f(r, KN_NEED_WORK, s->T, 1);
     points_need(r, s, kn_min_size(people, batch), S);
     kn_plan_free_to(r, between);
 }
 
-/* ---- room --------------------------------------------------------------------------------------
- */
+/* ---- budget ---- */
 
 kn_status kn_report_input_room(kn_ctx *ctx, const kn_mem_plan *r, const char *what)
 {

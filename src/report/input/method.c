@@ -1,3 +1,4 @@
+/* Texts about the model's method, from its row in the table of methods. */
 #include <string.h>
 
 #include "gp/method.h"

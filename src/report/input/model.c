@@ -1,5 +1,5 @@
-/* What a model says of its training: people by their covariates, which are read back from the
- * columns of the process' X, and by what the reference has of them; responses by their scale. */
+/* Reads the training sample back from a model: covariates from the columns of the design X,
+ * statistics from the reference sample, and the scale of the responses. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +8,17 @@
 #include "model/model.h"
 #include "report/input/internal.h"
 
-/* ---- covariates --------------------------------------------------------------------------------
- */
+/* ---- covariates ---- */
 
-/* Of raw column c, x = X sd + mean; the ten digits that a table would have had where they give the
- * same X to the bit: 34.2 is not 34.199999999999996. */
+/* Returns raw column c of row i, x = X sd + mean; rounded to ten digits if that gives the same X
+ * bit for bit: 34.2, not 34.199999999999996. */
 static double raw_number(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
 {
     const kn_design *d = &m->x;
     char text[KN_NUMBER_SIZE];
     double x, shortest;
     if (d->column[c].x < 0)
-        return d->column[c].min; /* of everybody */
+        return d->column[c].min; /* constant column */
     double X = kn_at(m->gp.latent.X, i, d->column[c].x);
     x = X * d->sd[c] + d->mean[c];
     kn_number_short(x, text);
@@ -27,20 +26,21 @@ static double raw_number(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
     return (shortest - d->mean[c]) / d->sd[c] == X ? shortest : x;
 }
 
-/* Place of the level, from indicators of the design; NaN: it was missing. */
+/* Returns the index of the level from the indicator columns of the design; NaN: missing. */
 static double code_of(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
 {
     const kn_design_column *k = &m->x.column[c];
     for (int l = 0; k->x >= 0 && l < k->levels; l++)
         if (kn_at(m->gp.latent.X, i, k->x + l) == 1)
             return l;
-    for (int l = 0; k->x < 0 && l < k->levels; l++) /* one level, of everybody */
+    for (int l = 0; k->x < 0 && l < k->levels; l++) /* the category has a single level */
         if (k->shares[l] == 1)
             return l;
     return NAN;
 }
 
-/* From indicators as raw columns f ..: one of two levels, else one each. */
+/* Returns the level from indicators in raw columns f ..: one column for two levels, else one per
+ * level. */
 static double spread_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrdiff_t i)
 {
     if (levels == 2)
@@ -51,7 +51,8 @@ static double spread_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrd
     return NAN;
 }
 
-/* Column k of the recipe, raw columns from f on; without a recipe raw column k. */
+/* Reads column k of the encoding, whose raw columns start at f; without an encoding raw column
+ * k. */
 static kn_status take_training(kn_ctx *ctx, kn_report_input *m, ptrdiff_t k, ptrdiff_t f)
 {
     const kn_model *model = m->model;
@@ -85,7 +86,7 @@ out:
     return status;
 }
 
-/* Covariates that were numbers without names: x1, x2, ... */
+/* Numeric covariates without names are called x1, x2, ... */
 static kn_status from_design(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
@@ -120,10 +121,9 @@ out:
     return status;
 }
 
-/* ---- the reference -----------------------------------------------------------------------------
- */
+/* ---- reference sample ---- */
 
-/* Spread over all N, NaN where a sample is not in the reference. */
+/* Scatters the statistics over all N rows, NaN for rows not in the reference sample. */
 static kn_status take_statistics(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_reference *r = &m->model->reference;
@@ -131,7 +131,7 @@ static kn_status take_statistics(kn_ctx *ctx, kn_report_input *m)
     const struct {
         const char *name;
         const double *values;
-        bool sorted; /* nobody's in particular */
+        bool sorted; /* ascending, not in participant order */
     } all[] = {{"statistic", r->statistic, false},
                {"mean_z", r->mean_z, false},
                {"negative", r->negative, false},
@@ -170,10 +170,9 @@ kn_status kn_report_input_training_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t 
     return kn_check_cancel(ctx);
 }
 
-/* ---- responses ---------------------------------------------------------------------------------
- */
+/* ---- responses ---- */
 
-/* Those in use of the space of all. */
+/* Keeps the responses in use. */
 static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *from = &m->model->space;
@@ -217,8 +216,7 @@ out:
     return status;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 typedef kn_status (*telling)(kn_ctx *ctx, const kn_model *model, char **text);
 

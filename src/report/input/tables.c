@@ -1,5 +1,5 @@
-/* Tables of a folder as columns: of people abnormality.tsv or change.tsv, folds.tsv of cv, and
- * people.tsv; of responses metrics.tsv, or maps of metrics where there is no table. */
+/* Reads the tables of a folder as columns. Participants: abnormality.tsv or change.tsv,
+ * folds.tsv (cv), people.tsv. Responses: metrics.tsv, or maps of metrics if there is no table. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static kn_status path_of(kn_ctx *ctx, const kn_report_input *m, const char *name
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", m->dir);
 }
 
-/* Room for `more` columns. */
+/* Reserves `more` columns. */
 static kn_status list_grow(kn_ctx *ctx, kn_report_input *m, ptrdiff_t more,
                            kn_report_input_list *list)
 {
@@ -32,10 +32,10 @@ static kn_status list_grow(kn_ctx *ctx, kn_report_input *m, ptrdiff_t more,
     return status;
 }
 
-/* ---- people ------------------------------------------------------------------------------------
- */
+/* ---- participants ---- */
 
-/* The columns of a table, of the rows row[0 .. n-1] (NULL: 0 ..). The first of a name is found. */
+/* Adds the columns of a table for the rows row[0 .. n-1] (NULL: 0 ..). If names repeat, the
+ * first added is found. */
 static kn_status add_table(kn_ctx *ctx, kn_report_input *m, const kn_table *t, const ptrdiff_t *row)
 {
     kn_status status;
@@ -58,7 +58,7 @@ out:
     return status;
 }
 
-/* The same people in the same order? */
+/* Checks that a table has the same participants in the same order. */
 static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table *t)
 {
     if (kn_table_rows(t) != m->n)
@@ -74,6 +74,7 @@ static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table
     return KN_OK;
 }
 
+/* Adds the columns of the participants' tables in order of precedence. */
 static kn_status take_people(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -96,10 +97,9 @@ out:
     return status;
 }
 
-/* ---- responses ---------------------------------------------------------------------------------
- */
+/* ---- responses ---- */
 
-/* Rows are all responses of the model, or those of a folder of cv. */
+/* Checks that the rows are all responses of the model, or those of a cv folder. */
 static kn_status check_responses(kn_ctx *ctx, const kn_report_input *m, const kn_table *t)
 {
     ptrdiff_t all = m->model ? m->model->y.n_all : m->T;
@@ -140,6 +140,7 @@ out:
     return status;
 }
 
+/* Reads the metrics of the responses from maps, those that exist. */
 static kn_status from_maps(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -161,7 +162,7 @@ out:
     return status;
 }
 
-/* The table of two hemispheres without a model may have them in another order than the maps. */
+/* Without a model, the table of two hemispheres may have them in another order than the maps. */
 static kn_status take_responses(kn_ctx *ctx, kn_report_input *m)
 {
     char path[PATH];

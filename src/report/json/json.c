@@ -1,3 +1,4 @@
+/* Implements json.h: value helpers, the summary, and the whole document. */
 #include "report/json/json.h"
 
 #include <math.h>
@@ -7,8 +8,7 @@
 #include "report/json/internal.h"
 #include "report/markup/html.h"
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 void kn_page_json_set(kn_page_json *w, json_t *object, const char *key, json_t *value)
 {
@@ -30,7 +30,7 @@ json_t *kn_page_json_count(ptrdiff_t n)
     return json_integer((json_int_t)n);
 }
 
-/* Characters one by one, each that is none as U+FFFD. */
+/* Copies a text, each invalid UTF-8 sequence as U+FFFD. */
 static json_t *repaired(const char *text)
 {
     static const char UNKNOWN[] = "\xEF\xBF\xBD";
@@ -109,8 +109,7 @@ json_t *kn_page_json_bytes(kn_page_json *w, const void *bytes, ptrdiff_t n)
     return out;
 }
 
-/* ---- the page ---------------------------------------------------------------------------------
- */
+/* ---- document ---- */
 
 static json_t *notes(kn_page_json *w, const kn_report_notes *from)
 {

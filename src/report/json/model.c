@@ -1,8 +1,7 @@
 /* Cohort, model, calibration, responses, curves and space as JSON. */
 #include "report/json/internal.h"
 
-/* ---- cohort -----------------------------------------------------------------------------------
- */
+/* ---- cohort ---- */
 
 static json_t *column(kn_page_json *w, const kn_report_column *c)
 {
@@ -40,8 +39,7 @@ json_t *kn_page_json_cohort(kn_page_json *w)
     return j;
 }
 
-/* ---- model ------------------------------------------------------------------------------------
- */
+/* ---- model ---- */
 
 static json_t *components_curve(kn_page_json *w, const kn_report_model *m)
 {
@@ -78,8 +76,7 @@ json_t *kn_page_json_model(kn_page_json *w)
     return j;
 }
 
-/* ---- calibration ------------------------------------------------------------------------------
- */
+/* ---- calibration ---- */
 
 json_t *kn_page_json_zhist(kn_page_json *w, const kn_report_zhist *z)
 {
@@ -146,10 +143,9 @@ json_t *kn_page_json_responses(kn_page_json *w)
     return j;
 }
 
-/* ---- curves -----------------------------------------------------------------------------------
- */
+/* ---- curves ---- */
 
-/* A line for each centile; null: there are no bands. */
+/* One array per centile; null: no bands. */
 static json_t *lines(kn_page_json *w, double *const value[KN_REPORT_CENTILES])
 {
     if (!value[0])
@@ -211,8 +207,7 @@ json_t *kn_page_json_curves(kn_page_json *w)
     return all;
 }
 
-/* ---- space ------------------------------------------------------------------------------------
- */
+/* ---- space ---- */
 
 static void put_volume(kn_page_json *w, json_t *j)
 {

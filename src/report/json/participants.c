@@ -1,11 +1,10 @@
-/* People, cards, groups and change as JSON. */
+/* Participants, cards, groups and change as JSON. */
 #include <stddef.h>
 #include <string.h>
 
 #include "report/json/internal.h"
 
-/* ---- people -----------------------------------------------------------------------------------
- */
+/* ---- participants ---- */
 
 typedef struct field {
     const char *name;
@@ -86,8 +85,7 @@ json_t *kn_page_json_abnormality(kn_page_json *w)
     return j;
 }
 
-/* ---- cards ------------------------------------------------------------------------------------
- */
+/* ---- cards ---- */
 
 static json_t *name_of(const kn_report *r, ptrdiff_t response)
 {
@@ -146,8 +144,7 @@ json_t *kn_page_json_cards(kn_page_json *w)
     return a;
 }
 
-/* ---- groups and change ------------------------------------------------------------------------
- */
+/* ---- groups and change ---- */
 
 static json_t *rocs(kn_page_json *w)
 {

@@ -1,6 +1,6 @@
-/* Text to mark-up. Every byte of a text goes through next(), which believes nothing: RFC 3629, with
- * what a broken sequence has of well-formed bytes taken as one U+FFFD (Unicode 15, 3.9, "maximal
- * subpart"). */
+/* Implements html.h. Every byte of a text passes next(), which decodes UTF-8 strictly: RFC 3629,
+ * with the well-formed prefix of a broken sequence replaced by one U+FFFD (Unicode 15, 3.9,
+ * "maximal subpart"). */
 #include "report/markup/html.h"
 
 #include <assert.h>
@@ -12,13 +12,13 @@
 
 enum { REPLACEMENT = 0xfffd };
 
-typedef struct piece { /* bytes on their way to the writer */
+typedef struct piece { /* buffer of bytes for the writer */
     kn_html *h;
     ptrdiff_t n;
     char bytes[1024];
 } piece;
 
-/* The one way to the writer. */
+/* The only call that writes. */
 static void give(kn_html *h, const char *bytes, ptrdiff_t n)
 {
     if (h->status == KN_OK && n > 0)
@@ -41,9 +41,9 @@ static void put(piece *p, const char *bytes, size_t n)
     p->n += (ptrdiff_t)n;
 }
 
-/* The next character of a text, at least a byte of it; anything but well-formed UTF-8 is
- * REPLACEMENT. The bounds of the second byte shut out overlong forms, surrogates and what is beyond
- * U+10FFFF. */
+/* Decodes the next character of a text and advances by at least one byte; anything but
+ * well-formed UTF-8 is REPLACEMENT. The bounds of the second byte exclude overlong forms,
+ * surrogates and values above U+10FFFF. */
 static uint32_t next(const unsigned char **text)
 {
     const unsigned char *s = *text;
@@ -61,7 +61,7 @@ static uint32_t next(const unsigned char **text)
     else if (lead >= 0x80)
         code = REPLACEMENT;
     for (; more > 0; more--, low = 0x80, high = 0xbf) {
-        if (*s < low || *s > high) { /* a text's final 0 too */
+        if (*s < low || *s > high) { /* also the terminating NUL */
             code = REPLACEMENT;
             break;
         }
@@ -71,8 +71,7 @@ static uint32_t next(const unsigned char **text)
     return code;
 }
 
-/* Controls, what turns the direction of writing, and what is no character, are not shown as they
- * are. */
+/* Replaces controls, bidirectional controls and noncharacters. */
 static uint32_t harmless(uint32_t c)
 {
     if (c == '\n' || c == '\t')
@@ -150,7 +149,8 @@ void kn_html_text(kn_html *h, const char *text)
     kn_html_cut(h, text, PTRDIFF_MAX);
 }
 
-/* With a point under every locale: what is neither digit nor sign is the host's own. */
+/* Writes a decimal point in every locale: any other character in the output of printf is the
+ * locale's. */
 static void put_decimal(piece *p, double x, int digits)
 {
     char text[400]; /* 309 digits of the largest double */
@@ -180,7 +180,7 @@ void kn_html_fixed(kn_html *h, double x, int digits)
     flush(&p);
 }
 
-/* 10^-4 and above as decimals, below as 3.2×10⁻⁵. */
+/* Decimals from 10^-4 on, below as 3.2×10⁻⁵. */
 void kn_html_p(kn_html *h, double p, bool bound)
 {
     static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -193,13 +193,12 @@ void kn_html_p(kn_html *h, double p, bool bound)
     if (bound || !(p >= smallest))
         put(&out, "&lt; ", 5);
     p = fmin(fmax(p, smallest), 1);
-    if (bound) { /* never said to be smaller than it is; what rounding added is not taken for more
-                  */
+    if (bound) { /* rounded up, so that a bound is never understated; tolerates rounding errors */
         const double unit = pow(10, 1 - floor(log10(p)));
         p = fmin(ceil(p * unit * (1 - 1e-9)) / unit, 1);
     }
     int exponent = (int)floor(log10(p));
-    if (p * pow(10, -exponent) >= 9.95) /* two digits of it are 10 */
+    if (p * pow(10, -exponent) >= 9.95) /* two digits of it round to 10 */
         exponent++;
     if (exponent >= -4)
         put_decimal(&out, p, exponent >= 0 ? 2 : 1 - exponent);

@@ -1,6 +1,6 @@
-/* Mark-up, to a writer. The one way by which a text from a file gets into the page: kn_html_text,
- * and kn_html_json inside data. The first failure is kept, and later calls do nothing, so that
- * drawing code reads without checks. */
+/* Writes mark-up to a file. Texts from input files must pass through kn_html_text, or through
+ * kn_html_json inside data, which escape them. The first failure is kept in status and later
+ * calls do nothing, so drawing code needs no checks. */
 #ifndef KN_REPORT_MARKUP_HTML_H
 #define KN_REPORT_MARKUP_HTML_H
 
@@ -8,34 +8,35 @@
 
 typedef struct kn_html {
     kn_ctx *ctx;
-    kn_writer *file; /* lent */
+    kn_writer *file; /* borrowed */
     kn_status status;
     ptrdiff_t bytes; /* written so far */
 } kn_html;
 
-/* Mark-up of our own, as it is; with a format for numbers and words of our own, never for a text
- * from a file. No %f, %g or %e: they follow the locale of the host; kn_html_fixed does not. */
+/* Write mark-up of kronorm itself, unescaped; _print formats integers and literals, never a text
+ * from a file. Do not use %f, %g or %e: they depend on the locale; use kn_html_fixed. */
 void kn_html_raw(kn_html *h, const char *mark_up);
 void kn_html_print(kn_html *h, const char *format, ...) KN_PRINTF(2, 3);
 
-/* A text of anybody's: & < > " ' as entities; control characters, broken UTF-8, what is no
- * character, and what turns the direction of writing (U+202A-202E, U+2066-2069, U+200E, U+200F,
- * U+061C) as U+FFFD; a tab and a new line as a space. Safe between tags and in a quoted attribute,
- * of HTML and of XML. */
+/* Writes any text, escaped: & < > " ' as entities; control characters, invalid UTF-8,
+ * noncharacters and bidirectional controls (U+202A-202E, U+2066-2069, U+200E, U+200F, U+061C) as
+ * U+FFFD; tab and newline as a space. Safe between tags and in a quoted attribute, in HTML and
+ * XML. */
 void kn_html_text(kn_html *h, const char *text);
-/* The same of at most `most` characters, the rest as an ellipsis. */
+/* The same for at most `most` characters, followed by an ellipsis if cut. */
 void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most);
-/* Characters that kn_html_text writes: of a broken sequence one. */
+/* Returns the number of characters that kn_html_text writes; an invalid sequence counts as one. */
 ptrdiff_t kn_html_length(const char *text);
 
-/* A number with `digits` after the point, a true minus sign, "n/a" where it is not known. */
+/* Writes x with `digits` decimals and a true minus sign; "n/a" for NaN, ∞ for infinity. */
 void kn_html_fixed(kn_html *h, double x, int digits);
-/* p: two significant digits, "< " before a bound; text alone, so that a figure can have it too. */
+/* Writes a p-value with two significant digits, "< " before it if it is a bound. Plain text, so
+ * that figures can use it too. */
 void kn_html_p(kn_html *h, double p, bool bound);
 
-/* A JSON string with its quotes, ASCII only, < > & as \u003c ...: safe within <script>. */
+/* Writes a JSON string with quotes, ASCII only, < > & as \u003c ...: safe within <script>. */
 void kn_html_json(kn_html *h, const char *text);
-/* Bytes as base64. */
+/* Writes n bytes as base64. */
 void kn_html_base64(kn_html *h, const void *bytes, ptrdiff_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* Elements go to the writer as they are drawn; texts by kn_html_text alone. */
+/* Implements svg.h. Elements are written as they are drawn; texts only by kn_html_text. */
 #include "report/markup/svg.h"
 
 #include <math.h>
@@ -7,14 +7,14 @@
 
 #include "report/assets/assets.h"
 
-/* Hundredths of a pixel, without a library's idea of a decimal point: 12.5, -3, 0.07. */
+/* Hundredths of a pixel without printf's decimal point: 12.5, -3, 0.07. */
 typedef struct px {
     char text[32];
 } px;
 
 static px at(double x)
 {
-    static const double FAR = 1e6; /* beyond every figure */
+    static const double FAR = 1e6; /* larger than every figure */
     px p;
     const double hundredths = round(100 * fmin(fmax(x, -FAR), FAR));
     const long long h = (long long)fabs(hundredths);
@@ -31,16 +31,16 @@ static bool known(double a, double b, double c, double d)
     return isfinite(a) && isfinite(b) && isfinite(c) && isfinite(d);
 }
 
-/* <name class="..": the class is left out where the group has it. */
+/* Writes <name class=".."; no class if the group has it. */
 static void begin(kn_svg *svg, const char *name, const char *class)
 {
     kn_html_print(svg->out, class ? "<%s class=\"%s\"" : "<%s", name, class);
 }
 
-/* ---- style of a file ---- */
+/* ---- style of a standalone file ---- */
 
-/* The text of a rule with every var(--name) as what :root says of it: programs that draw files for
- * paper know no custom properties. */
+/* Writes a rule with every var(--name) replaced by its value in :root, because programs that
+ * render SVG for print do not support custom properties. */
 static void resolve(kn_html *out, const char *css, const char *end)
 {
     enum { PIECE = 1024 };
@@ -64,7 +64,7 @@ static void resolve(kn_html *out, const char *css, const char *end)
     }
 }
 
-/* figure.css from its rules on: before them stand the colours, light and dark. */
+/* Writes figure.css from its rules on; the light and dark colours before them are omitted. */
 static void put_style(kn_html *out, const char *more)
 {
     static const char RULES[] = "/* rules */";
@@ -168,7 +168,7 @@ void kn_svg_pen_to(kn_svg *svg, double x, double y)
     svg->pen.down = here;
 }
 
-/* A line of no length with round ends. */
+/* A dot is a line of length 0 with round caps. */
 void kn_svg_pen_dot(kn_svg *svg, double x, double y)
 {
     if (!known(x, y, 0, 0))
@@ -210,7 +210,7 @@ void kn_svg_area(kn_svg *svg, const char *class, const double *x, const double *
     kn_svg_pen_up(svg, true);
 }
 
-/* Where both edges are known: there along the one, and back along the other. */
+/* For each stretch where both edges are known: forward along one, back along the other. */
 void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low,
                  const double *high, ptrdiff_t n)
 {
@@ -234,7 +234,7 @@ void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double 
 {
     static const struct {
         int n;
-        double x[4], y[4]; /* corners, from the middle */
+        double x[4], y[4]; /* corners, relative to the centre */
     } CORNERS[] = {[KN_MARK_SQUARE] = {4, {-2.9, 2.9, 2.9, -2.9}, {-2.9, -2.9, 2.9, 2.9}},
                    [KN_MARK_DIAMOND] = {4, {0, 4.4, 0, -4.4}, {-4.4, 0, 4.4, 0}},
                    [KN_MARK_TRIANGLE] = {3, {0, 4, -4}, {-4.2, 2.8, 2.8}}};

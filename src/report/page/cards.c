@@ -1,6 +1,5 @@
-/* 5, continued. A card for each of the most abnormal, or of those who were asked for: what is
- * unusual about him, in words, as a map, as clusters or responses, and against the people of
- * training. */
+/* Section 5, continued: a card for each of the most abnormal, or the selected, participants:
+ * findings in words, the map, clusters or responses, and a comparison with the training sample. */
 #include <math.h>
 
 #include "report/figures/figures.h"
@@ -15,8 +14,8 @@ ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t person)
     return -1;
 }
 
-/* How many rows there are: those of two or more voxels, of single ones the first few where there
- * are no others. */
+/* Number of rows: clusters of two or more voxels, or the first few single voxels if there are no
+ * others. */
 static ptrdiff_t clusters_shown(const kn_report_card *card)
 {
     enum { SINGLES = 3 };
@@ -26,11 +25,11 @@ static ptrdiff_t clusters_shown(const kn_report_card *card)
     return n > 0 ? n : card->clusters < SINGLES ? card->clusters : SINGLES;
 }
 
-/* "And 21 single voxels beyond 3." */
+/* Writes "And 21 single voxels beyond 3." */
 static void clusters_left_out(kn_page *p, const kn_report_card *card, ptrdiff_t shown)
 {
     const bool volume = p->r->space.kind == KN_REPORT_VOLUME;
-    const bool single = card->cluster[0].size == 1; /* nothing but */
+    const bool single = card->cluster[0].size == 1; /* only single voxels */
     const ptrdiff_t singles = card->clusters_single - (single ? shown : 0);
     const ptrdiff_t others = card->clusters_found - card->clusters_single - (single ? 0 : shown);
     if (singles + others <= 0)
@@ -79,7 +78,7 @@ static void clusters(kn_page *p, const kn_report_card *card)
     clusters_left_out(p, card, shown);
 }
 
-/* Never 0 or 100: beyond two digits a centile is the tail of a fitted law. */
+/* Writes a centile, never 0 or 100: beyond two digits it is the tail of a fitted distribution. */
 static void centile(kn_page *p, double x)
 {
     kn_html_raw(p->h, "<td class=\"n\">");
@@ -159,7 +158,7 @@ static void map(kn_page *p, const kn_report_card *card)
     kn_html_raw(p->h, "</figure>\n");
 }
 
-/* How to read what every card has: once. */
+/* Explains once how to read a card. */
 static void how_to_read(kn_page *p)
 {
     bool maps = false;
@@ -219,7 +218,7 @@ static void one(kn_page *p, ptrdiff_t k)
     kn_html_raw(p->h, "</div></div></details>\n");
 }
 
-/* Said where the cards are, and where they would be. */
+/* Says that cards were omitted for size. */
 static void fewer(kn_page *p)
 {
     const kn_report_people *people = &p->r->people;
@@ -248,7 +247,7 @@ void kn_page_cards(kn_page *p)
     if (p->plan.cards > 1)
         kn_html_raw(p->h, "<p class=\"control\" hidden><button type=\"button\" id=\"fold\">Fold "
                           "all cards</button></p>\n");
-    ptrdiff_t looked = 0; /* bytes that go where there is no viewer */
+    ptrdiff_t looked = 0; /* bytes saved without the viewer */
     if (p->plan.viewer) {
         const ptrdiff_t before = p->h->bytes;
         kn_viewer_space(p->r, p->h);
@@ -263,6 +262,6 @@ void kn_page_cards(kn_page *p)
         p->sizes.card[k] = p->h->bytes - before - p->sizes.viewer[k];
         looked += p->sizes.viewer[k];
         if ((double)(p->h->bytes - looked) > p->options->max_size)
-            p->plan.cards = k + 1; /* no plan has room for the next: it is not drawn */
+            p->plan.cards = k + 1; /* later cards fit into no plan and are not drawn */
     }
 }

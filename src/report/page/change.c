@@ -1,4 +1,5 @@
-/* 7. Change: is what happened between two visits more than what happens to stable people? */
+/* Section 7, change: did a participant change more between two visits than stable participants
+ * do? */
 #include <math.h>
 
 #include "report/figures/figures.h"

@@ -1,4 +1,5 @@
-/* 2. Cohort: who was the model made from, who is shown, and who is not, why. */
+/* Section 2, cohort: the training sample, the scored participants, and the excluded ones with
+ * reasons. */
 #include "report/figures/figures.h"
 #include "report/page/internal.h"
 
@@ -9,7 +10,7 @@ bool kn_page_cohort_has(const kn_report *r)
     return r->cohort.n > 0 || r->cohort.n_dropped > 0;
 }
 
-/* Is anybody's covariate known: of training, or of the people scored? */
+/* True if any covariate is known, of training or of the scored participants. */
 static bool knows(const kn_report *r, bool training)
 {
     bool any = false;

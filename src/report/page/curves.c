@@ -1,4 +1,4 @@
-/* 4. Centile curves. All of them are in the page, one under the other; report.js shows one at a
+/* Section 4, centile curves. All are in the page, one below the other; report.js shows one at a
  * time. */
 #include "report/figures/figures.h"
 #include "report/page/internal.h"

@@ -1,4 +1,4 @@
-/* 6. Group: do the labelled people differ, and where? */
+/* Section 6, group: do the labelled participants differ, and where? */
 #include <math.h>
 
 #include "report/figures/figures.h"

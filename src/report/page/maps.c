@@ -1,5 +1,5 @@
-/* Maps in the page: a ground that is there once, and over it one transparent picture for each map,
- * both in an <svg>, so that style and size are the page's and no style attribute is needed. */
+/* Maps in the page: a background stored once, and over it one transparent picture per map, both
+ * in an <svg>, so that style and size come from the page and no style attribute is needed. */
 #include <math.h>
 
 #include "report/page/internal.h"
@@ -10,7 +10,7 @@ static void data_url(kn_page *p, const kn_picture *picture)
     kn_html_base64(p->h, picture->bytes, picture->n);
 }
 
-/* The ground with its letters, for <use>. */
+/* Writes the background with its labels, for <use>. */
 static void ground(kn_page *p)
 {
     const kn_picture_label *label;
@@ -25,7 +25,7 @@ static void ground(kn_page *p)
     kn_html_raw(p->h, "</g></g>\n");
 }
 
-/* <image id="name"> for <use>, at its own size. */
+/* Writes <image id="name"> for <use>, at its own size. */
 static void shared(kn_page *p, const char *id, const kn_picture *picture)
 {
     kn_html_print(p->h, "<image id=\"%s\" width=\"%td\" height=\"%td\" href=\"", id, picture->width,
@@ -52,7 +52,7 @@ void kn_page_maps_shared(kn_page *p)
     kn_html_raw(h, "</defs></svg>\n");
 }
 
-/* Takes the picture. */
+/* Writes the picture over the background. The picture is moved: it is cleared here. */
 static void over_the_ground(kn_page *p, kn_picture *picture, const char *words)
 {
     kn_html *h = p->h;

@@ -1,4 +1,4 @@
-/* 8. Methods text, 9. Reproduce. */
+/* Section 8, methods text, and section 9, how to reproduce the page. */
 #include <string.h>
 
 #include "report/page/internal.h"
@@ -37,7 +37,7 @@ bool kn_page_reproduce_has(const kn_report *r)
     return r->words.facts > 0;
 }
 
-/* What can be pasted into a shell. */
+/* True if the fact is a command that can be pasted into a shell. */
 static bool is_command(const kn_report_fact *fact)
 {
     return strncmp(fact->value, "kronorm ", strlen("kronorm ")) == 0;

@@ -1,4 +1,4 @@
-/* 3. Model and calibration: may I believe it? */
+/* Section 3, model and calibration: is the model trustworthy? */
 #include <math.h>
 
 #include "report/figures/figures.h"
@@ -28,7 +28,7 @@ static void fact_number(kn_page *p, const char *name, double x, int digits)
     kn_page_fact_end(p);
 }
 
-/* "linear 41 %, smooth 22 % over 18.5 of age". */
+/* Writes "linear 41 %, smooth 22 % over 18.5 of age". */
 static void signal(kn_page *p)
 {
     const kn_report_model *m = &p->r->model;

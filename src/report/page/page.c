@@ -1,6 +1,6 @@
-/* The page: head, navigation, the parts in the order of a reader's questions, script. And how large
- * it may be: it is drawn once with everything, every piece that could be left out measured on the
- * way; if that is too much, a plan of what fits is made from the sizes, and it is drawn again. */
+/* Writes the page: head, navigation, sections, script. It is first drawn with everything, and
+ * every element that could be omitted is measured; if the page is too large, size_budget.c plans
+ * a smaller one and the page is drawn again. */
 #include "report/page/page.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "report/viewer/viewer.h"
 
 typedef struct part {
-    const char *id, *title; /* ours; an id is also the place that links go to */
+    const char *id, *title; /* literals; an id is also a link target */
     bool (*has)(const kn_report *r);
     void (*draw)(kn_page *p);
 } part;
@@ -36,7 +36,8 @@ static void asset(kn_page *p, const char *element, const kn_asset *a)
     kn_html_print(p->h, "</%s>\n", element);
 }
 
-/* What the page may do: show its own pictures, and run what was compiled into kronorm. */
+/* Content-Security-Policy: the page may show its own pictures and run the scripts compiled into
+ * kronorm. */
 static void policy(kn_page *p)
 {
     kn_html_print(p->h,
@@ -80,7 +81,7 @@ static void draw(kn_page *p)
     kn_html_raw(p->h, "<main>\n");
     for (int k = 0; k < N_PARTS; k++)
         if (PARTS[k].has(p->r)) {
-            if (p->h->status == KN_OK) /* cards of maps take a while */
+            if (p->h->status == KN_OK) /* cards with maps take a while */
                 p->h->status = kn_check_cancel(p->ctx);
             kn_html_print(p->h, "<section id=\"%s\" aria-labelledby=\"h-%s\">\n", PARTS[k].id,
                           PARTS[k].id);
@@ -101,7 +102,7 @@ static void draw(kn_page *p)
     kn_html_raw(p->h, "</body>\n</html>\n");
 }
 
-/* The page by the plan; not committed where it is above the limit. */
+/* Draws the page by the plan; does not commit it if it exceeds the limit. */
 static kn_status attempt(kn_page *p, const char *path, ptrdiff_t *bytes, bool *fits)
 {
     kn_status status;
@@ -132,7 +133,7 @@ kn_status kn_page_write(kn_ctx *ctx, const kn_report *r, const char *path,
     if (p.pictures)
         KN_TRY(kn_pictures_ground(ctx, p.pictures, &p.ground));
     KN_TRY(attempt(&p, path, bytes, &fits));
-    while (!fits) { /* a plan leaves something out each time, or fails */
+    while (!fits) { /* each plan omits more than the last, or fails */
         KN_TRY(kn_page_plan_less(&p, path, *bytes));
         KN_TRY(attempt(&p, path, bytes, &fits));
     }

@@ -1,4 +1,4 @@
-/* 5. People: who, where? Figure, search, table, thumbnails; cards are in page_cards.c. */
+/* Section 5, participants: figure, search, table and thumbnails; cards.c writes the cards. */
 #include <math.h>
 #include <stddef.h>
 
@@ -12,14 +12,14 @@ bool kn_page_people_has(const kn_report *r)
     return r->people.n > 0;
 }
 
-/* ---- the table ---- */
+/* ---- table ---- */
 
 typedef struct column {
     const char *title, *means;
-    size_t at;  /* of a double in kn_report_person */
-    int digits; /* P: a probability */
+    size_t at;  /* offset of a double in kn_report_person */
+    int digits; /* decimals; P: a p-value */
     double scale;
-    const char *of_change; /* what it means of a pair of visits; NULL: the same */
+    const char *of_change; /* explanation for a pair of visits; NULL: the same */
 } column;
 
 enum { P = -1 };
@@ -60,7 +60,7 @@ static double value(const kn_report_person *person, const column *c)
     return c->scale * *(const double *)((const char *)person + c->at);
 }
 
-typedef struct shape { /* which columns have anything in them */
+typedef struct shape { /* which columns have values */
     bool number[N_COLUMNS], label, visits, notes;
     ptrdiff_t covariates;
 } shape;
@@ -90,7 +90,7 @@ static shape shape_of(const kn_report *r)
     return s;
 }
 
-/* A heading that is a button once report.js is there: sorting needs it. */
+/* Writes a heading that report.js turns into a button for sorting. */
 static void heading(kn_page *p, const char *class, const char *title)
 {
     kn_html_print(p->h, "<th scope=\"col\"%s>%s</th>", class, title);
@@ -282,9 +282,9 @@ void kn_page_thumbs(kn_page *p)
     kn_html_raw(p->h, "</ul>\n");
 }
 
-/* ---- the part ---- */
+/* ---- section ---- */
 
-/* Ids of everybody for the search: those of the table are cut, and may not be all. */
+/* Writes all ids for the search: those in the table are cut, and the table may be incomplete. */
 static void ids(kn_page *p)
 {
     kn_html_raw(p->h, "<script type=\"application/json\" id=\"ids\">[");

@@ -1,8 +1,9 @@
+/* Implements size_budget.h from the sizes that the sections recorded in p->sizes. */
 #include "report/page/size_budget.h"
 
 #include "report/viewer/viewer.h"
 
-/* The note that says so, numbers that get another digit. */
+/* Room for the note about omissions, and for numbers with more digits. */
 enum { SLACK = 2048 };
 
 static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
@@ -43,7 +44,7 @@ static ptrdiff_t sum(const ptrdiff_t *size, ptrdiff_t n)
     return total;
 }
 
-/* As many of the first n as fit into the room, which becomes smaller by them. */
+/* Returns how many of the first n elements fit into *room, and subtracts their size. */
 static ptrdiff_t fitting(const ptrdiff_t *size, ptrdiff_t n, double *room)
 {
     ptrdiff_t k = 0;
@@ -52,7 +53,7 @@ static ptrdiff_t fitting(const ptrdiff_t *size, ptrdiff_t n, double *room)
     return k;
 }
 
-/* Cards with their data where there is room for one; else as many as fit without. */
+/* Plans cards with viewer data if one fits; else as many as fit without it. */
 static void plan_cards(kn_page *p, double *room)
 {
     const kn_page_sizes *s = &p->sizes;
@@ -81,8 +82,8 @@ kn_status kn_page_plan_less(kn_page *p, const char *path, ptrdiff_t bytes)
     if (before.viewer)
         movable += s->viewer_space + sum(s->viewer, before.cards);
     const ptrdiff_t fixed = bytes - movable + (before.less ? 0 : SLACK);
-    /* For all that can move. The page was too large: less than what moved before, so that a plan is
-     * always smaller than the last. */
+    /* Room for all elements that can be omitted. The page was too large, so this is less than
+     * their present size: every plan is smaller than the last. */
     double room = p->options->max_size - (double)fixed;
     p->plan.less = true;
     if (room >= (double)(rows + thumbs)) {

@@ -1,15 +1,17 @@
-/* What of a page there is room for. */
+/* Fits the page into max_size: page.c draws it, and draws it again by a smaller plan if it was
+ * too large. */
 #ifndef KN_REPORT_PAGE_SIZE_BUDGET_H
 #define KN_REPORT_PAGE_SIZE_BUDGET_H
 
 #include "report/page/internal.h"
 
-kn_status kn_page_plan_all(kn_page *p); /* everything, and memory for its sizes */
-/* From the sizes of the page of `bytes` that was just drawn by the plan, one that is smaller by
- * what it is too large: fewer cards; where not one is left no data of the viewer; then fewer
- * thumbnails; then fewer rows of the table. A page that is too large without all of these is
- * refused. */
+/* Plans the whole page, and allocates p->sizes. */
+kn_status kn_page_plan_all(kn_page *p);
+/* Reduces the plan from the element sizes of the page just drawn, of `bytes` bytes: first fewer
+ * cards; if not one fits with viewer data, cards without the viewer; then fewer thumbnails; then
+ * fewer table rows. Fails if the page would be too large without all of these. */
 kn_status kn_page_plan_less(kn_page *p, const char *path, ptrdiff_t bytes);
+/* Frees the arrays of p->sizes. */
 void kn_page_plan_clear(kn_page *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* 1. Summary: is it all right? What to look at first, then what is fine. */
+/* Section 1, summary: warnings first, then checks that passed. */
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void good(kn_page *p, const kn_report_note *note)
     kn_html_raw(p->h, "</li>\n");
 }
 
-/* ---- the few numbers that everything else explains ---- */
+/* ---- key numbers ---- */
 
 static void number_open(kn_page *p, const char *name)
 {

@@ -1,4 +1,4 @@
-/* Pieces of mark-up that every part of the page has: names, tables, facts. */
+/* Elements that all sections use: names, tables, facts. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ void kn_page_id(kn_page *p, const char *id)
     shortened(p, id, KN_PAGE_ID);
 }
 
-/* A number and its sign stay on one line: "95 %", "p = 0.01". */
+/* True if two characters must stay on one line: "95 %", "p = 0.01". */
 static bool stays(char before, char after)
 {
     const bool digit = before >= '0' && before <= '9', next = after >= '0' && after <= '9';
@@ -36,8 +36,7 @@ static bool stays(char before, char after)
            ((before == '=' || before == '<') && next);
 }
 
-/* What a writer of numbers would set at text[i], where it is not what stands there; *n bytes of it.
- */
+/* Returns the typographic replacement for text[i], *n bytes of it, or NULL. */
 static const char *typeset(const char *text, size_t i, size_t *n)
 {
     const bool begins = i == 0 || text[i - 1] == ' ' || text[i - 1] == '(';
@@ -61,7 +60,7 @@ void kn_page_words(kn_page *p, const char *text)
     for (size_t i = 0; text[i]; i += n) {
         const char *better = typeset(text, i, &n);
         const bool begins =
-            ((unsigned char)text[i] & 0xc0) != 0x80; /* a character, not its middle */
+            ((unsigned char)text[i] & 0xc0) != 0x80; /* not a UTF-8 continuation byte */
         if ((used + 5 > sizeof piece - 8 && begins) || used + 5 > sizeof piece) {
             piece[used] = 0;
             kn_html_text(p->h, piece);
@@ -82,7 +81,7 @@ static bool has_place(const kn_page *p)
     return p->r->space.kind == KN_REPORT_VOLUME && p->r->space.voxel;
 }
 
-/* "−12, 10, 46 mm": the middle of a voxel. */
+/* Writes "−12, 10, 46 mm", the centre of a voxel. */
 static void place(kn_page *p, ptrdiff_t response)
 {
     const kn_report_space *s = &p->r->space;
@@ -96,7 +95,7 @@ static void place(kn_page *p, ptrdiff_t response)
     kn_html_raw(p->h, "&nbsp;mm");
 }
 
-/* "left, vertex 753", with its region where labels were given; false: no mesh has it. */
+/* Writes "left, vertex 753", with its region if labelled; false: no mesh contains it. */
 static bool vertex(kn_page *p, ptrdiff_t response)
 {
     int k;
@@ -143,7 +142,7 @@ void kn_page_response(kn_page *p, ptrdiff_t response)
     }
 }
 
-/* A region that scrolls has to be reached with the keyboard: hence the tabindex and the name. */
+/* A scrollable region must be reachable by keyboard: hence tabindex and name. */
 void kn_page_table_open(kn_page *p, const char *caption)
 {
     kn_html_print(p->h,

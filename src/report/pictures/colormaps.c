@@ -1,10 +1,11 @@
+/* Implements colormaps.h by linear interpolation between anchors. */
 #include "report/pictures/colormaps.h"
 
 #include <math.h>
 
 enum { ANCHORS = 9 };
 
-/* Lightness .44 to .90 at hues 262 to 220 and 36 to 96 degrees; .34 to .92 at 300 to 90. */
+/* Oklab lightness .44 to .90 at hues 262 to 220 and 36 to 96 degrees; .34 to .92 at 300 to 90. */
 static const uint8_t BELOW[ANCHORS][3] = {{2, 68, 190},    {1, 94, 194},    {1, 116, 206},
                                           {13, 137, 218},  {46, 158, 226},  {74, 178, 234},
                                           {102, 198, 242}, {131, 217, 250}, {169, 234, 255}};
@@ -17,7 +18,7 @@ static const uint8_t SHARE[ANCHORS][3] = {{74, 1, 132},   {115, 14, 138},  {156,
 
 static const double ZLEVEL = 2 * KN_PICTURE_ZMAX / (KN_ZLEVELS - 1);
 
-/* At t of 0 .. 1 along a scale, between two anchors on a straight line. */
+/* Returns the colour at t in 0 .. 1 along a scale, linear between anchors. */
 static kn_png_colour along(const uint8_t scale[ANCHORS][3], double t, double alpha)
 {
     uint8_t c[3];

@@ -1,30 +1,30 @@
-/* Colours of maps. Lightness rises evenly (Oklab) from one end of a scale to the other, and the two
- * arms of z are blue and orange of equal lightness: they can be told apart by every kind of colour
- * vision, and strength also without any. */
+/* Colours of maps. Lightness changes evenly (Oklab) along a scale, and the two arms of z are
+ * blue and orange of equal lightness. They are distinguishable with every kind of colour vision,
+ * and magnitude is visible even in grey. */
 #ifndef KN_REPORT_PICTURES_COLORMAPS_H
 #define KN_REPORT_PICTURES_COLORMAPS_H
 
 #include "io/formats/png.h"
 #include "report/pictures/picture.h"
 
-/* z is shown in steps of a quarter from -ZMAX to ZMAX, the middle one is 0. */
+/* z is shown in steps of a quarter from -ZMAX to ZMAX; the middle level is 0. */
 enum { KN_ZLEVELS = 49 };
-/* From tenths (KN_REPORT_ZSTEP) to 0 .. KN_ZLEVELS - 1; beyond ZMAX the outermost. A missing z
- * counts as 0. */
+/* Converts z in tenths (KN_REPORT_ZSTEP) to a level 0 .. KN_ZLEVELS - 1, limited to +-ZMAX. A
+ * missing z is level 0 of z. */
 int kn_zlevel(int8_t z);
-/* Colour of a level; alpha = min(1, |z|/3)^2, and nothing below KN_ZFAINT, where none would be
- * seen. */
+/* Returns the colour of a level, with alpha = min(1, |z|/3)^2, and 0 below KN_ZFAINT, where the
+ * colour would be invisible. */
 #define KN_ZFULL  3.0
 #define KN_ZFAINT 0.6
 kn_png_colour kn_zcolour(int level);
 
-/* A share or R2: level 0 is nothing, 1 .. KN_VLEVELS - 1 from low to high. The first quarter fades
- * in. */
+/* Levels of a share or R2: 0 is transparent, 1 .. KN_VLEVELS - 1 run from low to high. The first
+ * quarter fades in. */
 enum { KN_VLEVELS = 64 };
-int kn_vlevel(double value, double low, double high); /* NaN: 0 */
+int kn_vlevel(double value, double low, double high); /* NaN: level 0 */
 kn_png_colour kn_vcolour(int level);
 
-/* top over an opaque ground. */
+/* Blends `top` over an opaque grey. */
 kn_png_colour kn_colour_over(kn_png_colour top, uint8_t grey);
 
 #endif

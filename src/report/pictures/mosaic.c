@@ -1,15 +1,17 @@
+/* Slices of a volume as tables from pixels to responses (picture_kind.h), laid out by
+ * mosaic_layout.c. */
 #include "report/pictures/mosaic.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PLAIN = 150, DARKEST = 24, LIGHTEST = 192 }; /* greys of the ground */
-enum { THUMB = 90 };                                /* pixels along the longer side, about */
+enum { PLAIN = 150, DARKEST = 24, LIGHTEST = 192 }; /* grey levels of the background */
+enum { THUMB = 90 };                                /* approximate px of the longer side */
 static const double OBLIQUE = 5;                    /* degrees */
 
-/* Brain, a little away from black and white so that colours and both kinds of page differ from it.
- */
+/* Grey of the brain, distinct from black and white, so that colours and both page themes
+ * contrast with it. */
 static uint8_t grey_of(const kn_report_space *space, ptrdiff_t voxel, bool response)
 {
     if (!space->background)
@@ -39,11 +41,10 @@ static const char *minus(long x)
     return x < 0 ? "\u2212" : "";
 }
 
-/* "z −40" under a slice, or as much of it as there is room for; "L" and "R" at the first of a row.
- */
+/* Writes "z −40" under a slice, shortened if necessary; "L" and "R" at the first of a row. */
 static void label(const kn_mosaic *m, int k, kn_picture_tables *out)
 {
-    enum { WIDE = KN_PICTURE_LETTER * 5 / 8 }; /* a letter, about */
+    enum { WIDE = KN_PICTURE_LETTER * 5 / 8 }; /* approximate width of a letter */
     const kn_mosaic_tile *t = &m->tile[k];
     const int axis = kn_mosaic_plane_of[t->plane].through;
     const long mm = lround(fmax(-9999, fmin(9999, t->mm)));
@@ -82,10 +83,9 @@ static void fill(const kn_report_space *space, const kn_mosaic *m, const int32_t
     }
 }
 
-/* ---- the thumbnail: all slices of the first kind, one behind the other
- * --------------------------- */
+/* ---- thumbnail: projection along the main plane's axis ---- */
 
-typedef struct shadow { /* across and up */
+typedef struct shadow { /* projection plane: across and up */
     ptrdiff_t voxels[2], step[2], cells[2], pixels[2];
 } shadow;
 
@@ -111,7 +111,7 @@ static shadow shadow_of(const kn_mosaic *m, const kn_mosaic_plane *p)
     return s;
 }
 
-/* Cell of a response along one axis of the shadow. */
+/* Cell of a response along one axis of the projection. */
 static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdiff_t step)
 {
     ptrdiff_t stride = m->o.stride[axis], width = stride < 0 ? -stride : stride;
@@ -120,10 +120,12 @@ static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdi
     return (at - m->box.low[axis]) / step;
 }
 
+/* Builds the table of the thumbnail: responses are grouped into cells along the line of sight. */
 static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                             const kn_mosaic *m, kn_picture_tables *out)
 {
-    enum { EDGE = 96, MIDDLE = 140, THIN = 4 }; /* darker where less than a quarter is behind it */
+    /* Darker where less than a quarter of the largest depth is behind it. */
+    enum { EDGE = 96, MIDDLE = 140, THIN = 4 };
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[m->tile[0].plane];
     const shadow s = shadow_of(m, p);
     kn_picture_table *table = &out->thumb;
@@ -154,8 +156,7 @@ out:
     return status;
 }
 
-/* ---- words
- * --------------------------------------------------------------------------------------- */
+/* ---- description ---- */
 
 static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t room)
 {

@@ -1,3 +1,4 @@
+/* Implements the layout of mosaic.h: choice of planes, slices and pixel size. */
 #include <math.h>
 
 #include "report/pictures/mosaic.h"
@@ -8,25 +9,25 @@ const kn_mosaic_plane kn_mosaic_plane_of[KN_MOSAIC_PLANES] = {
     [KN_SAGITTAL] = {1, 0, 2, "sagittal"},
 };
 
-/* Pixels: the picture is made about WIDTH wide by enlarging, and thinned above MOST_WIDE or
+/* Sizes in px: small pictures are enlarged to about WIDTH, large ones thinned to MOST_WIDE and
  * MOST_HIGH. */
 enum { WIDTH = 900, HEIGHT = 500, MOST_WIDE = 1000, MOST_HIGH = 1000, GAP = 4 };
 enum { LABEL = KN_PICTURE_LETTER + 6 }; /* under each slice */
-enum { LEAST = 8 }; /* voxels across and up, below which a further view shows nothing */
+enum { LEAST = 8 }; /* least voxels across and up for a further plane to be useful */
 
 static ptrdiff_t extent(const kn_mosaic *m, int axis)
 {
     return m->box.high[axis] - m->box.low[axis] + 1;
 }
 
-/* Can this view be looked at: more than `least` voxels across and up? */
+/* True if the plane has more than `least` voxels across and up. */
 static bool shows(const kn_mosaic *m, int plane, ptrdiff_t least)
 {
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[plane];
     return extent(m, p->across) >= least && extent(m, p->up) >= least;
 }
 
-/* Axial, unless the volume is a single slice of another kind. */
+/* Axial, unless the volume is a single slice of another plane. */
 static int main_plane(const kn_mosaic *m)
 {
     for (int plane = 0; plane < KN_MOSAIC_PLANES; plane++)
@@ -44,8 +45,8 @@ static double middle_mm(const kn_mosaic *m, int axis, ptrdiff_t slice)
     return mm;
 }
 
-/* At most `most` slices of a plane, evenly over those that have a twentieth of the responses that
- * the fullest has: the tips of a brain show nothing. */
+/* Chooses at most `most` slices of a plane, evenly among those with at least a twentieth of the
+ * responses of the fullest slice: the tips of a brain show nothing. */
 static kn_status choose_slices(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, int plane,
                                int most, kn_mosaic *m)
 {
@@ -61,7 +62,7 @@ static kn_status choose_slices(kn_ctx *ctx, const kn_report_space *space, ptrdif
     }
     for (ptrdiff_t s = 0; s < m->o.dim[axis]; s++)
         if (20 * filled[s] >= fullest)
-            filled[n++] = s; /* n is never ahead of s */
+            filled[n++] = s; /* n never exceeds s */
     int count = n < most ? (int)n : most;
     for (int k = 0; k < count; k++) {
         ptrdiff_t slice = filled[(2 * k + 1) * n / (2 * count)];
@@ -73,7 +74,7 @@ out:
     return status;
 }
 
-/* Rows of KN_MOSAIC_ROW slices of the first kind, the further kinds in a row of their own. */
+/* Places the main plane in rows of KN_MOSAIC_ROW slices, the other planes in a row of their own. */
 static void place(kn_mosaic *m, double pixel)
 {
     ptrdiff_t x = GAP, y = GAP, highest = 0;
@@ -100,7 +101,7 @@ static void place(kn_mosaic *m, double pixel)
     m->height = y + highest + LABEL + GAP;
 }
 
-/* Rows as wide as the picture: what is left of it between their slices. */
+/* Spreads the slices of each row over the width of the picture. */
 static void spread(kn_mosaic *m)
 {
     for (int from = 0, to; from < m->tiles; from = to) {
@@ -113,7 +114,7 @@ static void spread(kn_mosaic *m)
     }
 }
 
-/* The smallest step of the axes that are seen, enlarged or thinned by a whole number. */
+/* Chooses the smallest voxel size of the visible axes, times or divided by an integer. */
 static void choose_pixel(kn_mosaic *m)
 {
     double step = INFINITY, enlarge, thin;
@@ -121,7 +122,7 @@ static void choose_pixel(kn_mosaic *m)
         if (extent(m, i) > 1)
             step = fmin(step, m->o.size[i]);
     step = isfinite(step) ? step : 1;
-    /* Steps so unlike that the picture would have no bounds are thinned before they are counted. */
+    /* Extremely unequal voxel sizes are thinned first, so that the picture size is bounded. */
     for (int i = 0; i < 3; i++)
         step = fmax(step, (double)extent(m, i) * m->o.size[i] / 1e6);
     place(m, step);
@@ -130,7 +131,7 @@ static void choose_pixel(kn_mosaic *m)
         floor(fmin((double)WIDTH / (double)m->width + .5, (double)HEIGHT / (double)m->height + .5));
     place(m, thin > 1 ? step * thin : enlarge > 1 ? step / enlarge : step);
     for (int k = 0; k < 20 && (m->width > MOST_WIDE || m->height > MOST_HIGH); k++)
-        place(m, 2 * m->pixel); /* strips that cannot become thinner than a pixel; gaps stay */
+        place(m, 2 * m->pixel); /* strips cannot become thinner than a pixel; gaps stay */
     spread(m);
 }
 
@@ -150,7 +151,7 @@ out:
     return status;
 }
 
-/* Along an axis: the voxel under the middle of pixel u. */
+/* Along an axis: the voxel under the centre of pixel u. */
 static ptrdiff_t along(const kn_mosaic *m, int axis, ptrdiff_t u)
 {
     ptrdiff_t at = (ptrdiff_t)(((double)u + .5) * m->pixel / m->o.size[axis]);

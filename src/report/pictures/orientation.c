@@ -1,3 +1,4 @@
+/* Implements orientation.h: chooses the axis permutation with the largest sum of |cosines|. */
 #include "report/pictures/orientation.h"
 
 #include <assert.h>
@@ -6,8 +7,8 @@
 static const int ORDERS[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 static const double DEGREES = 57.29577951308232;
 
-/* cosine[i][j] of the angle between axis i of the head and axis j of the file; false where there is
- * none: an axis without length, numbers that are none, or axes in one plane. */
+/* cosine[i][j] of the angle between axis i of the head and axis j of the file; false if
+ * undefined: an axis of length 0, values that are not finite, or axes in one plane. */
 static bool cosines(const kn_report_space *space, double cosine[3][3], double size[3])
 {
     double(*c)[3] = cosine;
@@ -28,7 +29,7 @@ static bool cosines(const kn_report_space *space, double cosine[3][3], double si
            isfinite(space->affine[0][3] + space->affine[1][3] + space->affine[2][3]);
 }
 
-/* The order of the file's axes that is nearest to left-right, back-front, feet-head. */
+/* Returns the permutation of the file's axes nearest to left-right, back-front, feet-head. */
 static const int *nearest_order(double cosine[3][3])
 {
     const int *best = ORDERS[0];
@@ -37,7 +38,7 @@ static const int *nearest_order(double cosine[3][3])
         double sum = 0;
         for (int i = 0; i < 3; i++)
             sum += fabs(cosine[i][ORDERS[k][i]]);
-        if (sum > most + 1e-9) { /* a tie: the earlier */
+        if (sum > most + 1e-9) { /* ties: the earlier */
             most = sum;
             best = ORDERS[k];
         }
@@ -75,7 +76,7 @@ void kn_orientation_of(const kn_report_space *space, kn_orientation *out)
 void kn_orientation_box(const kn_orientation *o, const kn_report_space *space, ptrdiff_t T,
                         kn_head_box *out)
 {
-    /* Places along the head's axes from an index: which axis of the file each is, by its stride. */
+    /* The stride of a head axis gives the coordinate along it from the voxel index. */
     assert(T > 0);
     for (int i = 0; i < 3; i++) {
         ptrdiff_t width = o->stride[i] < 0 ? -o->stride[i] : o->stride[i];

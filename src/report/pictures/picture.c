@@ -1,4 +1,4 @@
-/* Colouring: a picture of a map is the pixels of a table, each with the colour of its response. */
+/* Colours maps: a picture is a table of pixels, each with the colour of its response. */
 #include "report/pictures/picture.h"
 
 #include <math.h>
@@ -9,10 +9,9 @@
 #include "report/pictures/colormaps.h"
 #include "report/pictures/picture_kind.h"
 
-enum { BAR_WIDTH = 256, BAR_HEIGHT = 12, BAR_GREY = 128 }; /* as over a brain of middle grey */
-enum {
-    GREYS = 5
-}; /* of the ground of a thumbnail: with every level of z they fit into 256 colours */
+enum { BAR_WIDTH = 256, BAR_HEIGHT = 12, BAR_GREY = 128 }; /* over middle grey */
+/* Greys of a thumbnail background: with every level of z they fit into 256 colours. */
+enum { GREYS = 5 };
 enum { GROUND_GREYS = 64 };
 
 struct kn_pictures {
@@ -20,7 +19,7 @@ struct kn_pictures {
     ptrdiff_t T;
 };
 
-/* A kind of space is a row; one without has no pictures. */
+/* One row per kind of space; a kind without a function has no pictures. */
 static const kn_picture_kind KINDS[] = {
     [KN_REPORT_VOLUME] = kn_mosaic_make,
     [KN_REPORT_SURFACE] = kn_raster_make,
@@ -77,7 +76,7 @@ void kn_picture_label_add(kn_picture_tables *tables, const kn_picture_label *lab
         tables->label[tables->labels++] = *label;
 }
 
-/* A byte for each pixel of a table, as kn_png_indexed wants them. */
+/* Allocates a byte per pixel, for kn_png_indexed. */
 static kn_status pixels_new(kn_ctx *ctx, const kn_picture_table *t, uint8_t **out)
 {
     void *memory;
@@ -95,7 +94,7 @@ static kn_status write_png(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const
     return status;
 }
 
-/* Grey in 64 steps, which nobody sees, and nothing where nothing is. */
+/* Draws grey in 64 steps, which is visually lossless, transparent where there is nothing. */
 kn_status kn_pictures_ground(kn_ctx *ctx, kn_pictures *p, kn_picture *out)
 {
     const kn_picture_table *t = &p->tables.whole;
@@ -116,7 +115,7 @@ out:
     return status;
 }
 
-/* Level of z of a cell: that of the largest |z| behind it; the middle level where there is none. */
+/* Level of each cell: that of the largest |z| in it; the middle level if it is empty. */
 static kn_status levels_of_cells(kn_ctx *ctx, const kn_picture_table *t, ptrdiff_t T,
                                  const int8_t *z, uint8_t **out)
 {
@@ -180,11 +179,11 @@ out:
     return status;
 }
 
-/* The largest of many z is large in everybody: of a shadow, colour begins at 2 and is full from
- * KN_ZFULL + 2, or every thumbnail would look alarming. */
+/* The maximum of many z is large in every participant: on a projection, colour begins at 2 and
+ * is full from KN_ZFULL + 2, or every thumbnail would look abnormal. */
 static kn_png_colour shadow_colour(int level)
 {
-    enum { BEHIND = 8 }; /* levels: 2 */
+    enum { BEHIND = 8 }; /* in levels: z of 2 */
     const int middle = KN_ZLEVELS / 2, away = abs(level - middle);
     int weaker = away <= BEHIND ? 0 : away - BEHIND;
     kn_png_colour c = kn_zcolour(level);

@@ -1,7 +1,6 @@
-/* Rasterising meshes for pictures. A triangle's pixels are those whose middle has three barycentric
- * weights of one sign; the z-buffer keeps the nearest, and of equals the first, so that the table
- * is the same everywhere. Two hemispheres are four views, two by two: side views above, what faces
- * the other hemisphere below; one is two. */
+/* Rasterises meshes. A triangle covers the pixels whose centre has three barycentric weights of
+ * one sign; the depth buffer keeps the nearest, and of equals the first, so that the table is
+ * deterministic. Two hemispheres give four views: lateral above, medial below; one gives two. */
 #include "report/pictures/raster.h"
 
 #include <math.h>
@@ -9,7 +8,7 @@
 #include <string.h>
 
 enum { VIEW = 360, THUMB = 72, MARGIN = 4, SMOOTH = 3, GREY = 202, FOLD = 39 };
-static const double LIGHT[2] = {0.894, 0.447}; /* from the eye, and from above; of length 1 */
+static const double LIGHT[2] = {0.894, 0.447}; /* light from the eye and from above; unit length */
 static const double AMBIENT = 0.35;
 
 static void corner(const kn_surface *s, ptrdiff_t v, double x[3])
@@ -29,12 +28,11 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* ---- one view
- * ------------------------------------------------------------------------------------ */
+/* ---- one view ---- */
 
-typedef struct triangle { /* as it is seen */
+typedef struct triangle { /* projected triangle */
     const ptrdiff_t *v;
-    double x[3], y[3], depth[3], area; /* pixels, mm, twice the area with its sign */
+    double x[3], y[3], depth[3], area; /* px, mm, twice the signed area */
 } triangle;
 
 static bool project(const kn_surface *s, const kn_raster_frame *f, ptrdiff_t k, triangle *t)
@@ -51,7 +49,7 @@ static bool project(const kn_surface *s, const kn_raster_frame *f, ptrdiff_t k, 
     return t->area != 0 && isfinite(t->area);
 }
 
-/* Pixels whose middle may lie in [low, high], within 0 .. n-1. */
+/* Pixels whose centre may lie within the range of a, b, c, limited to 0 .. n-1. */
 static void span(double a, double b, double c, ptrdiff_t n, ptrdiff_t *from, ptrdiff_t *to)
 {
     const double low = ceil(fmin(a, fmin(b, c)) - 0.5), high = floor(fmax(a, fmax(b, c)) - 0.5);
@@ -97,8 +95,7 @@ void kn_raster_view(const kn_surface *s, const kn_raster_frame *f, kn_raster_pix
     }
 }
 
-/* ---- shape of the surface
- * ------------------------------------------------------------------------ */
+/* ---- shape of the surface ---- */
 
 void kn_raster_normals(const kn_surface *s, double *normal)
 {
@@ -124,7 +121,7 @@ void kn_raster_normals(const kn_surface *s, double *normal)
             for (int i = 0; i < 3; i++)
                 normal[3 * v[e] + i] += n[i];
     }
-    const double outward = volume < 0 ? -1 : 1; /* whichever way round its triangles are listed */
+    const double outward = volume < 0 ? -1 : 1; /* for either orientation of the triangles */
     for (ptrdiff_t v = 0; v < s->vertices; v++) {
         double *n = normal + 3 * v;
         const double length = sqrt(dot(n, n));
@@ -133,8 +130,7 @@ void kn_raster_normals(const kn_surface *s, double *normal)
     }
 }
 
-/* to_v = mean of from at the neighbours of v; edges within the surface count twice, at its rim
- * once. */
+/* to_v = mean of from over the neighbours of v; inner edges count twice, boundary edges once. */
 static void average(const kn_surface *s, int width, const double *from, double *to, double *count)
 {
     memset(to, 0, (size_t)(s->vertices * width) * sizeof *to);
@@ -153,7 +149,7 @@ static void average(const kn_surface *s, int width, const double *from, double *
             to[width * v + i] = count[v] > 0 ? to[width * v + i] / count[v] : from[width * v + i];
 }
 
-/* Over its deviation, within -1 .. 1. */
+/* Divides by the standard deviation and limits to -1 .. 1. */
 static void settle(double *x, ptrdiff_t n)
 {
     double mean = 0, square = 0;
@@ -196,10 +192,9 @@ out:
     return status;
 }
 
-/* ---- the picture
- * --------------------------------------------------------------------------------- */
+/* ---- picture ---- */
 
-typedef struct sheet { /* one mesh, ready to be drawn */
+typedef struct sheet { /* one mesh, prepared for drawing */
     const kn_report_mesh *mesh;
     double *normal, *fold;
     double low[3], high[3];
@@ -213,6 +208,7 @@ static void sheet_clear(sheet *sheets)
     }
 }
 
+/* Computes normals, folding and bounding box of a mesh. */
 static kn_status sheet_make(kn_ctx *ctx, const kn_report_mesh *mesh, sheet *out)
 {
     const kn_surface *s = &mesh->surface;
@@ -235,7 +231,7 @@ out:
     return status;
 }
 
-/* One scale for all views: the widest fills the width, unless it is a tower. */
+/* One scale for all views: the widest fills the width, unless it would be too high. */
 static kn_raster_frame frame_of(const sheet *sheets, int n, ptrdiff_t width)
 {
     double wide = 0, high = 0;
@@ -251,7 +247,7 @@ static kn_raster_frame frame_of(const sheet *sheets, int n, ptrdiff_t width)
     return f;
 }
 
-/* Light from the eye and from above on the surface, which is darker where it is folded in. */
+/* Shading by light from the eye and from above; darker in sulci. */
 static uint8_t grey(const sheet *s, const kn_raster_pixel *p)
 {
     const ptrdiff_t *v = s->mesh->surface.corner + 3 * p->triangle;
@@ -267,7 +263,7 @@ static uint8_t grey(const sheet *s, const kn_raster_pixel *p)
     return (uint8_t)fmax(1, fmin(255, round(x)));
 }
 
-/* One view into its place of the table. */
+/* Copies one view to its place in the table. */
 static void place(const sheet *s, const kn_raster_frame *f, const kn_raster_pixel *view,
                   ptrdiff_t T, kn_picture_table *table, const ptrdiff_t at[2])
 {
@@ -283,6 +279,7 @@ static void place(const sheet *s, const kn_raster_frame *f, const kn_raster_pixe
         }
 }
 
+/* Draws lateral and medial views of n meshes, each `width` px wide, into one table. */
 static kn_status draw(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrdiff_t width,
                       kn_picture_tables *out, kn_picture_table *table)
 {

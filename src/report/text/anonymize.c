@@ -1,3 +1,4 @@
+/* Implements anonymize.h: ids are sorted, and matched at each word by bisection. */
 #include "report/text/anonymize.h"
 
 #include <ctype.h>
@@ -6,8 +7,7 @@
 
 #include "report/text/sentence.h"
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 typedef struct named {
     const char *name;
@@ -35,7 +35,7 @@ kn_status kn_anonymize_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n
     for (ptrdiff_t k = 0; k < n; k++) /* of equal names the first is the earliest */
         number[all[k].i] = k > 0 && strcmp(all[k].name, all[k - 1].name) == 0 ? number[all[k - 1].i]
                                                                               : -1 - all[k].i;
-    /* -1-i: first met at i. Numbers are given in the order of i. */
+    /* -1-i: first found at i. Numbers are assigned in the order of i. */
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t first = -1 - number[i];
         number[i] = first == i ? ++last : number[first];
@@ -58,8 +58,7 @@ ptrdiff_t kn_anonymize_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t l
     return least;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------
- */
+/* ---- texts ---- */
 
 typedef struct entry {
     const char *id, *instead;
@@ -68,7 +67,7 @@ typedef struct entry {
 
 struct kn_stripper {
     ptrdiff_t n;
-    entry *sorted; /* by id, then as given */
+    entry *sorted; /* by id, then in the given order */
     const char *own;
 };
 
@@ -121,13 +120,13 @@ void kn_stripper_free(kn_stripper *s)
     kn_free(s);
 }
 
-/* Bytes beyond ASCII are letters: an id of them ends where they end. */
+/* Bytes beyond ASCII count as letters. */
 static bool in_word(char c)
 {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* The first of sorted[low .. high) whose k-th byte is not below c. */
+/* Returns the first of sorted[low .. high) whose k-th byte is not below c. */
 static ptrdiff_t bound(const kn_stripper *s, ptrdiff_t low, ptrdiff_t high, ptrdiff_t k, int c)
 {
     while (low < high) {
@@ -140,14 +139,14 @@ static ptrdiff_t bound(const kn_stripper *s, ptrdiff_t low, ptrdiff_t high, ptrd
     return low;
 }
 
-/* The longest id that `text` begins with and that ends as a word; the range of ids that begin alike
+/* Returns the longest id at the start of `text` that ends as a word; the range of candidates
  * narrows byte by byte. NULL: none. */
 static const entry *match(const kn_stripper *s, const char *text, bool sentence)
 {
     const entry *longest = NULL;
     ptrdiff_t low = 0, high = s->n;
     for (ptrdiff_t k = 0; low < high; k++) {
-        const entry *shortest = &s->sorted[low]; /* one that ends here sorts first */
+        const entry *shortest = &s->sorted[low]; /* an id that ends here sorts first */
         bool ends = k > 0 && (!in_word(text[k]) || !in_word(text[k - 1]));
         if (shortest->id[k] == '\0' && ends && !(sentence && is_number(shortest->id)))
             longest = shortest;
@@ -160,7 +159,7 @@ static const entry *match(const kn_stripper *s, const char *text, bool sentence)
     return longest;
 }
 
-/* Bytes of an alias that `text` begins with; 0: none. */
+/* Length of an alias at the start of `text`; 0: none. */
 static size_t alias_at(const kn_stripper *s, const char *text)
 {
     static const char digits[] = "0123456789";
@@ -175,7 +174,7 @@ kn_status kn_anonymize(kn_ctx *ctx, const kn_stripper *s, const char *text, bool
                        kn_arena *arena, const char **out)
 {
     kn_sentence said = {.ctx = ctx, .arena = arena};
-    const char *kept = text; /* from here on nothing is written yet */
+    const char *kept = text; /* start of the text not yet written */
     *out = text;
     for (const char *at = text; at && *at;) {
         bool begins = at == text || !in_word(at[-1]) || !in_word(*at);

@@ -1,34 +1,35 @@
-/* Ids out of the page: person-1, person-2 ... in their place, wherever they stand. Somebody may be
- * called person-1 in truth: then it is person--1 ..., which nobody is called. */
+/* Replaces ids in the page by person-1, person-2 ... wherever they occur in a text. If a
+ * participant's real id looks like person-1, the prefix becomes person-- (and so on), which no
+ * real id has. */
 #ifndef KN_REPORT_TEXT_ANONYMIZE_H
 #define KN_REPORT_TEXT_ANONYMIZE_H
 
 #include "base/memory/arena.h"
 
-/* number[i], from 1 in the order of appearance: the same of equal names. */
+/* Fills number[i] from 1 in order of appearance; equal names get equal numbers. */
 kn_status kn_anonymize_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n,
                                ptrdiff_t *number);
 
-/* Hyphens of the longest "person-" that one of the names begins with and a digit follows; or
- * `least`, if that is more. One more than that is what nobody is called. */
+/* Returns the number of hyphens of the longest "person-" prefix, followed by a digit, among the
+ * names, or `least` if that is larger. A prefix with one more hyphen is unused. */
 ptrdiff_t kn_anonymize_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least);
 
 typedef struct kn_stripper kn_stripper;
 
-typedef struct kn_alias { /* lent */
+typedef struct kn_alias { /* borrowed */
     const char *id, *instead;
 } kn_alias;
 
-/* Longer ids go before shorter ones; of the same id the first alias counts. Ids of one or two
- * digits say nothing of anybody and stay. own: "person-", which with a number behind it is an alias
- * already and stays; lent. */
+/* Prepares the replacement of n ids. Longer ids are replaced before shorter ones; for duplicate
+ * ids the first alias is used. Ids of one or two digits identify no participant and are kept.
+ * own: the prefix "person-", which with a number is already an alias and is kept; borrowed. */
 kn_status kn_stripper_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, const char *own,
                           kn_stripper **out);
 void kn_stripper_free(kn_stripper *s);
 
-/* *out: the text with every id replaced that stands as a word, not within a longer run of letters
- * and digits; the text itself where there is none. sentence: of our own, where a number is a
- * number; ids that are numbers stay. */
+/* Sets *out to the text with every id replaced that stands as a word, not within a longer run of
+ * letters and digits; to `text` itself if there is none. sentence: the text was written by
+ * kronorm, so numbers are numbers, and numeric ids are kept. */
 kn_status kn_anonymize(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
                        kn_arena *arena, const char **out);
 

@@ -1,3 +1,4 @@
+/* Implements sentence.h. */
 #include "report/text/sentence.h"
 
 #include <math.h>
@@ -5,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Grows the buffer for n more bytes; false after a failure, which is kept in status. */
 static bool make_room(kn_sentence *s, ptrdiff_t n)
 {
     if (s->status != KN_OK)
@@ -47,10 +49,9 @@ void kn_sentence_words(kn_sentence *s, const char *format, ...)
     s->used += n;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
-/* A locale's decimal mark, of however many bytes, becomes a point. */
+/* Replaces the locale's decimal mark, of any number of bytes, by a point. */
 static void with_point(char *text)
 {
     size_t n = strspn(text, "+-0123456789");
@@ -89,7 +90,7 @@ kn_formatted kn_format_signed(double x, int digits)
     return fixed(x, digits, true);
 }
 
-/* Digits behind the point that leave so many significant ones. */
+/* Number of decimals that gives this many significant digits. */
 static int digits_after(double x, int digits)
 {
     return digits - 1 - (int)floor(log10(fabs(x)));
@@ -119,7 +120,7 @@ kn_formatted kn_format_percent(double share)
     return fixed(100 * share, percent_digits(100 * share), false);
 }
 
-/* A share that rounding alone has moved off a digit stays there. */
+/* Tolerance for shares that rounding alone has moved off a digit. */
 static const double ROUNDING = 1e-9;
 
 kn_formatted kn_format_percent_least(double share)
@@ -143,8 +144,7 @@ kn_formatted kn_format_p_bound(double p)
     return kn_format_p(p);
 }
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces ---- */
 
 void kn_sentence_fixed(kn_sentence *s, double x, int digits)
 {
@@ -164,7 +164,7 @@ void kn_sentence_percent(kn_sentence *s, double share)
 
 void kn_sentence_p(kn_sentence *s, double p, bool bound)
 {
-    bound = bound || p <= 0; /* nothing is impossible: less than any number here */
+    bound = bound || p <= 0; /* p = 0 is printed as a bound */
     append(s, bound ? "p < " : "p = ");
     append(s, bound ? kn_format_p_bound(p).text : kn_format_p(p).text);
 }

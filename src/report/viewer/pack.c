@@ -1,3 +1,4 @@
+/* Implements pack.h. */
 #include "report/viewer/pack.h"
 
 #include "io/gzip/gzip.h"

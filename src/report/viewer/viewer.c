@@ -1,14 +1,14 @@
-/* Data and place of the viewer. Volumes go into the page along the axes of the head
- * (report/pictures/orientation.h) and cut to the box of the mask, so that viewer.js need not know
- * how they were stored:
+/* Implements viewer.h. Volumes are written along the axes of the head
+ * (report/pictures/orientation.h) and cropped to the box of the mask, so that viewer.js need not
+ * know how they were stored:
  *
- *   #viewer-space   JSON: dim, affine of that box, colours of z, what is what
- *   #viewer-mask    a bit a voxel, x fastest, the lowest bit of a byte first
- *   #viewer-ground  a grey a voxel, packed
- *   #zK             the z of card K, of the voxels of the mask only, in their order, packed
+ *   #viewer-space   JSON: dim, affine of that box, colours of z, labels
+ *   #viewer-mask    one bit per voxel, x fastest, the lowest bit of a byte first
+ *   #viewer-ground  one grey byte per voxel, packed
+ *   #zK             the z-map of card K, voxels of the mask only, in their order, packed
  *
- * packed: each byte less the one before it (mod 256), gzip, base64. The differences are the smaller
- * by a tenth to a fifth on maps of z. */
+ * packed: difference of each byte from the previous one (mod 256), gzip, base64. Differences
+ * make z-maps smaller by a tenth to a fifth. */
 #include "report/viewer/viewer.h"
 
 #include <string.h>
@@ -18,17 +18,16 @@
 #include "report/pictures/picture.h"
 #include "report/viewer/pack.h"
 
-enum {
-    MARGIN = 2
-}; /* voxels around the mask: what the ground has there helps to see where one is */
-enum { START = 2 };     /* |z| from which colour is shown at first */
-enum { GREY_STEP = 4 }; /* of the ground: finer is not seen, and does not compress */
+/* Voxels around the mask that are included, since the background there helps orientation. */
+enum { MARGIN = 2 };
+enum { START = 2 };     /* initial |z| threshold of colour */
+enum { GREY_STEP = 4 }; /* of the background: finer steps are invisible and compress badly */
 
-typedef struct view { /* what of the volume is in the page */
+typedef struct view { /* the part of the volume in the page */
     kn_orientation o;
     ptrdiff_t low[3], dim[3], step;
     double affine[3][4];
-    int32_t *response; /* of each voxel of the volume; -1: none */
+    int32_t *response; /* response of each voxel of the volume; -1: none */
 } view;
 
 static bool has_map(const kn_report *r, ptrdiff_t k)
@@ -44,6 +43,7 @@ bool kn_viewer_has(const kn_report *r)
     return false;
 }
 
+/* Crops the volume to the mask with a margin, and halves it above KN_VIEWER_MOST responses. */
 static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, view *v)
 {
     const ptrdiff_t T = r->responses.T;
@@ -57,7 +57,7 @@ static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, vie
             box.high[i] + MARGIN < v->o.dim[i] ? box.high[i] + MARGIN : v->o.dim[i] - 1;
         v->low[i] = box.low[i] > MARGIN ? box.low[i] - MARGIN : 0;
         v->dim[i] = (high - v->low[i]) / v->step + 1;
-        for (int k = 0; k < 3; k++) { /* the first voxel of the box, and longer steps */
+        for (int k = 0; k < 3; k++) { /* offset of the box, and longer steps */
             v->affine[k][3] += v->o.affine[k][i] * (double)v->low[i];
             v->affine[k][i] *= (double)v->step;
         }
@@ -144,6 +144,7 @@ void kn_viewer_space(const kn_report *r, kn_html *out)
     kn_arena_clear(&arena);
 }
 
+/* Writes the z-map of a card, for the voxels of the view that have a response. */
 static kn_status put_z(const kn_report *r, const int8_t *z, kn_html *out)
 {
     kn_arena arena = {0};
@@ -176,8 +177,7 @@ void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out)
         out->status = status;
 }
 
-/* ---- its place
- * ----------------------------------------------------------------------------------- */
+/* ---- element in the card ---- */
 
 void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
