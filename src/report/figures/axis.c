@@ -57,19 +57,19 @@ kn_range kn_range_counts(double high)
     return (kn_range){0, step * ceil(high / step - 1e-7)};
 }
 
-static double along(const kn_noise_scale *s, double x)
+static double along(const kn_axis_scale *s, double x)
 {
     const double low = s->log ? log10(s->range.low) : s->range.low;
     const double high = s->log ? log10(s->range.high) : s->range.high;
     return ((s->log ? log10(x) : x) - low) / (high - low);
 }
 
-double kn_noise_scale_px(const kn_noise_scale *s, double x)
+double kn_axis_scale_px(const kn_axis_scale *s, double x)
 {
     return s->from + (s->to - s->from) * along(s, x);
 }
 
-bool kn_noise_scale_holds(const kn_noise_scale *s, double x)
+bool kn_axis_scale_holds(const kn_axis_scale *s, double x)
 {
     const double a = along(s, x);
     return a >= -1e-9 && a <= 1 + 1e-9;
@@ -123,7 +123,7 @@ static kn_ticks log_ticks(const kn_range *r, int most)
     return t;
 }
 
-kn_ticks kn_ticks_of(const kn_noise_scale *s, int most)
+kn_ticks kn_ticks_of(const kn_axis_scale *s, int most)
 {
     most = most > KN_TICKS ? KN_TICKS : most < 2 ? 2 : most;
     return (s->log ? log_ticks : linear_ticks)(&s->range, most);
@@ -163,7 +163,7 @@ double kn_text_width(const char *text)
     return width;
 }
 
-kn_ticks kn_ticks_across(const kn_noise_scale *s)
+kn_ticks kn_ticks_across(const kn_axis_scale *s)
 {
     static const double GAP = 14;
     kn_ticks t = {0};
@@ -178,7 +178,7 @@ kn_ticks kn_ticks_across(const kn_noise_scale *s)
         bool fits = true;
         for (int k = 1; k < t.n; k++)
             fits = fits &&
-                   fabs(kn_noise_scale_px(s, t.at[k]) - kn_noise_scale_px(s, t.at[k - 1])) >= width;
+                   fabs(kn_axis_scale_px(s, t.at[k]) - kn_axis_scale_px(s, t.at[k - 1])) >= width;
         if (fits)
             break;
     }

@@ -22,15 +22,15 @@ kn_range kn_range_wide(kn_range r, double room);
 /* ---- scales ---- */
 
 /* Maps data to px, linearly or by the logarithm. */
-typedef struct kn_noise_scale {
+typedef struct kn_axis_scale {
     kn_range range;  /* in units of the data */
     double from, to; /* px of the ends of the range */
     bool log;        /* range must be above 0 */
-} kn_noise_scale;
+} kn_axis_scale;
 
-double kn_noise_scale_px(const kn_noise_scale *s, double x); /* NaN stays NaN */
+double kn_axis_scale_px(const kn_axis_scale *s, double x); /* NaN stays NaN */
 /* True if x is within the range. */
-bool kn_noise_scale_holds(const kn_noise_scale *s, double x);
+bool kn_axis_scale_holds(const kn_axis_scale *s, double x);
 
 enum { KN_TICKS = 16 };
 typedef struct kn_ticks {
@@ -41,9 +41,9 @@ typedef struct kn_ticks {
 
 /* Chooses at most `most` ticks: multiples of 1, 2 or 5 times a power of ten; on a log scale 1,
  * 2, 5, 10 .. */
-kn_ticks kn_ticks_of(const kn_noise_scale *s, int most);
+kn_ticks kn_ticks_of(const kn_axis_scale *s, int most);
 /* Chooses as many ticks as fit side by side along a horizontal scale. */
-kn_ticks kn_ticks_across(const kn_noise_scale *s);
+kn_ticks kn_ticks_across(const kn_axis_scale *s);
 /* Range of counts: from 0 to a round number above `high`. */
 kn_range kn_range_counts(double high);
 

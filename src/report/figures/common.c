@@ -126,7 +126,7 @@ kn_histogram kn_histogram_of(const double *x, ptrdiff_t n, kn_range clip)
         if (isfinite(x[i]))
             kn_range_take(&r, fmin(fmax(x[i], clip.low), clip.high));
     r = kn_range_wide(r, 0);
-    const kn_noise_scale s = {.range = r};
+    const kn_axis_scale s = {.range = r};
     kn_ticks t = kn_ticks_of(&s, 8);
     const double parts = n > 200 ? 5 : n > 40 ? 2 : 1; /* bars per tick: few responses, wide bars */
     const double step = t.n > 1 ? (t.at[1] - t.at[0]) / parts : r.high - r.low;

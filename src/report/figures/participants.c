@@ -364,7 +364,7 @@ static void change_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_open(svg, &own);
     kn_plot_y_axis(&p, "statistic of the change", false);
     kn_plot_level(&p, "limit", o->line[0]);
-    if (kn_noise_scale_holds(&p.y, o->line[0]))
+    if (kn_axis_scale_holds(&p.y, o->line[0]))
         kn_svg_text(svg, "halo", "end", p.right - 2, kn_plot_y(&p, o->line[0]) - 5, "p = 0.05");
     change_pairs_draw(&p, r);
     p.x_more = r->change.interval_units ? " between visits" : NULL;

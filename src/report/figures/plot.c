@@ -24,18 +24,18 @@ kn_plot kn_plot_new(kn_svg *svg, const kn_svg_head *head)
 
 void kn_plot_scales(kn_plot *p, kn_range x, kn_range y)
 {
-    p->x = (kn_noise_scale){.range = x, .from = p->left, .to = p->right, .log = p->x.log};
-    p->y = (kn_noise_scale){.range = y, .from = p->bottom, .to = p->top, .log = p->y.log};
+    p->x = (kn_axis_scale){.range = x, .from = p->left, .to = p->right, .log = p->x.log};
+    p->y = (kn_axis_scale){.range = y, .from = p->bottom, .to = p->top, .log = p->y.log};
 }
 
 double kn_plot_x(const kn_plot *p, double x)
 {
-    return kn_noise_scale_px(&p->x, x);
+    return kn_axis_scale_px(&p->x, x);
 }
 
 double kn_plot_y(const kn_plot *p, double y)
 {
-    return kn_noise_scale_px(&p->y, y);
+    return kn_axis_scale_px(&p->y, y);
 }
 
 static void y_ticks(kn_plot *p, const kn_ticks *t, const char *name)
@@ -111,13 +111,13 @@ void kn_plot_x_whole(kn_plot *p, const char *name)
 
 void kn_plot_level(kn_plot *p, const char *class, double y)
 {
-    if (kn_noise_scale_holds(&p->y, y))
+    if (kn_axis_scale_holds(&p->y, y))
         kn_svg_line(p->svg, class, p->left, kn_plot_y(p, y), p->right, kn_plot_y(p, y));
 }
 
 void kn_plot_upright(kn_plot *p, const char *class, double x, const char *words)
 {
-    if (!kn_noise_scale_holds(&p->x, x))
+    if (!kn_axis_scale_holds(&p->x, x))
         return;
     const double at = kn_plot_x(p, x);
     const bool right = at + kn_text_width(words) + 6 > p->right;

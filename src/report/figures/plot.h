@@ -8,7 +8,7 @@
 typedef struct kn_plot {
     kn_svg *svg;
     double left, top, right, bottom;
-    kn_noise_scale x, y;
+    kn_axis_scale x, y;
     const char *x_more; /* literal added to the name of the x axis; NULL: none */
 } kn_plot;
 

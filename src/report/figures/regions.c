@@ -140,7 +140,7 @@ static double height_of(const rows *all)
 }
 
 /* Both hemispheres have the same scale; negative z is to the left in both. */
-static kn_noise_scale scale_of(const rows *all, int side)
+static kn_axis_scale scale_of(const rows *all, int side)
 {
     const double wide = (WIDTH - NAMES) / 2.0 - 2 * EDGE,
                  left = side == 0 ? EDGE : WIDTH - EDGE - wide;
@@ -148,29 +148,29 @@ static kn_noise_scale scale_of(const rows *all, int side)
     for (int i = 0; i < all->n; i++)
         most = fmax(most, all->at[i].most);
     most = ceil(most);
-    return (kn_noise_scale){.range = {-most, most}, .from = left, .to = left + wide};
+    return (kn_axis_scale){.range = {-most, most}, .from = left, .to = left + wide};
 }
 
-static void draw_frame(kn_svg *svg, const kn_noise_scale *s, const char *name, double bottom)
+static void draw_frame(kn_svg *svg, const kn_axis_scale *s, const char *name, double bottom)
 {
     const kn_ticks ticks = kn_ticks_of(s, 5);
     char text[KN_TICK_TEXT];
     kn_svg_text(svg, "strong", "middle", (s->from + s->to) / 2, TOP - 14, name);
     for (int i = 0; i < ticks.n; i++) {
-        const double x = kn_noise_scale_px(s, ticks.at[i]);
+        const double x = kn_axis_scale_px(s, ticks.at[i]);
         kn_svg_line(svg, ticks.at[i] == 0 ? "zero" : "grid", x, TOP, x, bottom);
         kn_tick_text(&ticks, ticks.at[i], text);
         kn_svg_text(svg, NULL, "middle", x, bottom + 16, text);
     }
     for (int sign = -1; sign <= 1; sign += 2)
-        kn_svg_line(svg, "limit", kn_noise_scale_px(s, sign * BEYOND), TOP,
-                    kn_noise_scale_px(s, sign * BEYOND), bottom);
+        kn_svg_line(svg, "limit", kn_axis_scale_px(s, sign * BEYOND), TOP,
+                    kn_axis_scale_px(s, sign * BEYOND), bottom);
     kn_svg_text(svg, NULL, "middle", (s->from + s->to) / 2, bottom + 31, "z");
 }
 
-static void draw_bar(kn_svg *svg, const kn_noise_scale *s, double z, double y, bool labelled)
+static void draw_bar(kn_svg *svg, const kn_axis_scale *s, double z, double y, bool labelled)
 {
-    const double zero = kn_noise_scale_px(s, 0), end = kn_noise_scale_px(s, z);
+    const double zero = kn_axis_scale_px(s, 0), end = kn_axis_scale_px(s, z);
     const char *class = fabs(z) < BEYOND ? "bar-off" : labelled ? "bar-labelled" : "bar";
     if (isfinite(z))
         kn_svg_rect(svg, class, fmin(zero, end), y + 3, fmax(fabs(end - zero), 0.5), ROW - 6);
@@ -194,7 +194,7 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     const rows all = rows_of(r, k);
     const ptrdiff_t person = r->people.card[k].person;
     const bool labelled = kn_figure_labelled(r, person);
-    const kn_noise_scale left = scale_of(&all, 0), right = scale_of(&all, 1);
+    const kn_axis_scale left = scale_of(&all, 0), right = scale_of(&all, 1);
     kn_svg_head own =
         kn_figure_head(head, "Regions of", r->people.person[person].id,
                        "Bars of z of the regions that stand out most, left hemisphere on the left, "

@@ -337,17 +337,17 @@ static void ticks_are_round_and_do_not_touch(void **state)
     (void)state;
     for (int i = 0; i < 4000; i++) {
         const double size = pow(10, i % 13 - 6), low = size * sin(i) * (i % 7);
-        const kn_noise_scale s = {.range = {low, low + size * (0.1 + i % 11)},
-                                  .from = 52,
-                                  .to = 446};
+        const kn_axis_scale s = {.range = {low, low + size * (0.1 + i % 11)},
+                                 .from = 52,
+                                 .to = 446};
         const kn_ticks t = kn_ticks_across(&s);
         assert_true(t.n >= 1 && t.n <= 9);
         for (int k = 1; k < t.n; k++) {
             char text[2][KN_TICK_TEXT];
-            const double gap = kn_noise_scale_px(&s, t.at[k]) - kn_noise_scale_px(&s, t.at[k - 1]);
+            const double gap = kn_axis_scale_px(&s, t.at[k]) - kn_axis_scale_px(&s, t.at[k - 1]);
             kn_tick_text(&t, t.at[k - 1], text[0]);
             kn_tick_text(&t, t.at[k], text[1]);
-            assert_true(kn_noise_scale_holds(&s, t.at[k]) && kn_noise_scale_holds(&s, t.at[k - 1]));
+            assert_true(kn_axis_scale_holds(&s, t.at[k]) && kn_axis_scale_holds(&s, t.at[k - 1]));
             assert_true(gap >= (kn_text_width(text[0]) + kn_text_width(text[1])) / 2 + 4 ||
                         t.n == 2);
             assert_string_not_equal(text[0], text[1]);
