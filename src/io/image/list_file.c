@@ -14,9 +14,10 @@
 
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28; /* of a list file */
 
-/* Finds the label prefixXXX (such as sub-01) of a path; it may occur several times. Returns its
- * length, with its position in *start; 0 if there is none, or different ones. XXX are letters and
- * digits. A label does not start within a word: "group-sub-1" has one, "absub-1" has none. */
+/* Finds the label of a path, a prefix such as "sub-" with the letters and digits after it; it may
+ * occur several times. Returns its length, with its position in *start; 0 if there is none, or
+ * different ones. A label does not start within a word: "group-sub-1" has one, "absub-1" has none.
+ */
 static size_t label_in(const char *path, const char *prefix, const char **start)
 {
     size_t length = 0, before = strlen(prefix);
