@@ -8,7 +8,7 @@ PREFIX_OPTION = $(if $(PREFIX),-Dprefix='$(abspath $(PREFIX))')
 MPICC ?= mpicc
 MPIFLAGS ?=
 
-.PHONY: help build mpi demo python r check check-rest check-all slurm bench fuzz experiments install clean
+.PHONY: help build mpi demo python r docs check check-rest check-all slurm bench bench-growth bench-peers fuzz experiments install clean
 
 help:
 	@echo 'make demo     install what is needed, build, and run the main job on simulated data'
@@ -17,10 +17,13 @@ help:
 	@echo 'make install  install the command, library, header and manual (PREFIX, DESTDIR)'
 	@echo 'make python   build the wheel of the Python package, and install it into ./venv (PYTHON, VENV)'
 	@echo 'make r        build the R package with the library in it, and install it where R finds it (RLIB)'
+	@echo 'make docs     build the documentation site, in ./build/docs/html'
 	@echo 'make check    build and run the tests, some minutes'
 	@echo 'make check-all  every test: also sanitizers, clang, both MPIs, browsers, wheel, R; about half an hour'
 	@echo 'make slurm    run the tests that need Slurm, in one that is started for them on this machine; as root'
-	@echo 'make bench    measure, within 15 minutes on two idle processors (bench/report > bench/RESULTS.md)'
+	@echo 'make bench    measure, within 15 minutes on two idle processors (bench/report --write: into bench/RESULTS.md)'
+	@echo 'make bench-growth  measure whole fits by participants and responses, 15 minutes, into bench/RESULTS.md and the documentation'
+	@echo 'make bench-peers   seconds and held-out density beside regression, scikit-learn and mgcv, on one simulated table'
 	@echo 'make fuzz     feed the readers random bytes, 10 minutes each (FUZZ_SECONDS=n)'
 	@echo 'make experiments  list the evaluations that make the tables of the documentation'
 
@@ -51,6 +54,10 @@ r: build
 	@tools/setup r
 	@tools/rpackage '$(BUILD)' '$(RLIB)'
 
+docs: build
+	@tools/setup docs
+	@tools/make_docs '$(BUILD)'
+
 check:
 	@tools/check short
 
@@ -66,6 +73,13 @@ slurm: build
 
 bench: build
 	@bench/report $(BUILD)
+
+bench-growth: build
+	@bench/report --growth --write $(BUILD)
+
+bench-peers: build
+	@tools/setup peers
+	@bench/peers '$(BUILD)/kronorm'
 
 fuzz:
 	@tools/setup all

@@ -1,5 +1,5 @@
 #include "evaluate.h"
-#include "norm/calibration/transform.h"
+#include "norm/calibration/calibration_transform.h"
 
 enum { POINTS = 6, SITES = 20 }; /* five points are timed */
 

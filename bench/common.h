@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "base/matrix.h"
 #include "commands/fit/fit.h"
 #include "data/covariates/design.h"
@@ -16,7 +16,7 @@ enum { BENCH_COLUMNS = 16, BENCH_FAULT = 160 };
 
 /* Percent of what the machine can do that a row may claim. The roofline is a measurement itself:
  * what is above 100 by less than its noise is not a mistake. */
-enum { BENCH_MOST_SHARE = 110 };
+enum { BENCH_MAX_SHARE = 110 };
 
 typedef struct bench {
     kn_ctx *ctx;
@@ -80,7 +80,7 @@ void bench_roofline(bench *b);
 /* Percent of the roofline, with as many threads as the context has now; f64 and f32 are flops in
  * each precision. Above 100 the processor was slower when the roofline was measured than it is now:
  * the roofline is measured again, a few times at most, unless the share is more than noise
- * explains. A share that is still outside 0 to BENCH_MOST_SHARE is a fault of the next row, except
+ * explains. A share that is still outside 0 to BENCH_MAX_SHARE is a fault of the next row, except
  * with
  * --quick. Read a row's peak before its shares. */
 double bench_of_dgemm(bench *b, double flops, double seconds);
@@ -91,6 +91,9 @@ bool bench_share_is_possible(double percent);
 
 /* The seconds; a fault of the next row where they are negative or not finite. */
 double bench_cost(bench *b, const char *what, double seconds);
+
+/* The value; a fault of the next row where it is above the limit or NaN. */
+double bench_at_most(bench *b, const char *what, double value, double limit);
 
 /* ---- tables ------------------------------------------------------------------------------- */
 

@@ -122,7 +122,8 @@ static void some_z(void *self, ptrdiff_t from, ptrdiff_t to)
     const z_job *b = self;
     kn_mat z = kn_cols(b->z, from, to - from);
     kn_view_block(b->Ys, b->first + from, z);
-    kn_npm(z, kn_cols(b->mean, from, z.cols), kn_cols(b->var, from, z.cols), b->noise + from, z);
+    kn_zscores(z, kn_cols(b->mean, from, z.cols), kn_cols(b->var, from, z.cols), b->noise + from,
+               z);
 }
 
 /* Mean, variance, z and statistic of all responses, a block of them at a time. */

@@ -1,3 +1,4 @@
+#include "data/scaling.h"
 #include "evaluate.h"
 #include "gp/basis/gram.h"
 

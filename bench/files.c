@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/random.h"
-#include "io/image/write.h"
+#include "io/image/image.h"
 #include "io/table/table.h"
 
 void files_values(bench *b, bench_files *f)

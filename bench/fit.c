@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "common.h"
-#include "norm/calibration/transform.h"
+#include "norm/calibration/calibration_transform.h"
 
 /* Gram matrix, basis, eigenproblems of the search (the grid's on N/3 rows), products and gradients
  * of each evaluation, latent and full maps. */

@@ -1,4 +1,5 @@
 #include "common.h"
+#include "data/scaling.h"
 #include "gp/basis/basis.h"
 
 typedef struct step {

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""How long would a fit take on so many nodes? A model on paper: nothing of it was measured beyond one machine. docs/scale.md prints its tables.
+"""How long would a fit take on so many nodes? A model on paper: nothing of it was measured beyond one machine. docs/appendix/scaling_model.md prints its tables.
 
     bench/nodes.py                      the tables, as markdown
     bench/nodes.py --set flops=1e12     with another input
-    bench/nodes.py --check docs/scale.md     whether the page has what this prints
+    bench/nodes.py --check docs/appendix/scaling_model.md     whether the page has what this prints
 
 Every stage is the work of a node, or what the network or the file system can carry, at the rates of INPUTS; stages follow each other.
 """

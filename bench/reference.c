@@ -4,8 +4,8 @@
 #include "common.h"
 #include "gp/assign_folds.h"
 #include "gp/cv/cv.h"
+#include "gp/predict/gp_maps.h"
 #include "gp/predict/noise.h"
-#include "gp/predict/prediction_blocks.h"
 #include "model/model.h"
 #include "norm/reference/loo.h"
 
@@ -81,7 +81,7 @@ static void run(bench *b, const bench_data *d, int P)
     kn_responses R = kn_responses_of(d->Y, &m->y);
     BENCH_TRY(b, kn_gram_new(b->ctx, &R, &gram)); /* the fit has it at hand */
     int dealt = N_FOLDS;
-    BENCH_TRY(b, kn_folds_deal(b->ctx, N, NULL, 1, &dealt, fold));
+    BENCH_TRY(b, kn_folds_assign(b->ctx, N, NULL, NULL, 1, &dealt, fold));
     lap(&w, -1);
     BENCH_TRY(b, kn_gp_cv(b->ctx, &m->gp,
                           &(kn_cv_problem){.Y = &R, .gram = &gram, .folds = N_FOLDS, .fold = fold},
@@ -96,8 +96,10 @@ static void run(bench *b, const bench_data *d, int P)
     BENCH_TRY(b, kn_reference_make(b->ctx, &job, &r, &summary));
     kn_set_progress(b->ctx, NULL, NULL);
     lap(&w, DEVIANCE);
-    BENCH_TRY(b, kn_reference_loo(b->ctx, &(kn_loo_job){.gp = &m->gp, .Y = &R, .layer = &m->layer},
-                                  &r, &summary));
+    BENCH_TRY(b,
+              kn_reference_loo(b->ctx,
+                               &(kn_loo_job){.gp = &m->gp, .Y = &R, .calibration = &m->calibration},
+                               &r, &summary));
     lap(&w, LOO);
     report(b, &w, N, m->gp.T, P);
     kn_reference_clear(&r);

@@ -87,7 +87,7 @@ static void note_fault(bench *b, const char *fault)
 
 bool bench_share_is_possible(double percent)
 {
-    return percent >= 0 && percent <= BENCH_MOST_SHARE;
+    return percent >= 0 && percent <= BENCH_MAX_SHARE;
 }
 
 typedef struct demand { /* flops in double and in float32, bytes to and from memory */
@@ -98,8 +98,8 @@ typedef struct demand { /* flops in double and in float32, bytes to and from mem
 static double share_of(const bench *b, const demand *d, double seconds)
 {
     int all = kn_threads(b->ctx) > 1;
-    double least = d->f64 / b->dgemm[all] + d->f32 / b->sgemm[all] + d->bytes / b->memory[all];
-    return WHOLE * 1e-9 * least / seconds;
+    double lowest = d->f64 / b->dgemm[all] + d->f32 / b->sgemm[all] + d->bytes / b->memory[all];
+    return WHOLE * 1e-9 * lowest / seconds;
 }
 
 static double judge_share(bench *b, const char *limit, const demand *d, double seconds)
@@ -115,7 +115,7 @@ static double judge_share(bench *b, const char *limit, const demand *d, double s
     }
     if (!bench_share_is_possible(percent)) {
         snprintf(fault, sizeof fault, "%.0f %% of %s, expected 0 to %d", percent, limit,
-                 BENCH_MOST_SHARE);
+                 BENCH_MAX_SHARE);
         note_fault(b, fault);
     }
     return percent;
@@ -145,4 +145,14 @@ double bench_cost(bench *b, const char *what, double seconds)
         note_fault(b, fault);
     }
     return seconds;
+}
+
+double bench_at_most(bench *b, const char *what, double value, double limit)
+{
+    char fault[BENCH_FAULT];
+    if (!(value <= limit)) {
+        snprintf(fault, sizeof fault, "%s: %g, expected at most %g", what, value, limit);
+        note_fault(b, fault);
+    }
+    return value;
 }

@@ -1,18 +1,18 @@
-#include "gp/methods/stgpr/stgpr.h"
 #include "base/parallel/parallel_for.h"
 #include "common.h"
+#include "gp/methods/stgpr/internal.h"
 
 /* ---- who gets the threads ----------------------------------------------------------------- */
 
-enum { MOST = 64 };
+enum { MAX_COUNT = 64 };
 
 typedef struct cells_job { /* worker w of n takes cells w, w + n, ... */
     bench *b;
     kn_cell_samples samples;
     kn_mat Y;
     int cells, workers;
-    kn_ctx *ctx[MOST];
-    kn_cell_work work[MOST];
+    kn_ctx *ctx[MAX_COUNT];
+    kn_cell_work work[MAX_COUNT];
 } cells_job;
 
 /* What the grid does with a cell: R0, its eigenvectors, U'Y and a profile of each response. */
@@ -40,7 +40,7 @@ static double cells(bench *b, const kn_cov *cov, const kn_pairs *pairs, kn_mat Y
                    .samples = {.cov = cov, .pairs = pairs},
                    .Y = Y,
                    .cells = b->quick ? 2 : 8};
-    j.workers = workers < MOST ? workers : MOST;
+    j.workers = workers < MAX_COUNT ? workers : MAX_COUNT;
     double s;
     for (int w = 0; w < j.workers; w++) {
         j.ctx[w] = kn_ctx_new();

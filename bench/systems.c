@@ -22,7 +22,7 @@ static double need_mb(bench *b, const bench_data *d, const kn_settings *o)
     w.shape.F = 2 * d->X.cols; /* with squares */
     w.shape.value = d->Y.type == KN_F64 ? 8 : 4;
     w.shape.threads = kn_threads(b->ctx);
-    kn_need_of(&w.shape, &need);
+    kn_need_predict(&w.shape, &need);
     return 1e-6 * (kn_need_total(&need) - need.program - need.responses);
 }
 

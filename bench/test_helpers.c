@@ -58,8 +58,12 @@ static void each_row_that_cannot_be_true_is_counted_and_ends_a_program_with_1(vo
     assert_int_equal(b.faults, 4);
     bench_row(&b, "no cost|%.0f", bench_cost(&b, "a part", NAN));
     assert_int_equal(b.faults, 5);
-    bench_row(&b, "sound|1");
-    assert_int_equal(b.faults, 5);
+    bench_row(&b, "more than declared|%.0f", bench_at_most(&b, "memory", 2, 1.5));
+    assert_int_equal(b.faults, 6);
+    bench_row(&b, "nothing declared|%.0f", bench_at_most(&b, "memory", 2, NAN));
+    assert_int_equal(b.faults, 7);
+    bench_row(&b, "sound|1|%.0f", bench_at_most(&b, "memory", 1.5, 1.5));
+    assert_int_equal(b.faults, 7);
     assert_int_equal(bench_end(&b), 1);
 }
 

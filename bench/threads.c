@@ -1,8 +1,9 @@
 #include <lapacke.h>
 
 #include "common.h"
-#include "cov/terms.h"
+#include "cov/kernel_sum.h"
 #include "data/responses/responses.h"
+#include "data/scaling.h"
 #include "gp/likelihood/profile_1d.h"
 #include "la/la.h"
 

@@ -1,15 +1,15 @@
-/* Fit, predict and score from memory: 40 people, their age and site, three responses.
+/* Fit a model, predict and score from memory: 40 participants with age, site and three responses.
  *
  *     cc fit.c $(pkg-config --cflags --libs kronorm) -o fit
  *
- * With the library under a prefix of its own, /x, PKG_CONFIG_PATH=/x/lib/pkgconfig comes before
- * that and -Wl,-rpath,/x/lib behind it. */
+ * If the library is installed under another prefix, such as /x, set
+ * PKG_CONFIG_PATH=/x/lib/pkgconfig and append -Wl,-rpath,/x/lib. */
 #include <kronorm.h>
 #include <stdio.h>
 
 int main(void)
 {
-    double age[40], map[40 * 3], mean[3]; /* rows are people */
+    double age[40], map[40 * 3], mean[3]; /* one row per participant */
     const char *site[40];
     for (int i = 0; i < 40; i++) {
         age[i] = 20 + i;
@@ -19,34 +19,35 @@ int main(void)
     }
     kn_ctx *ctx = kn_ctx_new();
     kn_options *options = NULL;
-    kn_data *people = NULL, *someone = NULL;
+    kn_data *training = NULL, *new_one = NULL;
     kn_model *model = NULL;
-    kn_scores *expected = NULL, *scores = NULL;
-    double at = 63;
-    const char *where = "Oslo";
+    kn_scores *prediction = NULL, *scores = NULL;
+    double new_age = 63;
+    const char *new_site = "Oslo";
     int failed = kn_options_new(ctx, "fit", &options) ||
-                 kn_options_set(ctx, options, "folds", "5") || kn_data_new(ctx, 40, &people) ||
-                 kn_data_numbers(ctx, people, "age", age, 1) ||
-                 kn_data_texts(ctx, people, "site", site) ||
-                 kn_data_responses(ctx, people, kn_view_rows(map, 40, 3), NULL) ||
-                 kn_fit(ctx, people, options, &model) || kn_data_new(ctx, 1, &someone) ||
-                 kn_data_numbers(ctx, someone, "age", &at, 1) ||
-                 kn_data_texts(ctx, someone, "site", &where) ||
-                 kn_predict(ctx, model, someone, NULL, &expected) ||
-                 kn_scores_block(ctx, expected, "yhat", 0, 3, kn_mat_cols(mean, 1, 3)) ||
-                 kn_score(ctx, model, people, NULL, &scores);
+                 kn_options_set(ctx, options, "folds", "5") || kn_data_new(ctx, 40, &training) ||
+                 kn_data_numbers(ctx, training, "age", age, 1) ||
+                 kn_data_texts(ctx, training, "site", site) ||
+                 kn_data_responses(ctx, training, kn_view_rows(map, 40, 3), NULL) ||
+                 kn_fit(ctx, training, options, &model) || kn_data_new(ctx, 1, &new_one) ||
+                 kn_data_numbers(ctx, new_one, "age", &new_age, 1) ||
+                 kn_data_texts(ctx, new_one, "site", &new_site) ||
+                 kn_predict(ctx, model, new_one, NULL, &prediction) ||
+                 kn_scores_block(ctx, prediction, "yhat", 0, 3, kn_mat_cols(mean, 1, 3)) ||
+                 kn_score(ctx, model, training, NULL, &scores);
     if (failed) {
         fprintf(stderr, "kronorm: %s\n", kn_message(ctx));
     } else {
-        printf("expected at 63: %.3f %.3f %.3f\n", mean[0], mean[1], mean[2]);
-        printf("mean z^2 %.2f, and the first person's deviance %.2f\n",
-               kn_scores_number(scores, "calibration.z2"), kn_scores_people(scores, "deviance")[0]);
+        printf("predicted at 63: %.3f %.3f %.3f\n", mean[0], mean[1], mean[2]);
+        printf("mean z^2 %.2f; deviance of the first participant %.2f\n",
+               kn_scores_number(scores, "calibration.z2"),
+               kn_scores_participants(scores, "deviance")[0]);
     }
     kn_scores_free(scores);
-    kn_scores_free(expected);
+    kn_scores_free(prediction);
     kn_model_free(model);
-    kn_data_free(someone);
-    kn_data_free(people);
+    kn_data_free(new_one);
+    kn_data_free(training);
     kn_options_free(options);
     kn_ctx_free(ctx);
     return failed != 0;

@@ -1,18 +1,17 @@
-"""Normative models of whole brain maps: what is normal for age, sex and site, and how people differ from it.
+"""Normative models of whole-brain maps: the distribution of brain measures given age, sex and site, and how far
+individuals deviate from it::
 
-    model = kronorm.NormativeModel(batch="site").fit(X, Y)      X: DataFrame or array of covariates; Y: people x responses
-    print(model.summary())                                      the model in words; model.cv_zscores_: may it be believed?
-    model.zscore(X_new, Y_new)                                  where people differ
-    model.score_people(X_new, Y_new)                            who differs: a row a person
-    model.predict(X_new, return_std=True)                       what is expected of them
-    model.adapt(X_controls, Y_controls)                         a model that knows a further site
-    model.centiles("age")                                       curves; model.change(...): visits; model.report("page.html")
-    model.save("model.safetensors"); kronorm.load(...)          the file of the command and of R
-    kronorm.fit_images("participants.tsv", images, mask)        the same of brain images
-    kronorm.options("fit")                                      every parameter, explained
+    model = kronorm.NormativeModel(batch="site").fit(X, Y)      X: DataFrame or array of covariates; Y: participants x
+    responses print(model.summary())                                      description; model.cv_zscores_:
+    cross-validated z-scores model.zscore(X_new, Y_new)                                  z-score maps
+    model.score_participants(X_new, Y_new)                      statistics of abnormality, one row per participant
+    model.predict(X_new, return_std=True)                       predictive mean and standard deviation
+    model.adapt(X_controls, Y_controls)                         a model adapted to a new site model.centiles("age")
+    centile curves; model.change(...): visits; model.report("page.html") model.save("model.safetensors");
+    kronorm.load(...)          the file of the command and of R kronorm.fit_images("participants.tsv", images, mask)
+    a model of brain images kronorm.options("fit")                                      every parameter, explained
 
-docs/python.md has all of it by task.
-"""
+See docs/reference/python.md for an introduction by task."""
 from __future__ import annotations
 
 from . import _library

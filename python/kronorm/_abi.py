@@ -84,6 +84,7 @@ class kn_option_info(Structure):
         ("heading", c_char_p),
         ("help", c_char_p),
         ("without", c_char * 64),
+        ("alias", c_char_p),
     ]
 
 
@@ -106,8 +107,8 @@ class kn_maps(c_void_p):
 class kn_overlap_info(Structure):
     _fields_ = [
         ("size", c_size_t),
-        ("people", c_ssize_t),
-        ("left_out", c_ssize_t),
+        ("participants", c_ssize_t),
+        ("excluded", c_ssize_t),
         ("groups", c_ssize_t),
         ("responses", c_ssize_t),
         ("files", c_ssize_t),
@@ -121,20 +122,21 @@ class kn_overlap_info(Structure):
 class kn_change_info(Structure):
     _fields_ = [
         ("size", c_size_t),
-        ("people", c_ssize_t),
+        ("participants", c_ssize_t),
         ("one_visit", c_ssize_t),
         ("pairs", c_ssize_t),
         ("responses", c_ssize_t),
         ("files", c_ssize_t),
-        ("reference_people", c_ssize_t),
+        ("reference_participants", c_ssize_t),
         ("reference_pairs", c_ssize_t),
         ("far", c_ssize_t),
         ("with_p", c_ssize_t),
-        ("below", c_ssize_t),
+        ("flagged", c_ssize_t),
         ("gamma", c_double),
         ("d0", c_double),
         ("s0", c_double),
         ("smallest_p", c_double),
+        ("expected", c_double),
     ]
 
 
@@ -150,6 +152,11 @@ class kn_export_info(Structure):
         ("mean_beyond", c_double),
         ("sd_beyond", c_double),
         ("findable", c_ssize_t),
+        ("leverage", c_double),
+        ("leverage_left", c_double),
+        ("blurred", c_ssize_t),
+        ("mean_blurred", c_double),
+        ("sd_blurred", c_double),
     ]
 
 
@@ -160,7 +167,7 @@ class kn_centiles_info(Structure):
         ("curves", c_ssize_t),
         ("values", c_ssize_t),
         ("centiles", c_ssize_t),
-        ("people", c_ssize_t),
+        ("participants", c_ssize_t),
         ("files", c_ssize_t),
         ("bands", c_int),
         ("n_extrapolated", c_ssize_t),
@@ -170,7 +177,7 @@ class kn_centiles_info(Structure):
 class kn_cv_info(Structure):
     _fields_ = [
         ("size", c_size_t),
-        ("people", c_ssize_t),
+        ("participants", c_ssize_t),
         ("folds", c_ssize_t),
         ("responses", c_ssize_t),
         ("files", c_ssize_t),
@@ -184,6 +191,8 @@ class kn_cv_info(Structure):
         ("AUC", c_double),
         ("AUC_deviance", c_double),
         ("joint_density", c_double),
+        ("gain", c_double),
+        ("adapted_gain", c_double),
     ]
 
 
@@ -194,7 +203,7 @@ class kn_report(c_void_p):
 class kn_report_info(Structure):
     _fields_ = [
         ("size", c_size_t),
-        ("people", c_ssize_t),
+        ("participants", c_ssize_t),
         ("responses", c_ssize_t),
         ("warnings", c_ssize_t),
         ("cards", c_ssize_t),
@@ -260,10 +269,10 @@ FUNCTIONS = {
     "kn_score": (c_int, [kn_ctx, kn_model, kn_data, kn_options, POINTER(kn_scores)]),
     "kn_predict": (c_int, [kn_ctx, kn_model, kn_data, kn_options, POINTER(kn_scores)]),
     "kn_scores_free": (None, [kn_scores]),
-    "kn_scores_n_people": (c_ssize_t, [kn_scores]),
+    "kn_scores_n_participants": (c_ssize_t, [kn_scores]),
     "kn_scores_n_responses": (c_ssize_t, [kn_scores]),
     "kn_scores_ids": (POINTER(c_char_p), [kn_scores]),
-    "kn_scores_people": (POINTER(c_double), [kn_scores, c_char_p]),
+    "kn_scores_participants": (POINTER(c_double), [kn_scores, c_char_p]),
     "kn_scores_responses": (POINTER(c_double), [kn_scores, c_char_p]),
     "kn_scores_number": (c_double, [kn_scores, c_char_p]),
     "kn_scores_json": (c_char_p, [kn_scores]),

@@ -1,27 +1,36 @@
-"""Covariates of people as columns with names: a DataFrame's, an array's, those of a dict.
+"""Covariates as named columns, from a DataFrame, an array or a dict.
 
-Texts and categories are categories, numbers are numbers; a column or index of ids says who is who.
-"""
+Texts and categories are categorical, numbers are numeric. A column or an index identifies the rows."""
 from __future__ import annotations
 
 import collections
 import dataclasses
 import os
+import re
 import warnings
 from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from ._read_people import is_blank, is_path, read_columns
+from ._read_table import is_blank, is_path, read_columns
 from ._session import _outside
 
-# as the library names them
-ID_COLUMNS = ("participant_id", "sub_id", "subject_id", "subjid")
+# as the library names them, in this order; without case and separators
+ID_COLUMNS = ("participantid", "subid", "subjectid", "subjid", "participant", "subject", "eid", "srcsubjectid", "recordid", "id")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_.-]", "", name).lower()
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a column with this name contains ids, regardless of case, spaces, _, - and dots."""
+    return _plain(name) in ID_COLUMNS
 
 
 @dataclasses.dataclass
 class Covariates:
-    """n people: names of columns, their numbers (float64) or texts (str, None: missing), ids."""
+    """n participants: column names, columns of numbers (float64) or texts (str; None: missing), and ids."""
 
     n: int
     names: list[str]
@@ -36,23 +45,22 @@ class Covariates:
         return [name for name, c in zip(self.names, self.columns) if c.dtype != object]
 
     def lacking(self, names: Sequence[str]) -> np.ndarray[Any, Any]:
-        """Who lacks one of these."""
+        """Mask of the rows in which one of these columns is missing."""
         out = np.zeros(self.n, dtype=bool)
         for name, column in zip(self.names, self.columns):
             if name.strip() in names:
                 out |= np.array([v is None for v in column]) if column.dtype == object else np.isnan(column)
         return out
 
-    def flagged(self, who: Any, name: str) -> str | None:
-        """COLUMN=VALUE of these people: a text as it is, of an array of booleans by a column that is added."""
-        if who is None or isinstance(who, str):
-            return who
-        mask = np.asarray(who)
+    def flagged(self, rows: Any, name: str) -> str | None:
+        """COLUMN=VALUE for a selection of rows: a text unchanged; for an array of booleans, a column is added."""
+        if rows is None or isinstance(rows, str):
+            return rows
+        mask = np.asarray(rows)
         if mask.dtype == object and all(isinstance(each, (bool, np.bool_)) for each in mask.flat):  # as of pandas' "boolean"
             mask = mask.astype(bool)
-        if shuffled(self.index, getattr(who, "index", None)):
-            raise ValueError(f"{name} is not of the people of X in their order: the same index in another order "
-                             f"({name}.loc[X.index] puts it in order)")
+        if shuffled(self.index, getattr(rows, "index", None)):
+            raise ValueError(f"{name} has the rows of X in another order: use {name}.loc[X.index]")
         if mask.shape != (self.n,) or mask.dtype.kind not in "biu" or not np.isin(mask, (0, 1)).all():
             raise ValueError(f"{name} is of shape {mask.shape} and dtype {mask.dtype}, expected COLUMN=VALUE or {self.n} booleans")
         self.names.append(f"kronorm {name}")
@@ -61,7 +69,7 @@ class Covariates:
 
 
 def shuffled(a: Any, b: Any) -> bool:
-    """Have two tables the same rows by their indexes, in another order?"""
+    """Whether two tables have the same rows by their indexes, in different order."""
     if not (hasattr(a, "equals") and hasattr(b, "equals")) or len(a) != len(b) or a.equals(b):
         return False
     return list(a) != list(b) and collections.Counter(a) == collections.Counter(b)
@@ -85,7 +93,7 @@ _LEVELS = (str, bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def as_text(value: Any) -> str | None:
-    """A level as the library compares levels; None: missing."""
+    """A level as text for the library; None: missing."""
     if is_missing(value):
         return None
     if isinstance(value, (bool, np.bool_, int, np.integer)):
@@ -100,7 +108,7 @@ def as_text(value: Any) -> str | None:
 
 
 def unmasked(values: Any) -> Any:
-    """What a masked array masks is missing."""
+    """Masked cells of a masked array become missing."""
     if not isinstance(values, np.ma.MaskedArray) or values.dtype.names:
         return values
     masked: Any = values
@@ -111,7 +119,7 @@ def unmasked(values: Any) -> Any:
 
 
 def _levels(values: Any) -> np.ndarray[Any, Any]:
-    """Texts, and None of what the library takes for missing."""
+    """Texts; None for values that the library reads as missing."""
     out = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         told = as_text(value)
@@ -120,7 +128,7 @@ def _levels(values: Any) -> np.ndarray[Any, Any]:
 
 
 def column(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """Numbers as float64, all else as texts."""
+    """Numbers as float64, everything else as texts."""
     values = unmasked(values)
     dtype = getattr(values, "dtype", None)
     if dtype is None:
@@ -162,7 +170,7 @@ def _refuse_sparse(X: Any, name: str) -> None:
 
 
 def _check_names(names: Sequence[Any]) -> bool:
-    """Are these names? scikit-learn takes a DataFrame with other than texts for an array."""
+    """Whether these are names: scikit-learn treats a DataFrame with other than text names as an array."""
     kinds = {isinstance(name, str) for name in names}
     if len(kinds) > 1:
         raise TypeError("Feature names are only supported if all input features have string names, but your input has "
@@ -171,7 +179,7 @@ def _check_names(names: Sequence[Any]) -> bool:
     return kinds == {True}
 
 
-def _array(X: Any, who: str) -> np.ndarray[Any, Any]:
+def _array(X: Any, estimator: str) -> np.ndarray[Any, Any]:
     given = X
     try:
         X = np.asarray(unmasked(given))
@@ -187,13 +195,13 @@ def _array(X: Any, who: str) -> np.ndarray[Any, Any]:
                          "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains "
                          "a single sample.")
     if X.ndim > 2:
-        raise ValueError(f"Found array with dim {X.ndim}. {who} expected <= 2.")
+        raise ValueError(f"Found array with dim {X.ndim}. {estimator} expected <= 2.")
     out: np.ndarray[Any, Any] = X
     return out
 
 
-def _columns(X: Any, who: str) -> tuple[int, list[Any], list[Any], Any, bool]:
-    """n, names, columns, index, and whether the names are the user's."""
+def _columns(X: Any, estimator: str) -> tuple[int, list[Any], list[Any], Any, bool]:
+    """n, names, columns, index, and whether the user chose the names."""
     _refuse_sparse(X, "X")
     if hasattr(X, "to_pandas") and not is_frame(X):
         X = X.to_pandas()
@@ -204,7 +212,7 @@ def _columns(X: Any, who: str) -> tuple[int, list[Any], list[Any], Any, bool]:
     if isinstance(X, Mapping):
         bad = [name for name, v in X.items() if not hasattr(v, "__len__") or isinstance(v, (str, bytes))]
         if bad:
-            raise ValueError(f"X: column {bad[0]} is {X[bad[0]]!r}, expected a value for each person")
+            raise ValueError(f"X: column {bad[0]} is {X[bad[0]]!r}, expected one value per participant")
         names, columns = list(X), [v if hasattr(v, "dtype") else list(v) for v in X.values()]
         sizes = {len(c) for c in columns}
         if len(sizes) > 1:
@@ -212,7 +220,7 @@ def _columns(X: Any, who: str) -> tuple[int, list[Any], list[Any], Any, bool]:
         return sizes.pop() if sizes else 0, names, columns, None, _check_names(names)
     if isinstance(X, np.ndarray) and X.dtype.names:
         return len(X), list(X.dtype.names), [X[name] for name in X.dtype.names], None, True
-    X = _array(X, who)
+    X = _array(X, estimator)
     if X.dtype.kind not in "OUSMm":
         X = X.astype(np.float64, copy=False)
     return X.shape[0], list(range(X.shape[1])), [X[:, j] for j in range(X.shape[1])], None, False
@@ -221,17 +229,17 @@ def _columns(X: Any, who: str) -> tuple[int, list[Any], list[Any], Any, bool]:
 def _id_column(names: Sequence[str], asked: str | None) -> int | None:
     if asked is not None:
         return names.index(asked) if asked in names else None
-    found = [j for j, name in enumerate(names) if name.strip().lower() in ID_COLUMNS]
-    return found[0] if found else None
+    found = [(ID_COLUMNS.index(_plain(name)), j) for j, name in enumerate(names) if is_id_name(name)]
+    return min(found)[1] if found else None
 
 
 def _is_id(name: Any, asked: str | None) -> bool:
-    """Is an index of this name one of ids?"""
-    return isinstance(name, str) and (name == asked or (asked is None and name.strip().lower() in ID_COLUMNS))
+    """Whether an index with this name contains ids."""
+    return isinstance(name, str) and (name == asked or (asked is None and is_id_name(name)))
 
 
 def ids_of_index(index: Any, asked: str | None) -> list[str] | None:
-    """Ids of a DataFrame's index: of one, or of a level of several, that is named for it; or of texts."""
+    """Ids from the index of a DataFrame: from an index or level with an id name, or from an index of text."""
     if index is None or not hasattr(index, "dtype"):
         return None
     if getattr(index, "nlevels", 1) > 1:
@@ -242,14 +250,14 @@ def ids_of_index(index: Any, asked: str | None) -> list[str] | None:
     return None
 
 
-def covariates(X: Any, *, id: str | None = None, who: str = "NormativeModel", names: Sequence[str] | None = None,
+def covariates(X: Any, *, id: str | None = None, estimator: str = "NormativeModel", names: Sequence[str] | None = None,
                gaps: bool = False, forget: bool = False) -> Covariates:
-    """X as columns. `names`: of the columns of an array, from the model; `gaps`: an array may have NaN; `forget`:
-    columns go by their places whatever their names are."""
+    """X as columns. `names`: names for the columns of an array, from the model. `gaps`: an array may have NaN.
+    `forget`: ignore names, so that columns go by position."""
     if is_path(X):
-        path, X = os.fspath(X), read_columns(X, (*ID_COLUMNS, str(id).lower()))
-        return dataclasses.replace(covariates(X, id=id, who=who, gaps=gaps), path=path)
-    n, given, columns, index, named = _columns(X, who)
+        path, X = os.fspath(X), read_columns(X, lambda name: is_id_name(name) or name == id)
+        return dataclasses.replace(covariates(X, id=id, estimator=estimator, gaps=gaps), path=path)
+    n, given, columns, index, named = _columns(X, estimator)
     named = named and not forget
     if not named:
         given = list(names) if names is not None and len(names) == len(given) else [f"x{j}" for j in range(len(given))]
@@ -259,7 +267,7 @@ def covariates(X: Any, *, id: str | None = None, who: str = "NormativeModel", na
         raise ValueError(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     at = _id_column(given, id)
     if id is not None and at is None and id not in list(getattr(index, "names", ())):
-        raise ValueError(f"X: no column '{id}' as id asks for")
+        raise ValueError(f"X: no column '{id}', which id names")
     ids = ids_of_index(index, id) if at is None else [str(as_text(v) or "") for v in columns[at]]
     kept = [j for j in range(len(given)) if j != at]
     out = Covariates(n, [given[j] for j in kept], [column(columns[j], given[j]) for j in kept], ids, index,
@@ -269,7 +277,7 @@ def covariates(X: Any, *, id: str | None = None, who: str = "NormativeModel", na
 
 
 def _check_finite(X: Covariates, gaps: bool) -> None:
-    """What an array of numbers may have, as scikit-learn words it; of a DataFrame the library says where."""
+    """Check the numbers of an array with the messages of scikit-learn; the library checks a DataFrame."""
     for name, values in zip(X.names, X.columns):
         if values.dtype == object:
             continue
@@ -278,15 +286,15 @@ def _check_finite(X: Covariates, gaps: bool) -> None:
             raise ValueError(f"Input X contains infinity or a value too large for dtype('float64'): column {name}, row {row}.")
         if not X.named and not gaps and np.isnan(values).any():
             row = int(np.flatnonzero(np.isnan(values))[0])
-            raise ValueError(f"Input X contains NaN: column {name}, row {row}. missing=\"drop\" leaves such people out, "
-                             "missing=\"mean\" fills in the mean of training.")
+            raise ValueError(f"Input X contains NaN: column {name}, row {row}. missing=\"drop\" excludes these rows, "
+                             "missing=\"mean\" uses the training mean.")
 
 
 # ---- the same features as in training ------------------------------------------------------------------
 
 
 def _names(X: Any) -> list[Any] | None:
-    """What the columns are called; None: they have no names."""
+    """Names of the columns, or None."""
     if is_frame(X):
         return list(X.columns)
     if isinstance(X, Mapping):
@@ -295,29 +303,29 @@ def _names(X: Any) -> list[Any] | None:
 
 
 def covariates_for(X: Any, model: Any) -> Covariates:
-    """X of people for a fitted model: refused are other features than those of training, as scikit-learn does.
+    """X for a fitted model. As in scikit-learn, the features must be those of the fit.
 
-    An array has the names of training by position. A DataFrame for a model of arrays is one too. Columns of a file
-    may come in any order: the library looks for those it needs."""
+    An array gets the training names by position, as does a DataFrame for a model of arrays. Columns of a file may have
+    any order, because the library finds them by name."""
     if is_path(X):
-        return covariates(X, id=model.id, who=type(model).__name__, gaps=True)
-    fitted, who = getattr(model, "feature_names_in_", None), type(model).__name__
+        return covariates(X, id=model.id, estimator=type(model).__name__, gaps=True)
+    fitted, estimator = getattr(model, "feature_names_in_", None), type(model).__name__
     names = _names(X)
     named = names is not None and (not is_frame(X) or _check_names(names))
     known = named and fitted is None and set(model._used_features()) <= set(names or ())  # x0, x1, ...: they go by name
     if named and fitted is None and not known:
-        warnings.warn(f"X has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=_outside())
+        warnings.warn(f"X has feature names, but {estimator} was fitted without feature names", UserWarning, stacklevel=_outside())
     if not named and fitted is not None:
-        warnings.warn(f"X does not have valid feature names, but {who} was fitted with feature names", UserWarning,
+        warnings.warn(f"X does not have valid feature names, but {estimator} was fitted with feature names", UserWarning,
                       stacklevel=_outside())
-    out = covariates(X, id=model.id, who=who, names=fitted, gaps=model.missing in ("drop", "mean"),
+    out = covariates(X, id=model.id, estimator=estimator, names=fitted, gaps=model.missing in ("drop", "mean"),
                      forget=fitted is None and not known)
     check_features(out, fitted, model)
     return out
 
 
 def check_features(X: Covariates, fitted: Sequence[str] | None, model: Any) -> None:
-    """Refuses other features than those of training. Further columns may be there: labels, visits, ids."""
+    """Raise an error unless the features are those of the fit. Further columns are allowed: labels, visits, ids."""
     if not X.named:
         more = fitted is None and not model._ordered and model.use is not None and len(X.all_names) > model.n_features_in_
         if len(X.all_names) != model.n_features_in_ and not more:  # of how many were chosen a file does not tell

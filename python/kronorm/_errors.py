@@ -1,4 +1,4 @@
-"""Exceptions: each is also what a scikit-learn user expects, and says the library's own sentence."""
+"""Exceptions and warnings with the sentences of the library; each exception is also a standard Python exception."""
 from __future__ import annotations
 
 import re
@@ -7,28 +7,27 @@ from . import _abi
 
 
 class KronormError(Exception):
-    """Any failure of the library."""
+    """Base class of the errors of the library."""
 
 
 class OptionError(KronormError, ValueError):
-    """An option is out of range or contradicts another."""
+    """An option is out of range or contradicts another option."""
 
 
 class DataError(KronormError, ValueError):
-    """Shapes or values that cannot be used: sizes that disagree, not finite, constant, too few; or a file
-    that is not what it should be."""
+    """Unusable data: sizes that disagree; values that are not finite, constant or too few; or an invalid file."""
 
 
 class NumericError(KronormError, ArithmeticError):
-    """A factorisation or an optimiser failed."""
+    """A factorisation or the optimiser failed."""
 
 
 class OutOfMemory(KronormError, MemoryError):
-    """Memory ran out, or would."""
+    """Not enough memory, or the memory limit would be exceeded."""
 
 
 class Cancelled(KronormError, RuntimeError):
-    """The work was stopped before there was anything to return."""
+    """The work was stopped before there was a result."""
 
 
 class FileError(KronormError, OSError):
@@ -36,7 +35,7 @@ class FileError(KronormError, OSError):
 
 
 class KronormWarning(UserWarning):
-    """What the library wants to be known about data or a model."""
+    """A property of the data or the model that should be checked."""
 
 
 _OF_STATUS: dict[int, type[KronormError]] = {
@@ -51,23 +50,24 @@ _OF_STATUS: dict[int, type[KronormError]] = {
 }
 
 
-# What does here what a command does. Others, such as simulate, are commands only.
+# The method for each command. Other commands, such as simulate, have none.
 CALLS = {**{name: name + "()" for name in ("fit", "adapt", "predict", "change", "report", "export", "cv", "centiles")},
          "score": "scores()", "info": "info_"}
-FLAGS = ("force", "strip_ids", "known_groups")  # options that are said by True where a sentence asks for them
+FLAGS = ("force", "strip_ids", "known_groups")  # flags, which a sentence names as KEY=True
 
-# What is done otherwise than by an option of that name.
+# Phrases whose option has another form in Python.
 PHRASES = (
     ("('kronorm change' with {save})", "(it is the model of what change() returns)"),
-    ("(use {match=common})", "(leave them out)"),
-    ("(leave it out, with {where} or {match=common})", "(leave it out)"),
-    ("({where} chooses rows)", "(choose rows of X)"),
-    ("leave them out with {where}, or", "leave them out, or"),
-    ("or people with {where})", "or fewer people)"),
-    ("for sessions of one person use {session}", "of several visits give the images in the order of X"),
-    ("needs {covariates} and {responses}: the people", "needs training=(X, Y): the people"),
+    ("use {match=common} to keep the IDs in both", "omit the IDs that are not in both"),
+    ("exclude it with {where} or {match=common}", "exclude it"),
+    ("select rows with {where}", "select rows of X"),
+    ("exclude them with {where}, omit", "exclude them, omit"),
+    ("or participants with {where}", "or fewer participants"),
+    ("if these are sessions of one participant, use {session}",
+     "if there are several visits, give the images in the order of X"),
+    ("needs {covariates} and {responses} of the training sample", "needs training=(X, Y), the training sample"),
     ("{covariates} are for", "training is for"),
-    ("{people} needs {responses}", "X needs Y"),
+    ("{participants} needs {responses}", "X needs Y"),
 )
 
 
@@ -79,8 +79,8 @@ def _option(found: re.Match[str]) -> str:
 
 
 def spelled(sentence: str) -> str:
-    """The library's sentence as Python writes it: {missing=drop} is missing="drop", 'kronorm adapt' is adapt(), and
-    rows are counted from 0."""
+    """Rewrite a sentence of the library for Python: {missing=drop} becomes missing="drop", 'kronorm adapt' becomes
+    adapt(), and rows are counted from 0."""
     for told, here in PHRASES:
         sentence = sentence.replace(told, here)
     sentence = re.sub(r"'kronorm (\w+)'", lambda m: CALLS.get(m[1], m[0]), sentence)
@@ -89,4 +89,5 @@ def spelled(sentence: str) -> str:
 
 
 def failure(status: int, sentence: str) -> KronormError:
+    """The exception for a status of the library."""
     return _OF_STATUS.get(status, KronormError)(spelled(sentence))

@@ -1,4 +1,4 @@
-"""What a fitted model remembers: its attributes, its bytes, and how it is kept."""
+"""Attributes, file and state of a fitted model."""
 from __future__ import annotations
 
 import numbers
@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 
 class Fitted:
-    """Attributes that end in _ are there after `fit`."""
+    """Attributes of a fitted model; their names end in an underscore."""
 
     threads: int | None
     memory: str | int | None
@@ -28,7 +28,7 @@ class Fitted:
     strip_ids: bool
     n_features_in_: int
     warnings_: list[str]
-    masker_: Any  # of fit_images, where it was given one
+    masker_: Any  # of fit_images, if there was one
     _native: Native | None
     _rows: Array | None
     _n_rows: int
@@ -38,7 +38,7 @@ class Fitted:
     def _session(self) -> Session:
         threads: Any = self.threads
         if threads is not None and not isinstance(threads, numbers.Integral):
-            raise ValueError(f"threads is {threads!r}, expected a whole number, or None for all processors")
+            raise ValueError(f"threads is {threads!r}, expected an integer, or None for all processors")
         return Session(threads=None if threads is None else int(threads), memory=self.memory,
                        progress=self.progress)
 
@@ -61,15 +61,16 @@ class Fitted:
 
     @property
     def info_(self) -> dict[str, Any]:
-        """All that is known of the model: what ``kronorm info --json`` prints."""
+        """Complete description of the model: the output of ``kronorm info --json``."""
         return self._fitted().info(Session())
 
     def summary(self) -> str:
-        """The model in words: its people and parts, how held-out people lie, what each covariate does.
+        """Describe the model in plain text: sample, terms, cross-validation and the effect of each covariate.
 
         Returns
         -------
         str
+            Several lines.
 
         Examples
         --------
@@ -77,9 +78,11 @@ class Fitted:
         """
         native, session = self._fitted(), Session()
         size = {name: native.count(name) for name in ("n_samples", "n_covariates", "n_responses", "n_components")}
-        return (f"{size['n_samples']} people, {size['n_covariates']} covariates, {size['n_responses']} responses, "
-                f"{size['n_components']} components\n"
-                f"people held out: mean z^2 {native.number('cv.z2'):.3f}, MSLL {native.number('cv.msll'):.3f}\n"
+        counts = [f"{n} {what}{'' if n == 1 else 's'}" for n, what in zip(size.values(), ("participant", "covariate", "response",
+                                                                                          "component"))]
+        return (", ".join(counts) + "\n"
+                f"cross-validation: mean z^2 {native.number('cv.z2'):.3f}, R2 {native.number('cv.R2'):.3f}, "
+                f"MSLL {native.number('cv.msll'):.3f}, gain {native.number('cv.gain'):.3f}\n"
                 + spelled(native.words(session)).rstrip())
 
     @property
@@ -89,27 +92,27 @@ class Fitted:
 
     @property
     def n_components_(self) -> int:
-        """Basis functions; 0 of methods that have none."""
+        """Number of components; 0 for methods without a basis."""
         return self._fitted().count("n_components")
 
     @property
     def n_outputs_(self) -> int:
-        """Responses."""
+        """Number of responses."""
         return self._fitted().count("n_responses")
 
     @property
     def response_names_(self) -> list[str] | None:
-        """Names of the responses; None: they have none."""
+        """Names of the responses, or None."""
         return self._fitted().response_names()
 
     @property
     def ids_(self) -> list[str] | None:
-        """Ids of the training people; None: they had none, or the model does not keep them."""
+        """Ids of the training sample; None if there are none or the model does not store them."""
         return self._fitted().ids()
 
     @property
     def components_(self) -> Array:
-        """Basis, n_components x n_outputs, in standardised units; NaN where a response was left out."""
+        """Basis in standardised units, of shape (n_components, n_outputs); NaN for excluded responses."""
         native = self._fitted()
         basis = native.array("B")
         if basis is None:
@@ -118,28 +121,28 @@ class Fitted:
 
     @property
     def noise_(self) -> Array:
-        """Variance of people around their expectation, of each response; NaN where it was left out."""
+        """Noise variance of each response, in its units; NaN for excluded responses."""
         return self._fitted().noise(Session())
 
     @property
     def cv_zscores_(self) -> Array:
-        """z of the training people by models that have not seen them, n_samples x n_outputs in the order of X; NaN
-        of whoever is not in the reference, and of responses that were left out."""
+        """Cross-validated z-scores of the training sample, of shape (n_samples, n_outputs), in the rows of X. NaN for
+        participants outside the reference sample and for excluded responses."""
         native = self._fitted()
         z = native.array("z_cv")
         z = self.__dict__.get("_z_cv") if z is None else z
         if z is None:
-            raise AttributeError("the model keeps no cross-validated z of its training people")
+            raise AttributeError("the model has no cross-validated z-scores of its training sample")
         rows = self._rows if self._rows is not None else np.arange(native.count("n_samples"))
-        if len(rows) != native.count("n_samples"):  # better none than somebody else's
-            raise AttributeError("which rows of X the training people are is not known: X needs ids, each once")
-        who = rows[native.reference()]
-        everybody = len(who) == self._n_rows and bool(np.all(who == np.arange(self._n_rows)))
-        z = spread(self._everywhere(native, z), None if everybody else who, self._n_rows)
+        if len(rows) != native.count("n_samples"):  # never those of another participant
+            raise AttributeError("which rows of X are the training sample is unknown: X needs unique ids")
+        reference = rows[native.reference()]
+        complete = len(reference) == self._n_rows and bool(np.all(reference == np.arange(self._n_rows)))
+        z = spread(self._everywhere(native, z), None if complete else reference, self._n_rows)
         return z[:, 0] if self._flat else z
 
     def _everywhere(self, native: Native, values: Array) -> Array:
-        """Values of the responses in use among all of them."""
+        """Expand values of the responses in use to all responses, with NaN elsewhere."""
         kept, T = native.kept(), native.count("n_responses")
         if len(kept) == T:
             return values
@@ -150,14 +153,16 @@ class Fitted:
     # ---- kept ----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
-        """Writes the model file, which `kronorm.load` and the command read. It has covariates and ids of the training
-        people in it: personal data.
+        """Write the model file, which `kronorm.load`, the command and R read.
+
+        It contains covariates and ids of the training sample, which are personal data; see `export`.
 
         Parameters
         ----------
         path : path
-        force : bool
-            Write over a file that exists.
+            File to write, .safetensors.
+        force : bool, default False
+            Replace an existing file.
 
         Examples
         --------
@@ -166,11 +171,12 @@ class Fitted:
         self._fitted().save(self._session(), path, force)
 
     def to_bytes(self) -> bytes:
-        """What `save` writes, in memory.
+        """Make the content of the model file in memory.
 
         Returns
         -------
         bytes
+            What `save` writes.
 
         Examples
         --------
@@ -180,15 +186,17 @@ class Fitted:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Any:
-        """The model of `to_bytes`.
+        """Read a model from the content of its file.
 
         Parameters
         ----------
         content : bytes
+            From `to_bytes` or a model file.
 
         Returns
         -------
         NormativeModel
+            Fitted.
 
         Examples
         --------
@@ -199,7 +207,7 @@ class Fitted:
         return model
 
     def close(self) -> None:
-        """Frees the model now rather than with the last reference to it.
+        """Free the model now instead of with its last reference.
 
         Examples
         --------
@@ -209,7 +217,7 @@ class Fitted:
         self._native = None
 
     def _adopt(self, native: Native) -> None:
-        """A model that was fitted elsewhere: its parameters and features are those that it remembers."""
+        """Take a model that was fitted elsewhere, with the parameters and features that it stores."""
         info = native.info(Session())
         params: Any = self
         params.set_params(**_params.from_info(info.get("options") or {}, set(params.get_params(deep=False))))
@@ -229,7 +237,7 @@ class Fitted:
         if native is not None:
             state["_model_bytes"] = native.to_bytes(Session())
             z = None if self.strip_ids or native.ids() else native.array("z_cv")
-            if z is not None:  # files keep it for the sake of ids, which these people do not have
+            if z is not None:  # the model file keeps it only with ids
                 state["_z_cv"] = np.array(z)
         elif "_native" in self.__dict__:
             state["_closed"] = True

@@ -1,13 +1,12 @@
-"""Brain images of people, as the files that the library reads.
+"""Brain images as files that the library reads.
 
-What is a file already goes by its path, and nothing of it is held here: the library reads values when it
-fits or scores. Images that are in memory, or were changed there, are written to a temporary folder first,
-one after the other and without loss; it lives as long as the data that are made of it.
+Files are passed by their path and not held in memory: the library reads their values when it fits or scores. Images
+that are in memory, or were changed there, are first written without loss to a temporary folder, one at a time. The
+folder exists as long as the data made from it.
 
-An image belongs to the row of X that has its id, where a mapping gives ids or every path has one label
-sub-XXX and X has ids, as the command `kronorm` matches them; else the first belongs to the first row. Images by a
-pattern, in a list of files or by id may be of others than those in X too; of a list in memory everyone has to be.
-"""
+An image belongs to the row of X with its id if a mapping gives ids, or if every path has one label sub-XXX and X has
+ids, as in the command `kronorm`. Otherwise images are in the order of X. A pattern, a list of files and a mapping may
+include images of other participants; a list in memory may not."""
 from __future__ import annotations
 
 import contextlib
@@ -22,20 +21,20 @@ from ._covariates import Covariates, shuffled
 from ._errors import DataError, FileError
 from ._library import Handle
 from ._nibabel_files import is_image, is_name, save, unchanged, volumes
-from ._room import temporary_folder
+from ._temporary import temporary_folder
 from ._session import Session, option_keys
-from ._people_file import PeopleFile, file_of, people_file
-from ._read_people import is_path
+from ._table_file import TableFile, file_of, table_file
+from ._read_table import is_path
 
 Pair = tuple[str, ...]  # the files of a row: one, or those of two hemispheres
 
-SESSIONS = ("session", "session_id", "ses", "visit")  # columns that tell the visit that a path is labelled with
+SESSIONS = ("session", "session_id", "ses", "visit")  # columns with the visit in the label of a path
 
 _UNLABELLED = "sub-a_sub-b"  # a folder with two labels: paths through it have no id of their own
 
 
 def is_images(Y: Any) -> bool:
-    """Are these responses images: a path, a pattern, an image, or some of them in a list or by id?"""
+    """Whether these responses are images: a path, a pattern, an image, or several of them in a list or by id."""
     if is_path(Y) or is_image(Y):
         return True
     if isinstance(Y, Mapping):
@@ -61,11 +60,10 @@ def _is_one(one: Any) -> bool:
 
 
 @contextlib.contextmanager
-def image_people(session: Session, command: str, options: dict[str, Any], X: Any, images: Any,
+def image_data(session: Session, command: str, options: dict[str, Any], X: Any, images: Any,
                  mask: Any = None) -> Iterator[Handle]:
-    """kn_data of people with images, for `command`. The options get what they lack for it: covariates,
-    responses, mask, and columns that are categories. Values are read by the call that uses the data, with
-    these options, which has to be made inside the block."""
+    """kn_data of participants with images, for `command`. The function adds options for covariates, responses, mask and
+    categorical columns. The call that uses the data reads the values with these options, inside the block."""
     with temporary_folder(options.get("scratch")) as path:
         folder = _Folder(path)
         before, session.told = session.told, folder.told
@@ -78,13 +76,13 @@ def image_people(session: Session, command: str, options: dict[str, Any], X: Any
             session.told = before
 
 
-def _read(session: Session, command: str, options: dict[str, Any], people: str, images: Any) -> Handle:
-    """kn_data of these options. X says who: where a pattern, a list of files or a mapping by id has images of others
-    too, and of everybody in X, those are left alone. The library speaks of people without an image first."""
+def _read(session: Session, command: str, options: dict[str, Any], table: str, images: Any) -> Handle:
+    """kn_data of these options. X defines the participants: images of others in a pattern, a list of files or a mapping
+    are ignored. The library reports participants without an image first."""
     try:
         return session.work("data_read", session.options(command, options), makes=_abi.kn_data)  # type: ignore[no-any-return]
     except DataError as error:
-        others = " not in " in str(error) and not str(error).startswith(f"{people}: ")
+        others = " not in " in str(error) and not str(error).startswith(f"{table}: ")
         if not others or not (is_path(images) or isinstance(_keyed(images), Mapping)) or "match" not in option_keys(command):
             raise
     options["match"] = "common"
@@ -92,11 +90,11 @@ def _read(session: Session, command: str, options: dict[str, Any], people: str, 
 
 
 def _place(folder: _Folder, command: str, options: dict[str, Any], X: Any, images: Any) -> None:
-    """Sets covariates and responses, and what has to be said of columns."""
+    """Set covariates and responses, and declare columns if necessary."""
     path = file_of(X)
-    table = people_file(X, options.get("person") or options.get("id")) if path is None else None
+    table = table_file(X, options.get("participant") or options.get("id")) if path is None else None
     if images is None:
-        pass  # people of whom something is expected
+        pass  # predictions need no responses
     elif is_path(images):
         options["responses"] = os.fspath(images)
     elif is_image(images) and volumes(images) != 1:
@@ -106,6 +104,8 @@ def _place(folder: _Folder, command: str, options: dict[str, Any], X: Any, image
     if table is None:
         options["covariates"] = path
         return
+    if "use" in option_keys(command):  # the caller chose the columns of X
+        options.setdefault("use", "all")
     if table.categories and "categorical" in option_keys(command):
         options["categorical"] = _joined(options.get("categorical"), table.categories)
     options["covariates"] = folder.table(table)
@@ -116,13 +116,12 @@ def _joined(given: Any, more: Sequence[str]) -> list[str]:
     return first + [name for name in more if name not in first]
 
 
-# ---- who has which image --------------------------------------------------------------------------
+# ---- which image belongs to which row --------------------------------------------------------------------------
 
 
-def _lines(folder: _Folder, options: Mapping[str, Any], table: PeopleFile | None,
+def _lines(folder: _Folder, options: Mapping[str, Any], table: TableFile | None,
            images: Any) -> tuple[list[str] | None, list[Pair], bool]:
-    """Ids or None, files of each line in the order of X, and whether the library may take ids from their
-    paths."""
+    """Ids or None, the files of each line in the order of X, and whether the library may take ids from the paths."""
     if table is None or table.ids is not None:
         images = _keyed(images)
     by_id = isinstance(images, Mapping)
@@ -150,10 +149,9 @@ def _lines(folder: _Folder, options: Mapping[str, Any], table: PeopleFile | None
 
 
 def refuse_shuffled(X: Covariates, images: Any) -> None:
-    """Of a Series that does not go by id the index has to be that of X, or another altogether."""
+    """The index of a Series that is not matched by id must be that of X, or unrelated to it."""
     if not isinstance(_keyed(images), Mapping) and shuffled(X.index, getattr(images, "index", None)):
-        raise DataError("X and images are not of the same people in the same order: their indexes have the same rows in another "
-                        "order (images.loc[X.index] puts them in order)")
+        raise DataError("X and images have the same rows in different order: use images.loc[X.index]")
 
 
 def _keyed(images: Any) -> Any:
@@ -164,33 +162,33 @@ def _keyed(images: Any) -> Any:
 
 
 def _bare(label: str | None, prefix: str) -> str:
-    told = (label or "").strip()
-    return told[len(prefix):] if told.startswith(prefix) else told
+    text = (label or "").strip()
+    return text[len(prefix):] if text.startswith(prefix) else text
 
 
 def _check_order(ids: Sequence[str], visits: Sequence[str | None] | None, files: list[Pair]) -> None:
-    """Images that go by their order have no labels of other rows of X: not of others, nor of other visits."""
+    """Images in the order of X must not have labels of other rows of X, neither of participants nor of visits."""
     for rows, prefix in ((ids, "sub-"), (visits, "ses-")):
         labels = _labels(files, prefix)
         if rows is None or labels is None or len(rows) != len(labels):
             continue
-        told, own = ([_bare(each, prefix) for each in texts] for texts in (rows, labels))
-        wrong = [i for i, (a, b) in enumerate(zip(told, own)) if a != b]
-        if wrong and set(own) <= set(told):
+        expected, own = ([_bare(each, prefix) for each in texts] for texts in (rows, labels))
+        wrong = [i for i, (a, b) in enumerate(zip(expected, own)) if a != b]
+        if wrong and set(own) <= set(expected):
             i = wrong[0]
-            raise DataError(f"images[{i}] is {files[i][0]}, row {i} of X is {prefix}{told[i]}: of several visits give the images "
-                            "in the order of X")
+            raise DataError(f"images[{i}] is {files[i][0]}, row {i} of X is {prefix}{expected[i]}: if there are several visits, give "
+                            "the images in the order of X")
 
 
 def in_rows(X: Covariates, images: Any) -> Any:
-    """Images in the order of X, for whoever takes them so; a file or an image of all is as it is. Not so a pattern, whose
-    files have an order of their own and may be of others too."""
+    """Images in the order of X, for a masker. A single file or image is returned as it is. A pattern is resolved by id,
+    because its files have their own order and may include other participants."""
     matched = is_path(images) and _is_pattern(os.fspath(images))
     if matched:
         images = _matching(os.fspath(images))
     if is_path(images) and os.fspath(images).lower().endswith(".txt"):
-        raise DataError(f"{os.fspath(images)}: a masker takes no list of images in a file: give the paths in a list, or in a "
-                        "dict by id")
+        raise DataError(f"{os.fspath(images)}: a masker cannot read a list of images in a file: pass a list of paths, or a dict "
+                        "from id to path")
     if is_path(images) or is_image(images):
         return images
     refuse_shuffled(X, images)
@@ -203,40 +201,40 @@ def in_rows(X: Covariates, images: Any) -> Any:
         own = _with_sessions(files, labels, "_ses-" in X.ids[0]) if labels else None
         own = own if own and len(set(own)) == len(own) and len(set(X.ids)) == X.n else None
         if own is None:
-            _check_order(X.ids, people_file(X).column(SESSIONS), files)
+            _check_order(X.ids, table_file(X).column(SESSIONS), files)
     if own is None:
         return each
     if X.ids is None:
         raise DataError(_NO_IDS)
     if len(set(X.ids)) != X.n:
-        twice = next(who for who in X.ids if X.ids.count(who) > 1)
-        raise DataError(f"the images are given by id, and X has id {twice} on several rows: of several visits give the images "
-                        "in the order of X")
-    others = [] if matched or isinstance(images, Mapping) else [who for who in own if who not in X.ids]
-    lacking = [who for who in X.ids if who not in own] or others
+        twice = next(name for name in X.ids if X.ids.count(name) > 1)
+        raise DataError(f"the images are given by id, but id {twice} has several rows in X: if there are several visits, give the "
+                        "images in the order of X")
+    others = [] if matched or isinstance(images, Mapping) else [name for name in own if name not in X.ids]
+    lacking = [name for name in X.ids if name not in own] or others
     if lacking:
-        raise DataError(f"X and images are not of the same people: {len(lacking)} of {len(own)} ids have no match, the "
-                        f"first is {lacking[0]}")
-    return [each[own.index(who)] for who in X.ids]
+        raise DataError(f"X and images have different ids: {len(lacking)} of {len(own)} have no match, the first is "
+                        f"{lacking[0]}")
+    return [each[own.index(name)] for name in X.ids]
 
 
 def _is_pattern(path: str) -> bool:
-    """As the library tells."""
+    """Whether the library treats the path as a pattern."""
     return any(mark in path for mark in "*?[") and not os.path.exists(path)
 
 
 def _matching(pattern: str) -> list[str]:
-    """The files, in the order of the library."""
+    """The files of a pattern, in the order of the library."""
     found = sorted(glob.glob(pattern), key=os.fsencode)
     if not found:
-        raise FileError(f"{pattern}: no file has such a name")
+        raise FileError(f"{pattern}: no file matches")
     return found
 
 
-_NO_IDS = "the images are given by id, and X has no ids: expected a column or an index participant_id"
+_NO_IDS = "the images are given by id, but X has no ids: add a column or an index participant_id"
 
 
-def _by_id(table: PeopleFile | None, own: list[str], files: list[Pair]) -> tuple[list[str], list[Pair], bool]:
+def _by_id(table: TableFile | None, own: list[str], files: list[Pair]) -> tuple[list[str], list[Pair], bool]:
     if table is None:
         return own, files, False
     if table.ids is None:
@@ -246,13 +244,13 @@ def _by_id(table: PeopleFile | None, own: list[str], files: list[Pair]) -> tuple
 
 
 def _order(keys: Sequence[str], own: Sequence[str]) -> list[int]:
-    """Places of `own` in the order of `keys`; those of nobody come last, for the library to speak of."""
+    """Positions of `own` in the order of `keys`; ids without a key come last, so that the library reports them."""
     place = {key: i for i, key in enumerate(keys)}
     return sorted(range(len(own)), key=lambda i: (place.get(own[i], len(place)), i))
 
 
 def _labels(files: list[Pair], prefix: str) -> list[str] | None:
-    """The one label of each line's first path, as the library finds it; None: not every one has one."""
+    """The label of each line's first path, as the library finds it; None if a path has no single label."""
     found = []
     for paths in files:
         labels = set(re.findall(rf"(?<![A-Za-z0-9]){prefix}[A-Za-z0-9]+", paths[0]))
@@ -264,14 +262,14 @@ def _labels(files: list[Pair], prefix: str) -> list[str] | None:
 
 def _with_sessions(files: list[Pair], labels: list[str], wanted: bool) -> list[str]:
     visits = _labels(files, "ses-") if wanted else None
-    return [f"{who}_{visit}" for who, visit in zip(labels, visits)] if visits else labels
+    return [f"{name}_{visit}" for name, visit in zip(labels, visits)] if visits else labels
 
 
 # ---- the temporary folder -------------------------------------------------------------------------
 
 
 class _Folder:
-    """Files for one call. What the library says of them is told in the caller's words."""
+    """Temporary files of one call. Sentences of the library about them are rewritten in the caller's terms."""
 
     def __init__(self, path: str) -> None:
         self._path = os.path.realpath(path)
@@ -285,7 +283,7 @@ class _Folder:
         return path
 
     def told(self, sentence: str) -> str | None:
-        """The library's sentence without the names of this folder; None: it is of no interest."""
+        """A sentence of the library without the paths of this folder; None if it is irrelevant."""
         table, listed = (re.escape(os.path.join(self._path, name)) for name in ("participants.tsv", "images.txt"))
         if re.match(rf"{table} and .* have no ids to match by", sentence):
             return None  # rows of X and of images are in one order by agreement
@@ -293,16 +291,16 @@ class _Folder:
             sentence = sentence.replace(path, name)
         sentence = re.sub(rf"{table} line (\d+)", lambda m: f"X row {int(m[1]) - 1}", sentence)
         sentence = re.sub(rf"{listed} line (\d+)", lambda m: self._lines[int(m[1]) - 1], sentence)
-        sentence = re.sub(r"^(images\[[^]]*\]: )\1", r"\1", sentence)
+        sentence = re.sub(r"^(images\[[^]]*\]): \1(:? )", r"\1\2", sentence)
         return re.sub(table, "X", re.sub(listed, "images", sentence))
 
-    def table(self, table: PeopleFile) -> str:
+    def table(self, table: TableFile) -> str:
         path = self._new("participants.tsv")
         table.write(path)
         return path
 
     def list(self, ids: Sequence[str] | None, files: list[Pair], labelled: bool) -> str:
-        """The list of images: with ids, or without any, that of paths included unless `labelled`."""
+        """Write the list of images: with ids, or without; also without those of the paths unless `labelled`."""
         self._lines = [self._rows[paths] for paths in files]
         if ids is None and not labelled and _labels(files, "sub-"):
             files = [(self._unlabelled(files[0][0]), *files[0][1:]), *files[1:]]
@@ -310,8 +308,8 @@ class _Folder:
         for cells, name in zip(lines, self._lines):
             for cell in cells:
                 if cell != cell.strip() or not cell or re.search(r"[\t\r\n]", cell):
-                    raise DataError(f"{name}: {cell!r} cannot stand in a list of images: a tab, a line break, or a space "
-                                    "at an end")
+                    raise DataError(f"{name}: {cell!r} is not allowed in a list of images: it has a tab, a line break, or "
+                                    "a space at one end")
         path = self._new("images.txt")
         text = "".join("\t".join(cells) + "\n" for cells in lines)
         pathlib.Path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
@@ -320,7 +318,7 @@ class _Folder:
     def _unlabelled(self, path: str) -> str:
         where = os.path.dirname(os.path.join(self._path, path))
         if not os.path.isdir(where):
-            return path  # the library says that it is not there
+            return path  # the library reports that it does not exist
         link = self._new(_UNLABELLED)
         os.symlink(where, link)
         self._names[link] = where
@@ -332,7 +330,8 @@ class _Folder:
         return self.file(mask, "mask", "the mask")
 
     def files(self, one: Any, i: int, name: str) -> Pair:
-        """Of a row: its file, or its two. Those here go by what is theirs: the path of the folder may have labels."""
+        """The file or pair of files of a row. Files of this folder get relative paths, since its own path may have
+        labels."""
         parts = one if isinstance(one, (list, tuple)) else (one,)
         paths = (self.file(part, f"{i}_{k}" if k else str(i), name) for k, part in enumerate(parts))
         out = tuple(path[len(self._path) + 1:] if path.startswith(self._path + os.sep) else path for path in paths)
@@ -340,12 +339,12 @@ class _Folder:
         return out
 
     def file(self, one: Any, place: str, name: str | None = None) -> str:
-        """The path of an image: its own, or one here that it is written to."""
+        """The path of an image: its own, or that of a temporary copy."""
         if is_path(one):
             path: str = os.fspath(one)
             return path if name is None or "," in path else os.path.abspath(path)
         if not is_image(one):
-            raise DataError(f"{name or place}: of type {type(one).__name__}, expected a path or an image of nibabel")
+            raise DataError(f"{name or place}: of type {type(one).__name__}, expected a path or a nibabel image")
         own = unchanged(one)
         if own:
             return own

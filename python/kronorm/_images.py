@@ -1,4 +1,4 @@
-"""Models of brain images: fitted to images, scored into files, and numbers back into images."""
+"""Models of brain images: fit, score into files, and convert numbers to images."""
 from __future__ import annotations
 
 import contextlib
@@ -10,36 +10,40 @@ import numpy as np
 
 from . import _abi
 from ._covariates import Covariates, covariates, covariates_for
-from ._image_files import image_people, in_rows, is_images, refuse_shuffled
+from ._image_files import image_data, in_rows, is_images, refuse_shuffled
 from ._library import lib
 from ._nibabel_files import nibabel
+from ._session import accepts_aliases
 
 if TYPE_CHECKING:
     from .model import NormativeModel
 
-__all__ = ["fit_images", "image_people", "is_images", "masked", "refuse_shuffled", "to_images", "write_scores"]
+__all__ = ["fit_images", "image_data", "is_images", "masked", "refuse_shuffled", "to_images", "write_scores"]
 
 
 def fit_images(participants: Any, images: Any, mask: Any = None, **parameters: Any) -> NormativeModel:
-    """A model of what is normal in brain images.
+    """Fit a normative model to brain images.
 
     Parameters
     ----------
-    participants : path of a .tsv or .csv, as a BIDS participants.tsv; or X as of `NormativeModel.fit`
-    images : path of a 4D image or of a list of images (.txt), a pattern of paths, images of nibabel or their paths in
-        the order of the participants, or by id in a dict; of two hemispheres pairs of them. Files are read by the
-        library, as many at a time as memory has room for. Paths with one label sub-XXX each belong to the
-        participants of these ids. A pattern, a .txt and a dict may have images of others too.
-    mask : path or image of nibabel, whose voxels that are not 0 are used; or a fitted masker with transform and
-        inverse_transform, such as nilearn's, for all of these but a .txt. Default: voxels that are finite in all images
-        and not constant.
+    participants : path, or X as in `NormativeModel.fit`
+        A .tsv or .csv file, such as a BIDS participants.tsv, or a table of covariates.
+    images : path, pattern, list, dict, or nibabel image
+        A 4D image, a list of images in a .txt file, a pattern of paths, a list of paths or nibabel images in the order
+        of the participants, or a dict from id to image. For two hemispheres, each item is a pair. The library reads
+        files in portions that fit in memory. Paths with one label sub-XXX each belong to the participants with these
+        ids. A pattern, a .txt file and a dict may include images of other participants.
+    mask : path, nibabel image or masker, default None
+        Nonzero voxels are used. A fitted masker with transform and inverse_transform, such as nilearn's, works with all
+        images except a .txt file. None is all voxels that are not constant and have a value in at least 10 images (with
+        fewer images or ``missing_responses="drop"``, in all of them).
     **parameters
-        Of `NormativeModel`.
+        Parameters of `NormativeModel`.
 
     Returns
     -------
     NormativeModel
-        Fitted; with `masker_` where there was one. Its methods take images in the place of Y.
+        Fitted, with `masker_` if there was a masker. Its methods accept images as Y.
 
     Examples
     --------
@@ -50,8 +54,8 @@ def fit_images(participants: Any, images: Any, mask: Any = None, **parameters: A
     from .model import NormativeModel
 
     if not is_images(images):
-        raise ValueError(f"images are of type {type(images).__name__}, expected paths or images of nibabel (numbers are "
-                         "for NormativeModel.fit)")
+        raise ValueError(f"images are of type {type(images).__name__}, expected paths or nibabel images (for "
+                         "arrays, use NormativeModel.fit)")
     model = NormativeModel(**parameters)
     if not is_masker(mask):
         return model._fit(participants, images, mask)
@@ -69,10 +73,10 @@ def is_masker(mask: Any) -> bool:
 
 
 def masked(masker: Any, X: Covariates, images: Any) -> np.ndarray[Any, Any]:
-    """What a masker takes from the images of these people, a row each."""
+    """The values of a masker, one row per image, in the rows of X."""
     values = np.asarray(masker.transform(in_rows(X, images)))
     if values.ndim != 2:
-        raise ValueError(f"the masker made an array of shape {values.shape}, expected a row of voxels for each image")
+        raise ValueError(f"the masker made an array of shape {values.shape}, expected one row of voxels per image")
     return values
 
 
@@ -80,18 +84,19 @@ def masked(masker: Any, X: Covariates, images: Any) -> np.ndarray[Any, Any]:
 
 
 def to_images(model: NormativeModel, values: Any, *, outside: float = np.nan) -> Any:
-    """Numbers of each response as images in the space of the model, to look at or to save.
+    """Convert values of the responses to images in the space of the model.
 
     Parameters
     ----------
-    values : n x n_outputs, or n_outputs
-        Such as the z of people.
-    outside : float
-        What voxels outside the mask get. A masker decides for itself.
+    values : array-like of shape (n, n_outputs) or (n_outputs,)
+        Such as z-scores.
+    outside : float, default NaN
+        Value of voxels outside the mask. A masker uses its own.
 
     Returns
     -------
-    list of n images, or one. Volumes are NIfTI, vertices of surfaces GIFTI; of two hemispheres pairs.
+    list of n images, or one image
+        NIfTI for volumes, GIFTI for surfaces; pairs for two hemispheres.
 
     Examples
     --------
@@ -110,14 +115,14 @@ def to_images(model: NormativeModel, values: Any, *, outside: float = np.nan) ->
         return masker.inverse_transform(numbers) if numbers.ndim == 1 else [masker.inverse_transform(r) for r in numbers]
     space = native.info(model._session()).get("space")
     if space is None or space["kind"] != "image":
-        raise ValueError("the model was not fitted to images: its responses have no place in space")
+        raise ValueError("the model was not fitted to images, so its responses have no position in space")
     voxels: Any = native.voxels()
     made = [_image(space, voxels, row, outside) for row in np.atleast_2d(numbers)]
     return made[0] if numbers.ndim == 1 else made
 
 
 def _image(space: dict[str, Any], voxels: np.ndarray[Any, Any], row: np.ndarray[Any, Any], outside: float) -> Any:
-    """One map; voxels of two parts follow each other."""
+    """One map; a pair of images if the model has two hemispheres."""
     full = np.full(int(np.prod(space["shape"])), outside, dtype=np.float32)
     full[voxels] = row
     if space["parts"] == 1:
@@ -140,26 +145,30 @@ def _part(values: np.ndarray[Any, Any], shape: list[int], affine: Any) -> Any:
 # ---- results as files -----------------------------------------------------------------------------
 
 
-def write_scores(model: NormativeModel, folder: str | os.PathLike[str], X: Any, Y: Any, *, label: Any = None,
+@accepts_aliases("score")
+def write_scores(model: NormativeModel, folder: str | os.PathLike[str], X: Any, Y: Any, *, cases: Any = None,
                  reference: Any = None, **options: Any) -> dict[str, Any]:
-    """Scores people into a folder: the maps and tables that ``kronorm score`` writes, of images as images.
+    """Score participants and write the maps and tables of ``kronorm score`` to a folder.
 
-    Nothing of the maps is held: they go to their files as they are made.
+    Maps are written while they are computed and are never held in memory.
 
     Parameters
     ----------
     folder : path
-        Made if need be.
-    X, Y : as in `scores`
-    label, reference : as in `scores`
+        Created if it does not exist.
+    X, Y : see `scores`
+        Covariates and responses of the participants.
+    cases, reference : see `scores`
+        `label` is an alias of `cases`.
     **options
-        Those of ``kronorm score``: write=("z", "fdr"), split=True for a file a person, format="nii", threshold,
-        training_rows, unseen, known_groups, force; part="3/10" for every tenth person, and join=10 in the end.
+        Options of ``kronorm score``: write=("z", "fdr"), split=True for one file per participant, format="nii",
+        threshold, training_rows, unseen, known_groups, force. part="3/10" scores every tenth participant; join=10
+        combines the parts.
 
     Returns
     -------
     dict
-        What ``summary.json`` has.
+        The content of summary.json.
 
     Examples
     --------
@@ -168,9 +177,9 @@ def write_scores(model: NormativeModel, folder: str | os.PathLike[str], X: Any, 
     native, session = model._fitted(), model._session()
     C = covariates_for(X, model)
     values: dict[str, Any] = {"missing": model.missing, **options, "output": os.fspath(folder)}
-    values["label"], values["reference"] = C.flagged(label, "label"), C.flagged(reference, "reference")
+    values["cases"], values["reference"] = C.flagged(cases, "cases"), C.flagged(reference, "reference")
     with contextlib.ExitStack() as stack:
-        data, _ = model._people(session, "score", values, C, Y, stack)
+        data, _ = model._data(session, "score", values, C, Y, stack)
         scores = session.work("score", native.handle, data, session.options("score", values), makes=_abi.kn_scores)
     summary: dict[str, Any] = json.loads(lib.kn_scores_json(scores.pointer).decode())
     return summary

@@ -1,8 +1,7 @@
-"""libkronorm, found and loaded once, with the types that the header gives its functions.
+"""libkronorm, loaded once, with the argument types of the header.
 
-It is looked for in this order: the file that KRONORM_LIBRARY names, beside this package (as in a wheel),
-and where the system finds libraries.
-"""
+It is searched in this order: the file in KRONORM_LIBRARY, beside this package (as in a wheel), and the library path of
+the system."""
 from __future__ import annotations
 
 import ctypes
@@ -14,7 +13,7 @@ from typing import Any
 from . import _abi
 
 SONAME = f"libkronorm.so.{_abi.VERSION[0]}"
-# What has the libraries that it needs in Debian 12; the README has the same.
+# Debian 12 packages with the libraries that it needs; docs/reference/python.md has the same list.
 PACKAGES = "libopenblas0-pthread liblapacke libnlopt0 libjansson4 libcsv3 libdeflate0 libexpat1 zlib1g"
 
 
@@ -27,20 +26,21 @@ def _candidates() -> list[str]:
 
 
 def _refusal(path: str, told: str) -> str:
-    """What the linker's words mean: it names the file that it did not find, ours or one that ours needs."""
+    """The error of the linker in plain words. It names the file that was not found: the library, or one that it
+    needs."""
     missing, there, _ = told.partition(": cannot open shared object file: No such file")
     if not there:
         return f"{path} cannot be loaded: {told}"
     if missing != path:
-        return f"{path} needs {missing}, which is not on this system; on Debian: apt install {PACKAGES}"
+        return f"{path} needs {missing}, which is not installed; on Debian: apt install {PACKAGES}"
     if path == SONAME:
         return (f"{SONAME} was not found beside the package or on the system: install kronorm (`make install`) or a "
                 "wheel of it, or name the file in KRONORM_LIBRARY")
-    return f"KRONORM_LIBRARY names {path}, which is not there"
+    return f"KRONORM_LIBRARY names {path}, which does not exist"
 
 
 def _own(kind: type, value: Any) -> Any:
-    """Handles go to the library as what they are: ctypes alone would take any number for an address."""
+    """Check the type of a handle: ctypes alone would accept any number as an address."""
     if value is None or isinstance(value, kind):
         return value
     raise TypeError(f"expected a {kind.__name__}, got a {type(value).__name__}")
@@ -75,9 +75,9 @@ lib = _load()
 
 
 class Handle:
-    """What the library made, freed when the last reference to it goes: a thread that still works with it
-    holds one. `pointer` is of the handle's own type, so that ctypes refuses one of another kind; `lent` is
-    what the library only borrows, such as the array of responses."""
+    """A handle of the library, freed with its last reference; a thread that uses it holds one. `pointer` has the type
+    of the handle, so that ctypes rejects other types. `lent` are objects that the library borrows, such as the array of
+    responses."""
 
     def __init__(self, pointer: Any) -> None:
         self.pointer = pointer
@@ -85,18 +85,18 @@ class Handle:
         free = getattr(lib, type(pointer).__name__ + "_free")
         weakref.finalize(self, free, type(pointer)(pointer.value)).atexit = False  # the process frees all
 
-    def __reduce__(self) -> Any:  # a copy would point to what the first one frees, or into another process
-        raise TypeError("what the library made stays where it is: it can be neither copied nor pickled")
+    def __reduce__(self) -> Any:  # a copy would use freed memory, or that of another process
+        raise TypeError("a handle of the library cannot be copied or pickled")
 
 
 def build() -> dict[str, str | None]:
-    """How the library was built: its version, OpenBLAS's own words, the processor core that OpenBLAS chose, and
-    the core to ask for in OPENBLAS_CORETYPE before Python starts where OpenBLAS does not know the processor.
+    """Describe the build of the library and its OpenBLAS.
 
     Returns
     -------
     dict
-        version, blas, core, better_core; None: there is none.
+        version; blas, the configuration of OpenBLAS; core, the processor core that it uses; and better_core, the value
+        for OPENBLAS_CORETYPE (set it before Python starts) if OpenBLAS does not recognise the processor, else None.
 
     Examples
     --------

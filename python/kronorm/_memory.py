@@ -1,5 +1,5 @@
-"""Memory that the library reads, by its address. Not by casts and array types of ctypes: each of these is part of a cycle
-that keeps what it points to until the garbage is collected."""
+"""Memory for the library, by its address. The casts and array types of ctypes are avoided: each is part of a reference
+cycle that keeps its memory until the next garbage collection."""
 from __future__ import annotations
 
 import ctypes
@@ -24,12 +24,12 @@ def _pointer(kind: Any, array: np.ndarray[Any, Any], *more: Any) -> Any:
 
 
 def doubles(array: np.ndarray[Any, Any]) -> Any:
-    """double * of an array of float64 without gaps."""
+    """double * of a contiguous float64 array."""
     return _pointer(_DOUBLES, array)
 
 
 def text_array(texts: Iterable[str | None]) -> Any:
-    """const char *const * of texts, None as NULL; it owns what it points to."""
+    """const char *const * of texts, None as NULL; it owns the texts."""
     texts = list(texts)
     parts = [b"" if t is None else encoded(t, "a name, id or category") for t in texts]
     content = np.frombuffer(b"\0".join(parts) + b"\0", dtype=np.uint8)
@@ -40,5 +40,5 @@ def text_array(texts: Iterable[str | None]) -> Any:
 
 
 def copied(pointer: Any, n: int, kind: Any = np.float64) -> np.ndarray[Any, Any]:
-    """The n numbers there."""
+    """A copy of n numbers at an address."""
     return np.frombuffer(ctypes.string_at(pointer, n * np.dtype(kind).itemsize), dtype=kind).copy()

@@ -1,4 +1,4 @@
-"""A fitted model of the library: immutable, and freed with its last reader."""
+"""A fitted model of the library: immutable, freed with its last reference."""
 from __future__ import annotations
 
 import ctypes
@@ -15,7 +15,7 @@ from ._session import Session, path_of
 
 
 class _Lender:
-    """Memory of a handle as numpy sees it; the array keeps the handle."""
+    """Memory of a handle as a numpy interface; the array keeps the handle alive."""
 
     def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
         self.owner = owner
@@ -23,8 +23,8 @@ class _Lender:
 
 
 def array_of(owner: Any, view: Any, frozen: bool = True) -> np.ndarray[Any, Any] | None:
-    """A view of the library as an array without a copy that keeps `owner` alive; None: there is none. `frozen`: read-only,
-    as long as others may read it."""
+    """A view of the library as an array without a copy, which keeps `owner` alive; None if there is no view. `frozen`:
+    read-only, because others may use it."""
     if not view.data:
         return None
     kind, size = ("<f8", 8) if view.type == _abi.KN_F64 else ("<f4", 4)
@@ -38,7 +38,7 @@ def texts_of(pointer: Any, n: int) -> list[str] | None:
 
 
 class Native:
-    """What the library knows of one model."""
+    """The description and arrays of one model."""
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
@@ -82,13 +82,13 @@ class Native:
         return found
 
     def features(self) -> list[str]:
-        """Its covariates, by name."""
+        """Names of the covariates."""
         if self._features is None:
             self._features = [column["name"] for column in self.info(Session())["recipe"]["columns"]]
         return self._features
 
     def labels(self) -> list[str]:
-        """What tables call its responses: their names, x,y,z of voxels, or numbers from 1."""
+        """Labels of the responses in tables: their names, x,y,z of voxels, or numbers from 1."""
         if self._labels is None:
             names, voxels = self.response_names(), self.voxels()
             if names is None and voxels is not None:
@@ -110,7 +110,7 @@ class Native:
         return array_of(self.handle, lib.kn_model_array(self.handle.pointer, name.encode()))
 
     def kept(self) -> np.ndarray[Any, Any]:
-        """The responses in use, among all."""
+        """Indices of the responses in use."""
         index = ctypes.POINTER(ctypes.c_ssize_t)()
         n = lib.kn_model_kept(self.handle.pointer, ctypes.byref(index))
         return copied(index, n, np.intp)
@@ -121,7 +121,7 @@ class Native:
         return out
 
     def reference(self) -> np.ndarray[Any, Any]:
-        """Which training samples are those of the reference, in its order."""
+        """Indices of the reference sample in the training sample."""
         sample = ctypes.POINTER(ctypes.c_ssize_t)()
         n = lib.kn_model_reference(self.handle.pointer, ctypes.byref(sample))
         return copied(sample, n, np.intp) if sample else np.arange(n)
@@ -133,7 +133,7 @@ class Native:
         return texts_of(lib.kn_model_response_names(self.handle.pointer), self.count("n_responses"))
 
     def voxels(self) -> np.ndarray[Any, Any] | None:
-        """The voxel of each response of an image model, x fastest."""
+        """The voxel of each response of an image model, x fastest; None for other models."""
         index = ctypes.POINTER(ctypes.c_ssize_t)()
         n = lib.kn_model_voxels(self.handle.pointer, ctypes.byref(index))
         return copied(index, n, np.intp) if n > 0 else None

@@ -1,4 +1,4 @@
-"""Images of nibabel as files: their own where they are those of a file still, else written without loss."""
+"""nibabel images as files: the original file if it is unchanged, otherwise a lossless copy."""
 from __future__ import annotations
 
 import os
@@ -18,7 +18,7 @@ def is_image(one: Any) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Is it the name of an image?"""
+    """Whether the text is the name of an image file."""
     return text.lower().endswith(ENDINGS)
 
 
@@ -26,7 +26,7 @@ def nibabel() -> Any:
     try:
         import nibabel as module
     except ImportError as error:
-        raise ImportError("images that are not files need nibabel: install python3-nibabel, or nibabel by pip") from error
+        raise ImportError("images in memory need nibabel: install python3-nibabel, or nibabel with pip") from error
     return module
 
 
@@ -40,7 +40,7 @@ def volumes(image: Any) -> int:
 
 
 def unchanged(image: Any) -> str | None:
-    """The file that an image was read from, where that still says the same."""
+    """The file that an image was read from, if the image is unchanged; else None."""
     nib = nibabel()
     proxy = getattr(image, "dataobj", None)
     path = getattr(proxy, "file_like", None)
@@ -68,7 +68,7 @@ def _bytes(image: Any) -> Any:
 
 
 def _cache_agrees(image: Any) -> bool:
-    """Are values that get_fdata has handed out, and that may have been written to, still the file's?"""
+    """Whether values that get_fdata returned, which the caller may have changed, still equal those of the file."""
     cache = getattr(image, "_fdata_cache", None)
     if cache is None:
         return True
@@ -78,7 +78,7 @@ def _cache_agrees(image: Any) -> bool:
 
 
 def save(image: Any, path: str, name: str) -> str:
-    """Writes an image of memory without loss, and returns where: values in the type that they have there."""
+    """Write an image in memory without loss, in its own data type, and return the path."""
     nib = nibabel()
     if hasattr(image, "darrays"):
         path = path if path.endswith((".gii", ".gii.gz")) else path[:-4] + ".gii"
@@ -104,7 +104,7 @@ def save(image: Any, path: str, name: str) -> str:
 
 
 def _array(nib: Any, array: Any) -> Any:
-    """An array of GIFTI with its numbers as they are: as text they would be rounded."""
+    """A GIFTI array with exact numbers: as text they would be rounded."""
     kind = "float32" if array.data.dtype.kind == "f" else "uint8" if array.data.dtype == np.uint8 else "int32"
     return nib.gifti.GiftiDataArray(array.data.astype(kind), intent=array.intent, datatype=f"NIFTI_TYPE_{kind.upper()}",
                                     encoding="GIFTI_ENCODING_B64GZ")

@@ -1,4 +1,4 @@
-"""Every option of the library, as a table."""
+"""The options of the library as a table."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,17 +9,18 @@ from ._tables import table
 
 
 def options(command: str = "fit") -> Any:
-    """The options of a command of kronorm: key, default, what values are, and what it does.
+    """List the options of a command.
 
     Parameters
     ----------
-    command : str
-        fit, score, predict, adapt, centiles, change, report, export or cv.
+    command : {"fit", "score", "predict", "adapt", "centiles", "change", "report", "export", "cv"}, default "fit"
+        Command of kronorm.
 
     Returns
     -------
     DataFrame
-        A row an option. Those of "fit" are the parameters of `NormativeModel`, but for files.
+        Key, default, values, heading and help, one row per option. Those of "fit" are the parameters of
+        `NormativeModel`, except for files.
 
     Examples
     --------

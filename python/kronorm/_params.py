@@ -1,4 +1,4 @@
-"""Parameters of a model as options of the library, and back."""
+"""Conversion between parameters of a model and options of the library."""
 from __future__ import annotations
 
 import contextlib
@@ -11,25 +11,26 @@ import numpy as np
 
 from . import _abi
 from ._covariates import Covariates
-from ._room import temporary_folder
+from ._temporary import temporary_folder
 from ._session import option_keys, option_table, text
 
-# options of "fit" that are no parameters: files, what names files, and choosing rows and columns of them
-NOT_IN_MEMORY = ("covariates", "responses", "where", "session", "match", "targets", "mask", "output", "force")
-# parameters whose value is the session's, or is used before the library sees the data
+# options of "fit" that are not parameters: files, and the choice of their rows and columns
+NOT_IN_MEMORY = ("covariates", "responses", "where", "session", "match", "na", "targets", "mask", "output", "force")
+# parameters that belong to the session, or are used before the library reads the data
 OWN = ("id", "threads", "memory", "progress")
 COLUMNS = ("use", "categorical", "numeric", "batch", "smooth", "group")
+WORDS_OF_USE = ("usual", "all")
 KERNELS = ("sample_kernel", "task_kernel")
 
 
 def default(row: dict[str, Any]) -> Any:
-    """The default of an option as Python writes it; None: it has none."""
+    """The default of an option as a Python value; None if there is none."""
     told = row["preferred"]
     return None if told is None else python(row, told)
 
 
 def python(row: dict[str, Any], told: str) -> Any:
-    """A text of the library as a value of Python."""
+    """Convert a text of the library to a Python value."""
     if row["type"] == _abi.KN_OPTION_FLAG:
         return told == "yes"
     for kind, reads in ((_abi.KN_OPTION_INT, int), (_abi.KN_OPTION_NUMBER, float)):
@@ -41,7 +42,7 @@ def python(row: dict[str, Any], told: str) -> Any:
 
 
 def from_info(options: dict[str, Any], names: Any) -> dict[str, Any]:
-    """Parameters that a model file remembers."""
+    """Parameters that are stored in a model file."""
     rows = {row["key"]: row for row in option_table("fit")}
     return {key: python(rows[key], value) if isinstance(value, str) else value
             for key, value in options.items() if key in names and key in rows}
@@ -61,24 +62,24 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _by_place(value: Any, names: list[str]) -> Any:
-    """Columns by name; whole numbers are places in X."""
+    """Column names; integers are positions in X."""
     if value is None or isinstance(value, str):
         return value
     out = []
     for each in _listed(value):
         if isinstance(each, (int, np.integer)) and not isinstance(each, bool):
             if not -len(names) <= each < len(names):
-                raise ValueError(f"column {each} is asked for, X has {len(names)}")
+                raise ValueError(f"there is no column {each}: X has {len(names)} columns")
             each = names[each]
         out.append(str(each))
     return ",".join(out)
 
 
 def _stay_numbers(model: Any, X: Covariates) -> str | None:
-    """Of an array numbers stay numbers, unless somebody says that they are codes."""
+    """Columns of an array stay numeric unless a parameter declares them as codes."""
     codes = [c for key in ("categorical", "batch", "group", "numeric")
              for c in _listed(_by_place(getattr(model, key), X.all_names))]
-    use = _listed(_by_place(model.use, X.all_names))
+    use = [] if model.use in WORDS_OF_USE else _listed(_by_place(model.use, X.all_names))
     numbers = [name for name in X.numbers() if name not in codes
                and (not use or any(name == u or fnmatch.fnmatchcase(name, u) for u in use))]
     named = _listed(_by_place(model.numeric, X.all_names))
@@ -86,7 +87,7 @@ def _stay_numbers(model: Any, X: Covariates) -> str | None:
 
 
 def values(model: Any, command: str, X: Covariates, stack: contextlib.ExitStack) -> dict[str, Any]:
-    """The options that differ from their defaults, for a command that fits. Files last as long as the stack."""
+    """The options that differ from their defaults, for a command that fits. Files exist as long as the stack."""
     preset = inspect.signature(type(model)).parameters
     out: dict[str, Any] = {}
     for key in option_keys(command):

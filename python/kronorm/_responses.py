@@ -1,4 +1,4 @@
-"""Responses of people as a view that the library reads in place: float32 or float64 of any strides."""
+"""Responses as a view that the library reads without a copy: float32 or float64 with any strides."""
 from __future__ import annotations
 
 import collections
@@ -8,14 +8,14 @@ from typing import Any, Mapping
 import numpy as np
 
 from . import _abi
-from ._covariates import ID_COLUMNS, _refuse_sparse, as_text, ids_of_index, is_frame, is_text, unmasked
+from ._covariates import _refuse_sparse, as_text, ids_of_index, is_frame, is_id_name, is_text, unmasked
 
 BLOCK = 1 << 22  # cells that are looked at together
 
 
 @dataclasses.dataclass
 class Responses:
-    """n x T values, names of the T where they have any, ids of the n."""
+    """Values (n x T), names of the responses or None, ids of the rows or None."""
 
     values: np.ndarray[Any, Any]
     names: list[str] | None
@@ -24,12 +24,13 @@ class Responses:
     index: Any = None  # of a DataFrame or Series
 
     def named_for(self, known: list[str] | None) -> Responses:
-        """The same for a model with these names. A DataFrame's own numbers 0, 1, ... are no names, but tell an order."""
+        """The same responses for a model with these names. The names 0, 1, ... of a DataFrame are not names, but they
+        define an order."""
         if (known is None) == (self.names is None):
             return self
         places = [str(j) for j in range(self.values.shape[1])]
         if known is None and self.names is not None and self.names != places and sorted(self.names) == sorted(places):
-            raise ValueError(f"responses: columns are {', '.join(self.names[:3])}, ..., expected the order of training: 0, 1, ...")
+            raise ValueError(f"responses: columns are {', '.join(self.names[:3])}, ..., expected the training order 0, 1, ...")
         if known is not None and self.names is None and self.index is not None and sorted(known) == sorted(places):
             return dataclasses.replace(self, names=places)
         return self
@@ -41,13 +42,13 @@ class Responses:
 
 
 def in_place(a: np.ndarray[Any, Any]) -> bool:
-    """Can the library read it where it is?"""
+    """Whether the library can read the array without a copy."""
     return (a.dtype in (np.float64, np.float32) and a.dtype.isnative and a.flags.aligned
             and all(stride % a.itemsize == 0 for stride in a.strides))
 
 
 def numbers(given: Any, name: str = "y") -> np.ndarray[Any, Any]:
-    """An array as the library can read it, without a copy where that is possible."""
+    """An array that the library can read, without a copy if possible."""
     dtype = getattr(given, "dtype", None)
     if hasattr(given, "to_numpy") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") in "biuf":
         given = given.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas' own kinds, whose NA numpy does not know
@@ -59,7 +60,7 @@ def numbers(given: Any, name: str = "y") -> np.ndarray[Any, Any]:
     if Y.dtype.kind not in "biufOV":
         raise ValueError(f"{name}: values of dtype {Y.dtype}, expected numbers")
     if Y.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in Y.flat):
-        raise ValueError(f"{name}: there are texts, expected numbers")
+        raise ValueError(f"{name}: there is text, expected numbers")
     wanted = np.float32 if Y.dtype in (np.float16, np.float32) else np.float64
     try:
         return np.array(Y, dtype=wanted, order="C")
@@ -71,7 +72,7 @@ def numbers(given: Any, name: str = "y") -> np.ndarray[Any, Any]:
 
 def _frame(Y: Any, id: str | None) -> tuple[np.ndarray[Any, Any], list[str] | None, list[str] | None]:
     names = list(Y.columns)
-    at = [j for j, c in enumerate(names) if isinstance(c, str) and (c == id or c.strip().lower() in ID_COLUMNS)]
+    at = [j for j, c in enumerate(names) if isinstance(c, str) and (c == id or is_id_name(c))]
     ids = [str(as_text(v) or "") for v in Y.iloc[:, at[0]]] if at else ids_of_index(Y.index, id)
     if at:
         Y = Y.drop(columns=[names[at[0]]])
@@ -83,16 +84,16 @@ def _frame(Y: Any, id: str | None) -> tuple[np.ndarray[Any, Any], list[str] | No
         if Y.dtypes.iloc[j].kind not in "iufbO":
             raise ValueError(f"responses: column {name} has dtype {Y.dtypes.iloc[j]}, expected numbers")
         if Y.dtypes.iloc[j].kind == "O" and any(map(is_text, Y.iloc[:, j])):
-            raise ValueError(f"responses: column {name} has texts, expected numbers")
+            raise ValueError(f"responses: column {name} has text, expected numbers")
     plain = all(isinstance(dtype, np.dtype) and dtype.kind != "O" for dtype in Y.dtypes)
     values = Y.to_numpy() if plain else Y.to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers(values), None if names == list(range(len(names))) else [str(name) for name in names], ids
 
 
-def responses(Y: Any, *, id: str | None = None, who: str = "NormativeModel") -> Responses:
+def responses(Y: Any, *, id: str | None = None, estimator: str = "NormativeModel") -> Responses:
     """Y as values, names and ids."""
     if Y is None:
-        raise ValueError(f"This {who} estimator requires y to be passed, but the target y is None.")
+        raise ValueError(f"This {estimator} estimator requires y to be passed, but the target y is None.")
     _refuse_sparse(Y, "y")
     names: list[str] | None = None
     ids: list[str] | None = None

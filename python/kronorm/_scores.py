@@ -1,4 +1,4 @@
-"""What a model says of some people, in the order of their covariates."""
+"""Scores of participants, in the rows of their covariates."""
 from __future__ import annotations
 
 import collections
@@ -14,50 +14,50 @@ from ._native import Native, array_of, texts_of
 from ._tables import table
 
 # columns of abnormality.tsv and of metrics.tsv after the first, in their order
-PEOPLE = ("in_training", "statistic", "probability", "p_upper", "deviance", "deviance_p", "deviance_noise",
-          "deviance_noise_p", "extrapolation", "extrapolation_pct", "mean_z", "mean_z_p", "negative", "negative_p",
-          "positive", "positive_p", "top_negative", "top_positive", "fdr_negative", "fdr_positive", "n_responses", "p_note",
-          "site_adapted", "unseen_level", "implausible", "label")
-RESPONSES = ("R2", "rho", "rho2", "RMSE", "SMSE", "EXPV", "MSLL", "z2")
+PARTICIPANTS = ("in_training", "extreme_z", "extreme_z_p", "deviance", "deviance_p", "deviance_noise",
+          "deviance_noise_p", "extrapolation", "extrapolation_pct", "mean_z", "mean_z_p", "n_low", "n_low_p",
+          "n_high", "n_high_p", "extreme_z_low", "extreme_z_high", "n_low_fdr", "n_high_fdr", "n_responses", "p_note",
+          "site_adapted", "unseen_level", "implausible", "flagged", "label")
+RESPONSES = ("R2", "rho", "rho2", "RMSE", "SMSE", "EXPV", "MSLL", "gain", "z2")
 MAPS = ("z", "yhat", "ys2_model", "fdr", "ys2")
-NOTES = {1.0: "bound", 2.0: "rough"}
+NOTES = {1.0: "bound", 2.0: "rough", 3.0: "missing"}
 
 
 def rows_of(ids: Sequence[str], X: Covariates, stay: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """The row of X of each of these people; None: everybody, in order. `stay`: who has all that the work needs;
-    others may have left."""
+    """The row of X of each id; None: all rows, in order. `stay` marks the rows with all covariates and a response,
+    because the library may have excluded others."""
     if X.ids is not None and list(ids) == X.ids:
         return None
     if X.ids is not None:
         rows = _by_id(ids, X.ids, stay)
     elif all(name.startswith("row-") for name in ids):
         rows = [int(name.rpartition("-")[2]) - 1 for name in ids]
-    else:  # ids of files alone: in order
+    else:  # only the files have ids: in order
         rows = [int(i) for i in np.flatnonzero(stay)]
     if len(rows) != len(ids):
-        raise ValueError(f"{len(ids)} of {X.n} people have results, and which rows of X they are cannot be told: X needs ids")
+        raise ValueError(f"results exist for {len(ids)} of {X.n} rows, but which rows of X these are is unknown: add ids to X")
     return None if rows == list(range(X.n)) else np.array(rows, dtype=np.intp)
 
 
 def _by_id(ids: Sequence[str], own: Sequence[str], stay: np.ndarray[Any, Any]) -> list[int]:
-    """Rows of ids, which may repeat: never a guess at which of a person's visits have left."""
+    """Rows of ids that may repeat. Ambiguous rows are an error: the function does not guess."""
     places: dict[str, list[int]] = {}
     for row, name in enumerate(own):
         places.setdefault(name.strip(), []).append(row)
-    told = collections.Counter(ids)
+    counts = collections.Counter(ids)
     left = {}
-    for name, count in told.items():
+    for name, count in counts.items():
         rows = places[name.strip()]
         rows = rows if len(rows) == count else [row for row in rows if stay[row]]
         if len(rows) != count:
-            raise ValueError(f"{count} of the {len(places[name.strip()])} rows of id {name!r} have results, and which ones "
-                             "cannot be told: leave those without a response out, or give each row an id of its own")
+            raise ValueError(f"{count} of the {len(places[name.strip()])} rows of id {name!r} have results, but which ones is "
+                             "unknown: exclude rows without a response, or give each row its own id")
         left[name] = iter(rows)
     return [next(left[name]) for name in ids]
 
 
 def spread(values: np.ndarray[Any, Any], rows: np.ndarray[Any, Any] | None, n: int) -> np.ndarray[Any, Any]:
-    """Values of people at their rows, NaN of those who have none."""
+    """Values of participants in their rows of X; NaN in the other rows."""
     if rows is None:
         return values
     out = np.full((n, *values.shape[1:]), np.nan, dtype=values.dtype)
@@ -66,12 +66,12 @@ def spread(values: np.ndarray[Any, Any], rows: np.ndarray[Any, Any] | None, n: i
 
 
 def names_of(X: Covariates) -> list[str]:
-    """Ids of rows, made up as the library does where there are none."""
+    """Ids of the rows; without ids, those that the library generates."""
     return list(X.ids) if X.ids is not None else [f"row-{i + 1:04d}" for i in range(X.n)]
 
 
 def spread_table(read: Any, rows: np.ndarray[Any, Any] | None, X: Covariates) -> Any:
-    """A table of people with the rows and the index of X."""
+    """A table of participants with the rows and the index of X."""
     columns = {name: np.asarray(read[name]) for name in read if name != "participant_id"}
     if rows is not None:
         columns = {name: spread(c.astype(float) if c.dtype.kind in "iu" else c, rows, X.n) for name, c in columns.items()}
@@ -79,11 +79,11 @@ def spread_table(read: Any, rows: np.ndarray[Any, Any] | None, X: Covariates) ->
 
 
 class _Live:
-    """What the library tells of people, read when it is asked for."""
+    """Scores in memory of the library, read on request."""
 
     def __init__(self, handle: Handle, native: Native) -> None:
         self._handle, self._native = handle, native
-        self._n = lib.kn_scores_n_people(handle.pointer)
+        self._n = lib.kn_scores_n_participants(handle.pointer)
 
     def ids(self) -> list[str]:
         return texts_of(lib.kn_scores_ids(self._handle.pointer), self._n) or []
@@ -91,8 +91,8 @@ class _Live:
     def map(self, name: str, frozen: bool = True) -> np.ndarray[Any, Any] | None:
         return array_of(self._handle, lib.kn_scores_array(self._handle.pointer, name.encode()), frozen)
 
-    def of_people(self, name: str) -> np.ndarray[Any, Any] | None:
-        found = lib.kn_scores_people(self._handle.pointer, name.encode())
+    def of_participants(self, name: str) -> np.ndarray[Any, Any] | None:
+        found = lib.kn_scores_participants(self._handle.pointer, name.encode())
         return copied(found, self._n) if found else None
 
     def of_responses(self, name: str) -> np.ndarray[Any, Any] | None:
@@ -107,13 +107,13 @@ class _Live:
 
 
 class _Kept:
-    """The same without the library."""
+    """A copy of the scores that does not need the library."""
 
-    def __init__(self, told: _Live) -> None:
-        self._maps = {name: np.array(found) for name in MAPS if (found := told.map(name)) is not None}
-        self._people = {name: told.of_people(name) for name in PEOPLE}
-        self._responses = {name: told.of_responses(name) for name in (*RESPONSES, "ys2_noise")}
-        self._ids, self._labels, self._json = told.ids(), told.labels(), told.json()
+    def __init__(self, live: _Live) -> None:
+        self._maps = {name: np.array(found) for name in MAPS if (found := live.map(name)) is not None}
+        self._participants = {name: live.of_participants(name) for name in PARTICIPANTS}
+        self._responses = {name: live.of_responses(name) for name in (*RESPONSES, "ys2_noise")}
+        self._ids, self._labels, self._json = live.ids(), live.labels(), live.json()
 
     def ids(self) -> list[str]:
         return self._ids
@@ -121,8 +121,8 @@ class _Kept:
     def map(self, name: str, frozen: bool = True) -> np.ndarray[Any, Any] | None:
         return self._maps.get(name)
 
-    def of_people(self, name: str) -> np.ndarray[Any, Any] | None:
-        return self._people.get(name)
+    def of_participants(self, name: str) -> np.ndarray[Any, Any] | None:
+        return self._participants.get(name)
 
     def of_responses(self, name: str) -> np.ndarray[Any, Any] | None:
         return self._responses.get(name)
@@ -135,80 +135,80 @@ class _Kept:
 
 
 class Scores:
-    """z maps of people, how abnormal each is, and how well the model predicts: all from one pass.
+    """Maps of z-scores, statistics of abnormality and accuracy metrics from one pass.
 
-    Rows are those of X. Whoever was left out for want of a covariate (``missing="drop"``) has NaN.
+    Rows are those of X. Participants excluded for a missing covariate (``missing="drop"``) have NaN.
 
     Attributes
     ----------
-    z : ndarray of float32, n_samples x n_outputs
-        Deviations in standard normal units. `yhat`, `ys2_model`, `ys2` and `fdr` are there where `maps` named them.
-    people : DataFrame
-        A row a person, with the columns of ``abnormality.tsv``.
+    z : ndarray of float32, of shape (n_samples, n_outputs)
+        z-scores. The other maps that `maps` named are `yhat`, `ys2_model`, `ys2` and `fdr`.
+    participants : DataFrame
+        The table abnormality.tsv, one row per participant.
     responses : DataFrame
-        A row a response, with the columns of ``metrics.tsv``.
+        The table metrics.tsv, one row per response.
     summary : dict
-        What ``summary.json`` has.
+        The content of summary.json.
     ids : list of str
-        Of the rows.
+        Ids of the rows.
     """
 
     def __init__(self, handle: Handle, X: Covariates, native: Native, flat: bool) -> None:
-        self._told: _Live | _Kept = _Live(handle, native)
-        self._rows = rows_of(self._told.ids(), X, ~X.lacking(native.features()))
+        self._source: _Live | _Kept = _Live(handle, native)
+        self._rows = rows_of(self._source.ids(), X, ~X.lacking(native.features()))
         self._n, self._index, self._flat = X.n, X.index, flat
         self.ids: list[str] = names_of(X)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled and copied are the numbers: what the library has stays in its process."""
-        kept = _Kept(self._told) if isinstance(self._told, _Live) else self._told
-        return {**self.__dict__, "_told": kept}
+        """Pickles and copies contain the numbers: memory of the library stays in its process."""
+        kept = _Kept(self._source) if isinstance(self._source, _Live) else self._source
+        return {**self.__dict__, "_source": kept}
 
     def map(self, name: str) -> np.ndarray[Any, Any]:
-        """A map by its name: z, yhat, ys2_model (variance of yhat), fdr or ys2 (variance of a response)."""
+        """A map by its name: z, yhat, ys2_model (model variance), fdr or ys2 (total variance)."""
         return self._map(name)
 
     def _map(self, name: str, frozen: bool = True) -> np.ndarray[Any, Any]:
-        found = self._told.map(name, frozen)
+        found = self._source.map(name, frozen)
         if found is None:
-            raise AttributeError(f"{name} is not among the maps that were asked for")
+            raise AttributeError(f"there is no map {name}: add it to maps")
         found = spread(found, self._rows, self._n)
         return found[:, 0] if self._flat else found
 
     @property
     def z(self) -> np.ndarray[Any, Any]:
-        """Deviations in standard normal units, n_samples x n_outputs."""
+        """z-scores, of shape (n_samples, n_outputs)."""
         return self.map("z")
 
     @property
     def yhat(self) -> np.ndarray[Any, Any]:
-        """What was expected."""
+        """Predictive mean."""
         return self.map("yhat")
 
     @property
     def ys2_model(self) -> np.ndarray[Any, Any]:
-        """Variance of what was expected."""
+        """Model variance: the variance of the predictive mean."""
         return self.map("ys2_model")
 
     @property
     def ys2(self) -> np.ndarray[Any, Any]:
-        """Variance of a person's response around what was expected; z divides by its root."""
+        """Total variance of a response: model variance plus noise variance. z-scores divide by its square root."""
         return self.map("ys2")
 
     @property
     def fdr(self) -> np.ndarray[Any, Any]:
-        """z where it stands out in this person at a false discovery rate of 5 %, else 0."""
+        """z-scores that are significant in this participant at a false discovery rate of 5%; 0 elsewhere."""
         return self.map("fdr")
 
     def _column(self, name: str) -> np.ndarray[Any, Any] | None:
-        found = self._told.of_people(name)
+        found = self._source.of_participants(name)
         return None if found is None else spread(found, self._rows, self._n)
 
     @property
-    def people(self) -> Any:
-        """A row a person, with the columns of ``abnormality.tsv``; docs/people.md says what each means."""
+    def participants(self) -> Any:
+        """The table abnormality.tsv; docs/explanation/interpreting.md describes every column."""
         columns: dict[str, Any] = {"participant_id": np.array(self.ids, dtype=object)}
-        for name in PEOPLE:
+        for name in PARTICIPANTS:
             values = self._column(name)
             if values is None:
                 continue
@@ -216,20 +216,20 @@ class Scores:
         return table(columns, self._index)
 
     def of_responses(self, name: str) -> np.ndarray[Any, Any] | None:
-        """A number of each response: a column of metrics.tsv, or ys2_noise."""
-        return self._told.of_responses(name)
+        """A column of metrics.tsv, or ys2_noise."""
+        return self._source.of_responses(name)
 
     @property
     def responses(self) -> Any:
-        """A row a response, with the columns of ``metrics.tsv``."""
-        return table({"response": np.array(self._told.labels(), dtype=object),
+        """The table metrics.tsv."""
+        return table({"response": np.array(self._source.labels(), dtype=object),
                       **{name: self.of_responses(name) for name in RESPONSES}})
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What ``summary.json`` has: metrics, calibration, AUC of those labelled."""
-        found: dict[str, Any] = json.loads(self._told.json())
+        """The content of summary.json: metrics, calibration, AUCs of the cases."""
+        found: dict[str, Any] = json.loads(self._source.json())
         return found
 
     def __repr__(self) -> str:
-        return f"<scores of {self._n} people at {len(self._told.labels())} responses>"
+        return f"<scores of {self._n} participants at {len(self._source.labels())} responses>"

@@ -1,12 +1,12 @@
-"""One call of a user: a context of its own, options, and long work that can be watched and interrupted.
+"""One call of a user: its context, options, and long work with progress and interruption.
 
-Long work runs in a thread of its own while the calling thread waits, hears of progress and can be
-interrupted: Python handles signals between its own instructions only, and would hear of Ctrl-C after the
-fit. Whatever the work uses is referenced by that thread, so that nothing is freed under it.
-"""
+Long work runs in its own thread while the calling thread waits, receives progress and can be interrupted. Python
+handles signals only between its own instructions, so without the thread it would notice Ctrl-C after the fit. The
+thread holds references to everything that the work uses, so that nothing is freed early."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import logging
 import os
 import queue
@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 import warnings
-from typing import Any, Callable, Iterable, Mapping, Union
+from typing import Any, Callable, Iterable, Mapping, TypeVar, Union, cast
 
 from . import _abi
 from ._errors import KronormWarning, OptionError, OutOfMemory, failure, spelled
@@ -27,11 +27,11 @@ log.addHandler(logging.NullHandler())
 Progress = Callable[[str, int, int, float], Any]
 Value = Union[None, str, bool, int, float, "os.PathLike[str]", Iterable[Any]]
 
-_core_told = False
+_core_warned = False
 
 
 def text(value: Any) -> str | None:
-    """An option as the library takes it; None: it is left as it is."""
+    """An option as text for the library; None: not set."""
     if value is None:
         return None
     if isinstance(value, (bool,)) or type(value).__name__ == "bool_":
@@ -46,7 +46,7 @@ def text(value: Any) -> str | None:
 
 
 def encoded(told: Any, what: str = "a text") -> bytes:
-    """A text for the library, which ends where its first null character is. Names of files may be any bytes."""
+    """A text for the library, which ends at the first null character. File names may be any bytes."""
     if not isinstance(told, str):
         raise TypeError(f"{what} is {told!r}, expected text")
     if "\0" in told:
@@ -55,7 +55,7 @@ def encoded(told: Any, what: str = "a text") -> bytes:
 
 
 def path_of(path: str | os.PathLike[str]) -> bytes:
-    """The name of a file, for the library."""
+    """A file name for the library."""
     return encoded(os.fsdecode(path), "the name of a file")
 
 
@@ -70,10 +70,10 @@ class Session:
             raise OutOfMemory("out of memory: a context could not be made")
         self._ctx = Handle(pointer)
         hear: Any = _listener(progress)
-        self._hear: Progress = hear
+        self._on_progress: Progress = hear
         self._hear_end = hear.close if isinstance(hear, _Bar) else _nothing_more
         self.warnings: list[str] = []
-        self.told: Callable[[str], str | None] = str  # the library's sentence in the caller's words; None: not at all
+        self.told: Callable[[str], str | None] = str  # rewrites a sentence of the library; None: drops it
         if threads is not None:
             lib.kn_set_threads(pointer, threads)
         self._resources = {"threads": threads, "memory": memory}
@@ -112,9 +112,9 @@ class Session:
     # ---- long calls --------------------------------------------------------------------------------
 
     def work(self, name: str, *arguments: Any, makes: Any = None) -> Any:
-        """kn_NAME(ctx, ...) in a thread of its own. Arguments may be Handles. `makes`: the kind of handle
-        that the last argument, added here, takes."""
-        _tell_core()
+        """Call kn_NAME(ctx, ...) in its own thread. Arguments may be Handles. `makes`: the kind of handle of the last
+        argument, which is added here."""
+        _warn_about_core()
         events: queue.SimpleQueue[tuple[Callable[..., None], tuple[Any, ...]] | None] = queue.SimpleQueue()
         result: list[Any] = []
         function = getattr(lib, "kn_" + name)
@@ -124,7 +124,7 @@ class Session:
 
         def moved(user: Any, at: Any) -> None:
             p = at.contents
-            events.put((self._hear, (p.stage.decode(), p.done, p.total, p.lml)))
+            events.put((self._on_progress, (p.stage.decode(), p.done, p.total, p.lml)))
 
         def body() -> None:
             try:
@@ -162,9 +162,9 @@ class Session:
         return made
 
     def _wait(self, worker: threading.Thread, events: Any, result: list[Any]) -> None:
-        """Until there is a result. An exception, of Ctrl-C, of the caller's own progress function or of a warning that
-        is an error, cancels the work, and goes on when that has ended. One that comes while we wait for the end is
-        left out; the second of two within a microsecond goes on at once, and the work ends by itself."""
+        """Wait for the result. An exception (Ctrl-C, the caller's progress function, or a warning that is an error)
+        cancels the work and continues when the work has ended. A further exception while waiting is ignored; the second
+        of two within a microsecond continues at once, and the work ends by itself."""
         stopped: BaseException | None = None
         started = False
         while True:
@@ -212,7 +212,7 @@ def _in_memory(sentence: str) -> str:
 
 
 def _outside() -> int:
-    """The stacklevel, for the function that asks, of the line outside this package that called it."""
+    """The stacklevel, for the calling function, of the line outside this package."""
     here, frame, level = os.path.dirname(__file__), sys._getframe(1), 1
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == here:
         frame, level = frame.f_back, level + 1
@@ -224,17 +224,41 @@ def _takes(command: str, key: str) -> bool:
 
 
 _keys: dict[str, tuple[str, ...]] = {}
+_aliases: dict[str, dict[str, str]] = {}
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def option_keys(command: str) -> tuple[str, ...]:
-    """The keys that a command of the library takes."""
+    """The keys of a command."""
     if command not in _keys:
         _keys[command] = tuple(row["key"] for row in option_table(command))
     return _keys[command]
 
 
+def aliases(command: str) -> dict[str, str]:
+    """Aliases of a command's options, each with the key that it stands for."""
+    if command not in _aliases:
+        _aliases[command] = {row["alias"]: row["key"] for row in option_table(command) if row["alias"]}
+    return _aliases[command]
+
+
+def accepts_aliases(command: str) -> Callable[[F], F]:
+    """Decorator of a function whose arguments are options: it also accepts their aliases."""
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **values: Any) -> Any:
+            for alias, key in aliases(command).items():
+                if alias in values and key in values:
+                    raise TypeError(f"{key} is given twice, as {alias} too")
+                if alias in values:
+                    values[key] = values.pop(alias)
+            return function(*args, **values)
+        return cast(F, call)
+    return decorate
+
+
 def option_table(command: str) -> list[dict[str, Any]]:
-    """The options of a command: key, type, words, default, heading, help, and methods that do not take them."""
+    """The options of a command: key, type, words, default, heading, help, methods without it, and alias."""
     rows = []
     session = Session()
     for i in range(lib.kn_options_count(encoded(command))):
@@ -245,17 +269,17 @@ def option_table(command: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _tell_core() -> None:
-    """Once: a fit on a processor that OpenBLAS does not know is slow, and nobody else would say so."""
-    global _core_told
-    if _core_told:
+def _warn_about_core() -> None:
+    """Warn once if OpenBLAS does not recognise the processor, because fits are then slow."""
+    global _core_warned
+    if _core_warned:
         return
-    _core_told = True
+    _core_warned = True
     core = build()
     if core["better_core"]:
         warnings.warn(
-            f"OpenBLAS does not know this processor and takes it for {core['core']}: set OPENBLAS_CORETYPE="
-            f"{core['better_core']} before Python starts, and kronorm and numpy are faster",
+            f"OpenBLAS does not recognise this processor and uses its code for {core['core']}: set OPENBLAS_CORETYPE="
+            f"{core['better_core']} before starting Python to make kronorm and numpy faster",
             KronormWarning, stacklevel=_outside())
 
 
@@ -280,7 +304,7 @@ def _nothing_more() -> None:
 
 
 class _Bar:
-    """tqdm's, one for each stage."""
+    """A tqdm bar for each stage."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm, self._bar, self._stage = tqdm, None, ""

@@ -1,5 +1,4 @@
-"""What an estimator inherits: scikit-learn's own bases where it is installed, else small ones of the same
-manners, so that numpy alone is enough."""
+"""Base classes of the estimator: those of scikit-learn if it is installed, else small ones with the same behaviour."""
 from __future__ import annotations
 
 import inspect
@@ -11,11 +10,11 @@ __all__ = ["BaseEstimator", "MultiOutputMixin", "NotFittedError", "RegressorMixi
 
 
 class _OwnNotFittedError(ValueError, AttributeError):
-    """A model is asked for what only a fitted one knows."""
+    """A method needs a fitted model."""
 
 
 class _OwnBase:
-    """get_params, set_params and a repr, for a class whose __init__ only keeps its arguments."""
+    """get_params, set_params and repr for a class whose __init__ only stores its arguments."""
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -26,7 +25,7 @@ class _OwnBase:
         return {name: getattr(self, name) for name in self._get_param_names()}
 
     def set_params(self, **params: Any) -> Any:
-        """Changes parameters by name."""
+        """Set parameters by name."""
         known = self._get_param_names()
         for name, value in params.items():
             if name not in known:
@@ -63,8 +62,8 @@ else:
 
 
 class Tags:
-    """What scikit-learn may expect of a normative model: responses may be many and may have gaps; covariates may
-    be texts (categories), and may have gaps where {missing} says what to do about them."""
+    """Capabilities for scikit-learn: several responses with missing values; text covariates (categorical), with missing
+    values if {missing} allows them."""
 
     missing: str | None
 
@@ -83,8 +82,8 @@ class Tags:
 
 
 def r2(Y: Any, predicted: Any, weights: Any = None) -> float:
-    """scikit-learn's R2, averaged over responses. Cells without a value or a prediction count for nothing, and
-    neither do responses that have no prediction."""
+    """R2 as in scikit-learn, averaged over responses. Cells without a value or a prediction and responses without a
+    prediction are not counted."""
     Y, predicted = (np.asarray(a, dtype=np.float64).reshape(len(a), -1) for a in (Y, predicted))
     told = np.isfinite(Y) & np.isfinite(predicted)
     w = told * (1.0 if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1, 1))

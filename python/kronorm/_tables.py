@@ -1,4 +1,4 @@
-"""Results as tables: a pandas DataFrame, or without pandas a dict of columns that prints as one."""
+"""Results as tables: pandas DataFrames, or without pandas a dict of columns that prints as a table."""
 from __future__ import annotations
 
 import csv
@@ -18,7 +18,7 @@ else:
 
 
 class Table(dict):  # type: ignore[type-arg]
-    """Columns by name, numpy arrays all: what a DataFrame is where pandas is not installed."""
+    """Columns by name as numpy arrays: the substitute for a DataFrame without pandas."""
 
     @property
     def columns(self) -> list[str]:
@@ -34,7 +34,7 @@ class Table(dict):  # type: ignore[type-arg]
 
 
 def table(columns: Mapping[str, Any], index: Any = None) -> Any:
-    """Columns as a table; `index`: of a DataFrame."""
+    """Make a table from columns; `index` is for a DataFrame."""
     if pandas is None:
         return Table({name: np.asarray(values) for name, values in columns.items()})
     return pandas.DataFrame(dict(columns), index=index)
@@ -48,7 +48,7 @@ def _column(cells: list[str]) -> np.ndarray[Any, Any]:
 
 
 def read_table(path: str | os.PathLike[str]) -> Any:
-    """A .tsv or .csv that the library wrote: numbers exactly, n/a as missing."""
+    """Read a .tsv or .csv file of the library: exact numbers, n/a as missing."""
     mark = "," if os.fspath(path).endswith(".csv") else "\t"
     if pandas is not None:
         with open(path, encoding="utf-8", newline="") as file:  # read here: pandas would take Ctrl-C for a bad file
@@ -61,5 +61,5 @@ def read_table(path: str | os.PathLike[str]) -> Any:
                   for name, cells in ((name, [row[j] for row in rows[1:]]) for j, name in enumerate(rows[0]))})
 
 
-# columns that are names even where they look like numbers
-TEXTS = ("participant_id", "response", "person", "visit1", "visit2", "site", "level")
+# columns of names, even if they look like numbers
+TEXTS = ("participant_id", "response", "visit1", "visit2", "site", "level")

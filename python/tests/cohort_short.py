@@ -16,10 +16,10 @@ def simulate(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, 3 - 0.02 * X[:, :1] + 0.1 * shared + 0.1 * rng.normal(size=(n, 4))
 
 
-def write(path: pathlib.Path, prefix: str, X: np.ndarray, Y: np.ndarray) -> None:
-    """One table with ids, covariates and responses, every digit of them."""
-    names = ["participant_id", *(f"x{j}" for j in range(X.shape[1])), *(f"y{j}" for j in range(Y.shape[1]))]
-    lines = [",".join([f"{prefix}{i:02d}", *map(repr, map(float, (*X[i], *Y[i])))]) for i in range(len(X))]
+def write(path: pathlib.Path, X: np.ndarray, Y: np.ndarray) -> None:
+    """One table of covariates and responses, every digit of them; without ids, as the arrays."""
+    names = [*(f"x{j}" for j in range(X.shape[1])), *(f"y{j}" for j in range(Y.shape[1]))]
+    lines = [",".join(map(repr, map(float, (*X[i], *Y[i])))) for i in range(len(X))]
     path.write_text("\n".join([",".join(names), *lines]) + "\n")
 
 

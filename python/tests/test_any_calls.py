@@ -146,9 +146,9 @@ class Player:
         m, X, Y = self.one(), self.people(self.new), self.maps(self.R)
         odd: dict[str, Any] = {}
         if self.rng.random() < 0.3:
-            odd[self.pick("label", "reference", "threshold", "maps", "unseen", "training_rows", "nothing")] = self.odd()
+            odd[self.pick("cases", "label", "reference", "threshold", "maps", "unseen", "training_rows", "nothing")] = self.odd()
         self.pick(lambda: m.predict(X, return_std=bool(self.rng.integers(2))), lambda: m.zscore(X, Y, **odd),
-                  lambda: m.score_people(X, Y, **odd), lambda: m.score_responses(X, Y, **odd), lambda: m.score(X, Y),
+                  lambda: m.score_participants(X, Y, **odd), lambda: m.score_responses(X, Y, **odd), lambda: m.score(X, Y),
                   lambda: m.adapt(X, Y), lambda: m.centiles(self.pick("age", "site", self.odd()), grid=3), lambda: m.info_,
                   lambda: m.cv_zscores_.sum(), lambda: m.components_.sum(), lambda: m.export(self.folder / "e", force=True),
                   lambda: m.to_images(self.odd()), lambda: m.change(X, Y, visit=self.pick("site", self.odd())))()

@@ -91,9 +91,9 @@ class Refusals(unittest.TestCase):
             ("lists in cells", fit(pandas.DataFrame({"a": [[1]] * 40})), T, "column a: float() argument must be"),
             ("beyond all", fit({"a": [10 ** 400, *range(39)]}), V, "column a has a value too large"),
             ("constant", fit(np.ones((40, 2))), V, "every covariate is constant"),
-            ("texts, each another", fit(A.astype(str)), V, "is a category with at least"),
+            ("texts, each another", fit(A.astype(str)), V, "category x0 has at least 9 levels"),
             ("columns of several lengths", fit({"a": [1, 2], "b": [1]}), V, "different lengths"),
-            ("a number for a column", fit({"a": 3}), V, "column a is 3, expected a value for each person"),
+            ("a number for a column", fit({"a": 3}), V, "column a is 3, expected one value per participant"),
             ("an empty dict", fit({}), V, "0 sample(s)"), ("two of a name", frame("a", "a", "b"), V, "two columns are named 'a'"),
             ("a null character", frame("a", "b\0", "c"), V, "null character"), ("no name", frame("a", "", "c"), V, "no name"),
             ("a long name", frame("a" * 100_000, "b", "c"), V, "100000 bytes"),
@@ -101,8 +101,8 @@ class Refusals(unittest.TestCase):
             ("not UTF-8", frame("a\udc80", "b", "c"), V, "not UTF-8"), ("half a pair", frame("a\ud800", "b", "c"), V, "surrogates"),
             ("a null character in a cell", fit({"a": ["x\0", "y"] * 20}), V, "null character"),
             ("a file that is not there", fit("nowhere.csv"), OSError, "nowhere.csv: No such file"),
-            ("two people", lambda: make().fit(self.X[:2], self.Y[:2]), V, "2 samples"),
-            ("swapped", lambda: make().fit(self.Y, self.X), V, "column sex has texts, expected numbers"),
+            ("two people", lambda: make().fit(self.X[:2], self.Y[:2]), V, "2 participants with responses, expected at least 3"),
+            ("swapped", lambda: make().fit(self.Y, self.X), V, "column sex has text, expected numbers"),
         ])
         try:
             from scipy.sparse import csr_matrix
@@ -127,8 +127,8 @@ class Refusals(unittest.TestCase):
             ("no columns", fit(B[:, :0]), V, "0 response(s)"), ("3-D", fit(B[:, np.newaxis]), V, "shape (40, 1, 4)"),
             ("complex", fit(B + 1j), V, "Complex data not supported"), ("times", fit(B.astype("M8[s]")), V, "datetime64"),
             ("spans", fit(B.astype("m8[s]")), V, "timedelta64"), ("texts", fit(B.astype(str)), V, "expected numbers"),
-            ("bytes", fit(B.astype("S")), V, "expected numbers"), ("texts in objects", fit(B.astype(str).astype(object)), V, "texts"),
-            ("a column of texts", fit(self.Y.assign(z="a")), V, "column z has texts"),
+            ("bytes", fit(B.astype("S")), V, "expected numbers"), ("texts in objects", fit(B.astype(str).astype(object)), V, "there is text"),
+            ("a column of texts", fit(self.Y.assign(z="a")), V, "column z has text"),
             ("a column of days", fit(self.Y.assign(z=pandas.Timestamp(0))), V, "column z has dtype datetime64"),
             ("infinite", fit(np.where(B == B[3, 2], np.inf, B)), V, "Row 3, column 2"),
             ("all NaN", fit(B * np.nan), V, "nothing to model"), ("all constant", fit(np.ones_like(B)), V, "nothing to model"),
@@ -139,7 +139,7 @@ class Refusals(unittest.TestCase):
             ("two of a name", frame("a", "a", "b", "c"), V, "two columns are named 'a'"),
             ("a null character", frame("a\0", "b", "c", "d"), V, "null character"),
             ("a long name", frame("a" * 100_000, "b", "c", "d"), V, "100000 bytes"),
-            ("a text", fit("thickness"), V, "unknown kind of responses"),
+            ("a text", fit("thickness"), V, "has no known kind of responses"),
             ("a file that is not there", fit("nowhere.csv"), OSError, "nowhere.csv"),
         ])
 
@@ -149,10 +149,10 @@ class Refusals(unittest.TestCase):
 
         backwards = self.Y.set_index(self.X["participant_id"][::-1])
         self.refused([
-            ("missing", fit(np.nan), ValueError, "row 0 (from 0): participant_id is '', expected an id"),
-            ("empty", fit(""), ValueError, "expected an id"), ("lists", fit([[1]] * 40), TypeError, "not 'list'"),
+            ("missing", fit(np.nan), ValueError, "row 0 (from 0): participant_id is '', expected an ID"),
+            ("empty", fit(""), ValueError, "expected an ID"), ("lists", fit([[1]] * 40), TypeError, "not 'list'"),
             ("null characters", fit(["a\0"] * 40), ValueError, "null character"),
-            ("no such column", lambda: make(id="who").fit(self.X, self.Y), ValueError, "no column 'who' as id asks for"),
+            ("no such column", lambda: make(id="who").fit(self.X, self.Y), ValueError, "no column 'who', which id names"),
             ("of other people", lambda: make().fit(self.X.set_index("participant_id"), backwards), ValueError,
              "row 0 is 'sub-001' in X and 'sub-040' in Y"),
         ])
@@ -171,9 +171,9 @@ class Refusals(unittest.TestCase):
                 (object(), "<object"), (True, "'yes'"), (np.nan, "'nan'"), ([1, 2], "'1,2'"), ("2\0", "null character"))]
         self.refused(rows + [
             ("method", fit(method="x"), O, "method is 'x', expected smtgpr|"),
-            ("missing", fit(missing="x"), O, "expected error|drop|mean"), ("batch", fit(batch="q"), ValueError, "no column 'q' as batch"),
-            ("a place", fit(batch=[9]), ValueError, "column 9 is asked for, X has 4"),
-            ("use", fit(use="q"), ValueError, "no column 'q' as use asks for"), ("seed", fit(seed=-1), O, "expected a whole number"),
+            ("missing", fit(missing="x"), O, "expected error|drop|mean"), ("batch", fit(batch="q"), ValueError, "no column 'q', which batch names"),
+            ("a place", fit(batch=[9]), ValueError, "there is no column 9: X has 4"),
+            ("use", fit(use="q"), ValueError, "no column 'q', which use names"), ("seed", fit(seed=-1), O, "expected a whole number"),
             ("a large seed", fit(seed=2 ** 70), O, "expected a whole number"), ("theta", fit(theta=["a"]), O, "expected numbers"),
             ("a kernel", fit(sample_kernel=3), O, "sample_kernel is '3'"), ("kernels", fit(sample_kernel=["se", 3]), O, "se+3"),
             ("top", fit(top=2), O, "top is 2"), ("folds", fit(folds=1), O, "folds is 1"),
@@ -181,7 +181,7 @@ class Refusals(unittest.TestCase):
             ("no memory", fit(memory=1), MemoryError, "are allowed"), ("threads", fit(threads="x"), ValueError, "threads is 'x'"),
             ("half a thread", fit(threads=2.5), ValueError, "threads is 2.5"), ("fewer", fit(threads=-1), O, "expected 0 or more"),
             ("too many", fit(threads=2 ** 40), O, "expected 0 or more"),
-            ("rows of a basis", fit(basis=np.ones((3, 3))), ValueError, "basis: has 3 rows, expected 4"),
+            ("rows of a basis", fit(basis=np.ones((3, 3))), ValueError, "basis has 3 rows, expected 4"),
             ("a basis 3-D", fit(basis=np.ones((3, 3, 3))), ValueError, "basis: an array of 3 dimensions"),
             ("a basis with NaN", fit(basis=np.full((4, 1), np.nan)), ValueError, "basis: row 1 column 1 is not finite"),
             ("a complex basis", fit(basis=np.ones((4, 1)) * 1j), ValueError, "basis is of dtype complex128"),
@@ -196,8 +196,8 @@ class Refusals(unittest.TestCase):
     def test_new_people(self) -> None:
         m, a, new, R, V = self.model, self.of_arrays, self.new, self.R, ValueError
         self.refused([
-            ("a level", lambda: m.predict(new.assign(site="Mars")), V, "training did not have (Mars)"),
-            ("a level of sex", lambda: m.predict(new.assign(sex="X")), V, "row 0 (from 0): sex is 'X', a level that training did not have"),
+            ("a level", lambda: m.predict(new.assign(site="Mars")), V, "that is not in the training data (Mars)"),
+            ("a level of sex", lambda: m.predict(new.assign(sex="X")), V, "row 0 (from 0): sex is 'X', which is not a level of the training sample"),
             ("a column less", lambda: m.predict(new.drop(columns="age")), V, "yet now missing:\n- age"),
             ("columns in another order", lambda: m.predict(new[new.columns[::-1]]), V, "in the same order as they were in fit"),
             ("fewer places", lambda: a.predict(self.A[:, :2]), V, "X has 2 features, but NormativeModel is expecting 3"),
@@ -205,20 +205,20 @@ class Refusals(unittest.TestCase):
             ("missing", lambda: m.predict(new.assign(age=np.nan)), V, 'missing="drop"'),
             ("infinite", lambda: m.predict(new.assign(age=np.inf)), V, "contains infinity"),
             ("a text for a number", lambda: m.predict(new.assign(age="old")), V, "age is 'old', expected a number"),
-            ("unseen", lambda: m.predict(new, unseen="x"), kronorm.OptionError, "expected refuse|prior"),
+            ("unseen", lambda: m.predict(new, unseen="x"), kronorm.OptionError, "expected error|prior"),
             ("groups", lambda: m.predict(new, known_groups="x"), kronorm.OptionError, "yes or no"),  # type: ignore[arg-type]
             ("swapped", lambda: m.zscore(R, new), V, "The feature names should match"),
             ("a response less", lambda: m.zscore(new, R.iloc[:, :2]), V, "no column 'region 3'"),
-            ("fewer columns", lambda: m.zscore(new, R.to_numpy()[:, :2]), V, "responses have 2 columns, the model has 4"),
-            ("more", lambda: m.zscore(new, np.ones((8, 9))), V, "responses have 9 columns, the model has 4"),
+            ("fewer columns", lambda: m.zscore(new, R.to_numpy()[:, :2]), V, "responses have 2 columns, but the model has 4"),
+            ("more", lambda: m.zscore(new, np.ones((8, 9))), V, "responses have 9 columns, but the model has 4"),
             ("other names", lambda: m.zscore(new, R.rename(columns={"region 1": "q"})), V, "no column 'region 1'"),
             ("fewer rows", lambda: m.zscore(new, R[:3]), V, "inconsistent numbers of samples: [8, 3]"),
             ("no responses", lambda: m.zscore(new, None), V, "requires y to be passed"),
             ("R2 of none", lambda: m.score(new, None), V, "requires y to be passed"),
             ("R2 of fewer rows", lambda: m.score(new, R[:3]), V, "inconsistent numbers of samples: [8, 3]"),
-            ("R2 of fewer columns", lambda: m.score(new, R.to_numpy()[:, :2]), V, "responses have 2 columns, the model has 4"),
+            ("R2 of fewer columns", lambda: m.score(new, R.to_numpy()[:, :2]), V, "responses have 2 columns, but the model has 4"),
             ("weights", lambda: m.score(new, R, [1, 2]), V, "inconsistent numbers of samples: [8, 8, 2]"),
-            ("known sites", lambda: m.adapt(new, R), V, "that the model knows already"),
+            ("known sites", lambda: m.adapt(new, R), V, "from a site that is already in the model"),
             ("adapt to none", lambda: m.adapt(None, None), V, "Expected 2D array"),
         ])
         usual = m.zscore(new, R)
@@ -230,23 +230,23 @@ class Refusals(unittest.TestCase):
         m, new, R, O, V = self.model, self.new, self.R, kronorm.OptionError, ValueError
 
         def scores(**options: Any) -> Callable[[], Any]:
-            return lambda: m.score_people(new, R, **options)
+            return lambda: m.score_participants(new, R, **options)
 
         def curves(over: Any = "age", **options: Any) -> Callable[[], Any]:
             return lambda: m.centiles(over, **options)
 
         self.refused([
             ("threshold", scores(threshold="x"), O, "threshold is 'x', expected a number"),
-            ("no number", scores(threshold=np.nan), O, "expected above 0"), ("below 0", scores(threshold=-1), O, "expected above 0"),
+            ("no number", scores(threshold=np.nan), O, "expected a number"), ("below 0", scores(threshold=-1), O, "it must be above 0"),
             ("no such option", scores(treshold=1), TypeError, "unexpected keyword argument 'treshold'"),
-            ("label", scores(label="x"), O, "label is 'x', expected COLUMN=VALUE"), ("of no column", scores(label="q=1"), V, "no column 'q'"),
-            ("floats", scores(label=np.ones(8)), V, "expected COLUMN=VALUE or 8 booleans"),
-            ("too few", scores(label=[True]), V, "8 booleans"), ("null", scores(label="site=\0"), V, "null character"),
+            ("label", scores(cases="x"), O, "cases is 'x', expected COLUMN=VALUE"), ("of no column", scores(cases="q=1"), V, "no column 'q'"),
+            ("floats", scores(cases=np.ones(8)), V, "expected COLUMN=VALUE or 8 booleans"),
+            ("too few", scores(cases=[True]), V, "8 booleans"), ("null", scores(cases="site=\0"), V, "null character"),
             ("reference", scores(reference="x"), O, "expected COLUMN=VALUE"), ("rows", scores(training_rows="x"), O, "cv|plain"),
             ("maps", lambda: m.scores(new, R, maps="q"), V, "maps is 'q', expected some of z"),
             ("maps None", lambda: m.scores(new, R, maps=None), V, "maps is None"),  # type: ignore[arg-type]
             ("over nothing", curves(None), O, "over is needed"), ("over q", curves("q"), O, "q"), ("a site", curves("site"), O, "a category"),
-            ("101", curves(centiles=[101]), O, "between 0 and 100"), ("none", curves(centiles=[]), O, "numbers between 0 and 100"),
+            ("101", curves(centiles=[101]), O, "above 0 and below 100"), ("none", curves(centiles=[]), O, "numbers between 0 and 100"),
             ("grid", curves(grid=0), O, "2 to 10000"), ("at", curves(at={"q": 1}), O, "no covariate 'q'"),
             ("at 3", curves(at=3), O, "COVARIATE=VALUE"), ("table", curves(table="q"), V, "there are 'centiles'"),
             ("bands", curves(bands="q"), O, "none|model|jackknife"), ("training", curves(training=3), V, "expected (X, Y)"),
@@ -254,16 +254,16 @@ class Refusals(unittest.TestCase):
             ("visit", lambda: m.change(new, R, visit=None), O, "visit is needed"),  # type: ignore[arg-type]
             ("stable people", lambda: m.change(new, R, visit="site"), O, "reference is needed"),
             ("folds", lambda: make().cv(self.X, self.Y, folds=1), O, "2 or more"),
-            ("people", lambda: make().cv(self.X, self.Y, folds=99), V, "40 samples"),
-            ("leave", lambda: make().cv(self.X, self.Y, leave="q"), V, "no column 'q'"),
+            ("people", lambda: make().cv(self.X, self.Y, folds=99), V, "only 40 participants"),
+            ("leave_out", lambda: make().cv(self.X, self.Y, leave_out="q"), V, "no column 'q'"),
             ("cv of none", lambda: make().cv(None, None), V, "Expected 2D array"),
             ("no space", lambda: m.to_images(np.ones(4)), V, "not fitted to images"),
-            ("images", lambda: kronorm.fit_images(self.X, self.B), V, "expected paths or images"),
-            ("no images", lambda: kronorm.fit_images(None, None), V, "expected paths or images"),
+            ("images", lambda: kronorm.fit_images(self.X, self.B), V, "expected paths or nibabel images"),
+            ("no images", lambda: kronorm.fit_images(None, None), V, "expected paths or nibabel images"),
             ("a command", lambda: kronorm.options("x"), V, "there is no command 'x'"),
             ("no command", lambda: kronorm.options(None), TypeError, "expected text"),  # type: ignore[arg-type]
-            ("report", lambda: m.report(self.folder / "x.html", q=1), O, "report has no option 'q'"),
-            ("write_scores", lambda: m.write_scores(self.folder / "o", new, R, q=1), O, "score has no option 'q'"),
+            ("report", lambda: m.report(self.folder / "x.html", q=1), O, "unknown option 'q' of report"),
+            ("write_scores", lambda: m.write_scores(self.folder / "o", new, R, q=1), O, "unknown option 'q' of score"),
             ("nowhere", lambda: m.write_scores(None, new, R), TypeError, "PathLike"),  # type: ignore[arg-type]
         ])
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -333,7 +333,7 @@ class Refusals(unittest.TestCase):
 
     METHODS: dict[str, Callable[[Any, Any], Any]] = {
         "predict": lambda m, t: m.predict(t.new), "zscore": lambda m, t: m.zscore(t.new, t.R), "scores": lambda m, t: m.scores(t.new, t.R),
-        "score_people": lambda m, t: m.score_people(t.new, t.R), "score_responses": lambda m, t: m.score_responses(t.new, t.R),
+        "score_participants": lambda m, t: m.score_participants(t.new, t.R), "score_responses": lambda m, t: m.score_responses(t.new, t.R),
         "score": lambda m, t: m.score(t.new, t.R), "adapt": lambda m, t: m.adapt(t.new, t.R), "centiles": lambda m, t: m.centiles("age"),
         "change": lambda m, t: m.change(t.new, t.R, visit="site"), "report": lambda m, t: m.report(t.folder / "r.html"),
         "export": lambda m, t: m.export(t.folder / "e"), "save": lambda m, t: m.save(t.folder / "s"), "to_bytes": lambda m, t: m.to_bytes(),

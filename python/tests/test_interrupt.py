@@ -305,7 +305,7 @@ class Warnings(unittest.TestCase):
         """Of data that are in order there is nothing to say."""
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            warnings.filterwarnings("ignore", "OpenBLAS does not know")
+            warnings.filterwarnings("ignore", "OpenBLAS does not recognise")
             model = NormativeModel(components=2).fit(self.X, self.Y.drop(columns="region 2"))
             new, of_new = cohort(10, 4, seed=2, first=500)
             model.zscore(new, of_new.to_numpy())

@@ -96,7 +96,7 @@ class Leaks(unittest.TestCase):
         self.steady(call, 200)
 
     def test_tables_of_scores(self) -> None:
-        self.steady(lambda: self.model.score_people(self.new, self.responses), 50)
+        self.steady(lambda: self.model.score_participants(self.new, self.responses), 50)
 
     def test_fits(self) -> None:
         self.steady(lambda: NormativeModel(components=2, calibrate="none").fit(self.X, self.Y), 50)

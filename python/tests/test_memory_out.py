@@ -109,7 +109,7 @@ class MemoryOut(unittest.TestCase):
     def test_scores(self) -> None:
         def call() -> Any:
             s = self.model.scores(self.new, self.responses, label=np.arange(4) < 2, maps=("z", "fdr"))
-            return s.z.tobytes(), s.fdr.tobytes(), repr(s.people.to_numpy().tolist()), s.responses.to_csv(), s.summary["counts"]
+            return s.z.tobytes(), s.fdr.tobytes(), repr(s.participants.to_numpy().tolist()), s.responses.to_csv(), s.summary["counts"]
         self.everywhere(call)
 
     def test_adapt(self) -> None:

@@ -13,12 +13,12 @@ from kronorm._session import option_table
 OWN = {"progress"}
 # methods and the commands whose options they take, by another name, and those they have no use for
 FILES = {"model", "covariates", "id", "where", "session", "responses", "match", "memory", "scratch", "output", "split",
-         "format", "threads", "seed", "force", "missing", "mask", "write", "part", "join"}
+         "format", "threads", "seed", "force", "missing", "mask", "write", "part", "join", "na"}
 METHODS: dict[str, tuple[str, set[str], set[str]]] = {
     "scores": ("score", {"X", "Y", "maps"}, set()),
     "predict": ("predict", {"X", "return_std"}, set()),
     "adapt": ("adapt", {"X", "Y"}, set()),
-    "centiles": ("centiles", {"X", "Y", "training", "table", "folder", "force"}, {"people"}),
+    "centiles": ("centiles", {"X", "Y", "training", "table", "folder", "force"}, {"participants"}),
     "change": ("change", {"X", "Y"}, {"save"}),
     "export": ("export", {"path", "force"}, set()),
 }

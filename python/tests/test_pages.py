@@ -1,4 +1,4 @@
-"""What pages show runs: docs/python.md statement by statement, what it prints is what the page says, and the example."""
+"""What pages show runs: docs/reference/python.md statement by statement, what it prints is what the page says, and the example."""
 from __future__ import annotations
 
 import ast
@@ -89,7 +89,7 @@ class Pages(unittest.TestCase):
         return count
 
     def test_python_page(self) -> None:
-        self.assertGreater(self.run_page("docs/python.md"), 15)
+        self.assertGreater(self.run_page("docs/reference/python.md"), 15)
 
     def test_readme(self) -> None:
         self.assertEqual(len(blocks("README.md")), 1)
@@ -102,8 +102,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(os.listdir(), ["out"])
         self.assertLessEqual({"model.safetensors", "shared.safetensors", "report.html"}, set(os.listdir("out")))
         self.assertNotIn("nan", run.stdout.lower())
-        for line in (r"held out: mean z -?0\.0\d, mean z\^2 (0\.9|1\.0)\d", r"refused: .*\(Ulm\): use adapt\(\)",
-                     "the same z from the file: True", r"AUC of the number of low regions: (0\.[89]|1\.0)"):
+        for line in (r"cross-validated: mean z -?0\.0\d, mean z\^2 (0\.9|1\.0)\d", r"error: .*Ulm.*adapt\(\)",
+                     "same z-scores from the file: True", r"AUC of the number of low regions: (0\.[89]|1\.0)"):
             self.assertRegex(run.stdout, line)
 
     def test_docstrings(self) -> None:

@@ -90,19 +90,19 @@ class Rows(unittest.TestCase):
                 model = NormativeModel(**PARAMETERS).fit(X, Y)
                 scores = model.scores(X, Y, maps=("z", "yhat"), training_rows="plain")
                 mean = model.predict(X)
-                self.assertEqual(list(scores.people.index), list(X.index))
+                self.assertEqual(list(scores.participants.index), list(X.index))
                 for i in range(0, 48, 3):
                     if self.lacking[i]:
                         self.assertTrue(np.isnan(scores.z[i]).all() and np.isnan(mean[i]).all())
-                        self.assertTrue(np.isnan(scores.people["statistic"].iloc[i]))
+                        self.assertTrue(np.isnan(scores.participants["extreme_z"].iloc[i]))
                         continue
                     alone = model.scores(X.iloc[[i]], Y[i:i + 1], maps=("z", "yhat"), training_rows="plain")
                     np.testing.assert_allclose(scores.z[i], alone.z[0], atol=1e-5)
                     np.testing.assert_allclose(mean[i], alone.yhat[0], atol=1e-5)
-                    for column in ("statistic", "mean_z", "n_responses"):
-                        np.testing.assert_allclose(scores.people[column].iloc[i], alone.people[column].iloc[0], rtol=1e-4)
+                    for column in ("extreme_z", "mean_z", "n_responses"):
+                        np.testing.assert_allclose(scores.participants[column].iloc[i], alone.participants[column].iloc[0], rtol=1e-4)
                     if model.ids_ is not None:
-                        self.assertEqual(scores.people["participant_id"].iloc[i], alone.people["participant_id"].iloc[0])
+                        self.assertEqual(scores.participants["participant_id"].iloc[i], alone.participants["participant_id"].iloc[0])
 
     def test_of_people_held_out(self) -> None:
         for name, (X, Y) in styles(self.X, self.Y).items():
@@ -110,19 +110,19 @@ class Rows(unittest.TestCase):
                 held = NormativeModel(**PARAMETERS).cv(X, Y, folds=3)
                 kept = NormativeModel(**PARAMETERS).cv(X[self.stay], Y[self.stay], folds=3)
                 self.check(held.z, kept.z, self.stay)
-                self.check(held.people["statistic"], kept.people["statistic"], self.stay)
+                self.check(held.participants["extreme_z"], kept.participants["extreme_z"], self.stay)
                 self.check(held.folds["fold"], kept.folds["fold"], self.stay)
-                for table in (held.people, held.folds):
+                for table in (held.participants, held.folds):
                     self.assertEqual(list(table.index), list(X.index))
-                    if not kept.people["participant_id"].iloc[0].startswith("row-"):
-                        self.assertEqual(list(table["participant_id"][self.stay]), list(kept.people["participant_id"]))
+                    if not kept.participants["participant_id"].iloc[0].startswith("row-"):
+                        self.assertEqual(list(table["participant_id"][self.stay]), list(kept.participants["participant_id"]))
 
     def test_of_people_at_sites_held_out(self) -> None:
         for name in ("nobody", "texts", "visits"):
             X, Y = styles(self.X, self.Y)[name]
             with self.subTest(name):
-                held = NormativeModel(**PARAMETERS).cv(X, Y, leave="site", controls=4)
-                kept = NormativeModel(**PARAMETERS).cv(X[self.stay], Y[self.stay], leave="site", controls=4)
+                held = NormativeModel(**PARAMETERS).cv(X, Y, leave_out="site", controls=4)
+                kept = NormativeModel(**PARAMETERS).cv(X[self.stay], Y[self.stay], leave_out="site", controls=4)
                 self.check(held.z, kept.z, self.stay)
                 np.testing.assert_array_equal(held.adapted.z[self.stay], kept.adapted.z)
 
@@ -133,19 +133,19 @@ class Rows(unittest.TestCase):
                 model = NormativeModel(**PARAMETERS).fit(X, Y)
                 series = pandas.Series(ill, index=X.index)
                 for label in (ill, series, series.astype("boolean"), ill.astype(object), ill.astype(int), list(ill), "ill=yes"):
-                    people = model.scores(X.assign(ill=np.where(ill, "yes", "no")), Y, label=label).people
+                    people = model.scores(X.assign(ill=np.where(ill, "yes", "no")), Y, cases=label).participants
                     self.check(people["label"], ill[~self.lacking], ~self.lacking)
 
     def test_labels_that_do_not_say_who(self) -> None:
         X, Y = cohort(48, 4)
         model = NormativeModel(**PARAMETERS).fit(X, Y)
         ill = pandas.Series(np.arange(48) % 5 == 0)
-        for label, sentence in ((ill.sample(frac=1, random_state=1), "label is not of the people of X in their order"),
+        for label, sentence in ((ill.sample(frac=1, random_state=1), "cases has the rows of X in another order"),
                                 (ill + 1, "expected COLUMN=VALUE or 48 booleans"),
                                 (ill.astype("boolean").mask(ill.index == 3), "expected .* or 48 booleans"),
                                 (ill[:-1], "expected .* or 48 booleans")):
             with self.assertRaisesRegex(ValueError, sentence):
-                model.scores(X, Y, label=label)
+                model.scores(X, Y, cases=label)
 
 
 class OtherRows(unittest.TestCase):
@@ -159,7 +159,7 @@ class OtherRows(unittest.TestCase):
         for index in (X.index, np.arange(48) * 3, pairs, pandas.date_range("2020-01-01", periods=48)):
             x, y = X.set_axis(index), Y.set_axis(index)
             for call in (NormativeModel().fit, model.zscore, model.score, model.adapt, NormativeModel().cv):
-                with self.assertRaisesRegex(ValueError, r"in another order \(Y.loc\[X.index\] puts"):
+                with self.assertRaisesRegex(ValueError, r"in different order: use Y.loc\[X.index\]"):
                     call(x.sample(frac=1, random_state=2), y)
             other = x.sample(frac=1, random_state=2)
             own = y.loc[other.index]
@@ -172,7 +172,7 @@ class OtherRows(unittest.TestCase):
         model = NormativeModel(components=2).fit(X, Y)
         with self.assertRaisesRegex(ValueError, "row 0 is 'sub-001' in X and 'sub-060' in Y"):
             model.score(X, Y[::-1])
-        with self.assertRaisesRegex(ValueError, "responses have 1 columns, the model has 5"):
+        with self.assertRaisesRegex(ValueError, "responses have 1 columns, but the model has 5"):
             model.score(X, Y.to_numpy()[:, 0])
         for wrong in (np.zeros(100), np.zeros((100, 3)), np.zeros((30, 5))):
             with self.assertRaisesRegex(ValueError, "inconsistent numbers of samples"):
@@ -191,7 +191,7 @@ class OtherRows(unittest.TestCase):
         model = NormativeModel(components=2).fit(X, plain)
         self.assertIsNone(model.response_names_)
         for call in (model.zscore, model.score):
-            with self.assertRaisesRegex(ValueError, "columns are 2, 1, 0, ..., expected the order of training"):
+            with self.assertRaisesRegex(ValueError, "columns are 2, 1, 0, ..., expected the training order"):
                 call(X, plain[[2, 1, 0]])
 
 
@@ -234,7 +234,7 @@ class Images(unittest.TestCase):
         visits = [path for i in range(0, 40, 2) for path in (self.paths[i + 1], self.paths[i])]
         for wrong, row in ((others, "sub-00"), (visits, "ses-a")):
             for fit in self.fits(self.X, wrong):
-                with self.assertRaisesRegex(ValueError, rf"images\[0\] is .*_t.nii, row 0 of X is {row}: of several visits"):
+                with self.assertRaisesRegex(ValueError, rf"images\[0\] is .*_t.nii, row 0 of X is {row}: if there are several visits"):
                     fit()
 
     def test_files_of_a_pattern_go_to_whom_they_name(self) -> None:
@@ -251,21 +251,21 @@ class Images(unittest.TestCase):
         again = NormativeModel.from_bytes(model.to_bytes())
         again.masker_ = by_pattern.masker_  # which the file does not keep
         np.testing.assert_array_equal(again.zscore(X, pattern, training_rows="plain"), z)
-        with self.assertRaisesRegex(OSError, r"nobody\*: no file has such a name"):
+        with self.assertRaisesRegex(OSError, r"nobody\*: no file matches"):
             model.zscore(X, "nobody*")
-        with self.assertRaisesRegex(ValueError, "list.txt: a masker takes no list of images in a file"):
+        with self.assertRaisesRegex(ValueError, "list.txt: a masker cannot read a list of images in a file"):
             model.zscore(X, "list.txt")
 
     def test_one_image_for_two_visits(self) -> None:
         once = dict(zip(self.X["participant_id"][::2], self.images))
         for fit in self.fits(self.X, once):
-            with self.assertRaisesRegex(ValueError, "of several visits give the images in the order of X"):
+            with self.assertRaisesRegex(ValueError, "if there are several visits, give the images in the order of X"):
                 fit()
 
     def test_a_series_in_another_order(self) -> None:
         series = pandas.Series(self.images, dtype=object).sample(frac=1, random_state=1)
         for fit in self.fits(self.X, series):
-            with self.assertRaisesRegex(ValueError, r"images.loc\[X.index\] puts them in order"):
+            with self.assertRaisesRegex(ValueError, r"use images.loc\[X.index\]"):
                 fit()
 
 

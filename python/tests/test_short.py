@@ -26,8 +26,8 @@ class Short(unittest.TestCase):
         cls.X, cls.Y = simulate(60, seed=1)
         cls.new_X, cls.new_Y = simulate(20, seed=2)
         cls.new_Y[4] -= 2  # one participant is far from the others
-        write(cls.folder / "train.csv", "t", cls.X, cls.Y)
-        write(cls.folder / "new.csv", "n", cls.new_X, cls.new_Y)
+        write(cls.folder / "train.csv", cls.X, cls.Y)
+        write(cls.folder / "new.csv", cls.new_X, cls.new_Y)
         use = ["--use", "x0,x1", "--targets", "y*"]
         command(cls.folder, "fit", "-c", "train.csv", "-y", "train.csv", *use, "-o", "model.safetensors")
         command(cls.folder, "score", "model.safetensors", "-c", "new.csv", "-y", "new.csv", "-o", "scored", "--format", "npy")
@@ -40,9 +40,13 @@ class Short(unittest.TestCase):
         np.testing.assert_allclose(scores.z, z, rtol=0, atol=1e-5)
         with open(self.folder / "scored" / "abnormality.tsv", newline="") as table:
             rows = list(csv.DictReader(table, delimiter="\t"))
-        p = np.array([float(row["p_upper"]) for row in rows])
-        np.testing.assert_allclose(scores._column("p_upper"), p, rtol=1e-5)
+        p = np.array([float(row["extreme_z_p"]) for row in rows])
+        np.testing.assert_allclose(scores._column("extreme_z_p"), p, rtol=1e-5)
         self.assertEqual(int(np.argmin(p)), 4)
+        flagged = np.array([float(row["flagged"]) for row in rows])
+        np.testing.assert_array_equal(scores._column("flagged"), flagged)
+        others = scores.summary["abnormality"]["others"]
+        self.assertEqual((others["flagged"], others["with_p"]), (flagged.sum(), len(flagged)))
         self.assertTrue((scores.z[4] < -1).all())
 
     def test_a_saved_model_is_the_same_model(self) -> None:

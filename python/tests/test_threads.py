@@ -133,7 +133,7 @@ class Threads(Shared):
         NormativeModel(components=3).fit(self.X, self.Y)  # where it was
         np.testing.assert_array_equal(basis, before[0])
         np.testing.assert_array_equal(z, before[1])
-        self.assertEqual((scores.z.tobytes(), len(scores.people)), (self.z, 20))
+        self.assertEqual((scores.z.tobytes(), len(scores.participants)), (self.z, 20))
 
     def test_pools(self) -> None:
         with concurrent.futures.ThreadPoolExecutor(4) as pool:

@@ -6,7 +6,7 @@
 
 #include "base/matrix.h"
 
-/* The values that a reader accepts; KN_ANY accepts NaN too. */
+/* The values that a reader accepts, none of them infinite; KN_ANY accepts NaN too. */
 typedef enum kn_values { KN_ANY, KN_NOT_NEGATIVE, KN_POSITIVE } kn_values;
 
 typedef struct kn_arrays kn_arrays;

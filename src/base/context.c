@@ -1,5 +1,6 @@
-/* Implements context.h, the context functions of kronorm.h and the registration of mmap_hint.h: all
- * of them read or write struct kn_ctx, which is private to this file. */
+/* Implements context.h, the context functions of kronorm.h and the registration of a mapped file
+ * (matrix.h): all of them read or write struct kn_ctx, which is private to this file. The context
+ * is passed to every call that may log, fail, allocate or run in parallel. */
 #include "base/context.h"
 
 #include <stdarg.h>
@@ -7,13 +8,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/memory/mmap_hint.h"
-#include "base/memory/system_memory.h"
+#include "base/machine.h"
+#include "base/matrix.h"
 #include "base/mpi/comm.h"
-#include "base/parallel/cpus.h"
-#include "base/sanitize_text.h"
-#include "base/warnings.h"
 
 enum { MESSAGE_SIZE = 1024 };
 
@@ -26,15 +25,15 @@ struct kn_ctx {
     int threads;
     bool threads_given; /* by the user; else the default of the machine or of this MPI rank */
     size_t memory;      /* bytes; 0: half of the machine's memory, divided by the ranks on a node */
-    size_t memory_most; /* bytes; minimum over MPI ranks, 0 if not set */
+    size_t memory_max;  /* bytes; minimum over MPI ranks, 0 if not set */
     const kn_comm *comm;
     kn_comm_use use;
     bool agreed; /* all ranks know the last error */
     bool quiet;
-    const char *part;             /* stage prefix of progress, borrowed; NULL: none */
+    const char *stage;            /* stage prefix of progress, borrowed; NULL: none */
     atomic_int cancelled;         /* lock-free, so that a signal handler may set it */
     atomic_long allocations_left; /* the allocation that reaches 0 fails; 0: none fails */
-    const char *mapped;           /* start of the mapping of mmap_hint.h; NULL: none */
+    const char *mapped;           /* start of the mapping of kn_mmap_hint_set; NULL: none */
     size_t mapped_bytes;
     kn_meter *meter;
     kn_warnings *warnings; /* borrowed; NULL: warnings are only logged */
@@ -63,7 +62,7 @@ kn_ctx *kn_ctx_new_worker(kn_ctx *parent, int threads)
     ctx->parent = parent->parent ? parent->parent : parent; /* the one that kn_cancel marks */
     ctx->memory = kn_memory(parent);
     ctx->meter = parent->meter;
-    kn_meter_take(ctx->meter, 0); /* one more reference */
+    kn_meter_add_block(ctx->meter, 0); /* one more reference */
     ctx->mapped = parent->mapped;
     ctx->mapped_bytes = parent->mapped_bytes;
     ctx->comm = &kn_comm_serial;
@@ -74,7 +73,7 @@ kn_ctx *kn_ctx_new_worker(kn_ctx *parent, int threads)
 void kn_ctx_free(kn_ctx *ctx)
 {
     if (ctx)
-        kn_meter_drop(ctx->meter);
+        kn_meter_release(ctx->meter);
     free(ctx);
 }
 
@@ -127,7 +126,7 @@ kn_resources kn_resources_of(const kn_ctx *ctx)
     return (kn_resources){ctx->threads, ctx->memory};
 }
 
-void kn_resources_put(kn_ctx *ctx, kn_resources resources)
+void kn_resources_restore(kn_ctx *ctx, kn_resources resources)
 {
     ctx->threads = resources.threads;
     ctx->memory = resources.memory;
@@ -141,16 +140,16 @@ bool kn_memory_given(const kn_ctx *ctx)
 size_t kn_memory(const kn_ctx *ctx)
 {
     bool limited;
-    if (ctx->comm->size > 1 && ctx->memory_most > 0)
-        return ctx->memory_most;
+    if (ctx->comm->size > 1 && ctx->memory_max > 0)
+        return ctx->memory_max;
     if (ctx->memory > 0)
         return ctx->memory;
     return (size_t)(kn_ram("", &limited) / 2 / ctx->comm->local_size);
 }
 
-void kn_ctx_set_memory_most(kn_ctx *ctx, size_t bytes)
+void kn_ctx_set_memory_max(kn_ctx *ctx, size_t bytes)
 {
-    ctx->memory_most = bytes;
+    ctx->memory_max = bytes;
 }
 
 const struct kn_comm *kn_ctx_comm(const kn_ctx *ctx)
@@ -226,7 +225,7 @@ void kn_log(kn_ctx *ctx, kn_log_level level, const char *format, ...)
     kn_sanitize_text(line);
     if (kept)
         kn_warnings_add(ctx->warnings, line);
-    if (ctx->log && !ctx->part)
+    if (ctx->log && !ctx->stage)
         ctx->log(ctx->log_user, level, line);
 }
 
@@ -242,18 +241,18 @@ void kn_report_progress(kn_ctx *ctx, const char *stage, ptrdiff_t done, ptrdiff_
     if (!ctx->progress || ctx->quiet)
         return;
     char name[64];
-    if (ctx->part) {
-        snprintf(name, sizeof name, "%s, %s", ctx->part, stage);
+    if (ctx->stage) {
+        snprintf(name, sizeof name, "%s, %s", ctx->stage, stage);
         stage = name;
     }
     kn_progress p = {sizeof p, stage, done, total, lml};
     ctx->progress(ctx->progress_user, &p);
 }
 
-const char *kn_ctx_enter_stage(kn_ctx *ctx, const char *part)
+const char *kn_ctx_enter_stage(kn_ctx *ctx, const char *stage)
 {
-    const char *was = ctx->part;
-    ctx->part = part;
+    const char *was = ctx->stage;
+    ctx->stage = stage;
     return was;
 }
 
@@ -302,4 +301,53 @@ const char *kn_version(void)
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
     return TEXT(KN_VERSION_MAJOR) "." TEXT(KN_VERSION_MINOR) "." TEXT(KN_VERSION_PATCH);
+}
+
+/* ---- warnings -------------------------------------------------------------------------------- */
+
+/* Uses realloc and strdup instead of kn_alloc: warnings are not part of the memory plan. */
+void kn_warnings_add(kn_warnings *w, const char *text)
+{
+    enum { FIRST = 8 };
+    if (w->n == w->capacity) {
+        ptrdiff_t capacity = w->capacity ? 2 * w->capacity : FIRST;
+        char **grown = realloc(w->text, (size_t)capacity * sizeof *grown);
+        if (!grown) {
+            w->lost = true;
+            return;
+        }
+        w->text = grown;
+        w->capacity = capacity;
+    }
+    w->text[w->n] = strdup(text);
+    if (w->text[w->n])
+        w->n++;
+    else
+        w->lost = true;
+}
+
+void kn_warnings_clear(kn_warnings *w)
+{
+    for (ptrdiff_t i = 0; i < w->n; i++)
+        free(w->text[i]);
+    free(w->text);
+    *w = (kn_warnings){0};
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+const char *kn_plural(ptrdiff_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+void kn_sanitize_text(char *text)
+{
+    enum { DELETE = 0x7f, C1_LEAD = 0xc2, C1_FIRST = 0x80, C1_LAST = 0x9f };
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        if (*c < ' ' || *c == DELETE)
+            *c = '?';
+        if (*c == C1_LEAD && c[1] >= C1_FIRST && c[1] <= C1_LAST)
+            c[0] = c[1] = '?';
+    }
 }

@@ -1,7 +1,11 @@
-/* Implements matrix.h and the view constructors of kronorm.h. */
+/* Implements matrix.h and the view constructors of kronorm.h. Matrices are column-major; views
+ * describe data of the caller in either order and are never copied here. */
 #include "base/matrix.h"
 
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 kn_view kn_view_cols(const double *data, ptrdiff_t rows, ptrdiff_t cols)
 {
@@ -18,7 +22,7 @@ kn_view kn_view_rows_f32(const float *data, ptrdiff_t rows, ptrdiff_t cols)
     return (kn_view){data, KN_F32, rows, cols, cols, 1};
 }
 
-kn_view kn_view_some(kn_view v, ptrdiff_t first, ptrdiff_t rows)
+kn_view kn_view_row_range(kn_view v, ptrdiff_t first, ptrdiff_t rows)
 {
     if (v.data)
         v.data = (const char *)v.data + first * v.row_stride * (v.type == KN_F32 ? 4 : 8);
@@ -92,7 +96,7 @@ double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j)
     return v.type == KN_F32 ? (double)((const float *)v.data)[k] : ((const double *)v.data)[k];
 }
 
-void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out)
+void kn_view_column(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out)
 {
     ptrdiff_t at = first * v.row_stride + j * v.col_stride, step = v.row_stride;
     if (n == 0) /* data and out may be NULL, which memcpy does not allow */
@@ -119,7 +123,7 @@ void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to)
             ptrdiff_t i1 = i0 + TILE < to.rows ? i0 + TILE : to.rows;
             ptrdiff_t j1 = j0 + TILE < to.cols ? j0 + TILE : to.cols;
             for (ptrdiff_t j = j0; j < j1; j++)
-                kn_view_run(from, i0, i1 - i0, first + j, kn_col(to, j) + i0);
+                kn_view_column(from, i0, i1 - i0, first + j, kn_col(to, j) + i0);
         }
 }
 
@@ -162,4 +166,23 @@ void kn_fmat_set(kn_fmat to, kn_mat from)
         for (ptrdiff_t i = 0; i < from.rows; i++)
             t[i] = (float)f[i];
     }
+}
+
+/* ---- views of a mapped file ------------------------------------------------------------------ */
+
+/* Drops the pages at both ends too, although neighbouring columns may use them: over many thousand
+ * calls the pages that stayed would add up. */
+void kn_view_done(const kn_ctx *ctx, kn_view v, ptrdiff_t first, ptrdiff_t count)
+{
+    size_t size = v.type == KN_F32 ? sizeof(float) : sizeof(double);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)v.data;
+    uintptr_t from = start + (size_t)(first * v.col_stride) * size;
+    if (count < 1 || !kn_mmap_hint(ctx, (const void *)from))
+        return;
+    uintptr_t to =
+        start +
+        (size_t)((first + count - 1) * v.col_stride + (v.rows - 1) * v.row_stride + 1) * size;
+    from -= from % page;
+    to += (page - to % page) % page;
+    madvise((void *)from, to - from, MADV_DONTNEED); /* a failure costs memory only */
 }

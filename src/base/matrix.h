@@ -4,6 +4,7 @@
 #ifndef KN_BASE_MATRIX_H
 #define KN_BASE_MATRIX_H
 
+#include "base/context.h"
 #include "base/memory/alloc.h"
 
 /* Allocates a rows x cols matrix of zeros, owned by the caller. KN_ERR_MEMORY also if a size is
@@ -18,10 +19,10 @@ void kn_mat_set(kn_mat to, kn_mat from);
 /* Sets all elements to zero. */
 void kn_mat_zero(kn_mat m);
 
-/* The first element of column j. */
+/* The first element of column j; NULL if m has no data. */
 static inline double *kn_col(kn_mat m, ptrdiff_t j)
 {
-    return m.data + j * m.ld;
+    return m.data ? m.data + j * m.ld : NULL;
 }
 
 /* Element (i, j). */
@@ -51,13 +52,13 @@ void kn_mat_rows(kn_mat from, const ptrdiff_t *index, kn_mat to);
 void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to);
 
 /* Rows first .. first + rows - 1 of a view, sharing the elements. */
-kn_view kn_view_some(kn_view v, ptrdiff_t first, ptrdiff_t rows);
+kn_view kn_view_row_range(kn_view v, ptrdiff_t first, ptrdiff_t rows);
 
 /* Element (i, j) as double. */
 double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
 
 /* out[n] = rows first .. first + n - 1 of column j, converted to double. */
-void kn_view_run(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out);
+void kn_view_column(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out);
 
 double kn_sumsq(kn_mat m); /* |M|_F^2 */
 
@@ -76,7 +77,7 @@ void kn_fmat_set(kn_fmat to, kn_mat from);
 /* As kn_col, kn_sub and kn_cols. */
 static inline float *kn_fcol(kn_fmat m, ptrdiff_t j)
 {
-    return m.data + j * m.ld;
+    return m.data ? m.data + j * m.ld : NULL;
 }
 
 static inline kn_fmat kn_fsub(kn_fmat m, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols)
@@ -89,5 +90,22 @@ static inline kn_fmat kn_fcols(kn_fmat m, ptrdiff_t j, ptrdiff_t cols)
 {
     return kn_fsub(m, 0, j, m.rows, cols);
 }
+
+/* ---- views of a mapped file ------------------------------------------------------------------ */
+
+/* Releases pages of a memory-mapped scratch file after use, so that they do not fill the memory.
+ *
+ * io/file/scratch_file.c registers its mapping with the context. Code that has read or written
+ * columns of a view calls kn_view_done, which does nothing for views of ordinary memory. */
+
+/* Registers the mapping of this context, at most one, MAP_SHARED; start NULL: none. */
+void kn_mmap_hint_set(kn_ctx *ctx, const void *start, size_t bytes);
+/* Is p an address in the registered mapping? */
+bool kn_mmap_hint(const kn_ctx *ctx, const void *p);
+
+/* Tells the system that columns first .. first + count - 1 have been read or written (madvise): all
+ * pages from the first to the last of them may be dropped. Thread-safe; a page that is needed again
+ * is read back from the file. */
+void kn_view_done(const kn_ctx *ctx, kn_view v, ptrdiff_t first, ptrdiff_t count);
 
 #endif

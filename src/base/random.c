@@ -1,9 +1,10 @@
-/* Implements random.h: xoshiro256++, seeded by splitmix64; Fisher-Yates permutations. */
+/* Implements random.h: xoshiro256++, seeded by splitmix64; Fisher-Yates permutations. No state is
+ * shared between generators, so threads may use one each. */
 #include "base/random.h"
 
 #include <math.h>
 
-static uint64_t splitmix(uint64_t *x)
+static uint64_t next_splitmix(uint64_t *x)
 {
     uint64_t z = (*x += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -15,25 +16,25 @@ void kn_rng_init(kn_rng *rng, uint64_t seed, uint64_t stream)
 {
     uint64_t x = seed, y = stream + 0x5851f42d4c957f2du;
     for (int i = 0; i < 4; i++)
-        rng->s[i] = splitmix(&x) ^ splitmix(&y);
+        rng->s[i] = next_splitmix(&x) ^ next_splitmix(&y);
     if (!(rng->s[0] | rng->s[1] | rng->s[2] | rng->s[3]))
         rng->s[0] = 1; /* the all-zero state is a fixed point */
 }
 
-static uint64_t rotl(uint64_t x, int k)
+static uint64_t rotate_left(uint64_t x, int k)
 {
     return (x << k) | (x >> (64 - k));
 }
 
 uint64_t kn_rng_next(kn_rng *rng)
 {
-    uint64_t *s = rng->s, result = rotl(s[0] + s[3], 23) + s[0], t = s[1] << 17;
+    uint64_t *s = rng->s, result = rotate_left(s[0] + s[3], 23) + s[0], t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= t;
-    s[3] = rotl(s[3], 45);
+    s[3] = rotate_left(s[3], 45);
     return result;
 }
 

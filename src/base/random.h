@@ -1,5 +1,6 @@
 /* Seeded random numbers by xoshiro256++ (Blackman & Vigna 2019): the same seed gives the same
- * integers and uniform numbers on every machine. */
+ * integers and uniform numbers on every machine. Each use has its own stream number, so that
+ * results do not depend on the order in which parts of the program draw. */
 #ifndef KN_BASE_RANDOM_H
 #define KN_BASE_RANDOM_H
 

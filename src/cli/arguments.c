@@ -1,14 +1,14 @@
-/* Implements arguments.h: parses options by the table in src/options.def, and spells option keys in
- * messages of the library as command-line options. */
-#include "cli/arguments.h"
-#include "base/sanitize_text.h"
+/* Parses options by the table in src/options.def, and spells option keys in messages of the
+ * library as command-line options. Wrong usage is reported in one line with a suggestion, and the
+ * exit code is 2. */
+#include "base/context.h"
+#include "base/suggest.h"
+#include "cli/internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/commands.h"
 
 static bool muted;
 static char unsaid[1200];
@@ -42,7 +42,7 @@ int cli_usage_error(const char *command, const char *format, ...)
 
 /* ---- options of a command ---- */
 
-static void dashed(const char *key, bool off, char out[CLI_NAME])
+static void spell_key(const char *key, bool off, char out[CLI_NAME])
 {
     snprintf(out, CLI_NAME, "%s%s", off ? "no-" : "", key);
     for (char *c = out; *c; c++)
@@ -50,45 +50,61 @@ static void dashed(const char *key, bool off, char out[CLI_NAME])
             *c = '-';
 }
 
-static cli_option own(const char *name, int letter, const char *help, const char *heading,
-                      size_t at)
+static cli_option make_flag(const char *name, int letter, const char *help, const char *heading,
+                            size_t at)
 {
     cli_option o = {.flag = true, .letter = letter, .help = help, .heading = heading, .at = at};
-    dashed(name, false, o.name);
+    spell_key(name, false, o.name);
+    return o;
+}
+
+/* Returns the command's description of an option of the library: key in spelling of the command
+ * line, letter, words and help. Texts are borrowed from i. */
+static cli_option option_of_library(const kn_option_info *i)
+{
+    cli_option o = {.key = i->key,
+                    .flag = i->type == KN_OPTION_FLAG,
+                    .letter = i->letter,
+                    .arg = i->value,
+                    .words = i->words,
+                    .preferred = i->preferred,
+                    .help = i->help,
+                    .heading = i->heading};
+    if (i->alias)
+        spell_key(i->alias, false, o.alias);
+    o.off = o.flag && strcmp(i->preferred, "yes") == 0;
+    snprintf(o.without, sizeof o.without, "%s", i->without);
+    spell_key(i->key, o.off, o.name);
     return o;
 }
 
 int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 {
-    static const char common[] = "Common options";
-    enum { LAST = 4 }; /* common options at the end */
+    static const char common[] = "Common options", last[] = "Research variants";
+    enum { OWN = 4 }; /* common options that the library does not have */
     kn_ctx *ctx = kn_ctx_new();
     kn_option_info i = {.size = sizeof i};
     int n = 0;
     if (strcmp(command, "info") == 0) {
-        out[n++] = own("json", 0, "everything, for machines", NULL, offsetof(cli_run, json));
-        out[n++] = own("build", 0, "versions, BLAS and the core it uses, threads", NULL,
-                       offsetof(cli_run, build));
+        out[n++] = make_flag("json", 0, "print everything as JSON", NULL, offsetof(cli_run, json));
+        out[n++] = make_flag("build", 0, "print version, BLAS, processor type and threads", NULL,
+                             offsetof(cli_run, build));
     }
-    for (int k = 0; ctx && n < CLI_MAX_OPTIONS - LAST && kn_option_at(ctx, command, k, &i) == KN_OK;
-         k++) {
-        cli_option *o = &out[n++];
-        *o = (cli_option){.key = i.key,
-                          .flag = i.type == KN_OPTION_FLAG,
-                          .letter = i.letter,
-                          .arg = i.value,
-                          .words = i.words,
-                          .preferred = i.preferred,
-                          .help = i.help,
-                          .heading = i.heading};
-        o->off = o->flag && strcmp(i.preferred, "yes") == 0;
-        snprintf(o->without, sizeof o->without, "%s", i.without);
-        dashed(i.key, o->off, o->name);
+    for (int research = 0; research < 2; research++) {
+        for (int k = 0;
+             ctx && n < CLI_MAX_OPTIONS - OWN && kn_option_at(ctx, command, k, &i) == KN_OK; k++)
+            if ((i.heading && strcmp(i.heading, last) == 0) == (research == 1))
+                out[n++] = option_of_library(&i);
+        if (research == 1)
+            break;
+        out[n++] = make_flag("quiet", 'q', "print warnings and errors only", common,
+                             offsetof(cli_run, quiet));
+        out[n++] =
+            make_flag("verbose", 'v', "print more detail", common, offsetof(cli_run, verbose));
+        out[n++] = make_flag("version", 0, "print the version", common, offsetof(cli_run, version));
+        out[n++] = make_flag("help", 'h', "--help prints all options, -h the most used ones",
+                             common, offsetof(cli_run, help));
     }
-    out[n++] = own("quiet", 'q', "only errors", common, offsetof(cli_run, quiet));
-    out[n++] = own("verbose", 'v', "tell more", common, offsetof(cli_run, verbose));
-    out[n++] = own("version", 0, "print the version", common, offsetof(cli_run, version));
-    out[n++] = own("help", 'h', "this page", common, offsetof(cli_run, help));
     kn_ctx_free(ctx);
     return n;
 }
@@ -97,7 +113,7 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 
 /* Finds an option of any command by key (n bytes). flags false: only options with a value, since
  * commands may have a flag and a text option of the same name. */
-static bool known(const char *text, size_t n, bool flags, cli_option *out)
+static bool find_known(const char *text, size_t n, bool flags, cli_option *out)
 {
 #define NAME_OF(name) #name,
     static const char *const commands[] = {CLI_COMMANDS(NAME_OF)};
@@ -115,20 +131,20 @@ static bool known(const char *text, size_t n, bool flags, cli_option *out)
 
 char *cli_spelled(const char *sentence)
 {
-    size_t room = 2 * strlen(sentence) + 64, at = 0;
-    char *out = malloc(room);
+    size_t capacity = 2 * strlen(sentence) + 64, at = 0;
+    char *out = malloc(capacity);
     for (const char *s = sentence; out && *s;) {
         size_t n = *s == '{' ? strcspn(s + 1, "=}") : 0;
         const char *value = s[n + 1] == '=' ? s + n + 2 : NULL, *end = strchr(s, '}');
         cli_option o;
         if (n == 0 || !end ||
-            !((value && known(s + 1, n, false, &o)) || known(s + 1, n, true, &o))) {
+            !((value && find_known(s + 1, n, false, &o)) || find_known(s + 1, n, true, &o))) {
             out[at++] = *s++;
             continue;
         }
-        at +=
-            (size_t)snprintf(out + at, room - at, "--%s%s%.*s", o.name, value && !o.flag ? " " : "",
-                             value && !o.flag ? (int)(end - value) : 0, value ? value : "");
+        at += (size_t)snprintf(out + at, capacity - at, "--%s%s%.*s", o.name,
+                               value && !o.flag ? " " : "",
+                               value && !o.flag ? (int)(end - value) : 0, value ? value : "");
         s = end + 1;
     }
     if (out)
@@ -137,12 +153,12 @@ char *cli_spelled(const char *sentence)
 }
 
 /* Prints the last error of the library; as usage error if the message begins with an option. */
-static int refused(const cli_command *command, kn_ctx *ctx)
+static int print_refusal(const cli_command *command, kn_ctx *ctx)
 {
-    const char *said = kn_message(ctx);
-    char *sentence = cli_spelled(said);
-    const char *text = sentence ? sentence : said;
-    if (*said == '{')
+    const char *message = kn_message(ctx);
+    char *sentence = cli_spelled(message);
+    const char *text = sentence ? sentence : message;
+    if (*message == '{')
         cli_usage_error(command->name, "%s", text);
     else if (muted)
         snprintf(unsaid, sizeof unsaid, "%s", text);
@@ -163,10 +179,15 @@ typedef struct line {
     cli_run *run;
 } line;
 
-static const cli_option *find(const line *l, const char *name, size_t length)
+static bool is_name(const char *option, const char *name, size_t length)
+{
+    return *option && strlen(option) == length && memcmp(option, name, length) == 0;
+}
+
+static const cli_option *find_option(const line *l, const char *name, size_t length)
 {
     for (int i = 0; i < l->n_options; i++)
-        if (strlen(l->option[i].name) == length && memcmp(l->option[i].name, name, length) == 0)
+        if (is_name(l->option[i].name, name, length) || is_name(l->option[i].alias, name, length))
             return &l->option[i];
     return NULL;
 }
@@ -180,7 +201,7 @@ static const cli_option *find_letter(const line *l, char letter)
 }
 
 /* Stores an option in the run or in the library's options. */
-static int store(const line *l, const cli_option *o, const char *value)
+static int store_option(const line *l, const cli_option *o, const char *value)
 {
     cli_run *run = l->run;
     if (!o->key) {
@@ -190,24 +211,39 @@ static int store(const line *l, const cli_option *o, const char *value)
     value = !o->flag ? value : o->off ? "no" : "yes";
     return kn_options_set(run->ctx, run->options, o->key, value) == KN_OK
                ? 0
-               : refused(l->command, run->ctx);
+               : print_refusal(l->command, run->ctx);
+}
+
+/* Fails for the option "--name" of the command line, whose name has `length` characters. */
+static int unknown_option(const line *l, const char *a, size_t length)
+{
+    char name[CLI_NAME], suggestion[KN_SUGGESTION_TEXT];
+    kn_suggestions near = {.given = name};
+    snprintf(name, sizeof name, "%.*s", (int)length, a + 2);
+    for (int i = 0; i < l->n_options; i++) {
+        kn_suggest(&near, l->option[i].name, strlen(l->option[i].name));
+        kn_suggest(&near, l->option[i].alias, strlen(l->option[i].alias));
+    }
+    return cli_usage_error(l->command->name, "unknown option %.*s%s", (int)length + 2, a,
+                           kn_did_you_mean(&near, "--", suggestion));
 }
 
 /* Parses the option argv[*i], and its value if that is the next argument. */
-static int take(const line *l, int *i)
+static int take_option(const line *l, int *i)
 {
     const char *a = l->argv[*i], *value = NULL, *command = l->command->name;
     const cli_option *o;
     if (a[1] == '-') {
         size_t length = strcspn(a + 2, "=");
-        o = find(l, a + 2, length);
+        o = find_option(l, a + 2, length);
         if (!o)
-            return cli_usage_error(command, "there is no option %.*s", (int)length + 2, a);
+            return unknown_option(l, a, length);
         value = a[2 + length] == '=' ? a + 3 + length : NULL;
     } else {
         o = find_letter(l, a[1]);
         if (!o)
-            return cli_usage_error(command, "there is no option -%c", a[1]);
+            return cli_usage_error(command, "unknown option -%c", a[1]);
+        l->run->short_help = l->run->short_help || a[1] == 'h';
         value = a[2] ? a + 2 : NULL;
     }
     if (o->flag && value)
@@ -217,7 +253,7 @@ static int take(const line *l, int *i)
             return cli_usage_error(command, "--%s needs a value: %s", o->name, o->arg);
         value = l->argv[++*i];
     }
-    return store(l, o, value);
+    return store_option(l, o, value);
 }
 
 /* Checks the positional argument and the required options. */
@@ -230,7 +266,7 @@ static int check_needs(const line *l)
     if (first && !given && run->n_words == 1) {
         given = run->word[0];
         if (kn_options_set(run->ctx, run->options, first, given) != KN_OK)
-            return refused(c, run->ctx);
+            return print_refusal(c, run->ctx);
     } else if (c->needs && run->n_words) {
         return cli_usage_error(c->name, "'%s' belongs to no option",
                                run->word[first && !given && run->n_words > 1]);
@@ -241,12 +277,12 @@ static int check_needs(const line *l)
     for (const char *w = c->needs; w && *w; w += strcspn(w, " "), w += *w == ' ') {
         char key[CLI_NAME];
         snprintf(key, sizeof key, "%.*s", (int)strcspn(w, " "), w);
-        const cli_option *o = find(l, key, strlen(key));
+        const cli_option *o = find_option(l, key, strlen(key));
         if (!kn_options_get(run->options, key))
             return o->letter ? cli_usage_error(c->name, "-%c, --%s is needed", o->letter, o->name)
                              : cli_usage_error(c->name, "--%s is needed", o->name);
     }
-    return c->check && c->check(run->ctx, run->options) != KN_OK ? refused(c, run->ctx) : 0;
+    return c->check && c->check(run->ctx, run->options) != KN_OK ? print_refusal(c, run->ctx) : 0;
 }
 
 int cli_parse(const cli_command *command, int argc, char **argv, cli_run *run)
@@ -259,7 +295,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_run *run)
         if (!only_words && strcmp(argv[i], "--") == 0) {
             only_words = true;
         } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
-            status = take(&l, &i);
+            status = take_option(&l, &i);
         } else {
             if (run->n_words == CLI_MAX_WORDS)
                 return cli_usage_error(command->name, "too many arguments");

@@ -1,10 +1,11 @@
-/* Implements help.h from the option table. */
-#include "cli/help.h"
+/* Prints the help of a command from the option table; and the texts of an option that the manual
+ * page and the page of commands also print. Text is wrapped at 100 columns. */
+#include "cli/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void label(const cli_option *o, char *out, size_t size)
+void cli_format_label(const cli_option *o, char *out, size_t size)
 {
     char letter[8] = "    ";
     if (o->letter)
@@ -13,50 +14,70 @@ static void label(const cli_option *o, char *out, size_t size)
              o->flag ? "" : o->arg);
 }
 
-/* True if option i begins a new heading. */
-static bool new_heading(const cli_option *options, int i)
+bool cli_begins_heading(const cli_option *options, int i)
 {
     const char *now = options[i].heading, *before = i > 0 ? options[i - 1].heading : NULL;
     return now && (!before || strcmp(now, before) != 0);
 }
 
-/* Prints text wrapped at words, from column `column` on. */
-static void wrapped(const char *text, int column, int width)
+enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
+
+/* Prints text wrapped at words and at its line ends, from column `column` on. */
+static void print_wrapped(const char *text, int column, int width)
 {
+    static const char DEFAULT[] = "[default:";
     int at = column;
     for (const char *w = text; *w;) {
-        size_t n = strcspn(w, " ");
-        if (at + 1 + (int)n > width) {
+        size_t n = strcspn(w, " \n");
+        if (n == strlen(DEFAULT) && memcmp(w, DEFAULT, n) == 0) /* stays with its value */
+            n += 1 + strcspn(w + n + 1, " \n");
+        if (at > column && at + 1 + (int)n > width) {
             printf("\n%*s", column, "");
             at = column;
         }
         at += printf("%s%.*s", at > column ? " " : "", (int)n, w);
-        w += n + (w[n] == ' ');
+        w += n;
+        if (*w == '\n') {
+            printf("\n%*s", w[1] == '\n' ? 0 : column, "");
+            at = column;
+        }
+        w += *w != '\0';
     }
     putchar('\n');
 }
 
-void cli_help(const cli_command *command)
+const char *cli_option_default(const cli_option *o)
 {
-    enum { COLUMN = 34, WIDTH = 100 };
-    cli_option options[CLI_MAX_OPTIONS];
-    int n = cli_options(command->name, options);
-    printf("kronorm %s - %s\n\nUsage: kronorm %s %s\n\n%s\n", command->name, command->summary,
-           command->name, command->usage, command->description);
-    for (int i = 0; i < n; i++) {
-        char left[128];
-        if (new_heading(options, i))
-            printf("\n%s:\n", options[i].heading);
-        else if (i == 0)
-            putchar('\n');
-        label(&options[i], left, sizeof left);
-        int at = printf("  %s", left);
-        if (at >= COLUMN - 1)
-            printf("\n%*s", COLUMN, "");
-        else
-            printf("%*s", COLUMN - at, "");
-        wrapped(options[i].help, COLUMN, WIDTH);
-    }
+    bool mark = o->preferred && (strcmp(o->preferred, "0") == 0 || strcmp(o->preferred, "-1") == 0);
+    return o->flag || !o->preferred || mark || strstr(o->help, "[default:") ? "" : o->preferred;
+}
+
+void cli_format_help(const cli_option *o, char out[CLI_HELP_TEXT])
+{
+    const char *preferred = cli_option_default(o), *stated = strstr(o->help, " [default:");
+    int n = stated ? (int)(stated - o->help) : (int)strlen(o->help);
+    snprintf(out, CLI_HELP_TEXT, "%s%.*s%s%s%s%s%s%s%s", o->off ? "do not " : "", n, o->help,
+             *o->alias ? " (also --" : "", o->alias, *o->alias ? ")" : "", stated ? stated : "",
+             *preferred ? " [default: " : "", preferred, *preferred ? "]" : "");
+}
+
+/* Prints the label and the help of an option. */
+static void print_option(const cli_option *o)
+{
+    char left[128], text[CLI_HELP_TEXT];
+    cli_format_label(o, left, sizeof left);
+    int at = printf("  %s", left);
+    if (at >= HELP_COLUMN - 1)
+        printf("\n%*s", HELP_COLUMN, "");
+    else
+        printf("%*s", HELP_COLUMN - at, "");
+    cli_format_help(o, text);
+    print_wrapped(text, HELP_COLUMN, HELP_WIDTH);
+}
+
+/* Prints the examples of a command, one line each. */
+static void print_examples(const cli_command *command)
+{
     printf("\nExample:\n");
     for (const char *e = command->example; *e;) {
         size_t length = strcspn(e, "\n");
@@ -65,127 +86,83 @@ void cli_help(const cli_command *command)
     }
 }
 
-/* Prints text with troff escapes. */
-static void troff(const char *text)
+/* The option of the n first characters of key, or NULL. */
+static const cli_option *find_by_key(const cli_option *options, int n_options, const char *key,
+                                     size_t n)
 {
-    for (const char *p = text; *p; p++) {
-        if (*p == '\\' || *p == '-')
-            putchar('\\');
-        if ((*p == '.' || *p == '\'') && (p == text || p[-1] == '\n'))
-            fputs("\\&", stdout);
-        putchar(*p);
+    for (int i = 0; i < n_options; i++)
+        if (options[i].key ? strlen(options[i].key) == n && memcmp(options[i].key, key, n) == 0
+                           : strlen(options[i].name) == n && memcmp(options[i].name, key, n) == 0)
+            return &options[i];
+    return NULL;
+}
+
+/* Prints the options of keys "a b c" without those of another such list; title: printed before. */
+static void print_listed(const cli_option *options, int n, const char *title, const char *keys,
+                         const char *but)
+{
+    for (const char *w = keys; w && *w; w += strcspn(w, " "), w += *w == ' ') {
+        size_t length = strcspn(w, " ");
+        bool excluded = false;
+        for (const char *b = but; b && *b; b += strcspn(b, " "), b += *b == ' ')
+            excluded = excluded || (strcspn(b, " ") == length && memcmp(b, w, length) == 0);
+        const cli_option *o = find_by_key(options, n, w, length);
+        if (!o || excluded)
+            continue;
+        if (title)
+            printf("\n%s:\n", title);
+        title = NULL;
+        print_option(o);
     }
 }
 
-void cli_man(const cli_command *command)
+void cli_help_short(const cli_command *command)
 {
     cli_option options[CLI_MAX_OPTIONS];
     int n = cli_options(command->name, options);
-    printf(".TH KRONORM-%s 1 \"\" \"kronorm %s\"\n.SH NAME\nkronorm\\-%s \\- %s\n.SH SYNOPSIS\n"
-           ".B kronorm %s\n",
-           command->name, kn_version(), command->name, command->summary, command->name);
-    troff(command->usage);
-    printf("\n.SH DESCRIPTION\n");
-    troff(command->description);
-    printf("\n.SH OPTIONS\n");
+    printf("%s\n\nUsage: kronorm %s %s\n", command->summary, command->name, command->usage);
+    print_examples(command);
+    print_listed(options, n, "Required", command->needs, NULL);
+    print_listed(options, n, "Frequently used", command->front, command->needs);
+    printf("\nAll %d options: kronorm %s --help\n", n, command->name);
+}
+
+void cli_help(const cli_command *command)
+{
+    cli_option options[CLI_MAX_OPTIONS];
+    int n = cli_options(command->name, options);
+    printf("%s\n\nUsage: kronorm %s %s\n\n", command->summary, command->name, command->usage);
+    print_wrapped(command->description, 0, HELP_WIDTH);
+    print_examples(command);
     for (int i = 0; i < n; i++) {
-        char left[128];
-        if (new_heading(options, i))
-            printf(".SS %s\n", options[i].heading);
-        label(&options[i], left, sizeof left);
-        printf(".TP\n.B ");
-        troff(left + strspn(left, " "));
-        putchar('\n');
-        troff(options[i].help);
-        putchar('\n');
+        if (cli_begins_heading(options, i))
+            printf("\n%s:\n", options[i].heading);
+        else if (i == 0)
+            putchar('\n');
+        print_option(&options[i]);
     }
-    printf(".SH EXAMPLE\n.nf\n");
-    troff(command->example);
-    printf("\n.fi\n.SH EXIT STATUS\n0 done; 1 the data or the numerics failed; 2 wrong usage; 130 "
-           "stopped by Ctrl\\-C.\n");
+    if (command->guide)
+        printf("\nGuide: %s\n", command->guide);
 }
 
-/* Prints the words of "auto=0|full=-1" without their values. */
-static void print_words(const char *words, const char *between)
+void cli_help_commands(FILE *to, const cli_command *const *commands, int n)
 {
-    for (const char *w = words; *w;) {
-        size_t n = strcspn(w, "|");
-        printf("%s%.*s", w == words ? "" : between, (int)strcspn(w, "=|"), w);
-        w += n + (w[n] == '|');
+    static const struct {
+        const char *title, *first;
+    } GROUPS[] = {{"Workflow", "fit"},
+                  {"Sites and validation", "adapt"},
+                  {"Interpretation", "centiles"},
+                  {"Models and test data", "info"}};
+    fprintf(to,
+            "kronorm %s: normative modelling of brain maps\n\n"
+            "Usage: kronorm <command> [options]\n",
+            kn_version());
+    for (int i = 0; i < n; i++) {
+        for (size_t k = 0; k < sizeof GROUPS / sizeof *GROUPS; k++)
+            if (strcmp(GROUPS[k].first, commands[i]->name) == 0)
+                fprintf(to, "\n%s\n", GROUPS[k].title);
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-}
-
-/* Prints the literal words of "COLUMN|auto|none", which are in lower case. */
-static void print_small(const char *arg)
-{
-    static const char small[] = "abcdefghijklmnopqrstuvwxyz";
-    bool any = false;
-    for (const char *w = arg; *w;) {
-        size_t n = strcspn(w, "|");
-        if (n > 0 && strspn(w, small) >= n) {
-            printf("%s%.*s", any ? " " : "", (int)n, w);
-            any = true;
-        }
-        w += n + (w[n] == '|');
-    }
-}
-
-/* Prints "--noise: structured iso", and the same for the short option if there is one. */
-static void completion_words(const cli_option *o)
-{
-    const char *names[2] = {o->name, NULL};
-    char letter[2] = {(char)o->letter, '\0'};
-    names[1] = o->letter ? letter : NULL;
-    for (int k = 0; k < 2 && names[k]; k++) {
-        printf("%s%s: ", k == 0 ? "--" : "-", names[k]);
-        if (o->words)
-            print_words(o->words, " ");
-        else
-            print_small(o->arg);
-        putchar('\n');
-    }
-}
-
-void cli_completion(const cli_command *command)
-{
-    cli_option options[CLI_MAX_OPTIONS];
-    int n = cli_options(command->name, options);
-    printf("%s:", command->name);
-    for (int i = 0; i < n; i++)
-        printf(" --%s", options[i].name);
-    putchar('\n');
-    for (int i = 0; i < n; i++)
-        if (options[i].words || (!options[i].flag && strchr(options[i].arg, '|')))
-            completion_words(&options[i]);
-}
-
-/* Prints a table cell with escaped bars. */
-static void cell(const char *text)
-{
-    for (; *text; text++)
-        printf(*text == '|' ? "\\|" : "%c", *text);
-}
-
-void cli_markdown(const cli_command *const *commands, int n)
-{
-    printf("# Every option\n\n"
-           "Made by `kronorm help --options-md` from the library's own table. Keys are what "
-           "`kn_options_set`\n"
-           "takes; the command writes them with dashes, and `--no-KEY` for a flag that is on by "
-           "default.\n");
-    for (int c = 0; c < n; c++) {
-        cli_option o[CLI_MAX_OPTIONS];
-        int count = cli_options(commands[c]->name, o);
-        printf("\n## %s\n\n| key | value | default | what |\n|---|---|---|---|\n",
-               commands[c]->name);
-        for (int i = 0; i < count; i++) {
-            if (!o[i].key)
-                continue;
-            printf("| `%s` | ", o[i].key);
-            cell(o[i].flag ? "yes|no" : o[i].arg);
-            printf(" | %s | ", o[i].preferred ? o[i].preferred : "");
-            cell(o[i].help);
-            printf("%s%s |\n", *o[i].without ? ". Not with " : "", o[i].without);
-        }
-    }
+    fprintf(to, "\nRun 'kronorm <command> -h' for an example and the most used options,\n"
+                "'kronorm <command> --help' for all options.\n");
 }

@@ -5,30 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/mpi_launch.h"
-#include "cli/session.h"
+#include "base/suggest.h"
+#include "cli/internal.h"
 
 #define ROW(name) &cmd_##name,
 static const cli_command *const COMMANDS[] = {CLI_COMMANDS(ROW)};
 #undef ROW
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
 
-static void help(FILE *to)
-{
-    fprintf(to,
-            "kronorm %s - normative models of brain maps, all voxels at once\n\n"
-            "Usage: kronorm COMMAND [options]\n\n",
-            kn_version());
-    for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-10s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
-    fprintf(to, "\n'kronorm COMMAND --help' has the options and an example.\n");
-}
-
 /* If OpenBLAS does not recognise the processor it is four times slower, and only OPENBLAS_CORETYPE
  * before loading helps: sets it and restarts the program, once, unless the user has set it. */
-static void use_the_right_core(char **argv)
+static void restart_with_better_core(char **argv)
 {
     const char *better = kn_build_better_core();
     bool again = getenv("KRONORM_RESTARTED");
@@ -42,7 +29,7 @@ static void use_the_right_core(char **argv)
     unsetenv("KRONORM_RESTARTED");
 }
 
-static const cli_command *find(const char *name)
+static const cli_command *find_command(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(name, COMMANDS[i]->name) == 0)
@@ -51,11 +38,11 @@ static const cli_command *find(const char *name)
 }
 
 /* Starts MPI if needed, runs the command in a session, and finalises MPI. */
-static int work(const cli_command *command, cli_run *run)
+static int run_in_session(const cli_command *command, cli_run *run)
 {
     kn_set_threads(run->ctx, atoi(kn_options_get(run->options, "threads")));
     int code = command->processes == CLI_TOGETHER ? cli_mpi_init(run, command->name)
-                                                  : cli_work_by_itself(run->ctx, command);
+                                                  : cli_check_single_process(run->ctx, command);
     if (code < 0) {
         session_begin(run, command->name);
         code = command->run(run);
@@ -85,11 +72,11 @@ static int run_command(const cli_command *command, int argc, char **argv)
         else if (run.another && (run.help || run.version))
             ;
         else if (run.help)
-            cli_help(command);
+            run.short_help ? cli_help_short(command) : cli_help(command);
         else if (run.version)
             printf("kronorm %s\n", kn_version());
         else
-            code = work(command, &run);
+            code = run_in_session(command, &run);
     }
     kn_options_free(run.options);
     kn_ctx_free(run.ctx);
@@ -97,7 +84,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
 }
 
 /* Flushes stdout: errors such as a full disk show only now. */
-static int written(int code)
+static int flush_stdout(int code)
 {
     bool lost = ferror(stdout) != 0;
     errno = 0;
@@ -114,34 +101,49 @@ static int written(int code)
     return 1;
 }
 
-static int run(int argc, char **argv)
+/* Prints the error for a word that is no command, with a suggestion; returns the exit code 2. */
+static int unknown_command(const char *word)
+{
+    kn_suggestions near = {.given = word};
+    char suggestion[KN_SUGGESTION_TEXT];
+    for (int i = 0; i < N_COMMANDS; i++)
+        kn_suggest(&near, COMMANDS[i]->name, strlen(COMMANDS[i]->name));
+    return cli_usage_error(NULL, "unknown command '%s'%s", word,
+                           kn_did_you_mean(&near, "", suggestion));
+}
+
+/* Runs the command, or prints the help, version or reference page that the first word asks for.
+ * Returns the exit code. */
+static int run_arguments(int argc, char **argv)
 {
     if (argc < 2) {
-        help(stderr);
+        cli_help_commands(stderr, COMMANDS, N_COMMANDS);
         return 2;
     }
     const char *word = argv[1];
-    if (find(word))
-        return run_command(find(word), argc - 2, argv + 2);
+    if (find_command(word))
+        return run_command(find_command(word), argc - 2, argv + 2);
     if (strcmp(word, "--version") == 0) {
         printf("kronorm %s\n", kn_version());
     } else if (strcmp(word, "help") == 0 && argc == 3 && strcmp(argv[2], "--options-md") == 0) {
         cli_markdown(COMMANDS, N_COMMANDS);
+    } else if (strcmp(word, "help") == 0 && argc == 3 && strcmp(argv[2], "--columns-md") == 0) {
+        cli_columns_markdown();
     } else if (strcmp(word, "help") == 0 && argc > 2) {
-        if (!find(argv[2]))
-            return cli_usage_error(NULL, "there is no command '%s'", argv[2]);
-        cli_help(find(argv[2]));
+        if (!find_command(argv[2]))
+            return unknown_command(argv[2]);
+        cli_help(find_command(argv[2]));
     } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
                strcmp(word, "help") == 0) {
-        help(stdout);
+        cli_help_commands(stdout, COMMANDS, N_COMMANDS);
     } else {
-        return cli_usage_error(NULL, "there is no command '%s'", word);
+        return unknown_command(word);
     }
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    use_the_right_core(argv);
-    return written(run(argc, argv));
+    restart_with_better_core(argv);
+    return flush_stdout(run_arguments(argc, argv));
 }

@@ -1,6 +1,7 @@
-/* Implements mpi_launch.h. Processes are counted by environment variables of the launcher before
- * MPI is loaded, so that a build without MPI can refuse to run the same command many times. */
-#include "cli/mpi_launch.h"
+/* MPI start-up and its errors. Processes are counted by environment variables of the launcher
+ * before MPI is loaded, so that a build without MPI can refuse to run the same command many times.
+ */
+#include "cli/internal.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static struct {
     bool begun;
 } together;
 
-static long number(const char *variable)
+static long env_number(const char *variable)
 {
     const char *text = getenv(variable);
     char *end;
@@ -41,9 +42,9 @@ static long times_started(long *rank)
 {
     *rank = 0;
     for (size_t i = 0; i < sizeof LAUNCHERS / sizeof *LAUNCHERS; i++) {
-        long times = number(LAUNCHERS[i].size);
+        long times = env_number(LAUNCHERS[i].size);
         if (times > 1) {
-            *rank = number(LAUNCHERS[i].rank);
+            *rank = env_number(LAUNCHERS[i].rank);
             return times;
         }
     }
@@ -51,30 +52,30 @@ static long times_started(long *rank)
 }
 
 /* KRONORM_COMM: NULL, "none", or a plugin. */
-static const char *asked(void)
+static const char *requested_plugin(void)
 {
     return getenv("KRONORM_COMM");
 }
 
-static bool as_so_many(void)
+static bool is_mpi_disabled(void)
 {
-    return asked() && strcmp(asked(), "none") == 0;
+    return requested_plugin() && strcmp(requested_plugin(), "none") == 0;
 }
 
 bool cli_mpi_is_worker(void)
 {
     long rank;
-    return !as_so_many() && times_started(&rank) > 1 && rank > 0;
+    return !is_mpi_disabled() && times_started(&rank) > 1 && rank > 0;
 }
 
-static void say(const char *text)
+static void print_message(const char *text)
 {
     char *spelled = cli_spelled(text);
     fprintf(stderr, "kronorm: %s\n", spelled ? spelled : text);
     free(spelled);
 }
 
-static void nap(long milliseconds)
+static void sleep_ms(long milliseconds)
 {
     nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
 }
@@ -82,14 +83,14 @@ static void nap(long milliseconds)
 /* Asks MPICH's launcher to abort the job, through the descriptor PMI_FD. Open MPI aborts by itself
  * if a process exits with an error, and so does Slurm with srun -K or KillOnBadExit; with MPICH the
  * other processes would wait for this one in MPI_Init. */
-static void tell_launcher(int code)
+static void abort_launcher(int code)
 {
     enum { HEARD = 300 }; /* milliseconds for the launcher to forward our message */
-    long fd = number("PMI_FD");
+    long fd = env_number("PMI_FD");
     if (fd > 2 && times_started(&(long){0}) > 1) {
         char order[40]; /* dprintf may allocate; on_overdue is a signal handler */
         int n = snprintf(order, sizeof order, "cmd=abort exitcode=%d\n", code);
-        nap(HEARD);
+        sleep_ms(HEARD);
         if (write((int)fd, order, (size_t)n) < n)
             return; /* the launcher is gone, and the job with it */
     }
@@ -99,22 +100,22 @@ static void tell_launcher(int code)
  * launcher kills the others before they print. A rank that is still alive after WHILE ms has an
  * error of its own and prints it. Slurm may leave all alive: then one process per node prints,
  * since files are the same on a node. */
-static int not_ready(const char *sentence)
+static int fail_before_mpi(const char *sentence)
 {
     enum { WHILE = 2000 };
     long rank, times = times_started(&rank);
-    if (times > 1 && rank > 0 && number("SLURM_LOCALID") > 0) {
-        nap(WHILE);
+    if (times > 1 && rank > 0 && env_number("SLURM_LOCALID") > 0) {
+        sleep_ms(WHILE);
     } else if (times > 1 && rank > 0) {
         char node[256] = "unknown", whose[4096 + 1024];
         gethostname(node, sizeof node - 1);
         snprintf(whose, sizeof whose, "rank %ld (node %s): %s", rank, node, sentence);
-        nap(WHILE);
-        say(whose);
+        sleep_ms(WHILE);
+        print_message(whose);
     } else {
-        say(sentence);
+        print_message(sentence);
     }
-    tell_launcher(UNREADY);
+    abort_launcher(UNREADY);
     return UNREADY;
 }
 
@@ -122,31 +123,29 @@ static int not_ready(const char *sentence)
 static bool is_awaited(kn_ctx *ctx)
 {
     char path[PATH];
-    return !as_so_many() && times_started(&(long){0}) > 1 &&
-           kn_comm_find(ctx, asked(), path, sizeof path) == KN_OK;
+    return !is_mpi_disabled() && times_started(&(long){0}) > 1 &&
+           kn_comm_find(ctx, requested_plugin(), path, sizeof path) == KN_OK;
 }
 
-int cli_work_by_itself(kn_ctx *ctx, const cli_command *command)
+int cli_check_single_process(kn_ctx *ctx, const cli_command *command)
 {
     char sentence[512], instead[256];
     long n = times_started(&(long){0});
-    bool many = n > 1 && !as_so_many();
+    bool many = n > 1 && !is_mpi_disabled();
     if (command->processes == CLI_EACH ? !is_awaited(ctx) : !many)
         return -1;
     if (command->processes == CLI_PARTS)
-        snprintf(
-            instead, sizeof instead,
-            "; several processes, under KRONORM_COMM=none, take a part of the participants each "
-            "({part=1/%ld} to {part=%ld/%ld}), which {join=%ld} then puts together",
-            n, n, n, n);
+        snprintf(instead, sizeof instead,
+                 ", or set KRONORM_COMM=none, give each process a part of the participants "
+                 "({part=1/%ld} to {part=%ld/%ld}), and combine them with {join=%ld}",
+                 n, n, n, n);
     else
         snprintf(instead, sizeof instead,
-                 ", or set KRONORM_COMM=none where each has a work of its own");
+                 ", or set KRONORM_COMM=none if each process has its own input and output");
     snprintf(sentence, sizeof sentence,
-             "started %ld times by mpirun or srun, but %s is the work of one process: start it "
-             "once%s",
-             n, command->name, instead);
-    return not_ready(sentence);
+             "mpirun or srun started %ld processes, but %s uses only one; start it once%s", n,
+             command->name, instead);
+    return fail_before_mpi(sentence);
 }
 
 int cli_mpi_abort(kn_ctx *ctx, int code, const char *unsaid)
@@ -154,8 +153,8 @@ int cli_mpi_abort(kn_ctx *ctx, int code, const char *unsaid)
     if (!is_awaited(ctx))
         return code;
     if (*unsaid)
-        return not_ready(unsaid);
-    tell_launcher(code);
+        return fail_before_mpi(unsaid);
+    abort_launcher(code);
     return code;
 }
 
@@ -172,12 +171,12 @@ static void on_overdue(int signal)
     (void)signal;
     if (write(STDERR_FILENO, overdue.sentence, overdue.length) < 0)
         _exit(UNREADY);
-    tell_launcher(UNREADY);
+    abort_launcher(UNREADY);
     _exit(UNREADY);
 }
 
 /* Initialises MPI under a watchdog of PATIENCE seconds, as long as Slurm's PMIx waits. */
-static kn_status begin(kn_ctx *ctx, const char *path, long times)
+static kn_status begin_mpi(kn_ctx *ctx, const char *path, long times)
 {
     enum {
         PATIENCE = 300,
@@ -187,8 +186,8 @@ static kn_status begin(kn_ctx *ctx, const char *path, long times)
     times_started(&rank);
     overdue.length = (size_t)snprintf(
         overdue.sentence, sizeof overdue.sentence,
-        "kronorm: of %ld processes that mpirun or srun started some have not begun after %d s: "
-        "start the same command everywhere, or set KRONORM_COMM=none\n",
+        "kronorm: mpirun or srun started %ld processes, but some of them have not begun after %d "
+        "s; start the same command everywhere, or set KRONORM_COMM=none\n",
         times, PATIENCE);
     struct sigaction act = {.sa_handler = on_overdue}, before;
     sigaction(SIGALRM, &act, &before);
@@ -200,31 +199,30 @@ static kn_status begin(kn_ctx *ctx, const char *path, long times)
 }
 
 /* Loads and initialises the plugin. Returns -1, or the exit code after a message. */
-static int load(kn_ctx *ctx, long times)
+static int load_plugin(kn_ctx *ctx, long times)
 {
     char path[PATH], sentence[PATH + 256];
-    kn_status status = kn_comm_find(ctx, asked(), path, sizeof path);
-    if (status != KN_OK && !asked()) {
+    kn_status status = kn_comm_find(ctx, requested_plugin(), path, sizeof path);
+    if (status != KN_OK && !requested_plugin()) {
         snprintf(sentence, sizeof sentence,
-                 "started %ld times by mpirun or srun, but this build has no MPI: start it once, "
-                 "with {threads}, or set KRONORM_COMM=none where each has an output of its own",
+                 "mpirun or srun started %ld processes, but this build has no MPI; start it once, "
+                 "with {threads}, or set KRONORM_COMM=none if each process has its own output",
                  times);
-        return not_ready(sentence);
+        return fail_before_mpi(sentence);
     }
     if (status == KN_OK)
-        status = begin(ctx, path, times);
+        status = begin_mpi(ctx, path, times);
     if (status != KN_OK)
-        return not_ready(kn_message(ctx));
+        return fail_before_mpi(kn_message(ctx));
     together.begun = true;
     if (times > 1 && together.comm.size != times) {
         together.comm.end(&together.comm);
         together.begun = false;
-        snprintf(
-            sentence, sizeof sentence,
-            "started %ld times by mpirun or srun, but %s sees %d: it was made with another MPI "
-            "than theirs (make mpi MPICC=...)",
-            times, path, together.comm.size);
-        return not_ready(sentence);
+        snprintf(sentence, sizeof sentence,
+                 "mpirun or srun started %ld processes, but %s sees %d, because it was built with "
+                 "another MPI; build it with theirs (make mpi MPICC=...)",
+                 times, path, together.comm.size);
+        return fail_before_mpi(sentence);
     }
     return -1;
 }
@@ -232,7 +230,7 @@ static int load(kn_ctx *ctx, long times)
 /* Checks that versions, commands, BLAS, threads and options are the same on all ranks, else results
  * would differ between them. The core is compared before the BLAS, whose name includes it, since
  * the user can change it. Collective. */
-static kn_status compare(kn_ctx *ctx, const kn_options *options, const char *command)
+static kn_status compare_ranks(kn_ctx *ctx, const kn_options *options, const char *command)
 {
     char threads[16];
     kn_status status =
@@ -254,19 +252,19 @@ static kn_status compare(kn_ctx *ctx, const kn_options *options, const char *com
 int cli_mpi_init(cli_run *run, const char *command)
 {
     long rank, times = times_started(&rank);
-    if (as_so_many() || (times <= 1 && !asked()))
+    if (is_mpi_disabled() || (times <= 1 && !requested_plugin()))
         return -1;
-    int code = load(run->ctx, times);
+    int code = load_plugin(run->ctx, times);
     if (code >= 0)
         return code;
     run->another = together.comm.rank > 0;
     kn_status status = kn_comm_join(run->ctx, &together.comm);
     if (status == KN_OK)
-        status = compare(run->ctx, run->options, command);
+        status = compare_ranks(run->ctx, run->options, command);
     if (status == KN_OK)
         return -1;
     if (!run->another || !kn_comm_error_is_shared(run->ctx))
-        say(kn_message(run->ctx));
+        print_message(kn_message(run->ctx));
     if (!kn_comm_error_is_shared(run->ctx))
         kn_comm_stop(run->ctx, UNREADY);
     return UNREADY;

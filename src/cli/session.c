@@ -1,5 +1,7 @@
-/* Implements session.h. There is one session per process, since signal handlers need it. */
-#include "cli/session.h"
+/* A running command: log, progress and Ctrl-C; then what several commands share: opening the
+ * inputs, scoring, and messages about a model. There is one session per process, since signal
+ * handlers need it. */
+#include "cli/internal.h"
 
 #include <math.h>
 #include <signal.h>
@@ -8,10 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/context.h"
+#include "base/machine.h"
 #include "base/mpi/comm.h"
 
-enum { BAR = 24, EXIT_SIGNAL = 130 };
+enum { BAR = 24, EXIT_SIGNAL = 128 }; /* as shells: 128 and the number of the signal */
+static volatile sig_atomic_t received = SIGINT;
 
 static struct {
     kn_ctx *ctx; /* for the signal handler */
@@ -19,13 +23,14 @@ static struct {
     bool terminal, quiet, verbose, line_open;
     char stage[32];
     double stage_began, last_shown;
+    kn_warnings warnings; /* with --quiet: printed at the end of a command that succeeds */
 } session;
 
 static void on_signal(int signal)
 {
+    received = signal;
     if (session.ctx)
         kn_cancel(session.ctx);
-    (void)signal;
 }
 
 static void close_line(void)
@@ -35,15 +40,8 @@ static void close_line(void)
     session.line_open = false;
 }
 
-/* Log callback: warnings unless --quiet, details only with --verbose. */
-static void on_log(void *user, kn_log_level level, const char *message)
+static void print_message(kn_log_level level, const char *message)
 {
-    (void)user;
-    if (level < KN_LOG_WARNING && (session.quiet || (level == KN_LOG_DETAIL && !session.verbose)))
-        return;
-    if (level == KN_LOG_WARNING && session.quiet)
-        return;
-    close_line();
     char *spelled = cli_spelled(message);
     const char *text = spelled ? spelled : message;
     if (level == KN_LOG_WARNING)
@@ -53,7 +51,30 @@ static void on_log(void *user, kn_log_level level, const char *message)
     free(spelled);
 }
 
-static void time_left(double seconds, char *out, size_t size)
+/* Log callback: details only with --verbose. With --quiet warnings are kept, since they change how
+ * results are read, and nothing else. */
+static void on_log(void *user, kn_log_level level, const char *message)
+{
+    (void)user;
+    if (level < KN_LOG_WARNING && (session.quiet || (level == KN_LOG_DETAIL && !session.verbose)))
+        return;
+    close_line();
+    if (level == KN_LOG_WARNING && session.quiet)
+        kn_warnings_add(&session.warnings, message);
+    else
+        print_message(level, message);
+}
+
+/* With --quiet: prints the kept warnings if there are results to read. */
+static void print_kept(bool results)
+{
+    for (ptrdiff_t i = 0; results && i < session.warnings.n; i++)
+        print_message(KN_LOG_WARNING, session.warnings.text[i]);
+    kn_warnings_clear(&session.warnings);
+}
+
+/* Writes mm:ss or h:mm:ss to out; "--:--" for NaN, negative times and more than 100 hours. */
+static void format_time_left(double seconds, char *out, size_t size)
 {
     if (!(seconds >= 0 && seconds < 360000))
         snprintf(out, size, "--:--");
@@ -64,6 +85,8 @@ static void time_left(double seconds, char *out, size_t size)
                  (int)seconds % 60);
 }
 
+/* Progress callback of the context: a bar on a terminal, otherwise a line every ten seconds on
+ * standard error. */
 static void on_progress(void *user, const kn_progress *p)
 {
     (void)user;
@@ -93,7 +116,7 @@ static void on_progress(void *user, const kn_progress *p)
     }
     if (p->total > 0) {
         int full = (int)(BAR * p->done / p->total);
-        time_left(rate > 0 ? (double)(p->total - p->done) / rate : NAN, left, sizeof left);
+        format_time_left(rate > 0 ? (double)(p->total - p->done) / rate : NAN, left, sizeof left);
         fprintf(stderr, "\r\033[K%-16s [%.*s%*s] %3d%%  %.3g/s  %s left%s", p->stage, full,
                 "########################", BAR - full, "", (int)(100 * p->done / p->total), rate,
                 left, lml);
@@ -124,12 +147,14 @@ void session_begin(cli_run *run, const char *command)
     signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error like a full disk */
 }
 
-static int exit_code(kn_status status)
+/* Returns the exit code of the command for a status. ranks: of MPI; not all of them receive the
+ * signal, but all end alike. */
+static int exit_code(kn_status status, int ranks)
 {
     switch (status) {
     case KN_OK: return 0;
     case KN_ERR_ARGUMENT: return 2; /* wrong options rather than wrong data */
-    case KN_ERR_CANCELLED: return EXIT_SIGNAL;
+    case KN_ERR_CANCELLED: return EXIT_SIGNAL + (ranks > 1 ? SIGINT : (int)received);
     default: return 1;
     }
 }
@@ -139,6 +164,7 @@ int session_end(cli_run *run, kn_status status)
     bool unknown =
         status != KN_OK && !kn_comm_error_is_shared(run->ctx); /* not known to other ranks */
     close_line();
+    print_kept(status == KN_OK);
     if (unknown || (status != KN_OK && !run->another)) {
         char *sentence = cli_spelled(kn_message(run->ctx));
         fprintf(stderr, "kronorm: %s\n", sentence ? sentence : kn_message(run->ctx));
@@ -146,6 +172,145 @@ int session_end(cli_run *run, kn_status status)
     }
     session.ctx = NULL;
     if (unknown)
-        kn_comm_stop(run->ctx, exit_code(status));
-    return exit_code(status);
+        kn_comm_stop(run->ctx, exit_code(status, kn_ctx_comm(run->ctx)->size));
+    return exit_code(status, kn_ctx_comm(run->ctx)->size);
+}
+
+/* ---- inputs of commands that apply a model to data ---- */
+
+kn_status cli_open(cli_run *run, kn_model **model, kn_data **data)
+{
+    kn_status status = kn_model_open(run->ctx, kn_options_get(run->options, "model"), model);
+    *data = NULL;
+    return status == KN_OK ? kn_data_read(run->ctx, run->options, data) : status;
+}
+
+/* Prints which job part was scored and the command that joins all parts. */
+static void print_job_part(const kn_model *model, const kn_scores *s, const kn_options *options)
+{
+    (void)model;
+    printf("%s: part %s, %td of %.0f participants, %.0f files\n", kn_options_get(options, "output"),
+           kn_options_get(options, "part"), kn_scores_n_participants(s),
+           kn_scores_number(s, "counts.participants_of_all_parts"), kn_scores_number(s, "files"));
+    printf("Next: when all parts are complete, run the same command with --join %.0f\n",
+           kn_scores_number(s, "part.of"));
+}
+
+const char *cli_nouns(const kn_model *model, ptrdiff_t n)
+{
+    static const char *const NOUNS[][2] = {{"voxel", "voxels"},
+                                           {"vertex", "vertices"},
+                                           {"response", "responses"}};
+    int k = 0;
+    while (k < 2 && strcmp(NOUNS[k][0], kn_model_text(model, "response_noun")) != 0)
+        k++;
+    return NOUNS[k][n != 1];
+}
+
+int cli_score(cli_run *run, cli_scoring *work,
+              void (*report)(const kn_model *model, const kn_scores *scores,
+                             const kn_options *options))
+{
+    kn_model *model = NULL;
+    kn_data *data = NULL;
+    kn_scores *scores = NULL;
+    kn_status status = cli_open(run, &model, &data);
+    if (status == KN_OK)
+        status = work(run->ctx, model, data, run->options, &scores);
+    int code = session_end(run, status);
+    if (status == KN_OK && !run->quiet)
+        (kn_options_get(run->options, "part") ? print_job_part : report)(model, scores,
+                                                                         run->options);
+    kn_scores_free(scores);
+    kn_data_free(data);
+    kn_model_free(model);
+    return code;
+}
+
+/* ---- messages that several commands print about a model ---- */
+
+double cli_rounded(double x, int decimals)
+{
+    return fabs(x) < 0.5 * pow(10, -decimals) ? 0 : x;
+}
+
+void cli_print_missing(const kn_model *m)
+{
+    double out = kn_model_number(m, "missing.people_out");
+    if (kn_model_number(m, "missing.cells") > 0)
+        printf("  Missing values    %.1f%% of the cells of %.0f response%s were imputed (%.0f "
+               "rounds, last "
+               "change %.3f SD)\n",
+               100 * kn_model_number(m, "missing.share"), kn_model_number(m, "missing.responses"),
+               kn_plural((ptrdiff_t)kn_model_number(m, "missing.responses")),
+               kn_model_number(m, "missing.rounds"), kn_model_number(m, "missing.rms_change"));
+    if (out > 0)
+        printf("  Excluded          %.0f participant%s without any response\n", out,
+               kn_plural((ptrdiff_t)out));
+}
+
+bool cli_print_line(kn_ctx *ctx, const kn_model *m, const char *topic, const char *title)
+{
+    char *text = NULL;
+    bool found = false;
+    if (kn_model_words(ctx, m, &text) == KN_OK)
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+            if (strncmp(line, topic, strlen(topic)) == 0) {
+                kn_sanitize_text(line); /* names of columns and levels come from the data */
+                printf("  %s%s\n", title, line + strlen(topic));
+                found = true;
+            }
+    kn_text_free(text);
+    return found;
+}
+
+bool cli_verbose(void)
+{
+    return session.verbose;
+}
+
+/* Prints a path quoted for the shell. */
+static void print_quoted(const char *path)
+{
+    static const char PLAIN[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
+    if (*path && path[strspn(path, PLAIN)] == '\0') {
+        fputs(path, stdout);
+        return;
+    }
+    putchar('\'');
+    for (const char *c = path; *c; c++)
+        if (*c == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*c);
+    putchar('\'');
+}
+
+void cli_print_page(const char *model, const char *folder)
+{
+    printf("Next: kronorm report ");
+    print_quoted(model ? model : folder);
+    if (model && folder) {
+        printf(" --scored ");
+        print_quoted(folder);
+    }
+    printf(" -o report.html\n");
+}
+
+void cli_print_score(const char *model, const kn_options *options)
+{
+    static const char *const KEYS[] = {"covariates", "responses"};
+    static const char *const USUAL[] = {".tsv", ".txt"}, *const TABLES[] = {".csv", ".tsv"};
+    printf("Next: kronorm score ");
+    print_quoted(model);
+    for (int k = 0; k < 2; k++) {
+        const char *path = kn_options_get(options, KEYS[k]), *ending = USUAL[k];
+        size_t n = path ? strlen(path) : 0;
+        for (int e = 0; e < 2; e++)
+            if (n > 4 && strcmp(path + n - 4, TABLES[e]) == 0)
+                ending = TABLES[e];
+        printf(" -%c NEW%s", k == 0 ? 'c' : 'y', ending);
+    }
+    printf(" -o scored\n");
 }

@@ -1,9 +1,10 @@
-/* Data and steps of the simulated cohort, shared by the files that implement cohort.h. */
+/* Data and steps of the simulated cohort, shared by the files that implement it; simulate.c calls
+ * the steps in order. Everything is drawn from the seed, so that two runs give the same data. */
 #ifndef KN_COHORT_INTERNAL_H
 #define KN_COHORT_INTERNAL_H
 
-#include "cohort/cohort.h"
 #include "cohort/output_folder.h"
+#include "cohort/simulate.h"
 #include "io/formats/nifti_header.h"
 
 enum { KN_COHORT_THREE = 3, KN_COHORT_COMPONENTS = 8, KN_COHORT_VISITS = 10, KN_COHORT_ID = 32 };
@@ -43,27 +44,27 @@ extern const double KN_COHORT_SD, KN_COHORT_SD_SPREAD;
 extern const double KN_COHORT_OFFSET;   /* sd of site offsets, in residual sd */
 extern const double KN_COHORT_LN_NOISE; /* sd of ln of the sites' noise variance */
 
-typedef enum kn_cohort_part {
+typedef enum kn_cohort_list {
     KN_COHORT_ALL,
     KN_COHORT_TRAIN,
     KN_COHORT_TEST,
     KN_COHORT_ADAPT, /* controls of the new site, for adaptation */
     KN_COHORT_NEW,   /* further participants of the new site */
     KN_COHORT_FOLLOW /* all visits of the participants of TEST */
-} kn_cohort_part;
+} kn_cohort_list;
 
 typedef struct kn_cohort_site {     /* a site of {sites}; the last is the new one */
     double age_min, age_max, noise; /* noise: factor of the residual variance */
 } kn_cohort_site;
 
-typedef struct kn_cohort_person {
+typedef struct kn_cohort_participant {
     /* Lesion: s_i at the first visit; decline: its increase per year. */
     double age, lesion, decline;
     double years[KN_COHORT_VISITS]; /* since the first visit */
     int sex, site;
     bool patient;
-    kn_cohort_part part; /* TRAIN, TEST, ADAPT or NEW */
-} kn_cohort_person;
+    kn_cohort_list part; /* TRAIN, TEST, ADAPT or NEW */
+} kn_cohort_participant;
 
 /* The whole cohort: plan, grid, maps and results. */
 typedef struct kn_cohort {
@@ -71,7 +72,7 @@ typedef struct kn_cohort {
     kn_folder *folder;
     ptrdiff_t n; /* participants */
     int digits;  /* number of digits in an id */
-    kn_cohort_person *people;
+    kn_cohort_participant *participants;
     int sites; /* including the new one; 0: the three default sites */
     kn_cohort_site *site;
     kn_nifti_header grid;
@@ -86,31 +87,31 @@ typedef struct kn_cohort {
 
 /* ---- participants.c ---- */
 /* Draws the participants, their sites, visits and lesion strengths. */
-kn_status kn_cohort_draw(kn_ctx *ctx, kn_cohort *c);
-int kn_cohort_visits(const kn_cohort *c, const kn_cohort_person *p); /* 1 without {visits} */
+kn_status kn_cohort_draw_participants(kn_ctx *ctx, kn_cohort *c);
+int kn_cohort_visits(const kn_cohort *c, const kn_cohort_participant *p); /* 1 without {visits} */
 /* Returns the age in years at a visit. */
-double kn_cohort_age(const kn_cohort_person *p, int visit);
+double kn_cohort_age(const kn_cohort_participant *p, int visit);
 /* Computes c_ik of a participant at a visit. */
-void kn_cohort_coefficients(const kn_cohort *c, const kn_cohort_person *p, int visit,
+void kn_cohort_coefficients(const kn_cohort *c, const kn_cohort_participant *p, int visit,
                             double out[KN_COHORT_EFFECTS]);
 /* Format the id of participant i, and the name of a site. */
 void kn_cohort_id(const kn_cohort *c, ptrdiff_t i, char id[KN_COHORT_ID]);
 void kn_cohort_site_name(const kn_cohort *c, int site, char name[KN_COHORT_ID]);
 
-/* ---- maps.c ---- */
+/* ---- effect_maps.c ---- */
 /* Creates grid, mask, lesion, maps and regions. */
-kn_status kn_cohort_space(kn_ctx *ctx, kn_cohort *c);
+kn_status kn_cohort_make_maps(kn_ctx *ctx, kn_cohort *c);
 
-/* ---- images.c ---- */
+/* ---- images_and_regions.c ---- */
 /* Writes an image per participant and visit, and computes the regional means. */
-kn_status kn_cohort_images(kn_ctx *ctx, kn_cohort *c);
+kn_status kn_cohort_write_images(kn_ctx *ctx, kn_cohort *c);
 
-/* ---- tables.c ---- */
+/* ---- write_tables.c ---- */
 /* Writes the participants' tables, lists of images and tables of regions. */
-kn_status kn_cohort_tables(kn_ctx *ctx, const kn_cohort *c);
+kn_status kn_cohort_write_tables(kn_ctx *ctx, const kn_cohort *c);
 
-/* ---- truth.c ---- */
+/* ---- write_truth.c ---- */
 /* Writes DIR/truth. */
-kn_status kn_cohort_truth(kn_ctx *ctx, const kn_cohort *c);
+kn_status kn_cohort_write_truth(kn_ctx *ctx, const kn_cohort *c);
 
 #endif

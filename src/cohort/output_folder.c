@@ -1,4 +1,5 @@
-/* Implements output_folder.h: a list of created entries that kn_folder_close removes on failure. */
+/* Implements output_folder.h: a list of created entries that kn_folder_close removes on failure,
+ * and NIfTI images on the gzip writer. A failed simulation leaves no folder behind. */
 #include "cohort/output_folder.h"
 
 #include <dirent.h>
@@ -10,8 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/file/byte_order.h"
 #include "io/file/byte_source.h"
 #include "io/file/path.h"
+#include "io/gzip/gzip.h"
+#include "io/table/sidecar.h"
 
 struct kn_folder {
     char *dir;
@@ -20,6 +24,7 @@ struct kn_folder {
     pthread_mutex_t lock;  /* protects the list */
 };
 
+/* Sets *empty to whether the folder has no entry. */
 static kn_status is_empty(kn_ctx *ctx, const char *dir, bool *empty)
 {
     DIR *d = opendir(dir);
@@ -34,7 +39,7 @@ static kn_status is_empty(kn_ctx *ctx, const char *dir, bool *empty)
 }
 
 /* Creates the folder of this entry, or uses an existing one. */
-static kn_status make(kn_ctx *ctx, kn_folder_entry *entry)
+static kn_status make_folder(kn_ctx *ctx, kn_folder_entry *entry)
 {
     struct stat info;
     entry->directory = true;
@@ -43,9 +48,9 @@ static kn_status make(kn_ctx *ctx, kn_folder_entry *entry)
         return KN_OK;
     }
     if (errno != EEXIST)
-        return kn_fail_errno(ctx, entry->path, "cannot be made", errno);
+        return kn_fail_errno(ctx, entry->path, "cannot be created", errno);
     if (stat(entry->path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return kn_fail(ctx, KN_ERR_IO, "%s: is a file, expected a folder", entry->path);
+        return kn_fail(ctx, KN_ERR_IO, "%s is a file, expected a folder", entry->path);
     if (access(entry->path, W_OK | X_OK) != 0)
         return kn_fail_errno(ctx, entry->path, "cannot be written", errno);
     return KN_OK;
@@ -79,7 +84,7 @@ kn_status kn_folder_sub(kn_ctx *ctx, kn_folder *folder, const char *name)
 {
     kn_folder_entry *entry;
     kn_status status = kn_folder_add(ctx, folder, name, &entry);
-    return status == KN_OK ? make(ctx, entry) : status;
+    return status == KN_OK ? make_folder(ctx, entry) : status;
 }
 
 kn_status kn_folder_open(kn_ctx *ctx, const char *dir, bool force, kn_folder **out)
@@ -91,7 +96,7 @@ kn_status kn_folder_open(kn_ctx *ctx, const char *dir, bool force, kn_folder **o
 
     *out = NULL;
     if (!dir || !*dir)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "no folder to write to was named");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "no output folder was named");
     KN_TRY(kn_alloc(ctx, 1, sizeof *folder, &p));
     folder = p;
     pthread_mutex_init(&folder->lock, NULL);
@@ -105,7 +110,7 @@ kn_status kn_folder_open(kn_ctx *ctx, const char *dir, bool force, kn_folder **o
         KN_TRY(is_empty(ctx, folder->dir, &empty));
     if (!empty)
         status =
-            kn_fail(ctx, KN_ERR_IO, "%s: is not empty (use {force} to write there)", folder->dir);
+            kn_fail(ctx, KN_ERR_IO, "%s is not empty; use {force} to write there", folder->dir);
 out:
     if (status == KN_OK)
         *out = folder;
@@ -162,5 +167,129 @@ kn_status kn_folder_json(kn_ctx *ctx, kn_folder *folder, const char *name, json_
                             : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for %s", name);
     free(text);
     json_decref(json);
+    return status;
+}
+
+/* ---- tables ---- */
+
+kn_status kn_folder_table_open(kn_ctx *ctx, kn_folder *folder, const char *name, const char *file,
+                               kn_folder_table *out)
+{
+    enum { PATH = 256 };
+    char sidecar[PATH];
+    kn_status status;
+    *out = (kn_folder_table){0};
+    KN_TRY(kn_folder_add(ctx, folder, name, &out->file));
+    KN_TRY(kn_table_writer_new(ctx, out->file->path, &folder->options, &out->w));
+    if (file) {
+        KN_TRY(kn_sidecar_path(ctx, name, sidecar, PATH));
+        KN_TRY(kn_folder_add(ctx, folder, sidecar, &out->sidecar));
+        KN_TRY(kn_table_writer_describe(ctx, out->w, file));
+        out->is_new = access(out->sidecar->path, F_OK) != 0;
+    }
+out:
+    return status;
+}
+
+kn_status kn_folder_table_commit(kn_ctx *ctx, kn_folder_table *table)
+{
+    kn_status status = kn_table_writer_commit(ctx, table->w);
+    table->file->made = status == KN_OK;
+    if (table->sidecar) /* it is written first */
+        table->sidecar->made =
+            status == KN_OK || (table->is_new && access(table->sidecar->path, F_OK) == 0);
+    return status;
+}
+
+void kn_folder_table_free(kn_folder_table *table)
+{
+    kn_table_writer_free(table->w);
+    table->w = NULL;
+}
+
+/* ---- images ---- */
+
+struct kn_sim_image {
+    kn_folder_entry *entry;
+    kn_maybe_gzip_file file;
+    int code, bytes; /* of a stored number */
+    ptrdiff_t size;  /* of a volume, in bytes */
+    unsigned char *volume;
+};
+
+kn_status kn_sim_image_new(kn_ctx *ctx, kn_folder *folder, const char *name,
+                           const kn_nifti_header *header, int code, ptrdiff_t volumes,
+                           kn_sim_image **out)
+{
+    unsigned char bytes[KN_NIFTI2_SIZE + 4];
+    kn_sim_image *image = NULL;
+    void *p;
+    kn_status status;
+
+    *out = NULL;
+    ptrdiff_t n = kn_nifti_header_encode(header, volumes, "simulated by kronorm", bytes);
+    kn_nifti_header_set_type(bytes, code);
+    KN_TRY(kn_alloc(ctx, 1, sizeof *image, &p));
+    image = p;
+    image->code = code;
+    image->bytes = kn_voxel_type_find(code)->bytes;
+    image->size = kn_nifti_voxels(header) * image->bytes;
+    KN_TRY(kn_alloc(ctx, image->size, 1, &p));
+    image->volume = p;
+    KN_TRY(kn_folder_add(ctx, folder, name, &image->entry));
+    KN_TRY(kn_maybe_gzip_open(ctx, image->entry->path, kn_folder_options(folder), &image->file));
+    KN_TRY(kn_maybe_gzip_write(ctx, &image->file, bytes, n));
+out:
+    if (status == KN_OK)
+        *out = image;
+    else
+        kn_sim_image_free(image);
+    return status;
+}
+
+kn_status kn_sim_image_volume(kn_ctx *ctx, kn_sim_image *image, const double *values,
+                              const ptrdiff_t *index, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        unsigned char *p = image->volume + index[i] * image->bytes;
+        double x = values ? values[i] : 1;
+        switch (image->code) {
+        case KN_VOXEL_FLOAT32: kn_store_f32(p, (float)x, KN_BIG_ENDIAN); break;
+        case KN_VOXEL_FLOAT64: kn_store_f64(p, x, KN_BIG_ENDIAN); break;
+        default: kn_store64(p, (uint64_t)(int64_t)x, KN_BIG_ENDIAN); break;
+        }
+    }
+    return kn_maybe_gzip_write(ctx, &image->file, image->volume, image->size);
+}
+
+kn_status kn_sim_image_commit(kn_ctx *ctx, kn_sim_image *image)
+{
+    kn_status status;
+    KN_TRY(kn_maybe_gzip_commit(ctx, &image->file));
+    image->entry->made = true;
+out:
+    return status;
+}
+
+void kn_sim_image_free(kn_sim_image *image)
+{
+    if (!image)
+        return;
+    kn_maybe_gzip_clear(&image->file);
+    kn_free(image->volume);
+    kn_free(image);
+}
+
+kn_status kn_sim_image_write(kn_ctx *ctx, kn_folder *folder, const char *name,
+                             const kn_nifti_header *header, int code, const double *values,
+                             const ptrdiff_t *index, ptrdiff_t n)
+{
+    kn_sim_image *image;
+    kn_status status;
+    KN_TRY(kn_sim_image_new(ctx, folder, name, header, code, 0, &image));
+    KN_TRY(kn_sim_image_volume(ctx, image, values, index, n));
+    KN_TRY(kn_sim_image_commit(ctx, image));
+out:
+    kn_sim_image_free(image);
     return status;
 }

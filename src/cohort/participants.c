@@ -1,4 +1,5 @@
-/* Draws the participants of the simulated cohort: age, sex, site, group, visits. */
+/* Draws the participants of the simulated cohort: age, sex, site, group, visits. Each participant
+ * has random streams of its own. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,7 +9,7 @@
 /* Controls of the new site; its patients are as many as {patients}. */
 enum { ADAPT = 20, NEW_CONTROLS = 20 };
 
-static const double TRAIN_SHARE = 0.8, AGE_MIN = 20, AGE_MAX = 80;
+static const double TRAIN_PROPORTION = 0.8, AGE_MIN = 20, AGE_MAX = 80;
 static const double SITE_AGE_CUT = 15; /* years of age that a site may lack at either end */
 const double KN_COHORT_LESION_SPREAD = 0.25;
 const double KN_COHORT_OFFSET = 0.6, KN_COHORT_LN_NOISE = 0.25;
@@ -34,7 +35,8 @@ out:
     return status;
 }
 
-static kn_cohort_part part_of(const kn_cohort *c, ptrdiff_t k)
+/* Returns the list of participant k: training, test, adaptation or new site. */
+static kn_cohort_list list_of_participant(const kn_cohort *c, ptrdiff_t k)
 {
     ptrdiff_t cohort = c->o->samples + c->o->patients;
     return k < c->summary.train ? KN_COHORT_TRAIN
@@ -44,11 +46,11 @@ static kn_cohort_part part_of(const kn_cohort *c, ptrdiff_t k)
 }
 
 /* Sexes and sites alternate, so that every level occurs in training. */
-static void place(const kn_cohort *c, ptrdiff_t k, kn_cohort_person *p)
+static void assign_site(const kn_cohort *c, ptrdiff_t k, kn_cohort_participant *p)
 {
     int sites = c->sites ? c->sites - 1 : KN_COHORT_THREE;
     ptrdiff_t cohort = c->o->samples + c->o->patients;
-    p->part = part_of(c, k);
+    p->part = list_of_participant(c, k);
     if (k < cohort) {
         p->site = (int)(k % sites);
         p->sex = (int)(k / sites % 2);
@@ -71,14 +73,14 @@ static void draw_visits(kn_cohort *c)
         ptrdiff_t tenths = 0;
         for (ptrdiff_t v = 1; v < c->o->visits; v++) {
             tenths += SHORTEST + kn_rng_below(&rng, LENGTHS);
-            c->people[i].years[v] = (double)tenths / 10;
+            c->participants[i].years[v] = (double)tenths / 10;
         }
     }
 }
 
 /* Draws in random order: training controls, other controls, patients, then those of the new
  * site. */
-kn_status kn_cohort_draw(kn_ctx *ctx, kn_cohort *c)
+kn_status kn_cohort_draw_participants(kn_ctx *ctx, kn_cohort *c)
 {
     const kn_cohort_options *o = c->o;
     kn_rng rng;
@@ -90,18 +92,18 @@ kn_status kn_cohort_draw(kn_ctx *ctx, kn_cohort *c)
     c->n = o->samples + o->patients + (c->sites ? ADAPT + NEW_CONTROLS + o->patients : 0);
     for (c->digits = 4; pow(10, c->digits) <= (double)c->n;)
         c->digits++;
-    c->summary.train = (ptrdiff_t)(TRAIN_SHARE * (double)o->samples + 0.5);
+    c->summary.train = (ptrdiff_t)(TRAIN_PROPORTION * (double)o->samples + 0.5);
     c->summary.test = o->samples + o->patients - c->summary.train;
     c->summary.adapt = c->sites ? ADAPT : 0;
-    c->summary.new_people = c->sites ? NEW_CONTROLS + o->patients : 0;
-    KN_TRY(kn_alloc(ctx, c->n, sizeof *c->people, &p));
-    c->people = p;
+    c->summary.new_participants = c->sites ? NEW_CONTROLS + o->patients : 0;
+    KN_TRY(kn_alloc(ctx, c->n, sizeof *c->participants, &p));
+    c->participants = p;
     KN_TRY(kn_alloc_i(ctx, c->n, &order));
     kn_rng_init(&rng, o->seed, KN_STREAM_SUBJECTS);
     kn_rng_permutation(&rng, c->n, order);
     for (ptrdiff_t k = 0; k < c->n; k++) {
-        kn_cohort_person *s = &c->people[order[k]];
-        place(c, k, s);
+        kn_cohort_participant *s = &c->participants[order[k]];
+        assign_site(c, k, s);
         double low = c->sites ? c->site[s->site].age_min : AGE_MIN;
         double high = c->sites ? c->site[s->site].age_max : AGE_MAX;
         double age = low + (high - low) * kn_rng_uniform(&rng);
@@ -116,17 +118,17 @@ out:
     return status;
 }
 
-int kn_cohort_visits(const kn_cohort *c, const kn_cohort_person *p)
+int kn_cohort_visits(const kn_cohort *c, const kn_cohort_participant *p)
 {
     return c->o->visits && p->part == KN_COHORT_TEST ? (int)c->o->visits : 1;
 }
 
-double kn_cohort_age(const kn_cohort_person *p, int visit)
+double kn_cohort_age(const kn_cohort_participant *p, int visit)
 {
     return p->age + p->years[visit];
 }
 
-void kn_cohort_coefficients(const kn_cohort *c, const kn_cohort_person *p, int visit,
+void kn_cohort_coefficients(const kn_cohort *c, const kn_cohort_participant *p, int visit,
                             double out[KN_COHORT_EFFECTS])
 {
     const double late = 0.2; /* on the scale of u: 56 years */

@@ -1,4 +1,4 @@
-/* Implements random_field.h. */
+/* Implements random_field.h. A field is a sum of cosine waves with random directions. */
 #include "cohort/random_field.h"
 
 #include <math.h>
@@ -20,6 +20,7 @@ void kn_field_init(kn_field *field, uint64_t seed, uint64_t stream, double lengt
     }
 }
 
+/* Value of the field at p (mm): a sum of cosine waves with variance 1. */
 static double field_at(const kn_field *f, const double p[3])
 {
     double sum = 0;
@@ -29,7 +30,7 @@ static double field_at(const kn_field *f, const double p[3])
     return sum * sqrt(2.0 / KN_FIELD_WAVES);
 }
 
-void kn_place(const kn_nifti_header *grid, ptrdiff_t voxel, double place[3])
+void kn_voxel_position(const kn_nifti_header *grid, ptrdiff_t voxel, double place[3])
 {
     ptrdiff_t nx = grid->dim[0], ny = grid->dim[1];
     const double ijk[3] = {(double)(voxel % nx), (double)(voxel / nx % ny),
@@ -48,12 +49,13 @@ typedef struct filling {
     double *maps;
 } filling;
 
-static void fill(void *self, ptrdiff_t first, ptrdiff_t last)
+/* Evaluates all fields at voxels first to last - 1. */
+static void fill_maps(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const filling *f = self;
     for (ptrdiff_t i = first; i < last; i++) {
         double p[3];
-        kn_place(f->grid, f->index[i], p);
+        kn_voxel_position(f->grid, f->index[i], p);
         for (ptrdiff_t k = 0; k < f->count; k++)
             f->maps[k * f->n + i] = field_at(&f->fields[k], p);
     }
@@ -64,7 +66,7 @@ void kn_field_maps(kn_ctx *ctx, const kn_field *fields, ptrdiff_t count,
 {
     enum { GRAIN = 1024 };
     filling f = {fields, grid, index, count, n, maps};
-    kn_parallel(ctx, n, GRAIN, fill, &f);
+    kn_parallel(ctx, n, GRAIN, fill_maps, &f);
 }
 
 /* ---- parallel loop ---- */
@@ -74,12 +76,14 @@ enum { BATCH = 16 }; /* items between two reports of progress */
 typedef struct batch {
     kn_ctx *parent, *ctx[BATCH];
     kn_status status[BATCH];
-    kn_each_fn fn;
+    kn_each_item_fn fn;
     void *self;
     ptrdiff_t first;
     atomic_bool stop;
 } batch;
 
+/* Runs items begin to end - 1 of the batch, each in its own context; stops after a failure or if
+ * cancelled. */
 static void run_items(void *self, ptrdiff_t begin, ptrdiff_t end)
 {
     batch *b = self;
@@ -92,6 +96,7 @@ static void run_items(void *self, ptrdiff_t begin, ptrdiff_t end)
     }
 }
 
+/* Runs n items in parallel with a new context each; returns the first error, with its sentence. */
 static kn_status run_batch(batch *b, ptrdiff_t n)
 {
     kn_status status = KN_OK;
@@ -111,7 +116,8 @@ static kn_status run_batch(batch *b, ptrdiff_t n)
     return status;
 }
 
-kn_status kn_each(kn_ctx *ctx, const char *stage, ptrdiff_t n, kn_each_fn fn, void *self)
+kn_status kn_for_each_item(kn_ctx *ctx, const char *stage, ptrdiff_t n, kn_each_item_fn fn,
+                           void *self)
 {
     batch b = {.parent = ctx, .fn = fn, .self = self};
     kn_status status = KN_OK;

@@ -1,4 +1,5 @@
-/* Smooth Gaussian random fields, and a parallel loop over items that may fail. */
+/* Smooth Gaussian random fields, and a parallel loop over items that may fail. Effects, noise and
+ * lesions of the simulations are such fields. */
 #ifndef KN_COHORT_RANDOM_FIELD_H
 #define KN_COHORT_RANDOM_FIELD_H
 
@@ -24,11 +25,12 @@ void kn_field_maps(kn_ctx *ctx, const kn_field *fields, ptrdiff_t count,
                    const kn_nifti_header *grid, const ptrdiff_t *index, ptrdiff_t n, double *maps);
 
 /* Computes the position of a voxel in mm, by the header's sform. */
-void kn_place(const kn_nifti_header *grid, ptrdiff_t voxel, double place[3]);
+void kn_voxel_position(const kn_nifti_header *grid, ptrdiff_t voxel, double place[3]);
 
 /* Calls fn for items 0 .. n-1 on all threads, each with its own context, and reports progress.
  * Stops after a failure or cancellation; returns the error of the smallest failed item. */
-typedef kn_status (*kn_each_fn)(kn_ctx *ctx, void *self, ptrdiff_t item);
-kn_status kn_each(kn_ctx *ctx, const char *stage, ptrdiff_t n, kn_each_fn fn, void *self);
+typedef kn_status (*kn_each_item_fn)(kn_ctx *ctx, void *self, ptrdiff_t item);
+kn_status kn_for_each_item(kn_ctx *ctx, const char *stage, ptrdiff_t n, kn_each_item_fn fn,
+                           void *self);
 
 #endif

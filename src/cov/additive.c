@@ -1,10 +1,10 @@
 /* Implements additive.h: one term per block of the design; the se term follows the linear and
- * square terms. */
+ * square terms. It is the default covariance between participants. */
 #include "cov/additive.h"
 
 /* Smallest length-scale as a multiple of the median distance. A shorter one makes se an indicator
  * of equal rows, which fits noise that neighbours have in common. */
-static const double LEAST_LENGTH = 0.5;
+static const double MIN_LENGTH = 0.5;
 
 enum { BLOCKS = KN_COV_TERMS };
 
@@ -17,7 +17,7 @@ static const kn_kernel *const KERNEL[] = {
 
 static const char *const WORD[] = {
     [KN_DESIGN_LINEAR] = "linear",
-    [KN_DESIGN_QUADRATIC] = "curved",
+    [KN_DESIGN_QUADRATIC] = "quadratic",
     [KN_DESIGN_CATEGORY] = "category",
     [KN_DESIGN_INTERACTION] = "slope",
 };
@@ -32,11 +32,11 @@ kn_status kn_cov_of_design(kn_ctx *ctx, const kn_design *design, kn_cov *out)
     kn_design_block block[BLOCKS];
     int n = kn_design_blocks(design, block, BLOCKS), numbers = (design->Fc > 0) + (design->Fq > 0);
     kn_status status = KN_OK;
-    *out = (kn_cov){.exact = true, .least = LEAST_LENGTH};
+    *out = (kn_cov){.exact = true, .lowest = MIN_LENGTH};
     if (n > BLOCKS - 1)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%d categories and interactions, at most %d can be used (leave some out "
-                       "with {use})",
+                       "there are %d categories and interactions, but at most %d can be used; omit "
+                       "some from {use}",
                        n - numbers, BLOCKS - 1 - numbers);
     for (int smooth = 0, k = 0; k < n; k++) {
         bool number = block[k].kind == KN_DESIGN_LINEAR || block[k].kind == KN_DESIGN_QUADRATIC;

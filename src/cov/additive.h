@@ -9,7 +9,7 @@
 #ifndef KN_COV_ADDITIVE_H
 #define KN_COV_ADDITIVE_H
 
-#include "cov/terms.h"
+#include "cov/kernel_sum.h"
 #include "data/covariates/design.h"
 
 /* Sets the terms that any design of F columns has, linear and se. For checks before the data are
@@ -22,7 +22,7 @@ kn_status kn_cov_of_design(kn_ctx *ctx, const kn_design *design, kn_cov *out);
 
 /* Where a term comes from, for messages. */
 typedef struct kn_term_origin {
-    const char *what; /* "linear", "curved" (square), "smooth" (se), "category" or "slope"; NULL: no
+    const char *what; /* "linear", "quadratic", "smooth" (se), "category" or "slope"; NULL: no
                          block of the design has this term */
     /* Raw columns of the covariates: the category, and the numeric column of a slope; -1: none. */
     ptrdiff_t column, second;

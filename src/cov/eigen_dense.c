@@ -1,5 +1,5 @@
 /* Implements eigen_dense.h: fills R0, applies H^-1/2 from both sides if there are groups, and
- * calls LAPACK's symmetric eigensolver. */
+ * calls LAPACK's symmetric eigensolver. This is the one cubic step of a dense fit. */
 #include "cov/eigen_dense.h"
 
 #include <assert.h>
@@ -34,13 +34,13 @@ void kn_decomp_clear(kn_decomp *d)
     kn_free(d->pivot);
     kn_mat_clear(&d->base);
     kn_mat_clear(&d->map);
-    kn_mat_clear(&d->turn);
+    kn_mat_clear(&d->rotation);
     *d = (kn_decomp){0};
 }
 
 /* U <- H^-1/2 U H^-1/2 for symmetric U: both sides are applied to rows, with a transposition in
  * between */
-static void halve(const kn_groups *groups, double gamma, kn_mat U)
+static void apply_inverse_root(const kn_groups *groups, double gamma, kn_mat U)
 {
     kn_mirror(U);
     kn_groups_half(groups, gamma, U);
@@ -61,7 +61,7 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
         d->theta[k] = theta[k];
     kn_cov_fill(&d->cov, theta, pairs, d->U);
     if (grouped)
-        halve(groups, d->gamma, d->U);
+        apply_inverse_root(groups, d->gamma, d->U);
     kn_status status = (d->steady ? kn_eig_reproducible : kn_eig)(ctx, d->U, d->r);
     if (status != KN_OK)
         return status;

@@ -2,8 +2,8 @@
  * likelihood evaluation.
  *
  * R0 holds the terms that relate different participants; iso only shifts eigenvalues, and the
- * callers add it. With noise that repeated measures share [groups.h] the matrix H^-1/2 R0 H^-1/2
- * is decomposed:
+ * callers add it. With noise that repeated measures share [group_noise.h] the matrix H^-1/2 R0
+ * H^-1/2 is decomposed:
  *
  *     H^-1/2 R0 H^-1/2 = W diag(r) W'      U = H^-1/2 W        U'H U = I, W = U without groups
  *
@@ -13,8 +13,8 @@
 #define KN_COV_EIGEN_DENSE_H
 
 #include "base/memory/plan.h"
-#include "cov/groups.h"
-#include "cov/terms.h"
+#include "cov/group_noise.h"
+#include "cov/kernel_sum.h"
 
 typedef struct kn_decomp {
     ptrdiff_t N, m; /* U is N x m; the other N - m directions have eigenvalue 0 */
@@ -27,9 +27,9 @@ typedef struct kn_decomp {
      */
     kn_mat map;         /* features x m; empty: dense */
     ptrdiff_t n_pivots; /* number of training rows that features are covariances with, */
-    ptrdiff_t *pivot;   /* and their indices; exact columns are features besides */
+    ptrdiff_t *pivot;   /* and their indices; exact columns are additional features */
     kn_mat base;        /* n_pivots x F, design rows of the pivots */
-    kn_mat turn;        /* features x m, U = H^-1 F turn with weighted F; only during a fit */
+    kn_mat rotation;    /* features x m, U = H^-1 F rotation with weighted F; only during a fit */
     bool steady;     /* dense: results do not depend on the number of threads, at the speed of one
                         thread */
     double residual; /* trace of the approximation error over the trace of the terms that pivots

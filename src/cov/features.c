@@ -11,7 +11,7 @@ enum { TILE = 2048 }; /* rows of K per tile, to fit the cache */
 
 kn_features kn_features_of(const kn_cov *cov)
 {
-    kn_features f = {.cov = *cov, .rest = {.least = cov->least}};
+    kn_features f = {.cov = *cov, .rest = {.lowest = cov->lowest}};
     int n = 0;
     for (int k = 0; k < cov->n; k++) {
         const kn_term *t = &cov->term[k];
@@ -62,27 +62,29 @@ typedef struct tile_job {
     double *part; /* gradient: KN_COV_THETA partial sums per tile */
 } tile_job;
 
-/* Statistics (n x 1 each, in room) between rows first .. first + n - 1 of X and row j of base */
+/* Statistics (n x 1 each, in work) between rows first .. first + n - 1 of X and row j of base */
 static kn_pairs tile_pairs(const tile_job *job, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j,
-                           double room[][TILE])
+                           double work[][TILE])
 {
     const kn_stats *stats = &job->cov->stats;
     kn_pairs pairs = {.n = stats->n};
     for (int k = 0; k < stats->n; k++) {
-        pairs.stat[k] = kn_mat_cols(room[k], n, 1);
+        pairs.stat[k] = kn_mat_cols(work[k], n, 1);
         kn_stat_column(&stats->at[k], job->X, first, job->base, j, pairs.stat[k]);
     }
     return pairs;
 }
 
+/* Fills tiles from to to - 1 (TILE rows each) of job->K, the covariance between rows of X and base.
+ */
 static void fill_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     tile_job *job = self;
-    double room[KN_MAX_STATS][TILE];
+    double work[KN_MAX_STATS][TILE];
     for (ptrdiff_t i = from * TILE; i < job->K.rows && i < to * TILE; i += TILE) {
         ptrdiff_t n = job->K.rows - i < TILE ? job->K.rows - i : TILE;
         for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job, i, n, j, room);
+            kn_pairs p = tile_pairs(job, i, n, j, work);
             kn_cov_fill(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1));
         }
     }
@@ -95,16 +97,18 @@ void kn_features_fill(kn_ctx *ctx, const kn_cov *rest, const double *theta, kn_m
     kn_parallel(ctx, (K.rows + TILE - 1) / TILE, 1, fill_tiles, &job);
 }
 
+/* For tiles from to to - 1: sum of K's entries times the derivatives of the covariance, stored per
+ * tile in job->part so that the total does not depend on the threads. */
 static void gradient_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     tile_job *job = self;
-    double room[KN_MAX_STATS][TILE], g[KN_COV_THETA];
+    double work[KN_MAX_STATS][TILE], g[KN_COV_THETA];
     for (ptrdiff_t t = from; t < to; t++) {
         ptrdiff_t i = t * TILE, n = job->K.rows - i < TILE ? job->K.rows - i : TILE;
         double *part = job->part + t * KN_COV_THETA;
         memset(part, 0, KN_COV_THETA * sizeof *part);
         for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job, i, n, j, room);
+            kn_pairs p = tile_pairs(job, i, n, j, work);
             kn_cov_gradient(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1), g);
             for (int k = 0; k < job->cov->n_theta; k++)
                 part[k] += g[k];

@@ -8,7 +8,7 @@
 #define KN_COV_FEATURES_H
 
 #include "base/memory/plan.h"
-#include "cov/terms.h"
+#include "cov/kernel_sum.h"
 
 typedef struct kn_features {
     kn_cov cov;        /* the terms of R0 */

@@ -1,4 +1,5 @@
-/* Implements kernel.h: the table of kernels, and the functions of proportional kernels. */
+/* Implements kernel.h: the table of kernels, and the functions of proportional kernels. Everything
+ * else asks this table, so that a new kernel is one file and one row. */
 #include "cov/kernel.h"
 
 #include <math.h>

@@ -54,15 +54,14 @@ typedef struct kn_kernel {
     bool proportional;     /* the kernel is exactly exp(2a) times its statistic */
     bool by_design; /* its columns exist only in an additive design; the user cannot name it */
     kn_effect_kind course;
-    double start_share; /* share of C's variance at the start; 0: that of the signal */
+    double start_proportion; /* share of C's variance at the start; 0: that of the signal */
     /* Adds the kernel to K. Not called between different rows if same_sample_only. */
     void (*add)(const double *theta, kn_mat stat, bool symmetric, kn_mat K);
     /* Sets g_k = sum G .* dK/dtheta_k; of symmetric matrices the sum is over both triangles. */
     void (*gradient)(const double *theta, kn_mat stat, bool symmetric, kn_mat G, double *g);
 } kn_kernel;
 
-/* All kernels, in the order of theta: kn_kernel_NAME is defined in kernels/. The first three are
- * bits 1, 2 and 4 of models of file format 1. */
+/* All kernels, in the order of theta: kn_kernel_NAME is defined in kernels/. */
 #define KN_KERNELS(ROW) ROW(linear) ROW(se) ROW(iso) ROW(square) ROW(same) ROW(slopes)
 
 #define KN_KERNEL_DECLARED(name) extern const kn_kernel kn_kernel_##name;

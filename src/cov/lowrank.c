@@ -1,5 +1,6 @@
 /* Implements lowrank.h except the gradient (lowrank_gradient.c): choice of pivots, features,
- * eigendecomposition of their Gram matrix, projection. */
+ * eigendecomposition of their Gram matrix, projection. It replaces the dense decomposition
+ * (eigen_dense.h) when a few features reproduce R0. */
 #include "cov/lowrank.h"
 
 #include <float.h>
@@ -20,10 +21,12 @@ kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *group
 {
     kn_status status;
     *out = (kn_lowrank){.X = X, .Z = Z, .groups = groups, .features = kn_features_of(cov)};
-    ptrdiff_t most = max_rank - out->features.columns;
-    most = most < 1 ? 1 : most < X.rows ? most : X.rows;
-    out->max_rank = out->features.rest.n > 0 ? most : 0;
+    ptrdiff_t limit = max_rank - out->features.columns;
+    limit = limit < 1 ? 1 : limit < X.rows ? limit : X.rows;
+    out->max_rank = out->features.rest.n > 0 ? limit : 0;
     KN_TRY(kn_alloc_d(ctx, X.rows, &out->self));
+    KN_TRY(kn_alloc_i(ctx, X.rows, &out->place));
+    KN_TRY(kn_row_places(ctx, X, out->place));
     KN_TRY(kn_alloc_i(ctx, out->max_rank, &out->set));
     KN_TRY(kn_alloc_i(ctx, out->max_rank, &out->used));
     KN_TRY(kn_alloc_d(ctx, out->features.columns, &out->root));
@@ -46,6 +49,7 @@ void kn_lowrank_clear(kn_lowrank *w)
     kn_free(w->used);
     kn_free(w->root);
     kn_free(w->self);
+    kn_free(w->place);
     kn_pairs_clear(&w->set_pairs);
     kn_pairs_clear(&w->pairs);
     *w = (kn_lowrank){0};
@@ -59,6 +63,8 @@ typedef struct column_job {
     kn_mat row; /* 1 x F */
 } column_job;
 
+/* Callback of the pivot search: covariance of all participants with participant j, without the
+ * exact features. column: N. */
 static void kernel_column(void *self, ptrdiff_t j, double *column)
 {
     column_job *job = self;
@@ -70,7 +76,7 @@ static void kernel_column(void *self, ptrdiff_t j, double *column)
 
 /* Makes Phi wide enough for the exact columns and this many pivots; its contents are lost if it
  * grows. */
-static kn_status room(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
+static kn_status reserve_columns(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
 {
     if (w->Phi.cols >= w->features.columns + pivots && w->Phi.data)
         return KN_OK;
@@ -78,6 +84,7 @@ static kn_status room(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
     return kn_mat_new(ctx, w->X.rows, w->features.columns + pivots, &w->Phi);
 }
 
+/* Computes the statistics between the pivots, which the terms need that are no exact features. */
 static kn_status pair_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -117,9 +124,9 @@ static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
     for (;; cap *= 4) {
         cap = cap < w->max_rank ? cap : w->max_rank;
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(room(ctx, w, cap));
+        KN_TRY(reserve_columns(ctx, w, cap));
         memcpy(diag, w->self, (size_t)w->X.rows * sizeof *diag);
-        KN_TRY(kn_pivoted_chol(ctx, diag, kernel_column, &job, w->tol,
+        KN_TRY(kn_pivoted_chol(ctx, diag, w->place, kernel_column, &job, w->tol,
                                kn_cols(w->Phi, columns, cap), w->set, &w->n_set, &w->residual));
         if (w->n_set < cap || w->residual <= w->tol || cap == w->max_rank)
             break;
@@ -152,8 +159,8 @@ static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w)
     kn_mirror(K);
     for (ptrdiff_t i = 0; i < n; i++)
         diag[i] = kn_at(K, i, i);
-    KN_TRY(
-        kn_pivoted_chol(ctx, diag, matrix_column, &K, DEPENDENT, L, order, &w->n_used, &residual));
+    KN_TRY(kn_pivoted_chol(ctx, diag, NULL, matrix_column, &K, DEPENDENT, L, order, &w->n_used,
+                           &residual));
     kn_mat_clear(&w->Lm);
     KN_TRY(kn_mat_new(ctx, w->n_used, w->n_used, &w->Lm));
     kn_mat_rows(kn_cols(L, 0, w->n_used), order, w->Lm);
@@ -180,7 +187,7 @@ static kn_status make_L(kn_ctx *ctx, kn_lowrank *w)
     kn_status status;
     double trace = 0;
     KN_TRY(factor_pivots(ctx, w));
-    KN_TRY(room(ctx, w, w->n_used));
+    KN_TRY(reserve_columns(ctx, w, w->n_used));
     if (w->n_used == 0) /* the rest has no weight at this theta */
         goto out;
     kn_mat L = kn_cols(w->Phi, w->features.columns, w->n_used);
@@ -207,8 +214,8 @@ static kn_status make_rest(kn_ctx *ctx, kn_lowrank *w)
     KN_TRY(make_L(ctx, w));
     /* The pivots come from another theta. Choose again here, unless max_rank pivots were hardly
      * better there. */
-    bool most = w->n_set == w->max_rank && w->residual_used <= SLACK * chosen;
-    if (!fresh && w->residual_used > SLACK * w->tol && !most) {
+    bool limit = w->n_set == w->max_rank && w->residual_used <= SLACK * chosen;
+    if (!fresh && w->residual_used > SLACK * w->tol && !limit) {
         KN_TRY(choose_pivots(ctx, w));
         KN_TRY(make_L(ctx, w));
     }
@@ -218,7 +225,7 @@ out:
 }
 
 /* Allocates a matrix, or reuses it if it has this shape. */
-static kn_status shaped(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *m)
+static kn_status reuse_matrix(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *m)
 {
     if (m->data && m->rows == rows && m->cols == cols)
         return KN_OK;
@@ -238,7 +245,7 @@ kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta)
     if (f->rest.n > 0)
         KN_TRY(make_rest(ctx, w));
     else
-        KN_TRY(room(ctx, w, 0));
+        KN_TRY(reserve_columns(ctx, w, 0));
     ptrdiff_t m0 = f->columns + w->n_used;
     if (m0 == 0) {
         status = kn_fail(ctx, KN_ERR_NUMERIC, "the sample covariance is zero");
@@ -249,12 +256,12 @@ kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta)
     for (ptrdiff_t j = 0; j < f->columns; j++)
         for (ptrdiff_t i = 0; i < Phi.rows; i++)
             kn_col(Phi, j)[i] *= w->root[j];
-    KN_TRY(shaped(ctx, m0, m0, &w->gram));
-    KN_TRY(shaped(ctx, m0, w->Z.cols, &w->PhiZ));
+    KN_TRY(reuse_matrix(ctx, m0, m0, &w->gram));
+    KN_TRY(reuse_matrix(ctx, m0, w->Z.cols, &w->PhiZ));
     kn_syrk(ctx, 1, KN_T, Phi, 0, w->gram);
     kn_gemm(ctx, 1, KN_T, Phi, KN_N, w->Z, 0, w->PhiZ);
     if (w->groups) {
-        KN_TRY(shaped(ctx, w->groups->n, m0, &w->sums));
+        KN_TRY(reuse_matrix(ctx, w->groups->n, m0, &w->sums));
         kn_groups_sums(w->groups, Phi, w->sums);
     }
 out:
@@ -326,15 +333,15 @@ kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d)
     kn_free(d->r);
     d->r = NULL;
     KN_TRY(kn_alloc_d(ctx, d->m, &d->r));
-    KN_TRY(shaped(ctx, m0, d->m, &d->map));
-    KN_TRY(shaped(ctx, m0, d->m, &d->turn));
+    KN_TRY(reuse_matrix(ctx, m0, d->m, &d->map));
+    KN_TRY(reuse_matrix(ctx, m0, d->m, &d->rotation));
     for (ptrdiff_t k = 0; k < d->m; k++) {
         double r = fmax(lam[drop + k], 0), root = sqrt(r);
         const double *v = kn_col(S, drop + k);
         d->r[k] = r;
         for (ptrdiff_t i = 0; i < m0; i++) {
             kn_col(d->map, k)[i] = v[i] * root * (i < columns ? w->root[i] : 1);
-            kn_col(d->turn, k)[i] = r > 0 ? v[i] / root : 0;
+            kn_col(d->rotation, k)[i] = r > 0 ? v[i] / root : 0;
         }
     }
     if (w->n_used > 0)
@@ -355,7 +362,7 @@ kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *
         KN_TRY(weighted_sums(ctx, w, d->gamma, false, w->z_sums, &less));
         kn_gemm(ctx, -1, KN_T, w->sums, KN_N, less, 1, PhiZ);
     }
-    kn_gemm(ctx, 1, KN_T, d->turn, KN_N, PhiZ, 0, A);
+    kn_gemm(ctx, 1, KN_T, d->rotation, KN_N, PhiZ, 0, A);
 out:
     kn_mat_clear(&less);
     kn_mat_clear(&PhiZ);
@@ -392,10 +399,10 @@ kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *gr
 {
     kn_status status;
     kn_mat F = {0};
-    ptrdiff_t most = X.rows < GRADIENT_ROWS ? X.rows : GRADIENT_ROWS;
-    KN_TRY(kn_mat_new(ctx, most, d->map.rows, &F));
-    for (ptrdiff_t i = 0; i < X.rows; i += most) {
-        ptrdiff_t n = X.rows - i < most ? X.rows - i : most;
+    ptrdiff_t limit = X.rows < GRADIENT_ROWS ? X.rows : GRADIENT_ROWS;
+    KN_TRY(kn_mat_new(ctx, limit, d->map.rows, &F));
+    for (ptrdiff_t i = 0; i < X.rows; i += limit) {
+        ptrdiff_t n = X.rows - i < limit ? X.rows - i : limit;
         kn_decomp_cross(ctx, d, kn_sub(X, i, 0, n, X.cols), kn_sub(F, 0, 0, n, F.cols),
                         kn_sub(U, i, 0, n, d->m));
     }
@@ -426,7 +433,7 @@ void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     const kn_mem_category S = KN_NEED_SAMPLES;
     int cells = s->groups > 0 ? KN_GAMMAS : 1;
-    kn_plan_alloc_d(r, S, s->N, 1); /* self */
+    kn_plan_alloc_d(r, S, s->N, 2); /* self, place */
     kn_plan_alloc_d(r, S, s->M, 3);
     kn_plan_alloc_d(r, S, s->N, s->M); /* Phi */
     kn_pairs_need(r, S, 2 * s->stats, s->M, s->M);
@@ -437,7 +444,7 @@ void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, S, s->groups, s->M);
     for (int k = 0; k < cells; k++) {
         kn_lowrank_kept_need(r, s);
-        kn_plan_alloc_d(r, S, s->M, s->M); /* turn */
+        kn_plan_alloc_d(r, S, s->M, s->M); /* rotation */
     }
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, S, s->N, 2);    /* sq, and the diagonal during the choice of pivots */

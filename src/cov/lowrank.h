@@ -44,6 +44,7 @@ typedef struct kn_lowrank {
     kn_mat gram, PhiZ;   /* Phi'Phi, Phi'Z */
     kn_mat sums, z_sums; /* sums over groups: groups x m0 of Phi, groups x P of Z */
     double *self;        /* N, diagonal of the rest */
+    ptrdiff_t *place;    /* N, place of each row among the rows sorted by value */
 } kn_lowrank;
 
 /* Returns whether H differs from I at this gamma. */
@@ -69,8 +70,9 @@ kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const p
  * cancellation. */
 kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta);
 
-/* Computes the decomposition at that theta for d->gamma: m, r, map, turn, pivot, base and residual
- * (above tol if max_rank pivots do not suffice). Does not compute U; see kn_decomp_vectors. */
+/* Computes the decomposition at that theta for d->gamma: m, r, map, rotation, pivot, base and
+ * residual (above tol if max_rank pivots do not suffice). Does not compute U; see
+ * kn_decomp_vectors. */
 kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d);
 
 /* Computes A = U'Z (m x P) after kn_lowrank_decompose. */

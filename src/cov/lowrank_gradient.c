@@ -4,7 +4,7 @@
  *                  Bf = rows of W r^1/2
  *     the rest     dLML = 2 <GJ, dK_nm> - <J'GJ, dK_mm>
  *                  J = H U mapR', mapR the pivots' rows of map
- *     GJ    = 1/2 H^-1 (Z U_C diag(c^1/2/d) M' + Phi turn (N1 M' - diag(w))) mapR'
+ *     GJ    = 1/2 H^-1 (Z U_C diag(c^1/2/d) M' + Phi rotation (N1 M' - diag(w))) mapR'
  *     J'GJ  = 1/2 mapR (M M' - diag(w)) mapR'             N1 = M - A c^1/2/d
  *
  * Directions outside U do not contribute to features. N m (4 pivots + 2 P) flops and nothing
@@ -42,7 +42,7 @@ void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free_to(r, mark);
 }
 
-/* Adds the gradient of the exact terms; Bf = turn r, m0 x m. */
+/* Adds the gradient of the exact terms; Bf = rotation r, m0 x m. */
 static kn_status add_exact(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, double *g)
 {
     kn_status status;
@@ -54,7 +54,7 @@ static kn_status add_exact(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_pa
     KN_TRY(kn_mat_new(ctx, f->columns, P, &BM));
     for (ptrdiff_t i = 0; i < m; i++)
         for (ptrdiff_t k = 0; k < f->columns; k++)
-            kn_col(Bf, i)[k] = d->r[i] * kn_at(d->turn, k, i);
+            kn_col(Bf, i)[k] = d->r[i] * kn_at(d->rotation, k, i);
     kn_gemm(ctx, 1, KN_N, Bf, KN_N, part->M, 0, BM);
     for (int t = 0, at = 0; t < f->cov.n; t++)
         for (ptrdiff_t k = 0; f->exact[t] && k < f->cov.term[t].count; k++, at++) {
@@ -85,6 +85,8 @@ static void factors_clear(factors *f)
         kn_mat_clear(m[k]);
 }
 
+/* Allocates the factors of the gradient of one cell for its numbers of pivots and components. On
+ * error f is partly filled. */
 static kn_status factors_new(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part,
                              factors *f)
 {
@@ -95,7 +97,7 @@ static kn_status factors_new(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_
     KN_TRY(kn_mat_new(ctx, m, P, &f->N1));
     KN_TRY(kn_mat_new(ctx, m, pivots, &f->W));
     KN_TRY(kn_mat_new(ctx, P, pivots, &f->E1));
-    KN_TRY(kn_mat_new(ctx, part->R0->turn.rows, pivots, &f->E2));
+    KN_TRY(kn_mat_new(ctx, part->R0->rotation.rows, pivots, &f->E2));
     if (kn_lowrank_grouped(w, part->R0->gamma))
         KN_TRY(kn_mat_new(ctx, w->groups->n, pivots, &f->sums));
 out:
@@ -130,7 +132,7 @@ out:
     return status;
 }
 
-static void add_to(kn_mat sum, kn_mat more)
+static void add_matrix(kn_mat sum, kn_mat more)
 {
     for (ptrdiff_t j = 0; j < sum.cols; j++)
         for (ptrdiff_t i = 0; i < sum.rows; i++)
@@ -151,17 +153,17 @@ static kn_status add_rest(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_par
     kn_gemm(ctx, 0.5, KN_N, f.mapR, KN_N, f.W, 1, o->H); /* -1/2 mapR diag(w) mapR' */
     kn_syrk(ctx, 0.5, KN_N, f.mapM, 1, o->H);
     kn_gemm(ctx, 1, KN_N, f.N1, KN_T, f.mapM, 1, f.W); /* (N1 M' - diag(w)) mapR' */
-    kn_gemm(ctx, 1, KN_N, d->turn, KN_N, f.W, 0, f.E2);
+    kn_gemm(ctx, 1, KN_N, d->rotation, KN_N, f.W, 0, f.E2);
     if (f.sums.data) { /* weighted sums per group, from H^-1 */
         kn_gemm(ctx, 1, KN_N, w->z_sums, KN_N, f.E1, 0, f.sums);
         kn_gemm(ctx, 1, KN_N, w->sums, KN_N, f.E2, 1, f.sums);
         for (ptrdiff_t j = 0; j < f.sums.cols; j++)
             for (ptrdiff_t k = 0; k < f.sums.rows; k++)
                 kn_col(f.sums, j)[k] *= kn_groups_less(w->groups, d->gamma, k);
-        add_to(o->less, f.sums);
+        add_matrix(o->less, f.sums);
     }
-    add_to(o->E1, f.E1);
-    add_to(o->E2, f.E2);
+    add_matrix(o->E1, f.E1);
+    add_matrix(o->E2, f.E2);
 out:
     factors_clear(&f);
     return status;
@@ -171,12 +173,12 @@ out:
 static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const outer *o, double *g)
 {
     kn_status status;
-    ptrdiff_t N = w->X.rows, most = N < GRADIENT_ROWS ? N : GRADIENT_ROWS;
+    ptrdiff_t N = w->X.rows, limit = N < GRADIENT_ROWS ? N : GRADIENT_ROWS;
     ptrdiff_t m0 = o->E2.rows, pivots = o->E2.cols;
     kn_mat GJ = {0};
-    KN_TRY(kn_mat_new(ctx, most, pivots, &GJ));
-    for (ptrdiff_t i = 0; i < N; i += most) {
-        ptrdiff_t n = N - i < most ? N - i : most;
+    KN_TRY(kn_mat_new(ctx, limit, pivots, &GJ));
+    for (ptrdiff_t i = 0; i < N; i += limit) {
+        ptrdiff_t n = N - i < limit ? N - i : limit;
         kn_mat rows = kn_sub(GJ, 0, 0, n, pivots);
         kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Z, i, 0, n, w->Z.cols), KN_N, o->E1, 0, rows);
         kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Phi, i, 0, n, m0), KN_N, o->E2, 1, rows);

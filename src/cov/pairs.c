@@ -41,7 +41,8 @@ static void distance_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 }
 
 /* Computes one statistic between the rows of X and Y. out: n x m, zero on entry. */
-static void fill(kn_ctx *ctx, const kn_stat *stat, kn_mat X, kn_mat Y, bool symmetric, kn_mat out)
+static void compute_statistic(kn_ctx *ctx, const kn_stat *stat, kn_mat X, kn_mat Y, bool symmetric,
+                              kn_mat out)
 {
     X = kn_columns(X, stat->first, stat->count);
     Y = kn_columns(Y, stat->first, stat->count);
@@ -61,14 +62,16 @@ static void fill(kn_ctx *ctx, const kn_stat *stat, kn_mat X, kn_mat Y, bool symm
     }
 }
 
-static kn_status make(kn_ctx *ctx, kn_mat X, kn_mat Y, bool symmetric, const kn_stats *stats,
-                      kn_pairs *out)
+/* Computes all statistics between rows of X and Y. `symmetric`: X is Y, and only lower triangles
+ * are used. out owns the matrices; on error it is empty. Cost F N M per statistic. */
+static kn_status compute_pairs(kn_ctx *ctx, kn_mat X, kn_mat Y, bool symmetric,
+                               const kn_stats *stats, kn_pairs *out)
 {
     kn_status status = KN_OK;
     *out = (kn_pairs){.n = stats->n, .symmetric = symmetric};
     for (int k = 0; k < stats->n; k++) {
         KN_TRY(kn_mat_new(ctx, X.rows, Y.rows, &out->stat[k]));
-        fill(ctx, &stats->at[k], X, Y, symmetric, out->stat[k]);
+        compute_statistic(ctx, &stats->at[k], X, Y, symmetric, out->stat[k]);
     }
 out:
     if (status != KN_OK)
@@ -84,12 +87,12 @@ void kn_pairs_need(kn_mem_plan *r, kn_mem_category part, int stats, ptrdiff_t n,
 
 kn_status kn_pairs_between(kn_ctx *ctx, kn_mat X, kn_mat Y, const kn_stats *stats, kn_pairs *out)
 {
-    return make(ctx, X, Y, false, stats, out);
+    return compute_pairs(ctx, X, Y, false, stats, out);
 }
 
 kn_status kn_pairs_within(kn_ctx *ctx, kn_mat X, const kn_stats *stats, kn_pairs *out)
 {
-    return make(ctx, X, X, true, stats, out);
+    return compute_pairs(ctx, X, X, true, stats, out);
 }
 
 kn_status kn_pairs_copy(kn_ctx *ctx, const kn_pairs *pairs, kn_pairs *out)
@@ -129,16 +132,17 @@ void kn_stat_self(const kn_stat *stat, kn_mat X, double *out)
             out[i] += kn_at(X, i, f) * kn_at(X, i, f);
 }
 
-static double lower(kn_mat S, ptrdiff_t i, ptrdiff_t j)
+static double lower_entry(kn_mat S, ptrdiff_t i, ptrdiff_t j)
 {
     return i >= j ? kn_at(S, i, j) : kn_at(S, j, i);
 }
 
-static void pick(kn_mat S, const ptrdiff_t *rows, const ptrdiff_t *cols, bool symmetric, kn_mat out)
+static void pick_entries(kn_mat S, const ptrdiff_t *rows, const ptrdiff_t *cols, bool symmetric,
+                         kn_mat out)
 {
     for (ptrdiff_t j = 0; j < out.cols; j++)
         for (ptrdiff_t i = symmetric ? j : 0; i < out.rows; i++)
-            kn_col(out, j)[i] = lower(S, rows[i], cols[j]);
+            kn_col(out, j)[i] = lower_entry(S, rows[i], cols[j]);
 }
 
 kn_status kn_pairs_cross(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *rows, ptrdiff_t n,
@@ -148,7 +152,7 @@ kn_status kn_pairs_cross(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *ro
     *out = (kn_pairs){.n = pairs->n, .symmetric = rows == cols};
     for (int k = 0; k < pairs->n; k++) {
         KN_TRY(kn_mat_new(ctx, n, m, &out->stat[k]));
-        pick(pairs->stat[k], rows, cols, out->symmetric, out->stat[k]);
+        pick_entries(pairs->stat[k], rows, cols, out->symmetric, out->stat[k]);
     }
 out:
     if (status != KN_OK)
@@ -162,17 +166,17 @@ kn_status kn_pairs_subset(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *i
     return kn_pairs_cross(ctx, pairs, index, n, index, n, out);
 }
 
-kn_status kn_pairs_some(kn_ctx *ctx, const kn_pairs *all, const ptrdiff_t *index, kn_mat X,
-                        const kn_stats *stats, kn_pairs *out)
+kn_status kn_pairs_select(kn_ctx *ctx, const kn_pairs *all, const ptrdiff_t *index, kn_mat X,
+                          const kn_stats *stats, kn_pairs *out)
 {
     kn_status status = KN_OK;
     *out = (kn_pairs){.n = stats->n, .symmetric = true};
     for (int k = 0; k < stats->n; k++) {
         KN_TRY(kn_mat_new(ctx, X.rows, X.rows, &out->stat[k]));
         if (stats->at[k].kind == KN_STAT_D2)
-            pick(all->stat[k], index, index, true, out->stat[k]);
+            pick_entries(all->stat[k], index, index, true, out->stat[k]);
         else
-            fill(ctx, &stats->at[k], X, X, true, out->stat[k]);
+            compute_statistic(ctx, &stats->at[k], X, X, true, out->stat[k]);
     }
 out:
     if (status != KN_OK)
@@ -180,7 +184,7 @@ out:
     return status;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -193,7 +197,7 @@ static double middle_of_three(double a, double b, double c)
 
 /* Returns the k-th smallest of v, which is rearranged. Quickselect (Hoare 1961): about 3 n
  * comparisons instead of n log2 n; after 64 partitions what is left is sorted. */
-static double kth(double *v, ptrdiff_t n, ptrdiff_t k)
+static double select_kth(double *v, ptrdiff_t n, ptrdiff_t k)
 {
     ptrdiff_t low = 0, high = n - 1;
     for (int patience = 64; low < high && patience > 0; patience--) {
@@ -217,37 +221,98 @@ static double kth(double *v, ptrdiff_t n, ptrdiff_t k)
         high = k <= j ? j : high;
     }
     if (low < high)
-        qsort(v + low, (size_t)(high - low + 1), sizeof *v, ascending);
+        qsort(v + low, (size_t)(high - low + 1), sizeof *v, compare_doubles);
     return v[k];
 }
 
 static double median_root(double *v, ptrdiff_t n)
 {
-    return n > 0 ? sqrt(kth(v, n, n / 2)) : 0;
+    return n > 0 ? sqrt(select_kth(v, n, n / 2)) : 0;
 }
 
-/* Squared distances from every step-th row (at most ENOUGH of them): to one another, and to the
- * nearest of all rows. */
+/* ---- rows by value ---- */
+
+typedef struct valued_row {
+    const kn_mat *X;
+    ptrdiff_t row;
+} valued_row;
+
+static int by_values(const void *a, const void *b)
+{
+    const valued_row *x = a, *y = b;
+    for (ptrdiff_t f = 0; f < x->X->cols; f++) {
+        double u = kn_at(*x->X, x->row, f), v = kn_at(*y->X, y->row, f);
+        if (u != v)
+            return u < v ? -1 : 1;
+    }
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+kn_status kn_row_places(kn_ctx *ctx, kn_mat X, ptrdiff_t *place)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, X.rows, sizeof(valued_row), &memory);
+    valued_row *rows = memory;
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < X.rows; i++)
+        rows[i] = (valued_row){&X, i};
+    qsort(rows, (size_t)X.rows, sizeof *rows, by_values);
+    for (ptrdiff_t k = 0; k < X.rows; k++)
+        place[rows[k].row] = k;
+    kn_free(memory);
+    return KN_OK;
+}
+
+void kn_row_places_need(kn_mem_plan *r, ptrdiff_t N)
+{
+    kn_mem_usage mark = r->now;
+    kn_plan_alloc(r, KN_NEED_WORK, N, sizeof(valued_row));
+    kn_plan_free_to(r, mark);
+}
+
+/* ---- distances ---- */
+
+/* Squared distances from every step-th row (at most KN_DISTANCES_ROWS of them): to one another, and
+ * to the nearest of all rows. */
 typedef struct gathering {
     ptrdiff_t N, step, n; /* all rows; step; number of rows sampled */
+    ptrdiff_t *row;       /* n, the rows sampled */
     double *all, *nearest;
     ptrdiff_t n_all, n_nearest;
 } gathering;
 
 static gathering gathering_of(ptrdiff_t N)
 {
-    enum { ENOUGH = 1000 };
-    ptrdiff_t step = (N + ENOUGH - 1) / ENOUGH;
+    ptrdiff_t step = (N + KN_DISTANCES_ROWS - 1) / KN_DISTANCES_ROWS;
     return (gathering){.N = N, .step = step, .n = (N + step - 1) / step};
 }
 
+/* Allocates the distances between g->n of the N rows, of all pairs and to the nearest row. */
 static kn_status gathering_new(kn_ctx *ctx, ptrdiff_t N, gathering *g)
 {
     kn_status status;
     *g = gathering_of(N);
+    KN_TRY(kn_alloc_i(ctx, g->n, &g->row));
+    for (ptrdiff_t a = 0; a < g->n; a++)
+        g->row[a] = a * g->step;
     KN_TRY(kn_alloc_d(ctx, g->n * (g->n - 1) / 2, &g->all));
     KN_TRY(kn_alloc_d(ctx, g->n, &g->nearest));
 out:
+    return status;
+}
+
+/* The sampled rows become every step-th one in the order of their values. */
+static kn_status spread_by_value(kn_ctx *ctx, kn_mat X, gathering *g)
+{
+    ptrdiff_t *place;
+    kn_status status = kn_alloc_i(ctx, g->N, &place);
+    if (status == KN_OK)
+        status = kn_row_places(ctx, X, place);
+    for (ptrdiff_t i = 0; status == KN_OK && i < g->N; i++)
+        if (place[i] % g->step == 0)
+            g->row[place[i] / g->step] = i;
+    kn_free(place);
     return status;
 }
 
@@ -256,30 +321,32 @@ void kn_distances_need(kn_mem_plan *r, ptrdiff_t N)
     kn_mem_usage mark = r->now;
     ptrdiff_t n = gathering_of(N).n;
     kn_plan_alloc_d(r, KN_NEED_WORK, n * (n - 1) / 2, 1);
-    kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
-    kn_plan_alloc_d(r, KN_NEED_WORK, N, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, 2);
+    kn_plan_alloc_d(r, KN_NEED_WORK, N, 2);
+    kn_row_places_need(r, N);
     kn_plan_free_to(r, mark);
 }
 
 /* Adds the squared distances d2 of the a-th sampled row to all N rows. Equal rows (distance 0) do
  * not count. */
-static void gather(gathering *g, ptrdiff_t a, const double *d2)
+static void add_distances(gathering *g, ptrdiff_t a, const double *d2)
 {
-    double least = INFINITY;
+    double lowest = INFINITY;
     for (ptrdiff_t i = 0; i < g->N; i++)
-        if (d2[i] > 0 && d2[i] < least)
-            least = d2[i];
-    if (isfinite(least))
-        g->nearest[g->n_nearest++] = least;
+        if (d2[i] > 0 && d2[i] < lowest)
+            lowest = d2[i];
+    if (isfinite(lowest))
+        g->nearest[g->n_nearest++] = lowest;
     for (ptrdiff_t b = 0; b < a; b++)
-        if (d2[b * g->step] > 0)
-            g->all[g->n_all++] = d2[b * g->step];
+        if (d2[g->row[b]] > 0)
+            g->all[g->n_all++] = d2[g->row[b]];
 }
 
 static void gathering_end(gathering *g, kn_distances *out)
 {
     out->median = g->n_all > 0 ? median_root(g->all, g->n_all) : 0;
     out->nearest = g->n_nearest > 0 ? median_root(g->nearest, g->n_nearest) : 0;
+    kn_free(g->row);
     kn_free(g->all);
     kn_free(g->nearest);
 }
@@ -294,8 +361,8 @@ kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out)
     KN_TRY(kn_alloc_d(ctx, g.N, &row));
     for (ptrdiff_t a = 0; a < g.n; a++) {
         for (ptrdiff_t i = 0; i < g.N; i++)
-            row[i] = lower(d2, a * g.step, i);
-        gather(&g, a, row);
+            row[i] = lower_entry(d2, g.row[a], i);
+        add_distances(&g, a, row);
     }
 out:
     kn_free(row);
@@ -311,11 +378,13 @@ kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out)
     *out = (kn_distances){0};
     KN_TRY(gathering_new(ctx, X.rows, &g));
     KN_TRY(kn_alloc_d(ctx, g.N, &row));
+    if (g.step > 1)
+        KN_TRY(spread_by_value(ctx, X, &g));
     for (ptrdiff_t a = 0; a < g.n; a++) {
         memset(row, 0, (size_t)g.N * sizeof *row);
         for (ptrdiff_t f = 0; f < X.cols; f++)
-            kn_vec_add_sqdiff(g.N, kn_col(X, f), kn_at(X, a * g.step, f), row);
-        gather(&g, a, row);
+            kn_vec_add_sqdiff(g.N, kn_col(X, f), kn_at(X, g.row[a], f), row);
+        add_distances(&g, a, row);
     }
 out:
     kn_free(row);

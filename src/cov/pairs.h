@@ -43,8 +43,8 @@ kn_status kn_pairs_subset(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *i
 /* Computes the same bits as kn_pairs_within of X, the rows `index` of the original rows. Distances
  * (N^2 F flops) are copied from `all`; products are computed anew, since BLAS is faster than
  * copying them. */
-kn_status kn_pairs_some(kn_ctx *ctx, const kn_pairs *all, const ptrdiff_t *index, kn_mat X,
-                        const kn_stats *stats, kn_pairs *out);
+kn_status kn_pairs_select(kn_ctx *ctx, const kn_pairs *all, const ptrdiff_t *index, kn_mat X,
+                          const kn_stats *stats, kn_pairs *out);
 /* Copies the statistics between the rows `rows` and `cols` of symmetric pairs. The result is
  * symmetric if rows == cols. */
 kn_status kn_pairs_cross(kn_ctx *ctx, const kn_pairs *pairs, const ptrdiff_t *rows, ptrdiff_t n,
@@ -59,14 +59,23 @@ void kn_stat_self(const kn_stat *stat, kn_mat X, double *out);
 /* Returns a view of the columns of X that a statistic or a term is over. */
 kn_mat kn_columns(kn_mat X, ptrdiff_t first, ptrdiff_t count);
 
+/* place[i] = place of row i of X among all rows, sorted by their first values, then by their second
+ * and so on: what is chosen by place does not depend on the order of rows. Equal rows are in order
+ * of their indices. */
+kn_status kn_row_places(kn_ctx *ctx, kn_mat X, ptrdiff_t *place);
+/* Adds its work space (temporary). */
+void kn_row_places_need(kn_mem_plan *r, ptrdiff_t N);
+
 /* Typical distances between rows, which bound length-scales [METHOD 3b, 9.12]. Computed from at
- * most 1000 evenly spaced rows: their distances to one another, and to the nearest of all rows. 0:
- * all rows are equal. */
+ * most 1000 rows, evenly spaced in the order of kn_row_places: their distances to one another, and
+ * to the nearest of all rows. 0: all rows are equal. */
+enum { KN_DISTANCES_ROWS = 1000 };
 typedef struct kn_distances {
     double median;  /* median over pairs of distinct rows */
     double nearest; /* median distance to the nearest distinct row */
 } kn_distances;
-/* From squared distances d2 (N x N, lower triangle). */
+/* From squared distances d2 (N x N, lower triangle) of at most KN_DISTANCES_ROWS rows, or of rows
+ * whose order matters. */
 kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out);
 /* From the rows of X (N x F), without an N x N matrix. */
 kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out);

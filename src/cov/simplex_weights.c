@@ -1,13 +1,14 @@
-/* Implements simplex_weights.h. */
+/* Implements simplex_weights.h. The search works in these coordinates; theta is computed from
+ * them. */
 #include "cov/simplex_weights.h"
 
 #include <math.h>
 
 static const double ETA_BOUND = 7;
-static const double LEAST = 1e-12; /* smallest weight that has a coordinate */
+static const double MIN = 1e-12; /* smallest weight that has a coordinate */
 /* Bounds of lengths in units of distances [METHOD 3b, 9.12]. */
-static const double LEAST_MEDIAN = 0.1 /* unless cov->least is set */, LEAST_NEAREST = 0.5,
-                    MOST_MEDIAN = 20;
+static const double MIN_MEDIAN = 0.1 /* unless cov->lowest is set */, MIN_NEAREST = 0.5,
+                    MAX_MEDIAN = 20;
 
 int kn_cov_n_outer(const kn_cov *cov)
 {
@@ -23,14 +24,17 @@ static void close_weights(const kn_cov *cov, double *w)
     w[0] = fmax(w[0], 0);
 }
 
-static kn_status distances(kn_ctx *ctx, const kn_term *t, const kn_pairs *pairs, kn_mat X,
-                           kn_distances *out)
+/* Distances between rows over the columns of term t, from `pairs` if they have them. KN_ERR_DATA if
+ * more than half of them are 0, as then no length can be chosen. */
+static kn_status find_distances(kn_ctx *ctx, const kn_term *t, const kn_pairs *pairs, kn_mat X,
+                                kn_distances *out)
 {
-    bool at_hand = t->kernel->stat == KN_STAT_D2 && pairs->n > t->stat;
+    bool at_hand = t->kernel->stat == KN_STAT_D2 && pairs->n > t->stat &&
+                   (!X.data || X.rows <= KN_DISTANCES_ROWS);
     kn_status status = at_hand ? kn_pairs_distances(ctx, pairs->stat[t->stat], out)
                                : kn_row_distances(ctx, kn_columns(X, t->first, t->count), out);
     if (status == KN_OK && !(out->median > 0))
-        status = kn_fail(ctx, KN_ERR_DATA, "covariates do not differ between samples");
+        status = kn_fail(ctx, KN_ERR_DATA, "the covariates do not differ between participants");
     return status;
 }
 
@@ -48,13 +52,13 @@ static kn_status shape_box(kn_ctx *ctx, const kn_cov *cov, const kn_term *t, con
             box->middle.shape[t->shape + i] = sqrt(s->low * s->high);
             continue;
         }
-        kn_status status = distances(ctx, t, pairs, X, &d);
+        kn_status status = find_distances(ctx, t, pairs, X, &d);
         if (status != KN_OK)
             return status;
-        double least = cov->least > 0 ? cov->least : LEAST_MEDIAN;
-        box->lower[x] = log(fmax(least * d.median, LEAST_NEAREST * d.nearest));
-        box->upper[x] = log(MOST_MEDIAN * d.median);
-        box->middle.shape[t->shape + i] = exp(box->upper[x]) / MOST_MEDIAN;
+        double lowest = cov->lowest > 0 ? cov->lowest : MIN_MEDIAN;
+        box->lower[x] = log(fmax(lowest * d.median, MIN_NEAREST * d.nearest));
+        box->upper[x] = log(MAX_MEDIAN * d.median);
+        box->middle.shape[t->shape + i] = exp(box->upper[x]) / MAX_MEDIAN;
     }
     return KN_OK;
 }
@@ -92,7 +96,7 @@ kn_cov_point kn_cov_point_at(const kn_cov *cov, const double *x)
 void kn_cov_coordinates(const kn_cov *cov, const kn_cov_point *point, double *x)
 {
     for (int k = 1; k < cov->n; k++)
-        x[k - 1] = log(fmax(point->w[k], LEAST) / fmax(point->w[0], LEAST));
+        x[k - 1] = log(fmax(point->w[k], MIN) / fmax(point->w[0], MIN));
     for (int i = 0; i < cov->n_shapes; i++)
         x[cov->n - 1 + i] = log(point->shape[i]);
 }
@@ -177,7 +181,7 @@ kn_cov_family kn_family_of(const kn_cov *cov, const kn_cov_point *point)
         kn_effect_kind course = cov->term[k].kernel->course;
         if (course == KN_OF_LEVELS)
             f.part[k] = point->w[k];
-        else if (sum[course] > LEAST)
+        else if (sum[course] > MIN)
             f.part[k] = point->w[k] / sum[course];
         else
             f.part[k] = 1 / (double)(course == KN_CURVED ? curved : straight);
@@ -216,7 +220,7 @@ void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], d
 }
 
 /* The family around equal weights, for covariances that (rho, length) describes completely. */
-static kn_cov_family family_alone(const kn_cov *cov)
+static kn_cov_family family_at_equal_weights(const kn_cov *cov)
 {
     kn_cov_point equal = {0};
     for (int k = 0; k < cov->n; k++)
@@ -226,12 +230,12 @@ static kn_cov_family family_alone(const kn_cov *cov)
 
 kn_cov_point kn_cov_at_rho(const kn_cov *cov, double rho, double length)
 {
-    kn_cov_family f = family_alone(cov);
+    kn_cov_family f = family_at_equal_weights(cov);
     return kn_family_at(&f, rho, length);
 }
 
 void kn_cov_rho_length(const kn_cov *cov, const kn_cov_point *point, double *rho, double *length)
 {
-    kn_cov_family f = family_alone(cov);
+    kn_cov_family f = family_at_equal_weights(cov);
     kn_family_rho_length(&f, point, rho, length);
 }

@@ -10,7 +10,7 @@
 #ifndef KN_COV_SIMPLEX_WEIGHTS_H
 #define KN_COV_SIMPLEX_WEIGHTS_H
 
-#include "cov/terms.h"
+#include "cov/kernel_sum.h"
 
 typedef struct kn_cov_point {
     double w[KN_COV_TERMS];      /* sum to 1; vertices of the simplex are allowed */

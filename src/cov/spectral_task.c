@@ -1,4 +1,5 @@
-/* Implements spectral_task.h: sums over the diagonals of the pair statistics. */
+/* Implements spectral_task.h: sums over the diagonals of the pair statistics. Only iso noise has a
+ * covariance between components. */
 #include "cov/spectral_task.h"
 
 #include <math.h>
@@ -54,6 +55,7 @@ void kn_cov_diagonal_gradient(const kn_cov *cov, const double *theta, const kn_p
     }
 }
 
+/* Mean of the squared distances below the diagonal; 0 without pairs. */
 static double mean_d2(kn_mat d2)
 {
     double sum = 0, n = 0;
@@ -77,13 +79,14 @@ void kn_cov_start(const kn_cov *cov, const kn_pairs *pairs, double dims, double 
 {
     for (int k = 0; k < cov->n; k++) {
         const kn_term *t = &cov->term[k];
-        double share = t->kernel->start_share > 0 ? t->kernel->start_share : signal, self = 1;
+        double proportion = t->kernel->start_proportion > 0 ? t->kernel->start_proportion : signal,
+               self = 1;
         if (t->kernel->proportional) {
             self = 0;
             for (ptrdiff_t p = 0; p < pairs->stat[t->stat].rows; p++)
                 self += kn_at(pairs->stat[t->stat], p, p) / dims;
         }
-        theta[t->at] = 0.5 * log(share * v / self);
+        theta[t->at] = 0.5 * log(proportion * v / self);
         for (int i = 0; i < t->kernel->n_shape; i++)
             theta[t->at + 1 + i] = shape_start(t, &t->kernel->shape[i], pairs);
     }

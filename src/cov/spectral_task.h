@@ -3,11 +3,13 @@
  *     C = v F F' + c0 I        v = exp(2a) of a term proportional to F F', c0 of terms like iso
  *
  * Over principal components F F' is diagonal, and so is C: no P x P eigenproblem [METHOD 2], and
- * no T x T one for MT-Kronprod [METHOD 1c]. */
+ * no T x T one for MT-Kronprod [METHOD 1c].
+ *
+ * C is used with iso noise only; structured noise has one variance per component instead. */
 #ifndef KN_COV_SPECTRAL_TASK_H
 #define KN_COV_SPECTRAL_TASK_H
 
-#include "cov/terms.h"
+#include "cov/kernel_sum.h"
 
 /* Returns whether every term is proportional to the same products, or is zero between different
  * components. */
@@ -24,7 +26,7 @@ void kn_cov_diagonal(const kn_cov *cov, const double *theta, const kn_pairs *pai
 void kn_cov_diagonal_gradient(const kn_cov *cov, const double *theta, const kn_pairs *pairs,
                               kn_mat by_c, double by_c0, double *g);
 
-/* Sets theta to the start of the search for C: each term gets its kernel's start_share of the
+/* Sets theta to the start of the search for C: each term gets its kernel's start_proportion of the
  * variance v, or the share `signal`, divided by the mean of its diagonal over `dims` components; a
  * length starts at the root mean square distance. */
 void kn_cov_start(const kn_cov *cov, const kn_pairs *pairs, double dims, double v, double signal,

@@ -1,5 +1,6 @@
 /* Implements synthetic_points.h: classifies the columns as numeric or levels, then combines nodes
- * or Halton points with every level pattern of the training sample. */
+ * or Halton points with every level pattern of the training sample. The points stand for the
+ * training sample in an exported model. */
 #include "cov/synthetic_points.h"
 
 #include <math.h>
@@ -12,11 +13,11 @@ enum {
 
 void kn_round_outward(double *low, double *high)
 {
-    double most = SHARE * (*high - *low);
-    if (!(most > 0) || !isfinite(most))
+    double limit = SHARE * (*high - *low);
+    if (!(limit > 0) || !isfinite(limit))
         return;
-    double unit = pow(10, floor(log10(most)));
-    unit *= 5 * unit <= most ? 5 : 2 * unit <= most ? 2 : 1;
+    double unit = pow(10, floor(log10(limit)));
+    unit *= 5 * unit <= limit ? 5 : 2 * unit <= limit ? 2 : 1;
     *low = fmin(*low, floor(*low / unit) * unit);
     *high = fmax(*high, ceil(*high / unit) * unit);
 }
@@ -31,6 +32,7 @@ typedef struct columns {
     ptrdiff_t patterns;
 } columns;
 
+/* Frees the description of the columns; it can be filled again. */
 static void columns_clear(columns *c)
 {
     kn_free(c->number);
@@ -58,6 +60,8 @@ static bool is_indicator(kn_mat X, ptrdiff_t f, double low, double high)
     return true;
 }
 
+/* Adds column f to the numbers, with a range that is rounded outward, or to the levels: indicators
+ * and constants. */
 static void sort_column(const kn_synthetic_plan *p, ptrdiff_t f, columns *c)
 {
     double low = kn_at(p->X, 0, f), high = low;
@@ -75,6 +79,7 @@ static void sort_column(const kn_synthetic_plan *p, ptrdiff_t f, columns *c)
     c->number[c->n++] = f;
 }
 
+/* Does the list have the combination of levels of row i already? */
 static bool has_pattern(const columns *c, kn_mat X, ptrdiff_t i)
 {
     for (ptrdiff_t k = 0; k < c->patterns; k++) {
@@ -120,7 +125,7 @@ out:
 
 /* Returns value k of 2n of a numeric column: n Chebyshev extrema within the range, then n - n/2
  * above it and n/2 below. */
-static double node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
+static double numeric_node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
 {
     double low = c->low[f], high = c->high[f], half = (high - low) / 2;
     ptrdiff_t above = n - n / 2, below = n / 2;
@@ -131,6 +136,7 @@ static double node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
     return low - half * (double)(k - n - above + 1) / (double)below;
 }
 
+/* Returns the smallest prime above p, by trial division. */
 static ptrdiff_t next_prime(ptrdiff_t p)
 {
     for (p++;; p++) {
@@ -201,7 +207,7 @@ kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *p, int round, k
             if (c.n > 2)
                 put_halton(&c, i / 2 + 1, i % 2 == 1, *out, at);
             for (ptrdiff_t f = 0; f < c.n && c.n <= 2; f++)
-                kn_col(*out, c.number[f])[at] = node(&c, f, n, f ? i / axis : i % axis);
+                kn_col(*out, c.number[f])[at] = numeric_node(&c, f, n, f ? i / axis : i % axis);
         }
 out:
     columns_clear(&c);

@@ -13,7 +13,7 @@
 #ifndef KN_COV_SYNTHETIC_POINTS_H
 #define KN_COV_SYNTHETIC_POINTS_H
 
-#include "cov/terms.h"
+#include "cov/kernel_sum.h"
 
 typedef struct kn_synthetic_plan {
     kn_mat X;          /* N x F, design of the training sample */

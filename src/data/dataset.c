@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory/alloc.h"
 #include "data/table/text_list.h"
-#include "io/file/growable_array.h"
 #include "io/file/path.h"
 
 kn_status kn_data_new(kn_ctx *ctx, ptrdiff_t n, kn_data **out)
@@ -15,7 +15,7 @@ kn_status kn_data_new(kn_ctx *ctx, ptrdiff_t n, kn_data **out)
     void *memory;
     *out = NULL;
     if (n < 1)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%td people, expected at least one", n);
+        return kn_fail(ctx, KN_ERR_SHAPE, "%td participants, expected at least one", n);
     kn_status status = kn_alloc(ctx, 1, sizeof **out, &memory);
     if (status != KN_OK)
         return status;
@@ -32,7 +32,7 @@ void kn_data_free(kn_data *d)
     kn_free(d->response_left);
     kn_match_clear(&d->match);
     kn_warnings_clear(&d->warnings);
-    if (d->held) { /* the rest is borrowed */
+    if (d->preloaded) { /* the rest is borrowed */
         kn_free(d);
         return;
     }
@@ -45,6 +45,7 @@ void kn_data_free(kn_data *d)
     kn_names_free(d->session_id, d->n);
     kn_free(d->where);
     kn_free(d->session);
+    kn_names_free(d->list_file, d->n_list_files);
     if (d->responses != d->covariates)
         kn_table_free(d->responses);
     kn_table_free(d->covariates);
@@ -59,15 +60,17 @@ void kn_data_free(kn_data *d)
 
 ptrdiff_t kn_data_count(const kn_data *d)
 {
-    return d->in_memory && !d->held ? d->n : d->match.n;
+    return d->in_memory && !d->preloaded ? d->n : d->match.n;
 }
 
+/* Fails unless the data are made in memory and still accept columns and values. */
 static kn_status check_open(kn_ctx *ctx, const kn_data *d, const void *values)
 {
     if (!d || !values)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", d ? "values" : "data");
-    if (!d->in_memory || d->held)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "data from files take nothing from memory");
+    if (!d->in_memory || d->preloaded)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "data from files cannot be combined with data from memory");
     return KN_OK;
 }
 
@@ -78,7 +81,7 @@ static kn_status check_column(kn_ctx *ctx, const kn_data *d, const char *name, c
     if (status != KN_OK)
         return status;
     if (!name || !*name)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "a column of covariates has no name");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a covariate column has no name");
     for (ptrdiff_t k = 0; k < d->n_columns; k++)
         if (strcmp(d->column[k].name, name) == 0)
             return kn_fail(ctx, KN_ERR_DATA, "covariates: two columns are named '%s'",
@@ -87,7 +90,7 @@ static kn_status check_column(kn_ctx *ctx, const kn_data *d, const char *name, c
 }
 
 /* Discards table and match; kn_data_finalise makes them anew. */
-static void unsettle(kn_data *d)
+static void discard_match(kn_data *d)
 {
     kn_match_clear(&d->match);
     kn_table_free(d->covariates);
@@ -99,8 +102,8 @@ static kn_status new_column(kn_ctx *ctx, kn_data *d, const char *name, kn_table_
 {
     kn_status status;
     void *memory = d->column;
-    unsettle(d);
-    KN_TRY(kn_grow(ctx, d->n_columns + 1, sizeof *d->column, &memory, &d->room));
+    discard_match(d);
+    KN_TRY(kn_grow(ctx, d->n_columns + 1, sizeof *d->column, &memory, &d->capacity));
     d->column = memory;
     kn_table_column *c = &d->column[d->n_columns];
     *c = (kn_table_column){0};
@@ -169,11 +172,11 @@ kn_status kn_data_ids(kn_ctx *ctx, kn_data *d, const char *const *ids)
     kn_status status = check_open(ctx, d, ids);
     for (ptrdiff_t i = 0; status == KN_OK && i < d->n; i++)
         if (!ids[i])
-            status = kn_fail(ctx, KN_ERR_DATA, "ids row %td: is missing, expected an id", i + 1);
+            status = kn_fail(ctx, KN_ERR_DATA, "ids row %td: missing, expected an ID", i + 1);
     if (status != KN_OK)
         return status;
     kn_names_free(d->ids, d->n);
-    unsettle(d);
+    discard_match(d);
     return kn_names_copy(ctx, ids, d->n, &d->ids);
 }
 
@@ -183,7 +186,7 @@ kn_status kn_data_responses(kn_ctx *ctx, kn_data *d, kn_view values, const char 
     if (status != KN_OK)
         return status;
     if (values.rows != d->n)
-        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, responses %td", d->n,
+        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, but responses have %td", d->n,
                        values.rows);
     if (values.cols < 1 || (values.type != KN_F64 && values.type != KN_F32))
         return kn_fail(ctx, KN_ERR_SHAPE,
@@ -209,7 +212,7 @@ static kn_status make_table(kn_ctx *ctx, kn_data *d)
     for (ptrdiff_t k = 0; k < d->n_columns; k++)
         all[n++] = d->column[k];
     if (d->n_columns == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA, "these people have no covariates");
+        status = kn_fail(ctx, KN_ERR_DATA, "these participants have no covariates");
         goto out;
     }
     KN_TRY(kn_table_make(ctx, "covariates", all, n, d->n, &d->covariates));
@@ -219,7 +222,7 @@ out:
     return status;
 }
 
-static bool differ(const char *a, const char *b)
+static bool texts_differ(const char *a, const char *b)
 {
     return a ? !b || strcmp(a, b) != 0 : b != NULL;
 }
@@ -228,34 +231,37 @@ kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *d)
 {
     kn_status status = KN_OK;
     bool fresh = !d->covariates;
-    if (d->held) /* a subset of preloaded data has its match already */
+    if (d->preloaded) /* a subset of preloaded data has its match already */
         return KN_OK;
     kn_warnings *before = kn_keep_warnings(ctx, &d->warnings);
     if (fresh)
         KN_TRY(make_table(ctx, d));
-    /* For files, options that are not given now keep their values at reading. */
-    bool where = d->in_memory || s->where ? differ(s->where, d->where) : false;
-    bool session = d->in_memory || s->session ? differ(s->session, d->session) : false;
-    if (fresh || where || session) {
+    kn_settings now = *s;
+    if (!d->in_memory) { /* options that are not given now keep their values at reading */
+        now.where = s->where ? s->where : d->where;
+        now.session = s->session ? s->session : d->session;
+        now.match = s->match ? s->match : d->policy;
+    }
+    if (fresh || texts_differ(now.where, d->where) || texts_differ(now.session, d->session)) {
         if (d->in_memory)
             kn_warnings_clear(&d->warnings);
-        KN_TRY(kn_data_match(ctx, s, d));
+        KN_TRY(kn_data_match(ctx, &now, d));
     }
 out:
     kn_keep_warnings(ctx, before);
     if (status != KN_OK && d->in_memory)
-        unsettle(d);
+        discard_match(d);
     return status;
 }
 
-const char *kn_data_person(const kn_data *d, ptrdiff_t row)
+const char *kn_data_participant(const kn_data *d, ptrdiff_t row)
 {
     return d->id_col < 0 ? NULL : kn_table_cell(d->covariates, row, d->id_col);
 }
 
 bool kn_data_has_responses(const kn_data *d)
 {
-    return d->held || d->responses || d->images || d->array.source.name || d->view.data;
+    return d->preloaded || d->responses || d->images || d->array.source.name || d->view.data;
 }
 
 const char *kn_data_responses_name(const kn_data *d)
@@ -271,13 +277,15 @@ kn_status kn_data_files(kn_ctx *ctx, const kn_data *d, const char *other, const 
     ptrdiff_t images = d->images ? kn_images_files(d->images) : 0;
     void *memory;
     *n = 0;
-    kn_status status = kn_alloc(ctx, N_NAMED + images, sizeof **files, &memory);
+    kn_status status = kn_alloc(ctx, N_NAMED + d->n_list_files + images, sizeof **files, &memory);
     *files = memory;
     if (status != KN_OK)
         return status;
     for (int i = 0; i < N_NAMED; i++)
         if (named[i])
             (*files)[(*n)++] = named[i];
+    for (ptrdiff_t i = 0; i < d->n_list_files; i++)
+        (*files)[(*n)++] = d->list_file[i];
     for (ptrdiff_t i = 0; i < images; i++)
         (*files)[(*n)++] = kn_images_file(d->images, i);
     return KN_OK;

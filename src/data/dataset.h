@@ -1,12 +1,12 @@
 /* An opened input: named covariates, ids and responses, from memory or from files. Covariates are
  * a table of texts either way, and `match` pairs its rows with rows of the responses. Values of
  * responses in files are read later, by sample.h, when the memory plan is known. The public
- * functions kn_data_... are in dataset.c and dataset_read.c. */
+ * functions kn_data_... are in dataset.c and dataset_read.c; kn_data_read is collective. */
 #ifndef KN_DATA_DATASET_H
 #define KN_DATA_DATASET_H
 
+#include "base/context.h"
 #include "base/options/options.h"
-#include "base/warnings.h"
 #include "data/response_space.h"
 #include "data/table/match_ids.h"
 #include "io/image/image_set.h"
@@ -26,7 +26,7 @@ struct kn_data {
     /* Data in memory, as given by kn_data_numbers and the like, until kn_data_finalise makes the
      * table. */
     kn_table_column *column;
-    ptrdiff_t n_columns, room;
+    ptrdiff_t n_columns, capacity;
     char **ids;
     bool in_memory;
     kn_table *covariates;
@@ -34,7 +34,10 @@ struct kn_data {
     char **session_id; /* n, made of participant and session; NULL: ids are in id_col */
     kn_match match;
     char *where, *session; /* options that the match was made with; NULL: without */
-    kn_left *left;         /* n; and the same for each row of responses in a separate file */
+    char **list_file;      /* n_list_files: files of `in @FILE` in {where}, which are inputs too */
+    ptrdiff_t n_list_files;
+    int policy;    /* {match} that it was made with; 0: the default, all */
+    kn_left *left; /* n; and the same for each row of responses in a separate file */
     kn_left *response_left;
     /* The responses are one of these, or none. */
     kn_table *responses; /* may be the table of the covariates */
@@ -43,19 +46,20 @@ struct kn_data {
     kn_view view;
     char **view_name; /* view.cols, or NULL */
     char *covariates_path, *responses_path, *mask;
-    const char *label;    /* borrowed; the column of --label, never a covariate; NULL: none */
+    const char *label;    /* borrowed; the column of --cases, never a covariate; NULL: none */
     kn_warnings warnings; /* warnings of kn_data_read */
     /* A subset of preloaded data (preloaded.h): everything but match, left and warnings is
      * borrowed. NULL: an input of its own. */
-    struct kn_preloaded *held;
-    /* Borrowed. A fit from files uses these responses, whatever the mask and {targets} say. NULL:
+    struct kn_preloaded *preloaded;
+    /* Borrowed. A fit from files uses these responses and ignores the mask and {targets}. NULL:
      * those of the input. */
     const kn_space *space;
 };
 
 /* Makes the table and the match of data in memory. Data from files have them already; the match is
- * made anew only if {where} or {session} are given and differ from those at reading. A subset of
- * preloaded data stays as it is. */
+ * made anew only if {where} or {session} are given and differ from those at reading. Options that
+ * are not given, and {match=all}, keep the values that they had at reading. A subset of preloaded
+ * data is not changed. */
 kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 
 /* Decides which rows are used and pairs covariates with responses, by {where}, {session} and
@@ -64,7 +68,7 @@ kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 
 /* Returns the participant of a row, the same text for all visits; NULL: there is no id column.
  * Borrowed. */
-const char *kn_data_person(const kn_data *data, ptrdiff_t covariate_row);
+const char *kn_data_participant(const kn_data *data, ptrdiff_t covariate_row);
 
 /* Returns whether there are responses, in memory, in a file or preloaded. */
 bool kn_data_has_responses(const kn_data *data);

@@ -1,10 +1,12 @@
 /* Implements kn_data_match: filters rows (--where), handles visits (--session) and pairs
- * covariates with responses by id. */
+ * covariates with responses by id. It runs once, after the files are opened. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/dataset.h"
+#include "data/image_names.h"
 #include "data/response_space.h"
+#include "data/table/align_ids.h"
 #include "data/table/columns.h"
 #include "data/table/row_filter.h"
 #include "data/table/sessions.h"
@@ -16,13 +18,14 @@ typedef struct job {
     kn_ctx *ctx;
     const kn_settings *s;
     kn_data *d;
-    bool apart; /* the responses are in a separate file */
+    bool separate_file; /* the responses are in a separate file */
     kn_session_rows a, b;
     ptrdiff_t *line; /* lines of b in its file; NULL: not known */
     char **b_id;     /* ids of b made of participant and session; NULL: not made */
+    char **name_id;  /* ids of images from their file names; NULL: not made */
 } job;
 
-static kn_status texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
+static kn_status alloc_texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
 {
     void *memory;
     kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
@@ -30,11 +33,13 @@ static kn_status texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
     return status;
 }
 
-static kn_status column_of(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const char ***out)
+/* Sets *out (rows; owned) to the cells of a column, borrowed from the table; a column below 0
+ * leaves it NULL. */
+static kn_status read_column(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const char ***out)
 {
     if (col < 0)
         return KN_OK;
-    kn_status status = texts(ctx, kn_table_rows(t), out);
+    kn_status status = alloc_texts(ctx, kn_table_rows(t), out);
     for (ptrdiff_t i = 0; status == KN_OK && i < kn_table_rows(t); i++)
         (*out)[i] = kn_table_cell(t, i, col);
     return status;
@@ -47,6 +52,27 @@ static ptrdiff_t session_col(const job *j, const kn_table *t)
     return option && !kn_session_is_one(option) ? kn_column_find(t, option) : kn_session_column(t);
 }
 
+/* Copies the names of the files of `in @FILE`. */
+static kn_status keep_list_files(job *j, const kn_row_filter *where)
+{
+    kn_status status;
+    void *memory;
+    ptrdiff_t n = 0;
+    kn_names_free(j->d->list_file, j->d->n_list_files);
+    j->d->list_file = NULL;
+    j->d->n_list_files = 0;
+    KN_TRY(kn_alloc(j->ctx, where->n, sizeof(char *), &memory));
+    const char **name = memory;
+    for (ptrdiff_t k = 0; k < where->n; k++)
+        if (where->condition[k].list.n > 0)
+            name[n++] = where->condition[k].value + 1;
+    status = kn_names_copy(j->ctx, name, n, &j->d->list_file);
+    j->d->n_list_files = status == KN_OK ? n : 0;
+    kn_free(memory);
+out:
+    return status;
+}
+
 /* Reads ids and sessions of the covariates, and applies --where. */
 static kn_status read_covariates(job *j)
 {
@@ -55,12 +81,13 @@ static kn_status read_covariates(job *j)
     void *memory;
     kn_row_filter where = {0};
     j->a.n = kn_table_rows(t);
-    KN_TRY(column_of(j->ctx, t, j->d->id_col, &j->a.person));
+    KN_TRY(read_column(j->ctx, t, j->d->id_col, &j->a.participant));
     if (j->s->session)
-        KN_TRY(column_of(j->ctx, t, session_col(j, t), &j->a.session));
+        KN_TRY(read_column(j->ctx, t, session_col(j, t), &j->a.session));
     KN_TRY(kn_alloc(j->ctx, j->a.n, sizeof *j->a.keep, &memory));
     j->a.keep = memory;
     KN_TRY(kn_row_filter_parse(j->ctx, j->s->where, &where));
+    KN_TRY(keep_list_files(j, &where));
     KN_TRY(kn_row_filter_rows(j->ctx, &where, t, j->a.keep));
     KN_TRY(kn_alloc(j->ctx, j->a.n, sizeof *j->d->left, &memory));
     j->d->left = memory;
@@ -77,20 +104,69 @@ static kn_status read_images(job *j)
     const kn_images *images = j->d->images;
     kn_status status = KN_OK;
     if (kn_images_id(images, 0))
-        KN_TRY(texts(j->ctx, j->b.n, &j->b.person));
+        KN_TRY(alloc_texts(j->ctx, j->b.n, &j->b.participant));
     if (kn_images_session(images, 0))
-        KN_TRY(texts(j->ctx, j->b.n, &j->b.session));
+        KN_TRY(alloc_texts(j->ctx, j->b.n, &j->b.session));
     if (kn_images_line(images, 0) > 0)
         KN_TRY(kn_alloc_i(j->ctx, j->b.n, &j->line));
     for (ptrdiff_t i = 0; i < j->b.n; i++) {
         if (j->line)
             j->line[i] = kn_images_line(images, i);
-        if (j->b.person)
-            j->b.person[i] = kn_images_id(images, i);
+        if (j->b.participant)
+            j->b.participant[i] = kn_images_id(images, i);
         if (j->b.session)
             j->b.session[i] = kn_images_session(images, i);
     }
 out:
+    return status;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Whether two rows of the covariates have the same id. */
+static kn_status has_repeats(job *j, bool *repeats)
+{
+    const char **sorted = NULL;
+    kn_status status = alloc_texts(j->ctx, j->a.n, &sorted);
+    *repeats = false;
+    for (ptrdiff_t i = 0; status == KN_OK && i < j->a.n; i++)
+        sorted[i] = j->a.participant[i];
+    if (status == KN_OK)
+        qsort(sorted, (size_t)j->a.n, sizeof *sorted, by_text);
+    for (ptrdiff_t i = 1; status == KN_OK && i < j->a.n; i++)
+        *repeats = *repeats || strcmp(sorted[i], sorted[i - 1]) == 0;
+    kn_free(sorted);
+    return status;
+}
+
+/* Takes the ids of images without any from their file names, where these tell. */
+static kn_status name_images(job *j)
+{
+    kn_status status = KN_OK;
+    const kn_images *images = j->d->images;
+    const char **path = NULL;
+    bool repeats = true;
+    if (!images || !kn_images_is_list(images) || j->b.participant || !j->a.participant)
+        return KN_OK;
+    KN_TRY(has_repeats(j, &repeats));
+    if (repeats)
+        return KN_OK;
+    KN_TRY(alloc_texts(j->ctx, j->b.n, &path));
+    for (ptrdiff_t i = 0; i < j->b.n; i++)
+        path[i] = kn_images_path(images, i);
+    KN_TRY(kn_image_names_find(j->ctx, path, j->b.n, j->a.participant, j->a.n, &j->name_id));
+    if (!j->name_id)
+        goto out;
+    KN_TRY(alloc_texts(j->ctx, j->b.n, &j->b.participant));
+    for (ptrdiff_t i = 0; i < j->b.n; i++)
+        j->b.participant[i] = j->name_id[i];
+    kn_log(j->ctx, KN_LOG_INFO, "%s: images are matched by the IDs in their file names",
+           kn_data_responses_name(j->d));
+out:
+    kn_free(path);
     return status;
 }
 
@@ -106,9 +182,9 @@ static kn_status read_responses(job *j)
         return read_images(j);
     if (!d->responses)
         return KN_OK;
-    KN_TRY(column_of(j->ctx, d->responses, d->response_id_col, &j->b.person));
+    KN_TRY(read_column(j->ctx, d->responses, d->response_id_col, &j->b.participant));
     if (j->s->session)
-        KN_TRY(column_of(j->ctx, d->responses, session_col(j, d->responses), &j->b.session));
+        KN_TRY(read_column(j->ctx, d->responses, session_col(j, d->responses), &j->b.session));
     KN_TRY(kn_alloc_i(j->ctx, j->b.n, &j->line));
     for (ptrdiff_t i = 0; i < j->b.n; i++)
         j->line[i] = kn_table_line(d->responses, i);
@@ -116,30 +192,38 @@ out:
     return status;
 }
 
+/* Gives the responses the ids of the covariates where they are spelled differently. */
+static kn_status align_ids(job *j)
+{
+    kn_id_list a = {kn_table_path(j->d->covariates), j->a.n, j->a.participant};
+    kn_id_list b = {j->d->responses_path, j->b.n, j->b.participant};
+    return a.id && b.id ? kn_ids_align(j->ctx, &a, &b) : KN_OK;
+}
+
 /* Fails if --session or --visit lacks ids, its column, or a value in a row in use. */
 static kn_status check_sessions(const job *j)
 {
     const kn_table *t = j->d->covariates;
     ptrdiff_t col = session_col(j, t);
-    if (!j->a.person)
-        return kn_fail(j->ctx, KN_ERR_DATA, "%s: {%s} needs a column of ids (name it in {%s})",
-                       kn_table_path(t), j->s->visit ? "visit" : "session",
-                       j->s->visit ? "person" : "id");
+    if (!j->a.participant)
+        return kn_fail(j->ctx, KN_ERR_DATA,
+                       "%s has no ID column, which {%s} needs; name it in {%s}", kn_table_path(t),
+                       j->s->visit ? "visit" : "session", j->s->visit ? "participant" : "id");
     if (col < 0 && !kn_session_is_one(j->s->session))
         return kn_column_unknown(j->ctx, t, j->s->session,
-                                 j->s->visit ? "as {visit} asks for" : "as {session} asks for");
+                                 j->s->visit ? "which {visit} names" : "which {session} names");
     for (ptrdiff_t i = 0; col >= 0 && i < j->a.n; i++)
         if (j->a.keep[i] && kn_text_is_missing(j->a.session[i]))
             return kn_cell_refused(j->ctx, t, i, col,
-                                   j->s->visit ? "expected the session that {visit} asks for"
-                                               : "expected the session that {session} asks for");
+                                   j->s->visit ? "expected a session for {visit}"
+                                               : "expected a session for {session}");
     return KN_OK;
 }
 
 /* Returns whether ids name sessions already (sub-01_ses-1), as those from file paths may. */
 static bool names_sessions(const kn_session_rows *r)
 {
-    return r->person && r->n > 0 && strstr(r->person[0], "_ses-");
+    return r->participant && r->n > 0 && strstr(r->participant[0], "_ses-");
 }
 
 /* Makes ids of participant and session for the responses, and with `covariates` for the covariates
@@ -149,7 +233,7 @@ static kn_status number_sessions(job *j, bool covariates)
     kn_status status = KN_OK;
     if (covariates)
         KN_TRY(kn_session_ids(j->ctx, &j->a, &j->d->session_id));
-    if (j->b.person && j->b.session && !names_sessions(&j->b))
+    if (j->b.participant && j->b.session && !names_sessions(&j->b))
         KN_TRY(kn_session_ids(j->ctx, &j->b, &j->b_id));
 out:
     return status;
@@ -157,7 +241,7 @@ out:
 
 /* --session first or last. If both sides have sessions, rows of the same session are paired; else
  * each side keeps its own first or last row. */
-static kn_status keep_one(job *j)
+static kn_status keep_one_session(job *j)
 {
     kn_status status;
     bool last = strcmp(j->s->session, "last") == 0;
@@ -169,9 +253,9 @@ static kn_status keep_one(job *j)
         if (!j->a.keep[i] && j->d->left[i] == KN_LEFT_NOT)
             j->d->left[i] = KN_LEFT_BY_SESSION;
     }
-    kn_log(j->ctx, KN_LOG_INFO, "%s: {session=%s} keeps %td of %td rows, one of each person",
+    kn_log(j->ctx, KN_LOG_INFO, "%s: {session=%s} keeps %td of %td rows, one per participant",
            kn_table_path(j->d->covariates), j->s->session, left, j->a.n);
-    if (!j->b.person)
+    if (!j->b.participant)
         goto out;
     if (j->a.session && j->b.session) {
         KN_TRY(number_sessions(j, true));
@@ -185,26 +269,21 @@ out:
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Marks responses whose covariates row is not used, or which belong to another session. */
-static kn_status leave_responses(job *j)
+static kn_status exclude_responses(job *j)
 {
     kn_status status = KN_OK;
     kn_data *d = j->d;
     void *memory = NULL;
     const char **id = NULL; /* ids of the rows that are not used */
-    const char *const *own = d->session_id ? (const char *const *)d->session_id : j->a.person;
-    const char *const *others = j->b_id ? (const char *const *)j->b_id : j->b.person;
+    const char *const *own = d->session_id ? (const char *const *)d->session_id : j->a.participant;
+    const char *const *others = j->b_id ? (const char *const *)j->b_id : j->b.participant;
     ptrdiff_t n = 0;
-    if (!j->apart || !own || !others)
+    if (!j->separate_file || !own || !others)
         return KN_OK;
     KN_TRY(kn_alloc(j->ctx, j->b.n, sizeof *d->response_left, &memory));
     d->response_left = memory;
-    KN_TRY(texts(j->ctx, j->a.n, &id));
+    KN_TRY(alloc_texts(j->ctx, j->a.n, &id));
     for (ptrdiff_t i = 0; i < j->a.n; i++)
         if (d->left[i] != KN_LEFT_NOT)
             id[n++] = own[i];
@@ -221,34 +300,38 @@ out:
 }
 
 /* Handles sessions, pairs the rows and marks the responses that are not used. */
-static kn_status match(job *j)
+static kn_status match_rows(job *j)
 {
     kn_data *d = j->d;
     kn_status status = KN_OK;
     bool one = kn_session_is_one(j->s->session);
     if (j->s->session) {
         KN_TRY(check_sessions(j));
-        KN_TRY(one ? keep_one(j) : number_sessions(j, true));
+        KN_TRY(one ? keep_one_session(j) : number_sessions(j, true));
     } else if (names_sessions(&j->a)) {
         KN_TRY(number_sessions(j, false));
     }
     kn_match_table a = {d->covariates, d->id_col, (const char *const *)d->session_id, j->a.keep,
                         j->s->visit != NULL};
     kn_match_side b = {d->responses_path, j->b.n,
-                       j->b_id ? (const char *const *)j->b_id : (const char *const *)j->b.person,
+                       j->b_id ? (const char *const *)j->b_id
+                               : (const char *const *)j->b.participant,
                        j->line, j->b.keep};
-    KN_TRY(kn_match_rows(j->ctx, &a, j->apart ? &b : NULL,
+    KN_TRY(kn_match_rows(j->ctx, &a, j->separate_file ? &b : NULL,
                          j->s->match ? KN_MATCH_COMMON : KN_MATCH_ALL, &d->match));
-    KN_TRY(leave_responses(j));
+    KN_TRY(exclude_responses(j));
     for (ptrdiff_t i = 0; one && i < d->match.n;
          i++) /* one row per participant: ids without session */
-        d->match.id[i] = j->a.person[d->match.covariate_row[i]];
+        d->match.id[i] = j->a.participant[d->match.covariate_row[i]];
 out:
     return status;
 }
 
-static kn_status copy(kn_ctx *ctx, const char *text, char **out)
+/* Replaces *out by an owned copy of text; NULL: by NULL. text may be *out itself. */
+static kn_status copy_text(kn_ctx *ctx, const char *text, char **out)
 {
+    if (text == *out)
+        return KN_OK;
     kn_free(*out);
     *out = NULL;
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
@@ -258,7 +341,7 @@ kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *d)
 {
     kn_status status;
     job j = {.ctx = ctx, .s = s, .d = d};
-    j.apart = d->responses_path && d->responses != d->covariates;
+    j.separate_file = d->responses_path && d->responses != d->covariates;
     kn_match_clear(&d->match);
     kn_names_free(d->session_id, d->n);
     d->session_id = NULL;
@@ -266,19 +349,24 @@ kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *d)
     kn_free(d->response_left);
     d->left = d->response_left = NULL;
     KN_TRY(read_covariates(&j));
-    if (j.apart)
+    if (j.separate_file) {
         KN_TRY(read_responses(&j));
-    KN_TRY(match(&j));
-    KN_TRY(copy(ctx, s->where, &d->where));
-    KN_TRY(copy(ctx, s->session, &d->session));
+        KN_TRY(name_images(&j));
+        KN_TRY(align_ids(&j));
+    }
+    KN_TRY(match_rows(&j));
+    KN_TRY(copy_text(ctx, s->where, &d->where));
+    KN_TRY(copy_text(ctx, s->session, &d->session));
+    d->policy = s->match;
 out:
-    kn_free(j.a.person);
+    kn_free(j.a.participant);
     kn_free(j.a.session);
     kn_free(j.a.keep);
-    kn_free(j.b.person);
+    kn_free(j.b.participant);
     kn_free(j.b.session);
     kn_free(j.b.keep);
     kn_free(j.line);
     kn_names_free(j.b_id, j.b.n);
+    kn_names_free(j.name_id, j.b.n);
     return status;
 }

@@ -6,24 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/mmap_hint.h"
+#include "base/matrix.h"
 #include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
 #include "data/mpi/exchange_responses.h"
 
 struct kn_preloaded {
-    kn_data *data;    /* borrowed */
-    kn_sample people; /* all participants, with the values; X is freed */
-    ptrdiff_t *row;   /* n, rows of the responses, ascending */
-    ptrdiff_t *at;    /* n, the row of Y that now holds the values */
-    double beside;    /* bytes that the caller holds */
+    kn_data *data;       /* borrowed */
+    kn_sample sample;    /* all participants, with the values; X is freed */
+    ptrdiff_t *row;      /* n, rows of the responses, ascending */
+    ptrdiff_t *at;       /* n, the row of Y that now holds the values */
+    double caller_bytes; /* bytes that the caller holds */
 };
 
 void kn_preloaded_free(kn_preloaded *h)
 {
     if (!h)
         return;
-    kn_sample_clear(&h->people);
+    kn_sample_clear(&h->sample);
     kn_free(h->row);
     kn_free(h->at);
     kn_free(h);
@@ -31,13 +31,13 @@ void kn_preloaded_free(kn_preloaded *h)
 
 const kn_sample *kn_preloaded_sample(const kn_preloaded *h)
 {
-    return &h->people;
+    return &h->sample;
 }
 
 double kn_caller_bytes_sum(const kn_caller_bytes *b, ptrdiff_t n, ptrdiff_t T)
 {
     double N = (double)n, R = (double)T;
-    return b->fixed + b->person * N + b->response * R + fmin(b->cell * N * R, b->cells_most);
+    return b->fixed + b->participant * N + b->response * R + fmin(b->cell * N * R, b->cells_max);
 }
 
 static double bytes_of(kn_view Y)
@@ -58,7 +58,7 @@ static kn_view columns_here(const kn_sample *p)
  */
 
 /* Copies values that are borrowed from the caller, since those must not be moved. */
-static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *room, kn_sample *p)
+static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *policy, kn_sample *p)
 {
     kn_view Y = p->Y;
     kn_response_shape s = {.n = Y.rows,
@@ -67,7 +67,7 @@ static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *room, kn_sample 
                            .value = Y.type == KN_F32 ? 4 : 8};
     if (p->values || p->scratch.data)
         return KN_OK;
-    kn_status status = kn_response_room(ctx, room, &s, true, p);
+    kn_status status = kn_response_storage_new(ctx, policy, &s, true, p);
     if (status != KN_OK)
         return status;
     void *to = p->scratch.data ? p->scratch.data : p->values;
@@ -84,7 +84,7 @@ static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *room, kn_sample 
     return KN_OK;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_indices(const void *a, const void *b)
 {
     ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;
     return (x > y) - (x < y);
@@ -103,7 +103,7 @@ static kn_status response_rows(kn_ctx *ctx, const kn_data *d, ptrdiff_t **out)
 }
 
 kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
-                          const kn_memory_policy *room, kn_preloaded **out)
+                          const kn_memory_policy *policy, kn_preloaded **out)
 {
     kn_status status;
     kn_preloaded *h = NULL;
@@ -113,16 +113,16 @@ kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
     KN_TRY(kn_alloc(ctx, 1, sizeof *h, &memory));
     h = memory;
     h->data = data;
-    KN_TRY(kn_sample_train(ctx, data, s, room, &h->people));
-    KN_TRY(copy_view(ctx, room, &h->people));
-    h->beside = kn_caller_bytes_sum(&room->beside, h->people.n, h->people.Y.cols);
-    kn_mat_clear(&h->people.X);
+    KN_TRY(kn_sample_train(ctx, data, s, policy, &h->sample));
+    KN_TRY(copy_view(ctx, policy, &h->sample));
+    h->caller_bytes = kn_caller_bytes_sum(&policy->caller, h->sample.n, h->sample.Y.cols);
+    kn_mat_clear(&h->sample.X);
     KN_TRY(response_rows(ctx, data, &row));
-    KN_TRY(kn_alloc_i(ctx, h->people.n, &h->row));
-    KN_TRY(kn_alloc_i(ctx, h->people.n, &h->at));
-    for (ptrdiff_t i = 0; i < h->people.n; i++) {
+    KN_TRY(kn_alloc_i(ctx, h->sample.n, &h->row));
+    KN_TRY(kn_alloc_i(ctx, h->sample.n, &h->at));
+    for (ptrdiff_t i = 0; i < h->sample.n; i++) {
         h->row[i] =
-            row[h->people.covariate_row[i]]; /* participants are in the order of the responses */
+            row[h->sample.covariate_row[i]]; /* participants are in the order of the responses */
         h->at[i] = i;
     }
     *out = h;
@@ -138,14 +138,14 @@ out:
 
 typedef struct named {
     const char *id;
-    ptrdiff_t place;
+    ptrdiff_t position;
 } named;
 
 static int by_id(const void *a, const void *b)
 {
     const named *x = a, *y = b;
     int order = strcmp(x->id, y->id);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
+    return order ? order : (x->position > y->position) - (x->position < y->position);
 }
 
 /* Finds the first two rows with the same id. */
@@ -161,16 +161,16 @@ static kn_status find_repeat(kn_ctx *ctx, kn_match *m)
     qsort(all, (size_t)m->n, sizeof *all, by_id);
     for (ptrdiff_t i = 1; i < m->n; i++)
         if (strcmp(all[i].id, all[i - 1].id) == 0 &&
-            (m->repeat[1] == 0 || all[i].place < m->repeat[1])) {
-            m->repeat[0] = all[i - 1].place;
-            m->repeat[1] = all[i].place;
+            (m->repeat[1] == 0 || all[i].position < m->repeat[1])) {
+            m->repeat[0] = all[i - 1].position;
+            m->repeat[1] = all[i].position;
         }
     kn_free(memory);
     return KN_OK;
 }
 
 /* Makes the match of the participants with use[]. */
-static kn_status match_some(kn_ctx *ctx, const kn_match *from, const bool *use, kn_match *out)
+static kn_status match_subset(kn_ctx *ctx, const kn_match *from, const bool *use, kn_match *out)
 {
     kn_status status;
     void *memory;
@@ -208,7 +208,7 @@ static ptrdiff_t count_responses(const kn_data *d)
 }
 
 /* Marks participants that are not used as excluded by the fold, unless they had a reason before. */
-static kn_status leave(kn_ctx *ctx, const kn_data *from, const bool *use, kn_data *d)
+static kn_status exclude_others(kn_ctx *ctx, const kn_data *from, const bool *use, kn_data *d)
 {
     kn_status status;
     void *memory;
@@ -231,7 +231,7 @@ out:
     return status;
 }
 
-kn_status kn_data_some(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **out)
+kn_status kn_data_subset_new(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **out)
 {
     kn_status status;
     kn_data *d = NULL;
@@ -239,20 +239,20 @@ kn_status kn_data_some(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **
     *out = NULL;
     KN_TRY(kn_alloc(ctx, h->data->n, sizeof(bool), &memory));
     bool *some = memory; /* restricted to participants that were read */
-    for (ptrdiff_t i = 0; i < h->people.n; i++)
-        some[h->people.covariate_row[i]] = use[h->people.covariate_row[i]];
+    for (ptrdiff_t i = 0; i < h->sample.n; i++)
+        some[h->sample.covariate_row[i]] = use[h->sample.covariate_row[i]];
     KN_TRY(kn_alloc(ctx, 1, sizeof *d, &part));
     d = part;
     *d = *h->data;
-    d->held = h;
+    d->preloaded = h;
     d->match = (kn_match){0};
     d->left = d->response_left = NULL;
     d->warnings = (kn_warnings){0};
-    KN_TRY(match_some(ctx, &h->data->match, some, &d->match));
-    KN_TRY(leave(ctx, h->data, some, d));
+    KN_TRY(match_subset(ctx, &h->data->match, some, &d->match));
+    KN_TRY(exclude_others(ctx, h->data, some, d));
     if (d->match.n == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: nobody is left of %td samples",
-                         kn_table_path(d->covariates), h->people.n);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: none of %td participants is left",
+                         kn_table_path(d->covariates), h->sample.n);
         goto out;
     }
     *out = d;
@@ -265,7 +265,7 @@ out:
 
 kn_status kn_preloaded_select(kn_ctx *ctx, const kn_data *d, kn_selection *out)
 {
-    const kn_space *space = &d->held->people.space;
+    const kn_space *space = &d->preloaded->sample.space;
     return kn_select_named(ctx, d->responses, (const char *const *)space->name, space->T, out);
 }
 
@@ -285,6 +285,8 @@ typedef struct moves {
 
 enum { PIECE = 512 }; /* values of a row that are moved together */
 
+/* Permutes the rows of columns col to col + cols - 1 in place, cycle by cycle; cols is at most
+ * PIECE. */
 static void move_piece(const moves *m, ptrdiff_t col, ptrdiff_t cols)
 {
     size_t value = m->Y.type == KN_F32 ? sizeof(float) : sizeof(double);
@@ -301,6 +303,7 @@ static void move_piece(const moves *m, ptrdiff_t col, ptrdiff_t cols)
     }
 }
 
+/* Permutes the rows of columns first to last - 1 and lets the system drop their pages. */
 static void move_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const moves *m = self;
@@ -331,11 +334,11 @@ static kn_status find_leaders(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *source,
 }
 
 /* Moves the rows of `first` to the front, then the others; both in the order of the file. */
-static kn_status rearrange(kn_ctx *ctx, kn_preloaded *h, const bool *first)
+static kn_status move_to_front(kn_ctx *ctx, kn_preloaded *h, const bool *first)
 {
     kn_status status;
-    ptrdiff_t n = h->people.n, k = 0, *source = NULL, *leader = NULL;
-    kn_view Y = columns_here(&h->people);
+    ptrdiff_t n = h->sample.n, k = 0, *source = NULL, *leader = NULL;
+    kn_view Y = columns_here(&h->sample);
     KN_TRY(kn_alloc_i(ctx, n, &source));
     KN_TRY(kn_alloc_i(ctx, n, &leader));
     for (int pass = 0; pass < 2; pass++)
@@ -357,16 +360,17 @@ out:
 }
 
 /* Makes the rows r contiguous, moving them if needed; *start is the first. */
-static kn_status gather(kn_ctx *ctx, kn_preloaded *h, const kn_response_rows *r, ptrdiff_t *start)
+static kn_status gather_rows(kn_ctx *ctx, kn_preloaded *h, const kn_response_rows *r,
+                             ptrdiff_t *start)
 {
     kn_status status;
     void *memory = NULL;
-    KN_TRY(kn_alloc(ctx, h->people.n, sizeof(bool), &memory));
+    KN_TRY(kn_alloc(ctx, h->sample.n, sizeof(bool), &memory));
     bool *used = memory, together = true;
     ptrdiff_t first = 0;
     for (ptrdiff_t i = 0; i < r->n; i++) {
         ptrdiff_t *found =
-            bsearch(&r->row[i], h->row, (size_t)h->people.n, sizeof *h->row, ascending);
+            bsearch(&r->row[i], h->row, (size_t)h->sample.n, sizeof *h->row, compare_indices);
         ptrdiff_t k =
             found - h->row; /* always found: the match contains only participants that were read */
         used[k] = true;
@@ -375,66 +379,115 @@ static kn_status gather(kn_ctx *ctx, kn_preloaded *h, const kn_response_rows *r,
     }
     *start = together ? first : 0;
     if (!together)
-        KN_TRY(rearrange(ctx, h, used));
+        KN_TRY(move_to_front(ctx, h, used));
 out:
     kn_free(memory);
     return status;
 }
 
 /* Checks the memory plan of the call that follows, with all values allocated. */
-static kn_status ask(kn_ctx *ctx, const kn_memory_policy *room, const kn_preloaded *h, ptrdiff_t n,
-                     ptrdiff_t F)
+static kn_status check_memory(kn_ctx *ctx, const kn_memory_policy *policy, const kn_preloaded *h,
+                              ptrdiff_t n, ptrdiff_t F)
 {
-    kn_view Y = columns_here(&h->people);
-    bool in_file, held = !h->people.scratch.data;
+    kn_view Y = columns_here(&h->sample);
+    bool in_file, in_memory = !h->sample.scratch.data;
     kn_response_shape s = {.n = n,
-                           .T = h->people.Y.cols,
+                           .T = h->sample.Y.cols,
                            .F = F,
-                           .elsewhere = h->people.Y.cols - Y.cols,
+                           .elsewhere = h->sample.Y.cols - Y.cols,
                            .value = Y.type == KN_F32 ? 4 : 8,
-                           .held = h->beside,
-                           .there = h->beside};
-    if (held) {
-        s.held += bytes_of(kn_view_some(Y, 0, Y.rows - n));
-        s.there += bytes_of(Y);
+                           .resident = h->caller_bytes,
+                           .allocated = h->caller_bytes};
+    if (in_memory) {
+        s.resident += bytes_of(kn_view_row_range(Y, 0, Y.rows - n));
+        s.allocated += bytes_of(Y);
     }
-    kn_status status = room->place(room, ctx, &s, false, &in_file);
-    if (status == KN_OK && in_file && held)
+    kn_status status = policy->choose_storage(policy, ctx, &s, false, &in_file);
+    if (status == KN_OK && in_file && in_memory)
         status = kn_fail(ctx, KN_ERR_MEMORY,
-                         "the responses of all %td samples are in memory, which leaves too little "
-                         "for %td of them ({memory})",
+                         "the responses of all %td participants are in memory, which leaves too "
+                         "little for a copy of %td of them ({memory})",
                          Y.rows, n);
+    return status;
+}
+
+/* Packs this rank's columns of all ranks' participants of the step. */
+static void pack_columns(const kn_row_exchange *p, kn_view Y, ptrdiff_t step)
+{
+    const char *data = Y.data;
+    char *to = p->columns;
+    ptrdiff_t e = p->element;
+    for (int q = 0; q < p->ranks; q++) {
+        kn_index_range theirs = kn_row_exchange_rows(p, q, step);
+        for (ptrdiff_t i = theirs.first; i < theirs.last; i++)
+            for (ptrdiff_t j = p->own.first; j < p->own.last; j++, to += e)
+                memcpy(to, data + (i * Y.row_stride + j * Y.col_stride) * e, (size_t)e);
+    }
+}
+
+/* Exchanges Y (n x T, this rank's columns of p) for all columns of the participants assigned to
+ * this rank, in the storage that kn_response_storage_new made in `to`. Rows of to->Y keep their
+ * global numbers. Collective. */
+static kn_status redistribute_by_participant(kn_ctx *ctx, const kn_sample *p, kn_view Y,
+                                             kn_sample *to)
+{
+    kn_status status;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    kn_index_range rows = kn_sample_range_of(Y.rows, c->rank, c->size);
+    ptrdiff_t element = Y.type == KN_F32 ? sizeof(float) : sizeof(double);
+    bool by_rows = to->Y.col_stride == 1;
+    char *storage = to->scratch.data ? to->scratch.data : to->values;
+    kn_row_exchange e;
+    KN_TRY(kn_row_exchange_new(ctx, Y.rows, Y.cols, element, p->own, &e));
+    for (ptrdiff_t step = 0; step < kn_row_exchange_steps(&e); step++) {
+        kn_index_range own_rows = kn_row_exchange_rows(&e, e.rank, step);
+        ptrdiff_t first = own_rows.first - rows.first, n = own_rows.last - own_rows.first;
+        char *into = by_rows ? storage + first * Y.cols * element : e.whole;
+        KN_TRY(kn_check_cancel(ctx));
+        pack_columns(&e, Y, step);
+        KN_TRY(kn_columns_to_rows(ctx, &e, step, into));
+        if (!by_rows && n > 0)
+            kn_scratch_write_rows(ctx, &to->scratch, first, n, into);
+        if (n > 0)
+            kn_view_done(ctx, kn_view_row_range(to->Y, first, n), 0, Y.cols);
+    }
+    to->Y.data =
+        (const void *)((uintptr_t)to->Y.data - (size_t)(rows.first * to->Y.row_stride * element));
+    to->Y.rows = Y.rows;
+    to->own = (kn_index_range){0, Y.cols};
+out:
+    kn_row_exchange_clear(&e);
     return status;
 }
 
 /* Reads whole rows of the participants assigned to this rank; the columns that it holds stay.
  * Collective. */
-static kn_status read_by_people(kn_ctx *ctx, const kn_memory_policy *room, const kn_preloaded *h,
-                                kn_view Y, kn_sample *p)
+static kn_status read_by_participants(kn_ctx *ctx, const kn_memory_policy *policy,
+                                      const kn_preloaded *h, kn_view Y, kn_sample *p)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    kn_range rows = kn_sample_range_of(Y.rows, c->rank, c->size);
-    double all = bytes_of(columns_here(&h->people));
+    kn_index_range rows = kn_sample_range_of(Y.rows, c->rank, c->size);
+    double all = bytes_of(columns_here(&h->sample));
     kn_response_shape s = {.n = rows.last > rows.first ? rows.last - rows.first : 1,
                            .T = Y.cols,
                            .F = p->X.cols,
                            .value = Y.type == KN_F32 ? 4 : 8,
-                           .held = h->beside,
-                           .there = h->beside};
-    if (!h->people.scratch.data) {
-        s.held += all;
-        s.there += all;
+                           .resident = h->caller_bytes,
+                           .allocated = h->caller_bytes};
+    if (!h->sample.scratch.data) {
+        s.resident += all;
+        s.allocated += all;
     }
-    kn_status status = kn_response_room(ctx, room, &s, false, p);
-    return status == KN_OK ? kn_redistribute_by_participant(ctx, &h->people, Y, p) : status;
+    kn_status status = kn_response_storage_new(ctx, policy, &s, false, p);
+    return status == KN_OK ? redistribute_by_participant(ctx, &h->sample, Y, p) : status;
 }
 
-kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                             const kn_space *space, const kn_response_rows *r, kn_sample *p)
 {
     kn_status status;
-    kn_preloaded *h = d->held;
-    const kn_space *own = &h->people.space;
+    kn_preloaded *h = d->preloaded;
+    const kn_space *own = &h->sample.space;
     ptrdiff_t start;
     if (space) {
         KN_TRY(kn_space_compare(ctx, kn_data_responses_name(d), own, space));
@@ -443,14 +496,14 @@ kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *room, const kn_
                            kn_data_responses_name(d), own->T, space->T);
     }
     KN_TRY(kn_space_copy(ctx, own, &p->space));
-    if (!(r->by_people && h->people.dealt))
-        KN_TRY(ask(ctx, room, h, r->n, p->X.cols));
-    KN_TRY(gather(ctx, h, r, &start));
-    p->Y = kn_view_some(h->people.Y, start, r->n);
-    p->own = h->people.own;
-    p->dealt = h->people.dealt && !r->by_people;
-    if (r->by_people && h->people.dealt)
-        KN_TRY(read_by_people(ctx, room, h, p->Y, p));
+    if (!(r->by_participants && h->sample.distributed))
+        KN_TRY(check_memory(ctx, policy, h, r->n, p->X.cols));
+    KN_TRY(gather_rows(ctx, h, r, &start));
+    p->Y = kn_view_row_range(h->sample.Y, start, r->n);
+    p->own = h->sample.own;
+    p->distributed = h->sample.distributed && !r->by_participants;
+    if (r->by_participants && h->sample.distributed)
+        KN_TRY(read_by_participants(ctx, policy, h, p->Y, p));
 out:
     return status;
 }

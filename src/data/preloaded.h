@@ -8,7 +8,7 @@
 #ifndef KN_DATA_PRELOADED_H
 #define KN_DATA_PRELOADED_H
 
-#include "data/responses/read.h"
+#include "data/read_responses.h"
 #include "data/sample.h"
 
 typedef struct kn_preloaded kn_preloaded;
@@ -17,10 +17,10 @@ typedef struct kn_preloaded kn_preloaded;
 double kn_caller_bytes_sum(const kn_caller_bytes *b, ptrdiff_t n, ptrdiff_t T);
 
 /* Reads all participants that a fit of `data` would use, with the errors and log messages of such
- * a fit. data is borrowed until kn_preloaded_free; room->beside counts as held during the fits.
+ * a fit. data is borrowed until kn_preloaded_free; policy->caller counts as held during the fits.
  * Collective. */
 kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
-                          const kn_memory_policy *room, kn_preloaded **out);
+                          const kn_memory_policy *policy, kn_preloaded **out);
 void kn_preloaded_free(kn_preloaded *h); /* after all its subsets; accepts NULL */
 
 /* Returns all participants as a fit would see them, without X; borrowed. Y is in order only until
@@ -28,18 +28,18 @@ void kn_preloaded_free(kn_preloaded *h); /* after all its subsets; accepts NULL 
 const kn_sample *kn_preloaded_sample(const kn_preloaded *h);
 
 /* Makes the subset of participants with use[row of the covariates]. Use it for one call of kn_fit,
- * kn_score or the like at a time; free it with kn_data_free before h. KN_ERR_DATA if nobody is
- * left. */
-kn_status kn_data_some(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **out);
+ * kn_score or the like at a time; free it with kn_data_free before h. KN_ERR_DATA if no
+ * participant is left. */
+kn_status kn_data_subset_new(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **out);
 
 /* ---- for sample.c ---------------------------------------------------------------------------- */
 
 /* Selects the columns of d's table that are responses of all participants. */
 kn_status kn_preloaded_select(kn_ctx *ctx, const kn_data *d, kn_selection *out);
-/* Like the functions of data/responses/read.h, for a subset. Moves rows unless they lie together
- * already. p->Y is borrowed until the next such call; with r->by_people it is a copy.
+/* Like the functions of data/read_responses.h, for a subset. Moves rows unless they lie together
+ * already. p->Y is borrowed until the next such call; with r->by_participants it is a copy.
  * KN_ERR_MEMORY if the memory plan exceeds the budget. Collective. */
-kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *room, const kn_data *d,
+kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                             const kn_space *space, const kn_response_rows *r, kn_sample *p);
 
 #endif

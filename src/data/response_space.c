@@ -1,4 +1,5 @@
-/* Implements response_space.h. */
+/* Implements response_space.h. The space says which response is where: column of a table, voxel or
+ * vertex. */
 #include "data/response_space.h"
 
 #include <string.h>
@@ -28,6 +29,14 @@ out:
         *out = NULL;
     }
     return status;
+}
+
+const char *kn_space_noun(const kn_space *s)
+{
+    if (s->kind != KN_SPACE_IMAGE || s->part[0].brain.hash != 0)
+        return "response";
+    const ptrdiff_t *dim = s->part[0].geometry.dim; /* a surface is a row of vertices */
+    return dim[1] == 1 && dim[2] == 1 ? "vertex" : "voxel";
 }
 
 kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out)
@@ -66,7 +75,7 @@ static const char *kind_name(kn_space_kind kind)
     return names[kind];
 }
 
-static bool known(const char *side)
+static bool is_side(const char *side)
 {
     return strcmp(side, "lh") == 0 || strcmp(side, "rh") == 0;
 }
@@ -77,14 +86,15 @@ static kn_status compare_images(kn_ctx *ctx, const char *name, const kn_space *s
 {
     kn_status status = KN_OK;
     if (s->parts != expected->parts)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %s a person, but the model was trained on %s",
-                       name, s->parts > 1 ? "two images" : "one image",
+        return kn_fail(ctx, KN_ERR_SHAPE,
+                       "%s has %s per participant, but the model was trained on %s", name,
+                       s->parts > 1 ? "two images" : "one image",
                        expected->parts > 1 ? "two" : "one");
     for (int k = 0; k < s->parts; k++) {
         const kn_image_part *p = &s->part[k], *e = &expected->part[k];
         KN_TRY(kn_geometry_compare(ctx, name, &p->geometry, "the model", &e->geometry));
         KN_TRY(kn_brain_compare(ctx, name, &p->brain, "the model", &e->brain));
-        if (s->parts > 1 && known(p->side) && known(e->side) && strcmp(p->side, e->side) != 0)
+        if (s->parts > 1 && is_side(p->side) && is_side(e->side) && strcmp(p->side, e->side) != 0)
             return kn_fail(ctx, KN_ERR_SHAPE, "%s has %s where the model has %s", name, p->side,
                            e->side);
     }

@@ -4,7 +4,7 @@
 #define KN_DATA_RESPONSE_SPACE_H
 
 #include "base/memory/alloc.h"
-#include "io/image/hemispheres.h"
+#include "io/image/image_set.h"
 
 typedef enum kn_space_kind {
     KN_SPACE_NONE = 0,  /* columns without names: arrays */
@@ -21,6 +21,9 @@ typedef struct kn_space {
     kn_image_part part[KN_PARTS];
     ptrdiff_t *voxel; /* T voxel indices, ascending, x fastest; images only */
 } kn_space;
+
+/* What the responses are called: "voxel", "vertex", or "response" for tables, arrays and CIFTI. */
+const char *kn_space_noun(const kn_space *s);
 
 /* Makes a deep copy, owned by the caller. */
 kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out);

@@ -6,26 +6,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/hash/xxh64.h"
 #include "base/mpi/comm.h"
-#include "data/check_blank.h"
-#include "data/mpi/exchange_responses.h"
+#include "base/suggest.h"
+#include "data/canonical_order.h"
+#include "data/mpi/gather_responses.h"
 #include "data/preloaded.h"
+#include "data/read_responses.h"
 #include "data/responses/responses.h"
-#include "data/sample_groups.h"
-#include "data/table/check_outliers.h"
-#include "data/table/check_patients.h"
-#include "data/table/column_name_heuristics.h"
+#include "data/scaling.h"
+#include "data/table/column_role.h"
 #include "data/table/columns.h"
 #include "data/table/select_columns.h"
 #include "data/table/sessions.h"
 #include "data/table/text_list.h"
+#include "data/table/warn_suspicious.h"
+#include "io/file/path.h"
 
 void kn_sample_clear(kn_sample *p)
 {
     kn_free(p->covariate_row);
+    kn_free(p->order);
     kn_free(p->id);
-    kn_encoding_clear(&p->recipe);
+    kn_encoding_clear(&p->encoding);
     kn_mat_clear(&p->X);
     kn_grouping_clear(&p->grouping);
     kn_names_free(p->group_text, p->n);
@@ -36,19 +41,115 @@ void kn_sample_clear(kn_sample *p)
     *p = (kn_sample){0};
 }
 
+/* ---- job parts ------------------------------------------------------------------------------- */
+
+/* Parses digits and moves *text behind them; -1: there are none, or too many. */
+static ptrdiff_t parse_digits(const char **text)
+{
+    ptrdiff_t x = 0;
+    const char *c = *text;
+    for (; *c >= '0' && *c <= '9' && x <= KN_JOB_PARTS_MAX; c++)
+        x = 10 * x + (*c - '0');
+    ptrdiff_t digits = c - *text;
+    *text = c;
+    return digits > 0 ? x : -1;
+}
+
+kn_status kn_job_part_parse(kn_ctx *ctx, const char *text, kn_job_part *out)
+{
+    *out = (kn_job_part){0};
+    if (!text)
+        return KN_OK;
+    const char *c = text;
+    ptrdiff_t i = parse_digits(&c), n = *c == '/' ? (c++, parse_digits(&c)) : -1;
+    if (*c || i < 1 || n < i || n > KN_JOB_PARTS_MAX)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{part} is '%.40s', expected I/N with I from 1 to N and N up to %d, such as "
+                       "3/10",
+                       text, KN_JOB_PARTS_MAX);
+    *out = (kn_job_part){i, n};
+    return KN_OK;
+}
+
+ptrdiff_t kn_job_part_size(kn_job_part p, ptrdiff_t n_participants)
+{
+    if (p.n == 0)
+        return n_participants;
+    return n_participants < p.i ? 0 : (n_participants - p.i) / p.n + 1;
+}
+
+/* ---- groups of repeated measures ------------------------------------------------------------- */
+
+/* Returns the participant of row i: rows with ids per session still belong to one participant. */
+static const char *participant_of(const kn_data *d, const kn_sample *p, ptrdiff_t i)
+{
+    const char *participant = kn_data_participant(d, p->covariate_row[i]);
+    return participant ? participant : p->id[i];
+}
+
+/* Sets p->grouping of a training sample, by {group}. Without codes there are no groups; warns if
+ * ids repeat nevertheless. */
+static kn_status find_groups(kn_ctx *ctx, const kn_data *d, const kn_settings *s, kn_sample *p)
+{
+    kn_status status = KN_OK;
+    void *participant = NULL;
+    if (kn_settings_additive(s)) {
+        if (p->id)
+            KN_TRY(kn_alloc(ctx, p->n, sizeof(char *), &participant));
+        for (ptrdiff_t i = 0; participant && i < p->n; i++)
+            ((const char **)participant)[i] = participant_of(d, p, i);
+        kn_group_source from = {d->covariates, p->covariate_row, participant, &p->encoding, p->X};
+        KN_TRY(kn_grouping_find(ctx, &from, s->group, &p->grouping));
+    }
+    if (p->grouping.rule == KN_GROUP_NONE && d->match.repeat[1] > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s: IDs repeat, but the rows of one participant count as different participants",
+               kn_table_path(d->covariates));
+out:
+    kn_free(participant);
+    return status;
+}
+
+/* Sets p->group_text of new participants from the model's group column; "": from their ids. A
+ * participant without a value has no group. Does nothing if the column or the ids are missing. */
+static kn_status read_groups(kn_ctx *ctx, const kn_data *d, const char *column, kn_sample *p)
+{
+    const kn_table *t = d->covariates;
+    bool ids = !*column;
+    ptrdiff_t col = ids ? -1 : kn_column_find(t, column);
+    void *memory;
+    if (ids ? !p->id : col < 0)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, p->n, sizeof *p->group_text, &memory);
+    if (status != KN_OK)
+        return status;
+    p->group_text = memory;
+    for (ptrdiff_t i = 0; i < p->n && status == KN_OK; i++) {
+        const char *text =
+            ids ? participant_of(d, p, i) : kn_table_cell(t, p->covariate_row[i], col);
+        if (ids)
+            status = kn_text_copy(ctx, text, strlen(text), &p->group_text[i]);
+        else if (!kn_text_is_missing(text))
+            status = kn_trimmed(ctx, text, &p->group_text[i]);
+    }
+    return status;
+}
+
+/* ---- training samples and new participants --------------------------------------------------- */
+
 /* State of one kn_sample_train or kn_sample_new. */
 typedef struct job {
     kn_data *data;
     const kn_settings *s;
-    const kn_encoding *recipe; /* the model's; NULL: learn it (training) */
-    const kn_space *space;     /* of the model, or NULL */
-    const kn_memory_policy *room;
+    const kn_encoding *encoding; /* the model's; NULL: learn it (training) */
+    const kn_space *space;       /* of the model, or NULL */
+    const kn_memory_policy *policy;
     const char *group_column; /* of the model, or NULL */
     kn_status (*check)(kn_ctx *ctx, const void *self, const kn_sample *everybody); /* or NULL */
     const void *self;
-    bool responses; /* responses are read */
-    bool whole;     /* every rank reads all responses, not only its own */
-    bool by_people; /* all responses, of this rank's participants only */
+    bool responses;       /* responses are read */
+    bool whole;           /* every rank reads all responses, not only its own */
+    bool by_participants; /* all responses, of this rank's participants only */
     kn_selection selection;
     ptrdiff_t n, *pair; /* n triples {response row, covariate row, index in the match} */
 } job;
@@ -89,9 +190,9 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
         return status;
     p->id = memory;
     for (ptrdiff_t i = 0; i < j->n; i++) {
-        p->id[i] = m->id ? m->id[j->pair[3 * i + 2]] : kn_data_person(d, j->pair[3 * i + 1]);
+        p->id[i] = m->id ? m->id[j->pair[3 * i + 2]] : kn_data_participant(d, j->pair[3 * i + 1]);
         if (!kn_encoding_text_ok(p->id[i])) /* a model file (JSON) cannot hold it */
-            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: the id is not UTF-8 text",
+            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: the ID is not UTF-8 text",
                            kn_table_path(d->covariates), kn_table_unit(d->covariates),
                            kn_table_line(d->covariates, j->pair[3 * i + 1]));
     }
@@ -100,13 +201,13 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
 
 /* Encodes the covariates as X; rows with a missing value are excluded if the policy is
  * KN_MISSING_DROP. */
-static kn_status make_x(kn_ctx *ctx, const kn_encoding *recipe, job *j, kn_sample *p)
+static kn_status make_x(kn_ctx *ctx, const kn_encoding *encoding, job *j, kn_sample *p)
 {
     kn_status status;
     kn_mat X = {0};
     void *memory = NULL;
     bool *dropped = NULL;
-    ptrdiff_t F = kn_encoding_width(recipe), kept = 0, *index = NULL;
+    ptrdiff_t F = kn_encoding_width(encoding), kept = 0, *index = NULL;
     KN_TRY(kn_mat_new(ctx, j->n, F, &X));
     KN_TRY(kn_alloc(ctx, j->n, sizeof *dropped, &memory));
     dropped = memory;
@@ -114,7 +215,7 @@ static kn_status make_x(kn_ctx *ctx, const kn_encoding *recipe, job *j, kn_sampl
     KN_TRY(kn_alloc_i(ctx, j->n, &index));
     for (ptrdiff_t i = 0; i < j->n; i++)
         p->covariate_row[i] = j->pair[3 * i + 1];
-    KN_TRY(kn_encoding_apply(ctx, recipe, j->data->covariates, p->covariate_row, X, dropped));
+    KN_TRY(kn_encoding_apply(ctx, encoding, j->data->covariates, p->covariate_row, X, dropped));
     for (ptrdiff_t i = 0; i < j->n; i++)
         if (!dropped[i]) {
             index[kept] = i;
@@ -125,7 +226,7 @@ static kn_status make_x(kn_ctx *ctx, const kn_encoding *recipe, job *j, kn_sampl
             kept++;
         }
     if (kept == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: every row has a missing covariate",
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: a covariate is missing in every row",
                          kn_table_path(j->data->covariates));
         goto out;
     }
@@ -181,7 +282,7 @@ static kn_status find_responses(kn_ctx *ctx, job *j)
 {
     const kn_data *d = j->data;
     kn_space table = {.kind = KN_SPACE_TABLE};
-    if (!j->responses || !d->responses || d->held)
+    if (!j->responses || !d->responses || d->preloaded)
         return KN_OK;
     if (j->space->kind != KN_SPACE_TABLE)
         return kn_space_compare(ctx, kn_data_responses_name(d), &table, j->space);
@@ -190,7 +291,7 @@ static kn_status find_responses(kn_ctx *ctx, job *j)
 }
 
 /* Decides which columns are covariates and which responses, and learns the encoding. */
-static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
+static kn_status learn_encoding(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
     const kn_data *d = j->data;
@@ -216,7 +317,10 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
                               .one_file = d->responses == d->covariates,
                               .id_col = d->id_col,
                               .rows = d->match.covariate_row,
-                              .n_rows = d->match.n};
+                              .n_rows = d->match.n,
+                              .responses = (const char *const *)d->view_name,
+                              .n_responses = d->view_name ? d->view.cols : 0,
+                              .checked = d->preloaded != NULL};
     KN_TRY(kn_encoding_names(ctx, d->covariates, &ro, &names, &n));
     ptrdiff_t n_taken = n;
     if (d->responses) { /* covariates, groups and labels are not responses */
@@ -231,39 +335,105 @@ static kn_status learn(kn_ctx *ctx, job *j, kn_sample *p)
                                     d->responses == d->covariates ? d->id_col : d->response_id_col,
                                 .taken = taken,
                                 .n_taken = n_taken};
-        KN_TRY(d->held    ? kn_preloaded_select(ctx, d, &j->selection)
-               : j->space ? find_responses(ctx, j)
-                          : kn_select(ctx, d->responses, &so, &j->selection));
+        KN_TRY(d->preloaded ? kn_preloaded_select(ctx, d, &j->selection)
+               : j->space   ? find_responses(ctx, j)
+                            : kn_select(ctx, d->responses, &so, &j->selection));
     }
-    ro.responses = (const char *const *)j->selection.name;
-    ro.n_responses = j->selection.n;
-    KN_TRY(kn_encoding_learn(ctx, d->covariates, &ro, &p->recipe));
-    kn_encoding_tell_names(ctx, d->covariates, &ro);
+    if (j->selection.n > 0) {
+        ro.responses = (const char *const *)j->selection.name;
+        ro.n_responses = j->selection.n;
+    }
+    KN_TRY(kn_encoding_learn(ctx, d->covariates, &ro, &p->encoding));
+    kn_encoding_log_names(ctx, d->covariates, &ro);
     bool known = false; /* a diagnosis column is a covariate */
-    for (ptrdiff_t k = 0; k < p->recipe.n; k++)
-        known = known || kn_column_role_of(p->recipe.column[k].name) == KN_COLUMN_GROUP;
+    for (ptrdiff_t k = 0; k < p->encoding.n; k++)
+        known = known || kn_column_role_of(p->encoding.column[k].name) == KN_COLUMN_GROUP;
     if (!known)
         kn_patients_warn(ctx, d->covariates, d->match.covariate_row, d->match.n, d->label,
-                         "are learned from as healthy");
-    kn_encoding_log(ctx, d->covariates, &p->recipe);
+                         "are treated as healthy controls");
+    kn_encoding_log(ctx, d->covariates, &p->encoding);
 out:
     kn_free(names);
     kn_free(taken);
     return status;
 }
 
-/* With {split} each row has its own output file, named after its id: ids must be unique. */
+static int by_id_any_case(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    int order = strcasecmp(x, y);
+    return order ? order : strcmp(x, y);
+}
+
+/* KN_ERR_DATA if two ids differ only in case: they are one file name on macOS and Windows. */
+static kn_status check_case(kn_ctx *ctx, const kn_data *d)
+{
+    const kn_match *m = &d->match;
+    void *memory;
+    kn_status status = kn_alloc(ctx, m->n, sizeof *m->id, &memory);
+    const char **id = memory;
+    if (status != KN_OK)
+        return status;
+    memcpy(memory, m->id, (size_t)m->n * sizeof *m->id);
+    qsort(memory, (size_t)m->n, sizeof *m->id, by_id_any_case);
+    for (ptrdiff_t i = 1; status == KN_OK && i < m->n; i++)
+        if (strcasecmp(id[i - 1], id[i]) == 0)
+            status = kn_fail(ctx, KN_ERR_DATA,
+                             "%s: IDs %s and %s differ only in case, but {split} writes one file "
+                             "per ID, and some systems take these names for one",
+                             kn_table_path(d->covariates), kn_clipped(id[i - 1]).text,
+                             kn_clipped(id[i]).text);
+    kn_free(memory);
+    return status;
+}
+
+static bool has_control(const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c < ' ' || *c == 127)
+            return true;
+    return false;
+}
+
+/* With {split} each row has its own output file, named after its id: ids must be unique, in any
+ * case, and without control characters. */
 static kn_status check_split(kn_ctx *ctx, const job *j)
 {
     const kn_data *d = j->data;
     const ptrdiff_t *twice = d->match.repeat, *row = d->match.covariate_row;
-    if (!j->s->split || twice[1] == 0)
+    if (!j->s->split)
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_DATA,
-                   "%s: id %s is on %ss %td and %td, {split} writes one file for each id",
-                   kn_table_path(d->covariates), kn_clipped(d->match.id[twice[0]]).text,
-                   kn_table_unit(d->covariates), kn_table_line(d->covariates, row[twice[0]]),
-                   kn_table_line(d->covariates, row[twice[1]]));
+    if (twice[1] != 0)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: ID %s is on %ss %td and %td, but {split} writes one file per ID",
+                       kn_table_path(d->covariates), kn_clipped(d->match.id[twice[0]]).text,
+                       kn_table_unit(d->covariates), kn_table_line(d->covariates, row[twice[0]]),
+                       kn_table_line(d->covariates, row[twice[1]]));
+    for (ptrdiff_t i = 0; d->match.id && i < d->match.n; i++)
+        if (has_control(d->match.id[i]))
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s %s %td: the ID has a control character, but {split} names files by "
+                           "IDs",
+                           kn_table_path(d->covariates), kn_table_unit(d->covariates),
+                           kn_table_line(d->covariates, row[i]));
+    return d->match.id ? check_case(ctx, d) : KN_OK;
+}
+
+/* Warns of ids that a spreadsheet program takes for formulas; tables have them unchanged. */
+static void warn_of_formulas(kn_ctx *ctx, const kn_data *d)
+{
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    ptrdiff_t n = 0;
+    for (ptrdiff_t i = 0; d->match.id && i < d->match.n; i++)
+        if (strchr("=+-@", d->match.id[i][0]) && d->match.id[i][0]) {
+            n++;
+            kn_listing_add(&list, d->match.id[i]);
+        }
+    if (n > 0)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s: %td ID%s with =, +, - or @, which spreadsheet programs take for formulas; the "
+               "output tables have them unchanged: %s",
+               kn_table_path(d->covariates), n, n == 1 ? " begins" : "s begin", list.text);
 }
 
 /* Reads the values of the rows in use, in the order of the file, and checks them. */
@@ -276,23 +446,23 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_sample *p)
         return status;
     for (ptrdiff_t i = 0; i < j->n; i++)
         row[i] = j->pair[3 * i];
-    bool fill = !j->recipe && j->s->missing_responses == KN_RESPONSES_FILL;
-    kn_response_rows rows = {j->n, row, fill ? KN_LEAST_VALUES : 0, j->whole, j->by_people};
-    status = d->held        ? kn_preloaded_read(ctx, j->room, d, j->space, &rows, p)
-             : d->responses ? kn_read_table(ctx, j->room, d, &j->selection, &rows, p)
-             : d->images    ? kn_read_images(ctx, j->room, d, j->space, &rows, p)
-             : d->view.data ? kn_read_view(ctx, j->room, d, j->space, &rows, p)
-                            : kn_read_array(ctx, j->room, d, &rows, p);
-    if (d->held) /* checked when they were preloaded */
+    bool fill = !j->encoding && j->s->missing_responses == KN_RESPONSES_FILL;
+    kn_response_rows rows = {j->n, row, fill ? KN_MIN_VALUES : 0, j->whole, j->by_participants};
+    status = d->preloaded   ? kn_preloaded_read(ctx, j->policy, d, j->space, &rows, p)
+             : d->responses ? kn_read_table(ctx, j->policy, d, &j->selection, &rows, p)
+             : d->images    ? kn_read_images(ctx, j->policy, d, j->space, &rows, p)
+             : d->view.data ? kn_read_view(ctx, j->policy, d, j->space, &rows, p)
+                            : kn_read_array(ctx, j->policy, d, &rows, p);
+    if (d->preloaded) /* checked when they were preloaded */
         goto out;
-    p->dealt = kn_ctx_comm(ctx)->size > 1 && !j->whole && !d->view.data;
-    if (!p->dealt)
-        p->own = (kn_range){0, p->Y.cols};
+    p->distributed = kn_ctx_comm(ctx)->size > 1 && !j->whole && !d->view.data;
+    if (!p->distributed)
+        p->own = (kn_index_range){0, p->Y.cols};
     if (status == KN_OK && j->space && !d->images && !d->view.data)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
-    if (status == KN_OK && !j->recipe && !fill)
+    if (status == KN_OK && !j->encoding && !fill)
         status = kn_blank_refuse(ctx, d, &rows, p);
-    if (status == KN_OK && !j->recipe && d->responses && kn_ctx_comm(ctx)->rank == 0)
+    if (status == KN_OK && !j->encoding && d->responses && kn_ctx_comm(ctx)->rank == 0)
         status = kn_outliers_warn(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
 out:
     kn_free(row);
@@ -312,7 +482,7 @@ static kn_status find_values(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **keep, 
     KN_TRY(kn_alloc(ctx, p->n, sizeof(bool), &memory));
     bool *value = memory;
     kn_responses Y = kn_responses_of(p->Y, &s);
-    kn_range own = kn_response_range(ctx, &Y);
+    kn_index_range own = kn_response_range(ctx, &Y);
     *n = 0;
     *gaps = s.n != NULL;
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -338,19 +508,21 @@ static const char *row_name(ptrdiff_t row, char name[32])
 
 /* Keeps the n participants `keep` in p and logs the others. Groups are found anew; the caller
  * reads the responses again, so that the default mask does not depend on excluded images. */
-static kn_status leave_out(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n, kn_sample *p)
+static kn_status exclude_participants(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n,
+                                      kn_sample *p)
 {
     kn_status status;
     kn_mat X = {0};
-    kn_listing who = {.most = KN_NAMES_LISTED};
+    kn_listing listed = {.limit = KN_NAMES_LISTED};
     char name[32];
     for (ptrdiff_t i = 0, k = 0; i < p->n; i++)
         if (k < n && keep[k] == i)
             k++;
         else
-            kn_listing_add(&who, p->id ? p->id[i] : row_name(p->covariate_row[i], name));
-    kn_log(ctx, KN_LOG_WARNING, "%td of %td samples have no finite response and are left out: %s",
-           p->n - n, p->n, who.text);
+            kn_listing_add(&listed, p->id ? p->id[i] : row_name(p->covariate_row[i], name));
+    kn_log(ctx, KN_LOG_WARNING,
+           "participants without a finite response are excluded, %td of %td: %s", p->n - n, p->n,
+           listed.text);
     KN_TRY(kn_mat_new(ctx, n, p->X.cols, &X));
     kn_mat_rows(p->X, keep, X);
     kn_mat_clear(&p->X);
@@ -364,7 +536,7 @@ static kn_status leave_out(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t
     p->n_without = p->n - n;
     j->n = p->n = n;
     kn_grouping_clear(&p->grouping);
-    KN_TRY(kn_sample_find_groups(ctx, j->data, j->s, p));
+    KN_TRY(find_groups(ctx, j->data, j->s, p));
 out:
     return status;
 }
@@ -380,7 +552,7 @@ static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_sample *p)
     if (n == p->n && !(j->whole && kn_ctx_comm(ctx)->size > 1))
         goto out;
     if (n < p->n)
-        KN_TRY(leave_out(ctx, j, keep, n, p));
+        KN_TRY(exclude_participants(ctx, j, keep, n, p));
     kn_space_clear(&p->space);
     kn_scratch_clear(&p->scratch);
     kn_free(p->values);
@@ -391,41 +563,67 @@ out:
     return status;
 }
 
-/* Runs all steps for training or application; clears p on failure. Collective. */
-static kn_status gather(kn_ctx *ctx, job *j, kn_sample *p)
+/* Sets the canonical order of a training sample. Collective. */
+static kn_status order_participants(kn_ctx *ctx, kn_sample *p)
 {
-    enum { LEAST = 3 }; /* participants that training needs */
+    kn_status status = KN_OK;
+    void *memory = NULL;
+    kn_row_source from = {
+        .n = p->n, .X = p->X, .Y = p->Y, .own = p->own, .distributed = p->distributed};
+    if (p->id)
+        KN_TRY(kn_alloc(ctx, p->n, sizeof(uint64_t), &memory));
+    uint64_t *key = memory;
+    for (ptrdiff_t i = 0; key && i < p->n; i++)
+        key[i] = kn_hash(p->id[i], strlen(p->id[i]), 0);
+    from.key = key;
+    KN_TRY(kn_alloc_i(ctx, p->n, &p->order));
+    KN_TRY(kn_row_order(ctx, &from, p->order));
+out:
+    kn_free(memory);
+    return status;
+}
+
+/* Runs all steps for training or application; clears p on failure. Collective. */
+static kn_status gather_sample(kn_ctx *ctx, job *j, kn_sample *p)
+{
+    enum { MIN = 3 }; /* participants that training needs */
     kn_status status;
     *p = (kn_sample){0};
     KN_TRY(kn_data_finalise(ctx, j->s, j->data));
     if (j->responses && !kn_data_has_responses(j->data)) {
-        status = kn_fail(ctx, KN_ERR_ARGUMENT, "these people have no responses");
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "these participants have no responses");
         goto out;
     }
-    if (!j->recipe && j->data->match.n < LEAST) {
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: %td samples with responses, expected at least %d",
-                         kn_table_path(j->data->covariates), j->data->match.n, LEAST);
+    if (!j->encoding && j->data->match.n < MIN) {
+        status =
+            kn_fail(ctx, KN_ERR_DATA, "%s: %td participant%s with responses, expected at least %d",
+                    kn_table_path(j->data->covariates), j->data->match.n,
+                    j->data->match.n == 1 ? "" : "s", MIN);
         goto out;
     }
-    if (j->recipe)
+    if (j->encoding) {
         KN_TRY(check_split(ctx, j));
+        warn_of_formulas(ctx, j->data);
+    }
     KN_TRY(order_rows(ctx, j));
     KN_TRY(take_ids(ctx, j, p));
-    KN_TRY(j->recipe ? find_responses(ctx, j) : learn(ctx, j, p));
-    kn_encoding recipe = j->recipe ? *j->recipe : p->recipe;
-    recipe.missing = (kn_missing)j->s->missing;
-    recipe.unseen = j->recipe && j->s->unseen == KN_UNSEEN_PRIOR;
-    KN_TRY(make_x(ctx, &recipe, j, p));
-    if (j->recipe)
+    KN_TRY(j->encoding ? find_responses(ctx, j) : learn_encoding(ctx, j, p));
+    kn_encoding encoding = j->encoding ? *j->encoding : p->encoding;
+    encoding.missing = (kn_missing)j->s->missing;
+    encoding.unseen = j->encoding && j->s->unseen == KN_UNSEEN_PRIOR;
+    KN_TRY(make_x(ctx, &encoding, j, p));
+    if (j->encoding)
         KN_TRY(take_part(ctx, j, p));
-    if (!j->recipe)
-        KN_TRY(kn_sample_find_groups(ctx, j->data, j->s, p));
+    if (!j->encoding)
+        KN_TRY(find_groups(ctx, j->data, j->s, p));
     else if (j->group_column)
-        KN_TRY(kn_sample_read_groups(ctx, j->data, j->group_column, p));
+        KN_TRY(read_groups(ctx, j->data, j->group_column, p));
     if (j->responses && j->n > 0)
         KN_TRY(read_responses(ctx, j, p));
-    if (!j->recipe && j->s->missing_responses == KN_RESPONSES_FILL)
+    if (!j->encoding && j->s->missing_responses == KN_RESPONSES_FILL)
         KN_TRY(drop_without_values(ctx, j, p));
+    if (!j->encoding)
+        KN_TRY(order_participants(ctx, p));
 out:
     kn_free(j->pair);
     kn_selection_clear(&j->selection);
@@ -435,28 +633,44 @@ out:
 }
 
 kn_status kn_sample_train(kn_ctx *ctx, kn_data *data, const kn_settings *s,
-                          const kn_memory_policy *room, kn_sample *out)
+                          const kn_memory_policy *policy, kn_sample *out)
 {
-    job j = {.data = data, .s = s, .room = room, .responses = true};
-    if (!data->view.data && !data->held) /* preloaded data were read with this space */
+    job j = {.data = data, .s = s, .policy = policy, .responses = true};
+    if (!data->view.data && !data->preloaded) /* preloaded data were read with this space */
         j.space = data->space;
-    return gather(ctx, &j, out);
+    return gather_sample(ctx, &j, out);
 }
 
 kn_status kn_sample_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_sample_spec known,
-                        const kn_memory_policy *room, kn_sample *out)
+                        const kn_memory_policy *policy, kn_sample *out)
 {
     job j = {.data = data,
              .s = s,
-             .recipe = known.recipe,
+             .encoding = known.encoding,
              .space = known.space,
-             .room = room,
+             .policy = policy,
              .group_column = known.group_column,
              .check = known.check,
              .self = known.self,
-             .by_people = known.by_people,
+             .by_participants = known.by_participants,
              .responses = known.space != NULL};
-    return gather(ctx, &j, out);
+    return gather_sample(ctx, &j, out);
+}
+
+/* No participant has this value in the column: suggests a value that is close. */
+static kn_status fail_flag(kn_ctx *ctx, const kn_data *d, const kn_sample *p, const char *option,
+                           ptrdiff_t col, const char *value)
+{
+    char text[KN_SUGGESTION_TEXT];
+    kn_suggestions near = {.given = value};
+    for (ptrdiff_t i = 0; i < p->n + p->n_other; i++) {
+        const ptrdiff_t row = i < p->n ? p->covariate_row[i] : p->other_row[i - p->n];
+        const char *cell = kn_table_cell(d->covariates, row, col);
+        kn_suggest(&near, cell, strlen(cell));
+    }
+    return kn_fail(ctx, KN_ERR_DATA, "%s: no participant has %s '%s', which {%s} names%s",
+                   kn_table_path(d->covariates), kn_table_name(d->covariates, col), value, option,
+                   kn_did_you_mean(&near, "", text));
 }
 
 kn_status kn_sample_flag(kn_ctx *ctx, const kn_data *d, const kn_sample *p, const char *option,
@@ -477,8 +691,5 @@ kn_status kn_sample_flag(kn_ctx *ctx, const kn_data *d, const kn_sample *p, cons
     }
     for (ptrdiff_t i = 0; hits == 0 && i < p->n_other; i++)
         hits += strcmp(kn_table_cell(d->covariates, p->other_row[i], col), eq + 1) == 0;
-    if (hits == 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: nobody has %s '%s', which {%s} asks for", path,
-                       column, eq + 1, option);
-    return KN_OK;
+    return hits > 0 ? KN_OK : fail_flag(ctx, d, p, option, col, eq + 1);
 }

@@ -1,5 +1,5 @@
 /* Implements shared_noise_groups.h: groups are found by sorting rows by a text or by all
- * covariates. */
+ * covariates. They are repeated measures, whose rows share noise in the model. */
 #include "data/shared_noise_groups.h"
 
 #include <math.h>
@@ -95,6 +95,8 @@ out:
     return status;
 }
 
+/* Numbers the n rows by equal text, in order of first appearance, and names the groups. g owns
+ * both. */
 static kn_status group_texts(kn_ctx *ctx, const char *const *text, ptrdiff_t n, kn_grouping *g)
 {
     void *items = NULL;
@@ -112,16 +114,17 @@ out:
 /* ---- the three rules
  * ---------------------------------------------------------------------------- */
 
-/* Fails if a category groups the rows exactly as g does: both effects could not be told apart. */
+/* Fails if a category groups the rows exactly as g does: both effects could not be distinguished.
+ */
 static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const kn_grouping *g)
 {
-    for (ptrdiff_t k = 0; k < s->recipe->n; k++) {
-        const kn_covariate *c = &s->recipe->column[k];
-        int of[KN_LEVELS_MOST + 1];
+    for (ptrdiff_t k = 0; k < s->encoding->n; k++) {
+        const kn_covariate *c = &s->encoding->column[k];
+        int of[KN_LEVELS_MAX + 1];
         ptrdiff_t levels = 0, i = 0;
         if (c->kind != KN_COVARIATE_CATEGORY)
             continue;
-        for (int l = 0; l <= KN_LEVELS_MOST; l++)
+        for (int l = 0; l <= KN_LEVELS_MAX; l++)
             of[l] = -1;
         for (; i < s->X.rows; i++) {
             double x = kn_at(s->X, i, k);
@@ -133,8 +136,8 @@ static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const k
         }
         if (i == s->X.rows && levels == g->n_groups)
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s: {group=%s} parts the rows as the covariate %s does, expected one "
-                           "of them (leave one out with {use} or {group=none})",
+                           "%s: {group=%s} and the covariate %s define the same groups; omit one "
+                           "of them, with {use} or with {group=none}",
                            kn_table_path(s->table), kn_clipped(g->column).text,
                            kn_clipped(c->name).text);
     }
@@ -149,7 +152,7 @@ static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *na
     void *memory = NULL;
     kn_status status;
     if (col < 0)
-        return kn_column_unknown(ctx, s->table, name, "as {group} asks for");
+        return kn_column_unknown(ctx, s->table, name, "which {group} names");
     g->rule = KN_GROUP_COLUMN;
     KN_TRY(kn_trimmed(ctx, kn_table_name(s->table, col), &g->column));
     KN_TRY(kn_alloc(ctx, n, sizeof *text, &memory));
@@ -157,8 +160,7 @@ static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *na
     for (ptrdiff_t i = 0; i < n; i++) {
         const char *cell = kn_table_cell(s->table, s->row[i], col);
         if (kn_text_is_missing(cell)) {
-            status = kn_cell_refused(ctx, s->table, s->row[i], col,
-                                     "expected the group that {group} asks for");
+            status = kn_cell_refused(ctx, s->table, s->row[i], col, "expected a group for {group}");
             goto out;
         }
         if (!kn_encoding_text_ok(cell)) { /* a model file (JSON) cannot hold it */
@@ -173,6 +175,7 @@ out:
     return status;
 }
 
+/* Groups rows with the same id. The column's name is empty, since ids are no covariate. */
 static kn_status by_ids(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     kn_status status = group_texts(ctx, s->id, s->X.rows, g);
@@ -183,11 +186,11 @@ static kn_status by_ids(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 }
 
 /* Returns whether enough numeric covariates vary for equal rows to be no coincidence. */
-static bool many_numbers(const kn_encoding *recipe)
+static bool has_many_numbers(const kn_encoding *encoding)
 {
     ptrdiff_t n = 0;
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        n += recipe->column[k].kind == KN_COVARIATE_NUMERIC && recipe->column[k].values > 1;
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        n += encoding->column[k].kind == KN_COVARIATE_NUMERIC && encoding->column[k].values > 1;
     return n >= KN_STIMULUS_COVARIATES;
 }
 
@@ -235,44 +238,46 @@ out:
     return status;
 }
 
-static const char *what_of(const kn_grouping *g)
+static const char *name_of_group_source(const kn_grouping *g)
 {
     return g->rule == KN_GROUP_COLUMN ? g->column
-           : g->rule == KN_GROUP_IDS  ? "the id"
+           : g->rule == KN_GROUP_IDS  ? "the ID"
                                       : "the stimulus";
 }
 
 /* Removes the groups if there is only one, or none has two rows. */
-static void dissolve(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
+static void drop_trivial_groups(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     bool one = g->n_groups == 1;
     if (g->rule == KN_GROUP_NONE || (!one && g->n_groups < s->X.rows))
         return;
-    kn_log(ctx, KN_LOG_INFO, "%s: %s is %s row, so no rows share noise of their own",
-           kn_table_path(s->table), kn_clipped(what_of(g)).text,
-           one ? "the same in every" : "another in every");
+    kn_log(ctx, KN_LOG_INFO, "%s: %s is %s row, so no rows share noise", kn_table_path(s->table),
+           kn_clipped(name_of_group_source(g)).text,
+           one ? "the same in every" : "different in every");
     kn_grouping_clear(g);
 }
 
-static void say(kn_ctx *ctx, const kn_group_source *s, const kn_grouping *g)
+/* Logs one sentence on how many groups share noise and by which rule. */
+static void log_groups(kn_ctx *ctx, const kn_group_source *s, const kn_grouping *g)
 {
     const char *path = kn_table_path(s->table);
     ptrdiff_t n = s->X.rows, k = g->n_groups;
     switch (g->rule) {
     case KN_GROUP_NONE: break;
     case KN_GROUP_COLUMN:
-        kn_log(ctx, KN_LOG_INFO, "%s: %td rows are %td groups that share noise, those of one %s",
-               path, n, k, kn_clipped(g->column).text);
+        kn_log(ctx, KN_LOG_INFO, "%s: %td rows form %td groups that share noise, one per %s", path,
+               n, k, kn_clipped(g->column).text);
         break;
     case KN_GROUP_IDS:
         kn_log(ctx, KN_LOG_INFO,
-               "%s: ids repeat, %td rows are %td people; the rows of one person share noise", path,
-               n, k);
+               "%s: IDs repeat; %td rows are of %td participants, and the rows of one participant "
+               "share noise",
+               path, n, k);
         break;
     case KN_GROUP_STIMULI:
         kn_log(ctx, KN_LOG_INFO,
-               "%s: covariates repeat, %td rows are %td stimuli; the rows of one stimulus share "
-               "noise",
+               "%s: covariates repeat; %td rows are of %td stimuli, and the rows of one stimulus "
+               "share noise",
                path, n, k);
     }
 }
@@ -290,13 +295,13 @@ kn_status kn_grouping_find(kn_ctx *ctx, const kn_group_source *s, const char *te
             KN_TRY(by_ids(ctx, s, out));
         if (out->n_groups == s->X.rows) /* all ids differ: the usual case, not logged */
             kn_grouping_clear(out);
-        if (out->rule == KN_GROUP_NONE && many_numbers(s->recipe))
+        if (out->rule == KN_GROUP_NONE && has_many_numbers(s->encoding))
             KN_TRY(by_stimuli(ctx, s, out));
     }
-    dissolve(ctx, s, out);
+    drop_trivial_groups(ctx, s, out);
     if (out->rule == KN_GROUP_COLUMN)
         KN_TRY(check_categories(ctx, s, out));
-    say(ctx, s, out);
+    log_groups(ctx, s, out);
 out:
     if (status != KN_OK)
         kn_grouping_clear(out);

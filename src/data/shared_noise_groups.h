@@ -27,10 +27,10 @@ typedef struct kn_grouping {
 /* The training rows; all borrowed. */
 typedef struct kn_group_source {
     const kn_table *table;
-    const ptrdiff_t *row;      /* n, rows of the table */
-    const char *const *id;     /* n; NULL: there are none */
-    const kn_encoding *recipe; /* with codes */
-    kn_mat X;                  /* n x C, encoded, not standardised */
+    const ptrdiff_t *row;        /* n, rows of the table */
+    const char *const *id;       /* n; NULL: there are none */
+    const kn_encoding *encoding; /* with codes */
+    kn_mat X;                    /* n x C, encoded, not standardised */
 } kn_group_source;
 
 /* Returns the column that --group names; NULL: auto, none, or not given. */

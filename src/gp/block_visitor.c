@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "data/mpi/partition_responses.h"
-#include "gp/predict/prediction_blocks.h"
+#include "data/responses/responses.h"
+#include "gp/predict/gp_maps.h"
 
 static ptrdiff_t cut_of(const kn_block_loop *w)
 {
@@ -17,13 +17,18 @@ ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first)
     const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
     ptrdiff_t limit =
         ((kept ? kept[first] : first) / cut + 1) * cut; /* in the caller's numbering */
-    kn_range among = {first + 1, Y->T - first < cut ? Y->T : first + cut};
+    kn_index_range among = {first + 1, Y->T - first < cut ? Y->T : first + cut};
     return kn_first_from(Y, among, limit);
 }
 
 kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *w)
 {
     kn_block_loop_plan p = {.n = w->Y.N, .T = w->Y.T};
+    if (w->only) {
+        p.blocks = w->n_only;
+        p.width = 1;
+        return p;
+    }
     ptrdiff_t every = w->every > 1 ? w->every : 1, number = 0;
     for (ptrdiff_t first = 0, last; first < w->Y.T; first = last, number++) {
         last = kn_block_end(&w->Y, cut_of(w), first);
@@ -36,13 +41,14 @@ kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *w)
 }
 
 /* Buffers for the widest block. */
-typedef struct room {
+typedef struct buffers {
     unsigned needs;
     kn_mat y, mean, var, strip;
     kn_fmat strip_f32;
-} room;
+} buffers;
 
-static void room_clear(room *r)
+/* Frees the matrices of one block. */
+static void buffers_clear(buffers *r)
 {
     kn_mat_clear(&r->y);
     kn_mat_clear(&r->mean);
@@ -51,18 +57,20 @@ static void room_clear(room *r)
     kn_fmat_clear(&r->strip_f32);
 }
 
-static kn_status room_new(kn_ctx *ctx, const kn_block_loop_plan *p, room *r)
+/* Allocates the matrices that the visitors need for the widest block; shapes n x width, strips
+ * width x n. */
+static kn_status buffers_new(kn_ctx *ctx, const kn_block_loop_plan *p, buffers *r)
 {
     kn_status status = KN_OK;
-    if (r->needs & KN_WALK_Y)
+    if (r->needs & KN_BLOCK_Y)
         KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->y));
-    if (r->needs & KN_WALK_MEAN)
+    if (r->needs & KN_BLOCK_MEAN)
         KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->mean));
-    if ((r->needs & KN_WALK_MAPS) == KN_WALK_MAPS)
+    if ((r->needs & KN_BLOCK_MAPS) == KN_BLOCK_MAPS)
         KN_TRY(kn_mat_new(ctx, p->n, p->width, &r->var));
-    if (r->needs & KN_WALK_STRIP)
+    if (r->needs & KN_BLOCK_STRIP)
         KN_TRY(kn_mat_new(ctx, p->width, p->n, &r->strip));
-    if (r->needs & KN_WALK_STRIP_F32)
+    if (r->needs & KN_BLOCK_STRIP_F32)
         KN_TRY(kn_fmat_new(ctx, p->width, p->n, &r->strip_f32));
 out:
     return status;
@@ -75,32 +83,34 @@ ptrdiff_t kn_block_loop_width(ptrdiff_t cut, ptrdiff_t T)
 
 void kn_block_loop_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t width, unsigned needs)
 {
-    if (needs & KN_WALK_Y)
+    if (needs & KN_BLOCK_Y)
         kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
-    if (needs & KN_WALK_MEAN)
+    if (needs & KN_BLOCK_MEAN)
         kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
-    if ((needs & KN_WALK_MAPS) == KN_WALK_MAPS)
+    if ((needs & KN_BLOCK_MAPS) == KN_BLOCK_MAPS)
         kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
-    if (needs & KN_WALK_STRIP)
+    if (needs & KN_BLOCK_STRIP)
         kn_plan_alloc_d(r, KN_NEED_WORK, n, width);
-    if (needs & KN_WALK_STRIP_F32)
+    if (needs & KN_BLOCK_STRIP_F32)
         kn_plan_alloc_f(r, KN_NEED_WORK, n, width);
 }
 
-static kn_status make_block(kn_ctx *ctx, const kn_block_loop *w, const room *r, kn_block *b)
+/* Sets the views of block b and fills those that a visitor needs: responses, strips, predictive
+ * mean and variance. */
+static kn_status make_block(kn_ctx *ctx, const kn_block_loop *w, const buffers *r, kn_block *b)
 {
     b->y = kn_cols(r->y, 0, b->count);
     b->mean = kn_cols(r->mean, 0, b->count);
     b->var = kn_cols(r->var, 0, b->count);
     b->strip = kn_sub(r->strip, 0, 0, b->count, w->Y.N);
     b->strip_f32 = kn_fsub(r->strip_f32, 0, 0, b->count, w->Y.N);
-    if (r->needs & KN_WALK_STRIP)
+    if (r->needs & KN_BLOCK_STRIP)
         kn_responses_strip(ctx, &w->Y, b->first, b->strip);
-    if (r->needs & KN_WALK_STRIP_F32)
+    if (r->needs & KN_BLOCK_STRIP_F32)
         kn_responses_strip_f32(ctx, &w->Y, b->first, b->strip_f32);
-    if (r->needs & KN_WALK_Y)
+    if (r->needs & KN_BLOCK_Y)
         kn_responses_block(ctx, &w->Y, b->first, b->y);
-    if (!(r->needs & KN_WALK_MEAN))
+    if (!(r->needs & KN_BLOCK_MEAN))
         return KN_OK;
     /* Folds compute their basis from the responses of all rows; y can be passed on if it has them
      * all. */
@@ -109,7 +119,8 @@ static kn_status make_block(kn_ctx *ctx, const kn_block_loop *w, const room *r, 
 }
 
 /* Reports the progress of this rank in its own range, scaled to all responses. */
-static void tell_progress(kn_ctx *ctx, const kn_block_loop *w, kn_range mine, ptrdiff_t last)
+static void report_block_progress(kn_ctx *ctx, const kn_block_loop *w, kn_index_range mine,
+                                  ptrdiff_t last)
 {
     ptrdiff_t total = w->total > 0 ? w->total : w->Y.T;
     double part = (double)(last - mine.first) / (double)(mine.last - mine.first);
@@ -117,40 +128,75 @@ static void tell_progress(kn_ctx *ctx, const kn_block_loop *w, kn_range mine, pt
         kn_report_progress(ctx, w->stage, w->done + (ptrdiff_t)(part * (double)w->Y.T), total, NAN);
 }
 
+typedef struct run {
+    const kn_block_loop *w;
+    const kn_visitor *visitor;
+    int n;
+    kn_index_range mine;
+    buffers r;
+} run;
+
+/* Passes the block number `number` of responses first .. last - 1 to all visitors. */
+static kn_status visit_block(kn_ctx *ctx, run *of, ptrdiff_t number, ptrdiff_t first,
+                             ptrdiff_t last)
+{
+    kn_status status = KN_OK;
+    kn_block b = {.number = number, .first = first, .count = last - first};
+    if (!of->w->to_the_end)
+        KN_TRY(kn_check_cancel(ctx));
+    KN_TRY(make_block(ctx, of->w, &of->r, &b));
+    for (int k = 0; k < of->n; k++)
+        KN_TRY(of->visitor[k].block(ctx, of->visitor[k].self, &b));
+    report_block_progress(ctx, of->w, of->mine, last);
+out:
+    return status;
+}
+
+static kn_status visit_blocks(kn_ctx *ctx, run *of)
+{
+    kn_status status = KN_OK;
+    const kn_block_loop *w = of->w;
+    ptrdiff_t every = w->every > 1 ? w->every : 1;
+    for (ptrdiff_t first = 0, last, number = 0; first < w->Y.T; first = last, number++) {
+        last = kn_block_end(&w->Y, cut_of(w), first);
+        bool outside = w->to > 0 && (first < w->from || first >= w->to);
+        if (number % every == 0 && first >= of->mine.first && first < of->mine.last && !outside)
+            KN_TRY(visit_block(ctx, of, number / every, first, last));
+    }
+out:
+    return status;
+}
+
+static kn_status visit_responses(kn_ctx *ctx, run *of)
+{
+    kn_status status = KN_OK;
+    for (ptrdiff_t k = 0; k < of->w->n_only; k++) {
+        ptrdiff_t j = of->w->only[k];
+        if (j >= of->mine.first && j < of->mine.last)
+            KN_TRY(visit_block(ctx, of, k, j, j + 1));
+    }
+out:
+    return status;
+}
+
 kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *w, const kn_visitor *visitor, int n)
 {
     kn_status status = KN_OK;
     kn_block_loop_plan plan = kn_block_loop_plan_of(w);
-    kn_range mine = kn_response_range(ctx, &w->Y);
-    room r = {0};
-    ptrdiff_t every = w->every > 1 ? w->every : 1;
-    kn_block b = {0};
+    run of = {w, visitor, n, kn_response_range(ctx, &w->Y), {0}};
     for (int k = 0; k < n; k++)
-        r.needs |= visitor[k].needs;
+        of.r.needs |= visitor[k].needs;
     if (!w->to_the_end) /* also on ranks without blocks */
         KN_TRY(kn_check_cancel(ctx));
-    KN_TRY(room_new(ctx, &plan, &r));
+    KN_TRY(buffers_new(ctx, &plan, &of.r));
     for (int k = 0; k < n; k++)
         if (visitor[k].begin)
             KN_TRY(visitor[k].begin(ctx, visitor[k].self, &plan));
-    for (ptrdiff_t first = 0, last, number = 0; first < w->Y.T; first = last, number++) {
-        last = kn_block_end(&w->Y, cut_of(w), first);
-        if (number % every != 0 || first < mine.first || first >= mine.last)
-            continue;
-        if (w->to > 0 && (first < w->from || first >= w->to))
-            continue;
-        b = (kn_block){.number = number / every, .first = first, .count = last - first};
-        if (!w->to_the_end)
-            KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(make_block(ctx, w, &r, &b));
-        for (int k = 0; k < n; k++)
-            KN_TRY(visitor[k].block(ctx, visitor[k].self, &b));
-        tell_progress(ctx, w, mine, last);
-    }
+    KN_TRY((w->only ? visit_responses : visit_blocks)(ctx, &of));
     for (int k = 0; k < n; k++)
         if (visitor[k].end)
             KN_TRY(visitor[k].end(ctx, visitor[k].self));
 out:
-    room_clear(&r);
+    buffers_clear(&of.r);
     return status;
 }

@@ -5,9 +5,10 @@
  * response changes its own block only. A block holds the modelled responses between two such cuts
  * and is never empty. A visitor calls the BLAS on whole blocks, or on tiles whose size does not
  * depend on the number of threads, and adds over blocks with exact sums or slots
- * (base/sum/reduce.h): the result then has the same bits for any number of threads and MPI ranks.
+ * (base/sum/block_sums.h): the result then has the same bits for any number of threads and MPI
+ * ranks.
  *
- * Each MPI rank loops over its own blocks only (data/mpi/partition_responses.h). The plan counts
+ * Each MPI rank loops over its own blocks only (data/mpi/gather_responses.h). The plan counts
  * all blocks. A visitor that computes something per response must gather it
  * (kn_allgather_responses) in its `end` or after the loop before other ranks' values are used. */
 #ifndef KN_GP_BLOCK_VISITOR_H
@@ -20,11 +21,11 @@ struct kn_gp_maps;
 
 /* What a block contains; visitors request it by these flags. */
 enum {
-    KN_WALK_Y = 1,         /* y */
-    KN_WALK_MEAN = 2,      /* mean */
-    KN_WALK_MAPS = 2 | 16, /* mean, var */
-    KN_WALK_STRIP = 4,     /* y transposed */
-    KN_WALK_STRIP_F32 = 8, /* y transposed, float32 */
+    KN_BLOCK_Y = 1,         /* y */
+    KN_BLOCK_MEAN = 2,      /* mean */
+    KN_BLOCK_MAPS = 2 | 16, /* mean, var */
+    KN_BLOCK_STRIP = 4,     /* y transposed */
+    KN_BLOCK_STRIP_F32 = 8, /* y transposed, float32 */
 };
 
 /* What to loop over. All pointers are borrowed. */
@@ -37,7 +38,11 @@ typedef struct kn_block_loop {
     ptrdiff_t cut;         /* block size, a power of two up to KN_BLOCK; 0: KN_BLOCK */
     ptrdiff_t every;       /* visit only every n-th block; 0: all */
     ptrdiff_t from, to;    /* only blocks that begin in [from, to); to 0: all */
-    bool to_the_end;       /* ignore cancellation */
+    /* the n_only responses to visit, ascending, each as a block of its own, in place of cut, every,
+     * from and to; NULL: blocks */
+    const ptrdiff_t *only;
+    ptrdiff_t n_only;
+    bool to_the_end; /* ignore cancellation */
 } kn_block_loop;
 
 /* Sizes of the loop over all ranks, known before it begins. */
@@ -62,7 +67,7 @@ typedef struct kn_block {
 /* A visitor: callbacks with their state `self` (borrowed). */
 typedef struct kn_visitor {
     void *self;
-    unsigned needs; /* requested contents, KN_WALK_Y | ... */
+    unsigned needs; /* requested contents, KN_BLOCK_Y | ... */
     kn_status (*begin)(kn_ctx *ctx, void *self,
                        const kn_block_loop_plan *plan); /* before the first block; may be NULL */
     /* may modify the block, which later visitors then see */

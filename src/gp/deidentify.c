@@ -1,11 +1,13 @@
-/* Implements deidentify.h: every cell is interpolated at synthetic points [cov/interpolate.h]. */
+/* Implements deidentify.h: every cell is interpolated at synthetic points
+ * [cov/interpolate_covariance.h]. Methods with components share this implementation. */
 #include "gp/deidentify.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cov/interpolate.h"
+#include "cov/interpolate_covariance.h"
+#include "gp/limit_leverage.h"
 
 const char *kn_cell_name(const char *stem, ptrdiff_t k, char *out, size_t size)
 {
@@ -16,7 +18,7 @@ const char *kn_cell_name(const char *stem, ptrdiff_t k, char *out, size_t size)
     return out;
 }
 
-kn_status kn_shared_rows(kn_ctx *ctx, kn_mat from, ptrdiff_t m, kn_mat *A)
+kn_status kn_deidentified_rows(kn_ctx *ctx, kn_mat from, ptrdiff_t m, kn_mat *A)
 {
     kn_status status = kn_mat_new(ctx, m, from.cols, A);
     if (status == KN_OK && from.cols > 0)
@@ -24,7 +26,7 @@ kn_status kn_shared_rows(kn_ctx *ctx, kn_mat from, ptrdiff_t m, kn_mat *A)
     return status;
 }
 
-static kn_status copy(kn_ctx *ctx, const double *from, ptrdiff_t n, double **to)
+static kn_status copy_values(kn_ctx *ctx, const double *from, ptrdiff_t n, double **to)
 {
     kn_status status = from ? kn_alloc_d(ctx, n, to) : KN_OK;
     if (status == KN_OK && from && n > 0)
@@ -33,49 +35,74 @@ static kn_status copy(kn_ctx *ctx, const double *from, ptrdiff_t n, double **to)
 }
 
 /* The smallest ratio d/c of the components of a cell. */
-static double least_delta(const kn_latent *l, const kn_latent_cell *cell)
+static double min_delta(const kn_latent *l, const kn_latent_cell *cell)
 {
-    double least = INFINITY;
+    double lowest = INFINITY;
     for (ptrdiff_t k = 0; k < cell->n; k++) {
         ptrdiff_t p = kn_cell_component(cell, k);
         if (l->c[p] > 0)
-            least = fmin(least, l->d[p] / l->c[p]);
+            lowest = fmin(lowest, l->d[p] / l->c[p]);
     }
-    return least;
+    return lowest;
 }
 
-static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_latent_cell *from,
-                            kn_sharing *how, kn_latent_cell *to)
+/* A copy of U (N x m). */
+static kn_status vectors_of(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat *U)
+{
+    if (!kn_decomp_is_low(R0))
+        return kn_mat_copy(ctx, R0->U, U);
+    kn_status status = kn_mat_new(ctx, R0->N, R0->m, U);
+    return status == KN_OK
+               ? kn_decomp_vectors(ctx, R0, l->groups.n > 0 ? &l->groups : NULL, l->X, *U)
+               : status;
+}
+
+/* De-identifies one cell: R0's projection at the synthetic points, and A cut to its new rank.
+ * how->limit becomes the largest rank so far. On error `to` is partly filled. */
+static kn_status deidentify_latent_cell(kn_ctx *ctx, const kn_gp *gp, const kn_latent_cell *from,
+                                        kn_deidentification *how, kn_latent_cell *to)
 {
     kn_status status;
+    double *d = NULL;
+    kn_mat U = {0};
     kn_projection_source of = kn_projection_source_of(&from->R0, gp->latent.X);
     of.N = gp->N;
-    of.least = how->cut > 0 ? how->cut * least_delta(&gp->latent, from) : 0;
+    of.lowest = how->cut > 0 ? how->cut * min_delta(&gp->latent, from) : 0;
     to->n = from->n;
     KN_TRY(kn_projection_interpolate(ctx, &of, how->points, &to->R0));
-    if (to->R0.m > how->most)
-        how->most = to->R0.m;
-    KN_TRY(kn_shared_rows(ctx, from->A, to->R0.m, &to->A));
+    if (to->R0.m > how->limit)
+        how->limit = to->R0.m;
+    KN_TRY(kn_deidentified_rows(ctx, from->A, to->R0.m, &to->A));
+    KN_TRY(kn_alloc_d(ctx, from->n, &d));
+    for (ptrdiff_t k = 0; k < from->n; k++)
+        d[k] = gp->latent.d[kn_cell_component(from, k)];
+    KN_TRY(vectors_of(ctx, &gp->latent, &from->R0, &U));
+    KN_TRY(kn_limit_leverage(ctx, kn_cols(U, from->R0.m - to->R0.m, to->R0.m), &gp->latent.groups,
+                             d, how, to));
     if (from->which) {
         KN_TRY(kn_alloc_i(ctx, from->n, &to->which));
         memcpy(to->which, from->which, (size_t)from->n * sizeof *to->which);
     }
 out:
+    kn_free(d);
+    kn_mat_clear(&U);
     return status;
 }
 
-kn_status kn_components_share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
+kn_status kn_components_deidentify(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
+                                   kn_gp *to)
 {
     kn_status status;
     const kn_latent *l = &from->latent;
     kn_latent own = {.P = l->P, .iso = l->iso};
-    how->most = 0;
-    KN_TRY(copy(ctx, l->c, l->P, &own.c));
-    KN_TRY(copy(ctx, l->d, l->P, &own.d));
-    KN_TRY(copy(ctx, l->gamma, l->P, &own.gamma));
+    how->limit = how->blurred = 0;
+    how->before = how->after = 0;
+    KN_TRY(copy_values(ctx, l->c, l->P, &own.c));
+    KN_TRY(copy_values(ctx, l->d, l->P, &own.d));
+    KN_TRY(copy_values(ctx, l->gamma, l->P, &own.gamma));
     while (own.n_cells < l->n_cells) {
         int k = own.n_cells++;
-        KN_TRY(share_cell(ctx, from, &l->cell[k], how, &own.cell[k]));
+        KN_TRY(deidentify_latent_cell(ctx, from, &l->cell[k], how, &own.cell[k]));
     }
     kn_latent_clear(&to->latent);
     to->latent = own;
@@ -95,7 +122,7 @@ ptrdiff_t kn_components_points(const kn_gp *gp)
     return n;
 }
 
-kn_status kn_shared_arrays(kn_gp *gp, kn_decomp *R0, ptrdiff_t k, kn_arrays *a)
+kn_status kn_deidentified_arrays(kn_gp *gp, kn_decomp *R0, ptrdiff_t k, kn_arrays *a)
 {
     kn_status status = KN_OK;
     char name[24];

@@ -1,5 +1,5 @@
 /* The record of a fit, which the model file keeps: what was fitted, how the search ended and what
- * it found. */
+ * it found. Numbers that only the report and kn_model_number() show are here too. */
 #ifndef KN_GP_FIT_INFO_H
 #define KN_GP_FIT_INFO_H
 
@@ -26,6 +26,8 @@ typedef struct kn_cv_summary {
     double z2;         /* mean squared z */
     double msll;       /* mean standardised log loss */
     double coverage95; /* proportion of |z| below 1.96 */
+    double gain;       /* mean log density minus that of the null model; NaN: no null model */
+    double R2;         /* mean over responses */
 } kn_cv_summary;
 
 typedef struct kn_curve_point { /* one candidate number of components */
@@ -36,9 +38,9 @@ typedef struct kn_curve_point { /* one candidate number of components */
 
 typedef struct kn_missing_record { /* missing responses; cells = 0: none [METHOD 0b] */
     ptrdiff_t cells, responses;    /* missing cells; responses with at least one */
-    double share;                  /* proportion of all cells */
+    double proportion;             /* proportion of all cells */
     /* excluded: responses with fewer than 10 values; participants with none */
-    ptrdiff_t responses_out, people_out;
+    ptrdiff_t responses_out, participants_out;
     int rounds;
     ptrdiff_t components;
     double rms_change; /* of the imputed cells in the last round, in standard deviations */
@@ -86,8 +88,8 @@ typedef struct kn_fit_info {
     kn_cv_summary loo; /* closed-form leave-one-out, folds = N; optimistic: the basis comes from all
                           participants */
     double rank_residual;  /* proportion of the trace of R that the low rank omits; 0 if dense */
-    double basis_residual; /* range finder (more than 5000 participants): relative error bound of
-                              the variance of each component; 0 if exact */
+    double basis_residual; /* range finder (more than 5000 participants and 2048 responses):
+                              relative error bound of the variance of each component; 0 if exact */
     kn_missing_record missing;
     kn_noise_choice noise_choice;
     char basis[128];         /* name of the user's basis; "": principal components */

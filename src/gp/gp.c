@@ -33,7 +33,7 @@ void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank)
 
 /* Low rank: the pivots among the training participants, in order, and the map from features to
  * U. */
-static kn_status pivots(kn_gp *gp, int k, kn_arrays *a)
+static kn_status visit_pivots(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status;
     char name[24];
@@ -57,7 +57,7 @@ out:
 }
 
 /* The indices of the components of cell k, ascending. */
-static kn_status members(kn_gp *gp, int k, kn_arrays *a)
+static kn_status visit_members(kn_gp *gp, int k, kn_arrays *a)
 {
     char name[24];
     kn_latent_cell *cell = &gp->latent.cell[k];
@@ -93,6 +93,8 @@ out:
     return status;
 }
 
+/* Reads or writes the arrays of cell k: its components, A, the decomposition of R0 (U, pivots or
+ * synthetic points) and r. When reading, ranks follow from the array shapes. */
 static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status = KN_OK;
@@ -103,7 +105,7 @@ static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
     bool low =
         a->reading ? a->has(a, kn_cell_name("map", k, name, sizeof name)) : kn_decomp_is_low(R0);
     if (a->reading ? l->n_cells > 1 : cell->which != NULL)
-        KN_TRY(members(gp, k, a));
+        KN_TRY(visit_members(gp, k, a));
     else
         cell->n = l->P;
     if (k > 0) { /* the number of rows of A is the rank */
@@ -111,8 +113,8 @@ static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
                       &cell->A));
         R0->m = cell->A.rows;
     }
-    KN_TRY(gp->shared ? kn_shared_arrays(gp, R0, k, a)
-           : low      ? pivots(gp, k, a)
+    KN_TRY(gp->shared ? kn_deidentified_arrays(gp, R0, k, a)
+           : low      ? visit_pivots(gp, k, a)
                       : a->mat(a, kn_cell_name("U", k, name, sizeof name), gp->N, R0->m, &R0->U));
     KN_TRY(a->doubles(a, kn_cell_name("r", k, name, sizeof name), R0->m, KN_NOT_NEGATIVE, &R0->r));
     if (k == 0)

@@ -7,9 +7,12 @@
 
 #include "base/array_visitor.h"
 #include "gp/latent.h"
-#include "gp/spec.h"
+#include "gp/likelihood_spec.h"
 
 struct kn_method;
+
+/* How maps of predictions are made: for new participants, by leave-one-out, by cross-validation. */
+typedef enum kn_maps_kind { KN_MAPS_PREDICT, KN_MAPS_LOO, KN_MAPS_CV } kn_maps_kind;
 
 /* A fitted process; owns its arrays. N participants, F columns of X, T responses, P components. */
 typedef struct kn_gp {
@@ -29,7 +32,7 @@ typedef struct kn_gp {
     double s2;   /* noise variance outside the basis (structured) or everywhere (iso) */
     double inside[KN_THETA]; /* iso: parameters other than those of R0 */
     /* Whitened noise: responses are divided by psi^1/2 and the complement component has a mean
-     * [METHOD 1f]; see gp/predict/prediction_blocks.h. */
+     * [METHOD 1f]; see gp/predict/gp_maps.h. */
     double *psi; /* T  variance that scales each response; NULL: 1 */
     kn_mat D0;   /* kept directions x T, float32 precision [basis/complement.h]; none: zero mean */
     double *outside; /* T  weight of the complement in each response; NULL: 1 - |row j of B|^2 */

@@ -37,7 +37,7 @@ kn_status kn_latent_new(kn_ctx *ctx, const kn_latent_parts *from, kn_latent *out
     cell->n = P;
     cell->A = *A;
     cell->R0 = *from->R0;
-    kn_mat_clear(&cell->R0.turn);
+    kn_mat_clear(&cell->R0.rotation);
     out->X = *from->X;
     *A = *from->X = kn_mat_none();
     *from->R0 = (kn_decomp){0};

@@ -28,7 +28,7 @@ typedef struct kn_latent_cell {
 typedef struct kn_latent {
     kn_mat X;    /* N x F  standardised training covariates */
     ptrdiff_t P; /* number of components */
-    int n_cells; /* at least one; cell 0 exists even for P = 0 */
+    int n_cells; /* at least one, even for P = 0; 0 if each response has its own R0 */
     kn_latent_cell cell[KN_GAMMAS];
     double *c, *d;    /* P  signal and noise variance of each component */
     double *gamma;    /* P  ratio of group noise to noise; NULL without groups */
@@ -81,7 +81,7 @@ void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inve
 void kn_latent_square(kn_mat M); /* M = M.^2 */
 
 /* Computes the sums of U and Z over groups that prediction in a known group needs, when all other
- * fields are set. Z N x P; none: z_sums is already set. Does nothing without groups. */
+ * fields are set. Z: N x P, or empty if z_sums is already set. Does nothing without groups. */
 kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z);
 
 /* Memory plan of a kn_latent, kept. */

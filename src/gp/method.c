@@ -1,15 +1,10 @@
-/* The table of methods, in the order of METHODS; a new method is added here. */
+/* The table of methods, in the order of METHODS; a new method is added here. Commands find the
+ * method of an option or of a model file here. */
 #include "gp/method.h"
 
 #include <string.h>
 
-#include "gp/methods/convolved/convolved.h"
-#include "gp/methods/kronprod/kronprod.h"
-#include "gp/methods/kronsum/kronsum.h"
-#include "gp/methods/mtgpr/mtgpr.h"
-#include "gp/methods/smtgpr/choose_noise.h"
-#include "gp/methods/smtgpr/smtgpr.h"
-#include "gp/methods/stgpr/stgpr.h"
+#include "gp/methods/methods.h"
 
 static const kn_method *const METHODS[] = {&kn_method_smtgpr,   &kn_method_stgpr,
                                            &kn_method_kronprod, &kn_method_mtgpr,
@@ -38,10 +33,4 @@ const kn_method *kn_method_of(const char *name, kn_noise noise)
 {
     const kn_method *m = kn_method_find(name);
     return m == METHODS[0] ? kn_smtgpr_with(noise) : m;
-}
-
-void kn_fit_problem_clear(kn_fit_problem *p)
-{
-    kn_gram_clear(&p->gram);
-    kn_heldout_clear(&p->held);
 }

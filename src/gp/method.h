@@ -1,83 +1,33 @@
-/* The interface of a method: options, problem structs and the table kn_method, one instance per
- * method.
+/* The interface of a method: the table kn_method, one instance per method. Options and input of a
+ * fit are in fit_problem.h.
  *
  * Everything that differs between methods is a field or a function of kn_method, so no other
- * code tests which method a model has. A new method is one folder in methods/ and one line in
- * method.c. */
+ * code tests which method a model has. A new method is one folder in methods/, a declaration in
+ * methods/methods.h and one line in method.c. */
 #ifndef KN_GP_METHOD_H
 #define KN_GP_METHOD_H
 
 #include "base/array_visitor.h"
 #include "base/memory/plan.h"
-#include "gp/cv/single_holdout.h"
-#include "gp/predict/map_density.h"
-#include "gp/predict/prediction_blocks.h"
-#include "gp/search/search.h"
+#include "gp/gp.h"
 
-/* Input of kn_method.share, which de-identifies a model [gp/deidentify.h]. */
-typedef struct kn_sharing {
-    kn_mat points;  /* n x F  standardised; candidates for the synthetic points */
-    double cut;     /* directions with r < cut d_p/c_p for every component p are dropped; 0: none */
-    ptrdiff_t most; /* out: number of directions kept, maximum over the cells */
-} kn_sharing;
+/* Arguments of the operations, defined by the headers of the stages that make them. */
+typedef struct kn_responses kn_responses;         /* data/responses/responses.h */
+typedef struct kn_fit_problem kn_fit_problem;     /* gp/fit_problem.h */
+typedef struct kn_cv_problem kn_cv_problem;       /* gp/fit_problem.h */
+typedef struct kn_predict_input kn_predict_input; /* gp/predict/gp_maps.h */
+typedef struct kn_gp_maps kn_gp_maps;             /* gp/predict/gp_maps.h */
+typedef struct kn_map_density kn_map_density;     /* gp/predict/map_density.h */
 
-/* Options of methods whose tasks are convolved processes [METHOD 1i]. */
-typedef struct kn_tasks_options {
-    kn_on on;
-    kn_inducing inducing;
-    kn_widths widths;
-    int latent, points; /* number of latent processes; inducing inputs per process */
-    const bool *smooth; /* per raw covariate: smooth over it; NULL: all continuous covariates */
-    const char *smooth_text; /* the option as the user wrote it */
-} kn_tasks_options;
-
-/* Options of a fit. All pointers are borrowed. */
-typedef struct kn_gp_options {
-    kn_search_options search;
-    ptrdiff_t components; /* P; 0: chosen by held-out loss */
-    kn_view basis;        /* T_all x Q  basis of the user; data NULL: principal components */
-    bool axes_given; /* columns of basis are the components; false: principal axes of their span */
-    int folds;       /* number of folds of the reference sample; 0: no cross-validation */
-    const int *groups;              /* N, or NULL; rows with equal values stay in one fold */
-    kn_gp_maps *cv;                 /* receives the cross-validated maps; NULL: not wanted */
-    bool plain;                     /* STGPR: every response is fitted separately */
-    int shrinkage;                  /* MT-Kronsum: value of the option */
-    const struct kn_design *design; /* the design that produced X */
-    kn_tasks_options tasks;
-    ptrdiff_t noise_rank; /* MTGPR: Q, the number of columns of H */
-    bool ppca, iso_term;  /* MTGPR: gamma is free; R has an iso term */
-} kn_gp_options;
-
-/* Input of kn_method.fit, and intermediate results that later stages reuse. */
-typedef struct kn_fit_problem {
-    kn_mat X;       /* N x F  standardised design */
-    kn_mat X_alone; /* X with every site set to "no site"; none: no site covariate */
-    kn_responses Y; /* N x T  standardised responses */
-    kn_spec spec;
-    kn_groups groups; /* repeated measures that share noise; {0}: none */
-    const kn_gp_options *options;
-    kn_gram gram;         /* Gram matrix of Y; G.data NULL: not computed */
-    kn_heldout held;      /* single held-out set for N > KN_MANY; mean NULL: not computed */
-    ptrdiff_t pilot_rank; /* spec.rank after the pilot search [gp/components/pilot.h] */
-    /* borrowed; imputation of Y; NULL: no cell is missing */
-    const struct kn_completion *completion;
-    /* borrowed; reusable state of a dense search over all participants; NULL: not kept */
-    kn_engine_core *core;
-} kn_fit_problem;
-
-void kn_fit_problem_clear(kn_fit_problem *p); /* frees gram and held */
-
-/* Input of kn_method.cv: the responses and their assignment to folds. */
-typedef struct kn_cv_problem {
-    const kn_responses *Y;
-    const kn_gram *gram; /* Gram matrix of Y; NULL: computed where needed */
-    int folds;
-    const int *fold; /* N  fold of each participant, 0 .. folds-1; -1: never held out */
-    /* each fold imputes its training rows with it; NULL: no missing cells */
-    const struct kn_completion *completion;
-    kn_mat X_alone; /* N x F  design of the held-out rows with the site set to "no site"; or none */
-    const kn_pairs *pairs; /* pair statistics of all participants; NULL: computed where needed */
-} kn_cv_problem;
+/* Input of kn_method.deidentify, which de-identifies a model [gp/deidentify.h]. */
+typedef struct kn_deidentification {
+    kn_mat points; /* n x F  standardised; candidates for the synthetic points */
+    double cut;    /* directions with r < cut d_p/c_p for every component p are dropped; 0: none */
+    double leverage;      /* largest leverage of a participant [gp/limit_leverage.h]; from 1: any */
+    ptrdiff_t limit;      /* out: number of directions kept, maximum over the cells */
+    double before, after; /* out: largest leverage without noise and with it */
+    ptrdiff_t blurred;    /* out: rows and groups that got noise, maximum over the cells */
+} kn_deidentification;
 
 /* Memory plan of a method, implemented in the files of the method [base/memory/plan.h]. */
 typedef struct kn_method_need {
@@ -105,13 +55,13 @@ typedef struct kn_method {
     const char *words;        /* relative clause for a methods section: "..., which ..." */
     const char *cite, *paper; /* citation in the text and entry of the reference list */
     /* ---- properties ---- */
-    bool components;     /* has P components, given or chosen by held-out loss */
-    bool identity;       /* the basis represents the identity [METHOD 1c] */
-    bool alone;          /* responses are independent: no basis, no components */
-    bool low_rank;       /* R0 may have low rank */
-    bool spreads;        /* a fit without missing cells is distributed over MPI ranks
-                            (data/mpi/partition_responses.h) */
-    bool same_steps;     /* if distributed: the ranks search in lock-step [gp/search/lockstep.h] */
+    bool components;            /* has P components, given or chosen by held-out loss */
+    bool identity;              /* the basis represents the identity [METHOD 1c] */
+    bool independent_responses; /* responses are independent: no basis, no components */
+    bool low_rank;              /* R0 may have low rank */
+    bool spreads;               /* a fit without missing cells is distributed over MPI ranks
+                                   (data/responses/responses.h) */
+    bool same_steps;     /* if distributed: the ranks search in lock-step [gp/search/lockstep.c] */
     bool held_out_once;  /* for N > KN_MANY one set is held out instead of folds */
     bool own_covariance; /* has its own covariance between participants instead of R0 */
     bool iso_term;       /* R may have an iso term in addition to the noise of the method */
@@ -125,7 +75,7 @@ typedef struct kn_method {
     kn_status (*fit)(kn_ctx *ctx, kn_fit_problem *problem, kn_gp *gp, kn_fit_info *info);
     /* predict: maps of new participants [METHOD 4]. loo: closed-form leave-one-out maps of the
      * training sample [METHOD 5]. cv: cross-validated maps [METHOD 5b]. The maps borrow gp. */
-    kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
+    kn_status (*predict)(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *input,
                          kn_gp_maps *out);
     kn_status (*loo)(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
     kn_status (*cv)(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
@@ -136,23 +86,23 @@ typedef struct kn_method {
      * are |J| x |J| [METHOD 1d]. */
     kn_status (*covariance)(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                             kn_mat model, kn_mat noise);
-    /* Density of a whole map [gp/predict/map_density.h]. law: coordinates and variances of the
-     * participants of one part. law_block: V (count x K) and scale (count) of the responses from
-     * `first` on; y is the block of maps->Y as for kn_gp_maps_from. NULL: responses are
-     * independent. */
-    kn_status (*law)(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out);
-    kn_status (*law_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
-                           kn_mat V, double *scale);
+    /* Density of a whole map [gp/predict/map_density.h]. map_density: coordinates and variances of
+     * the participants of one fold prediction. map_density_block: V (count x K) and scale (count)
+     * of the responses from `first` on; y is the block of maps->Y as for kn_gp_maps_from. NULL:
+     * responses are independent. */
+    kn_status (*map_density)(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out);
+    kn_status (*map_density_block)(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                                   kn_mat y, kn_mat V, double *scale);
     /* Sets gp->noise if the fit determines it and returns true; otherwise returns false and
      * gp/predict/noise.h estimates it. NULL: always estimated from held-out residuals
      * [METHOD 1d] */
     bool (*known_noise)(kn_gp *gp);
-    /* noise (T): noise variance of members of a known group: gp->noise less the group noise. */
+    /* noise (T): noise variance of members of a known group: gp->noise minus the group noise. */
     void (*group_noise)(const kn_gp *gp, double *noise);
-    double (*group_share)(const kn_gp *gp); /* share of group noise in the total noise, 0 to 1 */
+    double (*group_noise_proportion)(const kn_gp *gp); /* group noise over total noise, 0 to 1 */
     /* De-identifies: `to` gets synthetic points in place of the training participants of `from`
      * [gp/deidentify.h]. NULL: not supported. */
-    kn_status (*share)(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to);
+    kn_status (*deidentify)(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how, kn_gp *to);
     /* number of synthetic points of such a model, over all cells */
     ptrdiff_t (*points)(const kn_gp *gp);
     /* ---- storage ---- */
@@ -163,9 +113,10 @@ typedef struct kn_method {
      * so that a memory plan can call it. */
     ptrdiff_t (*batch)(const kn_gp *gp);
     /* a line about the model for its summary; NULL: none */
-    void (*say)(const kn_gp *gp, char *line, size_t size);
+    void (*describe)(const kn_gp *gp, char *line, size_t size);
     kn_method_need need;
-    /* Adds the sizes that scoring needs and only the arrays of the model tell; NULL: none. */
+    /* Adds the sizes that scoring needs and that only the arrays of the model determine; NULL:
+     * none. */
     void (*shape)(const kn_gp *gp, kn_problem_size *s);
 } kn_method;
 

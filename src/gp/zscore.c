@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "la/target_clones.h"
 #include "la/vec.h"
 
 const double kn_coverage_z[KN_COVERAGES] = {0.6744897501960817, 1.6448536269514722,
@@ -11,8 +10,10 @@ const double kn_coverage_z[KN_COVERAGES] = {0.6744897501960817, 1.64485362695147
 
 /* One response; z may alias y. */
 KN_CLONES
-static void one_npm(ptrdiff_t n, const double *y, const double *mean, const double *v, double noise,
-                    double *z)
+/* z = (y - mean) / sqrt(v + noise) for n participants; NaN without a finite response or a positive
+ * variance. */
+static void zscores_of_column(ptrdiff_t n, const double *y, const double *mean, const double *v,
+                              double noise, double *z)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -23,30 +24,47 @@ static void one_npm(ptrdiff_t n, const double *y, const double *mean, const doub
     }
 }
 
-void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
+void kn_zscores(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
 {
     assert(y.rows == z.rows && y.cols == z.cols && mean.rows == z.rows && mean.cols == z.cols);
     assert(!v.data || (v.rows == z.rows && v.cols == z.cols));
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         const double *yj = kn_col(y, j), *mj = kn_col(mean, j), *vj = v.data ? kn_col(v, j) : NULL;
-        one_npm(z.rows, yj, mj, vj, noise[j], kn_col(z, j));
+        zscores_of_column(z.rows, yj, mj, vj, noise[j], kn_col(z, j));
     }
 }
 
-kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
-                       kn_null_model trivial)
+/* Sets R2 from the mean and the sums of squares of y and e over the participants that count. */
+static void set_R2(const kn_loss_cells *c, double mean, kn_losses *s)
+{
+    double all = 0, left = 0;
+    for (ptrdiff_t i = 0; i < c->n; i++)
+        if (isfinite(c->z[i])) {
+            all += (c->y[i] - mean) * (c->y[i] - mean);
+            left += c->e[i] * c->e[i];
+        }
+    s->responses = all > 0;
+    s->R2 = all > 0 ? 1 - left / all : 0;
+}
+
+kn_losses kn_losses_of(const kn_loss_cells *c, kn_null_model trivial)
 {
     kn_losses s = {0};
-    double base = 0.5 * log(trivial.var), half = 0.5 / trivial.var;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double z2 = z[i] * z[i], d = y[i] - trivial.mean;
+    double base = 0.5 * log(trivial.var), half = 0.5 / trivial.var, sum = 0;
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        double z2 = c->z[i] * c->z[i], d = c->y[i] - trivial.mean;
+        double gain = c->null ? c->null[i] - c->loss[i] : NAN;
         if (!isfinite(z2))
             continue;
         s.n++;
         s.z2 += z2;
-        s.loss += loss[i] - base - half * d * d;
+        s.loss += c->loss[i] - base - half * d * d;
         s.covered += kn_covered(z2, KN_COVERAGE95);
+        s.gain += isfinite(gain) ? gain : 0;
+        s.gained += isfinite(gain);
+        sum += c->y[i];
     }
+    set_R2(c, sum / s.n, &s);
     return s;
 }
 
@@ -56,11 +74,20 @@ void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some)
     sum[1] += some->z2;
     sum[2] += some->loss;
     sum[3] += some->covered;
+    sum[4] += some->gain;
+    sum[5] += some->gained;
+    sum[6] += some->R2;
+    sum[7] += some->responses;
 }
 
 kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds)
 {
-    return (kn_cv_summary){folds, sum[1] / sum[0], sum[2] / sum[0], sum[3] / sum[0]};
+    return (kn_cv_summary){folds,
+                           sum[1] / sum[0],
+                           sum[2] / sum[0],
+                           sum[3] / sum[0],
+                           kn_mean_gain(sum[4], sum[5]),
+                           sum[6] / sum[7]};
 }
 
 /* Multiplies 16 variances before each logarithm, because logarithms are slow. */

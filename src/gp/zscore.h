@@ -1,11 +1,13 @@
 /* z-scores, log loss and coverage of held-out responses [METHOD 8]
  *
  *     e = y - mean     s2 = v + noise     z = e / sqrt(s2)
- *     loss = 1/2 (ln s2 + e^2/s2)         the negative log density less ln(2 pi)/2
+ *     loss = 1/2 (ln s2 + e^2/s2)         the negative log density minus ln(2 pi)/2
  *     standardised loss = loss - that of the trivial model, N(mean0, var0) of training
  *     covered at 95 %: z^2 <= 1.96^2
  *
- * All of them are in the units of the fit: mean 0 and sd 1 unless standardisation is off. */
+ * All of them are in the units of the fit: mean 0 and sd 1 unless standardisation is off.
+ *
+ * The reference sample, metrics and the choice of components use the same functions. */
 #ifndef KN_GP_ZSCORE_H
 #define KN_GP_ZSCORE_H
 
@@ -18,7 +20,7 @@
  * kn_mat_none(): noise variance only (the z of deviance_noise, METHOD 8b). z is NaN exactly where
  * y is missing (not finite), where the response was excluded (mean, v or noise NaN), or where the
  * variance is not positive. */
-void kn_npm(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z);
+void kn_zscores(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z);
 
 /* z^2 of a residual e with variance s2. */
 static inline double kn_z2(double e, double s2)
@@ -36,22 +38,34 @@ static inline bool kn_covered(double z2, int level)
     return z2 <= kn_coverage_z[level] * kn_coverage_z[level];
 }
 
-/* Sums over the participants of one response: their number, z^2, standardised loss, and how many
- * are covered at 95 %. */
+/* Sums over the participants of one response: their number, z^2, standardised loss, how many are
+ * covered at 95 %, gain over the null model and the number of cells that have one; R2 of the
+ * response, and 1 if it has one. */
 typedef struct kn_losses {
-    double n, z2, loss, covered;
+    double n, z2, loss, covered, gain, gained, R2, responses;
 } kn_losses;
 enum { KN_N_LOSSES = sizeof(kn_losses) / sizeof(double) };
 /* The trivial model: mean and variance of the response in the training sample. */
 typedef struct kn_null_model {
     double mean, var;
 } kn_null_model;
-/* Sums over n participants from their y, z and loss; participants without a finite z are
- * skipped. */
-kn_losses kn_losses_of(ptrdiff_t n, const double *y, const double *z, const double *loss,
-                       kn_null_model trivial);
+/* n participants of one response: y, residuals, z, loss; null: loss by the null model, NULL: not
+ * known. */
+typedef struct kn_loss_cells {
+    ptrdiff_t n;
+    const double *y, *e, *z, *loss, *null;
+} kn_loss_cells;
+/* Sums over participants with a finite z. */
+kn_losses kn_losses_of(const kn_loss_cells *c, kn_null_model trivial);
 void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* element by element */
-/* Divides the sums by the number of scored cells. */
+/* Mean gain from a sum over n cells; 0 where only rounding is left, since the predictions are those
+ * of the null model; NaN for n = 0. */
+static inline double kn_mean_gain(double sum, double n)
+{
+    const double ROUNDING = 1e-12;
+    return fabs(sum) < ROUNDING * n ? 0 : sum / n;
+}
+/* Divides the sums by the number of scored cells, and R2 by the number of responses. */
 kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds);
 
 /* Computes loss[i] = sum_j of the losses of participant i. e and v are n x count (v none: noise

@@ -1,13 +1,16 @@
-/* Symmetric eigenproblem of la.h by LAPACK's dsyevd or dsyevr. */
+/* Symmetric eigenproblem of la.h by LAPACK's dsyevd or dsyevr. dsyevd is faster, dsyevr needs less
+ * memory and is used for very large problems. */
+#include "la/la.h"
+
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
 
-#include "la/la.h"
-
 enum { ONE_THREAD = 256 };     /* up to this size a second thread does not make it faster */
 enum { DSYEVD_LIMIT = 32767 }; /* 1 + 6n + 2n^2 no longer fits a 32-bit integer */
 
+/* Fails with KN_ERR_NUMERIC, naming the entry, if the lower triangle of A has a value that is not
+ * finite. */
 static kn_status check_finite(kn_ctx *ctx, kn_mat A)
 {
     for (ptrdiff_t j = 0; j < A.cols; j++)
@@ -24,6 +27,8 @@ static ptrdiff_t dsyevd_work(ptrdiff_t n)
     return 1 + 6 * n + 2 * n * n;
 }
 
+/* Eigenvalues w (n, ascending) and eigenvectors, which replace A, by divide and conquer. Needs 2
+ * n^2 doubles. */
 static kn_status by_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
 {
     lapack_int n = (lapack_int)A.rows, ld = (lapack_int)A.ld, iwork_size, info;
@@ -52,6 +57,8 @@ out:
     return status;
 }
 
+/* The same by relatively robust representations, for large n: slower, but it needs only n^2 doubles
+ * for the vectors. */
 static kn_status by_dsyevr(kn_ctx *ctx, kn_mat A, double *w)
 {
     lapack_int n = (lapack_int)A.rows, found = 0, iwork_size = 0, info;
@@ -82,14 +89,17 @@ out:
     return status;
 }
 
-static kn_status solve(kn_ctx *ctx, kn_mat A, double *w, int threads)
+/* Checks A (n x n, lower triangle), then solves it with so many BLAS threads by the method for its
+ * size. */
+static kn_status solve_eigenproblem(kn_ctx *ctx, kn_mat A, double *w, int threads)
 {
     if (A.rows != A.cols)
         return kn_fail(ctx, KN_ERR_SHAPE, "eigenproblem of a %td x %td matrix", A.rows, A.cols);
     if (A.rows == 0)
         return KN_OK;
     if (A.rows > INT_MAX / 4 || A.ld > INT_MAX)
-        return kn_fail(ctx, KN_ERR_SHAPE, "an eigenproblem of size %td is beyond LAPACK", A.rows);
+        return kn_fail(ctx, KN_ERR_SHAPE, "an eigenproblem of size %td is too large for LAPACK",
+                       A.rows);
     /* LAPACK may loop for ever on NaN. */
     kn_status status = check_finite(ctx, A);
     if (status != KN_OK)
@@ -102,24 +112,64 @@ static kn_status solve(kn_ctx *ctx, kn_mat A, double *w, int threads)
 
 kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w)
 {
-    return solve(ctx, A, w, A.rows <= ONE_THREAD ? 1 : kn_threads(ctx));
+    return solve_eigenproblem(ctx, A, w, A.rows <= ONE_THREAD ? 1 : kn_threads(ctx));
 }
 
 kn_status kn_eig_reproducible(kn_ctx *ctx, kn_mat A, double *w)
 {
-    return solve(ctx, A, w, 1);
+    return solve_eigenproblem(ctx, A, w, 1);
 }
 
-void kn_eig_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n)
+void kn_eig_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n)
 {
     enum { DSYEVR_WORK = 64 + 26, INTEGERS = 12 }; /* values per row, at most */
     kn_mem_usage mark = r->now;
     if (n < DSYEVD_LIMIT) {
-        kn_plan_alloc_d(r, part, dsyevd_work(n), 1);
+        kn_plan_alloc_d(r, category, dsyevd_work(n), 1);
     } else {
-        kn_plan_alloc_d(r, part, n, n);
-        kn_plan_alloc_d(r, part, n, DSYEVR_WORK);
+        kn_plan_alloc_d(r, category, n, n);
+        kn_plan_alloc_d(r, category, n, DSYEVR_WORK);
     }
-    kn_plan_alloc(r, part, n * INTEGERS, sizeof(lapack_int));
+    kn_plan_alloc(r, category, n * INTEGERS, sizeof(lapack_int));
     kn_plan_free_to(r, mark);
+}
+
+/* ---- generalised problem --------------------------------------------------------------------- */
+
+kn_status kn_eig_generalized(kn_ctx *ctx, kn_mat C, kn_mat S, const kn_eig_generalized_out *out)
+{
+    ptrdiff_t n = C.rows;
+    kn_status status = kn_chol(ctx, S, "the second matrix of a pair");
+    if (status != KN_OK)
+        return status;
+    kn_mirror(C);
+    kn_trsm_left(ctx, KN_N, S, C);
+    kn_trsm_right(ctx, KN_T, S, C); /* L^-1 C L^-T */
+    status = kn_eig(ctx, C, out->c);
+    if (status != KN_OK)
+        return status;
+    *out->log_det = 0;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        *out->log_det += 2 * log(kn_at(S, j, j));
+        out->c[j] = fmax(out->c[j], 0); /* positive semidefinite up to rounding */
+        for (ptrdiff_t i = 0; i < j; i++)
+            kn_col(S, j)[i] = 0;
+    }
+    kn_gemm(ctx, 1, KN_N, S, KN_N, C, 0, out->Q);
+    kn_mat_set(out->W, C);
+    kn_trsm_left(ctx, KN_T, S, out->W);
+    return KN_OK;
+}
+
+bool kn_is_positive(kn_ctx *ctx, kn_mat A)
+{
+    for (ptrdiff_t j = 0; j < A.cols; j++)
+        for (ptrdiff_t i = j; i < A.rows; i++)
+            if (!isfinite(kn_at(A, i, j)))
+                return false;
+    kn_blas_begin(A.rows <= KN_CHOL_ONE_THREAD ? 1 : kn_threads(ctx));
+    lapack_int info =
+        LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)A.rows, A.data, (lapack_int)A.ld);
+    kn_blas_end();
+    return info == 0;
 }

@@ -1,4 +1,5 @@
-/* Implements eig_leading.h. */
+/* Implements eig_leading.h. The method depends on the sizes alone, so that results do not depend
+ * on threads. */
 #include "la/eig_leading.h"
 
 #include <assert.h>
@@ -8,17 +9,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- LAPACK workspace ------------------------------------------------------------------------ */
+
+enum { BLOCKING = 64 }; /* largest block size of xSYTRD and xORMTR */
+enum { COLUMNS = 6 };   /* w, d, e, d0, e0, tau */
+
+ptrdiff_t kn_eig_workspace_min(ptrdiff_t n) /* xSTEMR needs 18 n */
+{
+    return BLOCKING * n + (BLOCKING + 1) * BLOCKING;
+}
+
+static ptrdiff_t count_integers(ptrdiff_t n) /* xSTEMR needs 10 n, xSYEVD 3 + 5 n */
+{
+    return 10 * n + 3;
+}
+
+void kn_eig_workspace_clear(kn_eig_workspace *r)
+{
+    void *arrays[] = {r->w, r->d, r->e, r->d0, r->e0, r->tau, r->work, r->iwork, r->support};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        kn_free(arrays[i]);
+    *r = (kn_eig_workspace){0};
+}
+
+kn_status kn_eig_workspace_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
+                               kn_eig_workspace *out)
+{
+    kn_status status;
+    *out = (kn_eig_workspace){.lwork = lwork, .liwork = count_integers(n)};
+    void **column[COLUMNS] = {&out->w, &out->d, &out->e, &out->d0, &out->e0, &out->tau};
+    for (int i = 0; i < COLUMNS; i++)
+        KN_TRY(kn_alloc(ctx, n, value, column[i]));
+    KN_TRY(kn_alloc(ctx, lwork, value, &out->work));
+    KN_TRY(kn_alloc(ctx, out->liwork, sizeof(lapack_int), &out->iwork));
+    KN_TRY(kn_alloc(ctx, 2 * n, sizeof(lapack_int), &out->support));
+out:
+    if (status != KN_OK)
+        kn_eig_workspace_clear(out);
+    return status;
+}
+
+void kn_eig_workspace_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t lwork,
+                           size_t value)
+{
+    for (int i = 0; i < COLUMNS; i++)
+        kn_plan_alloc(r, category, n, value);
+    kn_plan_alloc(r, category, lwork, value);
+    kn_plan_alloc(r, category, count_integers(n), sizeof(lapack_int));
+    kn_plan_alloc(r, category, 2 * n, sizeof(lapack_int));
+}
+
+/* ---- double ---------------------------------------------------------------------------------- */
+
 enum { SHARE = 4 }; /* dstemr up to k = n / SHARE */
 
-void kn_eig_top_clear(kn_eig_top_work *w)
+void kn_eig_leading_clear(kn_eig_leading_work *w)
 {
     kn_mat_clear(&w->A);
     kn_mat_clear(&w->Z);
-    kn_eig_workspace_clear(&w->room);
-    *w = (kn_eig_top_work){0};
+    kn_eig_workspace_clear(&w->workspace);
+    *w = (kn_eig_leading_work){0};
 }
 
-static bool few(ptrdiff_t n, ptrdiff_t k)
+static bool is_few(ptrdiff_t n, ptrdiff_t k)
 {
     return k <= n / SHARE;
 }
@@ -26,39 +79,39 @@ static bool few(ptrdiff_t n, ptrdiff_t k)
 /* Doubles of work space; dsyevd needs 1 + 6n + 2n^2. */
 static ptrdiff_t work_size(ptrdiff_t n, bool some)
 {
-    return some ? kn_eig_workspace_least(n) : 1 + 6 * n + 2 * n * n;
+    return some ? kn_eig_workspace_min(n) : 1 + 6 * n + 2 * n * n;
 }
 
-void kn_eig_top_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k)
+void kn_eig_leading_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t k)
 {
-    kn_plan_alloc_d(r, part, n, n);
-    kn_plan_alloc_d(r, part, n, k);
-    kn_eig_workspace_need(r, part, n, work_size(n, few(n, k)), sizeof(double));
+    kn_plan_alloc_d(r, category, n, n);
+    kn_plan_alloc_d(r, category, n, k);
+    kn_eig_workspace_need(r, category, n, work_size(n, is_few(n, k)), sizeof(double));
 }
 
-kn_status kn_eig_top_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_work *out)
+kn_status kn_eig_leading_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_leading_work *out)
 {
     kn_status status;
     enum { LARGEST = 32766 }; /* dsyevd's work space size must fit a 32-bit integer */
-    *out = (kn_eig_top_work){.few = few(n, k)};
+    *out = (kn_eig_leading_work){.few = is_few(n, k)};
     if (n > LARGEST)
         return kn_fail(ctx, KN_ERR_SHAPE, "leading eigenvectors of size %td, expected at most %d",
                        n, LARGEST);
     KN_TRY(kn_mat_new(ctx, n, n, &out->A));
     KN_TRY(kn_mat_new(ctx, n, k, &out->Z));
-    KN_TRY(kn_eig_workspace_new(ctx, n, work_size(n, out->few), sizeof(double), &out->room));
+    KN_TRY(kn_eig_workspace_new(ctx, n, work_size(n, out->few), sizeof(double), &out->workspace));
 out:
     if (status != KN_OK)
-        kn_eig_top_clear(out);
+        kn_eig_leading_clear(out);
     return status;
 }
 
 /* All eigenvectors of the tridiagonal matrix d0, e0 by divide and conquer; Z = the last k of them.
  * Fallback for clustered eigenvalues on which dstemr fails. The only step that allocates. */
-static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
+static lapack_int by_dstedc(kn_eig_leading_work *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
-    const kn_eig_workspace *r = &w->room;
+    const kn_eig_workspace *r = &w->workspace;
     double *values = r->w, *d0 = r->d0;
     double *all = malloc(size * size * sizeof *all);
     if (!all)
@@ -73,9 +126,9 @@ static lapack_int by_dstedc(kn_eig_top_work *w, lapack_int n, lapack_int k)
 }
 
 /* A = Q T Q' (dsytrd), the k largest eigenpairs of T (dstemr), vectors times Q (dormtr). */
-static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
+static int by_dstemr(kn_eig_leading_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
-    const kn_eig_workspace *r = &w->room;
+    const kn_eig_workspace *r = &w->workspace;
     const double *values = r->w;
     lapack_int ld = (lapack_int)w->A.ld, ldz = (lapack_int)w->Z.ld, found = 0, info;
     lapack_logical accurate = 1;
@@ -101,9 +154,11 @@ static int by_dstemr(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, 
     return (int)info;
 }
 
-static int by_dsyevd(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
+/* The k largest eigenvalues s, descending, and their vectors V (n x k) from all eigenpairs of w->A.
+ * Returns info. */
+static int by_dsyevd(kn_eig_leading_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
-    const kn_eig_workspace *r = &w->room;
+    const kn_eig_workspace *r = &w->workspace;
     const double *values = r->w;
     lapack_int info =
         LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, w->A.data, (lapack_int)w->A.ld, r->w,
@@ -115,7 +170,7 @@ static int by_dsyevd(kn_eig_top_work *w, lapack_int n, lapack_int k, double *s, 
     return (int)info;
 }
 
-int kn_eig_top(kn_eig_top_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V)
+int kn_eig_leading(kn_eig_leading_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V)
 {
     assert(n <= w->A.rows && k <= w->Z.cols && k <= n && V.rows == n && V.cols == k);
     if (k == 0)

@@ -1,5 +1,6 @@
-/* Implements eig_leading_f32.h. */
-#include "la/eig_leading_f32.h"
+/* Implements eig_leading.h. Single precision suffices for the directions of the whole-map
+ * deviance. */
+#include "la/eig_leading.h"
 
 #include <assert.h>
 #include <lapacke.h>
@@ -7,49 +8,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kn_eig_top_single_clear(kn_eig_top_single *w)
+void kn_eig_leading_f32_clear(kn_eig_leading_f32_work *w)
 {
     kn_mat_clear(&w->A);
     kn_mat_clear(&w->AV);
     kn_fmat_clear(&w->F);
     kn_fmat_clear(&w->Z);
-    kn_eig_workspace_clear(&w->room);
-    *w = (kn_eig_top_single){0};
+    kn_eig_workspace_clear(&w->workspace);
+    *w = (kn_eig_leading_f32_work){0};
 }
 
-void kn_eig_top_single_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t k)
+void kn_eig_leading_f32_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t k)
 {
-    kn_plan_alloc_d(r, part, n, n);
-    kn_plan_alloc_d(r, part, n, k);
-    kn_plan_alloc_f(r, part, n, n);
-    kn_plan_alloc_f(r, part, n, k);
-    kn_eig_workspace_need(r, part, n, kn_eig_workspace_least(n), sizeof(float));
+    kn_plan_alloc_d(r, category, n, n);
+    kn_plan_alloc_d(r, category, n, k);
+    kn_plan_alloc_f(r, category, n, n);
+    kn_plan_alloc_f(r, category, n, k);
+    kn_eig_workspace_need(r, category, n, kn_eig_workspace_min(n), sizeof(float));
 }
 
-kn_status kn_eig_top_single_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_top_single *out)
+kn_status kn_eig_leading_f32_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k,
+                                 kn_eig_leading_f32_work *out)
 {
     kn_status status;
-    *out = (kn_eig_top_single){0};
+    *out = (kn_eig_leading_f32_work){0};
     KN_TRY(kn_mat_new(ctx, n, n, &out->A));
     KN_TRY(kn_mat_new(ctx, n, k, &out->AV));
     KN_TRY(kn_fmat_new(ctx, n, n, &out->F));
     KN_TRY(kn_fmat_new(ctx, n, k, &out->Z));
-    KN_TRY(kn_eig_workspace_new(ctx, n, kn_eig_workspace_least(n), sizeof(float), &out->room));
+    KN_TRY(kn_eig_workspace_new(ctx, n, kn_eig_workspace_min(n), sizeof(float), &out->workspace));
 out:
     if (status != KN_OK)
-        kn_eig_top_single_clear(out);
+        kn_eig_leading_f32_clear(out);
     return status;
 }
 
 /* All eigenvectors of the tridiagonal matrix d0, e0; Z = the last k of them. Fallback for clustered
  * eigenvalues on which sstemr fails. The only step that allocates. */
-static lapack_int by_sstedc(kn_eig_top_single *w, lapack_int n, lapack_int k)
+static lapack_int by_sstedc(kn_eig_leading_f32_work *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
     float *all = malloc(size * size * sizeof *all);
     if (!all)
         return 1;
-    lapack_int info = LAPACKE_sstedc(LAPACK_COL_MAJOR, 'I', n, w->room.d0, w->room.e0, all, n);
+    lapack_int info =
+        LAPACKE_sstedc(LAPACK_COL_MAJOR, 'I', n, w->workspace.d0, w->workspace.e0, all, n);
     for (lapack_int j = 0; info == 0 && j < k; j++)
         memcpy(kn_fcol(w->Z, j), all + (size_t)(n - k + j) * size, size * sizeof *all);
     free(all);
@@ -57,9 +60,9 @@ static lapack_int by_sstedc(kn_eig_top_single *w, lapack_int n, lapack_int k)
 }
 
 /* F = Q T Q'; Z = Q times the vectors of the k largest eigenvalues of T, ascending. */
-static lapack_int vectors(kn_eig_top_single *w, lapack_int n, lapack_int k)
+static lapack_int leading_vectors(kn_eig_leading_f32_work *w, lapack_int n, lapack_int k)
 {
-    const kn_eig_workspace *r = &w->room;
+    const kn_eig_workspace *r = &w->workspace;
     lapack_int ld = (lapack_int)w->F.ld, ldz = (lapack_int)w->Z.ld, found = 0, info;
     lapack_logical accurate = 1;
     info = LAPACKE_ssytrd_work(LAPACK_COL_MAJOR, 'L', n, w->F.data, ld, r->d, r->e, r->tau, r->work,
@@ -81,30 +84,30 @@ static lapack_int vectors(kn_eig_top_single *w, lapack_int n, lapack_int k)
 
 /* F = A / its largest element, which is on the diagonal (A is positive semidefinite). False if an
  * element is not finite. */
-static bool scale(kn_eig_top_single *w, ptrdiff_t n)
+static bool scale_matrix(kn_eig_leading_f32_work *w, ptrdiff_t n)
 {
-    double most = 0;
+    double limit = 0;
     for (ptrdiff_t j = 0; j < n; j++)
-        most = fmax(most, kn_at(w->A, j, j));
+        limit = fmax(limit, kn_at(w->A, j, j));
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t i = j; i < n; i++) {
             double a = kn_at(w->A, i, j);
             if (!isfinite(a))
                 return false;
-            kn_fcol(w->F, j)[i] = (float)(most > 0 ? a / most : a);
+            kn_fcol(w->F, j)[i] = (float)(limit > 0 ? a / limit : a);
         }
     return true;
 }
 
-int kn_eig_top_single_of(kn_eig_top_single *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V)
+int kn_eig_leading_f32(kn_eig_leading_f32_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V)
 {
     assert(n <= w->A.rows && k <= w->Z.cols && k <= n && V.rows == n && V.cols == k);
     kn_mat A = kn_sub(w->A, 0, 0, n, n), AV = kn_sub(w->AV, 0, 0, n, k);
     if (k == 0)
         return 0;
-    if (!scale(w, n))
+    if (!scale_matrix(w, n))
         return -1;
-    lapack_int info = vectors(w, (lapack_int)n, (lapack_int)k);
+    lapack_int info = leading_vectors(w, (lapack_int)n, (lapack_int)k);
     if (info != 0)
         return (int)info;
     for (ptrdiff_t j = 0; j < k; j++) {

@@ -6,15 +6,15 @@
 
 #include "base/matrix.h"
 #include "base/memory/plan.h"
-#include "la/blas_threads.h"
+#include "la/openblas.h"
 
 typedef enum kn_trans { KN_N, KN_T } kn_trans; /* op(A) = A or A' */
 
 /* Products and triangular solves run on the threads of the context, split into tiles by the sizes
- * alone (tiles.h): the same bits for any number of threads. If C is small and the inner dimension
- * long, they use up to 16 MB of temporary memory. ctx NULL: they run on the calling thread, which
- * must be a worker of kn_la_parallel; such a worker must not pass a context. Sizes that do not
- * match are a programming error (assert). */
+ * alone (internal.h): the same bits for any number of threads. If C is small and the inner
+ * dimension long, they use up to 16 MB of temporary memory. ctx NULL: they run on the calling
+ * thread, which must be a worker of kn_la_parallel; such a worker must not pass a context. Sizes
+ * that do not match are a programming error (assert). */
 
 /* C = alpha op(A) op(B) + beta C */
 void kn_gemm(kn_ctx *ctx, double alpha, kn_trans ta, kn_mat A, kn_trans tb, kn_mat B, double beta,
@@ -46,24 +46,25 @@ kn_status kn_eig_reproducible(kn_ctx *ctx, kn_mat A, double *w);
  * W'C W = diag(c), c ascending and >= 0, Q = S W = W^-T, so that C = Q diag(c) Q', S = Q Q';
  * log_det = ln|S|. Lower triangles are read; both matrices are overwritten. dpotrf, two triangular
  * solves, dsyevd. KN_ERR_NUMERIC if S is not positive definite, and as kn_eig. */
-typedef struct kn_eig_pair_out {
+typedef struct kn_eig_generalized_out {
     kn_mat W, Q; /* n x n */
     double *c;   /* n */
     double *log_det;
-} kn_eig_pair_out;
-kn_status kn_eig_pair(kn_ctx *ctx, kn_mat C, kn_mat S, const kn_eig_pair_out *out);
+} kn_eig_generalized_out;
+kn_status kn_eig_generalized(kn_ctx *ctx, kn_mat C, kn_mat S, const kn_eig_generalized_out *out);
 
 /* Is A (lower triangle, overwritten) finite and positive definite? n^3/3 flops. */
 bool kn_is_positive(kn_ctx *ctx, kn_mat A);
 
-enum { KN_CHOL_ALONE = 512 }; /* up to this size a Cholesky factor takes 1 ms, on one thread */
+enum { KN_CHOL_ONE_THREAD = 512 }; /* up to this size a Cholesky factor takes 1 ms, on one thread */
 
 /* A = L L'; the lower triangle is replaced by L. `what` names the matrix in the message. Above
- * KN_CHOL_ALONE it runs on the threads of the BLAS. KN_ERR_NUMERIC if not positive definite. */
+ * KN_CHOL_ONE_THREAD it runs on the threads of the BLAS. KN_ERR_NUMERIC if not positive definite.
+ */
 kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
 
 /* A = Q R by Householder reflections. A (n x p) is replaced by Q (n x min(n, p), A->cols is set),
- * orthonormal whatever the rank of A; R is min(n, p) x p. On one thread. 4 n p^2 flops.
+ * orthonormal for any rank of A; R is min(n, p) x p. On one thread. 4 n p^2 flops.
  * KN_ERR_NUMERIC if A is not finite. */
 kn_status kn_qr(kn_ctx *ctx, kn_mat *A, kn_mat R);
 
@@ -73,14 +74,48 @@ typedef void (*kn_column_fn)(void *self, ptrdiff_t j, double *column);
 /* Pivoted Cholesky of an n x n positive semidefinite matrix A, given by its diagonal and a function
  * for its columns; A ~ L L' with the first *rank columns of L (n x max_rank). Stops if the trace of
  * the residual is at most tol times the trace, at max_rank, or if no positive pivot is left.
- * diag[n] is overwritten by the diagonal of the residual; pivot[max_rank]: its pivots; *residual:
- * trace of the residual over trace. KN_ERR_NUMERIC if diag has a negative value or NaN. Cost
- * n rank^2 flops and rank columns; A is never formed. */
-kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, kn_column_fn column, void *self, double tol,
-                          kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank, double *residual);
+ * The pivot is the largest entry of the diagonal; of equal ones, up to rounding, that with the
+ * smallest place[i] (n; NULL: i). diag[n] is overwritten by the diagonal of the residual;
+ * pivot[max_rank]: its pivots; *residual: trace of the residual over trace. KN_ERR_NUMERIC if diag
+ * has a negative value or NaN. Cost n rank^2 flops and rank columns; A is never formed. */
+kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, const ptrdiff_t *place, kn_column_fn column,
+                          void *self, double tol, kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank,
+                          double *residual);
 
 /* Memory plan of the work space of kn_eig (n x n) and kn_qr (n x p); temporary. */
-void kn_eig_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n);
-void kn_qr_need(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, ptrdiff_t p);
+void kn_eig_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n);
+void kn_qr_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t p);
+
+/* ---- band matrices --------------------------------------------------------------------------- */
+
+/* Cholesky factor of a symmetric positive definite band matrix (dpbtrf), and solves with it
+ * (dpbtrs).
+ *
+ * Lower band: entry (i, j), 0 <= i - j <= width, is data[i - j + j (width + 1)]. The factor costs
+ * n width^2 flops, a right side 4 n width. Each runs on one thread, so that the bits do not depend
+ * on the number of threads. */
+
+typedef struct kn_band {
+    ptrdiff_t n, width; /* width: diagonals below the main one */
+    double *data;       /* (width + 1) x n */
+} kn_band;
+
+/* Bytes that kn_band_new allocates. */
+double kn_band_bytes(ptrdiff_t n, ptrdiff_t width);
+/* Allocates a band matrix of zeros. KN_ERR_SHAPE if width >= n or the size is too large. */
+kn_status kn_band_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t width, kn_band *out);
+void kn_band_clear(kn_band *band); /* {0} is allowed */
+
+/* Address of entry (i, j), 0 <= i - j <= width. */
+static inline double *kn_band_at(const kn_band *b, ptrdiff_t i, ptrdiff_t j)
+{
+    return b->data + (i - j) + j * (b->width + 1);
+}
+
+/* Replaces the band by its Cholesky factor L. `what` names the matrix in the message.
+ * KN_ERR_NUMERIC if it is not positive definite. */
+kn_status kn_band_chol(kn_ctx *ctx, kn_band *band, const char *what);
+/* B <- (L L')^-1 B, n x k, columns in parallel on the context's threads. */
+void kn_band_solve(kn_ctx *ctx, const kn_band *factor, kn_mat B);
 
 #endif

@@ -1,9 +1,8 @@
-/* Implements vec.h; GCC vectorises the loops by "omp simd" for each vector width of KN_CLONES. */
+/* Implements vec.h; GCC vectorises the loops by "omp simd" for each vector width of KN_CLONES. exp
+ * and log are those of libmvec where the C library has it. */
 #include "la/vec.h"
 
 #include <string.h>
-
-#include "la/target_clones.h"
 
 /* glibc declares its vector exp and log to OpenMP only under -fopenmp, which would bring in a
  * thread runtime; declared here they work under -fopenmp-simd. Accuracy 4 ulp. */
@@ -130,6 +129,8 @@ void kn_vec_add_sqdiff(ptrdiff_t n, const double *x, double c, double *y)
 }
 
 KN_CLONES
+/* Adds e^2 / (2 s2) with s2 = noise + v to loss, and multiplies s2 into product, whose logarithm
+ * the caller takes. */
 static void add_loss(ptrdiff_t n, const double *e, const double *v, double noise, double *loss,
                      double *product)
 {
@@ -142,6 +143,7 @@ static void add_loss(ptrdiff_t n, const double *e, const double *v, double noise
 }
 
 KN_CLONES
+/* The same for a variance that is noise alone. */
 static void add_loss_of_noise(ptrdiff_t n, const double *e, double noise, double *loss,
                               double *product)
 {

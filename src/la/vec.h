@@ -5,6 +5,7 @@
 #define KN_LA_VEC_H
 
 #include <stddef.h>
+#include <stdlib.h> /* defines __GLIBC__ */
 
 /* y_i += scale exp(-x_i / two_l2) for x_i >= 0. Exponents below -700 are set to -700, because
  * denormal results are twenty times slower and make no difference. */
@@ -48,5 +49,18 @@ typedef struct kn_profile_sums {
     double q0, q1, q2, u, uu; /* u = sum u, uu = sum u(1-u) */
 } kn_profile_sums;
 kn_profile_sums kn_vec_profile(ptrdiff_t n, const double *r, const double *a2, double delta);
+
+/* ---- versions for several processors --------------------------------------------------------- */
+
+/* KN_CLONES before a function compiles it for several vector widths (AVX-512, AVX2, SSE2); the
+ * loader chooses the version for the processor. */
+
+/* Not with sanitizers, which are not initialised yet when the loader chooses. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) &&       \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define KN_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define KN_CLONES
+#endif
 
 #endif

@@ -11,8 +11,8 @@
 #include "data/response_space.h"
 #include "data/table/levels.h"
 #include "io/file/path.h"
-#include "model/file/validated_arrays.h"
-#include "model/info_json.h"
+#include "model/file/internal.h"
+#include "model/fit_info_json.h"
 
 void kn_adapted_clear(kn_adapted *a)
 {
@@ -73,7 +73,8 @@ void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high
 
 /* ---- in a model file ------------------------------------------------------------------------ */
 
-static json_t *numbers(const double *x, ptrdiff_t n)
+/* JSON array of n numbers, null for those that are not finite. Owned; NULL: out of memory. */
+static json_t *number_array(const double *x, ptrdiff_t n)
 {
     json_t *list = json_array();
     for (ptrdiff_t i = 0; i < n; i++)
@@ -94,12 +95,13 @@ json_t *kn_adapted_to_json(const kn_adapted *a)
         for (ptrdiff_t k = 0; k < a->M; k++)
             failed |= json_array_append_new(levels, json_string(a->level[s * a->M + k]));
         failed |=
-            json_array_append_new(list, json_pack("{s:o s:I s:o s:o s:o s:o}", "levels", levels,
+            json_array_append_new(list, json_pack("{s:o s:I s:o s:o s:o s:o s:o}", "levels", levels,
                                                   "controls", (json_int_t)site->controls, "kappa",
-                                                  kn_json_number(site->kappa), "factor",
+                                                  kn_json_number(site->kappa), "effect",
+                                                  kn_json_number(site->effect), "factor",
                                                   kn_json_number(site->factor), "low",
-                                                  numbers(a->low + s * a->C, a->C), "high",
-                                                  numbers(a->high + s * a->C, a->C)));
+                                                  number_array(a->low + s * a->C, a->C), "high",
+                                                  number_array(a->high + s * a->C, a->C)));
     }
     if (!failed)
         return list;
@@ -142,9 +144,10 @@ static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json,
     kn_status status = KN_OK;
     site->controls = (ptrdiff_t)json_integer_value(json_object_get(json, "controls"));
     site->kappa = json_number_value(json_object_get(json, "kappa"));
+    site->effect = kn_json_value(json, "effect", sqrt(site->kappa)); /* as models of 0.2 */
     site->factor = json_number_value(json_object_get(json, "factor"));
     if (json_array_size(levels) != (size_t)a->M || site->controls < 1 || !(site->kappa >= 0) ||
-        !(site->factor > 0) ||
+        !(site->effect >= 0) || !(site->factor > 0) ||
         !read_numbers(json_object_get(json, "low"), of.d, a->low + s * a->C) ||
         !read_numbers(json_object_get(json, "high"), of.d, a->high + s * a->C))
         return kn_st_bad(ctx, f, "'adapted'");
@@ -158,6 +161,7 @@ static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json,
     return status;
 }
 
+/* Are all entries at least 0? NaN is not. */
 static bool not_negative(kn_mat m)
 {
     for (ptrdiff_t j = 0; j < m.cols; j++)
@@ -170,14 +174,14 @@ static bool not_negative(kn_mat m)
 kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,
                           kn_adapted *out)
 {
-    enum { MOST = 100000 };
+    enum { MAX_COUNT = 100000 };
     kn_status status;
     const json_t *list = json_object_get(record, "adapted");
     ptrdiff_t n = (ptrdiff_t)json_array_size(list);
     *out = (kn_adapted){0};
     if (!list)
         return KN_OK;
-    if (n < 1 || n > MOST || of.b->M == 0)
+    if (n < 1 || n > MAX_COUNT || of.b->M == 0)
         return kn_st_bad(ctx, f, "'adapted'");
     KN_TRY(kn_adapted_new(ctx, n, of.b->M, 0, of.d->C, out));
     out->T = of.T;

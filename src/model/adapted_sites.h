@@ -16,6 +16,7 @@ typedef struct kn_adapted_site {
     ptrdiff_t controls;
     double kappa;  /* how unusual its offset is among sites; 1: typical */
     double factor; /* factor of the noise variance that all responses share */
+    double effect; /* size of its offset among sites, by the median response; 1: typical */
 } kn_adapted_site;
 
 typedef struct kn_adapted {

@@ -1,11 +1,11 @@
-/* Implements deidentify.h. */
+/* Implements deidentify.h. Options that name files or participants leave the record. */
 #include "model/deidentify.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options/option_table.h"
+#include "base/options/options.h"
 #include "cov/synthetic_points.h"
 #include "model/file/file.h"
 #include "norm/reference/deidentify.h"
@@ -23,24 +23,24 @@ static void round_ranges(kn_model *m)
          i++) /* relative to the training range, rounded above */
         if (isfinite(m->adapted.low[i]))
             kn_adapted_round(&m->x, i % m->adapted.C, &m->adapted.low[i], &m->adapted.high[i]);
-    for (ptrdiff_t f = 0; f < m->layer.columns.F; f++) {
-        kn_noise_scale_column *k = &m->layer.columns.column[f];
+    for (ptrdiff_t f = 0; f < m->calibration.columns.F; f++) {
+        kn_noise_scale_column *k = &m->calibration.columns.column[f];
         if (k->kind == KN_SCALE_LINE || k->kind == KN_SCALE_SQUARE)
             kn_round_outward(&k->low, &k->high);
     }
 }
 
-kn_status kn_model_share_change(kn_ctx *ctx, kn_model *m)
+kn_status kn_model_deidentify_change(kn_ctx *ctx, kn_model *m)
 {
-    if (m->change.law.T == 0)
+    if (m->change.distribution.T == 0)
         return KN_OK;
     if (isfinite(m->change.interval[0]))
         kn_round_outward(&m->change.interval[0], &m->change.interval[1]);
-    return kn_change_reference_share(ctx, &m->change);
+    return kn_change_reference_deidentify(ctx, &m->change);
 }
 
 /* True if an option may be kept: free text may be a path, an id, or rows chosen by ids. */
-static bool tells_nothing(const char *key)
+static bool is_public_option(const char *key)
 {
     for (int i = 0; i < KN_OPTION_ROWS; i++)
         if (strcmp(kn_option_rows[i].key, key) == 0 && (kn_option_rows[i].kept & KN_KEPT_MODEL))
@@ -56,7 +56,7 @@ static kn_status filter_options(kn_ctx *ctx, kn_model *m)
     json_t *kept = json_object();
     if (!m->options)
         goto out;
-    json_object_foreach(given, key, value) if (tells_nothing(key))
+    json_object_foreach(given, key, value) if (is_public_option(key))
         json_object_set(kept, key, value);
     free(m->options);
     m->options = json_dumps(kept, JSON_COMPACT);
@@ -70,7 +70,7 @@ out:
     return KN_OK;
 }
 
-kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out)
+kn_status kn_model_deidentify(kn_ctx *ctx, const kn_model *model, kn_model **out)
 {
     kn_status status;
     void *bytes = NULL;
@@ -79,16 +79,18 @@ kn_status kn_model_share(kn_ctx *ctx, const kn_model *model, kn_model **out)
     kn_model same = *model; /* copied through the bytes of its file, which is a deep copy */
     *out = NULL;
     same.ids = NULL;
+    same.row_order = NULL;
     same.group_name = NULL;
     same.group_rule = KN_GROUP_NONE;
     same.group_column = NULL;
+    same.fit = NULL;
     KN_TRY(kn_model_write_bytes(ctx, &same, &bytes, &n));
     KN_TRY(kn_model_parse(ctx, "the model", bytes, n, &m));
-    m->shareable = true;
+    m->deidentified = true;
     m->hash = 0;
     round_ranges(m);
-    KN_TRY(kn_reference_share(ctx, &m->reference));
-    KN_TRY(kn_model_share_change(ctx, m));
+    KN_TRY(kn_reference_deidentify(ctx, &m->reference));
+    KN_TRY(kn_model_deidentify_change(ctx, m));
     KN_TRY(filter_options(ctx, m));
     *out = m;
     m = NULL;

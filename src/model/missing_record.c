@@ -1,16 +1,17 @@
-/* Implements missing_record.h. */
+/* Implements missing_record.h. The record also shows how missing values relate to covariates. */
 #include "model/missing_record.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "model/file/validated_arrays.h"
-#include "model/info_json.h"
+#include "model/file/internal.h"
+#include "model/fit_info_json.h"
 
 enum { BLOCKS = 64 };
 
-static double correlation(const double *x, const double *y, ptrdiff_t n)
+/* Pearson correlation of x and y (n); NaN if one of them is constant. */
+static double correlate_columns(const double *x, const double *y, ptrdiff_t n)
 {
     double mx = 0, my = 0, xx = 0, xy = 0, yy = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -25,23 +26,24 @@ static double correlation(const double *x, const double *y, ptrdiff_t n)
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
 }
 
-void kn_missing_record_shares(const kn_design *x, kn_mat X, const double *missing, double *share)
+void kn_missing_record_proportions(const kn_design *x, kn_mat X, const double *missing,
+                                   double *proportion)
 {
     kn_design_block block[BLOCKS];
     int n = kn_design_blocks(x, block, BLOCKS);
     for (ptrdiff_t f = 0; f < X.cols; f++)
-        share[f] = x->additive ? NAN : correlation(kn_col(X, f), missing, X.rows);
+        proportion[f] = x->additive ? NAN : correlate_columns(kn_col(X, f), missing, X.rows);
     for (int b = 0; x->additive && b < n && b < BLOCKS; b++)
         for (ptrdiff_t f = block[b].first; f < block[b].first + block[b].count; f++) {
-            double sum = 0, people = 0;
+            double sum = 0, participants = 0;
             for (ptrdiff_t i = 0; i < X.rows; i++) {
-                people += kn_at(X, i, f) == 1;
+                participants += kn_at(X, i, f) == 1;
                 sum += kn_at(X, i, f) == 1 ? missing[i] : 0;
             }
-            if (block[b].kind == KN_DESIGN_CATEGORY && people > 0)
-                share[f] = sum / people;
+            if (block[b].kind == KN_DESIGN_CATEGORY && participants > 0)
+                proportion[f] = sum / participants;
             else if (block[b].kind == KN_DESIGN_LINEAR)
-                share[f] = correlation(kn_col(X, f), missing, X.rows);
+                proportion[f] = correlate_columns(kn_col(X, f), missing, X.rows);
         }
 }
 
@@ -49,22 +51,22 @@ void kn_missing_record_shares(const kn_design *x, kn_mat X, const double *missin
 typedef void (*visit)(void *self, const char *column, const char *level, double value);
 
 /* Visit all levels and numbers of an additive design; without an encoding they are numbered. */
-static void each(const kn_model *m, visit call, void *self)
+static void visit_levels(const kn_model *m, visit call, void *self)
 {
     char number[32], other[32];
-    for (ptrdiff_t c = 0; m->x.additive && m->missing_share && c < m->x.C; c++) {
+    for (ptrdiff_t c = 0; m->x.additive && m->missing_proportion && c < m->x.C; c++) {
         const kn_design_column *column = &m->x.column[c];
-        const kn_covariate *v = c < m->recipe.n ? &m->recipe.column[c] : NULL;
+        const kn_covariate *v = c < m->encoding.n ? &m->encoding.column[c] : NULL;
         snprintf(number, sizeof number, "covariate %td", c + 1);
         if (column->x < 0)
             continue;
         if (column->levels == 0)
-            call(self, v ? v->name : number, NULL, m->missing_share[column->x]);
+            call(self, v ? v->name : number, NULL, m->missing_proportion[column->x]);
         for (ptrdiff_t l = 0; l < column->levels; l++) {
             snprintf(other, sizeof other, "%td", l + 1);
             bool named = v && l < v->levels.n;
             call(self, v ? v->name : number, named ? v->levels.text[l] : other,
-                 m->missing_share[column->x + l]);
+                 m->missing_proportion[column->x + l]);
         }
     }
 }
@@ -87,27 +89,30 @@ static void to_json(void *self, const char *column, const char *level, double va
 json_t *kn_missing_record_to_json(const kn_model *m)
 {
     const kn_missing_record *r = &m->info.missing;
-    if (r->cells == 0 && r->responses_out == 0 && r->people_out == 0)
+    if (r->cells == 0 && r->responses_out == 0 && r->participants_out == 0)
         return NULL;
-    json_t *j = json_pack("{s:I s:I s:o s:I s:I s:i s:I s:o s:{} s:{}}", "cells",
-                          (json_int_t)r->cells, "responses", (json_int_t)r->responses, "share",
-                          kn_json_number(r->share), "responses_out", (json_int_t)r->responses_out,
-                          "people_out", (json_int_t)r->people_out, "rounds", r->rounds, "P_fill",
-                          (json_int_t)r->components, "rms_change", kn_json_number(r->rms_change),
-                          "share_by_level", "correlation");
+    json_t *j =
+        json_pack("{s:I s:I s:o s:I s:I s:i s:I s:o s:{} s:{}}", "cells", (json_int_t)r->cells,
+                  "responses", (json_int_t)r->responses, "share", kn_json_number(r->proportion),
+                  "responses_out", (json_int_t)r->responses_out, "people_out",
+                  (json_int_t)r->participants_out, "rounds", r->rounds, "P_fill",
+                  (json_int_t)r->components, "rms_change", kn_json_number(r->rms_change),
+                  "share_by_level", "correlation");
     if (j)
-        each(m, to_json, j);
+        visit_levels(m, to_json, j);
     return j;
 }
 
 /* Read a count of the record; false if it is absent or negative. */
-static bool take(const json_t *json, const char *key, ptrdiff_t *out)
+static bool read_count(const json_t *json, const char *key, ptrdiff_t *out)
 {
     const json_t *v = json_object_get(json, key);
     *out = json_is_integer(v) ? (ptrdiff_t)json_integer_value(v) : -1;
     return *out >= 0;
 }
 
+/* Reads the record of missing cells; without JSON it is empty. KN_ERR_FORMAT for impossible
+ * counts. */
 static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
                            kn_missing_record *out)
 {
@@ -115,15 +120,16 @@ static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
     *out = (kn_missing_record){0};
     if (!json)
         return KN_OK;
-    bool sound = take(json, "cells", &out->cells) && take(json, "responses", &out->responses) &&
-                 take(json, "responses_out", &out->responses_out) &&
-                 take(json, "people_out", &out->people_out) && take(json, "rounds", &rounds) &&
-                 take(json, "P_fill", &out->components) && rounds < 1000;
+    bool sound = read_count(json, "cells", &out->cells) &&
+                 read_count(json, "responses", &out->responses) &&
+                 read_count(json, "responses_out", &out->responses_out) &&
+                 read_count(json, "people_out", &out->participants_out) &&
+                 read_count(json, "rounds", &rounds) &&
+                 read_count(json, "P_fill", &out->components) && rounds < 1000;
     if (!sound)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'missing' is missing or not what it should be",
-                       file);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'missing' is missing or invalid", file);
     out->rounds = (int)rounds;
-    out->share = json_number_value(json_object_get(json, "share"));
+    out->proportion = json_number_value(json_object_get(json, "share"));
     out->rms_change = json_number_value(json_object_get(json, "rms_change"));
     return KN_OK;
 }
@@ -148,7 +154,8 @@ kn_status kn_missing_record_read(kn_ctx *ctx, const kn_st_file *f, const json_t 
         }
     }
     if (kn_st_find(f, "missing_share"))
-        KN_TRY(kn_st_read_doubles(ctx, f, "missing_share", m->x.F, &m->missing_share, NULL));
+        KN_TRY(kn_st_read_numbers(ctx, f, "missing_share", m->x.F, true, &m->missing_proportion,
+                                  NULL));
     if (empty) {
         bool sound = empty->type == KN_ST_U8 && empty->ndim == 2 &&
                      empty->shape[1] == m->y.n_kept && empty->shape[0] <= m->x.F;
@@ -158,7 +165,7 @@ kn_status kn_missing_record_read(kn_ctx *ctx, const kn_st_file *f, const json_t 
         }
         KN_TRY(kn_alloc(ctx, empty->count, 1, &memory));
         m->empty_level = memory;
-        memcpy(m->empty_level, empty->data, (size_t)empty->count);
+        KN_TRY(kn_st_values(ctx, f, empty, 0, empty->count, memory));
         m->n_levels = empty->shape[0];
     }
 out:
@@ -166,7 +173,7 @@ out:
     return status;
 }
 
-static void tell(void *self, const char *column, const char *level, double value)
+static void log_proportion(void *self, const char *column, const char *level, double value)
 {
     if (level && isfinite(value))
         kn_log(self, KN_LOG_INFO, "missing cells, %s %s: %.1f %%", column, level, 100 * value);
@@ -177,7 +184,7 @@ static void tell(void *self, const char *column, const char *level, double value
 void kn_missing_record_log(kn_ctx *ctx, const kn_model *m)
 {
     if (m->info.missing.cells > 0)
-        each(m, tell, ctx);
+        visit_levels(m, log_proportion, ctx);
 }
 
 bool kn_missing_record_untrained(const kn_model *m, kn_view raw, ptrdiff_t i, ptrdiff_t j)

@@ -1,4 +1,5 @@
-/* Record of missing responses in the training sample, as stored in the model [METHOD 0b] */
+/* Record of missing responses in the training sample, as stored in the model [METHOD 0b].
+ * Summaries, warnings and the report read it. */
 #ifndef KN_MODEL_MISSING_RECORD_H
 #define KN_MODEL_MISSING_RECORD_H
 
@@ -15,10 +16,11 @@ json_t *kn_missing_record_to_json(const kn_model *m);
 kn_status kn_missing_record_read(kn_ctx *ctx, const kn_st_file *f, const json_t *record,
                                  kn_model *m);
 
-/* share (x->F): for a level of a category the share of cells that its participants lack, for a
+/* proportion (x->F): for a level of a category the share of cells that its participants lack, for a
  * number the correlation with the share of each participant, NaN for other columns. X: N x F
  * design. missing: N, share of missing cells of each participant. */
-void kn_missing_record_shares(const kn_design *x, kn_mat X, const double *missing, double *share);
+void kn_missing_record_proportions(const kn_design *x, kn_mat X, const double *missing,
+                                   double *proportion);
 
 /* True if no training participant of a level that participant i has was observed at response j
  * (of those in use), so that z there rests on other levels. raw: covariates as kn_design_apply()

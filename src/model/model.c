@@ -1,4 +1,5 @@
-/* Accessors of kronorm.h for a model: named numbers, texts and arrays, ids, noise; and its size. */
+/* Accessors of kronorm.h for a model: named numbers, texts and arrays, ids, noise; and its size.
+ * Other functions of the public interface are in public_api.c. */
 #include "model/model.h"
 
 #include <math.h>
@@ -7,8 +8,10 @@
 #include <string.h>
 
 #include "gp/method.h"
+#include "gp/predict/gp_maps.h"
 #include "model/file/file.h"
-#include "model/info_json.h"
+#include "model/fit_info_json.h"
+#include "model/summary_text.h"
 
 void kn_model_free(kn_model *model)
 {
@@ -28,6 +31,10 @@ double kn_model_number(const kn_model *model, const char *name)
 {
     if (strncmp(name, "seconds.", 8) == 0 && !model->timed)
         return NAN;
+    if (strcmp(name, "reference.smallest_p") == 0)
+        return kn_smallest_p(model);
+    if (strcmp(name, "reference.smallest_deviance_p") == 0)
+        return kn_smallest_deviance_p(model);
     return kn_info_number(&model->info, name);
 }
 
@@ -36,6 +43,8 @@ const char *kn_model_text(const kn_model *model, const char *name)
     int k;
     if (sscanf(name, "theta.%d", &k) == 1)
         return k >= 0 && k < model->info.n_theta ? model->info.theta_name[k] : NULL;
+    if (strcmp(name, "response_noun") == 0)
+        return kn_space_noun(&model->space);
     return kn_info_text(&model->info, name);
 }
 
@@ -45,7 +54,7 @@ typedef struct named_array {
     ptrdiff_t rows, cols, stride; /* stride from row to row */
 } named_array;
 
-static kn_view find(const named_array *a, size_t n, const char *name)
+static kn_view find_array(const named_array *a, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(name, a[i].name) == 0 && a[i].data)
@@ -66,7 +75,7 @@ static kn_view record_array(const kn_model *m, const char *name)
         {"curve.se", &i->curve[0].se, i->n_curve, 1, STEP},
         {"curve.lml", &i->curve[0].lml, i->n_curve, 1, STEP},
     };
-    return find(arrays, sizeof arrays / sizeof *arrays, name);
+    return find_array(arrays, sizeof arrays / sizeof *arrays, name);
 }
 
 /* Visitor of the process's arrays that finds one by name. */
@@ -76,7 +85,8 @@ typedef struct looking {
     kn_view found;
 } looking;
 
-static void look(kn_arrays *a, const char *name, const double *data, ptrdiff_t rows, ptrdiff_t cols)
+static void visit_array(kn_arrays *a, const char *name, const double *data, ptrdiff_t rows,
+                        ptrdiff_t cols)
 {
     looking *l = (looking *)a;
     if (strcmp(name, l->name) == 0)
@@ -87,14 +97,14 @@ static kn_status see_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_val
                              double **data)
 {
     (void)which;
-    look(a, name, *data, n, 1);
+    visit_array(a, name, *data, n, 1);
     return KN_OK;
 }
 
-static kn_status see_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
-                         kn_mat *mat)
+static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
+                           kn_mat *mat)
 {
-    look(a, name, mat->data, rows, cols);
+    visit_array(a, name, mat->data, rows, cols);
     return KN_OK;
 }
 
@@ -106,7 +116,7 @@ static kn_status see_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdi
 
 static kn_status see_derived(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
 {
-    look(a, name, *data, n, 1);
+    visit_array(a, name, *data, n, 1);
     return KN_OK;
 }
 
@@ -118,18 +128,19 @@ kn_view kn_model_array(const kn_model *model, const char *name)
     kn_gp gp = model->gp;
     const kn_scaling *y = &model->y;
     looking l = {.a = {.doubles = see_doubles,
-                       .mat = see_mat,
-                       .mat_f32 = see_mat,
+                       .mat = visit_mat,
+                       .mat_f32 = visit_mat,
                        .indices = see_indices,
                        .derived = see_derived},
                  .name = name,
                  .found = kn_view_cols(NULL, 0, 0)};
-    look(&l.a, "X", gp.latent.X.data, gp.N, gp.F);
-    look(&l.a, "noise", gp.noise, gp.T, 1);
-    look(&l.a, "x_mean", model->x.mean, model->x.C, 1);
-    look(&l.a, "x_sd", model->x.sd, model->x.C, 1);
-    look(&l.a, "y_mean", y->mean, y->n_kept, 1);
-    look(&l.a, "y_sd", y->sd, y->n_kept, 1);
+    visit_array(&l.a, "X", gp.latent.X.data, gp.N, gp.F);
+    visit_array(&l.a, "noise", gp.noise, gp.T, 1);
+    visit_array(&l.a, "cv.R2", model->null.R2, model->null.R2 ? gp.T : 0, 1);
+    visit_array(&l.a, "x_mean", model->x.mean, model->x.C, 1);
+    visit_array(&l.a, "x_sd", model->x.sd, model->x.C, 1);
+    visit_array(&l.a, "y_mean", y->mean, y->n_kept, 1);
+    visit_array(&l.a, "y_sd", y->sd, y->n_kept, 1);
     gp.method->arrays(&gp, &l.a);
     return l.found.data ? l.found : record_array(model, name);
 }
@@ -176,7 +187,7 @@ kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)
     return KN_OK;
 }
 
-static double layer_bytes(const kn_calibration_transform *l)
+static double calibration_bytes(const kn_calibration_transform *l)
 {
     return sizeof(double) *
                (double)(l->beta.rows * l->beta.cols + l->theta.rows * l->theta.cols + l->S) +
@@ -192,17 +203,84 @@ static double deviance_bytes(const kn_deviance *d)
 double kn_model_bytes(const kn_model *m)
 {
     enum {
-        OF_A_RESPONSE = 6,
+        OF_A_RESPONSE = 8,
         OF_A_SAMPLE = 5
     }; /* doubles per response (scaling, noise) and per reference participant */
     enum { OF_SITES = 4, OF_ADAPTED = 3 }; /* doubles per response too */
     const kn_reference *r = &m->reference;
     double T = (double)m->gp.T, n = (double)r->n;
     return m->gp.method->bytes(&m->gp) + deviance_bytes(&r->deviance) +
-           deviance_bytes(&r->deviance_noise) + layer_bytes(&m->layer) +
-           sizeof(double) * 3 * (double)m->change.law.T +
+           deviance_bytes(&r->deviance_noise) + calibration_bytes(&m->calibration) +
+           calibration_bytes(&m->null.transform) +
+           sizeof(double) * 3 * (double)m->change.distribution.T +
            sizeof(double) * (OF_A_RESPONSE * T + OF_SITES * (double)m->sites.T +
                              OF_ADAPTED * T * (double)m->adapted.n + OF_A_SAMPLE * n +
                              (double)m->gp.N * (double)m->gp.F) +
            (r->z ? sizeof(float) * n * T : 0);
+}
+
+/* ---- maps in original units ------------------------------------------------------------------ */
+
+static void fill_column(kn_mat m, ptrdiff_t j, double value)
+{
+    for (ptrdiff_t i = 0; m.data && i < m.rows; i++)
+        kn_col(m, j)[i] = value;
+}
+
+ptrdiff_t kn_kept_from(const kn_scaling *s, ptrdiff_t j)
+{
+    ptrdiff_t lo = 0, hi = s->n_kept;
+    while (lo < hi) {
+        ptrdiff_t mid = lo + (hi - lo) / 2;
+        if (s->kept[mid] < j)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Compute responses in use k .. k + w - 1, which are neighbours in the caller's numbering too,
+ * in place, and scale them there. */
+static kn_status in_place(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t k, ptrdiff_t first,
+                          ptrdiff_t w, kn_mat mean, kn_mat variance)
+{
+    const kn_scaling *s = &maps->model->y;
+    ptrdiff_t at = s->kept[k] - first;
+    kn_mat m = mean.data ? kn_cols(mean, at, w) : mean;
+    kn_mat v = variance.data ? kn_cols(variance, at, w) : variance;
+    kn_status status = kn_gp_maps_block(ctx, &maps->maps, k, m, v);
+    for (ptrdiff_t j = 0; j < w && status == KN_OK; j++) {
+        double sd = s->sd[k + j], mu = s->mean[k + j];
+        for (ptrdiff_t i = 0; m.data && i < m.rows; i++)
+            kn_col(m, j)[i] = kn_at(m, i, j) * sd + mu;
+        for (ptrdiff_t i = 0; v.data && i < v.rows; i++)
+            kn_col(v, j)[i] *= sd * sd;
+    }
+    return status;
+}
+
+kn_status kn_model_maps_block(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t first, ptrdiff_t count,
+                              kn_mat mean, kn_mat variance)
+{
+    const kn_scaling *s = &maps->model->y;
+    ptrdiff_t k0 = kn_kept_from(s, first), k1 = kn_kept_from(s, first + count);
+    if (k1 - k0 < count)
+        for (ptrdiff_t j = 0; j < count; j++) {
+            fill_column(mean, j, NAN);
+            fill_column(variance, j, NAN);
+        }
+    if (!mean.data && !variance.data)
+        return KN_OK;
+    for (ptrdiff_t k = k0, w; k < k1; k += w) { /* runs of consecutive responses */
+        w = 1;
+        while (w < KN_BLOCK && k + w < k1 && s->kept[k + w] == s->kept[k] + w)
+            w++;
+        kn_status status = kn_check_cancel(ctx);
+        if (status == KN_OK)
+            status = in_place(ctx, maps, k, first, w, mean, variance);
+        if (status != KN_OK)
+            return status;
+    }
+    return KN_OK;
 }

@@ -1,19 +1,18 @@
-/* Implements the kn_model_ calls of kronorm.h that save, open and copy a model and describe it
- * as JSON, and the calls that describe the build. */
-#include "model/public_api.h"
+/* Implements the kn_model_ calls of kronorm.h that save, open and copy a model and describe it as
+ * JSON, and the calls that describe the build. Each checks its arguments, since callers are other
+ * programs. */
 #include "gp/method.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "la/blas_core.h"
-#include "model/file/calibration.h"
+#include "la/openblas.h"
 #include "model/file/change.h"
 #include "model/file/file.h"
-#include "model/file/kernel_json.h"
-#include "model/file/sites.h"
-#include "model/info_json.h"
+#include "model/file/internal.h"
+#include "model/fit_info_json.h"
 #include "model/missing_record.h"
 #include "model/summary_text.h"
 
@@ -82,7 +81,7 @@ void kn_bytes_free(void *bytes)
     kn_free(bytes);
 }
 
-static json_t *column(const double *x, ptrdiff_t n)
+static json_t *column_json(const double *x, ptrdiff_t n)
 {
     json_t *a = json_array();
     for (ptrdiff_t i = 0; i < n; i++)
@@ -105,9 +104,9 @@ static json_t *theta_json(const kn_model *m)
     return json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "terms", terms, "weights",
                      kn_weights_json(&m->gp), "rho", kn_json_number(m->info.rho), "length",
                      kn_json_number(length), "length_units",
-                     *units ? json_string(units) : json_null(), "c", column(l->c, m->gp.P), "d",
-                     column(l->d, m->gp.P), "gamma",
-                     l->gamma ? column(l->gamma, m->gp.P) : json_null(), "slope_mean",
+                     *units ? json_string(units) : json_null(), "c", column_json(l->c, m->gp.P),
+                     "d", column_json(l->d, m->gp.P), "gamma",
+                     l->gamma ? column_json(l->gamma, m->gp.P) : json_null(), "slope_mean",
                      kn_json_number(kn_mean_slope(m)));
 }
 
@@ -115,13 +114,13 @@ static json_t *theta_json(const kn_model *m)
  * are any; null without calibration. */
 static json_t *calibration_json(const kn_calibration_transform *l)
 {
-    json_t *layer = kn_calibration_to_json(l);
-    json_object_del(layer, "columns");
-    json_object_del(layer, "shape");
-    json_object_del(layer, "sites");
+    json_t *calibration = kn_calibration_to_json(l);
+    json_object_del(calibration, "columns");
+    json_object_del(calibration, "shape");
+    json_object_del(calibration, "sites");
     if (l->S > 0)
-        json_object_set_new(layer, "batch", column(l->batch, l->S));
-    return layer;
+        json_object_set_new(calibration, "batch", column_json(l->batch, l->S));
+    return calibration;
 }
 
 /* Add GEV, size of the reference, kind and smallest value of p, and deviance. */
@@ -136,13 +135,13 @@ static void add_reference(const kn_model *m, json_t *j)
                             : json_null());
     json_object_set_new(j, "reference_samples", json_integer(r->n));
     json_object_set_new(j, "reference",
-                        json_pack("{s:I s:I s:s s:o s:o}", "people", (json_int_t)r->n, "units",
-                                  (json_int_t)r->units, "p_by",
+                        json_pack("{s:I s:I s:s s:o s:o}", "participants", (json_int_t)r->n,
+                                  "units", (json_int_t)r->units, "p_by",
                                   r->n == 0    ? "none"
                                   : r->has_gev ? "gev"
                                                : "rank",
                                   "smallest_p", kn_json_number(kn_smallest_p(m)), "fdr_share",
-                                  kn_json_number(r->n > 0 ? r->fdr_share : NAN)));
+                                  kn_json_number(r->n > 0 ? r->fdr_proportion : NAN)));
     json_object_set_new(j, "deviance_components",
                         r->has_deviance && !r->own_deviance ? json_integer(r->deviance.K)
                                                             : json_null());
@@ -156,8 +155,8 @@ static json_t *shape_json(const kn_geometry *g)
                      (json_int_t)g->dim[2]);
 }
 
-/* Space of the responses; null for arrays. Vertices of surfaces have no affine. With two images
- * per participant each has a shape of its own besides. */
+/* Space of the responses; null for arrays. Vertices of surfaces have no affine. If there are two
+ * images per participant, each also has its own shape. */
 static json_t *space_json(const kn_space *s)
 {
     const kn_geometry *g = &s->geometry;
@@ -167,7 +166,7 @@ static json_t *space_json(const kn_space *s)
         return json_pack("{s:s}", "kind", "table");
     json_t *affine = kn_geometry_is_placed(g) ? json_array() : json_null();
     for (int i = 0; i < 4 && json_is_array(affine); i++)
-        json_array_append_new(affine, column(g->affine[i], 4));
+        json_array_append_new(affine, column_json(g->affine[i], 4));
     json_t *j = json_pack("{s:s s:o s:o s:i}", "kind", "image", "shape", shape_json(g), "affine",
                           affine, "parts", s->parts);
     json_t *shapes = s->parts > 1 ? json_array() : NULL;
@@ -189,20 +188,20 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
     json_object_set_new(j, "software", json_string(kn_version()));
     json_object_update(j, info);
     json_decref(info);
-    if (m->info.noise != KN_NOISE_ISO && !m->gp.method->alone)
+    if (m->info.noise != KN_NOISE_ISO && !m->gp.method->independent_responses)
         json_object_set_new(j, "theta", theta_json(m));
     json_object_set_new(j, "terms", kn_terms_json(&m->gp));
     json_object_set_new(j, "weights", kn_weights_json(&m->gp));
     add_reference(m, j);
     json_object_set_new(j, "change",
-                        m->change.law.T > 0 ? kn_change_to_json(&m->change) : json_null());
-    json_object_set_new(j, "calibration", calibration_json(&m->layer));
+                        m->change.distribution.T > 0 ? kn_change_to_json(&m->change) : json_null());
+    json_object_set_new(j, "calibration", calibration_json(&m->calibration));
     json_object_set_new(j, "responses_kind", json_string(kinds[m->space.kind]));
     json_object_set_new(j, "space", space_json(&m->space));
     json_object_set_new(j, "has_ids", json_boolean(m->ids != NULL));
-    json_object_set_new(j, "shareable", json_boolean(m->shareable));
+    json_object_set_new(j, "shareable", json_boolean(m->deidentified));
     json_object_set_new(j, "recipe",
-                        m->recipe.n > 0 ? kn_encoding_to_json(&m->recipe) : json_null());
+                        m->encoding.n > 0 ? kn_encoding_to_json(&m->encoding) : json_null());
     if (m->batch.M > 0)
         json_object_set_new(j, "batch", kn_site_levels_to_json(&m->batch));
     if (m->sites.T > 0)
@@ -214,6 +213,7 @@ kn_status kn_model_json(kn_ctx *ctx, const kn_model *m, char **text)
         json_object_set_new(j, "missing", missing);
     if (m->options)
         json_object_set_new(j, "options", json_loads(m->options, 0, NULL));
+    json_object_set_new(j, "fit", m->fit ? json_loads(m->fit, 0, NULL) : json_null());
     if (m->timed)
         json_object_set_new(j, "seconds",
                             json_pack("{s:f s:f s:f}", "basis", m->info.seconds_basis, "fit",

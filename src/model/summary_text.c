@@ -1,7 +1,8 @@
 /* Implements summary_text.h and kn_model_words() of kronorm.h: the model as lines of text, one
- * function per line. */
+ * function per line. `kronorm info` prints these lines. */
 #include "model/summary_text.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,14 +10,16 @@
 #include <string.h>
 
 #include "cov/additive.h"
+#include "cov/simplex_weights.h"
 #include "gp/method.h"
-#include "stats/tail_probability.h"
+#include "stats/p_values.h"
 
 enum { LINE = 4096 }; /* longest line; names are at most a quarter of it */
 
 static const char *column_name(const kn_model *m, ptrdiff_t c)
 {
-    return m->recipe.codes && c >= 0 && c < m->recipe.n ? m->recipe.column[c].name : "covariate";
+    return m->encoding.codes && c >= 0 && c < m->encoding.n ? m->encoding.column[c].name
+                                                            : "covariate";
 }
 
 void kn_term_name(const kn_model *m, int k, char *out, size_t size)
@@ -55,9 +58,9 @@ double kn_length_in_units(const kn_model *m, char *units, size_t size)
     return NAN;
 }
 
-double kn_group_share(const kn_model *m)
+double kn_group_noise_proportion(const kn_model *m)
 {
-    return m->gp.latent.groups.n == 0 ? NAN : m->gp.method->group_share(&m->gp);
+    return m->gp.latent.groups.n == 0 ? NAN : m->gp.method->group_noise_proportion(&m->gp);
 }
 
 double kn_mean_slope(const kn_model *m)
@@ -72,22 +75,22 @@ double kn_mean_slope(const kn_model *m)
 
 typedef struct text {
     char *data;
-    size_t used, room;
+    size_t used, capacity;
     bool failed;
 } text;
 
-__attribute__((format(printf, 2, 3))) static void add(text *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void append_text(text *t, const char *format, ...)
 {
-    char part[LINE];
+    char line[LINE];
     va_list args;
     va_start(args, format);
-    vsnprintf(part, sizeof part, format, args);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    size_t n = strlen(part);
+    size_t n = strlen(line);
     if (t->failed)
         return;
-    if (t->used + n + 1 > t->room) {
-        char *more = realloc(t->data, t->room = 2 * (t->used + n + 1));
+    if (t->used + n + 1 > t->capacity) {
+        char *more = realloc(t->data, t->capacity = 2 * (t->used + n + 1));
         if (!more) {
             free(t->data);
             *t = (text){.failed = true};
@@ -95,7 +98,7 @@ __attribute__((format(printf, 2, 3))) static void add(text *t, const char *forma
         }
         t->data = more;
     }
-    memcpy(t->data + t->used, part, n + 1);
+    memcpy(t->data + t->used, line, n + 1);
     t->used += n;
 }
 
@@ -104,46 +107,55 @@ static void add_signal(text *t, const kn_model *m)
 {
     const kn_decomp *R0 = &m->gp.latent.cell[0].R0;
     kn_cov_point at;
-    static const double SHOWN = 5e-4; /* smallest share that does not print as 0.0 % */
+    static const double SHOWN = 5e-4; /* smallest share that does not print as 0.0% */
     double total, length;
     char name[LINE / 2], units[LINE / 2];
     if (R0->m == 0)
         return;
     kn_cov_point_of(&R0->cov, R0->theta, &at, &total);
-    add(t, "signal: ");
+    append_text(t, "signal: ");
     for (int k = 0; k < R0->cov.n; k++) {
         kn_term_name(m, k, name, sizeof name);
-        add(t, "%s%s %.1f %%", k > 0 ? ", " : "", name, 100 * at.w[k]);
+        append_text(t, "%s%s %.1f%%", k > 0 ? ", " : "", name, 100 * at.w[k]);
         if (R0->cov.term[k].kernel->n_shape > 0 && at.w[k] >= SHOWN) {
             length = kn_length_in_units(m, units, sizeof units);
-            add(t, " (length %.3g%s%s)", length, strcmp(units, "sd") == 0 ? " " : " of ", units);
+            append_text(t,
+                        strcmp(units, "sd") == 0 ? " (length-scale %.3g SD)"
+                                                 : " (length-scale %.3g in %s)",
+                        length, units);
         }
     }
-    add(t, "\n");
+    append_text(t, "\n");
     if (m->gp.P == 0 && m->gp.method->components)
-        add(t, "none of it predicts: everybody is expected to have the mean\n");
+        append_text(t, "prediction: no component predicts; the training mean is predicted for each "
+                       "participant\n");
 }
 
+/* Line on a given basis: its source, number of columns, and how much of a common shift it
+ * represents. */
 static void add_basis(text *t, const kn_model *m)
 {
     const kn_fit_info *info = &m->info;
     if (info->basis_columns == 0)
         return;
-    add(t, "basis: %s, %td columns, ", *info->basis ? info->basis : "given", info->basis_columns);
+    append_text(t, "basis: %s, %td columns; components are ", *info->basis ? info->basis : "given",
+                info->basis_columns);
     if (m->gp.axes)
-        add(t, "of which the components are the principal axes (%td)", m->gp.P);
+        append_text(t, "its principal axes (%td)", m->gp.P);
     else
-        add(t, "which are the components");
-    add(t, "; it holds %.0f %% of a shift of all responses alike\n", 100 * info->basis_constant);
+        append_text(t, "its columns");
+    append_text(t, "; it represents %.0f%% of a shift common to all responses\n",
+                100 * info->basis_constant);
 }
 
+/* Line of the method about its model, if it has one. */
 static void add_own(text *t, const kn_model *m)
 {
     char line[LINE] = "";
-    if (m->gp.method->say)
-        m->gp.method->say(&m->gp, line, sizeof line);
+    if (m->gp.method->describe)
+        m->gp.method->describe(&m->gp, line, sizeof line);
     if (*line)
-        add(t, "%s\n", line);
+        append_text(t, "%s\n", line);
 }
 
 /* Only with --noise auto. */
@@ -151,66 +163,79 @@ static void add_noise(text *t, const kn_model *m)
 {
     const kn_noise_choice *c = &m->info.noise_choice;
     if (c->tried)
-        add(t,
-            "noise: %s, chosen; a map held out has %.2f nats with structured noise, %.2f with "
-            "whitened, a difference of %.2f +- %.2f\n",
+        append_text(
+            t,
+            "noise: %s, chosen by held-out log density per map: structured %.2f nats, whitened "
+            "%.2f, "
+            "difference %.2f +- %.2f\n",
             m->info.noise == KN_NOISE_WHITENED ? "whitened" : "structured", c->structured,
             c->whitened, c->gain, c->se);
 }
 
+/* Line on repeated measures: how groups were found, and their part of the noise. */
 static void add_groups(text *t, const kn_model *m)
 {
-    static const char *const by[] = {"", "a column", "ids that repeat", "covariates that repeat"};
+    static const char *const by[] = {"", "a column", "repeated IDs", "repeated covariates"};
     const kn_latent *l = &m->gp.latent;
-    if (l->groups.n == 0 && m->grouped && !m->shareable)
-        add(t, "groups: kept whole in folds; this model has no noise that their rows share\n");
+    if (l->groups.n == 0 && m->grouped && !m->deidentified)
+        append_text(
+            t, "groups: kept together in folds; the model has no noise that their rows share\n");
     if (l->groups.n == 0)
         return;
-    add(t, "groups: %td of %td rows", l->groups.n, l->groups.N);
+    append_text(t, "groups: %td groups of repeated measures in %td rows", l->groups.n, l->groups.N);
     if (m->group_rule == KN_GROUP_COLUMN)
-        add(t, ", by %s", m->group_column);
+        append_text(t, ", by %s", m->group_column);
     else if (m->group_rule != KN_GROUP_NONE)
-        add(t, ", by %s", by[m->group_rule]);
-    add(t, "; %.1f %% of the noise%s is theirs\n", 100 * kn_group_share(m),
-        m->gp.method->components ? " of components" : "");
+        append_text(t, ", by %s", by[m->group_rule]);
+    append_text(t, "; %.1f%% of the noise%s is common to the rows of a group\n",
+                100 * kn_group_noise_proportion(m),
+                m->gp.method->components ? " of components" : "");
 }
 
-/* "2 levels (F, M)", or the first ten levels. */
+/* " (F, M)" or " (batch effect: A, B)", with the first ten levels. */
 static void add_levels(text *t, const kn_covariate *c)
 {
-    enum { MOST = 10 };
-    add(t, "%s: %s%td levels (", c->name, c->batch ? "a batch of " : "", c->levels.n);
-    for (ptrdiff_t k = 0; k < c->levels.n && k < MOST; k++)
-        add(t, "%s%s", k > 0 ? ", " : "", c->levels.text[k]);
-    add(t, "%s)\n", c->levels.n > MOST ? ", ..." : "");
+    enum { MAX_COUNT = 10 };
+    append_text(t, " (%s", c->batch ? "batch effect: " : "");
+    for (ptrdiff_t k = 0; k < c->levels.n && k < MAX_COUNT; k++)
+        append_text(t, "%s%s", k > 0 ? ", " : "", c->levels.text[k]);
+    if (c->levels.n > MAX_COUNT)
+        append_text(t, ", ... %td levels", c->levels.n);
+    append_text(t, ")");
 }
 
-/* One line per covariate: its levels, or its range and the range to which new participants are
- * clamped. */
+/* The covariates with their types, then one line per numeric covariate: its range, and the range to
+ * which new participants are clamped. A lower limit below 0 is not printed if there are no negative
+ * values. */
 static void add_covariates(text *t, const kn_model *m)
 {
-    for (ptrdiff_t c = 0; !m->recipe.codes && c < m->recipe.n; c++) {
-        if (m->recipe.column[c].kind == KN_COVARIATE_CATEGORY)
-            add_levels(t, &m->recipe.column[c]);
+    for (ptrdiff_t c = 0; c < m->encoding.n; c++) {
+        const kn_covariate *r = &m->encoding.column[c];
+        append_text(t, "%s%s", c == 0 ? "covariates: " : ", ", r->name);
+        if (r->kind == KN_COVARIATE_CATEGORY)
+            add_levels(t, r);
         else
-            add(t, "%s: a number\n", m->recipe.column[c].name);
+            append_text(t, " (numeric)");
     }
-    for (ptrdiff_t c = 0; m->recipe.codes && c < m->x.C; c++) {
+    append_text(t, "%s", m->encoding.n > 0 ? "\n" : "");
+    for (ptrdiff_t c = 0; m->encoding.codes && c < m->x.C; c++) {
         const kn_design_column *k = &m->x.column[c];
-        const kn_covariate *r = &m->recipe.column[c];
+        const kn_covariate *r = &m->encoding.column[c];
         double low, high;
         if (k->levels > 0 && k->constant)
-            add(t, "%s: '%s' for everybody, %s\n", r->name, r->levels.text[0],
-                k->batch ? "a batch" : "left out");
-        else if (k->levels > 0)
-            add_levels(t, r);
+            append_text(t, "%s: '%s' in all participants%s\n", r->name, r->levels.text[0],
+                        k->batch ? "" : ", excluded");
         else if (k->constant)
-            add(t, "%s: %g for everybody, left out\n", r->name, k->min);
+            append_text(t, "%s: %g in all participants, excluded\n", r->name, k->min);
         if (k->levels > 0 || k->constant)
             continue;
         kn_design_range(&m->x, c, &low, &high);
-        add(t, "%s: %g to %g, new people are held to %g to %g\n", r->name, k->min, k->max, low,
-            high);
+        if (low < 0 && k->min >= 0)
+            append_text(t, "%s: %g to %g; new values are clamped to at most %g\n", r->name, k->min,
+                        k->max, high);
+        else
+            append_text(t, "%s: %g to %g; new values are clamped to %g to %g\n", r->name, k->min,
+                        k->max, low, high);
     }
 }
 
@@ -220,24 +245,27 @@ static void add_sites(text *t, const kn_model *m)
     const kn_sites *s = &m->sites;
     double between = 0;
     if (s->T > 0 && !s->between) {
-        add(t, "sites: one, others are read after 'kronorm adapt' with healthy people of them\n");
+        append_text(t, "sites: 1; other sites need 'kronorm adapt' with healthy controls\n");
     } else if (s->T > 0) {
         for (ptrdiff_t j = 0; j < s->T; j++)
             between += s->w[j] > 0 ? sqrt(s->tau2[j] / s->w[j]) / (double)s->T : 0;
-        add(t,
-            "sites: %td, which differ by %.2f standard deviations of people within one; others "
-            "after 'kronorm adapt', or by what sites are like\n",
+        append_text(
+            t,
+            "sites: %td; SD between sites %.2f times the SD within sites; for other sites use "
+            "'kronorm adapt' or the option unseen=prior\n",
             m->batch.S, between);
     }
     for (ptrdiff_t a = 0; a < m->adapted.n; a++) {
         const kn_adapted_site *site = &m->adapted.site[a];
-        add(t, "adapted to ");
+        append_text(t, "adapted to ");
         for (ptrdiff_t k = 0; k < m->adapted.M; k++)
-            add(t, "%s%s", k > 0 ? " " : "", m->adapted.level[a * m->adapted.M + k]);
-        add(t,
-            " with %td control%s: %.2f times as far off as sites are, %.2f times the noise "
-            "variance\n",
-            site->controls, site->controls == 1 ? "" : "s", sqrt(site->kappa), site->factor);
+            append_text(t, "%s%s", k > 0 ? " " : "", m->adapted.level[a * m->adapted.M + k]);
+        append_text(
+            t,
+            " with %td control%s: site effect %.2f times the typical size, noise variance %.2f "
+            "times "
+            "that of the training sites\n",
+            site->controls, site->controls == 1 ? "" : "s", site->effect, site->factor);
     }
 }
 
@@ -246,80 +274,129 @@ static void add_judgement(text *t, const kn_model *m)
 {
     const kn_resemblance *n = &m->reference.neighbours;
     if (m->gp.slope)
-        add(t, "slope: predictions are %.3f of what they were, as held-out people say\n",
-            kn_mean_slope(m));
+        append_text(t, "shrinkage of predictions: mean factor %.3f, from held-out residuals\n",
+                    kn_mean_slope(m));
     if (n->pairs > 0)
-        add(t, "neighbours in the table: residual maps correlate by %.3f, %.3f by chance%s\n",
+        append_text(
+            t,
+            "residual correlation of participants in adjacent rows: %.3f (expected by chance: "
+            "%.3f)%s\n",
             n->correlation, n->chance,
-            n->resemble ? "; is there a site, scanner or session that is not named?" : "");
+            n->resemble ? "; is a site, scanner or session missing from the covariates?" : "");
 }
 
 /* One line: the Student step, then the components that were kept, then those that were not. */
 static void add_calibration(text *t, const kn_model *m)
 {
     static const double ROUNDED = 5e-5; /* smaller values print as 0.0000, without sign */
-    const kn_calibration_transform *l = &m->layer;
+    const kn_calibration_transform *l = &m->calibration;
     if (!(l->nu > 0)) {
-        add(t, "calibration: none, z is the residual over its standard deviation\n");
+        append_text(t, "calibration: none; z-scores are residuals divided by their SD\n");
         return;
     }
-    add(t, "calibration: Student's t of %.0f degrees of freedom", l->nu);
+    append_text(t, "calibration: Student's t with %.0f degrees of freedom", l->nu);
     for (int kept = 1; kept >= 0; kept--)
         for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
-            if (l->part[k].tried && l->part[k].kept == (kept == 1))
-                add(t, "; %s%s (held-out gain %.4f +- %.4f)", kept ? "" : "not ",
-                    kn_calibration_component_words[k],
-                    fabs(l->part[k].gain) < ROUNDED ? 0 : l->part[k].gain, l->part[k].se);
-    add(t, "\n");
+            if (l->component[k].failed && kept == 0)
+                append_text(t, "; not used: %s (its fit failed)",
+                            kn_calibration_component_words[k]);
+            else if (l->component[k].tried && l->component[k].kept == (kept == 1))
+                append_text(t, "; %s%s (held-out gain %.4f +- %.4f)",
+                            kept ? "used: " : "not used: ", kn_calibration_component_words[k],
+                            fabs(l->component[k].gain) < ROUNDED ? 0 : l->component[k].gain,
+                            l->component[k].se);
+    append_text(t, "\n");
 }
 
 double kn_smallest_p(const kn_model *m)
 {
     const kn_reference *r = &m->reference;
-    kn_tail_p_reference law = {.n = r->n, .units = r->units, .has_gev = r->has_gev};
-    return r->n > 0 ? kn_tail_p_smallest(&law) : NAN;
+    kn_tail_p_reference reference = {.n = r->n, .units = r->units, .has_gev = r->has_gev};
+    return r->n > 0 ? kn_tail_p_smallest(&reference) : NAN;
 }
 
+double kn_smallest_deviance_p(const kn_model *m)
+{
+    const kn_deviance *d = &m->reference.deviance;
+    return m->reference.has_deviance ? 1 / ((double)d->n_sorted + 1) : NAN;
+}
+
+/* Line on the reference sample: size, smallest p-value, rate of findings after FDR correction. */
 static void add_reference(text *t, const kn_model *m)
 {
     const kn_reference *r = &m->reference;
     if (r->n == 0) {
-        add(t, "reference: none, no p can be said\n");
+        append_text(t, "reference sample: none, and no p-values\n");
         return;
     }
-    add(t, "reference: %td people", r->n);
+    append_text(t, "reference sample: %td participants", r->n);
     if (r->units < r->n)
-        add(t, " in %td groups", r->units);
-    add(t, ", p_upper by %s and not below %.2g",
-        r->has_gev ? "an extreme value law" : "rank among them", kn_smallest_p(m));
-    if (isfinite(r->fdr_share))
-        add(t, "; %.1f %% of them have a response that stands out after FDR", 100 * r->fdr_share);
-    add(t, "\n");
+        append_text(t, " in %td groups", r->units);
+    append_text(t, "; smallest extreme_z_p %.2g (%s)", kn_smallest_p(m),
+                r->has_gev ? "extreme-value distribution" : "rank");
+    if (isfinite(r->fdr_proportion))
+        append_text(t, "; %.1f%% have a significant response after FDR correction",
+                    100 * r->fdr_proportion);
+    append_text(t, "\n");
 }
 
 /* Only if the model has a change reference. */
 static void add_change(text *t, const kn_model *m)
 {
     const kn_change_reference *r = &m->change;
-    if (r->law.T == 0)
+    if (r->distribution.T == 0)
         return;
-    add(t, "change between visits: compared with %td people in %td pairs", r->people, r->pairs);
+    append_text(t, "change between visits: reference of %td participants in %td pairs of visits",
+                r->participants, r->pairs);
     if (r->interval_name)
-        add(t, ", %g to %g apart by %s", r->interval[0], r->interval[1], r->interval_name);
-    add(t, "; nothing of them is kept but variances, means and sorted values\n");
+        append_text(t, ", %g to %g apart in %s", r->interval[0], r->interval[1], r->interval_name);
+    append_text(t, "; only their variances, means and sorted values are stored\n");
 }
 
 /* If the process has more directions than half the number of participants, their covariates can
  * be reconstructed from it; export warns of this too [METHOD 8h]. */
 static void add_sharing(text *t, const kn_model *m)
 {
-    ptrdiff_t most = 0;
+    ptrdiff_t limit = 0;
     for (int k = 0; k < m->gp.latent.n_cells; k++)
-        most = m->gp.latent.cell[k].R0.m > most ? m->gp.latent.cell[k].R0.m : most;
-    if (m->shareable)
-        add(t, "shareable: %s; who was in training is scored as anybody new\n",
-            2 * most > m->info.n_samples ? "covariates of so few people can be found from it"
-                                         : "nobody of training is in it");
+        limit = m->gp.latent.cell[k].R0.m > limit ? m->gp.latent.cell[k].R0.m : limit;
+    if (m->deidentified)
+        append_text(t, "shareable: %s; training participants are scored like new ones\n",
+                    2 * limit > m->info.n_samples
+                        ? "the covariates of so few participants can be reconstructed from it"
+                        : "it contains no individual data");
+}
+
+/* Lines of the unit of the responses and of the names of levels, if the fit was given these. */
+static void add_names(text *t, const kn_model *m)
+{
+    static const struct {
+        const char *key, *title;
+    } LINES[] = {{"unit", "unit"}, {"names", "names of levels"}};
+    json_t *options = m->options ? json_loads(m->options, 0, NULL) : NULL;
+    for (size_t k = 0; k < sizeof LINES / sizeof *LINES; k++) {
+        const char *value = json_string_value(json_object_get(options, LINES[k].key));
+        if (value)
+            append_text(t, "%s: %s\n", LINES[k].title, value);
+    }
+    json_decref(options);
+}
+
+/* Command, hashes and warnings of the fit. */
+static void add_fit(text *t, const kn_model *m)
+{
+    json_t *fit = m->fit ? json_loads(m->fit, 0, NULL) : NULL, *value;
+    const json_t *inputs = json_object_get(fit, "inputs");
+    const char *command = json_string_value(json_object_get(fit, "command")), *key;
+    size_t k;
+    if (command)
+        append_text(t, "fitted by: %s\n", command);
+    json_object_foreach(json_object_get(fit, "hashes"), key, value) if (json_is_string(value))
+        append_text(t, "input: %s %s, %s\n", key, json_string_value(json_object_get(inputs, key)),
+                    json_string_value(value));
+    json_array_foreach(json_object_get(fit, "warnings"), k, value)
+        append_text(t, "warning: %s\n", json_string_value(value));
+    json_decref(fit);
 }
 
 kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
@@ -328,19 +405,21 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     *out = NULL;
     if (!m)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "model is a null pointer");
-    add(&t, "%s", "");
+    append_text(&t, "%s", "");
     add_signal(&t, m);
     add_basis(&t, m);
     add_own(&t, m);
     add_noise(&t, m);
     add_groups(&t, m);
     add_covariates(&t, m);
+    add_names(&t, m);
     add_sites(&t, m);
     add_judgement(&t, m);
     add_calibration(&t, m);
     add_reference(&t, m);
     add_change(&t, m);
     add_sharing(&t, m);
+    add_fit(&t, m);
     *out = t.data;
     return t.data ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory");
 }

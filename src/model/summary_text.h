@@ -1,5 +1,6 @@
 /* Numbers and names for the text summary of a model (kn_model_words() of kronorm.h, in
- * summary_text.c): composition of signal and noise, covariates, reference. */
+ * summary_text.c): composition of signal and noise, covariates, reference. The report uses some of
+ * them too. */
 #ifndef KN_MODEL_SUMMARY_TEXT_H
 #define KN_MODEL_SUMMARY_TEXT_H
 
@@ -7,7 +8,7 @@
 
 #include "model/model.h"
 
-/* Name of term k of the sample kernel: linear, curved, smooth; the column of a category;
+/* Name of term k of the sample kernel: linear, quadratic, smooth; the column of a category;
  * "site:age" for slopes; the kernel's name for a plain sum. */
 void kn_term_name(const kn_model *m, int k, char *out, size_t size);
 
@@ -17,10 +18,12 @@ double kn_length_in_units(const kn_model *m, char *units, size_t size);
 
 /* Share of the components' noise that groups of repeated measures have in common; and the mean
  * slope. NaN without groups or slope. */
-double kn_group_share(const kn_model *m);
+double kn_group_noise_proportion(const kn_model *m);
 double kn_mean_slope(const kn_model *m);
 
-/* The smallest p_upper that a new participant can get; NaN: no reference. */
+/* The smallest extreme_z_p that a new participant can get; NaN: no reference. */
 double kn_smallest_p(const kn_model *m);
+/* The smallest deviance_p, which is a rank in the reference sample; NaN: none. */
+double kn_smallest_deviance_p(const kn_model *m);
 
 #endif

@@ -1,5 +1,6 @@
-/* Implements figure.h: layout, axes and series of the panels, written as SVG. */
-#include "paper/figure.h"
+/* The paper's figure: layout, axes and series of the panels, written as SVG. The numbers are those
+ * of results.json. */
+#include "paper/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +70,8 @@ static const struct panel {
                "AUC",
                false,
                2,
-               {{KN_Q_AUC_DEVIANCE, false, "joint deviance"}, {KN_Q_AUC_TOP, true, "top 5 %"}}}};
+               {{KN_Q_AUC_DEVIANCE, false, "joint deviance"},
+                {KN_Q_AUC_EXTREME_Z, true, "extreme values"}}}};
 enum { N_PANELS = sizeof PANELS / sizeof *PANELS };
 
 typedef struct axis {
@@ -86,23 +88,24 @@ typedef struct drawing {
     axis x, y;
 } drawing;
 
-static double along(axis a, double value)
+static double axis_fraction(axis a, double value)
 {
     double v = a.log ? log10(value) : value;
     return a.high > a.low ? (v - a.low) / (a.high - a.low) : 0.5;
 }
 
-static double across(const drawing *d, double components)
+static double x_position(const drawing *d, double components)
 {
-    return d->left + PANEL_WIDTH * along(d->x, components);
+    return d->left + PANEL_WIDTH * axis_fraction(d->x, components);
 }
 
-static double height(const drawing *d, double value)
+static double y_position(const drawing *d, double value)
 {
-    return d->top + PANEL_HEIGHT * (1 - along(d->y, value));
+    return d->top + PANEL_HEIGHT * (1 - axis_fraction(d->y, value));
 }
 
-static void widen(axis *a, double value)
+/* Extends the range of an axis to a value, if it is finite. */
+static void widen_axis(axis *a, double value)
 {
     double v = a->log ? log10(value) : value;
     if (isfinite(v)) {
@@ -127,10 +130,10 @@ static void find_axes(drawing *d, const struct panel *p)
         if (g->run.split != d->split)
             continue;
         if (g->run.components > 0)
-            widen(&d->x, (double)g->run.components);
+            widen_axis(&d->x, (double)g->run.components);
         for (int c = 0; c < p->n; c++)
             for (int side = -1; side <= 1; side++)
-                widen(&d->y, bar_end(g, (int)p->curve[c].quantity, side));
+                widen_axis(&d->y, bar_end(g, (int)p->curve[c].quantity, side));
     }
     /* No system with components: horizontal lines, axis without numbers. */
     if (d->x.low > d->x.high)
@@ -139,24 +142,25 @@ static void find_axes(drawing *d, const struct panel *p)
         d->x.low -= 0.5;
         d->x.high += 0.5;
     }
-    double room = 0.04 * (d->x.high - d->x.low);
-    d->x.low -= room;
-    d->x.high += room;
+    double capacity = 0.04 * (d->x.high - d->x.low);
+    d->x.low -= capacity;
+    d->x.high += capacity;
     if (d->y.low > d->y.high) /* no values */
         d->y.low = d->y.high = 0;
     if (d->y.high - d->y.low < 1e-9) {
         d->y.low -= 0.5;
         d->y.high += 0.5;
     }
-    room = 0.06 * (d->y.high - d->y.low);
-    d->y.low -= room;
-    d->y.high += room;
+    capacity = 0.06 * (d->y.high - d->y.low);
+    d->y.low -= capacity;
+    d->y.high += capacity;
 }
 
+/* Draws grid line and label of a value on the y axis. */
 static void y_tick(drawing *d, double value)
 {
     char text[KN_NUMBER_SIZE];
-    double y = height(d, value);
+    double y = y_position(d, value);
     kn_number_text(value + 0.0, text); /* -0 becomes 0 */
     kn_svg_line(&d->svg, "grid", d->left, y, d->left + PANEL_WIDTH, y);
     kn_svg_text(&d->svg, NULL, "end", d->left - 6, y + 4, text);
@@ -172,6 +176,7 @@ static void linear_ticks(drawing *d)
         y_tick(d, power < 1 ? round(k * step / power) / round(1 / power) : k * step);
 }
 
+/* Draws ticks at 1, 2, 5 per decade, or at powers of ten for a wide range. */
 static void log_ticks(drawing *d)
 {
     static const double WITHIN[] = {1, 2, 5};
@@ -198,7 +203,7 @@ static void x_ticks(drawing *d)
         }
         if (P == 0)
             return;
-        double x = across(d, (double)P);
+        double x = x_position(d, (double)P);
         kn_svg_line(&d->svg, "axis", x, bottom, x, bottom + 4);
         if (x < free_below) {
             char text[KN_NUMBER_SIZE];
@@ -216,13 +221,14 @@ static const char *class_of(const char *kind, const char *colour, char out[CLASS
     return out;
 }
 
+/* Draws one standard deviation to both sides of the mean of quantity q; nothing without repeats. */
 static void error_bar(drawing *d, double x, const kn_group *g, int q, const char *colour)
 {
     char class[CLASS];
     if (!(g->sd[q] > 0))
         return;
-    double low = bar_end(g, q, -1), up = height(d, bar_end(g, q, 1));
-    double down = d->y.log && low <= 0 ? d->top + PANEL_HEIGHT : height(d, low);
+    double low = bar_end(g, q, -1), up = y_position(d, bar_end(g, q, 1));
+    double down = d->y.log && low <= 0 ? d->top + PANEL_HEIGHT : y_position(d, low);
     kn_svg_group(&d->svg, class_of("bar", colour, class));
     kn_svg_line(&d->svg, NULL, x, up, x, down);
     kn_svg_line(&d->svg, NULL, x - 3, up, x + 3, up);
@@ -230,7 +236,7 @@ static void error_bar(drawing *d, double x, const kn_group *g, int q, const char
     kn_svg_group_end(&d->svg);
 }
 
-static bool drawable(const drawing *d, double value)
+static bool is_drawable(const drawing *d, double value)
 {
     return isfinite(value) && (!d->y.log || value > 0);
 }
@@ -250,7 +256,7 @@ static bool has_series(const drawing *d, const struct series *s)
 
 /* Horizontal offset of a series, so that error bars do not overlap: by its index among the
  * present series of its kind. */
-static double aside(const drawing *d, const struct series *s)
+static double series_offset(const drawing *d, const struct series *s)
 {
     int before = 0, all = 0;
     for (int k = 0; k < N_SERIES; k++)
@@ -272,11 +278,12 @@ static void draw_series(drawing *d, const struct series *s, const curve *c)
     int q = (int)c->quantity;
     for (ptrdiff_t i = 0; i < d->n; i++) {
         const kn_group *g = &d->group[i];
-        if (g->run.split != d->split || !is_of(g, s) || !drawable(d, g->mean[q]))
+        if (g->run.split != d->split || !is_of(g, s) || !is_drawable(d, g->mean[q]))
             continue;
         bool curved = g->run.components > 0;
-        double y = height(d, g->mean[q]);
-        double x = aside(d, s) + (curved ? across(d, (double)g->run.components) : right);
+        double y = y_position(d, g->mean[q]);
+        double x =
+            series_offset(d, s) + (curved ? x_position(d, (double)g->run.components) : right);
         if (!curved)
             kn_svg_line(&d->svg, line, d->left, y, right, y);
         else if (isfinite(last_x))
@@ -288,6 +295,7 @@ static void draw_series(drawing *d, const struct series *s, const curve *c)
     }
 }
 
+/* Draws a panel: axes, ticks, title and one line per method. */
 static void draw_panel(drawing *d, const struct panel *p)
 {
     double right = d->left + PANEL_WIDTH, bottom = d->top + PANEL_HEIGHT;
@@ -345,6 +353,7 @@ static double draw_systems(drawing *d, double top, bool draw)
     return y - top;
 }
 
+/* Draws the legend of methods and line styles from `top` on. */
 static void draw_legend(drawing *d, double top)
 {
     const struct panel *auc = &PANELS[N_PANELS - 1];
@@ -366,7 +375,7 @@ static void draw_legend(drawing *d, double top)
 }
 
 /* Returns the number of splits with results to draw, and which. */
-static int drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_SPLITS])
+static int select_drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_SPLITS])
 {
     int rows = 0;
     d->group = group;
@@ -380,6 +389,7 @@ static int drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_SPLITS]
     return rows;
 }
 
+/* Draws the whole figure: a row of panels per split, then the legend. */
 static void draw_all(drawing *d, const bool has[KN_N_SPLITS], int rows)
 {
     const double indent = rows > 1 ? 24 : 0; /* room for the name of the split above its row */
@@ -422,7 +432,7 @@ kn_status kn_paper_figure_write(kn_ctx *ctx, const kn_results *r, const char *pa
     KN_TRY(kn_writer_new(ctx, path, &options, &file));
     kn_html out = {.ctx = ctx, .file = file};
     drawing d = {.svg = {.out = &out}};
-    const int rows = drawn(&d, group, n, has);
+    const int rows = select_drawn(&d, group, n, has);
     draw_all(&d, has, rows);
     KN_TRY(out.status);
     KN_TRY(kn_writer_commit(ctx, file));

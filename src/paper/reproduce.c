@@ -1,5 +1,5 @@
 /* Implements reproduce.h: every method, variant and number of components on the same splits,
- * with results on disk after each run                              [METHOD 9] */
+ * with results on disk after each run [METHOD 9]. An interrupted run continues where it ended. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,23 +7,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/alloc.h"
 #include "base/options/options.h"
 #include "io/file/atomic_writer.h"
 #include "io/file/byte_source.h"
-#include "io/file/growable_array.h"
-#include "paper/figure.h"
+#include "io/table/sidecar.h"
+#include "paper/internal.h"
 #include "paper/reproduce.h"
 
 typedef struct plan {
-    int components[KN_NUMBERS_MOST], n_components, repeats;
+    int components[KN_NUMBERS_MAX], n_components, repeats;
     unsigned methods, variants, splits; /* bit k: the k-th is selected */
-    ptrdiff_t n, room;
+    ptrdiff_t n, capacity;
     kn_run *run;
 } plan;
 
+/* Reads which methods, variants, splits and component counts the options ask for. */
 static plan plan_of(const kn_settings *s)
 {
-    double P[KN_NUMBERS_MOST];
+    double P[KN_NUMBERS_MAX];
     plan p = {.n_components = kn_list_numbers(s->component_counts, P),
               .repeats = s->repeats,
               .splits = (unsigned)s->split_by + 1}; /* scan 1, pattern 2, both 3 */
@@ -54,17 +56,18 @@ static ptrdiff_t count_varying(const kn_visual *v)
 
 /* Largest number of components: min(N - 1, T); the exact iso likelihood and whitened noise need
  * a complement unless the basis is all of T [METHOD 2, 1f]. */
-static ptrdiff_t most_components(ptrdiff_t N, ptrdiff_t T, const kn_run *run)
+static ptrdiff_t max_components(ptrdiff_t N, ptrdiff_t T, const kn_run *run)
 {
     if (T <= N - 1)
         return T;
     return run->variant == KN_VAR_ISO_EXACT || kn_systems[run->method].outside ? N - 2 : N - 1;
 }
 
+/* Appends a run to the plan, which grows as needed. */
 static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
 {
     void *memory = p->run;
-    kn_status status = kn_grow(ctx, p->n + 1, sizeof *p->run, &memory, &p->room);
+    kn_status status = kn_grow(ctx, p->n + 1, sizeof *p->run, &memory, &p->capacity);
     p->run = memory;
     if (status == KN_OK)
         p->run[p->n++] = run;
@@ -72,31 +75,31 @@ static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
 }
 
 /* Adds each requested number of components once, limited to the largest possible. */
-static kn_status add_variant(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t most)
+static kn_status add_variant(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t limit)
 {
     kn_status status = KN_OK;
-    bool had_most = false, tell = run.repeat == 1;
+    bool had_max = false, tell = run.repeat == 1;
     for (int i = 0; i < p->n_components; i++) {
         bool again = false;
         for (int k = 0; k < i; k++)
             again = again || p->components[k] == p->components[i];
-        had_most = had_most || p->components[i] == most;
+        had_max = had_max || p->components[i] == limit;
         run.components = p->components[i];
-        if (!again && run.components <= most)
+        if (!again && run.components <= limit)
             KN_TRY(add_run(ctx, p, run));
     }
     for (int i = 0; i < p->n_components; i++) {
-        if (p->components[i] <= most)
+        if (p->components[i] <= limit)
             continue;
         if (tell)
             kn_log(ctx, KN_LOG_INFO,
-                   "%s %s, split by %s: %d components asked for, %td are the most",
+                   "%s %s, split by %s: %d components requested, but at most %td are possible",
                    kn_systems[run.method].name, kn_variants[run.variant].name,
-                   kn_split_name[run.split], p->components[i], most);
-        run.components = most;
-        if (!had_most)
+                   kn_split_name[run.split], p->components[i], limit);
+        run.components = limit;
+        if (!had_max)
             KN_TRY(add_run(ctx, p, run));
-        had_most = true;
+        had_max = true;
     }
 out:
     return status;
@@ -112,7 +115,7 @@ static kn_status add_system(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t N, ptrdi
         if (!(variants & (1u << k)) || (k == KN_VAR_KNOWN && run.split == KN_BY_PATTERN))
             continue; /* split by pattern, no test scan has a training pattern */
         run.variant = k;
-        KN_TRY(system->components ? add_variant(ctx, p, run, most_components(N, T, &run))
+        KN_TRY(system->components ? add_variant(ctx, p, run, max_components(N, T, &run))
                                   : add_run(ctx, p, run));
     }
 out:
@@ -143,6 +146,7 @@ out:
 
 /* ---- running ---- */
 
+/* Writes the name of a run for progress and messages. */
 static void name_run(const kn_run *u, char *out, size_t size)
 {
     char components[48] = "";
@@ -172,7 +176,7 @@ static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *resu
     kn_ctx_set_quiet(ctx, was);
     if (status == KN_OK && !r->refused[0])
         kn_log(ctx, KN_LOG_INFO, "%s: R2 %.4f, AUC %.3f top, %.3f deviance, fit in %.2f s", name,
-               r->value[KN_Q_R2], r->value[KN_Q_AUC_TOP], r->value[KN_Q_AUC_DEVIANCE],
+               r->value[KN_Q_R2], r->value[KN_Q_AUC_EXTREME_Z], r->value[KN_Q_AUC_DEVIANCE],
                r->value[KN_Q_SECONDS_FIT]);
     else if (status == KN_OK && !is_reported(results, r))
         kn_log(ctx, KN_LOG_WARNING, "%s is left out: %s", name, r->refused);
@@ -233,13 +237,14 @@ static kn_status check_output(kn_ctx *ctx, const kn_settings *s, char *figure)
     char table[KN_RESULTS_PATH], summary[KN_RESULTS_PATH];
     kn_status status;
     KN_TRY(kn_results_path(ctx, s->results, "results.tsv", table));
-    KN_TRY(kn_results_path(ctx, s->results, "results.json", summary));
+    KN_TRY(kn_results_path(ctx, s->results, "summary.json", summary));
     KN_TRY(kn_results_path(ctx, s->results, "figure.svg", figure));
     if (mkdir(s->results, 0777) != 0 && errno != EEXIST)
-        return kn_fail_errno(ctx, s->results, "the folder cannot be made", errno);
+        return kn_fail_errno(ctx, s->results, "cannot be created", errno);
     if (access(table, F_OK) != 0) {
         KN_TRY(kn_writer_check(ctx, summary, &options));
         KN_TRY(kn_writer_check(ctx, figure, &options));
+        KN_TRY(kn_sidecar_check(ctx, table, &options));
     }
 out:
     return status;

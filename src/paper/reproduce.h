@@ -1,9 +1,9 @@
 /* The command `kronorm reproduce`: the paper's experiment, and a single run of it (fit, predict,
- * evaluate). */
+ * evaluate). The data are those of a visual experiment, measured or simulated. */
 #ifndef KN_PAPER_REPRODUCE_H
 #define KN_PAPER_REPRODUCE_H
 
-#include "paper/results.h"
+#include "paper/internal.h"
 
 typedef struct kn_reproduced {
     ptrdiff_t n_runs;    /* requested */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "commands/common/maps_api.h"
 #include "commands/fit/fit.h"
 #include "gp/method.h"
@@ -14,7 +14,7 @@
 #include "model/model.h"
 #include "norm/metrics/extreme_statistic.h"
 #include "norm/metrics/metrics.h"
-#include "stats/auc.h"
+#include "stats/two_sample_tests.h"
 
 void kn_halves_clear(kn_halves *h)
 {
@@ -59,7 +59,7 @@ out:
     return status;
 }
 
-static kn_view view(kn_mat m)
+static kn_view view_of(kn_mat m)
 {
     kn_view v = {m.data, KN_F64, m.rows, m.cols, 1, m.ld};
     return v;
@@ -73,7 +73,7 @@ static bool is_refusal(kn_status status)
 }
 
 /* Spells a message of the library as the command prints it: {key=value} as --key value. */
-static void spell(const char *said, char *out, size_t size)
+static void spell_message(const char *said, char *out, size_t size)
 {
     bool inside = false;
     size_t n = 0;
@@ -97,10 +97,11 @@ typedef struct evaluation {
     kn_mat z;                     /* test rows x voxels in use */
     ptrdiff_t *group;             /* training pattern of each test row; NULL: all are new */
     double *less;                 /* T  noise variance removed for members of a known pattern */
-    kn_map_density_walk law;      /* densities and deviances of whole maps, for the test rows */
+    kn_map_density_state density; /* densities and deviances of whole maps, for the test rows */
     double seconds;               /* time spent on predictions */
 } evaluation;
 
+/* Frees the work space of an evaluation. */
 static void evaluation_clear(evaluation *e)
 {
     kn_free(e->group);
@@ -111,7 +112,7 @@ static void evaluation_clear(evaluation *e)
     kn_mat_clear(&e->metrics);
     kn_mat_clear(&e->metrics_all);
     kn_mat_clear(&e->z);
-    kn_map_density_walk_clear(&e->law);
+    kn_map_density_state_clear(&e->density);
 }
 
 /* Allocates the evaluation of a model; mean0 and var0 are those of the null model, in original
@@ -158,8 +159,8 @@ static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean,
     for (ptrdiff_t k = 0; k < s->n_kept; k++) {
         ptrdiff_t j = s->kept[k] - first;
         if (j >= 0 && j < count)
-            kn_npm(kn_cols(y, j, 1), kn_cols(mean, j, 1), kn_cols(var, j, 1), noise + j,
-                   kn_cols(e->z, k, 1));
+            kn_zscores(kn_cols(y, j, 1), kn_cols(mean, j, 1), kn_cols(var, j, 1), noise + j,
+                       kn_cols(e->z, k, 1));
     }
 }
 
@@ -191,7 +192,7 @@ out:
 }
 
 /* Predicts the test rows block by block, and evaluates each block; only prediction is timed. */
-static kn_status predict(kn_ctx *ctx, evaluation *e)
+static kn_status predict_test(kn_ctx *ctx, evaluation *e)
 {
     kn_status status;
     kn_maps *maps = NULL;
@@ -200,7 +201,7 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
     KN_TRY(kn_mat_new(ctx, n, width, &mean));
     KN_TRY(kn_mat_new(ctx, n, width, &var));
     double t0 = kn_clock();
-    KN_TRY(kn_maps_predict_known(ctx, e->model, view(e->h->Xs),
+    KN_TRY(kn_maps_predict_known(ctx, e->model, view_of(e->h->Xs),
                                  (kn_predict_context){.group = e->group}, &maps));
     e->seconds = kn_clock() - t0;
     for (ptrdiff_t first = 0; first < T; first += KN_BLOCK) {
@@ -215,8 +216,8 @@ static kn_status predict(kn_ctx *ctx, evaluation *e)
                 kn_col(v, j)[i] -= e->group[i] >= 0 ? e->less[first + j] : 0;
         take_block(ctx, e, first, m, v);
     }
-    kn_responses Y = kn_responses_of(view(e->h->Ys), &e->model->y);
-    KN_TRY(kn_map_density_density(ctx, &maps->maps, &Y, &e->law));
+    kn_responses Y = kn_responses_of(view_of(e->h->Ys), &e->model->y);
+    KN_TRY(kn_map_density_evaluate(ctx, &maps->maps, &Y, &e->density));
 out:
     kn_mat_clear(&var);
     kn_mat_clear(&mean);
@@ -225,12 +226,12 @@ out:
 }
 
 /* ln p of a whole map minus that of the null model, mean over random patterns [METHOD 8j]. */
-static double joint(const evaluation *e)
+static double mean_joint_density(const evaluation *e)
 {
     double sum = 0, n = 0;
     for (ptrdiff_t i = 0; i < e->h->Ys.rows; i++)
         if (e->h->normal[i]) {
-            sum += e->law.log_p[i] - e->law.log_null[i];
+            sum += e->density.log_p[i] - e->density.log_null[i];
             n++;
         }
     return sum / n;
@@ -238,7 +239,7 @@ static double joint(const evaluation *e)
 
 /* AUC of figures against random patterns, by either statistic [METHOD 8, 8b, 8j]; NaN if the
  * model has no reference for it. */
-static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *deviance)
+static kn_status detect_figures(kn_ctx *ctx, evaluation *e, double *top, double *deviance)
 {
     kn_status status;
     const kn_reference *r = &e->model->reference;
@@ -264,7 +265,7 @@ static kn_status detect(kn_ctx *ctx, evaluation *e, double *top, double *devianc
         KN_TRY(kn_deviance_score(ctx, &r->deviance, &source, score));
     }
     if (r->has_deviance || own) {
-        KN_TRY(kn_auc_of(ctx, own ? e->law.dev : score, abnormal, n, &auc));
+        KN_TRY(kn_auc_of(ctx, own ? e->density.dev : score, abnormal, n, &auc));
         *deviance = auc.auc;
     }
 out:
@@ -274,6 +275,7 @@ out:
     return status;
 }
 
+/* Copies the metrics and times of a run to the quantities of the results. */
 static void take_values(const evaluation *e, const kn_fit_info *info, double *value)
 {
     double mean[KN_N_METRICS], all[KN_N_METRICS];
@@ -284,7 +286,7 @@ static void take_values(const evaluation *e, const kn_fit_info *info, double *va
     value[KN_Q_RHO2_ALL] = all[KN_METRIC_RHO2];
     value[KN_Q_MSLL] = mean[KN_METRIC_MSLL];
     value[KN_Q_Z2] = mean[KN_METRIC_Z2];
-    value[KN_Q_JOINT] = joint(e);
+    value[KN_Q_JOINT] = mean_joint_density(e);
     value[KN_Q_LML] = info->lml;
     value[KN_Q_EVALUATIONS] = info->evaluations;
     value[KN_Q_SECONDS_FIT] = info->seconds_basis + info->seconds_fit;
@@ -309,9 +311,9 @@ kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_re
     /* folds follow the split, and scans of one pattern share noise */
     if (run->split == KN_BY_PATTERN || kn_variants[run->variant].groups)
         o.groups = h->pattern;
-    status = kn_fit_arrays(ctx, view(h->X), view(h->Y), &o, &model);
+    status = kn_fit_arrays(ctx, view_of(h->X), view_of(h->Y), &o, &model);
     if (is_refusal(status)) {
-        spell(kn_message(ctx), out->refused, sizeof out->refused);
+        spell_message(kn_message(ctx), out->refused, sizeof out->refused);
         status = KN_OK;
         goto out;
     }
@@ -321,9 +323,10 @@ kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_re
     KN_TRY(evaluation_new(ctx, h, model, &e));
     if (run->variant == KN_VAR_KNOWN)
         KN_TRY(know_patterns(ctx, &e));
-    KN_TRY(predict(ctx, &e));
+    KN_TRY(predict_test(ctx, &e));
     take_values(&e, &info, out->value);
-    KN_TRY(detect(ctx, &e, &out->value[KN_Q_AUC_TOP], &out->value[KN_Q_AUC_DEVIANCE]));
+    KN_TRY(
+        detect_figures(ctx, &e, &out->value[KN_Q_AUC_EXTREME_Z], &out->value[KN_Q_AUC_DEVIANCE]));
 out:
     evaluation_clear(&e);
     kn_model_free(model);

@@ -1,4 +1,5 @@
-/* Implements systems.h: the tables of systems and variants. */
+/* Implements systems.h: the tables of systems and variants. A system is a method with the options
+ * that the experiment uses. */
 #include "paper/systems.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ const kn_variant_row kn_variants[KN_N_VARIANTS] = {
     [KN_VAR_KNOWN] = {"known", "", true},
 };
 
+/* Sets options from a text of key=value pairs with spaces between. */
 static kn_status set_all(kn_ctx *ctx, kn_options *o, const char *pairs)
 {
     kn_status status = KN_OK;

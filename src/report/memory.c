@@ -1,5 +1,6 @@
-/* Implements memory.h. The plan must follow the allocations of report/compute and report/page. */
-#include "report/memory.h"
+/* Memory plan of a page: input, computed sections, and output. The plan must follow the allocations
+ * of report/compute and report/page. */
+#include "report/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,30 +13,30 @@
 
 typedef struct shape { /* sizes of the page */
     kn_report_input_sizes m;
-    ptrdiff_t people;    /* rows: of the folder, or of training */
-    ptrdiff_t maps;      /* number of maps of cards and thumbnails */
-    ptrdiff_t shown;     /* number of responses with curves */
-    double files;        /* bytes of meshes, labels and folds */
-    double background;   /* bytes needed to read the background image */
-    bool json, pictures; /* JSON is requested; there are maps to draw */
+    ptrdiff_t participants; /* rows: of the folder, or of training */
+    ptrdiff_t maps;         /* number of maps of cards and thumbnails */
+    ptrdiff_t shown;        /* number of responses with curves */
+    double files;           /* bytes of meshes, labels and folds */
+    double background;      /* bytes needed to read the background image */
+    bool json, pictures;    /* JSON is requested; there are maps to draw */
 } shape;
 
-static double size_of(const char *path)
+static double file_size(const char *path)
 {
-    struct stat what;
-    return path && stat(path, &what) == 0 ? (double)what.st_size : 0;
+    struct stat info;
+    return path && stat(path, &info) == 0 ? (double)info.st_size : 0;
 }
 
 /* Size of one file, or of two separated by a comma. */
-static double size_of_both(const char *paths)
+static double file_sizes(const char *paths)
 {
     char one[4096];
     const char *comma = paths ? strchr(paths, ',') : NULL;
     if (!comma || (size_t)(comma - paths) >= sizeof one)
-        return size_of(paths);
+        return file_size(paths);
     memcpy(one, paths, (size_t)(comma - paths));
     one[comma - paths] = '\0';
-    return size_of(one) + size_of(comma + 1);
+    return file_size(one) + file_size(comma + 1);
 }
 
 /* Voxels as floats, the file, and its uncompressed content in the reader. A file that cannot be
@@ -49,32 +50,34 @@ static double background_bytes(kn_ctx *ctx, const char *path)
         bytes = sizeof(float) * voxels + fmin(KN_IMAGE_MEMORY, sizeof(double) * voxels);
     }
     kn_image_clear(&image);
-    return bytes + size_of(path);
+    return bytes + file_size(path);
 }
 
 /* Number of cards from "10", or from a list of ids. */
-static ptrdiff_t cards_of(const char *people, ptrdiff_t most)
+static ptrdiff_t cards_of(const char *participants, ptrdiff_t limit)
 {
     char *end;
-    long n = people ? strtol(people, &end, 10) : 0;
-    if (!people || (*people && !*end))
-        return kn_min_size(n > 0 ? n : 0, most);
+    long n = participants ? strtol(participants, &end, 10) : 0;
+    if (!participants || (*participants && !*end))
+        return kn_min_size(n > 0 ? n : 0, limit);
     n = 1;
-    for (const char *at = people; (at = strchr(at, ',')); at++)
+    for (const char *at = participants; (at = strchr(at, ',')); at++)
         n++;
-    return kn_min_size(8 * n, most); /* an id may match several rows */
+    return kn_min_size(8 * n, limit); /* an id may match several rows */
 }
 
+/* Measures the inputs and derives the sizes of the page from the settings. */
 static shape shape_of(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
 {
-    enum { SHOWN_MOST = 100 };
-    shape p = {.shown = s->show ? SHOWN_MOST : KN_REPORT_SHOWN,
-               .files = size_of_both(s->surface) + size_of_both(s->labels) + size_of_both(s->sulc),
+    enum { SHOWN_MAX = 100 };
+    shape p = {.shown = s->show ? SHOWN_MAX : KN_REPORT_SHOWN,
+               .files = file_sizes(s->surface) + file_sizes(s->labels) + file_sizes(s->sulc),
                .background = background_bytes(ctx, s->background),
                .json = s->json};
     kn_report_input_measure(ctx, s, model, s->page_scored, &p.m);
-    p.people = s->page_scored ? p.m.n : p.m.N;
-    p.maps = cards_of(s->page_people, p.people) + kn_min_size(p.people, KN_REPORT_THUMBS);
+    p.participants = s->page_scored ? p.m.n : p.m.N;
+    p.maps =
+        cards_of(s->page_people, p.participants) + kn_min_size(p.participants, KN_REPORT_THUMBS);
     p.pictures = p.m.voxels > 0 || p.files > 0;
     p.shown = kn_min_size(p.shown, p.m.T);
     return p;
@@ -97,10 +100,10 @@ static void space_need(kn_mem_plan *r, const shape *p)
 }
 
 /* compute/participants.c, compute/maps.c: rows of the table, histograms, int8 maps. */
-static void people_need(kn_mem_plan *r, const shape *p)
+static void participants_need(kn_mem_plan *r, const shape *p)
 {
     enum { TEXTS = 512, BINS = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES };
-    kn_plan_alloc(r, KN_NEED_WORK, p->people, sizeof(kn_report_person) + TEXTS);
+    kn_plan_alloc(r, KN_NEED_WORK, p->participants, sizeof(kn_report_participant) + TEXTS);
     kn_plan_alloc(r, KN_NEED_WORK, p->m.N + p->m.n, BINS * sizeof(uint32_t) + 3 * sizeof(double));
     kn_plan_alloc(r, KN_NEED_WORK, p->m.T, (size_t)p->maps + 1);
     kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 1 + 2 * 3 + 2); /* z^2, sums of two groups, overlap */
@@ -119,7 +122,7 @@ static void responses_need(kn_mem_plan *r, const shape *p)
 }
 
 /* compute/calibration.c (at most one unit per row) and compute/cluster.c. */
-static void judged_need(kn_mem_plan *r, const shape *p)
+static void calibration_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_UNIT = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES + 8 };
     static const double DRAWN = 320e3; /* bootstrap samples */
@@ -150,33 +153,33 @@ static void page_need(kn_mem_plan *r, const shape *p)
     }
     if (p->json) /* numbers as text, once as a tree and once as one string */
         kn_plan_alloc_bytes(r, KN_NEED_WORK,
-                            2 * NUMBER * (16.0 * (double)p->m.T + 40.0 * (double)p->people));
+                            2 * NUMBER * (16.0 * (double)p->m.T + 40.0 * (double)p->participants));
     kn_plan_free_to(r, mark);
 }
 
 void kn_report_need(kn_ctx *ctx, const kn_settings *s, const kn_model *model, kn_mem_plan *r)
 {
     const shape p = shape_of(ctx, s, model);
-    kn_mem_usage open, model_alone = {0};
+    kn_mem_usage open, model_only = {0};
     kn_report_input_need(r, &p.m);
     open = r->now;
-    model_alone.part[KN_NEED_BASIS] = open.part[KN_NEED_BASIS];
+    model_only.bytes[KN_NEED_BASIS] = open.bytes[KN_NEED_BASIS];
     kn_plan_stage(r, "maps");
     space_need(r, &p);
-    people_need(r, &p);
+    participants_need(r, &p);
     responses_need(r, &p);
     kn_report_input_curves_need(r, &p.m, p.shown);
     /* The report's copy of the points. */
     kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * (p.m.N + p.m.n), 4);
-    kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * p.m.curves, 18 * KN_MATERIAL_GRID);
-    judged_need(r, &p);
-    kn_plan_free(r, model_alone, open); /* the input is freed */
+    kn_plan_alloc_d(r, KN_NEED_WORK, p.shown * p.m.curves, 18 * KN_INPUT_GRID);
+    calibration_need(r, &p);
+    kn_plan_free(r, model_only, open); /* the input is freed */
     page_need(r, &p);
 }
 
-kn_status kn_report_room(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
+kn_status kn_report_check_memory(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
 {
     kn_mem_plan r = {0};
     kn_report_need(ctx, s, model, &r);
-    return kn_report_input_room(ctx, &r, "report");
+    return kn_report_input_check_memory(ctx, &r, "report");
 }

@@ -1,5 +1,6 @@
-/* Implements protected_inputs.h: lists option values and the files of the scored folder. */
-#include "report/protected_inputs.h"
+/* Lists the input files that a page must not overwrite: option values and the files of the scored
+ * folder. A page is refused before anything is written if it would overwrite one of them. */
+#include "report/internal.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -7,17 +8,18 @@
 #include "io/file/path.h"
 #include "io/image/image.h"
 
-static kn_status add(kn_ctx *ctx, kn_arena *arena, const char *path, size_t length,
-                     kn_protected *out)
+/* Adds a path, `length` bytes of it, to the inputs that no output may overwrite. */
+static kn_status add_path(kn_ctx *ctx, kn_arena *arena, const char *path, size_t length,
+                          kn_protected *out)
 {
     kn_status status;
     void *more;
-    if (out->n == out->room) {
-        KN_TRY(kn_arena_alloc(ctx, arena, 2 * out->room + 16, sizeof *out->path, &more));
+    if (out->n == out->capacity) {
+        KN_TRY(kn_arena_alloc(ctx, arena, 2 * out->capacity + 16, sizeof *out->path, &more));
         if (out->n > 0)
             memcpy(more, out->path, (size_t)out->n * sizeof *out->path);
         out->path = more;
-        out->room = 2 * out->room + 16;
+        out->capacity = 2 * out->capacity + 16;
     }
     KN_TRY(kn_arena_print(ctx, arena, &out->path[out->n], "%.*s", (int)length, path));
     out->n++;
@@ -31,7 +33,7 @@ static kn_status add_files(kn_ctx *ctx, kn_arena *arena, const char *list, kn_pr
     kn_status status = KN_OK;
     while (list && *list) {
         size_t length = strcspn(list, ",");
-        KN_TRY(add(ctx, arena, list, length, out));
+        KN_TRY(add_path(ctx, arena, list, length, out));
         list += length + (list[length] == ',');
     }
 out:
@@ -39,7 +41,7 @@ out:
 }
 
 /* True for names that score, cv and change write; figures are .svg, and .csv with other names. */
-static bool is_theirs(const char *name)
+static bool is_result_file(const char *name)
 {
     bool maps = strncmp(name, "z.", 2) == 0 || kn_path_ends(name, "_z.csv");
     return kn_path_ends(name, ".tsv") || kn_path_ends(name, ".json") ||
@@ -47,6 +49,7 @@ static bool is_theirs(const char *name)
            (maps && kn_path_ends(name, ".csv"));
 }
 
+/* Adds every file of a folder to the inputs that no output may overwrite. */
 static kn_status add_folder(kn_ctx *ctx, kn_arena *arena, const char *dir, kn_protected *out)
 {
     kn_status status = KN_OK;
@@ -55,10 +58,10 @@ static kn_status add_folder(kn_ctx *ctx, kn_arena *arena, const char *dir, kn_pr
         return KN_OK;
     for (struct dirent *d; (d = readdir(folder));) {
         const char *path;
-        if (!is_theirs(d->d_name))
+        if (!is_result_file(d->d_name))
             continue;
         KN_TRY(kn_arena_print(ctx, arena, &path, "%s/%s", dir, d->d_name));
-        KN_TRY(add(ctx, arena, path, strlen(path), out));
+        KN_TRY(add_path(ctx, arena, path, strlen(path), out));
     }
 out:
     closedir(folder);
@@ -73,7 +76,7 @@ kn_status kn_protected_find(kn_ctx *ctx, const kn_settings *s, kn_arena *arena, 
     *out = (kn_protected){0};
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
         if (whole[k])
-            KN_TRY(add(ctx, arena, whole[k], strlen(whole[k]), out));
+            KN_TRY(add_path(ctx, arena, whole[k], strlen(whole[k]), out));
     for (size_t k = 0; k < sizeof list / sizeof *list; k++)
         KN_TRY(add_files(ctx, arena, list[k], out));
     if (s->page_scored)

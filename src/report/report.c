@@ -1,24 +1,22 @@
 /* Implements the report functions of kronorm.h: compute all sections, print as JSON, write page
- * and figures   [METHOD 11] */
+ * and figures [METHOD 11]. Computing reads, writing only draws. */
 #include "report/report.h"
 
 #include "base/context.h"
-#include "base/info_struct.h"
 #include "report/compute/compute.h"
 #include "report/figures/figures.h"
-#include "report/json/json.h"
-#include "report/memory.h"
+#include "report/internal.h"
+#include "report/json/report_json.h"
 #include "report/page/page.h"
-#include "report/protected_inputs.h"
 
 typedef kn_status (*step)(kn_ctx *ctx, const kn_report_job *job);
 
 /* In this order: a step may use the sections before it. */
 static const step STEPS[] = {
-    kn_compute_space,   kn_compute_cohort,    kn_compute_model,  kn_compute_people,
-    kn_compute_maps,    kn_compute_responses, kn_compute_curves, kn_compute_calibration,
-    kn_compute_group,   kn_compute_change,    kn_compute_cards,  kn_compute_words,
-    kn_compute_summary, kn_compute_strip,
+    kn_compute_names,        kn_compute_space,   kn_compute_cohort,    kn_compute_model,
+    kn_compute_participants, kn_compute_maps,    kn_compute_responses, kn_compute_curves,
+    kn_compute_calibration,  kn_compute_group,   kn_compute_change,    kn_compute_cards,
+    kn_compute_methods,      kn_compute_summary, kn_compute_anonymize,
 };
 
 kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options *options,
@@ -34,7 +32,7 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
     if (status != KN_OK)
         return status;
     const kn_resources before = kn_settings_resources(ctx, &s);
-    KN_TRY(kn_report_room(ctx, &s, model));
+    KN_TRY(kn_report_check_memory(ctx, &s, model));
     KN_TRY(kn_alloc(ctx, 1, sizeof *r, &memory));
     r = memory;
     KN_TRY(kn_report_input_open(ctx, model, s.page_scored, &m));
@@ -48,7 +46,7 @@ kn_status kn_report_compute(kn_ctx *ctx, const kn_model *model, const kn_options
 out:
     kn_report_free(r);
     kn_report_input_clear(&m);
-    kn_resources_put(ctx, before);
+    kn_resources_restore(ctx, before);
     return status;
 }
 
@@ -74,10 +72,10 @@ kn_status kn_report_write(kn_ctx *ctx, const kn_report *report, const kn_options
     kn_arena arena = {0};
     kn_protected inputs;
     kn_report_info own = {.size = sizeof own,
-                          .people = report->people.n,
+                          .participants = report->participants.n,
                           .responses = report->responses.T,
                           .warnings = report->warnings.n,
-                          .cards_asked = report->people.n_cards,
+                          .cards_asked = report->participants.n_cards,
                           .change = report->kind == KN_REPORT_CHANGE};
     status = kn_settings_of(ctx, options, "report", &s);
     if (status != KN_OK)
@@ -106,8 +104,32 @@ out:
         kn_created_files_remove(&made);
     kn_created_files_clear(&made);
     kn_arena_clear(&arena);
-    kn_resources_put(ctx, before);
+    kn_resources_restore(ctx, before);
     return status;
+}
+
+const char *kn_report_nouns(const kn_report *r, ptrdiff_t n)
+{
+    static const char *const NOUNS[][2] = {{"voxel", "voxels"},
+                                           {"vertex", "vertices"},
+                                           {"region", "regions"},
+                                           {"response", "responses"}};
+    const kn_report_space *s = &r->space;
+    const int k = s->region                      ? 2
+                  : s->kind == KN_REPORT_VOLUME  ? 0
+                  : s->kind == KN_REPORT_SURFACE ? 1
+                                                 : 3;
+    return NOUNS[k][n != 1];
+}
+
+const char *kn_report_flag_title(const kn_report *r)
+{
+    return r->kind == KN_REPORT_CHANGE ? KN_FLAG_CHANGE_TITLE : KN_FLAG_TITLE;
+}
+
+const char *kn_report_cases(const kn_report *r)
+{
+    return r->group.label ? r->group.label : "cases";
 }
 
 void kn_report_free(kn_report *report)

@@ -10,18 +10,19 @@
 
 #include <stdint.h>
 
-#include "base/memory/arena.h"
+#include "base/memory/alloc.h"
 #include "io/formats/surface_mesh.h"
 #include "kronorm.h"
+#include "stats/flag.h"
 
 /* ---- 1. summary ---- */
 
 typedef struct kn_report_note { /* one sentence of the summary */
-    /* Machine-readable code: "calibration", "shift", "shape", "msll", "extrapolation",
+    /* Machine-readable code: "calibration", "shift", "shape", "gain", "extrapolation",
      * "training", "few", "wiggly", "abnormal", "size", "strip" ... */
     const char *code;
-    const char *title; /* heading, "These people are shifted."; "" if the sentence suffices */
-    const char *words; /* the sentence: "Their mean z is +0.06 (95 % interval ...)." */
+    const char *title; /* heading, "z-scores are shifted."; "" if the sentence suffices */
+    const char *words; /* the sentence: "The mean z of ... is +0.06 (95% CI ...)." */
 } kn_report_note;
 
 typedef struct kn_report_notes {
@@ -47,9 +48,9 @@ typedef struct kn_report_cohort {
     ptrdiff_t n;
     kn_report_column *column;
     const char *matched_by; /* NULL: not known */
-    ptrdiff_t n_dropped;
-    const char *const *dropped_id;
-    const char *const *dropped_why;
+    ptrdiff_t n_excluded;
+    const char *const *excluded_id;
+    const char *const *excluded_reason;
 } kn_report_cohort;
 
 /* ---- 3. model and calibration ---- */
@@ -64,7 +65,7 @@ typedef struct kn_report_model { /* all zero if known is false, as for a cv fold
     ptrdiff_t curve_n; /* points of the search for the number of components */
     double *curve_components, *curve_msll, *curve_se;
     ptrdiff_t P;
-    double *share; /* P  share of signal per component: c mean(r) over signal plus noise */
+    double *proportion; /* P  share of signal per component: c mean(r) over signal plus noise */
     ptrdiff_t terms;
     const char *const *term; /* "linear", "curved", "smooth", "sex" */
     double *weight;          /* terms  share of the signal per term */
@@ -73,8 +74,9 @@ typedef struct kn_report_model { /* all zero if known is false, as for a cv fold
     ptrdiff_t words; /* number of lines that `info` prints about the model */
     const char *const *word;
     int folds;
-    double cv_z2, cv_msll, cv_coverage95;
-    double gev[3]; /* shape, location, scale; NaN: none */
+    double cv_z2, cv_msll, cv_coverage95, cv_gain, cv_R2;
+    bool nothing_predicted; /* no number of components beat the trivial model */
+    double gev[3];          /* shape, location, scale; NaN: none */
     double smallest_p;
 } kn_report_model;
 
@@ -112,14 +114,15 @@ typedef struct kn_report_calibration {
 typedef struct kn_report_responses {
     ptrdiff_t T;
     const char *const *name;
-    double *R2, *MSLL, *z2; /* T  NULL: not known */
-    /* true: 1 - noise/variance in training; false: from held-out participants */
-    bool R2_of_model;
-    const char *z2_of;       /* sample of z2: "the people scored", "training, cross-validated" */
+    double *R2, *MSLL, *gain, *z2; /* T  NULL: not known */
+    /* true: of the training sample, cross-validated; false: of the scored participants */
+    bool R2_of_training;
+    const char
+        *z2_of; /* sample of z2: "the participants scored", "training sample, cross-validated" */
     double z2_low, z2_high;  /* limits of chi^2_n/n */
     double z2_inside;        /* share of responses within them */
-    ptrdiff_t n_best, *best; /* responses with the best prediction, best first */
-    double mean_R2, mean_MSLL;
+    ptrdiff_t n_best, *best; /* responses with R2 above 0, best first */
+    double mean_R2, mean_MSLL, mean_gain;
 } kn_report_responses;
 
 /* ---- 4. centile curves ---- */
@@ -156,34 +159,42 @@ typedef struct kn_report_curves {
 
 /* ---- 5. participants ---- */
 
-typedef struct kn_report_person {
+typedef struct kn_report_participant {
     const char *id;
-    ptrdiff_t rank;               /* position in people.order; 0 is the most abnormal */
-    bool card;                    /* has a card */
-    bool training;                /* is in the training sample: z-scores are cross-validated */
-    int label;                    /* 1 labelled, 0 not labelled, -1: no labels given */
-    const char *const *covariate; /* cohort.n texts as in people.tsv; NULL for change */
-    double statistic, p, deviance, deviance_p, deviance_noise_p, extrapolation_pct;
+    ptrdiff_t rank; /* position in participants.order; 0 is the most abnormal */
+    bool card;      /* has a card */
+    bool training;  /* is in the training sample: z-scores are cross-validated */
+    int label;      /* 1 labelled, 0 not labelled, -1: no labels given */
+    const char *const
+        *covariate; /* cohort.n texts as in scored_participants.tsv; NULL for change */
+    double extreme_z, extreme_z_p, deviance, deviance_p, deviance_noise_p, extrapolation_pct;
     /* Burden: number of responses beyond the threshold */
-    double mean_z, mean_z_p, negative, negative_p, positive, positive_p;
-    double fdr_negative, fdr_positive; /* responses significant after FDR */
-    double responses;                  /* number of responses with a z-score */
-    double share;                      /* share of responses beyond the threshold */
-    const char *note;                  /* p_note; may be NULL */
-    /* p is the smallest possible value and is printed as "< p" */
+    double mean_z2, mean_z2_p; /* change only: mean squared z */
+    double mean_z, mean_z_p, n_low, n_low_p, n_high, n_high_p;
+    double n_low_fdr, n_high_fdr; /* responses significant after FDR */
+    double responses;             /* number of responses with a z-score */
+    double proportion;            /* share of responses beyond the threshold */
+    const char *note;             /* p_note; may be NULL */
+    /* extreme_z_p is beyond what the fitted GEV distribution resolves: printed as "< p" */
     bool p_is_bound;
+    /* extreme_z_p is the smallest possible value, and that value is attained: printed as "≤ p" */
+    bool p_is_attained;
+    double flag_p; /* KN_FLAG_COLUMN or KN_FLAG_CHANGE_COLUMN; NaN for training */
+    /* Smallest p-value that is attained: 1/(n + 1) by rank, 1/(S + 1) at an unknown site; NaN: not
+     * known */
+    double smallest_rank_p;
     bool unseen, implausible, adapted;
     bool site_unknown;           /* site not in training, and the model was not adapted to it */
     double extrapolation;        /* the ratio from which extrapolation_pct is derived */
     const char *visit1, *visit2; /* change only */
     double interval;
     bool reference; /* change only: member of the stable reference sample */
-} kn_report_person;
+} kn_report_participant;
 
-typedef struct kn_report_top { /* one of the most extreme responses of a participant */
+typedef struct kn_report_extreme { /* one of the most extreme responses of a participant */
     ptrdiff_t response;
     double z, centile; /* centile in percent */
-} kn_report_top;
+} kn_report_extreme;
 
 /* Connected responses with |z| above KN_REPORT_CLUSTER, of one sign */
 typedef struct kn_report_cluster {
@@ -193,45 +204,53 @@ typedef struct kn_report_cluster {
 } kn_report_cluster;
 
 #define KN_REPORT_CLUSTER 3.0
-enum { KN_REPORT_CLUSTERS = 8, KN_REPORT_TOPS = 10, KN_REPORT_THUMBS = 60, KN_REPORT_TABLE = 1000 };
+enum {
+    KN_REPORT_CLUSTERS = 8,
+    KN_REPORT_EXTREMES = 10,
+    KN_REPORT_THUMBS = 60,
+    KN_REPORT_TABLE = 1000
+};
 #define KN_REPORT_ZSTEP 0.1 /* z per int8 step in the maps of the page */
 enum { KN_REPORT_NO_Z = -128 };
 
 typedef struct kn_report_card {
-    ptrdiff_t person;
+    ptrdiff_t participant;
     const char *words; /* one or two sentences: covariates, and what is abnormal */
-    ptrdiff_t tops, clusters;
+    ptrdiff_t extremes, clusters;
     /* Total number found, and those of a single voxel or vertex */
     ptrdiff_t clusters_found, clusters_single;
-    kn_report_top top[KN_REPORT_TOPS];
+    kn_report_extreme extreme[KN_REPORT_EXTREMES];
     kn_report_cluster cluster[KN_REPORT_CLUSTERS];
     const int8_t *z; /* T, in units of ZSTEP; NO_Z: missing */
 } kn_report_card;
 
-typedef struct kn_report_people {
+typedef struct kn_report_participants {
     ptrdiff_t n;
-    kn_report_person *person;
+    kn_report_participant *participant;
     ptrdiff_t *order; /* n  participants, most abnormal first */
     ptrdiff_t N;
     double *training;          /* N  statistic of the training participants; NULL: not kept */
     double *training_deviance; /* N; NULL */
-    double line[2];       /* value of the statistic at p = .05 and .001; NaN: no p is that small */
-    double threshold;     /* |z| threshold of the burden: 1.96 */
-    bool training_anew;   /* training participants were scored by the model fitted to them */
-    const char *compared; /* the reference sample in words: "people like those of training" */
-    ptrdiff_t compared_n; /* size of the reference sample; 0: not known */
-    bool compared_among_them;   /* the reference sample is part of the folder ... */
-    const char *compared_named; /* ... selected by "group=control"; NULL */
-    double smallest_p;          /* smallest possible p-value of the statistic; NaN: not known */
-    /* Binomial 95 % range of the number of participants with deviance_p <= .05. */
-    double deviance_expected_low, deviance_expected_high;
-    ptrdiff_t deviance_found, deviance_of;
+    double line[2];   /* value of the statistic at p = .05 and .001; NaN: no p is that small */
+    double threshold; /* |z| threshold of the burden: 1.96 */
+    bool training_in_sample;  /* training participants were scored by the model fitted to them */
+    const char *reference;    /* the reference sample in words: "the reference sample" */
+    ptrdiff_t reference_n;    /* size of the reference sample; 0: not known */
+    bool reference_in_folder; /* the reference sample is part of the folder ... */
+    const char *reference_selector; /* ... selected by "group=control"; NULL */
+    double smallest_p;              /* smallest possible p-value of the statistic; NaN: not known */
+    /* Binomial 95 % range of the number of flagged participants. */
+    double flagged_expected_low, flagged_expected_high;
+    double cases_expected_low, cases_expected_high; /* the same among as many as the cases */
+    kn_flag_counts flag;          /* participants that are no cases (stats/flag.h) ... */
+    kn_flag_counts cases_flagged; /* ... and cases */
+    kn_flag_counts extreme[2];    /* the same for extreme_z_p: others [0], cases [1] */
     ptrdiff_t n_cards;
     kn_report_card *card;
     ptrdiff_t n_thumbs;     /* maps of the most abnormal participants, most abnormal first */
     ptrdiff_t *thumb;       /* n_thumbs  participant of each */
     const int8_t **thumb_z; /* n_thumbs maps of T values, as kn_report_card.z */
-} kn_report_people;
+} kn_report_participants;
 
 /* ---- 6. group, 7. change ---- */
 
@@ -249,10 +268,10 @@ typedef struct kn_report_group {
     ptrdiff_t rocs;
     kn_report_roc *roc; /* extreme-value statistic, whole-map deviance */
     /* Expected share of responses beyond the threshold: 2 (1 - Phi) */
-    double share_expected;
-    double share_p;         /* Mann-Whitney test of the participants' shares */
-    bool share_exact;       /* share_p is exact, not by the normal approximation */
-    double share_median[2]; /* labelled, others */
+    double proportion_expected;
+    double proportion_p;         /* Mann-Whitney test of the participants' shares */
+    bool proportion_exact;       /* proportion_p is exact, not by the normal approximation */
+    double proportion_median[2]; /* labelled, others */
     /* T  share of participants beyond the threshold; NULL: none */
     double *overlap, *overlap_others;
     /* T values for labelled [0] and others [1]: number of z-scores, sum of z and of z^2, filled
@@ -267,7 +286,7 @@ typedef struct kn_report_group {
 typedef struct kn_report_change {
     bool known;
     const char *reference; /* selects the reference sample: "group=control" */
-    ptrdiff_t pairs, people, reference_people;
+    ptrdiff_t pairs, participants, reference_participants;
     double gamma; /* regression to the mean */
     const char *interval_units;
     const char *formula;                /* "difference", "conditional"; NULL: not known */
@@ -326,14 +345,15 @@ typedef struct kn_report_fact { /* a row of "reproduce": "model", "xxh64:2819275
     const char *name, *value;
 } kn_report_fact;
 
-typedef struct kn_report_words {
+typedef struct kn_report_methods {
     ptrdiff_t paragraphs; /* methods text to paste, CC0 */
     const char *const *paragraph;
+    const char *results; /* results paragraph, to paste below; NULL: none */
     ptrdiff_t references;
     const char *const *reference;
     ptrdiff_t facts; /* how to reproduce this page */
     kn_report_fact *fact;
-} kn_report_words;
+} kn_report_methods;
 
 typedef enum kn_report_kind { /* same values as kn_report_input_kind */
                               KN_REPORT_MODEL = 0,
@@ -346,23 +366,32 @@ struct kn_report {
     kn_arena arena;
     kn_report_kind kind;
     const char *title; /* {title}, or derived from the content */
-    /* First sentence of the page: "48 people scored on 3560 responses, against ...". */
+    /* First sentence of the page: "48 participants were scored on 3560 voxels against ...". */
     const char *sentence;
-    bool stripped;     /* ids were replaced by person-1 ... */
-    const char *alias; /* prefix of the replaced ids: "person-"; NULL: not stripped */
-    kn_report_notes warnings, good;
+    bool anonymized;   /* ids were replaced by participant-1 ... */
+    const char *alias; /* prefix of the replaced ids: "participant-"; NULL: not stripped */
+    kn_report_notes warnings, good, notes; /* notes: facts that need no action */
+    const char *unit;                      /* unit of the responses, "mm"; NULL: not known */
+    const char *names;                     /* names of levels, category_level_names.h; NULL: none */
     kn_report_cohort cohort;
     kn_report_model model;
     kn_report_zhist zhist, zhist_training;
     kn_report_calibration calibration[2]; /* training (cross-validated); scored and not labelled */
     kn_report_responses responses;
     kn_report_curves curves;
-    kn_report_people people;
+    kn_report_participants participants;
     kn_report_group group;
     kn_report_change change;
     kn_report_space space;
-    kn_report_words words;
+    kn_report_methods words;
     char *json; /* created on demand; owned, freed with kn_free */
 };
+
+/* Returns "voxels", "vertices", "regions" or "responses"; the singular if n is 1. */
+const char *kn_report_nouns(const kn_report *r, ptrdiff_t n);
+/* Returns the statistic that flags, in words (stats/flag.h). */
+const char *kn_report_flag_title(const kn_report *r);
+/* Returns the name of the group of cases: "group=patient", or "cases" if it is not known. */
+const char *kn_report_cases(const kn_report *r);
 
 #endif

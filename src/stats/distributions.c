@@ -1,4 +1,4 @@
-/* Implements distributions.h. */
+/* Implements distributions.h. Inverses are found by Newton's method. */
 #include "stats/distributions.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@ enum { STEPS = 10000, HALVINGS = 200 };
 
 /* P(a, x) = x^a e^-x / Gamma(a + 1) sum_k x^k / ((a+1) .. (a+k)) for x < a + 1, else 1 minus
  * x^a e^-x / Gamma(a) 1/(x+1-a - 1 (1-a)/(x+3-a - 2 (2-a)/(x+5-a - ..))), by Lentz's method. */
-double kn_quantile_gamma(double a, double x)
+double kn_gamma_cdf(double a, double x)
 {
     if (!(a > 0 && x >= 0))
         return NAN;
@@ -41,7 +41,7 @@ double kn_quantile_gamma(double a, double x)
 
 static double chi2_cdf(double x, double nu)
 {
-    return kn_quantile_gamma(nu / 2, x / 2);
+    return kn_gamma_cdf(nu / 2, x / 2);
 }
 
 static double chi2_density(double x, double nu)
@@ -98,4 +98,55 @@ void kn_binomial_range(ptrdiff_t n, double q, double *low, double *high)
     }
     if (isnan(*low))
         *low = *high;
+}
+
+/* ---- digamma and trigamma -------------------------------------------------------------------- */
+
+enum { FROM = 10, TERMS = 8 };
+
+static const double BERNOULLI[TERMS] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                        5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+
+double kn_digamma(double x)
+{
+    double below = 0, rest = 0;
+    if (!(x > 0))
+        return NAN;
+    for (; x < FROM; x++)
+        below += 1 / x;
+    double y = 1 / (x * x);
+    for (int k = TERMS; k > 0; k--)
+        rest = y * (BERNOULLI[k - 1] / (2 * k) + rest);
+    return log(x) - 0.5 / x - rest - below;
+}
+
+double kn_trigamma(double x)
+{
+    double below = 0, rest = 0;
+    if (!(x > 0))
+        return NAN;
+    for (; x < FROM; x++)
+        below += 1 / (x * x);
+    double y = 1 / (x * x);
+    for (int k = TERMS; k > 0; k--)
+        rest = y * (BERNOULLI[k - 1] + rest);
+    return (1 + 0.5 / x + rest) / x + below;
+}
+
+double kn_trigamma_inverse(double v)
+{
+    double low = KN_TRIGAMMA_LOW, high = KN_TRIGAMMA_HIGH;
+    if (!(v < kn_trigamma(low)))
+        return isnan(v) ? NAN : low;
+    if (v <= kn_trigamma(high))
+        return high;
+    for (;;) {
+        double middle = sqrt(low * high);
+        if (!(middle > low && middle < high))
+            return middle;
+        if (kn_trigamma(middle) > v)
+            low = middle;
+        else
+            high = middle;
+    }
 }

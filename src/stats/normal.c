@@ -1,10 +1,11 @@
-/* Implements normal.h by erf, erfc and Newton's method. */
+/* Implements normal.h by erf, erfc and Newton's method. Quantiles are accurate to rounding also
+ * for probabilities close to 0. */
 #include "stats/normal.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 
 enum { NEWTON_STEPS = 60, TAIL_TERMS = 12 };
 static const double FAR = 12;   /* from here on the asymptotic series of the tail is exact */

@@ -1,5 +1,5 @@
 /* The standard normal distribution, accurate in both tails, and the Kolmogorov-Smirnov distance of
- * values from it. */
+ * values from it. z-scores and p-values are converted by it. */
 #ifndef KN_STATS_NORMAL_H
 #define KN_STATS_NORMAL_H
 

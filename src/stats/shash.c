@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "la/target_clones.h"
 #include "la/vec.h"
 #include "stats/normal.h"
 
@@ -69,20 +68,20 @@ kn_shash kn_shash_at(const kn_shash_nodes *nodes, const double theta[2])
     return (kn_shash){theta[0], b, -mean / sqrt(var), 1 / sqrt(var)};
 }
 
-double kn_shash_forward(const kn_shash *law, double zt)
+double kn_shash_forward(const kn_shash *shash, double zt)
 {
-    return sinh(law->b * asinh((zt - law->loc) / law->sc) - law->a);
+    return sinh(shash->b * asinh((zt - shash->loc) / shash->sc) - shash->a);
 }
 
-double kn_shash_inverse(const kn_shash *law, double z)
+double kn_shash_inverse(const kn_shash *shash, double z)
 {
-    return law->loc + law->sc * sinh((asinh(z) + law->a) / law->b);
+    return shash->loc + shash->sc * sinh((asinh(z) + shash->a) / shash->b);
 }
 
-double kn_shash_nll(const kn_shash *law, double zt)
+double kn_shash_nll(const kn_shash *shash, double zt)
 {
-    double q = (zt - law->loc) / law->sc, t = law->b * asinh(q) - law->a, z = sinh(t);
-    return 0.5 * (z * z + KN_LOG_2PI) - log(law->b * cosh(t)) + log(hypot(1, q)) + log(law->sc);
+    double q = (zt - shash->loc) / shash->sc, t = shash->b * asinh(q) - shash->a, z = sinh(t);
+    return 0.5 * (z * z + KN_LOG_2PI) - log(shash->b * cosh(t)) + log(hypot(1, q)) + log(shash->sc);
 }
 
 /* asinh(q) = sign(q) ln(|q| + sqrt(1 + q^2)) for one chunk; the absolute error is about 1e-16. */
@@ -95,16 +94,16 @@ static void chunk_asinh(ptrdiff_t n, const double *q, double *out)
         out[i] = copysign(out[i], q[i]);
 }
 
-void kn_shash_apply(const kn_shash *law, ptrdiff_t n, double *zt)
+void kn_shash_apply(const kn_shash *shash, ptrdiff_t n, double *zt)
 {
     double q[CHUNK], e[CHUNK];
     for (ptrdiff_t first = 0; first < n; first += CHUNK) {
         ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
         for (ptrdiff_t i = 0; i < m; i++)
-            q[i] = (zt[first + i] - law->loc) / law->sc;
+            q[i] = (zt[first + i] - shash->loc) / shash->sc;
         chunk_asinh(m, q, e);
         for (ptrdiff_t i = 0; i < m; i++)
-            e[i] = law->b * e[i] - law->a;
+            e[i] = shash->b * e[i] - shash->a;
         kn_vec_exp(m, e);
         for (ptrdiff_t i = 0; i < m; i++)
             zt[first + i] = 0.5 * (e[i] - 1 / e[i]);
@@ -131,7 +130,8 @@ static void node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
 }
 
 /* Covariance of x and y over the nodes; x0, y0: their means. */
-static double weighted(const double *w, const double *x, double x0, const double *y, double y0)
+static double weighted_covariance(const double *w, const double *x, double x0, const double *y,
+                                  double y0)
 {
     double sum = 0;
     for (int k = 0; k < KN_SHASH_NODES; k++)
@@ -150,11 +150,12 @@ kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta
     for (int f = 0; f < 6; f++)
         for (int k = 0; k < KN_SHASH_NODES; k++)
             M[f] += w[k] * d[f][k];
-    V[0] = weighted(w, d[0], M[0], d[0], M[0]);
+    V[0] = weighted_covariance(w, d[0], M[0], d[0], M[0]);
     for (int f = 1; f < 6; f++)
-        V[f] = 2 * weighted(w, d[0], M[0], d[f], M[f]);
+        V[f] = 2 * weighted_covariance(w, d[0], M[0], d[f], M[f]);
     for (int f = 3; f < 6; f++)
-        V[f] += 2 * weighted(w, d[PAIR[f][0]], M[PAIR[f][0]], d[PAIR[f][1]], M[PAIR[f][1]]);
+        V[f] +=
+            2 * weighted_covariance(w, d[PAIR[f][0]], M[PAIR[f][0]], d[PAIR[f][1]], M[PAIR[f][1]]);
     double sigma = sqrt(V[0]);
     at.q[0][0] = sigma;
     at.log_sc[0] = -log(sigma);
@@ -180,6 +181,8 @@ typedef struct chunk {
  * out: the sum of sinh^2 t/2, gradient and Hessian, without the terms of ln b and ln sc. The
  * logarithms of cosh t / sqrt(1 + q^2) = c->ratio are left to the caller. */
 KN_CLONES
+/* Sums loss, gradient and Hessian over the n values zt of one chunk. out: value, d/da, d/dl,
+ * d2/da2, d2/da dl, d2/dl2; also sets c->ratio[i] = cosh(t)/sqrt(1 + q^2). */
 static void chunk_sums(const kn_shash_point *at, ptrdiff_t n, const double *zt, chunk *c,
                        double out[6])
 {

@@ -32,10 +32,10 @@ typedef struct kn_shash {
 
 /* The distribution at theta = (a, ln b). */
 kn_shash kn_shash_at(const kn_shash_nodes *nodes, const double theta[2]);
-double kn_shash_forward(const kn_shash *law, double zt);           /* z */
-double kn_shash_inverse(const kn_shash *law, double z);            /* zt */
-double kn_shash_nll(const kn_shash *law, double zt);               /* -ln density */
-void kn_shash_apply(const kn_shash *law, ptrdiff_t n, double *zt); /* forward, in place */
+double kn_shash_forward(const kn_shash *shash, double zt);           /* z */
+double kn_shash_inverse(const kn_shash *shash, double z);            /* zt */
+double kn_shash_nll(const kn_shash *shash, double zt);               /* -ln density */
+void kn_shash_apply(const kn_shash *shash, ptrdiff_t n, double *zt); /* forward, in place */
 
 /* Sum of -ln density over n values as a function of theta, with its derivatives; {0}: empty. */
 typedef struct kn_shash_sums {

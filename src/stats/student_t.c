@@ -1,12 +1,42 @@
-/* Implements student_t.h by the incomplete beta function and Newton's method. */
+/* Implements student_t.h by the incomplete beta function and Newton's method. Both tails are
+ * computed as logarithms, so that extreme residuals keep their order. */
 #include "stats/student_t.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/memory/alloc.h"
-#include "stats/incomplete_beta.h"
 #include "stats/normal.h"
+
+/* ---- incomplete beta function ---------------------------------------------------------------- */
+
+enum { FRACTION_STEPS = 5000 };
+
+/* Continued fraction 1/(1 + d_1/(1 + d_2/(1 + ..))) of the regularised incomplete beta function,
+ *
+ *     I_x(a, b) = x^a (1-x)^b / (a B(a, b)) * 1/(1 + d_1/(1 + d_2/(1 + ..)))
+ *     d_2m+1 = -(a+m)(a+b+m) x/((a+2m)(a+2m+1)),  d_2m = m (b-m) x/((a+2m-1)(a+2m))
+ *
+ * by Lentz's method; for x < (a+1)/(a+b+2) it takes some tens of steps. */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
+    for (int m = 1; m < FRACTION_STEPS; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        d = 1 / (1 + even * d);
+        c = 1 + even / c;
+        f *= c * d;
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 / (1 + odd * d);
+        c = 1 + odd / c;
+        f *= c * d;
+        if (fabs(c * d - 1) <= DBL_EPSILON)
+            break;
+    }
+    return f;
+}
+
+/* ---- distribution ---------------------------------------------------------------------------- */
 
 enum { NEWTON_STEPS = 100 };
 static const double TINY = 1e-20;  /* z^2/nu below which the density is constant */
@@ -37,6 +67,8 @@ typedef struct tails { /* of |z| */
     double central;    /* P(|t| <= |z|), NaN if the tail was computed directly */
 } tails;
 
+/* Logarithm of the tail beyond |z|, and the mass between -|z| and |z| if it is the more accurate,
+ * else NaN, by the incomplete beta function; near 0 by the density. */
 static tails tails_of(double z, double nu)
 {
     double a = nu / 2, b = 0.5, r = fabs(z) / nu * fabs(z); /* z^2/nu */
@@ -48,8 +80,8 @@ static tails tails_of(double z, double nu)
     /* ln of x^a y^b / B(a, 1/2);  B(a, 1/2) = sqrt(pi) Gamma(a)/Gamma(a + 1/2) */
     double log_front = log_gamma_ratio(a) - 0.5 * log(M_PI) - a * log1p_square(z, nu) + b * log(y);
     if (x < (a + 1) / (a + b + 2))
-        return (tails){log_front - log(2 * a) + log(kn_beta_fraction(a, b, x)), NAN};
-    double c = exp(log_front) / b * kn_beta_fraction(b, a, y);
+        return (tails){log_front - log(2 * a) + log(beta_fraction(a, b, x)), NAN};
+    double c = exp(log_front) / b * beta_fraction(b, a, y);
     return (tails){log((1 - c) / 2), c};
 }
 
@@ -74,14 +106,14 @@ double kn_student_upper(double z, double nu)
 
 double kn_student_log_density(double z, double nu)
 {
-    if (nu > KN_STUDENT_MOST)
+    if (nu > KN_STUDENT_MAX)
         return -0.5 * (z * z + KN_LOG_2PI);
     return log_gamma_ratio(nu / 2) - 0.5 * log(nu * M_PI) - 0.5 * (nu + 1) * log1p_square(z, nu);
 }
 
 double kn_student_to_normal(double z1, double nu)
 {
-    if (nu > KN_STUDENT_MOST || !isfinite(z1) || z1 == 0)
+    if (nu > KN_STUDENT_MAX || !isfinite(z1) || z1 == 0)
         return z1;
     tails t = tails_of(z1, nu);
     double x = t.central <= 0.5 ? kn_normal_central_quantile(t.central)
@@ -125,7 +157,7 @@ static double inverse_far(double zt, double nu)
 double kn_normal_to_student(double zt, double nu)
 {
     static const double NEAR = 1;
-    if (nu > KN_STUDENT_MOST || !isfinite(zt) || zt == 0)
+    if (nu > KN_STUDENT_MAX || !isfinite(zt) || zt == 0)
         return zt;
     double x = fabs(zt);
     return copysign(x < NEAR ? inverse_near(x, nu) : inverse_far(x, nu), zt);
@@ -160,15 +192,15 @@ static jet jet_at(double z, double nu)
 
 kn_status kn_student_map_new(kn_ctx *ctx, double nu, kn_student_map **out)
 {
-    void *room = NULL;
+    void *memory = NULL;
     *out = NULL;
-    kn_status status = kn_alloc(ctx, 1, sizeof **out, &room);
+    kn_status status = kn_alloc(ctx, 1, sizeof **out, &memory);
     if (status != KN_OK)
         return status;
-    kn_student_map *map = room;
+    kn_student_map *map = memory;
     map->nu = nu;
     jet a = jet_at(0, nu);
-    for (int k = 0; k < CELLS && nu <= KN_STUDENT_MOST; k++) {
+    for (int k = 0; k < CELLS && nu <= KN_STUDENT_MAX; k++) {
         jet b = jet_at((k + 1) / PER_UNIT, nu);
         double *c = map->c[k];
         double d0 = b.f - a.f - a.f1 - a.f2 / 2, d1 = b.f1 - a.f1 - a.f2, d2 = b.f2 - a.f2;
@@ -192,7 +224,7 @@ void kn_student_map_free(kn_student_map *map)
 double kn_student_map_at(const kn_student_map *map, double z1)
 {
     double u = fabs(z1) * PER_UNIT;
-    if (map->nu > KN_STUDENT_MOST || !(u < CELLS))
+    if (map->nu > KN_STUDENT_MAX || !(u < CELLS))
         return kn_student_to_normal(z1, map->nu);
     int k = (int)u;
     const double *c = map->c[k];
@@ -202,7 +234,7 @@ double kn_student_map_at(const kn_student_map *map, double z1)
 
 void kn_student_map_apply(const kn_student_map *map, ptrdiff_t n, double *z)
 {
-    if (map->nu <= KN_STUDENT_MOST)
+    if (map->nu <= KN_STUDENT_MAX)
         for (ptrdiff_t i = 0; i < n; i++)
             z[i] = kn_student_map_at(map, z[i]);
 }

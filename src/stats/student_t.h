@@ -5,14 +5,14 @@
  *     ln t_nu  = ln Gamma((nu+1)/2)/Gamma(nu/2) - ln(nu pi)/2 - (nu+1)/2 ln(1 + z^2/nu)
  *
  * Logarithms are used where the tail underflows: zt of a finite z is finite and increases with z.
- * Above KN_STUDENT_MOST degrees of freedom the distribution is treated as normal, zt = z and
+ * Above KN_STUDENT_MAX degrees of freedom the distribution is treated as normal, zt = z and
  * ln t_nu = ln phi, except in S_nu. nu > 0. */
 #ifndef KN_STATS_STUDENT_T_H
 #define KN_STATS_STUDENT_T_H
 
 #include "base/context.h"
 
-#define KN_STUDENT_MOST 10000.0
+#define KN_STUDENT_MAX 10000.0
 
 double kn_student_upper(double z, double nu);       /* S_nu(z), z of either sign */
 double kn_student_log_upper(double z, double nu);   /* ln S_nu(z) */

@@ -1,26 +1,30 @@
-/* Implements two_sample_tests.h. */
+/* Implements two_sample_tests.h. Small samples get exact p-values of the rank test, others those
+ * of a normal approximation. */
 #include "stats/two_sample_tests.h"
-#include "stats/normal.h"
-#include "stats/student_t.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory/alloc.h"
+#include "stats/normal.h"
+#include "stats/student_t.h"
+
 typedef struct item {
     double value;
-    ptrdiff_t place;
+    ptrdiff_t position;
 } item;
 
-static int ascending(const void *x, const void *y)
+static int compare_items(const void *x, const void *y)
 {
     const item *a = x, *b = y;
     return a->value != b->value ? (a->value > b->value) - (a->value < b->value)
-                                : (a->place > b->place) - (a->place < b->place);
+                                : (a->position > b->position) - (a->position < b->position);
 }
 
-/* Appends the values of x that are not NaN to the `have` items of `to`, with places first + i.
+/* Appends the values of x that are not NaN to the `have` items of `to`, with positions first + i.
  * Returns the new number of items. */
-static ptrdiff_t gather(item *to, ptrdiff_t have, const double *x, ptrdiff_t n, ptrdiff_t first)
+static ptrdiff_t gather_values(item *to, ptrdiff_t have, const double *x, ptrdiff_t n,
+                               ptrdiff_t first)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         if (!isnan(x[i]))
@@ -38,7 +42,7 @@ typedef struct ranks {
     double ties;      /* sum of t^3 - t over tied values */
 } ranks;
 
-/* Midranks of the sorted items; items with place < second are of the first group. */
+/* Midranks of the sorted items; items with position < second are of the first group. */
 static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
 {
     for (ptrdiff_t i = 0, end; i < r->m; i = end) {
@@ -48,7 +52,7 @@ static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
         r->ties += t * t * t - t;
         for (ptrdiff_t k = i; k < end; k++) {
             r->twice[k] = (int)(i + end + 1); /* ranks i+1 .. end */
-            if (sorted[k].place < second)
+            if (sorted[k].position < second)
                 r->sum_twice += r->twice[k];
         }
     }
@@ -58,7 +62,7 @@ static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
  * p = 2 min(P(sum <= s), P(sum >= s)). */
 static kn_status exact_p(kn_ctx *ctx, const ranks *r, double *p)
 {
-    ptrdiff_t most = r->m * (r->m + 1), width = most + 1;
+    ptrdiff_t limit = r->m * (r->m + 1), width = limit + 1;
     double *ways, total = 0, below = 0, above = 0;
     kn_status status = kn_alloc_d(ctx, (r->n + 1) * width, &ways);
     if (status != KN_OK)
@@ -95,13 +99,13 @@ kn_status kn_rank_test_of(kn_ctx *ctx, const double *a, ptrdiff_t n, const doubl
     ranks r = {0};
     *out = (kn_rank_test){.p = NAN, .U = NAN};
     KN_TRY(kn_alloc(ctx, n + m, sizeof(item), &items));
-    r.n = gather(items, 0, a, n, 0);
-    r.m = gather(items, r.n, b, m, n);
+    r.n = gather_values(items, 0, a, n, 0);
+    r.m = gather_values(items, r.n, b, m, n);
     if (r.n == 0 || r.n == r.m)
         goto out;
     KN_TRY(kn_alloc(ctx, r.m, sizeof *r.twice, &twice));
     r.twice = twice;
-    qsort(items, (size_t)r.m, sizeof(item), ascending);
+    qsort(items, (size_t)r.m, sizeof(item), compare_items);
     rank_all(items, n, &r);
     out->U = (r.sum_twice - (double)(r.n * (r.n + 1))) / 2;
     out->exact = r.m <= KN_RANK_EXACT;
@@ -140,43 +144,89 @@ kn_welch kn_welch_of(kn_sums a, kn_sums b)
     return w;
 }
 
-/* ---- adjusted p-values, median ----------------------------------------------------------------
- */
+/* ---- area under the ROC curve ---------------------------------------------------------------- */
 
-kn_status kn_adjusted(kn_ctx *ctx, const double *p, ptrdiff_t n, double *q)
+static const double NORMAL_975 = 1.959963984540054;
+
+typedef struct scored {
+    double score;
+    bool abnormal;
+} scored;
+
+static int by_score(const void *a, const void *b)
 {
-    void *memory;
-    kn_status status = kn_alloc(ctx, n, sizeof(item), &memory);
-    if (status != KN_OK)
-        return status;
-    item *sorted = memory;
-    ptrdiff_t m = gather(sorted, 0, p, n, 0);
-    double least = 1;
-    for (ptrdiff_t i = 0; i < n; i++)
-        q[i] = NAN;
-    if (m > 0)
-        qsort(sorted, (size_t)m, sizeof *sorted, ascending);
-    for (ptrdiff_t k = m - 1; k >= 0; k--) {
-        least = fmin(least, sorted[k].value * (double)m / (double)(k + 1));
-        q[sorted[k].place] = least;
-    }
-    kn_free(memory);
-    return KN_OK;
+    double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
+    return (x > y) - (x < y);
 }
 
-kn_status kn_median_of(kn_ctx *ctx, const double *x, ptrdiff_t n, double *median)
+/* Sums over a class of its placements and their squares. The placement of a score is the fraction
+ * of the other class below it, ties counting half, minus 1/2. */
+typedef struct placements {
+    double sum, squares;
+} placements;
+
+/* Placement of an abnormal score among the normals = (midrank in all - midrank in its class)/n; in
+ * sorted order, that is the normals before its tie group and half of those in it. Centring at 1/2
+ * avoids cancellation in the variance near 0 or 1. m, k: sizes of the two classes. */
+static void sum_placements(const scored *v, ptrdiff_t n, double m, double k, placements *abnormal,
+                           placements *normal)
 {
-    void *memory;
-    kn_status status = kn_alloc(ctx, n, sizeof(item), &memory);
-    *median = NAN;
+    double abnormal_before = 0, normal_before = 0;
+    for (ptrdiff_t first = 0, last; first < n; first = last) {
+        double a = 0, b = 0;
+        for (last = first; last < n && v[last].score == v[first].score; last++)
+            *(v[last].abnormal ? &a : &b) += 1;
+        double pa = (normal_before + 0.5 * b) / k - 0.5, pb = (abnormal_before + 0.5 * a) / m - 0.5;
+        abnormal->sum += a * pa;
+        abnormal->squares += a * pa * pa;
+        normal->sum += b * pb;
+        normal->squares += b * pb * pb;
+        abnormal_before += a;
+        normal_before += b;
+    }
+}
+
+static double variance_of_mean(placements p, double n)
+{
+    return fmax(p.squares - p.sum * p.sum / n, 0) / (n - 1) / n;
+}
+
+kn_status kn_auc_of(kn_ctx *ctx, const double *score, const bool *abnormal, ptrdiff_t n,
+                    kn_auc *out)
+{
+    void *items;
+    kn_status status;
+    ptrdiff_t kept = 0;
+
+    *out = (kn_auc){NAN, NAN, NAN, NAN, false, 0, 0};
+    status = kn_alloc(ctx, n, sizeof(scored), &items);
     if (status != KN_OK)
         return status;
-    item *sorted = memory;
-    ptrdiff_t m = gather(sorted, 0, x, n, 0);
-    if (m > 0) {
-        qsort(sorted, (size_t)m, sizeof *sorted, ascending);
-        *median = (sorted[(m - 1) / 2].value + sorted[m / 2].value) / 2;
+    scored *v = items;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (!isnan(score[i])) {
+            v[kept++] = (scored){score[i], abnormal[i]};
+            ++*(abnormal[i] ? &out->n_abnormal : &out->n_normal);
+        }
+    if (out->n_abnormal == 0 || out->n_normal == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "AUC needs participants of both classes, but %td abnormal and %td normal "
+                         "ones have a score",
+                         out->n_abnormal, out->n_normal);
+        goto out;
     }
-    kn_free(memory);
-    return KN_OK;
+    qsort(v, (size_t)kept, sizeof *v, by_score);
+    double m = (double)out->n_abnormal, k = (double)out->n_normal;
+    placements pa = {0, 0}, pb = {0, 0};
+    sum_placements(v, kept, m, k, &pa, &pb);
+    out->auc = pa.sum / m + 0.5;
+    if (m > 1 && k > 1) {
+        out->se = sqrt(variance_of_mean(pa, m) + variance_of_mean(pb, k));
+        out->low = fmax(out->auc - NORMAL_975 * out->se, 0);
+        out->high = fmin(out->auc + NORMAL_975 * out->se, 1);
+        out->degenerate = out->se < 1e-12; /* of a quantity in [0, 1] */
+    }
+out:
+    kn_free(items);
+    return status;
 }

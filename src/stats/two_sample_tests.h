@@ -1,9 +1,11 @@
-/* Tests between two groups of participants, for the report   [METHOD 11d] */
+/* Tests between two groups of participants, for the report [METHOD 11d]. They are the rank-sum
+ * test, Welch's test and the AUC with its confidence interval. */
 #ifndef KN_STATS_TWO_SAMPLE_TESTS_H
 #define KN_STATS_TWO_SAMPLE_TESTS_H
 
 #include <stdbool.h>
 
+#include "base/context.h"
 #include "base/memory/alloc.h"
 
 typedef struct kn_rank_test {
@@ -31,11 +33,24 @@ typedef struct kn_welch { /* t statistic of a minus b, degrees of freedom, two-s
 /* Welch's t test. All NaN if a group has fewer than two values or there is no variance. */
 kn_welch kn_welch_of(kn_sums a, kn_sums b);
 
-/* Adjusted p-values q_i = min over j with p_j >= p_i of p_j m / #{p <= p_j}, at most 1 (Benjamini &
- * Hochberg 1995); m counts the p that are not NaN; NaN stay NaN. */
-kn_status kn_adjusted(kn_ctx *ctx, const double *p, ptrdiff_t n, double *q);
+/* ---- area under the ROC curve ---------------------------------------------------------------- */
 
-/* *median of the values that are not NaN; NaN if there are none. */
-kn_status kn_median_of(kn_ctx *ctx, const double *x, ptrdiff_t n, double *median);
+/* Area under the ROC curve [METHOD 8]: P(score of an abnormal participant > score of a normal one)
+ * + 1/2 P(equal). */
+
+typedef struct kn_auc {
+    double auc;
+    double se; /* DeLong, DeLong & Clarke-Pearson 1988; NaN with one participant in a class */
+    double low, high; /* 95 % interval auc -+ 1.96 se, cut to [0, 1]; NaN if se is */
+    bool degenerate;  /* se is 0 (full separation, or all scores equal): the interval is a point and
+                         does not measure the uncertainty */
+    ptrdiff_t n_abnormal, n_normal; /* participants with a score, NaN excluded */
+} kn_auc;
+
+/* AUC of score[n] with labels abnormal[n], by midranks, O(n log n) (Sun & Xu 2014, IEEE Signal
+ * Processing Letters 21). NaN scores are excluded, infinite ones are ranked. KN_ERR_DATA if a class
+ * has no score. */
+kn_status kn_auc_of(kn_ctx *ctx, const double *score, const bool *abnormal, ptrdiff_t n,
+                    kn_auc *out);
 
 #endif

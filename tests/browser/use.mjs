@@ -45,7 +45,7 @@ await promise('a click on somebody in a figure finds him too', () => using('tabl
 }));
 await promise('nobody of that name: it says so', () => using('table.html', async (page) => {
   await page.locator('#find').fill('nobody has this name');
-  assert.equal(await page.locator('#found').textContent(), 'Nobody has this in the id.');
+  assert.equal(await page.locator('#found').textContent(), 'No ID contains this text.');
   assert.equal(await page.locator('.hit').count(), 0);
 }));
 await promise('names that are mark-up are found as text', () => using('hostile.html', async (page) => {
@@ -63,7 +63,7 @@ const ordered = (x, down) => x.every((v, i) => i === 0 || Number.isNaN(v) || (do
 
 await promise('a column is sorted by mouse and by keys, and says how', () => using('table.html', async (page) => {
   const heads = page.locator('.sortable thead th');
-  const titles = await heads.allTextContents(), k = titles.findIndex((t) => t.trim().startsWith('top'));
+  const titles = await heads.allTextContents(), k = titles.findIndex((t) => t.trim().startsWith('Extreme z'));
   assert.ok(k > 0, String(titles));
   const button = heads.nth(k).locator('button');
   const rows = await page.locator('.sortable tbody tr').count();
@@ -121,7 +121,7 @@ await promise('cards fold and unfold', () => using('table.html', async (page) =>
   const fold = page.locator('#fold');
   assert.ok(n > 3);
   assert.equal(await open_cards(), 3);
-  for (const [now, words, then] of [[3, 'Open all cards', n], [n, 'Fold all cards', 0], [0, 'Open all cards', n]]) {
+  for (const [now, words, then] of [[3, 'Open all cards', n], [n, 'Close all cards', 0], [0, 'Open all cards', n]]) {
     assert.equal(await open_cards(), now);
     assert.equal(await fold.textContent(), words);
     await fold.click();

@@ -16,18 +16,18 @@ spoilt() { # promise, sentence, command that spoils the folder ...
 }
 
 spoilt "a missing run" \
-    "data/func/$run.nii.gz: is missing, expected runs 01 to $last of random patterns" \
+    "data/func/$run.nii.gz is missing, expected runs 01 to $last of random patterns" \
     rm data/func/$run.nii.gz
 spoilt "a missing label file" \
-    "data/label/${run}_label.csv: is missing, expected runs 01 to $last of random patterns" \
+    "data/label/${run}_label.csv is missing, expected runs 01 to $last of random patterns" \
     rm data/label/${run}_label.csv
-spoilt "a missing mask" "data/mask/mask.nii.gz: cannot be opened: no such file or directory" \
+spoilt "a missing mask" "data/mask/mask.nii.gz cannot be opened: no such file or directory" \
     rm data/mask/mask.nii.gz
 spoilt "no runs at all" \
-    "data: no func/data_random_run01.nii.gz there, expected the layout of the Miyawaki 2008 data set (kronorm simulate --kind miyawaki makes one)" \
+    "data: no func/data_random_run01.nii.gz there, expected the layout of the Miyawaki 2008 data set; kronorm simulate --kind miyawaki makes one" \
     rm -r data/func data/label
 spoilt "a label row too few" \
-    "data/label/${run}_label.csv: $((scans - 1)) rows, expected $scans, one for each scan of data/func/$run.nii.gz" \
+    "data/label/${run}_label.csv has $((scans - 1)) rows, expected $scans, one per scan of data/func/$run.nii.gz" \
     sed -i '$d' data/label/${run}_label.csv
 
 gunzip -c whole/mask/mask.nii.gz >mask.nii
@@ -39,6 +39,6 @@ spoilt "a mask of another size" \
     "data/mask/mask.nii.gz: $(($1 - 1)) x $2 x $3 voxels, expected $1 x $2 x $3 as in data/func/$run.nii.gz" \
     sh -c 'gzip -c smaller.nii >data/mask/mask.nii.gz'
 (head -c 352 mask.nii && tail -c +353 mask.nii | tr '\001-\377' '\000') >empty.nii
-spoilt "an empty mask" "data/mask/mask.nii.gz: the mask is empty: no voxel is other than 0" \
+spoilt "an empty mask" "data/mask/mask.nii.gz: the mask is empty; every voxel is 0" \
     sh -c 'gzip -c empty.nii >data/mask/mask.nii.gz'
 done_testing

@@ -18,15 +18,15 @@ fit() { # promise, sentence, options ...
 cp whole.nii scan.mnc
 with scan.mnc
 fit "a wrong extension in a list" \
-    "odd.txt line 3: scan.mnc: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" -y odd.txt
-fit "a wrong extension" "scan.mnc: unknown kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt (a list of images), .csv, .tsv or .npy" -y scan.mnc
+    "odd.txt line 3: scan.mnc is not an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" -y odd.txt
+fit "a wrong extension" "scan.mnc has no known kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt (a list of images), .csv, .tsv or .npy" -y scan.mnc
 cp whole.nii scan.mgz
 with scan.mgz
-fit "NIfTI named as MGH" "odd.txt line 3: scan.mgz: is not an MGH file" -y odd.txt
+fit "NIfTI named as MGH" "odd.txt line 3: scan.mgz is not an MGH file" -y odd.txt
 with lost.nii.gz
 fit "an image that is not there" \
-    "odd.txt line 3: lost.nii.gz: cannot be opened: no such file or directory" -y odd.txt
-fit "a list that is not there" "lost.txt: cannot be opened: no such file or directory" -y lost.txt
+    "odd.txt line 3: lost.nii.gz cannot be opened: no such file or directory" -y odd.txt
+fit "a list that is not there" "lost.txt cannot be opened: no such file or directory" -y lost.txt
 echo hello >text.nii
 with text.nii
 fit "text in the place of an image" "odd.txt line 3: text.nii: 6 bytes are too few for a NIfTI header" -y odd.txt
@@ -36,27 +36,27 @@ patch slope.nii 112 '\0\0\200\177'
 with slope.nii
 fit "a slope without end" "odd.txt line 3: slope.nii: scl_slope is inf, expected a finite number" -y odd.txt
 escape=$(printf 'a\033[31m\177\302\233b.nii')
-fit "control characters in a path, which a bracket makes a pattern" "a?[31m???b.nii: no file has such a name" -y "$escape"
+fit "control characters in a path, which a bracket makes a pattern" "a?[31m???b.nii: no file matches this pattern" -y "$escape"
 escape=$(printf 'a\033\177\302\233b.nii')
-fit "... and in one that is none" "a????b.nii: cannot be opened: no such file or directory" -y "$escape"
-misused "... and in an option" " fit: there is no option --a?b (see 'kronorm fit --help')" fit "--$(printf 'a\033b')"
+fit "... and in one that is none" "a????b.nii cannot be opened: no such file or directory" -y "$escape"
+misused "... and in an option" " fit: unknown option --a?b (see 'kronorm fit --help')" fit "--$(printf 'a\033b')"
 cp list.txt odd.txt
 printf 's1\tx\r\033\n' >>odd.txt
-fit "... and in a list" "odd.txt line 20: x??: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" -y odd.txt
+fit "... and in a list" "odd.txt line 20: x?? is not an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" -y odd.txt
 
 head -c 352 whole.nii >header.nii
 with header.nii
 fit "a header without data" \
-    "odd.txt line 3: header.nii: the header promises 38.8 kB, the file has 352 bytes" -y odd.txt
+    "odd.txt line 3: header.nii: the header promises 38.8 kB, but the file has 352 bytes" -y odd.txt
 gzip -c header.nii >header.nii.gz
 with header.nii.gz
 fit "a compressed header without data" \
-    "odd.txt line 3: header.nii.gz: the header promises 38.8 kB, the decompressed file has 352 bytes" \
+    "odd.txt line 3: header.nii.gz: the header promises 38.8 kB, but the decompressed file has 352 bytes" \
     -y odd.txt
 head -c 5000 "study/images/$first.nii.gz" >cut.nii.gz
 with cut.nii.gz
 fit "a compressed image cut short" \
-    "odd.txt line 3: cut.nii.gz: the compressed data end too early: the file was cut short" -y odd.txt
+    "odd.txt line 3: cut.nii.gz: the compressed data end too early; the file was cut short" -y odd.txt
 
 head -c 352 whole.nii >huge.nii
 patch huge.nii 40 '\003\000\350\003\350\003\224\021' # 1000 x 1000 x 4500 floats
@@ -78,7 +78,7 @@ refused_small() { # as a shell with 4 GB of memory
     fi
 }
 fit "a header that promises more than the file has" \
-    "huge.nii: the header promises 18.0 GB, the file has 377 bytes" -y huge.nii
+    "huge.nii: the header promises 18.0 GB, but the file has 377 bytes" -y huge.nii
 refused_small -y huge.nii
 refused_small -y list.txt -m huge.nii
 gzip -k huge.nii
@@ -101,14 +101,14 @@ fit "an image of another affine" \
 fit "a mask of another space" \
     "moved.nii: row 1 column 4 of the affine is 8, expected 76 as in list.txt" -y list.txt -m moved.nii
 (head -c 352 whole.nii && head -c 38400 /dev/zero) >empty.nii
-fit "an empty mask" "empty.nii: the mask is empty: no voxel is other than 0" -y list.txt -m empty.nii
-fit "a mask that is no image" "list.txt: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" \
+fit "an empty mask" "empty.nii: the mask is empty; every voxel is 0" -y list.txt -m empty.nii
+fit "a mask that is no image" "list.txt is not an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" \
     -y list.txt -m list.txt
-misused "target columns of images" ": --targets is for tables, list.txt is none" \
+misused "target columns of images" ": --targets is for tables, but list.txt is not a table" \
     fit -c study/train_participants.tsv -y list.txt --targets 'lh_*' -o m.safetensors
 head -n 1 list.txt | cat list.txt - >twice.txt
 fit "an id twice in a list" \
-    "twice.txt: 1 id is on several lines, 2 in all, the first on lines 1 and 20: $first (for sessions of one person use --session)" -y twice.txt
+    "twice.txt: 1 ID occurs more than once, first on lines 1 and 20: $first; if these are sessions of one participant, use --session" -y twice.txt
 
 works "the images themselves are fine" fit -c study/train_participants.tsv -y list.txt \
     -m study/mask.nii.gz -o model.safetensors -q

@@ -17,18 +17,18 @@ bad "cut in the header" cut.safetensors ": the file ends after 1000 bytes, in a 
 head -c $((size - 1)) model.safetensors >cut.safetensors
 bad "cut by a byte" cut.safetensors ": the file ends after $((size - 1)) of $size bytes"
 head -c 4 model.safetensors >cut.safetensors
-bad "cut to nothing" cut.safetensors ": is not a safetensors file: 4 bytes are too few for one"
+bad "cut to nothing" cut.safetensors " is not a safetensors file; 4 bytes are too few for one"
 cp people.csv table.safetensors
-bad "not a safetensors file" table.safetensors ": is not a safetensors file"
+bad "not a safetensors file" table.safetensors " is not a safetensors file"
 sed 's/"format":"kronorm model"/"format":"another thing"/' model.safetensors >other.safetensors
 bad "another program's file" other.safetensors " is a safetensors file, but not a kronorm model"
 sed 's/"format_version":"1"/"format_version":"3"/' model.safetensors >draft.safetensors
 version=$("$KRONORM" --version)
 bad "another format" draft.safetensors \
-    " has format version 3, this $version reads version 1: fit again, or use the kronorm that wrote it"
-bad "not there" lost.safetensors ": cannot be opened: no such file or directory"
+    " has format version 3, but $version reads version 1; fit again, or use the kronorm that wrote it"
+bad "not there" lost.safetensors " cannot be opened: no such file or directory"
 mkdir folder
-bad "a folder" folder ": is a directory, expected a file"
+bad "a folder" folder " is a directory, expected a file"
 
 # The second array begins before the first has ended.
 sed 's/"data_offsets":\[960,13760\]/"data_offsets":[952,13752]/' model.safetensors >over.safetensors
@@ -43,12 +43,12 @@ sed 's/"software":"0/"software":"9/' model.safetensors >changed.safetensors
 for command in "info changed.safetensors" "score changed.safetensors -c people.csv -y thickness.csv -o out"; do
     kronorm $command -q
     said=$(sed 's/file is [0-9a-f]*, but '"$sum"'/file is ..., but .../' "$logs/err")
-    [ $code -eq 1 ] && [ "$said" = "kronorm: changed.safetensors: the checksum of the file is ..., but ... was written: the file was changed or damaged" ] &&
+    [ $code -eq 1 ] && [ "$said" = "kronorm: changed.safetensors: the checksum of the file is ..., but ... was written; the file was changed or damaged" ] &&
         ok "a changed header: ${command%% *}" || not_ok "a changed header: ${command%% *}" "$said"
 done
 sed 's/"checksum":/"checksun":/' model.safetensors >nosum.safetensors
 bad "without its checksum" nosum.safetensors \
-    ": has no checksum: the file was changed, or a draft of kronorm wrote it; fit again"
+    " has no checksum, because it was changed or written by a draft of kronorm; fit again"
 edited 's/"software":"0/"software":"9/' model.safetensors >resealed.safetensors
 works "a file with the checksum of its bytes is read" info resealed.safetensors
 accepted=0 refusals=0 i=0
@@ -79,8 +79,8 @@ train --use age,tesla --no-standardise -o tesla.safetensors
 mixed() { # promise, model, sed script of the same length, what is named
     edited "$3" "$2" >mixed.safetensors
     if cmp -s "$2" mixed.safetensors; then not_ok "$1" "the file is written otherwise"; return; fi
-    refused "$1" "mixed.safetensors: $4 is missing or not what it should be" info mixed.safetensors
-    refused "$1: score" "mixed.safetensors: $4 is missing or not what it should be" \
+    refused "$1" "mixed.safetensors: $4 is missing or invalid" info mixed.safetensors
+    refused "$1: score" "mixed.safetensors: $4 is missing or invalid" \
         score mixed.safetensors -c visits.csv -y visits.csv -o out
 }
 mixed "a group's column without a name" family.safetensors \
@@ -91,4 +91,23 @@ mixed "noise among the terms of a single response" alone.safetensors \
     's/\\"kernel\\":\\"same\\"/\\"kernel\\":\\"iso\\" /' "'kernel'"
 mixed "a number that the design has as a category" tesla.safetensors \
     's/{\\"min\\":3.0,\\"max\\":3.0,\\"constant\\":true}/{\\"shares\\":[1.0]                         }/' "'recipe'"
+
+# ---- arrays with values that no fit writes
+train --use age,sex,site -o plain.safetensors
+numbered() { # array, value, model
+    /usr/bin/python3 "$here/../python/set_array.py" "$1" "$2" <"$3" >number.safetensors
+    refused "$1 of $2" "number.safetensors: $1 is missing or invalid" info number.safetensors
+}
+for array in x_mean y_mean y_trivial_mean site_mu mean_z extrapolation; do
+    numbered $array -inf plain.safetensors
+done
+numbered y_mean nan plain.safetensors
+refused "... also for a score" "number.safetensors: y_mean is missing or invalid" \
+    score number.safetensors -c visits.csv -y visits.csv -o out
+numbered lml inf alone.safetensors
+for array in A B X; do numbered $array 1e120 plain.safetensors; done
+/usr/bin/python3 "$here/../python/set_array.py" A 1e90 <plain.safetensors >number.safetensors
+refused "a prediction beyond single precision is not written" \
+    "yhat of response 1 is beyond single precision; check the units of the responses that the model was fitted to" \
+    predict number.safetensors -c visits.csv -o new
 done_testing

@@ -17,15 +17,13 @@ head -n 10 people.csv >nine.csv
 works "a model of 9 people can be made" \
     fit -c nine.csv --use age -y thickness.csv --match common -o nine.safetensors
 check "... with a warning" warned \
-    "fit: warning: 9 reference samples, fewer than 30: probabilities are ranks among them, and no p can be below 0.1"
+    "fit: warning: there are only 9 reference participants, so p-values are computed from ranks and cannot be below 0.1"
 works "... and scores" score nine.safetensors -c new.csv -y new_thickness.csv -o nine
-ranks() { # folder, people: every p is one of 1/(people + 1) .. 1, and probability the rest
-    column "$1/abnormality.tsv" p_upper | paste - "$1/abnormality.tsv.probability" | awk -v n="$2" '
-        { k = $1 * (n + 1); d = k - int(k + .5); e = $1 + $2 - 1
-          if (!(d * d < 1e-18 && k > .5 && e * e < 1e-18)) exit 1 }'
+ranks() { # folder, people: every p is one of 1/(people + 1) .. 1
+    column "$1/abnormality.tsv" extreme_z_p | awk -v n="$2" '
+        { k = $1 * (n + 1); d = k - int(k + .5)
+          if (!(d * d < 1e-18 && k > .5)) exit 1 }'
 }
-probabilities() { column "$1/abnormality.tsv" probability >"$1/abnormality.tsv.probability"; }
-probabilities nine
 check "... by ranks among them" ranks nine 9
 check "... without a law, which its summary says" grep -q '"gev": null' nine/summary.json
 
@@ -34,7 +32,7 @@ sed '2s/,.*/,,,,/' new_thickness.csv >gap.csv
 works "a reference of 10 rows, one of them without responses" $S -c groups.csv -y gap.csv --reference group=a -o ten
 rank_of() { # folder, first row, last row, of those rows or not: p by hand
     awk -F '\t' -v first="$2" -v last="$3" -v own="$4" '
-        NR > 1 { m[NR - 1] = $3; p[NR - 1] = $5 }
+        NR > 1 { m[NR - 1] = $3; p[NR - 1] = $4 }
         END { for (i = first; i <= last; i++) {
             if (m[i] == "n/a") { if (p[i] != "n/a") exit 1; continue }
             n = above = 0
@@ -48,39 +46,39 @@ groups 1 alone.csv
 refused "a reference of whom nobody has responses" \
     "--reference group=a: none of these rows has a statistic" $S -c alone.csv -y gap.csv --reference group=a -o out
 refused "a reference that nobody is in" \
-    "groups.csv: nobody has group 'c', which --reference asks for" \
+    "groups.csv: no participant has group 'c', which --reference names" \
     $S -c groups.csv -y new_thickness.csv --reference group=c -o out
 groups 30 groups.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 40; $3 = "F"; $4 = "A" } 1' groups.csv >alike.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 2.5; $3 = 2.5; $4 = 2.5; $5 = 2.5 } 1' new_thickness.csv >alike_thickness.csv
 kronorm $S -c alike.csv -y alike_thickness.csv -o alike -q
-statistic=$(column alike/abnormality.tsv statistic | head -n 1 | xargs printf %g)
+statistic=$(column alike/abnormality.tsv extreme_z | head -n 1 | xargs printf %g)
 refused "a reference of people who are all the same" \
-    "--reference group=a: extreme value law: the statistics of all 30 reference subjects are equal ($statistic)" \
+    "--reference group=a: extreme-value distribution: the statistics of all 30 reference participants are equal ($statistic)" \
     $S -c alike.csv -y alike_thickness.csv --reference group=a -o out
 refused "a leave-one-out reference that the model does not have" \
     "nine.safetensors has no leave-one-out reference; use --reference cv or COLUMN=VALUE" \
     score nine.safetensors -c new.csv -y new_thickness.csv --reference loo -o out
 
 # ---- labels
-refused "a label that everybody has" "every row has group=a: there is nobody to compare with" \
-    $S -c "$(groups 40 one_class.csv && echo one_class.csv)" -y new_thickness.csv --label group=a -o out
-refused "a label that nobody has" "one_class.csv: nobody has group 'b', which --label asks for" \
-    $S -c one_class.csv -y new_thickness.csv --label group=b -o out
+refused "a label that everybody has" "every row has group=a, so there are no other participants to compare with" \
+    $S -c "$(groups 40 one_class.csv && echo one_class.csv)" -y new_thickness.csv --cases group=a -o out
+refused "a label that nobody has" "one_class.csv: no participant has group 'b', which --cases names" \
+    $S -c one_class.csv -y new_thickness.csv --cases group=b -o out
 groups 1 first.csv
-works "the only patient has no responses" $S -c first.csv -y gap.csv --label group=a -o patient
+works "the only patient has no responses" $S -c first.csv -y gap.csv --cases group=a -o patient
 check "... no AUC, and a warning" warned \
-    "score: warning: no AUC: 0 labelled and 39 other samples have a statistic, expected some of both"
-check "... in the summary too" grep -q 'no AUC: 0 labelled and 39 other samples have a statistic' patient/summary.json
+    "score: warning: there is no AUC: 0 participants with group=a and 39 others have an extreme_z, but both groups are needed"
+check "... in the summary too" grep -q 'no AUC: 0 participants with group=a and 39 others have an extreme_z' patient/summary.json
 
-# ---- people without responses
+# ---- participants without responses
 check "a person without responses is said" warned \
-    "score: warning: 1 of 40 samples have no finite response: their scores are n/a (new-s01)"
-check "... in the summary too" grep -q '1 of 40 samples have no finite response' patient/summary.json
-check "... and has no scores" test "$(sed -n 2p patient/abnormality.tsv | cut -f 3-9 | tr '\t' ' ')" = \
-    "n/a n/a n/a n/a n/a n/a n/a"
+    "score: warning: scores are n/a without a finite response, in 1 of 40 participants (new-s01)"
+check "... in the summary too" grep -q 'scores are n/a without a finite response, in 1 of 40 participants' patient/summary.json
+check "... and has no scores" test "$(sed -n 2p patient/abnormality.tsv | cut -f 3-8 | tr '\t' ' ')" = \
+    "n/a n/a n/a n/a n/a n/a"
 check "... nor z" test "$(sed -n 2p patient/z.csv)" = new-s01,n/a,n/a,n/a,n/a
-"$KRONORM" $S -c first.csv -y new_thickness.csv --label group=a -o everybody -q
+"$KRONORM" $S -c first.csv -y new_thickness.csv --cases group=a -o everybody -q
 check "the others are as they were" sh -c \
     '[ "$(tail -n 39 patient/abnormality.tsv)" = "$(tail -n 39 everybody/abnormality.tsv)" ]'
 sed '2,$s/,.*/,,,,/' new_thickness.csv >gaps.csv

@@ -11,7 +11,7 @@ make_tables
 works "fit" fit -c people.csv -y thickness.csv --use age,sex,site -o model.safetensors
 
 works "curves over age" centiles model.safetensors --over age -o c
-check "... are tables" test "$(ls c | tr '\n' ' ')" = "centiles.tsv params.tsv summary.json "
+check "... are tables" test "$(ls c | tr '\n' ' ')" = "centiles.json centiles.tsv params.json params.tsv summary.json "
 check "... of every response, both sexes, 60 ages, 5 centiles" test "$(rows c/centiles.tsv)" = $((4 * 2 * 60 * 5))
 check "... with these columns" test "$(head -n 1 c/centiles.tsv | tr '\t' ' ')" = \
     "response age sex site centile value lower upper band extrapolation_pct"
@@ -19,10 +19,8 @@ check "... and parameters with these" test "$(head -n 1 c/params.tsv | tr '\t' '
     "response age sex site mean sd a b loc sc nu"
 check "... sites at their mean" test "$(levels c/centiles.tsv site)$(levels c/centiles.tsv sex)" = "mean F M "
 check "... from the youngest to the oldest" test "$(column c/centiles.tsv age | sort -un | sed -n '1p;$p' | tr '\n' ' ')" = "20 69 "
-check "... all is told" test "$(cat "$logs/out")" = "c: 5 centiles of 4 responses at 60 values of age, 2 curves each
-  bands by the model's own variance
-  3 files"
-check "... and that such bands are narrow" grep -qF "they can be too narrow, by 2.5 to 4.5 times where it was measured at the ends of an age range (--bands jackknife fits again)" "$logs/err"
+check "... all is told" test "$(cat "$logs/out")" = "Computed 5 centiles of 4 responses at 60 values of age, 2 curves each: c"
+check "... and that such bands are narrow" grep -qF "2.5 to 4.5 times too narrow at the ends of an age range; --bands jackknife refits the model" "$logs/err"
 check "... in the summary too" test "$(summary c/summary.json \
     's["over"], s["curves"], s["bands"]["by"], "2.5 to 4.5" in s["bands"]["note"], s["nu"], s["responses"], s["command"]')" = \
     "('age', ['sex=F,site=mean', 'sex=M,site=mean'], 'model', True, 39.0, 4, 'kronorm centiles model.safetensors --over age --output c')"
@@ -40,7 +38,7 @@ check "... one curve" test "$(levels at/centiles.tsv sex)$(levels at/centiles.ts
 check "... of two responses, two centiles" test "$(levels at/centiles.tsv response)$(levels at/centiles.tsv centile)" = "lh_a lh_b 2.5 50 "
 check "... without bands" test "$(levels at/centiles.tsv lower)$(levels at/centiles.tsv band)" = "n/a none "
 
-# People at the very points of these curves: z by score, and by params.tsv alone.
+# Participants at the very points of these curves: z by score, and by params.tsv alone.
 awk -F '\t' 'BEGIN { print "participant_id,age,sex,site" >"at.csv"; print "participant_id,lh_a,lh_b,rh_a,rh_b" >"aty.csv" }
     NR > 1 && $1 == "lh_a" { n++; print "n" n "," $2 "," $3 "," $4 >"at.csv"
     print "n" n "," $5 + n / 50 "," $5 - n / 40 ",2.5,2.2" >"aty.csv" }' at/params.tsv
@@ -52,7 +50,7 @@ else
     skip "z of score follow from params.tsv by scipy" "scipy is not there"
 fi
 
-# ---- noise that varies and is skewed: every part of the layer
+# ---- noise that varies and is skewed: every part of the calibration
 awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
     function n() { return u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() - 6 }
     BEGIN { x = 5; print "participant_id,age,tiv,sex,a,b"
@@ -98,9 +96,9 @@ check "... by the model" test "$(levels alone/centiles.tsv band)" = "model "
 works "iso noise" fit -c people.csv -y thickness.csv --use age,sex --noise iso -P 2 -o iso.safetensors
 works "... has none" centiles iso.safetensors --over age --grid 4 -o iso
 check "... and says so" test "$(levels iso/centiles.tsv band)" = "none "
-misused "... and refuses them" ": --bands model needs structured noise, the model has iso noise (expected --bands none)" \
+misused "... and refuses them" ": --bands model needs structured noise, but the model has iso noise; use --bands none" \
     centiles iso.safetensors --over age --bands model -o no
-misused "... also those of people who are given" ": --bands jackknife needs structured noise, the model has iso noise (expected --bands none)" \
+misused "... also those of people who are given" ": --bands jackknife needs structured noise, but the model has iso noise; use --bands none" \
     centiles iso.safetensors --over age -c people.csv -y thickness.csv -o no
 
 # ---- bands by jackknife
@@ -115,25 +113,25 @@ works "... of a table with other columns in another order" centiles model.safete
 check "... which are the same bands" cmp jack/centiles.tsv turned/centiles.tsv
 head -n 40 people.csv >fewer.csv
 head -n 40 thickness.csv >fewery.csv
-refused "other people than those of training" "fewery.csv: 39 people, the model was fitted to 40 (--bands jackknife needs these)" \
+refused "other people than those of training" "fewery.csv has 39 participants, but the model was fitted to 40; --bands jackknife needs all of them" \
     centiles model.safetensors --over age -c fewer.csv -y fewery.csv -o no
 sed 's/^s07/s99/' people.csv >renamed.csv
 sed 's/^s07/s99/' thickness.csv >renamedy.csv
-refused "... somebody else" "renamedy.csv: s07 is not there, to whom the model was fitted (--bands jackknife needs all of them)" \
+refused "... somebody else" "renamedy.csv: training participant s07 is missing; --bands jackknife needs all of them" \
     centiles model.safetensors --over age -c renamed.csv -y renamedy.csv -o no
 awk -F, 'BEGIN { OFS = "," } NR > 1 { $3 = $3 * 25.4 } { print }' thickness.csv >inches.csv
 kronorm centiles model.safetensors --over age -c people.csv -y inches.csv -o no
-check "... their values in other units" sh -c "test $code = 1 && ! test -e no && grep -q '^kronorm: inches.csv: the mean of lh_b is [0-9.]*, and was [0-9.]* when the model was fitted (--bands jackknife needs the same values)$' '$logs/err'"
-misused "jackknife without people" ": --bands jackknife needs --covariates and --responses: the people that the model was fitted to" \
+check "... their values in other units" sh -c "test $code = 1 && ! test -e no && grep -q '^kronorm: inches.csv: the mean of lh_b is [0-9.]*, but was [0-9.]* when the model was fitted; --bands jackknife needs the same values$' '$logs/err'"
+misused "jackknife without people" ": --bands jackknife needs --covariates and --responses of the training sample" \
     centiles model.safetensors --over age --bands jackknife -o no
 works "fit of some rows" fit -c regions.csv -y regions.csv --use age,sex --targets '*h_*' --where 'age<60' -o some.safetensors
 works "... finds them again by what the model remembers" centiles some.safetensors --over age --grid 3 -c regions.csv -y regions.csv -o some
 
 works "a model to give away" export model.safetensors -o shared.safetensors
-refused "... does not know how it was fitted" "--bands jackknife: a model to give away does not keep all options of its fit (use the model that it was made from)" \
+refused "... does not know how it was fitted" "--bands jackknife: a de-identified model does not keep all options of its fit; use the model that it was exported from" \
     centiles shared.safetensors --over age -c people.csv -y thickness.csv -o no
 
-# ---- people among the curves
+# ---- participants among the curves
 works "people" centiles model.safetensors --over age --grid 4 --at site=A --people at.csv -y aty.csv -o points
 check "... a row for each response" test "$(rows points/points.tsv)$(head -n 1 points/points.tsv | tr '\t' ' ')" = \
     "32participant_id age sex site response value z centile"
@@ -146,9 +144,9 @@ check "... a person keeps sex and age" test "$(awk -F '\t' '$1 == "s01" && $5 ==
     "$(awk -F, '$1 == "s01" { print $2, $3, "mean" }' people.csv)"
 sed '2s/,A$/,Z/; 4s/^n3,.*/n3,,F,A/' at.csv >odd.csv
 works "people who are odd" centiles model.safetensors --over age --grid 2 --people odd.csv -y aty.csv --missing drop --unseen prior -o odd
-check "... are told of once" test "$(grep -c 'lack a covariate' "$logs/err") $(grep -c 'a site that training did not have (Z)' "$logs/err")" = "1 1"
+check "... are told of once" test "$(grep -c 'lack a covariate' "$logs/err") $(grep -c 'a site that is not in the training data (Z)' "$logs/err")" = "1 1"
 check "... and in the summary" test "$(summary odd/summary.json \
-    '[sum(x in w for w in s["warnings"]) for x in ("lack a covariate", "training did not have (Z)")]')" = "[1, 1]"
+    '[sum(x in w for w in s["warnings"]) for x in ("lack a covariate", "not in the training data (Z)")]')" = "[1, 1]"
 works "people and jackknife together, of one file" centiles model.safetensors --over age --grid 3 --targets lh_a -c people.csv --people fewer.csv \
     -y thickness.csv --match common -o both
 check "... both are there" test "$(levels both/centiles.tsv band)$(rows both/points.tsv)" = "jackknife 39"
@@ -162,30 +160,30 @@ misused "a category to go along" ": --over: sex is a category, expected a number
 misused "a level that is not there" ": --at: sex is 'X', expected F, M or mean" centiles model.safetensors --over age --at sex=X -o no
 misused "a site that is not there" ": --at: site is 'Z', expected A, B or mean" centiles model.safetensors --over age --at site=Z -o no
 misused "a number that is none" ": --at: tiv is 'big', expected a number or mean" centiles law.safetensors --over age --at tiv=big -o no
-misused "what curves are over, held" ": --at has age, which the curves are over" centiles model.safetensors --over age --at age=50 -o no
+misused "what curves are over, held" ": --at has age, which is already the axis of the curves" centiles model.safetensors --over age --at age=50 -o no
 misused "a covariate twice" ": --at has sex twice" centiles model.safetensors --over age --at sex=F,Sex=M -o no
 misused "a level alone" ": --at has 'F', expected COVARIATE=VALUE" centiles model.safetensors --over age --at F -o no
-misused "centiles that are none" ": --centiles has 100, expected between 0 and 100" centiles model.safetensors --over age --centiles 5,100 -o no
+misused "centiles that are none" ": --centiles has 100; each must be above 0 and below 100" centiles model.safetensors --over age --centiles 5,100 -o no
 misused "... words" ": --centiles is 'all', expected up to 32 numbers between 0 and 100" centiles model.safetensors --over age --centiles all -o no
 misused "... twice" ": --centiles has 5 twice" centiles model.safetensors --over age --centiles 5,5 -o no
-misused "one point" " centiles: --grid is 1, expected 2 to 10000 (see 'kronorm centiles --help')" centiles model.safetensors --over age --grid 1 -o no
+misused "one point" " centiles: --grid is 1; it must be 2 to 10000 (see 'kronorm centiles --help')" centiles model.safetensors --over age --grid 1 -o no
 misused "responses that are not there" ": --targets: no response of the model matches 'xh_*'" \
     centiles model.safetensors --over age --targets 'lh_*,xh_*' -o no
-misused "too long a table" ": 4 responses at 20000 points and 32 centiles are a table of 2560000 rows, expected at most 2000000 (choose responses with --targets, or a smaller --grid)" \
+misused "too long a table" ": 4 responses at 20000 points and 32 centiles are a table of 2560000 rows, expected at most 2000000; select responses with --targets, or use a smaller --grid" \
     centiles model.safetensors --over age --grid 10000 --centiles "$(seq -s , 1 3 94)" -o no
 misused "no covariate" " centiles: --over is needed (see 'kronorm centiles --help')" centiles model.safetensors -o no
-misused "people without responses" ": --people needs --responses" centiles model.safetensors --over age --people at.csv -o no
-misused "responses of nobody" ": --responses needs --people or --covariates" centiles model.safetensors --over age -y aty.csv -o no
+misused "people without responses" ": --participants needs --responses" centiles model.safetensors --over age --people at.csv -o no
+misused "responses of nobody" ": --responses needs --participants or --covariates" centiles model.safetensors --over age -y aty.csv -o no
 awk -F, 'BEGIN { OFS = "," } { print $0, NR == 1 ? "tesla" : 3 }' people.csv >tesla.csv
 works "fit with a constant" fit -c tesla.csv -y thickness.csv --use age,tesla -o tesla.safetensors
-refused "a constant to go along" "--over: tesla was 3 for everybody in training, there is no curve over it" centiles tesla.safetensors --over tesla -o no
-refused "results that are there" "c/summary.json: exists already (use --force to replace it)" centiles model.safetensors --over age -o c
+refused "a constant to go along" "--over: tesla was 3 in the whole training sample, so there is no curve over it" centiles tesla.safetensors --over tesla -o no
+refused "results that are there" "c/summary.json exists already; use --force to replace it" centiles model.safetensors --over age -o c
 works "... are replaced by --force" centiles model.safetensors --over age --grid 3 --force -o c
 tr , '\t' <at.csv >c/params.tsv
-refused "an input among the outputs" "c/params.tsv: is an input of this run, and is not replaced" \
+refused "an input among the outputs" "c/params.tsv is an input of this run and is not replaced; choose another output" \
     centiles model.safetensors --over age --people c/params.tsv -y aty.csv --force -o c
 
-# ---- sites: 6 of training that lie 0.5 apart and spread differently, 20 people each, and a seventh with controls
+# ---- sites: 6 of training that lie 0.5 apart and spread differently, 20 participants each, and a seventh with controls
 awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
     function n() { return u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() + u() - 6 }
     BEGIN { x = 9; for (s = 1; s <= 7; s++) { file = s == 7 ? "new.csv" : "sites.csv"
@@ -229,22 +227,21 @@ works "fit of sites and scanners" fit -c sites.csv -y sites.csv --use age,site,s
 works "... at their mean" centiles both.safetensors --over age --grid 2 -o bothm
 check "... neither has curves of its own" test "$(rows bothm/params.tsv)$(levels bothm/params.tsv scanner)" = "6mean "
 works "... at a site and a scanner" centiles both.safetensors --over age --at site=S1,scanner=x --grid 2 -o boths
-misused "... one of the two" ": --at: site and the other batches make a site together, expected one that the model knows, or all of them at mean" \
+misused "... one of the two" ": --at: site and the other batch effects define a site together; give a combination of the training sample, or set all of them to mean" \
     centiles both.safetensors --over age --at site=S1 -o no
 works "adapt to a site with a scanner that training had" adapt both.safetensors -c new.csv -y new.csv -o both7.safetensors
 works "... a site of training" centiles both7.safetensors --over age --at site=S1,scanner=x --grid 2 -o boths7
 check "... is where it was" cmp boths/params.tsv boths7/params.tsv
 works "... the new one" centiles both7.safetensors --over age --at site=S7,scanner=x --grid 2 -o both7
 check "... is another" sh -c "test '$(levels both7/params.tsv site)$(levels both7/params.tsv scanner)' = 'S7 x ' && ! cmp -s boths/params.tsv both7/params.tsv"
-misused "... with a scanner that it does not have" ": --at: site and the other batches make a site together, expected one that the model knows, or all of them at mean" \
+misused "... with a scanner that it does not have" ": --at: site and the other batch effects define a site together; give a combination of the training sample, or set all of them to mean" \
     centiles both7.safetensors --over age --at site=S7,scanner=y -o no
 
 # ---- images
 make_images
 works "fit of images" fit -c study/train_participants.tsv -y study/train_images.txt -m study/mask.nii.gz --use age,sex -P 3 -o images.safetensors
 works "curves of images" centiles images.safetensors --over age --grid 3 -o i
-check "... are maps" test "$(ls i | tr '\n' ' ')" = "centile_05.nii.gz centile_25.nii.gz centile_50.nii.gz centile_75.nii.gz centile_95.nii.gz \
-grid.tsv params_mean.nii.gz params_sd.nii.gz summary.json "
+check "... are maps" test "$(ls i | tr '\n' ' ')" = "centile_05.nii.gz centile_25.nii.gz centile_50.nii.gz centile_75.nii.gz centile_95.nii.gz grid.json grid.tsv params_mean.nii.gz params_sd.nii.gz summary.json "
 check "... a volume a point" test "$(rows i/grid.tsv)$(head -n 1 i/grid.tsv | tr '\t' ' ')" = "6volume age sex extrapolation_pct"
 check "... whose size is told before" grep -qx '6 points, [0-9]* responses; 7 maps of each point, [0-9.]* MB' "$logs/err"
 works "... with bands" centiles images.safetensors --over age --grid 3 --at sex=F --bands model --centiles 2.5,50 -o ib
@@ -256,7 +253,7 @@ else
     skip "... and with bands" "scipy or nibabel is not there"
 fi
 works "people among images" centiles images.safetensors --over age --grid 2 --people study/test_participants.tsv -y study/test_images.txt -o ip
-check "... are maps with a table" test "$(ls ip | grep points | tr '\n' ' ')$(rows ip/points.tsv)" = "points.tsv points_value.nii.gz points_z.nii.gz 9"
+check "... are maps with a table" test "$(ls ip | grep points | tr '\n' ' ')$(rows ip/points.tsv)" = "points.json points.tsv points_value.nii.gz points_z.nii.gz 9"
 works "bands of images by jackknife" centiles images.safetensors --over age --grid 2 --at sex=F --centiles 50 -c study/train_participants.tsv \
     -y study/train_images.txt -o ij
 check "... are maps too" test -e ij/centile_50_lower.nii.gz
@@ -273,5 +270,5 @@ if /usr/bin/python3 -c 'import nibabel' 2>/dev/null; then
 else
     skip "bands by a mask are of its voxels" "nibabel is not there"
 fi
-misused "some voxels" ": --targets is for tables, the responses of the model are images" centiles images.safetensors --over age --targets '1,*' -o no
+misused "some voxels" ": --targets is for tables, but the responses of the model are images" centiles images.safetensors --over age --targets '1,*' -o no
 done_testing

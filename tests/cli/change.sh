@@ -2,8 +2,8 @@
 # Change between visits: what change writes and what it refuses.
 . "$(dirname "$0")/lib.sh"
 
-# train.csv: 60 people once, 24 responses. visits.csv: 24 people of a site that training did not have, each twice, c01 to
-# c20 controls and p1 to p4 patients. Visits share what is a person's own: they correlate by .9. p1 has lost 1.5 sd of it,
+# train.csv: 60 participants once, 24 responses. visits.csv: 24 participants of a site that training did not have, each twice, c01 to
+# c20 controls and p1 to p4 patients. Visits share what is a participant's own: they correlate by .9. p1 has lost 1.5 sd of it,
 # p2 nothing; p3 has three visits, p4 one.
 awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
     function n(  k, s) { s = 0; for (k = 0; k < 12; k++) s += u(); return s - 6 }
@@ -33,18 +33,18 @@ awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
 { head -n 1 visits.csv; tail -n +2 visits.csv | tac; } >backwards.csv
 works "fit" fit -c train.csv -y train.csv --use age,sex,site -o model.safetensors
 
-how="--person participant_id --visit session --reference group=control"
+how="--participant participant_id --visit session --reference group=control"
 works "visits of one table" change model.safetensors -c visits.csv -y visits.csv $how -o all
 check "... who has one visit is left out, with a warning" grep -qxF \
-    "kronorm change: warning: 1 of 24 people have one visit and are left out" "$logs/err"
-check "... and all is told" grep -qx 'all: 25 pairs of visits of 23 people (1 more have one visit)' "$logs/out"
-check "... with the reference" grep -q '^  compared with 20 people in 20 pairs, regression to the mean -0' "$logs/out"
+    "kronorm change: warning: participants with only one visit are excluded, 1 of 24" "$logs/err"
+check "... and all is told" grep -qx 'Compared 25 pairs of visits of 23 participants (1 more with one visit): all' "$logs/out"
+check "... with the reference" grep -q '^  Reference  20 participants with 20 pairs of visits, regression to the mean -0' "$logs/out"
 check "... z, a table, the reference and a summary are written" test "$(ls all | tr '\n' ' ')" = \
-    "change.tsv change_z.csv reference.json summary.json "
+    "change.json change.tsv change_z.csv change_z.json reference.json summary.json "
 cell() { awk -F '\t' -v c="$3" 'NR == 1 { for (i = 1; i <= NF; i++) k[$i] = i } $1 "_" $2 "_" $3 == "'"$2"'" { print $k[c] }' "$1"; } # file, pair, column
 check "a decline is found" test "$(cell all/change.tsv p1_ses-1_ses-2 mean_z_p)" = 0.047619047619047616
-check "... with its sign" awk -v z="$(cell all/change.tsv p1_ses-1_ses-2 mean_z)" -v n="$(cell all/change.tsv p1_ses-1_ses-2 negative)" \
-    -v p="$(cell all/change.tsv p1_ses-1_ses-2 positive)" 'BEGIN { exit !(z < -1.5 && n > 12 && p == 0) }'
+check "... with its sign" awk -v z="$(cell all/change.tsv p1_ses-1_ses-2 mean_z)" -v n="$(cell all/change.tsv p1_ses-1_ses-2 n_low)" \
+    -v p="$(cell all/change.tsv p1_ses-1_ses-2 n_high)" 'BEGIN { exit !(z < -1.5 && n > 12 && p == 0) }'
 check "who is stable is not" awk -v p="$(cell all/change.tsv p2_ses-1_ses-2 mean_z_p)" 'BEGIN { exit !(p > 0.05) }'
 check "three visits are two steps and the whole" test "$(awk -F '\t' '$1 == "p3" { print $2, $3, $4, $5 }' all/change.tsv)" = \
     "ses-1 ses-2 consecutive 1.5
@@ -53,12 +53,12 @@ ses-1 ses-3 first_last 3"
 json() { /usr/bin/python3 -c 'import json, sys
 s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 check "the reference tells what it is" test "$(json all/reference.json \
-    's["people"], s["pairs"], s["formula"], -1 <= s["gamma"] < 0, s["s0"] > 0, s["of"], s["interval"], s["threshold"]')" = \
+    's["participants"], s["pairs"], s["formula"], -1 <= s["gamma"] < 0, s["s0"] > 0, s["of"], s["interval"], s["threshold"]')" = \
     "(20, 20, 'conditional', True, True, 'group=control', {'column': 'age', 'least': 1.5, 'largest': 1.5}, 1.96)"
 works "the same model scores" score model.safetensors -c train.csv -y train.csv -o scored
 check "the summary has counts, warnings and the line that does it again" test "$(json all/summary.json \
-    's["people"], s["pairs"], s["one_visit"], s["responses"], s["changed"]["with_p"], len(s["warnings"]), s["command"]')" = \
-    "(23, 25, 1, 24, 5, 1, 'kronorm change model.safetensors --covariates visits.csv --person participant_id --visit session --responses visits.csv --reference group=control --output all')"
+    's["participants"], s["pairs"], s["one_visit"], s["responses"], s["changed"]["with_p"], len(s["warnings"]), s["command"]')" = \
+    "(23, 25, 1, 24, 5, 1, 'kronorm change model.safetensors --covariates visits.csv --participant participant_id --visit session --responses visits.csv --reference group=control --output all')"
 check "... and says by which model" test "$(json all/summary.json 's["hashes"]["model"]')" = \
     "$(json scored/summary.json 's["hashes"]["model"]')"
 
@@ -75,7 +75,7 @@ else
     skip "z and p are those of the formulas" "scipy is not there"
 fi
 works "rows in any order, on two threads" change model.safetensors -c backwards.csv -y backwards.csv $how --threads 2 -o backwards
-check "... the size of maps is told before" grep -qx "[0-9]* pairs of visits, 24 responses; maps of 0.0 MB" "$logs/err"
+check "... the size of maps is told before" grep -qx "[0-9]* pairs of visits, 24 responses; maps of 2.4 kB" "$logs/err"
 check "... are the same z" cmp all/change_z.csv backwards/change_z.csv
 cut -d, -f 1-6 visits.csv >people.csv
 cut -d, -f 1,2,7- visits.csv >values.csv
@@ -85,31 +85,31 @@ check "... are the same z" cmp all/change_z.csv two/change_z.csv
 works "an array, by position" change model.safetensors -c people.csv -y values.csv $how --format npy -o array
 check "... as one" test -e array/change_z.npy
 works "the whole of another threshold" change model.safetensors -c visits.csv -y visits.csv $how --threshold 1 -o low
-check "... counts more" awk -v a="$(cell all/change.tsv p1_ses-1_ses-2 negative)" -v b="$(cell low/change.tsv p1_ses-1_ses-2 negative)" \
+check "... counts more" awk -v a="$(cell all/change.tsv p1_ses-1_ses-2 n_low)" -v b="$(cell low/change.tsv p1_ses-1_ses-2 n_low)" \
     'BEGIN { exit !(b > a) }'
 
 awk -F, 'NR == 1 || $3 == "patient" || substr($1, 2) + 0 <= 6' visits.csv >six.csv
 works "six controls" change model.safetensors -c six.csv -y six.csv $how -o six
-check "... cannot tell of 0.05, which is said" grep -qxF "  beside so few no p can be below 0.14: 19 pairs of the reference can tell of 0.05" "$logs/out"
+check "... cannot tell of 0.05, which is said" grep -qxF "  Flagged    no p-value can be below 0.14 with this reference sample; 0.05 needs 19 pairs" "$logs/out"
 check "... and nobody is expected to have it" test "$(json six/summary.json 's["changed"]["with_p"] > 0, s["changed"]["expected"]')" = "(True, 0.0)"
 
 # ---- a reference that the model keeps
 works "a model that keeps the reference" change model.safetensors -c visits.csv -y visits.csv $how --save kept.safetensors -o saved
-check "... says so" grep -qx '  kept.safetensors keeps the reference' "$logs/out"
+check "... says so" grep -qx '  Model      kept.safetensors contains this reference' "$logs/out"
 grep -v ',control,' visits.csv >patients.csv
 works "patients by themselves" change kept.safetensors -c patients.csv -y patients.csv --visit session -o alone
 check "... have the z that they had with the controls at hand" test "$(cat alone/change_z.csv)" = "$(sed -n '/^p[ae0-9]/p' all/change_z.csv)"
 check "... and the p" test "$(cut -f 1-7,9- alone/change.tsv)" = "$(sed -n '/^p[ae0-9]/p' all/change.tsv | cut -f 1-7,9-)"
 grep '^participant_id\|,ses-1,control,' visits.csv >healthy.csv
 works "adapting it to the site of the controls, which it did not know" adapt kept.safetensors -c healthy.csv -y healthy.csv -o later.safetensors
-check "... leaves the reference out, which is said" grep -qxF "kronorm adapt: warning: the reference of change that the model keeps is of people at sites that it did not know, and is left out: make it again by the adapted model ('kronorm change' with --save)" "$logs/err"
-misused "... and there is none" ": --reference is needed: later.safetensors keeps no reference of change" \
+check "... leaves the reference out, which is said" grep -qxF "kronorm adapt: warning: the change reference in the model is from participants at sites that were new to it and is left out; make it again with the adapted model ('kronorm change' with --save)" "$logs/err"
+misused "... and there is none" ": --reference is needed, because later.safetensors has no change reference" \
     change later.safetensors -c patients.csv -y patients.csv --visit session -o no
 head -n 3 patients.csv >one.csv
 works "one patient" change kept.safetensors -c one.csv -y one.csv --visit session -o one
 check "... has the same z" test "$(cat one/change_z.csv)" = "$(sed -n '/^p[ae1]/p' all/change_z.csv)"
 works "info of it" info kept.safetensors
-check "... says what it keeps" grep -qxF "  change between visits: compared with 20 people in 20 pairs, 1.5 to 1.5 apart by age; nothing of them is kept but variances, means and sorted values" "$logs/out"
+check "... says what it keeps" grep -qxF "  change between visits: reference of 20 participants in 20 pairs of visits, 1.5 to 1.5 apart in age; only their variances, means and sorted values are stored" "$logs/out"
 works "info of the other" info model.safetensors
 check "... says nothing" sh -c "! grep -q 'change between' '$logs/out'"
 check "no name of a control is in it" sh -c '! grep -qa "\"c0[1-9]\|\"c1[0-9]\|\"c20" kept.safetensors'
@@ -117,8 +117,8 @@ works "score by it" score kept.safetensors -c train.csv -y train.csv -o by_kept
 works "... as by the other" score model.safetensors -c train.csv -y train.csv -o by_model
 check "... is the same" cmp by_kept/z.csv by_model/z.csv
 works "another threshold than that of the reference" change kept.safetensors -c one.csv -y one.csv --visit session --threshold 1 -o other
-check "... has no p of counts, which is said" sh -c "test '$(cell other/change.tsv p1_ses-1_ses-2 negative_p)' = n/a && grep -qxF \
-    'kronorm change: warning: kept.safetensors has counts of its reference beyond 1.96: no negative_p and positive_p for --threshold 1' '$logs/err'"
+check "... has no p of counts, which is said" sh -c "test '$(cell other/change.tsv p1_ses-1_ses-2 n_low_p)' = n/a && grep -qxF \
+    'kronorm change: warning: kept.safetensors stores counts of its reference beyond 1.96 only, so there are no n_low_p and n_high_p for --threshold 1' '$logs/err'"
 
 # ---- missing values, moves, intervals
 awk -F, 'BEGIN { OFS = "," } $1 == "c01" && $2 == "ses-1" { $7 = "n/a" } $1 ~ /^c/ && $1 >= "c05" { $8 = "" } $1 == "p2" && $2 == "ses-2" { $9 = "n/a" } { print }' visits.csv >gaps.csv
@@ -130,29 +130,29 @@ check "... a missing cell has none, and counts for nothing" test \
 check "... all others have one" test "$(z gaps/change_z.csv c02_ses-1_ses-2 r1)" != n/a
 sed 's/^p2,ses-2,patient,\([^,]*\),\(.\),C/p2,ses-2,patient,\1,\2,A/' visits.csv >moved.csv
 works "a scanner that was changed" change model.safetensors -c moved.csv -y moved.csv $how -o moved
-check "... is warned of" grep -qxF "kronorm change: warning: the visits of 1 pair are of different sites, and what differs between sites counts as change: p2_ses-1_ses-2" "$logs/err"
+check "... is warned of" grep -qxF "kronorm change: warning: the visits of 1 pair are from different sites, so site differences count as change: p2_ses-1_ses-2" "$logs/err"
 check "... and marked" test "$(cell moved/change.tsv p2_ses-1_ses-2 different_sites) $(cell moved/change.tsv p1_ses-1_ses-2 different_sites)" = "1 0"
 sed 's/^\(c04,ses-2,control,[^,]*,.,\)./\1Q/' visits.csv >gone.csv
 works "one of the reference who moved" change model.safetensors -c gone.csv -y gone.csv $how -o gone
 check "... is no part of it" test "$(cell gone/change.tsv c04_ses-1_ses-2 reference) $(cell gone/change.tsv c05_ses-1_ses-2 reference)" = "0 1"
-check "... and that is said" grep -qxF "kronorm change: warning: 1 person whom --reference group=control names was at one site and then at another: they are no part of the reference" "$logs/err"
+check "... and that is said" grep -qxF "kronorm change: warning: 1 participant of --reference group=control was at different sites at the two visits and is excluded from the reference" "$logs/err"
 awk -F, 'BEGIN { OFS = "," } { print $0, NR == 1 ? "months" : $1 == "p2" && $2 == "ses-2" ? 40 : $1 == "p1" ? "n/a" : (substr($2, 5) - 1) * 12 }' visits.csv >months.csv
 works "another measure of time" change model.safetensors -c months.csv -y months.csv $how --interval months -o months
 check "... is the interval" test "$(cell months/change.tsv c01_ses-1_ses-2 interval) $(cell months/change.tsv p1_ses-1_ses-2 interval)" = "12 n/a"
-check "... and what is far from the reference's is warned of" grep -qxF "kronorm change: warning: the visits of 1 pair are less than half or more than twice as far apart as those of the reference, 12 to 12 by months, which does not tell what is normal then: p2_ses-1_ses-2" "$logs/err"
+check "... and what is far from the reference's is warned of" grep -qxF "kronorm change: warning: the intervals of 1 pair are less than half or more than twice those of the reference (12 to 12 by months), so their changes are not comparable with it: p2_ses-1_ses-2" "$logs/err"
 sed '/^c02/s/,control,/,patient,/; /^c03,ses-2/s/,control,/,patient,/' visits.csv >mixed.csv
 works "who is a control at one visit only" change model.safetensors -c mixed.csv -y mixed.csv $how -o mixed
 check "... is none, with a warning" sh -c "test '$(cell mixed/change.tsv c03_ses-1_ses-2 reference)' = 0 && grep -qxF \
-    'kronorm change: warning: --reference group=control holds for some visits of 1 person, not for all: they are no part of the reference: c03' '$logs/err'"
+    'kronorm change: warning: --reference group=control holds for only some visits of 1 participant; excluded from the reference: c03' '$logs/err'"
 sed 's/ses-1/m6/; s/ses-2/m12/; s/ses-3/m18/' visits.csv >named.csv
 works "visits by names with numbers" change model.safetensors -c named.csv -y named.csv $how -o named
 check "... are in their order" test "$(awk -F '\t' '$1 == "p1" { print $2, $3 }' named/change.tsv)" = "m6 m12"
 awk -F, 'BEGIN { OFS = "," } { sub(/ses-1/, "pre"); sub(/ses-2/, "post"); sub(/ses-3/, "later"); print $0, NR == 1 ? "year" : 2020 }' visits.csv >words.csv
 works "visits by names without numbers, in one year" change model.safetensors -c words.csv -y words.csv $how --interval year -o words
-check "... may be read backwards, which is warned of" grep -qxF "kronorm change: warning: neither number nor time tells which visit of 24 pairs is the first: 'post' is taken to be before 'pre', by the alphabet (numbers or dates in --visit tell)" "$logs/err"
+check "... may be read backwards, which is warned of" grep -qxF "kronorm change: warning: neither number nor time tells which visit of 24 pairs is the first, so 'post' is taken to be before 'pre' alphabetically; use numbers or dates in --visit" "$logs/err"
 awk -F, 'BEGIN { OFS = "," } NR > 1 && $1 <= "c06" && $2 == "ses-2" { x = $0; sub(/ses-2/, "ses-3"); $4 += 1.5; $7 += 0.01 * NR; print x } { print }' visits.csv >longer.csv
 works "controls with three visits" change model.safetensors -c longer.csv -y longer.csv $how -o longer
-check "... are one person each" test "$(json longer/reference.json 's["people"], s["pairs"]')" = "(20, 26)"
+check "... are one person each" test "$(json longer/reference.json 's["participants"], s["pairs"]')" = "(20, 26)"
 
 # ---- sites
 near() { # two tables of z, alike but for rounding
@@ -165,17 +165,17 @@ check "... has the same changes" near shifted/change_z.csv two/change_z.csv
 check "... and nobody minds where all are of it" sh -c "! grep -q 'passes for change' '$logs/err'"
 awk -F, 'BEGIN { OFS = "," } NR > 1 && $1 ~ /^p/ { $6 = "D"; for (i = 7; i <= NF; i++) $i += 2 } { print }' visits.csv >clinic.csv
 works "patients of another site than the controls, neither known" change model.safetensors -c clinic.csv -y clinic.csv $how -o clinic
-check "... are warned of" grep -qF "kronorm change: warning: the first visits of 5 pairs and those of the reference are not all of sites that the model knows, nor of one site: what a site adds moves their z, as far as changes regress to the mean; use 'kronorm adapt' with healthy people of it before: p1_ses-1_ses-2, " "$logs/err"
+check "... are warned of" grep -qF "kronorm change: warning: the first visits of 5 pairs and those of the reference are from new or different sites, so site effects bias their change scores; use 'kronorm adapt' with healthy controls first: p1_ses-1_ses-2, " "$logs/err"
 sed 's/,C,/,A,/' visits.csv | sed '/^p1,/s/,A,/,E,/' >known.csv
 works "a reference of a known site, kept" change model.safetensors -c known.csv -y known.csv $how --save known.safetensors -o known
-check "... a patient of none is warned of" grep -qF "the first visits of 1 pair and those of the reference are not all" "$logs/err"
+check "... a patient of none is warned of" grep -qF "the first visits of 1 pair and those of the reference are from new or different sites" "$logs/err"
 grep '^participant_id\|^p[12],' known.csv >two_patients.csv
 works "... and later too" change known.safetensors -c two_patients.csv -y two_patients.csv --visit session -o known2
-check "... that one alone" grep -q "regress to the mean.*: p1_ses-1_ses-2$" "$logs/err"
+check "... that one alone" grep -q "healthy controls first: p1_ses-1_ses-2$" "$logs/err"
 sed 's/,B,/,A,/' train.csv >site.csv
 works "a model of one site" fit -c site.csv -y site.csv --use age,sex,site --batch site -o site.safetensors
 works "... takes visits at another" change site.safetensors -c visits.csv -y visits.csv $how -o site
-check "... which is told" grep -qx '48 visits are at sites that training did not have, which cancels between visits of one site where the reference is of that site too' "$logs/err"
+check "... which is told" grep -qx '48 visits are at sites that are not in the training data; site effects cancel if both visits and the reference are from one site' "$logs/err"
 grep '^participant_id\|,ses-1,control,' visits.csv >healthy.csv
 works "a model adapted to the site" adapt model.safetensors -c healthy.csv -y healthy.csv -o adapted.safetensors
 works "... knows it" change adapted.safetensors -c visits.csv -y visits.csv $how --save both.safetensors -o adapted
@@ -187,43 +187,43 @@ check "... as z" test "$(cat both/change_z.csv)" = "$(sed -n '/^p[ae1]/p' adapte
 # ---- what is refused
 kronorm_change() { promise=$1 sentence=$2 file=$3; shift 3; refused "$promise" "$sentence" change model.safetensors -c "$file" -y "$file" "$@" -o no; }
 awk -F, 'NR == 1 || $3 == "patient" || substr($1, 2) + 0 <= 4' visits.csv >four.csv
-kronorm_change "four controls" "four.csv: 4 people with --reference group=control have two visits, expected at least 5" four.csv $how
-kronorm_change "nobody who is a control" "visits.csv: nobody has group 'healthy', which --reference asks for" visits.csv \
+kronorm_change "four controls" "four.csv: 4 participants with --reference group=control have two visits, expected at least 5" four.csv $how
+kronorm_change "nobody who is a control" "visits.csv: no participant has group 'healthy', which --reference names" visits.csv \
     --visit session --reference group=healthy
 kronorm_change "a column that is not there" "visits.csv has no column 'dx' for --reference" visits.csv --visit session --reference dx=1
-kronorm_change "visits of no column" "visits.csv: no column 'wave' as --visit asks for; the closest are age, sex, site, r1, r2" visits.csv \
+kronorm_change "visits of no column" "visits.csv: no column 'wave', which --visit names; its columns are participant_id, session, group, age, sex, ..." visits.csv \
     --visit wave --reference group=control
-kronorm_change "people of no column" "visits.csv: no column 'who' as --person asks for; the closest are r1, r2, r3, r4, r5" visits.csv \
-    --person who --visit session --reference group=control
-kronorm_change "an interval of no column" "visits.csv: no column 'years' as --interval asks for; the closest are r1, r2, r3, r4, r5" visits.csv $how --interval years
+kronorm_change "people of no column" "visits.csv: no column 'who', which --participant names; its columns are participant_id, session, group, age, sex, ..." visits.csv \
+    --participant who --visit session --reference group=control
+kronorm_change "an interval of no column" "visits.csv: no column 'years', which --interval names; its columns are participant_id, session, group, age, sex, ..." visits.csv $how --interval years
 kronorm_change "an interval that is no number" "visits.csv line 2: sex is '$(sed -n 2p visits.csv | cut -d, -f 5)', expected a number" visits.csv $how --interval sex
 sed 's/^p1,ses-2/p1,ses-1/' visits.csv >twice.csv
-kronorm_change "a visit that is there twice" "twice.csv: visit 'ses-1' of p1 is on lines 42 and 43, expected one" twice.csv $how
+kronorm_change "a visit that is there twice" "twice.csv: visit 'ses-1' of p1 is on lines 42 and 43, expected only one" twice.csv $how
 sed 's/^\(p1,ses-2,patient\),[^,]*/\1,20/' visits.csv >young.csv
-kronorm_change "visits that are not in order" "young.csv line 43: age of p1 is 20 at visit 'ses-2' and was $(sed -n 42p visits.csv | cut -d, -f 4) at visit 'ses-1', expected visits whose order is that of their names" young.csv $how
+kronorm_change "visits that are not in order" "young.csv line 43: age of p1 is 20 at visit 'ses-2' and was $(sed -n 42p visits.csv | cut -d, -f 4) at visit 'ses-1'; visit names must sort in time order" young.csv $how
 sed -n '1p;/ses-1/p' visits.csv >single.csv
-kronorm_change "one visit of everybody" "single.csv: nobody has two visits by --visit session" single.csv $how
+kronorm_change "one visit of everybody" "single.csv: no participant has two visits in --visit session" single.csv $how
 sed 's/^p1,ses-2/p1,/' visits.csv >unnamed.csv
-kronorm_change "a row without a visit" "unnamed.csv line 43: session is '', expected the session that --visit asks for" unnamed.csv $how
-refused "responses that do not tell visits apart" "plain.csv: 23 ids are on several lines, 47 in all, the first on lines 2 and 3: c01, c02, c03, c04, c05, ... (they are told apart by the column that --visit names, or by ses- in paths of images)" \
+kronorm_change "a row without a visit" "unnamed.csv line 43: session is '', expected a session for --visit" unnamed.csv $how
+refused "responses that do not tell visits apart" "plain.csv: 23 IDs occur more than once, first on lines 2 and 3: c01, c02, c03, c04, c05, ...; name the column of visits in --visit, or use image paths with ses-" \
     change model.safetensors -c people.csv -y plain.csv $how -o no
-misused "no reference" ": --reference is needed: model.safetensors keeps no reference of change" \
+misused "no reference" ": --reference is needed, because model.safetensors has no change reference" \
     change model.safetensors -c visits.csv -y visits.csv --visit session -o no
-misused "a reference to keep that is not given" ": --save keeps the people of --reference, which names nobody" \
+misused "a reference to keep that is not given" ": --save requires --reference, whose change statistics it stores in the model" \
     change kept.safetensors -c visits.csv -y visits.csv --visit session --save again.safetensors -o no
 misused "no visits" " change: --visit is needed (see 'kronorm change --help')" change model.safetensors -c visits.csv -y visits.csv -o no
 misused "a reference that is no condition" ": --reference is 'control', expected COLUMN=VALUE" \
     change model.safetensors -c visits.csv -y visits.csv --visit session --reference control -o no
-refused "results that are there" "all/change_z.csv: exists already (use --force to replace it)" \
+refused "results that are there" "all/change_z.csv exists already; use --force to replace it" \
     change model.safetensors -c visits.csv -y visits.csv $how -o all
 works "... are replaced by --force" change model.safetensors -c visits.csv -y visits.csv $how --threshold 1 --force -o all
 check "... by the new ones" cmp all/change.tsv low/change.tsv
-refused "a model that is there" "kept.safetensors: exists already (use --force to replace it)" \
+refused "a model that is there" "kept.safetensors exists already; use --force to replace it" \
     change model.safetensors -c visits.csv -y visits.csv $how --save kept.safetensors -o no
-refused "the model itself" "model.safetensors: is an input of this run, and is not replaced" \
+refused "the model itself" "model.safetensors is an input of this run and is not replaced; choose another output" \
     change model.safetensors -c visits.csv -y visits.csv $how --save model.safetensors --force -o no
 
-# ---- images: the maps of the study as visits, in which nobody is whose next they are
+# ---- images: the maps of the study as visits, without ids that say which map follows which
 "$KRONORM" simulate --samples 24 --patients 4 -o study -q
 c=study/train_participants.tsv
 works "fit of images" fit -c $c -y study/train_images.txt -m study/mask.nii.gz -P 3 -o images.safetensors
@@ -235,7 +235,7 @@ awk 'NR == FNR { path[NR] = $NF; id[NR] = $1; n = NR; next } FNR > 1 { k = int(F
     echo "bids/$id/ses-$v/${id}_ses-$v.nii.gz"
 done >scans.txt
 works "visits as images in folders of BIDS" change images.safetensors -c scans.tsv -y scans.txt --visit visit --reference group=control -o scans
-check "... are one image, and tables" test "$(ls scans | tr '\n' ' ')" = "change.tsv change_z.nii.gz reference.json summary.json "
+check "... are one image, and tables" test "$(ls scans | tr '\n' ' ')" = "change.json change.tsv change_z.nii.gz reference.json summary.json "
 check "... of a volume a pair" test "$(PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c 'import gzip, struct
 print(struct.unpack("<8h", gzip.open("scans/change_z.nii.gz").read()[40:56])[4])')" = "$(tail -n +2 scans/change.tsv | grep -c .)"
 done_testing

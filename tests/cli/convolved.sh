@@ -45,29 +45,29 @@ check "... says so" shows on.safetensors "widths of each response, noise of each
 
 # ---- refusals
 fails "no number to smooth over" 1 \
-    "kronorm: convolved: x is categorical: no covariate is a number that varies, expected one to smooth over" \
+    "kronorm: convolved: no numeric covariate varies, but one is needed to smooth over" \
     $F --use sex,site --method convolved -P 2 -o x.safetensors
 fails "a category to smooth over" 2 \
-    "kronorm: convolved: x is categorical: --smooth sex names a category, expected numbers such as age" \
+    "kronorm: convolved: --smooth sex is a category, expected a continuous covariate such as age" \
     $F --use age,sex --method convolved -P 2 --smooth sex -o x.safetensors
 fails "nobody to smooth over" 2 \
-    "kronorm: --smooth height: no covariate 'height', there are age, sex" \
+    "kronorm: --smooth height: no covariate 'height'; choose from age, sex" \
     $F --use age,sex --method convolved -P 2 --smooth height -o x.safetensors
 fails "five continuous covariates" 1 \
-    "kronorm: convolved: more than 4 continuous covariates: there are 5, name those to smooth over with --smooth" \
+    "kronorm: convolved: there are 5 continuous covariates, but at most 4 can be used; name those to smooth over in --smooth" \
     $F --use age,a1,a2,a3,a4 --method convolved -P 2 -o x.safetensors
 works "... four of which are named" $F --use age,a1,a2,a3,a4 --method convolved -P 2 --smooth age,a1,a2,a3 --folds 0 \
     -o x.safetensors
 fails "too many inducing values" 2 \
-    "kronorm: convolved: m = QM is 501 (--latent 3 times --inducing-points 167), at most 500" \
+    "kronorm: convolved: --latent times --inducing-points is 501 (3 times 167), expected at most 500" \
     $F --use age --method convolved -P 2 --latent 3 --inducing-points 167 -o y.safetensors
 fails "too much for one Gaussian" 2 \
-    "kronorm: convolved: --inducing none is one Gaussian of 60 samples times 51 tasks: 0.1 GB and about 3 s for each evaluation; at most 3000 numbers" \
+    "kronorm: convolved: --inducing none is one Gaussian distribution of 60 participants times 51 tasks, which takes 0.1 GB and about 3 s per evaluation; at most 3000 values are allowed" \
     fit -c people.csv -y wide.csv --use age --method convolved --on responses --inducing none -o y.safetensors
 fails "another sample kernel" 2 \
-    "kronorm fit: --method convolved smooths by widths of its own and has noise of each task: --sample-kernel has no meaning (see 'kronorm fit --help')" \
+    "kronorm fit: --method convolved has its own smoothing widths and noise per task, so --sample-kernel does not apply (see 'kronorm fit --help')" \
     $F --use age --method convolved --sample-kernel linear+se -o y.safetensors
 fails "latent processes of another method" 2 \
-    "kronorm: smtgpr has no use for --latent: it is convolved's" \
+    "kronorm: smtgpr does not use --latent: only convolved has it" \
     $F --use age --latent 2 -o y.safetensors
 done_testing

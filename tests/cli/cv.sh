@@ -1,8 +1,8 @@
 #!/bin/sh
-# Everybody scored by a model that has not seen them: what cv writes, that nobody was seen, and what it refuses.
+# Each participant is scored by a model fitted without it: outputs of cv, that no held-out participant is used, refusals.
 . "$(dirname "$0")/lib.sh"
 
-# 48 people of three sites, 12 responses; the responses stand in another order than the people.
+# 48 participants of three sites, 12 responses; the responses stand in another order than the participants.
 people() { # seed
     awk -v seed="$1" 'BEGIN {
         srand(seed); print "participant_id,age,sex,site,family,group" >"people.csv"
@@ -31,12 +31,12 @@ model="--use age,sex,site"
 
 people 3
 works "four folds" cv -c people.csv -y brains.csv $model --folds 4 -o cv
-check "... say what they are" grep -qx 'fold 2 of 4: 12 samples by a model of 36' "$logs/err"
-check "... and how well it went" grep -qx 'cv: 48 samples in 4 folds, 12 responses' "$logs/out"
+check "... say what they are" grep -qx 'fold 2 of 4: 12 participants scored with a model of 36' "$logs/err"
+check "... and how well it went" grep -qx 'Cross-validated 48 participants in 4 folds, 12 responses: cv' "$logs/out"
 check "... write what score writes, folds and sites" test "$(ls cv | tr '\n' ' ')" = \
-    "abnormality.tsv folds.tsv metrics.tsv metrics_by_site.tsv people.tsv summary.json z.csv "
+    "abnormality.json abnormality.tsv folds.json folds.tsv metrics.json metrics.tsv metrics_by_site.json metrics_by_site.tsv scored_participants.json scored_participants.tsv summary.json z.csv z.json "
 ids people.csv >order.txt
-for file in z.csv abnormality.tsv people.tsv folds.tsv; do
+for file in z.csv abnormality.tsv scored_participants.tsv folds.tsv; do
     ids "cv/$file" >got.txt
     check "... $file has everybody in the order of the table" cmp order.txt got.txt
 done
@@ -53,7 +53,7 @@ for fold in 1 3; do
     some brains.csv cv "\$2 == $fold" >test_y.csv
     works "fold $fold by hand" fit -c train_x.csv -y train_y.csv $model -o hand.safetensors --force
     works "... scores those who were left out" score hand.safetensors -c test_x.csv -y test_y.csv --unseen prior -o hand --force
-    for file in z.csv abnormality.tsv people.tsv; do
+    for file in z.csv abnormality.tsv scored_participants.tsv; do
         some "cv/$file" cv "\$2 == $fold" >part.txt
         sorted part.txt
         sorted "hand/$file"
@@ -61,7 +61,7 @@ for fold in 1 3; do
     done
 done
 
-# ---- whoever is judged has no part in it
+# ---- a scored participant has no influence on its model
 awk -F , 'BEGIN { OFS = "," } $1 == "s07" { for (j = 2; j <= 13; j++) $j = 1000 * $j + j } { print }' brains.csv >wild.csv
 works "one person with wild values" cv -c people.csv -y wild.csv $model --folds 4 -o wild
 cmp -s cv/folds.tsv wild/folds.tsv
@@ -76,7 +76,7 @@ check "... and all others" sh -c '! cmp -s a.csv b.csv'
 
 # ---- the same again
 works "the same on two threads" cv -c people.csv -y brains.csv $model --folds 4 --threads 2 -o again
-for file in z.csv abnormality.tsv metrics.tsv people.tsv folds.tsv metrics_by_site.tsv; do
+for file in z.csv abnormality.tsv metrics.tsv scored_participants.tsv folds.tsv metrics_by_site.tsv; do
     check "... is $file to the byte" cmp "cv/$file" "again/$file"
 done
 works "another seed" cv -c people.csv -y brains.csv $model --folds 4 --seed 2 -o other
@@ -86,7 +86,7 @@ check "... are 24 folds" test "$(column pairs/folds.tsv fold | sort -u | wc -l)"
 works "one table, some maps" cv -c people.csv -y brains.csv $model --folds 3 --write yhat,fdr --format npy -o maps
 check "... has the maps that were asked for" test "$(ls maps | grep npy | tr '\n' ' ')" = "fdr.npy yhat.npy "
 
-# ---- people and groups stay whole
+# ---- participants and groups stay whole
 awk -F , 'NR == FNR { y[$1] = substr($0, length($1) + 2); next } { print $0 "," y[$1] }' brains.csv people.csv |
     awk -F , 'BEGIN { OFS = "," } NR > 1 { $1 = sprintf("s%02d", int((substr($1, 2) + 2) / 3)) } { print }' >visits.csv
 whole() { # folder, column of the table: nobody of one value is in two folds
@@ -101,33 +101,33 @@ check "... are in one fold" whole none participant_id visits.csv
 works "families" cv -c people.csv -y brains.csv $model --group family --folds 5 -P 2 -o families
 check "... are in one fold" whole families family people.csv
 
-# ---- labelled people are judged, and teach nothing
-works "a label" cv -c people.csv -y brains.csv $model --folds 4 --label group=patient -o label
+# ---- labelled participants are judged, and teach nothing
+works "a label" cv -c people.csv -y brains.csv $model --folds 4 --cases group=patient -o label
 check "... is a column" test "$(column label/abnormality.tsv label | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = "42 6 "
 check "... of whom no model learns" test "$(column label/folds.tsv n_train | sort -n | tail -1)" -lt 36
 awk -F , 'BEGIN { OFS = "," } NR == FNR { sick[$1] = $6 == "patient"; next } FNR > 1 && sick[$1] { for (j = 2; j <= 13; j++) $j = $j + 9 } { print }' \
     people.csv brains.csv >sick.csv
 cut -d , -f 1-4,6 people.csv | sed '1s/group/outcome/' >outcome.csv
-works "sicker patients" cv -c people.csv -y sick.csv $model --folds 4 --label group=patient -o sick
+works "sicker patients" cv -c people.csv -y sick.csv $model --folds 4 --cases group=patient -o sick
 awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv label/z.csv >a.csv
 awk -F , 'NR == FNR { sick[$1] = $6 == "patient"; next } !sick[$1]' people.csv sick/z.csv >b.csv
 check "... change no z of others" cmp a.csv b.csv
-check "... which is printed" grep -qE '^  AUC for group=patient by top statistic 1.000, by deviance [0-9.]+$' "$logs/out"
-check "... and are found" /usr/bin/python3 -c 'import json; s = json.load(open("sick/summary.json")); assert s["AUC"]["top"]["auc"] == 1.0, s["AUC"]'
-works "a label of any name, and covariates by default" cv -c outcome.csv -y sick.csv --folds 4 -P 2 --label outcome=patient -o outcome
-check "... is no covariate" test "$(head -1 outcome/people.tsv | grep -c outcome) $(column outcome/abnormality.tsv unseen_level | sort -u)" = "0 0"
-misused "... also where it is asked for" ": outcome.csv: --use outcome: it is the column of --label and cannot be a covariate" \
-    cv -c outcome.csv -y sick.csv --use age,outcome --label outcome=patient -o no
+check "... which is printed" grep -qE '^  AUC, group=patient against others: deviance [0-9.]+, extreme values 1.00$' "$logs/out"
+check "... and are found" /usr/bin/python3 -c 'import json; s = json.load(open("sick/summary.json")); assert s["AUC"]["extreme_z"]["auc"] == 1.0, s["AUC"]'
+works "a label of any name, and covariates by default" cv -c outcome.csv -y sick.csv --folds 4 -P 2 --cases outcome=patient -o outcome
+check "... is no covariate" test "$(head -1 outcome/scored_participants.tsv | grep -c outcome) $(column outcome/abnormality.tsv unseen_level | sort -u)" = "0 0"
+misused "... also where it is asked for" ": outcome.csv: --use outcome is the column of --cases and cannot be a covariate" \
+    cv -c outcome.csv -y sick.csv --use age,outcome --cases outcome=patient -o no
 check "... metrics are of the others" test "$(cut -f 2 label/metrics_by_site.tsv | awk '{ n += $1 } END { print n }')" -eq 42
 
 # ---- one site after the other
-works "one site after the other" cv -c people.csv -y brains.csv $model --leave site --controls 6 -o leave
+works "one site after the other" cv -c people.csv -y brains.csv $model --leave-out site --controls 6 -o leave
 check "... as the prior has it, and adapted" test "$(cut -f 1-4 leave/metrics_by_site.tsv | tr '\t\n' ' /')" = \
     "site how n_controls n/A prior 0 16/A adapted 6 10/B prior 0 16/B adapted 6 10/C prior 0 16/C adapted 6 10/"
-works "a site that is no covariate" cv -c people.csv -y brains.csv -P 2 --use age --leave site -o bare -q
+works "a site that is no covariate" cv -c people.csv -y brains.csv -P 2 --use age --leave-out site -o bare -q
 check "... has no prior" test "$(cut -f 2 bare/metrics_by_site.tsv | sort -u | tr '\n' ' ')" = "how none "
-check "... in a folder of their own" test "$(ls leave/adapted | tr '\n' ' ')" = "abnormality.tsv metrics.tsv people.tsv summary.json z.csv "
-check "... levels and controls are in folds.tsv" test "$(head -1 leave/folds.tsv | tr '\t' ' ')" = "participant_id fold n_train components level control"
+check "... in a folder of their own" test "$(ls leave/adapted | tr '\n' ' ')" = "abnormality.json abnormality.tsv metrics.json metrics.tsv scored_participants.json scored_participants.tsv summary.json z.csv z.json "
+check "... levels and controls are in folds.tsv" test "$(head -1 leave/folds.tsv | tr '\t' ' ')" = "participant_id fold n_train components level control n_sites"
 check "... everybody is at a site that is new" test "$(column leave/abnormality.tsv site_adapted | sort -u) $(column leave/adapted/abnormality.tsv site_adapted | sort -u)" = "0 1"
 some people.csv leave '$5 != "B"' >train_x.csv
 some brains.csv leave '$5 != "B"' >train_y.csv
@@ -149,35 +149,35 @@ some leave/adapted/z.csv leave '$5 == "B"' >part.txt
 sorted part.txt
 sorted hand/z.csv
 check "... is the same, to the byte" cmp part.txt.sorted hand/z.csv.sorted
-# everybody has two visits, of which one in four is labelled: nobody is scored by a model adapted on their own other visit
+# each participant has two visits, of which one in four is labelled: no participant is scored by a model adapted on their own other visit
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $1 = sprintf("s%02d", int((NR - 2) / 6) * 3 + (NR - 2) % 3); $6 = NR % 8 == 5 ? "patient" : "control" } { print }' people.csv >twice_x.csv
 awk -F , 'NR == FNR { y[$1] = substr($0, length($1) + 2); next } FNR == 1 { print $0 "," y[$1]; next }
     { print $0 "," y[sprintf("s%02d", FNR - 1)] }' brains.csv twice_x.csv >twice.csv
-works "visits that are labelled" cv -c twice.csv -y twice.csv $model --targets 'r*' --leave site --controls 4 --label group=patient -P 2 -o twice
+works "visits that are labelled" cv -c twice.csv -y twice.csv $model --targets 'r*' --leave-out site --controls 4 --cases group=patient -P 2 -o twice
 check "... have no other visit among the controls" awk -F '[,\t]' 'NR == FNR { if (FNR > 1) { id[FNR] = $1 $5; control[FNR] = $6; n += $6 } next }
     FNR > 1 { if ($6 == "patient") ill[id[FNR]] = 1 } END { for (k in id) if (control[k] && id[k] in ill) bad = 1; exit bad || n < 12 }' twice/folds.tsv twice.csv
 awk -F , 'BEGIN { OFS = "," } { $6 = NR == 1 ? "scanner" : $4 == "B" && ++n <= 2 ? "y" : "x" } { print }' people.csv >scanners.csv
-works "few controls" cv -c people.csv -y brains.csv $model --leave site --controls 3 -P 2 -o three
-check "... are said once" grep -qxF "kronorm cv: warning: in 3 of 3 folds, such as: A has 3 controls: fewer than 5 say little of a site, and its z are wide" "$logs/err"
+works "few controls" cv -c people.csv -y brains.csv $model --leave-out site --controls 3 -P 2 -o three
+check "... are said once" grep -qxF "kronorm cv: warning: in 3 of 3 folds, such as: A has 3 controls; with fewer than 5, the site effect is uncertain and z-scores are less sensitive" "$logs/err"
 check "... and not of every site" test "$(grep -c 'fewer than 5' "$logs/err")" -eq 1
-works "two batches" cv -c scanners.csv -y brains.csv --use age,site,scanner --batch site,scanner --leave site --controls 3 -P 2 -o scanners
-check "... of whose combinations one has no control" grep -qxF "kronorm cv: warning: 2 of 39 samples of scanners/adapted have no control of their own combination of batches: they are read as without controls, see site_adapted" "$logs/err"
-works "too few for controls" cv -c people.csv -y brains.csv $model --leave site --controls 16 -P 2 -o few
-check "... is said once" grep -qxF "kronorm cv: warning: 3 of 3 levels of site have too few people for 16 controls and one to be scored, and are scored without: A, B, C" "$logs/err"
+works "two batches" cv -c scanners.csv -y brains.csv --use age,site,scanner --batch site,scanner --leave-out site --controls 3 -P 2 -o scanners
+check "... of whose combinations one has no control" grep -qxF "kronorm cv: warning: scanners/adapted: participants whose combination of batch levels has no controls are scored without adaptation, 2 of 39 (see site_adapted)" "$logs/err"
+works "too few for controls" cv -c people.csv -y brains.csv $model --leave-out site --controls 16 -P 2 -o few
+check "... is said once" grep -qxF "kronorm cv: warning: levels of site with too few participants for 16 controls and one to score are scored without adaptation, 3 of 3: A, B, C" "$logs/err"
 check "... and nothing is adapted" test "$(ls few | grep -c adapted)" -eq 0
 cp -r leave stale
 works "the same where an earlier run adapted" cv -c people.csv -y brains.csv --use age,sex --folds 3 -P 2 --force -o stale
-check "... leaves nothing of that" test "$(ls stale | tr '\n' ' ')" = "abnormality.tsv folds.tsv metrics.tsv people.tsv summary.json z.csv "
-works "a column that is no covariate" cv -c people.csv -y brains.csv --use age,sex --leave site -P 2 -o apart
-check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: --leave site: it is no batch of the model, so that nobody is adapted on --controls" "$logs/err"
+check "... leaves nothing of that" test "$(ls stale | tr '\n' ' ')" = "abnormality.json abnormality.tsv folds.json folds.tsv metrics.json metrics.tsv scored_participants.json scored_participants.tsv summary.json z.csv z.json "
+works "a column that is no covariate" cv -c people.csv -y brains.csv --use age,sex --leave-out site -P 2 -o apart
+check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: --leave-out site is not a batch effect of the model, so --controls are not used" "$logs/err"
 awk -F , 'BEGIN { OFS = "," } $1 == "s10" { $4 = "D" } { print }' people.csv >alone.csv
 works "a level of one person" cv -c alone.csv -y brains.csv $model --folds 4 -P 2 -o alone
-check "... is said once" grep -qxF "kronorm cv: warning: 1 of 48 samples are of a level that nobody outside their fold has: read against what levels are like in general, see unseen_level and site_adapted" "$logs/err"
+check "... is said once" grep -qxF "kronorm cv: warning: participants with a level that occurs in no other fold are scored with the prior over levels, 1 of 48 (see unseen_level and site_adapted)" "$logs/err"
 
-# 1, 2 and a single 3: a category of everybody, also where training has two numbers
+# 1, 2 and a single 3: a category of all participants, also where training has two numbers
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? 3 : 1 + NR % 2 } { print }' people.csv >codes.csv
 works "a code of one person" cv -c codes.csv -y brains.csv $model --folds 4 -P 2 -o codes
-check "... is a site that nobody else has" test "$(awk -F '\t' '$1 == "s10" { print $24, $25 }' codes/abnormality.tsv)" = "0 0"
+check "... is a site that nobody else has" test "$(awk -F '\t' '$1 == "s10" { print $23, $24 }' codes/abnormality.tsv)" = "0 0"
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $5 = $1 == "s10" ? 2 : NR % 2 } { print }' people.csv >doses.csv
 works "three numbers, one of them once" cv -c doses.csv -y brains.csv --use age,family --folds 4 -P 2 -o doses
 check "... are numbers in every fold" test "$(column doses/abnormality.tsv unseen_level | sort -u)" = 0
@@ -186,7 +186,7 @@ check "... are numbers in every fold" test "$(column doses/abnormality.tsv unsee
 awk -F , 'BEGIN { OFS = "," } $1 == "s03" { $4 = "n/a" } $1 == "s09" { for (j = 2; j <= 13; j++) $j = "n/a" } { print }' brains.csv >gaps.csv
 works "missing cells" cv -c people.csv -y gaps.csv $model --folds 4 -P 2 -o gaps
 check "... are missing in z" test "$(awk -F , '$1 == "s03" { print $4 }' gaps/z.csv)" = "n/a"
-check "... whoever has no value is not judged, and it is said why" grep -q '^s09	dropped	no finite response' gaps/people.tsv
+check "... whoever has no value is not judged, and it is said why" grep -q '^s09	dropped	no finite response' gaps/scored_participants.tsv
 check "... nor in z" test "$(grep -c s09 gaps/z.csv)" -eq 0
 works "one site" cv -c people.csv -y brains.csv --use age,sex --folds 4 -P 2 -o onesite
 check "... has no metrics by site" test "$(ls onesite | grep -c site)" -eq 0
@@ -199,47 +199,49 @@ works "... by hand" fit -c train.tsv -y cohort/images.txt --match common -m coho
 works "... scored" score hand.safetensors -c test.tsv -y cohort/images.txt --match common --format npy -o imagehand
 check "... are the same, to the byte" /usr/bin/python3 -c '
 import csv, numpy
-z = numpy.load("images/z.npy"); order = [r["participant_id"] for r in csv.DictReader(open("images/people.tsv"), delimiter="\t") if r["status"] == "used"]
-h = numpy.load("imagehand/z.npy"); who = [r["participant_id"] for r in csv.DictReader(open("imagehand/people.tsv"), delimiter="\t") if r["status"] == "used"]
+z = numpy.load("images/z.npy"); order = [r["participant_id"] for r in csv.DictReader(open("images/scored_participants.tsv"), delimiter="\t") if r["status"] == "used"]
+h = numpy.load("imagehand/z.npy"); who = [r["participant_id"] for r in csv.DictReader(open("imagehand/scored_participants.tsv"), delimiter="\t") if r["status"] == "used"]
 assert len(who) == 12 and all((z[order.index(w)].tobytes() == h[i].tobytes()) for i, w in enumerate(who))'
 
 # ---- lists
 works "a test list" cv -c people.csv --split test=.25,stratify=site -o lists
-check "... and one to train on" test "$(ls lists | tr '\n' ' ')" = "folds.tsv test.txt train.txt "
+check "... and one to train on" test "$(ls lists | tr '\n' ' ')" = "folds.json folds.tsv test.txt train.txt "
 check "... with sites in proportion" test "$(awk -F '\t' '$2 == "test" { print $3 }' lists/folds.tsv | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = "4 4 4 "
 check "... everybody in one of them" test "$(sort lists/train.txt lists/test.txt | uniq | wc -l) $(wc -l <lists/test.txt)" = "48 12"
 works "... families whole" cv -c people.csv --split test=.25 --group family -o listed
 check "... are in one list" whole listed family people.csv
 
 # ---- what is refused
-refused "more folds than people" "--folds 49: there are 48 samples, expected at least as many" cv -c people.csv -y brains.csv $model --folds 49 -o no
-refused "... than families" "--folds 25: there are 24 groups of samples that stay whole, expected at least as many" \
+refused "more folds than people" "--folds 49: there are only 48 participants; use at most as many folds" cv -c people.csv -y brains.csv $model --folds 49 -o no
+refused "... than families" "--folds 25: there are only 24 groups that must stay whole; use at most as many folds" \
     cv -c people.csv -y brains.csv $model --group family --folds 25 -o no
-refused "a column that is not there" "people.csv: no column 'scanner' as --leave asks for; the closest are age, sex, site, group, family" \
-    cv -c people.csv -y brains.csv $model --leave scanner -o no
-refused "two levels" "people.csv: sex has 2 levels in 48 samples, expected at least 3 to leave out one after the other" \
-    cv -c people.csv -y brains.csv $model --leave sex -o no
-refused "a level for everybody" "people.csv: age has 48 levels in 48 samples, expected at least 3 to leave out one after the other, and at most one for two samples" \
-    cv -c people.csv -y brains.csv $model --leave age -o no
-misused "two ways at once" ": --leave and --folds do not go together, choose one" cv -c people.csv -y brains.csv $model --leave site --folds 3 -o no
-misused "controls of nothing" ": --controls needs --leave" cv -c people.csv -y brains.csv $model --controls 3 -o no
-misused "a share that is none" ": --split test=2: expected test=SHARE, above 0 and below 1, and stratify=COLUMN if need be, such as test=.2,stratify=site" \
+refused "a column that is not there" "people.csv: no column 'scanner', which --leave-out names; its columns are participant_id, age, sex, site, family, ..." \
+    cv -c people.csv -y brains.csv $model --leave-out scanner -o no
+refused "two levels" "people.csv: sex has 2 levels in 48 participants; --leave-out needs at least 3 levels" \
+    cv -c people.csv -y brains.csv $model --leave-out sex -o no
+refused "a level for everybody" "people.csv: age has 48 levels in 48 participants; --leave-out needs at least 3 levels, and at most one per two participants" \
+    cv -c people.csv -y brains.csv $model --leave-out age -o no
+misused "two ways at once" ": --leave-out and --folds cannot be combined; choose one" cv -c people.csv -y brains.csv $model --leave-out site --folds 3 -o no
+misused "controls of nothing" ": --controls needs --leave-out" cv -c people.csv -y brains.csv $model --controls 3 -o no
+misused "a share that is none" ": --split test=2: expected test=PROPORTION between 0 and 1, and optionally stratify=COLUMN, such as test=0.2,stratify=site" \
     cv -c people.csv --split test=2 -o no
-refused "too many levels to stratify by" "people.csv: age has 48 levels in 48 samples, too many to stratify by: expected at most one for 5 samples" \
+refused "too many levels to stratify by" "people.csv: age has 48 levels in 48 participants, too many to stratify by; expected at most one per 5 participants" \
     cv -c people.csv --split test=.2,stratify=age -o no
-refused "a list of nobody" "--split test=.001 leaves nobody of 48 samples to test" cv -c people.csv --split test=.001 -o no
-misused "one fold" " cv: --folds is 1, expected 2 or more (see 'kronorm cv --help')" cv -c people.csv -y brains.csv $model --folds 1 -o no
+refused "a list of nobody" "--split test=.001 leaves none of 48 participants to test" cv -c people.csv --split test=.001 -o no
+misused "one fold" " cv: --folds is 1; it must be 2 or more (see 'kronorm cv --help')" cv -c people.csv -y brains.csv $model --folds 1 -o no
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? "B" : "A" } { print }' people.csv >lonely.csv
-refused "a second site of one person" "lonely.csv: 1 sample of fold $(awk -F '\t' '$1 == "s10" { print $2 }' cv/folds.tsv) of 4 is of a site that nobody outside it has (s10), and all others to learn from are of A: one site does not say how far another differs (leave them out with --where, or the site with --use)" \
+refused "a second site of one person" "lonely.csv: fold $(awk -F '\t' '$1 == "s10" { print $2 }' cv/folds.tsv) of 4 contains 1 participant from a site that occurs in no other fold (s10), and all others are from A, so between-site variance cannot be estimated; exclude them with --where, omit the site from --use, or try another --seed" \
     cv -c lonely.csv -y brains.csv $model --folds 4 -o no
-refused "a level that a plain sum cannot read" "people.csv: nobody to learn from outside fold 1 of 3 has site 'A', and only models of the additive sum can read a level that training did not have (leave the column out with --use)" \
-    cv -c people.csv -y brains.csv $model --leave site --sample-kernel linear+se -o no
-refused "a label that nobody has" "people.csv: nobody has group 'ill', which --label asks for" cv -c people.csv -y brains.csv $model --label group=ill -o no
-refused "results that are there" "cv/folds.tsv: exists already (use --force to replace it)" cv -c people.csv -y brains.csv $model -o cv
-misused "no responses" ": these people have no responses" cv -c people.csv -o no
+refused "a level that a plain sum cannot read" "people.csv: no participant outside fold 1 of 3 has site 'A', and only additive models accept a new level; omit the column from --use" \
+    cv -c people.csv -y brains.csv $model --leave-out site --sample-kernel linear+se -o no
+refused "a label that nobody has" "people.csv: no participant has group 'ill', which --cases names" cv -c people.csv -y brains.csv $model --cases group=ill -o no
+refused "... or is misspelt" "people.csv: no participant has group 'patint', which --cases names; did you mean patient?" \
+    cv -c people.csv -y brains.csv $model --cases group=patint -o no
+refused "results that are there" "cv/folds.tsv exists already; use --force to replace it" cv -c people.csv -y brains.csv $model -o cv
+misused "no responses" ": these participants have no responses" cv -c people.csv -o no
 head -n 5 people.csv >five_x.csv
 awk -F , 'NR == FNR { want[$1] = 1; next } $1 in want' five_x.csv brains.csv >five_y.csv
-refused "folds of almost everybody" "fold 1 of 2: five_x.csv: 2 samples with responses, expected at least 3" \
+refused "folds of almost everybody" "fold 1 of 2: five_x.csv: 2 participants with responses, expected at least 3" \
     cv -c five_x.csv -y five_y.csv --use age --folds 2 -o no
 kronorm cv -c people.csv -y brains.csv $model --memory 1M -o no
 check "too little memory is said, and leaves nothing" sh -c "test $code -eq 1 && grep -q '^kronorm: this fit needs ' '$logs/err' && test ! -e no"

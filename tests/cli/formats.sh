@@ -9,11 +9,11 @@ make_images
 files() { (cd "$1" && ls -A | tr '\n' ' '); }
 T="score table.safetensors -c people.csv -y thickness.csv"
 I="score images.safetensors -c study/test_participants.tsv -y study/test_images.txt"
-tables="abnormality.tsv metrics.tsv people.tsv summary.json"
-with_maps="abnormality.tsv metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz people.tsv summary.json"
+tables="abnormality.json abnormality.tsv metrics.json metrics.tsv scored_participants.json scored_participants.tsv summary.json"
+with_maps="abnormality.json abnormality.tsv metrics.json metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz scored_participants.json scored_participants.tsv summary.json"
 
 works "a table in" $T -o t
-check "... is a csv out" test "$(files t)" = "$tables z.csv "
+check "... is a csv out" test "$(files t)" = "$tables z.csv z.json "
 check "... with the names of its columns" test "$(head -n 1 t/z.csv)" = \
     participant_id,lh_a,lh_b,rh_a,rh_b
 check "... and of its people" test "$(column t/z.csv participant_id | tr '\n' ' ')" = \
@@ -27,7 +27,7 @@ check "an image's metrics are named by voxel" sh -c \
 awk -F, 'NR > 1 { print $2, $3, $4, $5 }' thickness.csv >numbers
 if /usr/bin/python3 -c "import numpy; numpy.save('y.npy', numpy.loadtxt('numbers'))" 2>/dev/null; then
     works "an array in" fit -c people.csv -y y.npy -o array.safetensors
-    check "... is matched by position, with a warning" grep -q 'warning: .*no ids to match by' "$logs/err"
+    check "... is matched by position, with a warning" grep -q 'warning: .*no IDs to match by' "$logs/err"
     works "... and scored" score array.safetensors -c people.csv -y y.npy -o a
     check "... as an array out" test "$(files a)" = "$tables z.npy "
     "$KRONORM" score array.safetensors -c people.csv -y y.npy -o ac --format csv -q
@@ -68,18 +68,18 @@ check "... the same as in the joint one" sh -c \
     '[ "$(tail -n 1 tsplit/s07_z.csv)" = "$(grep ^s07, t/z.csv)" ]'
 sed 's/^s07,/s\/7,/' people.csv >slash.csv
 sed 's/^s07,/s\/7,/' thickness.csv >slash_y.csv
-refused "an id that cannot be a file name" "id 's/7' cannot be a file name: it holds a slash" \
+refused "an id that cannot be a file name" "ID 's/7' cannot be a file name, because it contains a slash" \
     score table.safetensors -c slash.csv -y slash_y.csv -o no --split
 
 works "predict" predict table.safetensors -c people.csv -o p
-check "... writes mean and variances" test "$(files p)" = "people.tsv yhat.csv ys2_model.csv ys2_noise.csv "
+check "... writes mean and variances" test "$(files p)" = "scored_participants.json scored_participants.tsv yhat.csv yhat.json ys2_model.csv ys2_model.json ys2_noise.csv ys2_noise.json "
 check "... the noise in one row, which is nobody's" test "$(wc -l <p/ys2_noise.csv)" -eq 2
 check "... of the responses alone" test "$(head -n 1 p/ys2_noise.csv)" = lh_a,lh_b,rh_a,rh_b
 works "predict --write yhat" predict table.safetensors -c people.csv -o py --write yhat
-check "... writes that alone" test "$(files py)" = "people.tsv yhat.csv "
+check "... writes that alone" test "$(files py)" = "scored_participants.json scored_participants.tsv yhat.csv yhat.json "
 check "... the same" cmp py/yhat.csv p/yhat.csv
 works "predict images" predict images.safetensors -c study/test_participants.tsv -o pi
-check "... as images" test "$(files pi)" = "people.tsv yhat.nii.gz ys2_model.nii.gz ys2_noise.nii.gz "
+check "... as images" test "$(files pi)" = "scored_participants.json scored_participants.tsv yhat.nii.gz ys2_model.nii.gz ys2_noise.nii.gz "
 "$KRONORM" score table.safetensors -c people.csv -y thickness.csv -o tw --write z,yhat,ys2_model \
     --training-rows plain -q
 check "predict and score agree on the mean" cmp tw/yhat.csv p/yhat.csv
@@ -128,10 +128,10 @@ patch hole.nii $((352 + 4 * voxel)) '\000\000\300\177'
 sed 's,images/,study/images/,' study/train_images.txt | sed "1s,	.*,	hole.nii," >hole.txt
 works "a NaN voxel in training is filled in" fit -c study/train_participants.tsv -y hole.txt \
     -m study/mask.nii.gz -o filled.safetensors
-check "... and told" grep -q '^  0.0 % of cells missing in 1 responses, filled in (' "$logs/out"
+check "... and told" grep -q '^  Missing values    0.0% of the cells of 1 response were imputed (' "$logs/out"
 works "with --missing-responses drop it" fit -c study/train_participants.tsv -y hole.txt \
     -m study/mask.nii.gz -o hole.safetensors --missing-responses drop
-check "... is left out, and counted" grep -q '(1 constant or not finite, left out)' "$logs/out"
+check "... is left out, and counted" grep -q '^  Excluded          1 voxel, constant or not finite$' "$logs/out"
 "$KRONORM" score hole.safetensors -c study/test_participants.tsv -y study/test_images.txt -o left \
     --format csv -q
 check "... and comes back as NaN for everybody" test \

@@ -20,18 +20,18 @@ differ() { ! cmp -s "$1" "$2"; }
 # ---- rows that share noise
 train "ids that repeat" ids.safetensors --use age,sex
 check "... are groups, and that is said" \
-    said "visits.csv: ids repeat, 60 rows are 30 people; the rows of one person share noise"
-check "... in info too" shows ids.safetensors "^  groups: 30 of 60 rows, by ids that repeat; .* % of the noise"
+    said "visits.csv: IDs repeat; 60 rows are of 30 participants, and the rows of one participant share noise"
+check "... in info too" shows ids.safetensors "^  groups: 30 groups of repeated measures in 60 rows, by repeated IDs; .*% of the noise"
 train "a column of groups" family.safetensors --use age,sex --group family
-check "... is said" said "visits.csv: 60 rows are 15 groups that share noise, those of one family"
-check "... in info too" shows family.safetensors "^  groups: 15 of 60 rows, by family; "
+check "... is said" said "visits.csv: 60 rows form 15 groups that share noise, one per family"
+check "... in info too" shows family.safetensors "^  groups: 15 groups of repeated measures in 60 rows, by family; "
 train "no groups" none.safetensors --use age,sex --group none
 check "... with a warning where ids repeat" \
-    said "kronorm fit: warning: visits.csv: ids repeat, the rows of one person are taken for rows of several"
+    said "kronorm fit: warning: visits.csv: IDs repeat, but the rows of one participant count as different participants"
 check "... and none in info" lacks none.safetensors "groups:"
 check "the signal is in info, term by term" \
-    shows none.safetensors "^  signal: linear .* %, curved .* %, smooth .* % (length .* age), sex .* %$"
-check "... and what covariates may be" shows none.safetensors "^  age: 20 to 67, new people are held to -3.5 to 90.5$"
+    shows none.safetensors "^  signal: linear .*%, quadratic .*%, smooth .*% (length-scale .* in age), sex .*%$"
+check "... and what covariates may be" shows none.safetensors "^  age: 20 to 67; new values are clamped to at most 90.5$"
 
 # ---- a further visit: s01 and s02 come again, n1 and n2 are new
 awk -F, -v OFS=, 'NR == 1 { print; next }
@@ -45,7 +45,7 @@ for m in ids family alone; do
     works "... of people who are known" \
         score $m.safetensors -c further.csv -y further.csv -o $m.known --known-groups
     check "... and how many is said" said \
-        "2 of 4 people belong to groups of training: within these, what the group has in common is expected too"
+        "known training groups: 2 of 4 participants; their group effects are part of the prediction"
     head -n 3 $m.new/z.csv | tail -n 2 >new
     head -n 3 $m.known/z.csv | tail -n 2 >known
     check "... changes their z" differ new known
@@ -76,7 +76,7 @@ check "... differ" differ expected/yhat.csv apart/yhat.csv
 
 # ---- a covariate that was constant
 train "a constant covariate" const.safetensors --use age,tesla --group none
-check "... is in info" shows const.safetensors "^  tesla: 3 for everybody, left out$"
+check "... is in info" shows const.safetensors "^  tesla: 3 in all participants, excluded$"
 cut -d, -f1,2,7,10- further.csv | sed '2,$s/^\([^,]*\),/x\1,/' >here.csv
 awk -F, -v OFS=, 'NR > 1 { $3 = 7 } 1' here.csv >there.csv
 works "people as in training" score const.safetensors -c here.csv -y here.csv -o here
@@ -97,15 +97,15 @@ check "... which is 100 per cent" \
 
 # ---- codes
 train "a code of two numbers" code.safetensors --use age,code
-check "... is a category" shows code.safetensors "^  code: 2 levels (0, 1)$"
+check "... is a category" shows code.safetensors "^  covariates: .*code (0, 1)"
 train "... unless it is to be a number" number.safetensors --use age,code --numeric code
-check "... which it then is" shows number.safetensors "^  code: 0 to 1, new people are held to -0.5 to 1.5$"
+check "... which it then is" shows number.safetensors "^  code: 0 to 1; new values are clamped to at most 1.5$"
 awk -F, -v OFS=, 'NR == 3 { $4 = 1.25 } 1' further.csv >third.csv
 works "... and has others" score number.safetensors -c third.csv -y third.csv -o third
 
 # ---- slopes by level, levels that are new, levels that are missing
 train "slopes by level" slopes.safetensors --use age,sex --interaction sex:age
-check "... are a term" shows slopes.safetensors "^  signal: .*, sex:age .* %$"
+check "... are a term" shows slopes.safetensors "^  signal: .*, sex:age .*%$"
 works "... that predicts" predict slopes.safetensors -c further.csv -o slopes
 train "a site" site.safetensors --use age,site --group none
 awk -F, -v OFS=, 'NR == 2 { $5 = "Q" } 1' further.csv >sites.csv
@@ -119,13 +119,13 @@ check "... is known less well, and only that one" more
 awk -F, -v OFS=, 'NR == 3 || NR == 9 { $5 = "n/a" } 1' visits.csv >missing.csv
 works "a missing category counts as its levels" fit -c missing.csv -y missing.csv --targets a,b,c,d \
     --use age,site --missing mean -o missing.safetensors
-check "... which is said" said "missing.csv: 2 missing values of site count as its levels in training"
+check "... which is said" said "missing.csv: 2 missing values of site are replaced by the average of its levels in the training sample"
 awk -F, -v OFS=, 'NR == 2 { $5 = "" } 1' further.csv >nosite.csv
 works "... in a new person too" score missing.safetensors -c nosite.csv -y nosite.csv --missing mean -o nosite
 
 # ---- plain sums
 train "a plain sum" sum.safetensors --use age,sex --sample-kernel linear+se
-check "... is linear and se over all" shows sum.safetensors "^  signal: linear .* %, se .* % (length .* sd)$"
+check "... is linear and se over all" shows sum.safetensors "^  signal: linear .*%, se .*% (length-scale .* SD)$"
 check "... without slope" lacks sum.safetensors "slope:"
 check "... or groups" lacks sum.safetensors "groups:"
 works "... and scores" score sum.safetensors -c further.csv -y further.csv -o sum
@@ -134,7 +134,7 @@ works "... and scores" score sum.safetensors -c further.csv -y further.csv -o su
 make_noise
 works "covariates that predict nothing" fit -c noise.csv -y noise.csv --use age -o nothing.safetensors
 check "... and info says so" \
-    shows nothing.safetensors "^  none of it predicts: everybody is expected to have the mean$"
+    shows nothing.safetensors "^  prediction: no component predicts; the training mean is predicted for each participant$"
 kronorm info nothing.safetensors --json
 check "... as there is no component" grep -q '"n_components": 0,' "$logs/out"
 sed '2,$s/^p/q/' noise.csv >others.csv

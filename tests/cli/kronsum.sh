@@ -20,7 +20,7 @@ check "... and says what it will take" said "two full covariances of 8 responses
 check "... and how the shrinkage was chosen" said "shrinkage inf: mean log density of held-out maps"
 check "... and info says which it is" shows a.safetensors "^  covariances of signal and noise: "
 fit_regions "no time to judge a shrinkage" late.safetensors --max-seconds 0.000001
-check "... is not taken for what the data say" said "ended searches of free covariances before they could be judged"
+check "... is not taken for what the data say" said "ended the search for free covariances too early"
 fit_regions "the same again" b.safetensors --seed 3
 check "... is the same bytes" same a.safetensors b.safetensors
 fit_regions "a shrinkage that is given" given.safetensors --shrinkage 300
@@ -35,13 +35,13 @@ works "predicts" predict a.safetensors -c study/test_participants.tsv -o predict
 head -9 study/train_participants.tsv >few_x.tsv
 head -9 study/train_regions.csv >few_y.csv
 misused "as many responses as samples" \
-    ": kronsum fits two full 8 x 8 covariances: 8 responses from 8 samples is too many (T must be below N, at most 1500); use the default, its low-rank form, or --basis" \
+    ": kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
     fit -c few_x.tsv -y few_y.csv --use age --method kronsum -o few.safetensors
 misused "and that before it speaks of memory" \
-    ": kronsum fits two full 8 x 8 covariances: 8 responses from 8 samples is too many (T must be below N, at most 1500); use the default, its low-rank form, or --basis" \
+    ": kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
     fit -c few_x.tsv -y few_y.csv --use age --method kronsum --memory 1M -o few.safetensors
 misused "components with kronsum" \
-    " fit: --method kronsum has full covariances of signal and noise and no basis: --components has no meaning (see 'kronorm fit --help')" \
+    " fit: --method kronsum has full covariances of signal and noise and no basis, so --components does not apply (see 'kronorm fit --help')" \
     fit -c study/train_participants.tsv -y study/train_regions.csv --method kronsum -P 3 -o few.safetensors
 misused "a shrinkage that is none" \
     " fit: --shrinkage is '-7', expected auto, inf or a number from 0 (see 'kronorm fit --help')" \
@@ -49,11 +49,11 @@ misused "a shrinkage that is none" \
 
 # ---- rows that share noise
 works "visits of people" fit -c visits.csv -y visits.csv --targets a,b,c,d --use age,sex --method kronsum -o groups.safetensors
-check "... are groups in info" shows groups.safetensors "^  groups: 30 of 60 rows, by ids that repeat; .* % of the noise"
+check "... are groups in info" shows groups.safetensors "^  groups: 30 groups of repeated measures in 60 rows, by repeated IDs; .*% of the noise"
 works "scored within their groups" score groups.safetensors -c visits.csv -y visits.csv --known-groups \
     --training-rows plain -o known
 
-# three visits a person, the third to be scored; levels make columns of R0 that others tell
+# three visits per participant, the third to be scored; levels make columns of R0 that others tell
 awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
     function n() { return u() + u() + u() + u() - 2 }
     BEGIN {
@@ -75,9 +75,9 @@ check "... nothing is illegal" sh -c "! grep -q 'illegal value' '$logs/err' '$lo
 works "a third visit by the first two" score two.safetensors -c third.csv -y third.csv --known-groups --training-rows plain -o third
 check "... whose z are no smaller than they should be" sh -c "awk '/\"z2\"/ { sub(/,/, \"\"); if (\$2 > 0.5 && \$2 < 1.5) found = 1 } END { exit !found }' third/summary.json"
 works "a model that keeps groups whole, and no more" fit -c two.csv -y two.csv $V --method mtgpr -P 2 -o whole.safetensors
-check "... says so" said "this model has no noise that rows of a group share: groups are kept whole in folds, and that is all"
-check "... again in info" shows whole.safetensors "^  groups: kept whole in folds; this model has no noise that their rows share"
+check "... says so" said "this model has no noise shared within groups; groups only stay whole in folds"
+check "... again in info" shows whole.safetensors "^  groups: kept together in folds; the model has no noise that their rows share"
 misused "known groups of it" \
-    ": --known-groups: whole.safetensors has no noise that rows of a group share, and kept nothing of its groups" \
+    ": --known-groups: whole.safetensors has no noise shared within groups and does not keep its groups" \
     score whole.safetensors -c third.csv -y third.csv --known-groups -o never
 done_testing

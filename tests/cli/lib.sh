@@ -26,6 +26,9 @@ skip() { # promise, why
     echo "ok $promises - $1 # SKIP $2"
 }
 
+# Are two models the same but for the record of the run that made them?
+same_model() { python3 "$here/../python/same_model.py" "$1" "$2"; }
+
 done_testing() { echo "1..$promises"; }
 
 # Runs the command; its exit code is in $code, what it said in $logs/out and $logs/err.
@@ -108,7 +111,7 @@ ask_python() { # script, arguments ...
 
 # ---- data -------------------------------------------------------------------------------------
 
-# 40 people: regions.csv is all in one, people.csv and thickness.csv are its two halves.
+# 40 participants: regions.csv is all in one, participants.csv and thickness.csv are its two halves.
 make_tables() {
     awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
         BEGIN {
@@ -125,7 +128,7 @@ make_tables() {
     cut -d, -f1,5- regions.csv >thickness.csv
 }
 
-# visits.csv, all in one: 30 people twice, in 15 families, at 3 tesla; code is 0 or 1, scanner says what site
+# visits.csv, all in one: 30 participants twice, in 15 families, at 3 tesla; code is 0 or 1, scanner says what site
 # says, row is another in every row.
 make_visits() {
     awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
@@ -144,7 +147,7 @@ make_visits() {
         }' >visits.csv
 }
 
-# noise.csv, all in one: 40 people whose age says nothing.
+# noise.csv, all in one: 40 participants whose age says nothing.
 make_noise() {
     awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
         BEGIN {
@@ -155,7 +158,7 @@ make_noise() {
         }' >noise.csv
 }
 
-# 24 healthy people, 19 of them in the training lists, and 4 patients.
+# 24 healthy participants, 19 of them in the training lists, and 4 patients.
 make_images() { "$KRONORM" simulate --samples 24 --patients 4 -o study -q; }
 
 # column NAME of a table, without its name

@@ -2,12 +2,12 @@
 # Where the deviations of groups overlap: what overlap writes and what it refuses.
 . "$(dirname "$0")/lib.sh"
 
-# 24 people with three responses: 12 patients of whom 9 are low at the first, one of each is high at the second, nobody
+# 24 participants with three responses: 12 patients of whom 9 are low at the first, one of each is high at the second, nobody
 # has the third; p20 has no group and p21 no value at the first.
 by_hand() { # folder
     mkdir -p "$1"
     awk -v dir="$1" 'BEGIN {
-        people = dir "/people.tsv"; z = dir "/z.csv"
+        people = dir "/scored_participants.tsv"; z = dir "/z.csv"
         print "participant_id\tstatus\twhy\textrapolation_pct\tlabel\tage\tgroup" >people
         print "participant_id,a,b,c" >z
         for (i = 1; i <= 24; i++) {
@@ -37,19 +37,20 @@ check "... with an exact p behind the adjusted one" awk -F '\t' '$1 == "a" { e =
 check "... and p by permuting" awk -F '\t' '$1 == "a" { exit !($3 > 0 && $3 < 0.01) }' two/difference.tsv
 check "... where nothing is there none" test "$(line two/difference.tsv b | cut -d ' ' -f 2-4)" = "0 1 1"
 check "... who has no group is left out, with a warning" grep -qxF \
-    "kronorm overlap: warning: 1 of 24 people have no group and are left out" "$logs/err"
-check "... and all is told" grep -qx 'two: 23 people in 2 groups, 3 responses; 1 people without a group' "$logs/out"
+    "kronorm overlap: warning: participants without group are excluded, 1 of 24" "$logs/err"
+check "... and all is told" grep -qx 'Mapped 23 participants in 2 groups, 3 responses: two' "$logs/out"
+check "... with those excluded" grep -qx '  Excluded  1 participant without a group' "$logs/out"
 summary() { /usr/bin/python3 -c 'import json, sys
 s = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 check "the summary has groups and counts" test "$(summary two/summary.json \
-    '[(g["group"], g["n"]) for g in s["groups"]], s["left_out"], s["people"], s["threshold"], s["seed"], s["responses"]')" = \
+    '[(g["group"], g["n"]) for g in s["groups"]], s["left_out"], s["participants"], s["threshold"], s["seed"], s["responses"]')" = \
     "([('control', 12), ('patient', 11)], 1, 23, 1.96, 1, 3)"
 check "... what was found" test "$(summary two/summary.json \
-    's["difference"]["of"], s["difference"]["minus"], s["difference"]["permutations"], s["difference"]["negative"]["below_05"], s["difference"]["positive"]["smallest_p"]')" = \
+    's["difference"]["of"], s["difference"]["minus"], s["difference"]["permutations"], s["difference"]["low"]["below_05"], s["difference"]["high"]["smallest_p"]')" = \
     "('patient', 'control', 5000, 1, 1.0)"
 check "... the warnings and the line that does it again" test "$(summary two/summary.json 's["warnings"], s["command"]')" = \
-    "(['1 of 24 people have no group and are left out'], 'kronorm overlap scored --by group --output two')"
-check "tables are all that is there" test "$(ls two | tr '\n' ' ')" = "difference.tsv overlap.tsv summary.json "
+    "(['participants without group are excluded, 1 of 24'], 'kronorm overlap scored --by group --output two')"
+check "tables are all that is there" test "$(ls two | tr '\n' ' ')" = "difference.json difference.tsv overlap.json overlap.tsv summary.json "
 
 works "once more, on two threads" overlap scored --by group --threads 2 -o again
 check "... are the same bytes" cmp two/difference.tsv again/difference.tsv
@@ -61,74 +62,74 @@ check "... and fewer permutations say less" awk -F '\t' '$1 == "a" { exit !($3 >
 awk 'BEGIN { OFS = "\t"; print "subject_id", "dx"; for (i = 24; i > 0; i--) print sprintf("p%02d", i), i % 3; print "x", 9 }' >three.tsv
 works "three groups of another table" overlap scored --by dx -c three.tsv -o three
 check "... in the order of their numbers" test "$(line three/overlap.tsv b | cut -d ' ' -f 2,3 | tr '\n' /)" = "0 8/1 8/2 8/"
-check "... have no differences, which is said" sh -c "test ! -e three/difference.tsv && grep -qx '3 groups: no differences, which are of two' '$logs/err'"
+check "... have no differences, which is said" sh -c "test ! -e three/difference.tsv && grep -qx '3 groups: differences need exactly two' '$logs/err'"
 check "... in the summary too" test "$(summary three/summary.json 's["difference"]')" = None
-sed 's/patient/control/' scored/people.tsv >one.tsv
+sed 's/patient/control/' scored/scored_participants.tsv >one.tsv
 works "one group" overlap scored --by group -c one.tsv -o one
-check "... has shares alone" test "$(ls one | tr '\n' ' ')" = "overlap.tsv summary.json "
-head -n 16 scored/people.tsv >few.tsv
+check "... has shares alone" test "$(ls one | tr '\n' ' ')" = "overlap.json overlap.tsv summary.json "
+head -n 16 scored/scored_participants.tsv >few.tsv
 works "a group of few" overlap scored --by group -c few.tsv -o few
-check "... is warned of" grep -qxF "kronorm overlap: warning: group patient has 3 people: shares of so few say little" "$logs/err"
-works "a column of people.tsv in any case" overlap scored --by Group -o any
+check "... is warned of" grep -qxF "kronorm overlap: warning: group patient has only 3 participants, so its proportions are uncertain" "$logs/err"
+works "a column of scored_participants.tsv in any case" overlap scored --by Group -o any
 
 # ---- what is refused
 refused "a column that is not there" \
-    "scored/people.tsv: no column 'grp' as --by asks for (a table that has it goes to --covariates); the closest are group, age, why, label, status" \
+    "scored/scored_participants.tsv: no column 'grp', which --by names (if another table has it, give that to --covariates); did you mean group?" \
     overlap scored --by grp -o no
-refused "... nor in the other table" "three.tsv: no column 'grp' as --by asks for; the closest are dx, subject_id" \
+refused "... nor in the other table" "three.tsv: no column 'grp', which --by names; its columns are subject_id, dx" \
     overlap scored --by grp -c three.tsv -o no
-refused "a folder that is not there" "nowhere/people.tsv: cannot be opened: no such file or directory" overlap nowhere --by group -o no
+refused "a folder that is not there" "nowhere/scored_participants.tsv cannot be opened: no such file or directory" overlap nowhere --by group -o no
 mkdir bare
-cp scored/people.tsv bare
-refused "a folder without z" "bare: there are no z maps, expected a folder of score that has them (--write z)" overlap bare --by group -o no
+cp scored/scored_participants.tsv bare
+refused "a folder without z" "bare has no z maps; run score with --write z" overlap bare --by group -o no
 by_hand doubled
 cp doubled/z.csv doubled/z.npy
-refused "z in two formats" "doubled: z maps are z.csv, z.npy, expected one file, or one for each hemisphere" \
+refused "z in two formats" "doubled has the z maps z.csv, z.npy; there must be one file, or one per hemisphere" \
     overlap doubled --by group -o no
 by_hand short
 sed -i '$d' short/z.csv
-refused "fewer maps than people" "short/z.csv: 23 maps, expected 24 as in people.tsv" overlap short --by group -o no
+refused "fewer maps than people" "short/z.csv has 23 maps, expected 24 as in scored_participants.tsv" overlap short --by group -o no
 by_hand mixed
 sed -i 's/^p03,/p30,/' mixed/z.csv
-refused "other people" "mixed/z.csv line 4: participant_id is 'p30', expected 'p03' as in people.tsv" overlap mixed --by group -o no
+refused "other people" "mixed/z.csv line 4: participant_id is 'p30', expected 'p03' as in scored_participants.tsv" overlap mixed --by group -o no
 by_hand words
 sed -i 's/^p03,0.3/p03,low/' words/z.csv
 refused "z that is no number" "words/z.csv line 4: a is 'low', expected a number" overlap words --by group -o no
 mkdir strange
-printf 'participant_id\tother\np01\t1\n' >strange/people.tsv
-refused "another table of people" "strange/people.tsv: no column 'status' which score writes; the closest are other, participant_id" \
+printf 'participant_id\tother\np01\t1\n' >strange/scored_participants.tsv
+refused "another table of people" "strange/scored_participants.tsv: no column 'status', which score writes; its columns are participant_id, other" \
     overlap strange --by group -o no
 printf 'participant_id\tgroup\nq1\ta\n' >others.tsv
-refused "a table of other people" "others.tsv and scored/people.tsv have no ids in common: the first are q1 and p01" \
+refused "a table of other people" "others.tsv and scored/scored_participants.tsv have no IDs in common; the first are q1 and p01" \
     overlap scored --by group -c others.tsv -o no
 printf 'name\tgroup\np01\ta\n' >nobody.tsv
-refused "a table without ids" "nobody.tsv: there is no column of ids (name it in --id)" overlap scored --by group -c nobody.tsv -o no
+refused "a table without ids" "nobody.tsv has no ID column; name it in --id" overlap scored --by group -c nobody.tsv -o no
 works "... whose ids are named" overlap scored --by group -c nobody.tsv --id name -o named
 printf 'participant_id\tgroup\np01\ta\np01\tb\n' >both.tsv
-refused "a person of two groups" "both.tsv: group of p01 is 'a' on line 2 and 'b' on line 3, expected one" \
+refused "a person of two groups" "both.tsv: group of p01 is 'a' on line 2 and 'b' on line 3; a participant must have one value" \
     overlap scored --by group -c both.tsv -o no
 printf 'participant_id\tgroup\np01\tn/a\n' >unknown.tsv
-refused "nobody with a group" "unknown.tsv: group is missing for everybody who was scored" overlap scored --by group -c unknown.tsv -o no
+refused "nobody with a group" "unknown.tsv: group is missing for every scored participant" overlap scored --by group -c unknown.tsv -o no
 awk 'BEGIN { print "participant_id,status,why,age" ; for (i = 1; i <= 60; i++) print "p" i ",used,n/a," i + 0.5 }' | tr , '\t' >ages.tsv
 mkdir ages
-cp ages.tsv ages/people.tsv
+cp ages.tsv ages/scored_participants.tsv
 awk 'BEGIN { print "participant_id,a"; for (i = 1; i <= 60; i++) print "p" i "," i / 10 }' >ages/z.csv
-refused "a column that is no group" "ages/people.tsv: age has more than 50 values, expected groups" overlap ages --by age -o no
-misused "the scored folder itself" ": --output is the scored folder, expected another" overlap scored --by group -o ./scored --force
+refused "a column that is no group" "ages/scored_participants.tsv: age has more than 50 values, expected groups" overlap ages --by age -o no
+misused "the scored folder itself" ": --output is the scored folder; choose another one" overlap scored --by group -o ./scored --force
 misused "no folder" " overlap: a scored folder is needed (see 'kronorm overlap --help')" overlap --by group -o no
 misused "no column" " overlap: --by is needed (see 'kronorm overlap --help')" overlap scored -o no
 misused "two folders" " overlap: 'bare' belongs to no option (see 'kronorm overlap --help')" overlap scored bare --by group -o no
-misused "no permutations" " overlap: --permutations is 0, expected 1 to 1000000 (see 'kronorm overlap --help')" overlap scored --by group --permutations 0 -o no
-refused "results that are there" "two/summary.json: exists already (use --force to replace it)" overlap scored --by group -o two
+misused "no permutations" " overlap: --permutations is 0; it must be 1 to 1000000 (see 'kronorm overlap --help')" overlap scored --by group --permutations 0 -o no
+refused "results that are there" "two/summary.json exists already; use --force to replace it" overlap scored --by group -o two
 works "... are replaced by --force" overlap scored --by group --threshold 0.2 --permutations 99 --force -o two
 check "... by the new ones" cmp two/difference.tsv low/difference.tsv
 cp three.tsv any/overlap.tsv
-refused "an input among the outputs" "any/overlap.tsv: is an input of this run, and is not replaced" \
+refused "an input among the outputs" "any/overlap.tsv is an input of this run and is not replaced; choose another output" \
     overlap scored --by dx -c any/overlap.tsv --force -o any
 by_hand visits
-sed -i 's/^p02/p01/' visits/people.tsv visits/z.csv
+sed -i 's/^p02/p01/' visits/scored_participants.tsv visits/z.csv
 works "several rows of one person" overlap visits --by group -o visits.out
-check "... are warned of" grep -qxF "kronorm overlap: warning: visits/people.tsv: ids repeat, and the rows of one person count as several" "$logs/err"
+check "... are warned of" grep -qxF "kronorm overlap: warning: visits/scored_participants.tsv: IDs repeat, and the rows of one participant count as several participants" "$logs/err"
 
 # ---- what score writes
 make_tables
@@ -151,10 +152,9 @@ c=study/test_participants.tsv
 works "fit of images" fit -c study/train_participants.tsv -y study/train_images.txt -m study/mask.nii.gz -P 3 -o images.safetensors
 works "score of images" score images.safetensors -c $c -y study/test_images.txt -o i
 works "two groups of images" overlap i --by group -c $c --permutations 200 -o i.out
-check "... are maps" test "$(ls i.out | tr '\n' ' ')" = "difference_negative.nii.gz difference_positive.nii.gz \
-overlap_control_n.nii.gz overlap_control_negative.nii.gz overlap_control_positive.nii.gz overlap_patient_n.nii.gz \
-overlap_patient_negative.nii.gz overlap_patient_positive.nii.gz p_negative.nii.gz p_negative_fdr.nii.gz p_positive.nii.gz \
-p_positive_fdr.nii.gz summary.json "
+check "... are maps" test "$(ls i.out | tr '\n' ' ')" = "difference_high.nii.gz difference_high_p.nii.gz difference_high_p_fdr.nii.gz \
+difference_low.nii.gz difference_low_p.nii.gz difference_low_p_fdr.nii.gz overlap_control_high.nii.gz overlap_control_low.nii.gz \
+overlap_control_n.nii.gz overlap_patient_high.nii.gz overlap_patient_low.nii.gz overlap_patient_n.nii.gz summary.json "
 maps() { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$here/../python/overlap_maps.py" "$@"; }
 if /usr/bin/python3 -c 'import nibabel' 2>/dev/null; then
     check "... of the shares of z" maps i/z.nii.gz i.out .nii.gz $c
@@ -163,10 +163,10 @@ else
 fi
 works "split images" score images.safetensors -c $c -y study/test_images.txt --split -o i.split
 works "... the same of them" overlap i.split --by group -c $c --permutations 200 -o i.split.out
-check "... are the same maps" cmp i.out/p_negative.nii.gz i.split.out/p_negative.nii.gz
+check "... are the same maps" cmp i.out/difference_low_p.nii.gz i.split.out/difference_low_p.nii.gz
 sed 's/patient/a\/b/' $c >slash.tsv
-refused "a group that is no file name" "group 'a/b' cannot be part of a file name: it holds a slash" overlap i --by group -c slash.tsv -o no
-refused "maps that are there" "i.out/summary.json: exists already (use --force to replace it)" overlap i --by group -c $c -o i.out
+refused "a group that is no file name" "group 'a/b' cannot be part of a file name, because it contains a slash" overlap i --by group -c slash.tsv -o no
+refused "maps that are there" "i.out/summary.json exists already; use --force to replace it" overlap i --by group -c $c -o i.out
 rm i.out/summary.json
-refused "... one of them" "i.out/overlap_control_n.nii.gz: exists already (use --force to replace it)" overlap i --by group -c $c -o i.out
+refused "... one of them" "i.out/overlap_control_n.nii.gz exists already; use --force to replace it" overlap i --by group -c $c -o i.out
 done_testing

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 export OPENBLAS_NUM_THREADS=1
 
-# 96 people of five sites, two of them not in training, some with a second visit; 10 responses, noise of other sizes.
+# 96 participants of five sites, two of them not in training, some with a second visit; 10 responses, noise of other sizes.
 awk 'function noise() { return rand() + rand() + rand() - 1.5 }
 BEGIN {
     srand(8)
@@ -70,9 +70,9 @@ each() { # name, word of its refusal to export, options of fit ...
     check "... as before" same_column $m.new $m.again deviance
     works "... held out" cv ${fit#fit } "$@" -o $m.cv
     check "... with a joint density" finite $m.cv/summary.json joint_density
-    works "... sites left out" cv $(both train.csv) $targets --use age,sex,site --batch site "$@" --leave site -o $m.sites
+    works "... sites left out" cv $(both train.csv) $targets --use age,sex,site --batch site "$@" --leave-out site -o $m.sites
     check "... with one too" finite $m.sites/summary.json joint_density
-    works "... change" change $m.safetensors $(both visits.csv) --person participant_id --visit session --reference group=control -o $m.change
+    works "... change" change $m.safetensors $(both visits.csv) --participant participant_id --visit session --reference group=control -o $m.change
     works "... centiles" centiles $m.safetensors --over age -o $m.centiles
     misused "... cannot be given away" ": $refusal" export $m.safetensors -o $m.shared.safetensors
 }
@@ -88,5 +88,5 @@ works "... scores" score few.safetensors $(both few.csv) --training-rows plain -
 check "... with deviances of folds that have noise outside of their own" awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "deviance") c = i } NR > 1 && !($c > 0) { bad = 1 } END { exit bad || !c || NR != 14 }' few_scored/abnormality.tsv
 works "... scores all the same" score few.safetensors $(both new.csv) -o few
 works "auto" fit $few --noise auto -o auto.safetensors
-check "... has nothing to compare" grep -q '^noise: structured; folds of so few samples leave nothing outside their components' "$logs/err"
+check "... has nothing to compare" grep -q '^noise: structured; the folds are too small to compare densities of held-out maps' "$logs/err"
 done_testing

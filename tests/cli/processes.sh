@@ -24,7 +24,7 @@ ends() { # promise, exit code, the sentence: all that was said, once; $logs has 
     fi
 }
 
-# long.csv, all in one: a fit of a minute and more, which nobody waits for.
+# long.csv, all in one: a fit of a minute and more, which is stopped.
 make_long() {
     awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
         BEGIN {

@@ -28,30 +28,32 @@ refused() { # promise, exit code, sentence, model, folder ...
 hash() { sed -n 's/.*"model": "\(xxh64:[0-9a-f]*\)".*/\1/p' "$1"; }
 works "score by the other" score other.safetensors -c new.csv -y new.csv -o by_other
 refused "a folder of another model" 1 \
-    "scored: was scored by another model ($(hash scored/summary.json), this one is $(hash by_other/summary.json)), expected a folder of this one" \
+    "scored was made with another model ($(hash scored/summary.json), this one is $(hash by_other/summary.json)); give that model, or run the command again with this one" \
     other.safetensors --scored scored
 refused "a folder of cv beside a model" 2 \
-    "crossed: was written by cv, which has no one model, expected no model beside it" model.safetensors --scored crossed
-refused "a folder of score alone" 2 "scored: was written by score, expected the model that it was made by" scored
+    "crossed was written by cv, which has no single model; give the folder alone" model.safetensors --scored crossed
+refused "a folder of score alone" 2 "scored was written by score; give the model that it was made with, too" scored
+refused "a folder that is not there" 1 "nowhere: no such folder; give a folder that score, cv or change wrote" \
+    model.safetensors --scored nowhere
 mkdir empty
-refused "a folder without a summary" 1 "empty: has no summary.json, expected a folder that score, cv or change wrote" \
+refused "a folder without a summary" 1 "empty has no summary.json; give a folder that score, cv or change wrote" \
     model.safetensors --scored empty
 refused "a folder of centiles" 1 \
-    "curves: its summary.json is of another kind, expected a folder that score, cv or change wrote" model.safetensors --scored curves
+    "curves: its summary.json was written by another command; give a folder that score, cv or change wrote" model.safetensors --scored curves
 
 mkdir old
 echo '{"pairs": 3, "changed": {"with_p": 3}}' >old/summary.json
-refused "changes of an older version" 1 \
-    "old: its summary.json does not say which model it was made by, as those of older versions (run change again)" \
+refused "changes whose summary does not name the model" 1 \
+    "old: its summary.json does not name the model; run change again" \
     model.safetensors --scored old
 for d in cut other fewer named; do cp -r scored $d; done
 sed -i '$d' cut/abnormality.tsv
-refused "a table that was cut" 1 "cut/abnormality.tsv: 5 people, expected 6 as in people.tsv" model.safetensors --scored cut
+refused "a table that was cut" 1 "cut/abnormality.tsv has 5 rows, but scored_participants.tsv has 6; the files of this folder are from different runs, so run the command again" model.safetensors --scored cut
 sed -i '2s/^s41/nobody/' other/abnormality.tsv
 refused "a table of somebody else" 1 \
-    "other/abnormality.tsv line 2: participant_id is 'nobody', expected 's41' as in people.tsv" model.safetensors --scored other
+    "other/abnormality.tsv line 2: participant_id is 'nobody', but 's41' in scored_participants.tsv; the files of this folder are from different runs, so run the command again" model.safetensors --scored other
 sed -i '$d' fewer/metrics.tsv
-refused "metrics of fewer responses" 1 "fewer/metrics.tsv: 2 responses, expected 3" model.safetensors --scored fewer
+refused "metrics of fewer responses" 1 "fewer/metrics.tsv has 2 rows, but there are 3 responses; the files of this folder are from different runs, so run the command again" model.safetensors --scored fewer
 sed -i '2s/^r1/r9/' named/metrics.tsv
 refused "metrics of others" 1 "named/metrics.tsv line 2: response is 'r9', expected 'r1' as the model has it" \
     model.safetensors --scored named

@@ -22,13 +22,13 @@ label rh.label.gii 3 '1 2 2' 'insula cuneus'
 
 both="--surface lh.gii,rh.gii"
 refused "labels of another atlas" \
-    "lh.label.gii,rh.label.gii: none of its regions is a response: they are named as 'cuneus', responses as 'lh_a'" \
+    "lh.label.gii,rh.label.gii: none of its regions is a response; they have names such as 'cuneus', but responses such as 'lh_a'" \
     report model.safetensors $both --labels lh.label.gii,rh.label.gii -o page.html
-refused "vertices of another surface" "lh.gii,rh.gii: has 7 vertices in all, the responses have 4 (a table of regions needs --labels)" \
+refused "vertices of another surface" "lh.gii,rh.gii has 7 vertices in all, but the responses have 4 (a table of regions needs --labels)" \
     report model.safetensors $both -o page.html
-refused "sides that are turned" "rh.gii: is the right hemisphere, expected the left one first in --surface, then the right one" \
+refused "sides that are turned" "rh.gii is the right hemisphere, expected the left one first in --surface, then the right one" \
     report model.safetensors --surface rh.gii,lh.gii -o page.html
-misused "labels without a surface" ": --labels needs --surface: what it is of" \
+misused "labels without a surface" ": --labels needs --surface, the surfaces that it belongs to" \
     report model.safetensors --labels lh.label.gii,rh.label.gii -o page.html
 
 sed '1s/h_a/h_insula_thickness/g; 1s/h_b/h_cuneus_thickness/g' regions.csv >atlas.csv
@@ -41,7 +41,7 @@ works "the same again" report atlas.safetensors $both --labels lh.label.gii,rh.l
 check "... differs in its name alone" test "$(sed s/again.html/page.html/g again.html | cksum)" = "$(cksum <page.html)"
 label rh.label.gii 3 '1 1 1' insula
 works "a region that the labels lack" report atlas.safetensors $both --labels lh.label.gii,rh.label.gii -o less.html
-check "... is counted" grep -q 'class="note">1 of 4 responses has no region on the surface and is not drawn there: rh_cuneus_thickness\.<' less.html
+check "... is counted" grep -q 'id="surface-note">1 of 4 responses has no region on the surface and is not drawn there: rh_cuneus_thickness\.<' less.html
 cut -d, -f2- atlas.csv >nameless.csv
 works "a table without ids" fit -c nameless.csv -y nameless.csv --use age,sex,site --targets '?h_*' -o nameless.safetensors
 works "... whose model has no maps of people" report nameless.safetensors $both --labels lh.label.gii,rh.label.gii -o nameless.html

@@ -12,7 +12,10 @@ cp -r study far/away/renamed
 mv far/away/renamed/train_images.txt far/away/renamed/list.txt
 (cd far && "$KRONORM" $F -c away/renamed/train_participants.tsv -y "$PWD/away/renamed/list.txt" \
     -o ../three.safetensors)
-check "from other paths" cmp one.safetensors three.safetensors
+check "from other names of files" same_model one.safetensors three.safetensors
+cp -r study far/away/study
+(cd far && "$KRONORM" $F -c away/study/train_participants.tsv -y "$PWD/away/study/train_images.txt" -o ../moved.safetensors)
+check "from other folders" cmp one.safetensors moved.safetensors
 "$KRONORM" $F -c study/train_participants.tsv -y study/train_images.txt -o four.safetensors --seed 1
 check "1 is the default seed" cmp one.safetensors four.safetensors
 "$KRONORM" $F -c study/train_participants.tsv -y study/train_images.txt -o five.safetensors --seed 2
@@ -31,7 +34,7 @@ check "twice the same abnormality" cmp i1/abnormality.tsv i2/abnormality.tsv
 check "twice the same study" diff -r sim1 sim2
 check "the log says when and how fast, the model does not" sh -c \
     "grep -q seconds one.safetensors.log.json && ! grep -q seconds one.safetensors"
-check "no path is in the model" sh -c "! grep -q -e study -e '$work' one.safetensors"
+check "no folder is in the model" sh -c "! grep -q -e study -e '$work' one.safetensors"
 for m in "--noise iso -P 3" "--method kronprod" "--method stgpr" "--preset paper -P 3 --max-evals 3"; do
     for i in 1 2; do
         "$KRONORM" $F $m -c people.csv -y thickness.csv -o again$i.safetensors --force

@@ -61,7 +61,7 @@ done
 # ---- refused -----------------------------------------------------------------------------------
 
 failing "what is too much is refused with the numbers" \
-    'kronorm: this fit needs [0-9]*.[0-9] MB (*program and BLAS 40.0 MB), with the responses in --scratch still [0-9]*.[0-9] MB, but --memory allows 45.0 MB; without a reference (--folds 0) it would need 4[0-9].[0-9] MB' \
+    'kronorm: this fit needs [0-9]*.[0-9] MB (*program and BLAS 40.0 MB), or [0-9]*.[0-9] MB with the responses in --scratch, but --memory allows 45.0 MB; without a reference (--folds 0) it would need 4[0-9].[0-9] MB' \
     $F -y $list -m study/mask.nii.gz -o no.safetensors --memory 45M --scratch scratch
 failing "and so is what no number of responses would make possible" \
     'kronorm: this fit needs at least [0-9]*.[0-9] MB (*), but --memory allows 1.0 kB' \
@@ -72,16 +72,16 @@ misused "a size that is none" \
 awk 'BEGIN { print "participant_id,age,y"
     for (i = 1; i <= 3000; i++) printf "s%04d,%d,%d\n", i, 20 + i % 50, i * 7919 % 101 }' >many.csv
 failing "too many samples for dense matrices: how many would do" \
-    'kronorm: this fit needs [0-9]*.[0-9] MB (matrices over samples *), but --memory allows 200.0 MB; there is room for 1[0-9]* samples, or --rank 500 would need [0-9]*.[0-9] MB' \
+    'kronorm: this fit needs [0-9]*.[0-9] MB (matrices over participants *), but --memory allows 200.0 MB; there is memory for 1[0-9]* participants, or --rank 500 would need [0-9]*.[0-9] MB' \
     fit -c many.csv -y many.csv --use age --targets y -P 1 -o no.safetensors --memory 200M --threads 1 --rank full
 refused "a scratch folder that is not there" \
-    "nowhere: no scratch file can be made there: no such file or directory" \
+    "nowhere cannot hold a scratch file: no such file or directory" \
     $F -y $list -o no.safetensors --memory "$less" --scratch nowhere
 
 # ---- no room in the file system ----------------------------------------------------------------
 
 promise="a full scratch folder"
-full='kronorm: tiny: the responses need [0-9.]* kB of scratch space, [0-9.]* kB are free on that file system (choose another with --scratch)'
+full='kronorm: tiny: the responses need [0-9.]* kB of scratch space, but only [0-9.]* kB are free; choose another folder with --scratch'
 mkdir tiny
 if mount -t tmpfs -o size=64k tmpfs tiny 2>/dev/null; then
     trap 'umount "$work/tiny"; rm -rf "$work" "$logs"' EXIT
@@ -95,7 +95,7 @@ fi
     >"$logs/out" 2>"$logs/err"
 code=$?
 check "a scratch file beyond ulimit -f" grep -q \
-    '^kronorm: scratch: the responses need .* of scratch space, more than a file may have there' "$logs/err"
+    '^kronorm: scratch: the responses need .* of scratch space, more than a file may have (ulimit -f)' "$logs/err"
 check "... leaves nothing" test $code -eq 1 -a -z "$(ls -A scratch)"
 
 # ---- killed ------------------------------------------------------------------------------------

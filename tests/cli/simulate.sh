@@ -8,12 +8,12 @@ rows() { echo $(($(wc -l <"$1") - 1)); }
 works "a study of sites, visits and regions" simulate --samples 60 --patients 8 --sites 3 --visits 2 --regions 30 --strength 4 \
     -o study
 check "... says what there is" test "$(grep -cE 'adapt_|visits_|regions' "$logs/out")" -eq 3
-check "... has these files" test "$(ls study | tr '\n' ' ')" = "adapt_images.txt adapt_participants.tsv adapt_regions.csv images \
-images.txt mask.nii.gz new_images.txt new_participants.tsv new_regions.csv participants.tsv regions.csv regions.nii.gz \
-test_images.txt test_participants.tsv test_regions.csv train_images.txt train_participants.tsv train_regions.csv truth \
-visits_images.txt visits_participants.tsv visits_regions.csv "
+check "... has these files" test "$(ls study | tr '\n' ' ')" = "adapt_images.txt adapt_participants.json adapt_participants.tsv adapt_regions.csv images \
+images.txt mask.nii.gz new_images.txt new_participants.json new_participants.tsv new_regions.csv participants.json participants.tsv regions.csv regions.nii.gz \
+test_images.txt test_participants.json test_participants.tsv test_regions.csv train_images.txt train_participants.json train_participants.tsv train_regions.csv truth \
+visits_images.txt visits_participants.json visits_participants.tsv visits_regions.csv "
 check "... and the truth" test "$(ls study/truth | tr '\n' ' ')" = \
-    "lesion.nii.gz patients.tsv site_offsets.nii.gz sites.tsv truth.json visits.tsv "
+    "lesion.nii.gz patients.json patients.tsv site_offsets.nii.gz sites.json sites.tsv truth.json visits.json visits.tsv "
 check "participants have these columns" test "$(columns study/participants.tsv)" = "participant_id age sex site group"
 check "... controls to adapt on no group" test "$(columns study/adapt_participants.tsv)" = "participant_id age sex site"
 check "... visits a session" test "$(columns study/visits_participants.tsv)" = "participant_id session age sex site group"
@@ -33,29 +33,29 @@ check "the first visit is the image of the study" cmp "study/images/$(sed -n '2s
     "study/images/$(sed -n '2s/	.*//p' study/test_participants.tsv)_ses-1.nii.gz"
 
 works "regions fit" fit -c study/train_participants.tsv -y study/train_regions.csv -o regions.safetensors
-works "... and score" score regions.safetensors -c study/test_participants.tsv -y study/test_regions.csv --label group=patient -o scored
+works "... and score" score regions.safetensors -c study/test_participants.tsv -y study/test_regions.csv --cases group=patient -o scored
 check "... region 1 is where patients are low" awk -F , 'NR == FNR { split($0, f, "\t"); ill[f[1]] = f[5] == "patient"; next }
     FNR > 1 { s[ill[$1]] += $2; n[ill[$1]]++ }
     END { exit !(n[0] == 12 && n[1] == 8 && s[1] / n[1] < -2 && s[0] / n[0] > -1) }' study/test_participants.tsv scored/z.csv
 works "visits score" score regions.safetensors -c study/visits_participants.tsv -y study/visits_regions.csv --session session -o visits
-check "... each by itself" test "$(rows visits/people.tsv)" -eq 40
+check "... each by itself" test "$(rows visits/scored_participants.tsv)" -eq 40
 works "images fit" fit -c study/train_participants.tsv -y study/train_images.txt -m study/mask.nii.gz -o images.safetensors
 works "... visits of them score" score images.safetensors -c study/visits_participants.tsv -y study/visits_images.txt \
     --session session -o visit_maps
-check "... each by itself" test "$(rows visit_maps/people.tsv)" -eq 40
+check "... each by itself" test "$(rows visit_maps/scored_participants.tsv)" -eq 40
 works "... or the first of everybody" score images.safetensors -c study/visits_participants.tsv -y study/visits_images.txt \
     --session first -o first_maps
 works "... and the study's own" score images.safetensors -c study/test_participants.tsv -y study/test_images.txt -o maps
 check "... which are the same" cmp first_maps/z.nii.gz maps/z.nii.gz
 
-misused "one site" " simulate: --sites is 1, expected 2 to 50, or 0 (see 'kronorm simulate --help')" \
+misused "one site" " simulate: --sites is 1; it must be 2 to 50, or 0 (see 'kronorm simulate --help')" \
     simulate --sites 1 -o d
-misused "eleven visits" " simulate: --visits is 11, expected 2 to 10, or 0 (see 'kronorm simulate --help')" \
+misused "eleven visits" " simulate: --visits is 11; it must be 2 to 10, or 0 (see 'kronorm simulate --help')" \
     simulate --visits 11 -o d
 misused "decline without visits" \
-    " simulate: --decline is between visits (give --visits too) (see 'kronorm simulate --help')" simulate --decline 1 -o d
+    " simulate: --decline is a change between visits; give --visits too (see 'kronorm simulate --help')" simulate --decline 1 -o d
 misused "sites of an experiment" \
     " simulate: --sites, --visits and --regions are for --kind cohort (see 'kronorm simulate --help')" \
     simulate --kind miyawaki --sites 3 -o d
-misused "more sites than people" ": 30 normal subjects at 4 sites, expected at least 10 a site" simulate --samples 30 --sites 4 -o d
+misused "more sites than people" ": 30 healthy participants at 4 sites, expected at least 10 per site" simulate --samples 30 --sites 4 -o d
 done_testing

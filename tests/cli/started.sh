@@ -8,7 +8,7 @@ mkdir bin # where no plugin of `make mpi` is beside it
 cp "$KRONORM" bin
 KRONORM=$work/bin/kronorm
 fit="-c people.csv -y thickness.csv --use age -o m.safetensors"
-refusal=": started 4 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own"
+refusal=": mpirun or srun started 4 processes, but this build has no MPI; start it once, with --threads, or set KRONORM_COMM=none if each process has its own output"
 
 for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE SLURM_STEP_NUM_TASKS; do
     export $variable=4
@@ -21,7 +21,7 @@ timeout 1 "$KRONORM" fit $fit >"$logs/out" 2>"$logs/err"
 code=$?
 check "the second of them leaves it to the first" [ $code -eq 124 -a ! -s "$logs/err" ]
 misused "... and speaks when it is still there after a while" \
-    ": rank 1 (node $(uname -n)): started 3 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own" \
+    ": rank 1 (node $(uname -n)): mpirun or srun started 3 processes, but this build has no MPI; start it once, with --threads, or set KRONORM_COMM=none if each process has its own output" \
     fit $fit
 fails "the second of them is silent about usage" 2 "" fit -c people.csv -o m.safetensors
 unset PMI_RANK
@@ -30,23 +30,23 @@ export KRONORM_COMM=none
 works "KRONORM_COMM=none: they are meant to" fit $fit
 export KRONORM_COMM=plugin/mine.so
 misused "a plugin is named by its whole path" \
-    ": KRONORM_COMM is 'plugin/mine.so', expected none, the name of a plugin, or its whole path, from /" fit $fit
+    ": KRONORM_COMM is 'plugin/mine.so', expected none, the name of a plugin or an absolute path" fit $fit
 export KRONORM_COMM="$work/mine.so"
-misused "... and is there" ": KRONORM_COMM: $work/mine.so cannot be read" fit $fit
+misused "... and is there" ": KRONORM_COMM is $work/mine.so, which cannot be read" fit $fit
 export KRONORM_COMM=mine.so
 misused "... or beside the command" \
-    ": there is no mine.so beside this program, nor in ../lib/kronorm of its folder" fit $fit
+    ": mine.so was found neither beside this program nor in its ../lib/kronorm" fit $fit
 unset PMI_SIZE
 misused "... also when it is started once" \
-    ": there is no mine.so beside this program, nor in ../lib/kronorm of its folder" fit $fit
+    ": mine.so was found neither beside this program nor in its ../lib/kronorm" fit $fit
 export PMI_SIZE=3
 unset KRONORM_COMM
-parts="is the work of one process: start it once; several processes, under KRONORM_COMM=none, take a part of the participants each (--part 1/3 to --part 3/3), which --join 3 then puts together"
-misused "score is refused, and the sentence names its parts" ": started 3 times by mpirun or srun, but score $parts" \
+parts="uses only one; start it once, or set KRONORM_COMM=none, give each process a part of the participants (--part 1/3 to --part 3/3), and combine them with --join 3"
+misused "score is refused, and the sentence names its parts" ": mpirun or srun started 3 processes, but score $parts" \
     score m.safetensors -c people.csv -y thickness.csv -o scored
-misused "... predict is" ": started 3 times by mpirun or srun, but predict $parts" predict m.safetensors -c people.csv -o predicted
+misused "... predict is" ": mpirun or srun started 3 processes, but predict $parts" predict m.safetensors -c people.csv -o predicted
 misused "... and adapt" \
-    ": started 3 times by mpirun or srun, but adapt is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own" \
+    ": mpirun or srun started 3 processes, but adapt uses only one; start it once, or set KRONORM_COMM=none if each process has its own input and output" \
     adapt m.safetensors -c people.csv -y thickness.csv -o adapted.safetensors
 export KRONORM_COMM=none
 works "... unless they are meant to" score m.safetensors -c people.csv -y thickness.csv -o scored

@@ -12,7 +12,7 @@ check "nibabel makes the files" nibabel make
 files() { (cd "$1" && ls -A | grep -v -e '\.tsv$' -e '\.json$' | tr '\n' ' '); }
 fit() { "$KRONORM" fit -c people.csv -q "$@" 2>"$logs/err"; }
 lml() { "$KRONORM" info "$1" --json | grep '"lml"'; }
-# A model of these responses; all of them scored, as one file and one file a person; predicted.
+# A model of these responses; all of them scored, as one file and one file per participant; predicted.
 round() { # promise, name, responses
     check "$1: fit" fit -y "$3" -o "$2.safetensors"
     works "... score" score "$2.safetensors" -c people.csv -y "$3" -o "$2" --write z,yhat -q
@@ -71,19 +71,19 @@ check "sides that have no names" fit -y a.mgh,b.mgh -o plain.safetensors
 works "... have numbers" score plain.safetensors -c people.csv -y a.mgh,b.mgh -o plain -q
 check "... in their order" test "$(files plain)" = "z_1.mgh z_2.mgh "
 again() { refused "$1" "$2" score two.safetensors -c people.csv -o no -y "$3"; }
-again "one of two" "lh.all.mgh has one image a person, but the model was trained on two" lh.all.mgh
+again "one of two" "lh.all.mgh has one image per participant, but the model was trained on two" lh.all.mgh
 again "the wrong way round" \
     "rh.all.mgh,lh.all.mgh: 50 x 1 x 1 voxels, expected 60 x 1 x 1 as in the model" rh.all.mgh,lh.all.mgh
 cp lh.all.mgh lh.same.mgh && cp lh.all.mgh rh.same.mgh
 check "sides of one size" fit -y lh.same.mgh,rh.same.mgh --components 2 --folds 0 -o same.safetensors
 refused "... the wrong way round" "rh.same.mgh,lh.same.mgh has rh where the model has lh" \
     score same.safetensors -c people.csv -y rh.same.mgh,lh.same.mgh -o no
-again "of other people" "rh.few.mgh: 5 volumes, expected 30 as in lh.all.mgh" lh.all.mgh,rh.few.mgh
+again "of other people" "rh.few.mgh has 5 volumes, expected 30 as in lh.all.mgh" lh.all.mgh,rh.few.mgh
 refused "a side in the other's column" \
-    "swapped.txt line 7: p07.rh.mgz: is rh by its name, expected lh as in p01.lh.mgz" \
+    "swapped.txt line 7: p07.rh.mgz is rh by its name, expected lh as in p01.lh.mgz" \
     fit -c people.csv -y swapped.txt -o no.safetensors
 sed '3s/	[^	]*$//' mgz.txt >odd.txt
-refused "a line of one side" "odd.txt line 3: one path, unlike the lines before" \
+refused "a line of one side" "odd.txt line 3: one path, unlike the previous lines" \
     fit -c people.csv -y odd.txt -o no.safetensors
 
 # ---- CIFTI
@@ -107,31 +107,31 @@ check "a mask" fit -y dscalar.txt -m mask.dscalar.nii -o small.safetensors
 check "... leaves out what it says" sh -c "'$KRONORM' info small.safetensors --json | grep -q '\"n_responses\": 70,'"
 no() { refused "$1" "$2" fit -c people.csv -o no.safetensors -y "$3"; }
 no "other brain models" \
-    "moved.txt line 7: moved.dscalar.nii: its brain models are not those of p01.dscalar.nii" moved.txt
-refused "... of a mask" "moved_mask.dscalar.nii: its brain models are not those of dscalar.txt" \
+    "moved.txt line 7: moved.dscalar.nii: its brain models differ from those of p01.dscalar.nii" moved.txt
+refused "... of a mask" "moved_mask.dscalar.nii: its brain models differ from those of dscalar.txt" \
     fit -c people.csv -y dscalar.txt -m moved_mask.dscalar.nii -o no.safetensors
 head -n 1 people.csv >p07.csv && grep p07 people.csv >>p07.csv
 printf 'p07\tmoved.dscalar.nii\n' >p07.txt
-refused "... of new people" "p07.txt: its brain models are not those of the model" \
+refused "... of new people" "p07.txt: its brain models differ from those of the model" \
     score cifti.safetensors -c p07.csv -y p07.txt -o no
-no "parcels" "all.pscalar.nii: is CIFTI of another kind (intent 3000), expected dense scalars or a dense series" \
+no "parcels" "all.pscalar.nii has CIFTI intent 3000, expected dense scalars or a dense series" \
     all.pscalar.nii
 cp p01.dscalar.nii bare.dscalar.nii && patch bare.dscalar.nii 540 '\0'
-no "CIFTI without its XML" "bare.dscalar.nii: is CIFTI without the XML that says what its places are" bare.dscalar.nii
+no "CIFTI without its XML" "bare.dscalar.nii is CIFTI without the XML that describes its grayordinates" bare.dscalar.nii
 cp p01.dscalar.nii long.dscalar.nii && patch long.dscalar.nii 546 '\1'
 kronorm fit -c people.csv -y long.dscalar.nii -o no.safetensors -q
 check "an extension that is too long" grep -Eq \
-    "^kronorm: long.dscalar.nii: a header extension says that it has [0-9]+ bytes, [0-9]+ are there$" "$logs/err"
+    "^kronorm: long.dscalar.nii: a header extension promises [0-9]+ bytes, but [0-9]+ are there$" "$logs/err"
 sed 's/IndexCount="30"/IndexCount="29"/' p01.dscalar.nii >few.dscalar.nii
 no "a list of vertices that is too long" \
-    "few.dscalar.nii: a brain model of 29 places lists 30 numbers, expected 29" few.dscalar.nii
+    "few.dscalar.nii: a brain model of 29 grayordinates lists 30 indices, expected 29" few.dscalar.nii
 sed 's/<\/BrainModel>/<\/BrainMadel>/' p01.dscalar.nii >broken.dscalar.nii
-no "broken XML" "broken.dscalar.nii: its CIFTI XML is broken in line 1: mismatched tag" broken.dscalar.nii
+no "broken XML" "broken.dscalar.nii: its CIFTI XML is invalid in line 1: mismatched tag" broken.dscalar.nii
 edited 's/IndexCount=\(.\)30/IndexCount=\129/' cifti.safetensors >odd.safetensors
 refused "a model whose brain models do not add up" \
-    "odd.safetensors: a brain model of 29 places lists 30 numbers, expected 29" info odd.safetensors
+    "odd.safetensors: a brain model of 29 grayordinates lists 30 indices, expected 29" info odd.safetensors
 # ---- overlap reads all of them, and writes the same
-awk -F '\t' 'BEGIN { OFS = "\t" } { print $1, NR == 1 ? "group" : NR % 2 ? "a" : "b" }' two/people.tsv >groups.tsv
+awk -F '\t' 'BEGIN { OFS = "\t" } { print $1, NR == 1 ? "group" : NR % 2 ? "a" : "b" }' two/scored_participants.tsv >groups.tsv
 overlap() { ask_python overlap_maps.py "$@" groups.tsv; }
 for name in two list; do
     works "overlap of $name" overlap $name --by group -c groups.tsv --permutations 50 -o $name.overlap -q
@@ -141,10 +141,10 @@ check "... the shares of one side" overlap two/z_lh.mgh two.overlap _lh.mgh
 check "... and of the other" overlap two/z_rh.mgh two.overlap _rh.mgh
 check "... as GIFTI too" overlap list/z_rh.shape.gii list.overlap _rh.shape.gii
 works "overlap of a file a person" overlap two.split --by group -c groups.tsv --permutations 50 -o split.overlap -q
-check "... is the same" cmp split.overlap/p_negative_rh.mgh two.overlap/p_negative_rh.mgh
+check "... is the same" cmp split.overlap/difference_low_p_rh.mgh two.overlap/difference_low_p_rh.mgh
 works "overlap of CIFTI" overlap cifti --by group -c groups.tsv --permutations 50 -o cifti.overlap -q
-check "... has the same brain models" nibabel brain cifti.overlap/p_negative.dscalar.nii all.dscalar.nii p_negative
+check "... has the same brain models" nibabel brain cifti.overlap/difference_low_p.dscalar.nii all.dscalar.nii difference_low_p
 rm two/z_lh.mgh
-refused "a hemisphere that is lost" "two: z maps are z_rh.mgh, expected one file, or one for each hemisphere" \
+refused "a hemisphere that is lost" "two has the z maps z_rh.mgh; there must be one file, or one per hemisphere" \
     overlap two --by group -c groups.tsv -o no
 done_testing

@@ -51,5 +51,11 @@ sleep 1
 kill -TERM $!
 wait $!
 code=$?
-check "a SIGTERM is a request too" test $code -eq 130 -a -z "$(ls -A | grep safetensors)"
+check "a SIGTERM is a request too" test $code -eq 143 -a -z "$(ls -A | grep safetensors)"
+"$KRONORM" $slow -o m.safetensors -q 2>"$logs/err" &
+sleep 1
+kill -HUP $!
+wait $!
+code=$?
+check "and a SIGHUP" test $code -eq 129 -a -z "$(ls -A | grep safetensors)"
 done_testing

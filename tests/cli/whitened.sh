@@ -2,7 +2,7 @@
 # Whitened noise by the command: fit, score, cv, missing cells, sites, what auto says, what is refused.
 . "$(dirname "$0")/lib.sh"
 
-# 60 people of three sites, 14 responses of which each has noise of another size.
+# 60 participants of three sites, 14 responses of which each has noise of another size.
 awk 'function mean(age, s, j) { return 50 + 0.03 * age * (j % 3) + 0.7 * s }
 function noise() { return rand() + rand() + rand() - 1.5 }
 BEGIN {
@@ -38,18 +38,18 @@ works "... scored" score filled -c people.csv -y holes.csv -o scored_filled
 works "the number of components by itself" fit $data --noise whitened -o chosen
 works "auto" fit $data --noise auto -P 2 --folds 5 -o auto
 check "... says which, with both numbers" grep -q \
-    '^noise: .*; of people held out the mean log density of a map is .* with structured and .* with whitened noise' "$logs/err"
+    '^noise: .*; the mean log density of held-out maps is .* with structured and .* with whitened noise' "$logs/err"
 works "... and keeps them" info auto --json
 check "... in the model" grep -q '"noise_choice"' "$logs/out"
 
-misused "auto without folds" " fit: --noise auto chooses by people held out, and --folds 0 holds nobody out (see 'kronorm fit --help')" \
+misused "auto without folds" " fit: --noise auto needs held-out participants, but --folds 0 has none (see 'kronorm fit --help')" \
     fit $data --noise auto --folds 0 -o none
 misused "as many components as leave nothing" \
-    ': components is 14, but with whitened noise 10 samples of 14 responses have at most 8: something must be left outside' \
+    ": --components is 14, but with whitened noise 10 participants with 14 responses allow at most 8, because some variance must remain for the noise" \
     fit -c people.csv -y brains.csv --use age,sex --match common --where 'participant_id in s01|s02|s03|s04|s05|s06|s07|s08|s09|s10' --noise whitened -P 14 -o none
 misused "more components than responses" \
-    ': components is 15, but with whitened noise 60 samples of 14 responses have at most 14' \
+    ': --components is 15, but with whitened noise 60 participants with 14 responses allow at most 14' \
     fit $data --noise whitened -P 15 -o none
-misused "MT-Kronprod" " fit: --method kronprod has iso noise: --noise whitened has no meaning (see 'kronorm fit --help')" \
+misused "MT-Kronprod" " fit: --method kronprod has iso noise, so --noise whitened does not apply (see 'kronorm fit --help')" \
     fit $data --method kronprod --noise whitened -o none
 done_testing

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "io/formats/freesurfer_annot.h"
+#include "io/formats/internal.h"
 
 /* Whatever is taken for labels has names, and vertices of them or of none. */
 static void check(const kn_vertex_labels *labels)

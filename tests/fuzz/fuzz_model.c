@@ -57,18 +57,18 @@ static uint8_t *reseal(const uint8_t *data, size_t size)
 /* A file that passes as a model must also work as one: prediction reads every array of it. */
 static void use_model(kn_ctx *ctx, const uint8_t *data, size_t size)
 {
-    enum { MOST = 64 };
+    enum { MAX_COUNT = 64 };
     kn_model *model;
     kn_maps *maps;
     kn_fit_info info;
-    double x[MOST] = {0}, out[MOST];
+    double x[MAX_COUNT] = {0}, out[MAX_COUNT];
     if (kn_model_parse(ctx, "x.safetensors", data, (ptrdiff_t)size, &model) != KN_OK) {
         if (model || kn_message(ctx)[0] == '\0')
             abort();
         return;
     }
     kn_model_info(model, &info);
-    if (info.n_covariates <= MOST && info.n_responses <= MOST &&
+    if (info.n_covariates <= MAX_COUNT && info.n_responses <= MAX_COUNT &&
         kn_maps_predict(ctx, model, kn_view_rows(x, 1, info.n_covariates), &maps) == KN_OK) {
         kn_mat m = kn_mat_cols(out, 1, info.n_responses);
         kn_maps_block(ctx, maps, 0, info.n_responses, m, kn_mat_none());
@@ -80,7 +80,7 @@ static void use_model(kn_ctx *ctx, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    enum { MOST = 64 }; /* tensors looked at; finding one takes as many steps */
+    enum { MAX_COUNT = 64 }; /* tensors looked at; finding one takes as many steps */
     kn_ctx *ctx = kn_ctx_new();
     kn_st_file *file;
     if (kn_st_parse(ctx, "x.safetensors", data, (ptrdiff_t)size, &file) == KN_OK) {
@@ -88,14 +88,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (ptrdiff_t i = 0; i < kn_st_count(file); i++) {
             const kn_st_tensor *t = kn_st_at(file, i);
             bytes += t->count * kn_st_type_size(t->type);
-            if (i < MOST)
+            if (i < MAX_COUNT)
                 read_tensor(ctx, file, t);
         }
         uint64_t header;
         memcpy(&header, data, sizeof header);
         if ((uint64_t)bytes != size - sizeof header - header)
             abort(); /* every byte is in one tensor */
-        for (ptrdiff_t i = 0; i < kn_st_metadata_count(file) && i < MOST; i++) {
+        for (ptrdiff_t i = 0; i < kn_st_metadata_count(file) && i < MAX_COUNT; i++) {
             const char *key, *value;
             kn_st_metadata_at(file, i, &key, &value);
             if (kn_st_metadata(file, key) != value)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "io/image/list_file.h"
+#include "io/image/internal.h"
 #include "io/table/table.h"
 
 /* As .csv, as .tsv and as a list of images. Every cell is looked at. */

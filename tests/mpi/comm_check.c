@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "base/mpi/load_plugin.h"
 #include "base/random.h"
-#include "base/sum/reduce.h"
+#include "base/sum/block_sums.h"
 
 static kn_ctx *ctx;
 static kn_comm comm;
@@ -316,11 +316,11 @@ static void losing_step_is_an_error_and_no_hang(void)
     if (R == 1)
         return;
     kn_status status = kn_comm_sum(ctx, x, rank == 0 ? 1 : 2);
-    PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost step"), "sizes");
+    PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost synchronisation"), "sizes");
     status = rank == R - 1 ? kn_comm_max(ctx, x, 1) : kn_comm_sum(ctx, x, 1);
-    PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost step"), "operations");
+    PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost synchronisation"), "operations");
     status = kn_comm_broadcast(ctx, x, 8, rank == 0);
-    PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost step"), "roots");
+    PROMISE(status == KN_ERR_IO && strstr(kn_message(ctx), "lost synchronisation"), "roots");
     go_on();
 }
 
@@ -334,7 +334,7 @@ static void what_differs_is_said(void)
                                                "set it to one of them");
         PROMISE(status == KN_ERR_DATA && strncmp(kn_message(ctx), begin, strlen(begin)) == 0 &&
                     strstr(kn_message(ctx),
-                           ") has core Haswell, rank 0 SkylakeX: set it to one of them"),
+                           ") has core Haswell, rank 0 has SkylakeX; set it to one of them"),
                 "rank %d", r);
         kn_comm_clear_error(ctx);
     }
@@ -397,7 +397,7 @@ static void one_works_alone(void)
 }
 
 /* Who fails on the way there goes to an agreement, and the others are about to work or to wait. */
-static void nobody_works_or_waits_when_a_rank_has_failed(void)
+static void no_rank_works_or_waits_when_one_has_failed(void)
 {
     for (int r = 0; r < R; r++) {
         int times = 0;
@@ -411,7 +411,7 @@ static void nobody_works_or_waits_when_a_rank_has_failed(void)
     }
 }
 
-static void those_who_wait_take_no_processor(void)
+static void waiting_threads_use_no_processor(void)
 {
     double began = kn_clock();
     clock_t used = clock();
@@ -445,7 +445,7 @@ static void all(void)
     what_differs_is_said();
     memory_that_runs_out_on_one_rank_ends_all();
     one_works_alone();
-    nobody_works_or_waits_when_a_rank_has_failed();
+    no_rank_works_or_waits_when_one_has_failed();
 }
 
 /* One more than goes into a call. */
@@ -483,7 +483,7 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "large") == 0) {
         large();
     } else if (strcmp(what, "sleep") == 0) {
-        those_who_wait_take_no_processor();
+        waiting_threads_use_no_processor();
     } else if (strcmp(what, "resources") == 0) {
         resources();
     } else {

@@ -4,7 +4,7 @@
 make_tables
 make_images
 fit="-c people.csv -y thickness.csv --use age,sex"
-notice="processes works, the others wait; started once, with --threads, it is as fast"
+notice="processes works and the others wait; one process with --threads is as fast"
 alone() { env -u KRONORM_COMM "$KRONORM" "$@" >"$logs/alone.out" 2>"$logs/alone.err"; }
 same_output() { # but for seconds, and the notice
     for f in alone.out out; do sed '/^  seconds:/d' "$logs/$f" >"$logs/$f.told"; done
@@ -28,7 +28,7 @@ check "two ranks of a node have half the memory each" \
 check "the log counts ranks, nodes, and what they said" [ "$(grep -c '"ranks": 2,\|"nodes": 1,\|"calls": [1-9]\|"bytes": [1-9]' m.safetensors.log.json)" = 4 ]
 check "... of which one process has nothing" [ "$(grep -c between_ranks whole.safetensors.log.json)" = 0 ]
 ranks 3 "$KRONORM" fit $fit -o m.safetensors --force --noise whitened
-check "what is not spread over ranks says that the first works alone" grep -q "^fit: one of 3 $notice" "$logs/err"
+check "what is not spread over ranks says that the first works alone" grep -q "^fit: only one of 3 $notice" "$logs/err"
 ranks 2 "$KRONORM" fit $fit -o m.safetensors --force -q
 check "--quiet is" [ $code -eq 0 -a ! -s "$logs/out" -a ! -s "$logs/err" ]
 

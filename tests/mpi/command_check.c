@@ -2,7 +2,7 @@
  * KEY=VALUE its options, threads 1 and output `left` beside them, which a fit does not make.
  *
  *     mpirun command_check memory RANK SHARE cv KEY=VALUE ...         the k-th allocation fails on
- * a rank, for k in steps of k/SHARE to the end: all fail alike, nobody hangs, and the last run
+ * a rank, for k in steps of k/SHARE to the end: all ranks fail alike, none hangs, and the last run
  * alone makes the folder
  *     mpirun command_check need COMMAND KEY=VALUE ...      no rank holds more than its need says
  *
@@ -61,7 +61,7 @@ static kn_status run(kn_ctx *ctx, const job *j)
     return kn_comm_agree_status(ctx, status);
 }
 
-/* Does everybody say the same? Asked after a failure that all know. */
+/* Whether all ranks have the same status; called after a failure on all of them. */
 static bool in_one_voice(kn_ctx *ctx)
 {
     char mine[1024] = "", first[1024];

@@ -2,7 +2,7 @@
 # Cross-validation that ranks share, with the adaptation in its folds: the files of one process, to the byte.
 . "$(dirname "$0")/lib.sh"
 export OPENBLAS_NUM_THREADS=1
-notice="works, the others wait"
+notice="works and the others wait"
 seconds='^    "score": ' # of the summary
 
 one_process() { env -u KRONORM_COMM "$KRONORM" "$@" >"$logs/one.out" 2>"$logs/one.err"; }
@@ -11,7 +11,7 @@ told() { # what it said, in one voice; but for progress, where it takes long
     diff "$logs/one.out" "$logs/out" && diff "$logs/one.err.told" "$logs/err.told"
 }
 
-# The folder of one process, then of some; none of whom works alone.
+# The folder of one process, then of some; no rank works alone.
 same() { # what, numbers of ranks, arguments of cv ...
     what=$1 numbers=$2
     shift 2
@@ -48,7 +48,7 @@ cells() { # what, arguments of cv ...: fits that the first makes alone, scores t
     mv held one
     ranks 3 "$KRONORM" cv "$@" -o held
     check "$what, 3 ranks" diff -r -I "$seconds" held one
-    check "... and a fold says who fitted" grep -q "^fold .* (filling in cells: one process fits, the others wait)$" "$logs/err"
+    check "... and a fold says who fitted" grep -q "^fold .* (imputing cells: one process fits, the others wait)$" "$logs/err"
     check "... which one process does not" [ "$(grep -c "others wait" "$logs/one.err")" = 0 ]
 }
 
@@ -79,22 +79,22 @@ same "... that nobody keeps together" 2 -c twice.csv -y cut.npy --components 2 -
 # ---- levels -----------------------------------------------------------------------------------------
 
 awk -F, 'BEGIN { OFS = FS } NR == 1 { print $0, "diagnosis"; next } { print $0, NR % 9 == 4 ? "ill" : "well" }' cut.csv >ill.csv
-same "sites left out, and adapted to" 2 -c ill.csv -y cut.npy --use age,site --components 2 --leave site --controls 5 \
-    --label diagnosis=ill
+same "sites left out, and adapted to" 2 -c ill.csv -y cut.npy --use age,site --components 2 --leave-out site --controls 5 \
+    --cases diagnosis=ill
 
 # ---- what the first does alone ----------------------------------------------------------------------
 
 alone "whitened noise" -c people.csv -y thickness.csv --use age --noise whitened --folds 2
-alone "every response alone, and sites adapted to" -c cut.csv -y cut.npy --method stgpr --leave site --controls 5
+alone "every response alone, and sites adapted to" -c cut.csv -y cut.npy --method stgpr --leave-out site --controls 5
 alone "lists" -c people.csv --split test=.2
 
 # ---- what goes wrong ----------------------------------------------------------------------------------
 
 tree >"$logs/before"
 ranks 2 "$KRONORM" cv -c cut.csv -y cut.npy --components 2 --folds 2 -o held -q
-ends "a folder with files" 1 "kronorm: held/folds.tsv: exists already (use --force to replace it)"
+ends "a folder with files" 1 "kronorm: held/folds.tsv exists already; use --force to replace it"
 ranks 3 "$KRONORM" cv -c cut.csv -y cut.npy --components 2 --folds 2 -o nowhere/held -q
-ends "a folder that cannot be made" 1 "$(env -u KRONORM_COMM "$KRONORM" cv -c cut.csv -y cut.npy --components 2 --folds 2 -o nowhere/held -q 2>&1)"
+ends "a folder that cannot be created" 1 "$(env -u KRONORM_COMM "$KRONORM" cv -c cut.csv -y cut.npy --components 2 --folds 2 -o nowhere/held -q 2>&1)"
 "$FIT_CHECK" data 18 2049 whole small
 for rank in 0 1; do
     rm -rf left

@@ -7,38 +7,38 @@ plugin=$KRONORM_COMM
 
 begin
 ranks 3 "$KRONORM" fit -c nobody.csv -y thickness.csv -o m.safetensors
-ends "a file that is not there" 1 "kronorm: nobody.csv: cannot be opened: no such file or directory"
+ends "a file that is not there" 1 "kronorm: nobody.csv cannot be opened: no such file or directory"
 ranks 3 "$KRONORM" fit -c people.csv -o m.safetensors
 ends "an option that is not there" 2 "kronorm fit: -y, --responses is needed (see 'kronorm fit --help')"
 ranks 2 "$KRONORM" fit $fit --noise iso --method kronprod --calibrate none --jobs 3
-ends "nor one that nobody knows" 2 "kronorm fit: there is no option --jobs (see 'kronorm fit --help')"
+ends "nor one that nobody knows" 2 "kronorm fit: unknown option --jobs (see 'kronorm fit --help')"
 ranks 2 "$KRONORM" cv -c people.csv -y nothing.csv -o held
-ends "cv" 1 "kronorm: nothing.csv: cannot be opened: no such file or directory"
+ends "cv" 1 "kronorm: nothing.csv cannot be opened: no such file or directory"
 
 # ---- processes that do not go together ----------------------------------------------------------
 
 node=$(uname -n)
 launched -n 1 "$KRONORM" fit $fit --threads 1 : -n 2 "$KRONORM" fit $fit --threads 2
-ends "other threads" 2 "kronorm: rank 1 (node $node) has threads 2, rank 0 1: give all of them the same --threads"
+ends "other threads" 2 "kronorm: rank 1 (node $node) has threads 2, rank 0 has 1; give all of them the same --threads"
 other="--covariates people.csv --use age --responses thickness.csv"
 launched -n 1 "$KRONORM" fit $fit : -n 2 "$KRONORM" fit $fit --method kronprod
-ends "a method that is the first's alone, for some of them" 2 "kronorm: rank 1 has another command line than rank 0 (kronorm fit $other --method kronprod --output m.safetensors): give all of them the same, or set KRONORM_COMM=none"
+ends "a method that is the first's alone, for some of them" 2 "kronorm: rank 1 has a different command line from rank 0 (kronorm fit $other --method kronprod --output m.safetensors); start the same one everywhere, or set KRONORM_COMM=none"
 launched -n 1 "$KRONORM" fit $fit --method kronprod : -n 1 "$KRONORM" fit $fit
-ends "... and for the first of them" 2 "kronorm: rank 1 has another command line than rank 0 (kronorm fit $other --output m.safetensors): give all of them the same, or set KRONORM_COMM=none"
+ends "... and for the first of them" 2 "kronorm: rank 1 has a different command line from rank 0 (kronorm fit $other --output m.safetensors); start the same one everywhere, or set KRONORM_COMM=none"
 launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" cv -c people.csv -y thickness.csv --use age -o held
-ends "another command" 2 "kronorm: rank 1 (node $node) has command cv, rank 0 fit: start the same one everywhere"
-one="is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
+ends "another command" 2 "kronorm: rank 1 (node $node) has command cv, rank 0 has fit; start the same one everywhere"
+one="uses only one; start it once, or set KRONORM_COMM=none if each process has its own input and output"
 ranks 3 "$KRONORM" info m.safetensors
-ends "a command that is not shared out" 2 "kronorm: started 3 times by mpirun or srun, but info is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
+ends "a command that is not shared out" 2 "kronorm: mpirun or srun started 3 processes, but info uses only one; start it once, or set KRONORM_COMM=none if each process has its own input and output"
 launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" info m.safetensors
-ends "... for one of them" 2 "kronorm: rank 1 (node $node): started 2 times by mpirun or srun, but info $one"
+ends "... for one of them" 2 "kronorm: rank 1 (node $node): mpirun or srun started 2 processes, but info $one"
 launched -n 1 "$KRONORM" info m.safetensors : -n 1 "$KRONORM" fit $fit
-ends "... for the first of them" 2 "kronorm: started 2 times by mpirun or srun, but info $one"
+ends "... for the first of them" 2 "kronorm: mpirun or srun started 2 processes, but info $one"
 launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" fit $fit --jobs 3
 ends "an option that nobody knows, for one of them" 2 \
-    "kronorm: rank 1 (node $node): there is no option --jobs (see 'kronorm fit --help')"
+    "kronorm: rank 1 (node $node): unknown option --jobs (see 'kronorm fit --help')"
 launched -n 1 "$KRONORM" fit $fit --jobs 3 : -n 1 "$KRONORM" fit $fit
-ends "... for the first of them" 2 "kronorm fit: there is no option --jobs (see 'kronorm fit --help')"
+ends "... for the first of them" 2 "kronorm fit: unknown option --jobs (see 'kronorm fit --help')"
 cat >"$logs/alarm.c" <<'END'
 #include <sys/time.h>
 unsigned alarm(unsigned seconds) /* 2 or 4 s are 300 or more */
@@ -54,7 +54,7 @@ for rank in 1 0; do
     0) launched -n 1 true : -n 1 env LD_PRELOAD="$logs/alarm.so" "$KRONORM" fit $fit ;;
     esac
     ends "rank $rank is another program: the others do not wait for ever" 2 \
-        "kronorm: of 2 processes that mpirun or srun started some have not begun after 300 s: start the same command everywhere, or set KRONORM_COMM=none"
+        "kronorm: mpirun or srun started 2 processes, but some of them have not begun after 300 s; start the same command everywhere, or set KRONORM_COMM=none"
 done
 if [ "$thorough" ]; then # files of one name that are others on each node
 mkdir here there
@@ -74,10 +74,10 @@ exec "$KRONORM" "$@"
 END
 begin
 ranks 3 sh node.sh fit -c all.csv -y all.npy -o m.safetensors
-ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, rank 0 40 x 2100 numbers of float32: give all of them the same files"
+ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, rank 0 has 40 x 2100 numbers of float32; give all ranks the same files"
 ranks 2 sh node.sh fit -c ../study/train_participants.tsv -y ../study/train_images.txt -m mask.nii.gz -o m.safetensors -q
 sed 's/ [0-9]* voxels ([0-9a-f]\{8\})/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
-ends "another mask" 1 "kronorm: rank 1 (node $node) has a mask of ..., rank 0 ...: give all of them the same file"
+ends "another mask" 1 "kronorm: rank 1 (node $node) has a mask of ..., rank 0 has ...; give all ranks the same file"
 ranks 2 sh node.sh fit -c regions.csv -y regions.csv --use age --targets '[lr]h_*' -o again.safetensors -q
 check "a table is the first's alone, also one for both" cmp here/again.safetensors here/model.safetensors
 rm -r here there
@@ -87,31 +87,31 @@ core() { "$KRONORM" info --build | sed -n 's/^core \([^ ]*\).*/\1/p'; }
 mine=$(core)
 if [ "$(OPENBLAS_CORETYPE=Nehalem core)" = Nehalem ] && [ "$mine" != Nehalem ]; then
     launched -n 2 "$KRONORM" fit $fit : -n 1 env OPENBLAS_CORETYPE=Nehalem "$KRONORM" fit $fit
-    ends "another core" 2 "kronorm: rank 2 (node $node) has core Nehalem, rank 0 $mine: set OPENBLAS_CORETYPE to one of them"
+    ends "another core" 2 "kronorm: rank 2 (node $node) has core Nehalem, rank 0 has $mine; set OPENBLAS_CORETYPE to one of them"
 else
     skip "another core" "this BLAS has no core Nehalem, or no other"
 fi
 
 # ---- plugins that are none ------------------------------------------------------------------------
 
-none=": start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own"
+none="; start it once, with --threads, or set KRONORM_COMM=none if each process has its own output"
 mkdir bin
 cp "$KRONORM" bin
 begin
 unset KRONORM_COMM
 ranks 3 bin/kronorm fit $fit
-ends "no plugin" 2 "kronorm: started 3 times by mpirun or srun, but this build has no MPI$none"
+ends "no plugin" 2 "kronorm: mpirun or srun started 3 processes, but this build has no MPI$none"
 launched -n 1 env KRONORM_COMM="$plugin" "$KRONORM" fit $fit : -n 1 bin/kronorm fit $fit
 ends "none for one of them" 2 \
-    "kronorm: rank 1 (node $node): started 2 times by mpirun or srun, but this build has no MPI$none"
+    "kronorm: rank 1 (node $node): mpirun or srun started 2 processes, but this build has no MPI$none"
 if [ "$thorough" ]; then
 export KRONORM_COMM=./libkronorm_mpi.so
 ranks 2 "$KRONORM" fit $fit
 ends "one in the working folder" 2 \
-    "kronorm: KRONORM_COMM is './libkronorm_mpi.so', expected none, the name of a plugin, or its whole path, from /"
+    "kronorm: KRONORM_COMM is './libkronorm_mpi.so', expected none, the name of a plugin or an absolute path"
 export KRONORM_COMM=libmine.so
 ranks 2 "$KRONORM" fit $fit
-ends "one that is not there" 2 "kronorm: there is no libmine.so beside this program, nor in ../lib/kronorm of its folder"
+ends "one that is not there" 2 "kronorm: libmine.so was found neither beside this program nor in its ../lib/kronorm"
 export KRONORM_COMM="$work/people.csv"
 ranks 2 "$KRONORM" fit $fit
 ends "a table" 2 "kronorm: the plugin cannot be loaded: $work/people.csv: invalid ELF header"
@@ -125,11 +125,11 @@ for name in none old; do ${CC:-cc} -shared -fPIC $name.c -o lib$name.so; done
 begin
 export KRONORM_COMM="$work/libnone.so"
 ranks 2 "$KRONORM" fit $fit
-ends "another library" 2 "kronorm: $work/libnone.so is no plugin of kronorm"
+ends "another library" 2 "kronorm: $work/libnone.so is not a plugin of kronorm"
 export KRONORM_COMM="$work/libold.so"
 ranks 2 "$KRONORM" fit $fit
 ends "one of another version" 2 \
-    "kronorm: $work/libold.so is for another version of kronorm (interface 99, expected 2): make it again, by make mpi"
+    "kronorm: $work/libold.so was built for another version of kronorm (interface 99, expected 2); rebuild it with make mpi"
 fi
 case $mpi in openmpi) other=mpich ;; *) other=openmpi ;; esac
 if command -v mpicc.$other >/dev/null; then
@@ -137,7 +137,7 @@ if command -v mpicc.$other >/dev/null; then
     export KRONORM_COMM="$logs/other/libkronorm_mpi.so"
     ranks 2 "$KRONORM" fit $fit
     ends "one of another MPI" 2 \
-        "kronorm: started 2 times by mpirun or srun, but $KRONORM_COMM sees 1: it was made with another MPI than theirs (make mpi MPICC=...)"
+        "kronorm: mpirun or srun started 2 processes, but $KRONORM_COMM sees 1, because it was built with another MPI; build it with theirs (make mpi MPICC=...)"
 else
     skip "one of another MPI" "there is no mpicc.$other"
 fi

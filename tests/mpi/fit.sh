@@ -2,9 +2,9 @@
 # A fit that ranks share, each walking over its own responses: the bytes of one process.
 . "$(dirname "$0")/lib.sh"
 export OPENBLAS_NUM_THREADS=1
-notice="works, the others wait"
+notice="works and the others wait"
 
-# The model of one process, then of some; none of whom works alone.
+# The model of one process, then of some; no rank works alone.
 same() { # what, numbers of ranks, arguments of fit ...
     what=$1 numbers=$2
     shift 2
@@ -91,7 +91,7 @@ same "more ranks than people" 8 -c study/train_participants.tsv -y study/six_ima
 if [ "$thorough" ]; then
 alone "whitened noise" -c people.csv -y thickness.csv --use age --noise whitened
 awk -F, 'BEGIN { OFS = FS } NR % 7 == 3 { $3 = "" } 1' thickness.csv >gaps.csv
-alone "missing cells" -c people.csv -y gaps.csv --use age,sex --missing-responses fill
+alone "missing cells" -c people.csv -y gaps.csv --use age,sex --missing-responses impute
 alone "... of several blocks" -c lacks.csv -y lacks.npy --components 2
 fi
 
@@ -117,12 +117,12 @@ lost "images without a mask" 1 $images
 fi
 tree >"$logs/before"
 ranks 3 "$KRONORM" fit -c cut.csv -y nothing.npy -o n.safetensors
-ends "responses that are not there" 1 "kronorm: nothing.npy: cannot be opened: no such file or directory"
+ends "responses that are not there" 1 "kronorm: nothing.npy cannot be opened: no such file or directory"
 ranks 2 "$KRONORM" fit -c cut.csv -y cut.npy --components 59 -o n.safetensors --noise iso
 check "what all find is said once" [ "$(said | grep -c '^kronorm: ')" = 1 -a $code -ne 0 ]
 
 ranks 3 "$KRONORM" fit -c lacks.csv -y lacks.npy -o n.safetensors --missing-responses drop -q
-ends "a person without a number" 1 "kronorm: lacks.npy row 8: holds no finite value, expected a number somewhere (leave it out, with --where or --match common)"
+ends "a person without a number" 1 "kronorm: lacks.npy row 8: no finite value; exclude it with --where or --match common"
 
 for column in 2100 7; do # of the second rank, then of both
     awk -F, -v c=$column 'BEGIN { OFS = FS } NR == 12 { $c = "much" } NR == 12 && c == 7 { $2100 = "little" } 1' broad.csv >text.csv
@@ -173,7 +173,7 @@ check "a rank with too little memory: one sentence, which counts ranks" [ $code 
     "$(said | grep -c 'in each of 2 processes of this node .* but --memory allows 41.0 MB')" -eq 1 ]
 check "... and nothing is left behind" cmp "$logs/before" "$logs/after"
 
-# A fit of a minute and more; a rank is told to stop while all work.
+# A fit of a minute and more; one rank gets a signal to stop while all work.
 "$FIT_CHECK" data 900 4100 whole long
 cat >rank.sh <<'END'
 echo $$ >"$1/pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"

@@ -1,12 +1,10 @@
 /* Fits of several processes, for tests/mpi/fit.sh and search.sh.
  *
- *     fit_check data N T KIND NAME          NAME.csv, NAME.npy: people and responses. KIND: whole;
- *                                           cut: some of those at the cuts of blocks are constant
- * or no numbers; gaps: cells are missing, and one person has none; columns: whole, column by column
- *     mpirun fit_check memory RANK FIRST PART [option=value ...]
- *                                           the k-th allocation of a fit fails on a rank, for k
- * from FIRST in steps of 1 + k/PART to its end: all fail alike, and nobody hangs. Of arrays, or of
- * files
+ *     fit_check data N T KIND NAME          NAME.csv, NAME.npy: participants and responses. KIND:
+ * whole; cut: some of those at the cuts of blocks are constant or no numbers; gaps: cells are
+ * missing, and one participant has none; columns: whole, column by column mpirun fit_check memory
+ * RANK FIRST PART [option=value ...] the k-th allocation of a fit fails on a rank, for k from FIRST
+ * in steps of 1 + k/PART to its end: all ranks fail alike, and none hangs. Of arrays, or of files
  *
  *     mpirun fit_check unlike               fits of ranks whose numbers differ in the last bits:
  * all come to the first one's parameters
@@ -23,14 +21,14 @@
 
 enum { FACTORS = 4, SITES = 3 };
 
-typedef struct person {
+typedef struct participant {
     double age, factor[FACTORS];
     int site;
-} person;
+} participant;
 
-static person draw_person(int i)
+static participant draw_participant(int i)
 {
-    person p;
+    participant p;
     kn_rng rng;
     kn_rng_init(&rng, 5, (uint64_t)i);
     p.age = 20 + 60 * kn_rng_uniform(&rng);
@@ -42,7 +40,7 @@ static person draw_person(int i)
 }
 
 /* Responses share factors and have a site's offset; noise grows with age. */
-static float draw_value(const person *p, int i, int j)
+static float draw_value(const participant *p, int i, int j)
 {
     kn_rng rng;
     kn_rng_init(&rng, 6, (uint64_t)j);
@@ -74,7 +72,7 @@ static float *draw(int N, int T, kind of)
 {
     float *y = malloc(sizeof *y * (size_t)N * (size_t)T);
     for (int i = 0; y && i < N; i++) {
-        person p = draw_person(i);
+        participant p = draw_participant(i);
         for (int j = 0; j < T; j++) {
             float value = draw_value(&p, i, j);
             if (of == CUT && at_cut(j))
@@ -97,7 +95,7 @@ static int write_data(int N, int T, kind of, const char *name)
         return 1;
     fprintf(f, "age,site\n");
     for (int i = 0; i < N; i++) {
-        person p = draw_person(i);
+        participant p = draw_participant(i);
         fprintf(f, "%.17g,s%d\n", p.age, p.site);
     }
     fclose(f);
@@ -180,7 +178,7 @@ static int memory_of_arrays(kn_ctx *ctx, int rank, steps at)
     double x[N];
     kn_settings s;
     for (int i = 0; i < N; i++)
-        x[i] = draw_person(i).age;
+        x[i] = draw_participant(i).age;
     kn_settings_init(&s);
     s.components = 2;
     whole w = {ctx, fit_arrays, NULL, kn_view_cols(x, N, 1), {y, KN_F32, N, T, T, 1}, &s};
@@ -223,7 +221,7 @@ static outcome outcome_of(kn_status status, const kn_model *m)
     o.lml = m->info.lml;
     o.rank = (double)m->info.rank;
     for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
-        o.kept[k] = m->layer.part[k].kept;
+        o.kept[k] = m->calibration.component[k].kept;
     memcpy(o.theta, m->info.theta, sizeof o.theta);
     for (int p = 0; p < 8 && p < m->gp.P && m->info.n_theta == 0; p++) {
         o.c[p] = m->gp.latent.c[p];
@@ -232,7 +230,7 @@ static outcome outcome_of(kn_status status, const kn_model *m)
     return o;
 }
 
-/* As the one of the first rank, of which it is told. */
+/* The status of rank 0, broadcast. */
 static int compare(kn_ctx *ctx, int rank, const char *what, outcome mine)
 {
     outcome first = mine;
@@ -253,7 +251,7 @@ static int unlike(kn_ctx *ctx, int rank)
     double x[N];
     int wrong = 0;
     for (int i = 0; i < N; i++)
-        x[i] = draw_person(i).age;
+        x[i] = draw_participant(i).age;
     kn_set_threads(ctx, 1);
     for (int way = 0; way < WAYS; way++) {
         kn_settings s;

@@ -33,8 +33,8 @@ same "fewer people than ranks" 4 -c three.csv -y three.npy $few --use age -P 1 -
 # ---- memory ---------------------------------------------------------------------------------------
 
 ranks 2 "$KRONORM" fit -c k.csv -y k.npy $few -P 1 --folds 0 -o m.safetensors --force -v
-check "where no --memory is given, it is a rank's part of what there is" \
-    grep -q "; a rank's part of half of this [a-z]*'s memory is " "$logs/err"
+check "where no --memory is given, it is one process's part of what there is" \
+    grep -q "; one process's part of half of this [a-z]*'s memory is " "$logs/err"
 ranks 2 "$KRONORM" fit -c k.csv -y k.npy $few -P 1 --folds 0 -o m.safetensors --force -v --memory 2G
 check "... and where one is, it is that" grep -q "; --memory allows 2.0 GB" "$logs/err"
 

@@ -16,15 +16,15 @@ plugin=$KRONORM_COMM
 
 begin
 parts() { # command, processes
-    echo "started $2 times by mpirun or srun, but $1 is the work of one process: start it once; several processes, under KRONORM_COMM=none, take a part of the participants each (--part 1/$2 to --part $2/$2), which --join $2 then puts together"
+    echo "mpirun or srun started $2 processes, but $1 uses only one; start it once, or set KRONORM_COMM=none, give each process a part of the participants (--part 1/$2 to --part $2/$2), and combine them with --join $2"
 }
 once() { # command, processes
-    echo "started $2 times by mpirun or srun, but $1 is the work of one process: start it once, or set KRONORM_COMM=none where each has a work of its own"
+    echo "mpirun or srun started $2 processes, but $1 uses only one; start it once, or set KRONORM_COMM=none if each process has its own input and output"
 }
 refused() { # which plugin
     ranks 3 "$KRONORM" score model.safetensors $new --unseen prior -o out
     ends "score, $1" 2 \
-        "kronorm: started 3 times by mpirun or srun, but score is the work of one process: start it once; several processes, under KRONORM_COMM=none, take a part of the participants each (--part 1/3 to --part 3/3), which --join 3 then puts together"
+        "kronorm: mpirun or srun started 3 processes, but score uses only one; start it once, or set KRONORM_COMM=none, give each process a part of the participants (--part 1/3 to --part 3/3), and combine them with --join 3"
     ranks 2 "$KRONORM" predict model.safetensors -c new.csv --unseen prior -o out
     ends "predict, $1" 2 "kronorm: $(parts predict 2)"
     ranks 2 "$KRONORM" adapt model.safetensors $new -o adapted.safetensors
@@ -67,7 +67,7 @@ alone score model.safetensors $new --unseen prior -o out --join 2
 check "... and joined they are the folder of one process" diff -r -I "$seconds" out one
 alone adapt model.safetensors $new -o a.safetensors
 mv a.safetensors one.safetensors
-rm a.adapt.tsv
+rm a.adapt.tsv a.adapt.json
 ranks 1 "$KRONORM" adapt model.safetensors $new -o a.safetensors -q
 check "one process of mpirun adapts as it would without mpirun" cmp a.safetensors one.safetensors
 done_testing

@@ -3,7 +3,7 @@
 # when one of them is asked to.
 . "$(dirname "$0")/lib.sh"
 export OPENBLAS_NUM_THREADS=1
-notice="works, the others wait"
+notice="works and the others wait"
 "$FIT_CHECK" data 250 2100 whole w
 fit="fit -c w.csv -y w.npy -P 4 --sample-kernel linear+se --folds 3 --threads 1"
 

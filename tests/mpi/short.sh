@@ -24,5 +24,5 @@ check "two ranks write the cross-validation folder of one process" diff -r -I '^
 begin
 ranks 2 "$KRONORM" fit -c nobody.csv -y thickness.csv -o n.safetensors
 ends "a missing file is one sentence, and nothing is left behind" 1 \
-    "kronorm: nobody.csv: cannot be opened: no such file or directory"
+    "kronorm: nobody.csv cannot be opened: no such file or directory"
 done_testing

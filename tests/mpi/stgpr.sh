@@ -2,7 +2,7 @@
 # STGPR that ranks share, each with the cells of its own responses: the bytes of one process.
 . "$(dirname "$0")/lib.sh"
 export OPENBLAS_NUM_THREADS=1
-notice="works, the others wait"
+notice="works and the others wait"
 
 same() { # what, "ranks:threads ...", arguments of fit ...
     what=$1 numbers=$2
@@ -37,7 +37,7 @@ ranks 2 "$KRONORM" fit --method stgpr --plain -c few.csv -y few.npy --use age -o
 check "each response by all of its parameters" cmp r.safetensors one.safetensors
 check "... which the first does alone, and says so" [ "$(grep -c "$notice" "$logs/err")" = 1 ]
 
-# Every rank scores people by the whole model.
+# Every rank scores participants by the whole model.
 for n in 1 2; do
     rm -rf held held$n
     ranks $n "$KRONORM" cv --method stgpr -c cut.csv -y cut.npy --use age --folds 2 --write z,ys2_model -o held

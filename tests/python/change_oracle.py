@@ -55,17 +55,17 @@ conditional = len(controls) >= 8
 told, maps, worst, value = rows(f"{changed}/change.tsv", "\t"), rows(f"{changed}/change_z.csv"), 0, []
 assert len(told) == len(maps)
 for t, m in zip(told, maps):
-    assert m["participant_id"] == f"{t['person']}_{t['visit1']}_{t['visit2']}", m["participant_id"]
-    others = np.array([c != t["person"] for c in controls])
+    assert m["participant_id"] == f"{t['participant_id']}_{t['visit1']}_{t['visit2']}", m["participant_id"]
+    others = np.array([c != t["participant_id"] for c in controls])
     assert (t["reference"] == "1") == (not others.all()), t
-    z = change(first[others], second[others], residual[t["person"], t["visit1"]], residual[t["person"], t["visit2"]],
+    z = change(first[others], second[others], residual[t["participant_id"], t["visit1"]], residual[t["participant_id"], t["visit2"]],
                noise, conditional)
     worst = max(worst, abs(z - [float(m[k]) for k in names]).max())
     value.append([np.sort(abs(z))[-1:].mean(), z.mean(), (z < -1.96).sum(), (z > 1.96).sum(), (z ** 2).mean()])
 value = np.array(value)
 assert worst < 2e-4, worst
 own = np.array([t["reference"] == "1" for t in told])
-for k, name in enumerate(["statistic", "mean_z", "negative", "positive", "deviance"]):
+for k, name in enumerate(["extreme_z", "mean_z", "n_low", "n_high", "mean_z2"]):
     x = abs(value[:, k]) if name == "mean_z" else value[:, k]
     for i, t in enumerate(told):
         assert abs(float(t[name]) - value[i, k]) < 1e-3, (name, t)

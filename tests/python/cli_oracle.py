@@ -172,8 +172,8 @@ def images():
         for r in [people_rows[0]] + [by_id[p] for p in people]:
             f.write("\t".join(r) + "\n")
     for name in ("four.nii", "four2.nii.gz", "four.hdr"):
-        kronorm("score", "m.safetensors", "-c", "ordered.tsv", "-y", name, "-o", f"of_{name}")
-        close(data(f"of_{name}/z.nii.gz"), maps["z"], f"the same z from {name}", 0)
+        kronorm("score", "m.safetensors", "-c", "ordered.tsv", "-y", name, "-o", f"of_{name}_")
+        close(data(f"of_{name}_/z.nii.gz"), maps["z"], f"the same z from {name}", 0)
 
 
 def model():
@@ -188,12 +188,14 @@ def model():
     K, Kn = len(t["deviance_lam"]), len(t["deviance_noise_lam"])
     shapes = {"X": (N, F), "U": (N, M), "r": (M,), "A": (M, P), "c": (P,), "d": (P,), "B": (T, P),
               "noise": (T,), "kept": (T,), "y_mean": (T,), "y_sd": (T,), "x_mean": (C,),
-              "x_sd": (C,), "slope": (T,), "statistic": (N,), "mean_z": (N,), "negative": (N,),
-              "positive": (N,), "statistic_loo": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
+              "x_sd": (C,), "slope": (T,), "extreme_z": (N,), "mean_z": (N,), "n_low": (N,),
+              "n_high": (N,), "extreme_z_loo": (N,), "row_order": (N,), "y_sum": (N,), "y_trivial_mean": (T,), "y_trivial_sd": (T,), "extrapolation": (N,), "z_cv": (N, T),
               "deviance_Q": (T, K), "deviance_lam": (K,), "deviance_psi": (T,),
               "deviance_ref": (N,), "deviance_noise_Q": (T, Kn), "deviance_noise_lam": (Kn,),
               "deviance_noise_psi": (T,), "deviance_noise_ref": (N,), "voxels": (T,), "site_mu": (T,),
-              "site_tau2": (T,), "site_w": (T,), "site_w_scale": (T,)}
+              "site_tau2": (T,), "site_w": (T,), "site_w_scale": (T,), "null_noise": (T,), "cv_R2": (T,)}
+    if record["null"]["shape"]:
+        shapes["null_shape"] = (2, T)
     if "scale_batch" in t:
         shapes["scale_batch"] = (len(record["batch"]["codes"]),)
     for name, shape in shapes.items():
@@ -223,7 +225,8 @@ def model():
     check("ids" not in metadata and "z_cv" not in t, "--strip-ids: neither ids nor z_cv")
     log = json.load(open("m.safetensors.log.json"))
     check(set(log) == {"software", "blas", "core", "model", "ranks", "nodes", "threads", "memory", "seconds",
-                       "processor_seconds"}, "the log's keys")
+                       "processor_seconds", "fit"}, "the log's keys")
+    check(set(log["fit"]) == {"command", "inputs", "hashes", "warnings"}, "the log's record of the run")
     check(set(log["seconds"]) == {"basis", "fit", "reference"}, "the log's timings")
 
 
@@ -298,7 +301,7 @@ def xxh64(x, seed):
 def summary():
     s = json.load(open("out/summary.json"))
     check(set(s) == {"metrics", "calibration", "AUC", "gev", "abnormality", "counts", "warnings", "seconds",
-                     "software", "command", "hashes", "label", "matched_by", "dropped"}, "summary.json has its keys")
+                     "software", "command", "hashes", "cases", "matched_by", "dropped", "files"}, "summary.json has its keys")
     ids = [r[0] for r in table("out/abnormality.tsv")[1:]]
     mask = read("m.safetensors")[0]["voxels"]
     h = 0

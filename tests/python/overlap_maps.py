@@ -1,6 +1,6 @@
 """Maps of kronorm overlap against the z maps they are of, as nibabel reads both.
 
-    overlap_maps.py Z OVERLAP ENDING TABLE: the groups are column `group` of TABLE, people those of people.tsv"""
+    overlap_maps.py Z OVERLAP ENDING TABLE: the groups are column `group` of TABLE, people those of scored_participants.tsv"""
 import csv
 import os
 import sys
@@ -31,7 +31,7 @@ def close(name, expected):
 
 z = np.squeeze(data(z_path))
 group = {r["participant_id"]: r["group"] for r in rows(table)}
-people = [r["participant_id"] for r in rows(os.path.dirname(z_path) + "/people.tsv") if r["status"] == "used"]
+people = [r["participant_id"] for r in rows(os.path.dirname(z_path) + "/scored_participants.tsv") if r["status"] == "used"]
 group = np.array([group[i] for i in people])
 mask = (z != 0).any(-1)
 share = {}
@@ -39,15 +39,15 @@ for g in np.unique(group):
     mine = z[..., group == g]
     n = np.isfinite(mine).sum(-1)
     close(f"overlap_{g}_n", np.where(mask, n, 0))
-    for sign, beyond in ("negative", mine < -1.96), ("positive", mine > 1.96):
+    for sign, beyond in ("low", mine < -1.96), ("high", mine > 1.96):
         with np.errstate(invalid="ignore"):
             share[g, sign] = beyond.sum(-1) / n
         close(f"overlap_{g}_{sign}", np.where(mask, share[g, sign], 0))
 if len(np.unique(group)) == 2:
     first, second = np.unique(group)
-    for sign in "negative", "positive":
+    for sign in "low", "high":
         close(f"difference_{sign}", np.where(mask, share[second, sign] - share[first, sign], 0))
-        for name in f"p_{sign}", f"p_{sign}_fdr":
+        for name in f"difference_{sign}_p", f"difference_{sign}_p_fdr":
             p = np.squeeze(data(f"{folder}/{name}{ending}"))
             assert (p[~mask] == 1).all() and (p[mask] > 0).all() and (p <= 1).all(), name
             # the larger the difference, the smaller the family-wise p

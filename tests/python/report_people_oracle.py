@@ -59,22 +59,23 @@ def order_is_right(what, j, p, statistic):
     check(f"{what}: cards are of the first", [c["person"] for c in j["cards"]] == rank[:len(j["cards"])])
 
 
-def people_are_right(what, j, rows, p="p_upper"):
+def people_are_right(what, j, rows, p="extreme_z_p"):
     get = lambda name: [x[name] for x in j["people"]]
-    pairs = [("statistic", "statistic"), ("p", p), ("deviance", "deviance"), ("deviance_p", "deviance_p"),
-             ("mean_z", "mean_z"), ("negative", "negative"), ("positive_p", "positive_p")]
+    whole = "mean_z2" if "mean_z2" in rows else "deviance"
+    pairs = [("extreme_z", "extreme_z"), ("extreme_z_p", p), (whole, whole), (f"{whole}_p", f"{whole}_p"),
+             ("mean_z", "mean_z"), ("n_low", "n_low"), ("n_high_p", "n_high_p")]
     check(f"{what}: rows", all(close(get(a), number(rows[b]), 1e-14) for a, b in pairs))
-    order_is_right(what, j, number(rows[p]), number(rows["statistic"]))
-    share = (number(rows["negative"]) + number(rows["positive"])) / number(rows["n_responses"])
+    order_is_right(what, j, number(rows[p]), number(rows["extreme_z"]))
+    share = (number(rows["n_low"]) + number(rows["n_high"])) / number(rows["n_responses"])
     check(f"{what}: shares", close(get("share"), share, 1e-14))
-    check(f"{what}: p is never 0", all(x is None or x > 0 for x in get("p")))
+    check(f"{what}: p is never 0", all(x is None or x > 0 for x in get("extreme_z_p")))
 
 
 def range_is_right(what, j, counted, n):
-    low, high = j["abnormality"]["deviance_expected_low"], j["abnormality"]["deviance_expected_high"]
+    low, high = j["abnormality"]["flagged_expected_low"], j["abnormality"]["flagged_expected_high"]
     law = stats.binom(len(counted), np.floor(0.05 * (n + 1) + 1e-9) / (n + 1))
-    check(f"{what}: expected at p <= .05", j["abnormality"]["deviance_of"] == len(counted)
-          and j["abnormality"]["deviance_found"] == sum(counted <= 0.05)
+    check(f"{what}: expected at p <= .05", j["abnormality"]["flagged_of"] == len(counted)
+          and j["abnormality"]["flagged"] == sum(counted <= 0.05)
           and low == min(k for k in range(len(counted) + 1) if law.cdf(k) > 0.025)
           and high == min(k for k in range(len(counted) + 1) if law.cdf(k) >= 0.975))
 
@@ -83,7 +84,7 @@ def group_is_right(what, j, rows, summary, z):
     label = number(rows["label"]) == 1
     g = j["group"]
     check(f"{what}: who is labelled", (g["labelled"], g["others"]) == (label.sum(), (~label).sum()))
-    for roc, key, column in zip(g["roc"], ["top", "deviance"], ["statistic", "deviance"]):
+    for roc, key, column in zip(g["roc"], ["extreme_z", "deviance"], ["extreme_z", "deviance"]):
         x = number(rows[column])
         points = [(0, 0)] + [((x[~label] >= t).mean(), (x[label] >= t).mean()) for t in sorted(set(x), reverse=True)]
         check(f"{what}: ROC of {column}", close(roc["fpr"], [a for a, _ in points]) and
@@ -168,7 +169,7 @@ def no_id_is_left(what, words, ids):
     text = run("report", *words, "--json", "--strip-ids")
     j = json.loads(text)
     check(f"{what}: stripped", j["stripped"] and not any(i in text for i in ids))
-    check(f"{what}: and numbered", j["people"][0]["id"].startswith("person-1"))
+    check(f"{what}: and numbered", j["people"][0]["id"].startswith("participant-1"))
 
 
 # ---- a cohort, as images and as regions --------------------------------------------------------------
@@ -177,7 +178,7 @@ ids = table("sim/participants.tsv")["participant_id"]
 for kind, responses in [("images", "images.txt"), ("regions", "regions.csv")]:
     mask = ["-m", "sim/mask.nii.gz"] if kind == "images" else []
     run("fit", "-c", "sim/train_participants.tsv", "-y", f"sim/train_{responses}", *mask, "-o", f"{kind}.safetensors")
-    run("score", f"{kind}.safetensors", "-c", "sim/test_participants.tsv", "-y", f"sim/test_{responses}", "--label",
+    run("score", f"{kind}.safetensors", "-c", "sim/test_participants.tsv", "-y", f"sim/test_{responses}", "--cases",
         "group=patient", "-o", f"scored_{kind}")
     rows, summary = table(f"scored_{kind}/abnormality.tsv"), json.load(open(f"scored_{kind}/summary.json"))
     words = [f"{kind}.safetensors", "--scored", f"scored_{kind}"]
@@ -200,9 +201,9 @@ for kind, responses in [("images", "images.txt"), ("regions", "regions.csv")]:
 
 # ---- a model alone: ranks among the others -----------------------------------------------------------
 j = report("regions.safetensors")
-statistic = np.array([x["statistic"] for x in j["people"]])
+statistic = np.array([x["extreme_z"] for x in j["people"]])
 p = np.array([(1 + sum(np.delete(statistic, i) >= v)) / len(statistic) for i, v in enumerate(statistic)])
-check("model alone: p", close([x["p"] for x in j["people"]], p))
+check("model alone: p", close([x["extreme_z_p"] for x in j["people"]], p))
 check("model alone: statistics", close(statistic, j["abnormality"]["training"]))
 mean_z = np.abs([x["mean_z"] for x in j["people"]])
 p_mean = [(1 + sum(np.delete(mean_z, i) >= v)) / len(mean_z) for i, v in enumerate(mean_z)]
@@ -216,12 +217,12 @@ run("change", "regions.safetensors", "-c", "sim/visits_participants.tsv", "-y", 
     "session", "--reference", "group=control", "-o", "changed")
 rows, reference = table("changed/change.tsv"), json.load(open("changed/reference.json"))
 j = report("regions.safetensors", "--scored", "changed")
-people_are_right("change", j, rows, "statistic_p")
+people_are_right("change", j, rows)
 check("change: the reference", [x["reference"] for x in j["people"]] == [x == "1" for x in rows["reference"]] and
       close(j["change"]["gamma"], reference["gamma"]) and j["change"]["reference"] == "group=control")
-who = rows["person"][3]
+who = rows["participant_id"][3]
 j = report("regions.safetensors", "--scored", "changed", "--people", who)
-check("change: a card for a person", [rows["person"][c["person"]] for c in j["cards"]] == [who])
+check("change: a card for a person", [rows["participant_id"][c["person"]] for c in j["cards"]] == [who])
 no_id_is_left("change", ["regions.safetensors", "--scored", "changed"], ids)
 
 shutil.rmtree(folder)

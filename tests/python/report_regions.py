@@ -76,7 +76,7 @@ def report(what, names, labels):
         page = f.read()
     space = json.loads(run(*words, "--json"))["space"]
     check(f"{what}: a picture", '<svg class="map"' in page)
-    check(f"{what}: what is not drawn is said apart", (space["surface_note"] is None) == ('class="note">' not in page))
+    check(f"{what}: what is not drawn is stated", (space["surface_note"] is None) == ('id="surface-note"' not in page))
     return space
 
 

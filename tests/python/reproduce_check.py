@@ -16,7 +16,7 @@ import xml.etree.ElementTree
 
 program = sys.argv[1]
 checks = 0
-COLUMNS = ("method variant split components repeat R2 rho2 rho2_all MSLL z2 joint AUC_top AUC_deviance "
+COLUMNS = ("method variant split components repeat R2 rho2 rho2_all MSLL z2 joint AUC_extreme_z AUC_deviance "
            "lml evaluations seconds_fit seconds_predict refused").split()
 KEYS, NUMBERS = COLUMNS[:5], COLUMNS[5:-1]
 SYSTEMS = "smtgpr stgpr kronprod whitened kronsum mtgpr convolved".split()
@@ -57,7 +57,7 @@ def whole(data, out):
     rows = rows_of(out)
     keys = keys_of(rows)
     check(len(rows) == len(set(keys)) == 3 * 3 * 2 * 2, len(rows), "rows")
-    check("2000 components asked for, 54 are the most" in done.stderr, done.stderr)
+    check("2000 components requested, but at most 54 are possible" in done.stderr, done.stderr)
     most = {(v, s): max(int(r["components"]) for r in rows if r["variant"] == v and r["split"] == s)
             for v in ("paper", "iso-exact", "default") for s in ("scan", "pattern")}
     check(most["paper", "scan"] == most["default", "scan"] == 54 and most["iso-exact", "scan"] == 53,
@@ -66,13 +66,20 @@ def whole(data, out):
         full = int(r["components"]) > 10  # nothing of training is outside the basis: no density there
         check(all(math.isfinite(float(r[c])) for c in NUMBERS if c != "joint") and r["refused"] == "n/a", r)
         check(full or r["variant"] == "paper" or -100 < float(r["joint"]) < 100, r)
-        check(0 <= float(r["AUC_top"]) <= 1 and float(r["seconds_fit"]) > 0, r)
+        check(0 <= float(r["AUC_extreme_z"]) <= 1 and float(r["seconds_fit"]) > 0, r)
         check(0.2 < float(r["z2"]) < 5 or r["variant"] == "paper", r)
     return rows
 
 
-def summary(out, rows):
+def sidecar(out, rows):
     with open(f"{out}/results.json") as f:
+        told = json.load(f)
+    check(list(told) == list(rows[0]), "columns of the sidecar", list(told))
+    check(all(entry["Description"] for entry in told.values()), told)
+
+
+def summary(out, rows):
+    with open(f"{out}/summary.json") as f:
         told = json.load(f)
     check(told["data"]["random_scans"] == 120 and told["data"]["voxels"] == 200, told["data"])
     check(len(told["results"]) == 18, "groups")
@@ -131,10 +138,10 @@ def refused(answer, code, *expected):
 def other_results(data, out, folder):
     """Rows of other data, another seed or another version are not added to."""
     before = open(f"{out}/results.tsv").read()
-    refused(reproduce(data, out, "--seed", "2"), 1, "results.json", "another seed", "--force")
+    refused(reproduce(data, out, "--seed", "2"), 1, "summary.json", "another seed", "--force")
     other = f"{folder}/other"
     check(run("simulate", "--kind", "miyawaki", "--seed", "9", "-o", other).returncode == 0, "sim")
-    refused(reproduce(other, out), 1, "results.json", "other data", "--force")
+    refused(reproduce(other, out), 1, "summary.json", "other data", "--force")
     check(open(f"{out}/results.tsv").read() == before, "results.tsv was touched")
     copy = f"{folder}/copy"
     shutil.copytree(out, copy)
@@ -143,11 +150,11 @@ def other_results(data, out, folder):
     refused(reproduce(data, copy), 1, "results.tsv line 1", "--force")
     with open(f"{copy}/results.tsv", "w") as f:
         f.write(before.replace("iso-exact", "iso-vague", 1))
-    refused(reproduce(data, copy), 1, "results.tsv line", "no variant 'iso-vague'")
+    refused(reproduce(data, copy), 1, "results.tsv line", "unknown variant 'iso-vague'")
     with open(f"{copy}/results.tsv", "w") as f:
         f.write(before)
-    os.remove(f"{copy}/results.json")
-    refused(reproduce(data, copy), 1, "results.json", "--force")
+    os.remove(f"{copy}/summary.json")
+    refused(reproduce(data, copy), 1, "summary.json", "--force")
     anew = reproduce(data, copy, "--components", "5", "--repeats", "1", "--variants", "default",
                      "--force")
     check(anew.returncode == 0 and len(rows_of(copy)) == 1, "--force", anew.stderr)
@@ -182,7 +189,7 @@ def systems(data, folder):
             check([line.partition("is left out: ")[2] for line in said] == sentences, "told once", said)
             check(f"{count} of them n/a" in done.stdout, done.stdout)
             check("{" not in refused[0]["refused"], refused[0])
-            with open(f"{folder}/{word}/results.json") as f:
+            with open(f"{folder}/{word}/summary.json") as f:
                 told = [g["refused"] for g in json.load(f)["results"] if "refused" in g]
             check(set(told) == {refused[0]["refused"]}, word, told)
     check(not missing, "\n".join(missing))
@@ -202,7 +209,7 @@ def interrupted(data, out):
     check(process.wait(60) == 130, "exit status", process.returncode)
     rows = rows_of(out)
     check(0 < len(rows) < 720, len(rows), "rows")
-    check(sorted(os.listdir(out)) == ["results.json", "results.tsv"], os.listdir(out))
+    check(sorted(os.listdir(out)) == ["results.json", "results.tsv", "summary.json"], os.listdir(out))
     again = reproduce(data, out, "--components", "5,10", "--repeats", "1")
     check(again.returncode == 0 and rows_of(out)[:len(rows)] == rows, again.stderr)
 
@@ -229,6 +236,7 @@ with tempfile.TemporaryDirectory(prefix="kn-reproduce-") as folder:
     check(run("simulate", "--kind", "miyawaki", "--size", "small", "-o", data).returncode == 0, "sim")
     rows = whole(data, out)
     summary(out, rows)
+    sidecar(out, rows)
     figure(out)
     resumed(data, out, rows)
     other_results(data, out, folder)

@@ -1,7 +1,7 @@
 """Reads a model file from standard input and writes it to standard output with the checksum of its bytes.
 
 The checksum is the first entry of the metadata: XXH64 of the file, whose own 16 digits count as zeros
-(docs/formats.md). Tests use it to edit a model so that the edit, not the checksum, is refused.
+(docs/developers/model_file.md). Tests use it to edit a model so that the edit, not the checksum, is refused.
 """
 
 import struct

@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 
 from oracle import ask, check, done, path
 
@@ -12,6 +13,18 @@ PIECES = ["a", "12.5", "n/a", "", " ", '"', '""', ",", "\t", "\n", "\r\n", "é",
 
 def cell():
     return "".join(random.choice(PIECES) for _ in range(random.randrange(4)))
+
+
+NUMBER = re.compile(r"[ \t\r\n]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t\r\n]*")
+
+
+def with_points(table):
+    """The table with decimal points, if it has decimal commas and no decimal point."""
+    cells = [c for row in table[1:] for c in row]
+    if any("." in c and NUMBER.fullmatch(c) for c in cells):
+        return table
+    return table[:1] + [[c.replace(",", ".", 1) if re.search(r"^[^,]*,\d", c) and NUMBER.fullmatch(c.replace(",", ".", 1)) else c
+                         for c in row] for row in table[1:]]
 
 
 def lines_of(file, separator):
@@ -41,9 +54,15 @@ for ending, separator in ((".csv", ","), (".tsv", "\t")):
             if trial % 3 == 0:
                 f.write("\ufeff")
             csv.writer(f, delimiter=separator, lineterminator=end, quoting=quoting).writerows(table)
+        while cols > 1 and len(table) > 1 and not "".join(table[-1]).strip(" \t\r\n"):
+            table.pop()  # empty rows at the end are those of a spreadsheet
+        if len(table) == 1:
+            continue
+        if separator != ",":
+            table = with_points(table)
         a = ask("table", path("t" + ending), path("u" + ending))
         check(a["rows"] == table, trial, a["rows"], table)
-        starts = lines_of(path("t" + ending), separator)
+        starts = lines_of(path("t" + ending), separator)[:len(table)]
         check(a["lines"] == starts, trial, a["lines"], starts)
         with open(path("u" + ending), newline="", encoding="utf-8") as f:
             back = list(csv.reader(f, delimiter=separator, strict=True))

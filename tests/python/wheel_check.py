@@ -239,8 +239,8 @@ class FrontDoor(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout)
         return run.stdout
 
-    def test_the_three_lines_of_the_readme(self) -> None:
-        text = (SOURCE / "README.md").read_text()
+    def test_the_three_lines_of_the_python_page(self) -> None:
+        text = (SOURCE / "docs/reference/python.md").read_text()
         (lines,) = re.findall(r"\n\n((?:    .*\n)*    \(cd python && python3 -m build .*\n(?:    .*\n)*)", text)
         self.assertEqual(lines.count("\n"), 3)
         tree = copied("lines")
@@ -296,7 +296,7 @@ class Installed(unittest.TestCase):
 
     def test_1_the_example_of_the_readme_runs(self) -> None:
         (text,) = re.findall(r"\n```python\n(.*?)```", (SOURCE / "README.md").read_text(), re.S)
-        text += "assert z.shape == (1, 50) and len(people) == 1 and 'deviance' in people.columns\n"
+        text += "assert z.shape == (1, 50) and len(summary) == 1 and 'deviance' in summary.columns\n"
         self.python(text)
 
     def test_2_types_reach_its_users(self) -> None:

@@ -77,5 +77,5 @@ for file in region_01.pdf report.html model.safetensors; do
     [ -s "$work/example/$file" ] || fail "the example makes $file"
 done
 
-# ---- what docs/r.md shows is what R prints ----
-Rscript "$source/tests/r/page.R" "$source/docs/r.md"
+# ---- what docs/reference/r.md shows is what R prints ----
+Rscript "$source/tests/r/page.R" "$source/docs/reference/r.md"

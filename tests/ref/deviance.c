@@ -40,17 +40,17 @@ void ref_eig(kn_mat A, double *w)
     for (ptrdiff_t i = 0; i < n; i++)
         w[i] = kn_at(A, i, i);
     for (ptrdiff_t k = 0; k < n; k++) { /* by size, the plain way */
-        ptrdiff_t most = k;
+        ptrdiff_t limit = k;
         for (ptrdiff_t l = k + 1; l < n; l++)
-            if (w[l] > w[most])
-                most = l;
+            if (w[l] > w[limit])
+                limit = l;
         double t = w[k];
-        w[k] = w[most];
-        w[most] = t;
+        w[k] = w[limit];
+        w[limit] = t;
         for (ptrdiff_t i = 0; i < n; i++) {
             t = kn_at(U, i, k);
-            kn_col(U, k)[i] = kn_at(U, i, most);
-            kn_col(U, most)[i] = t;
+            kn_col(U, k)[i] = kn_at(U, i, limit);
+            kn_col(U, limit)[i] = t;
         }
     }
     for (ptrdiff_t i = 0; i < n * n; i++)

@@ -1,5 +1,5 @@
-/* The slow, obvious version of norm/sites/prior.c and norm/sites/adapt.c: every sum over cells
- * written out, correlations pair by pair. */
+/* The slow, obvious version of norm/sites/site_prior.c and norm/sites/adapt_site.c: every sum over
+ * cells written out, correlations pair by pair. */
 #ifndef KN_REF_SITES_H
 #define KN_REF_SITES_H
 

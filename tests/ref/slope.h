@@ -13,12 +13,12 @@ typedef struct ref_slope {
 static inline double ref_rounding(double (*f)(void *self, double step), void *self)
 {
     enum { POINTS = 9 };
-    double y[POINTS], most = 0;
+    double y[POINTS], limit = 0;
     for (int i = 0; i < POINTS; i++)
         y[i] = f(self, 1e-8 * (i - POINTS / 2));
     for (int i = 1; i < POINTS - 1; i++)
-        most = fmax(most, fabs(y[i - 1] - 2 * y[i] + y[i + 1]));
-    return most;
+        limit = fmax(limit, fabs(y[i - 1] - 2 * y[i] + y[i + 1]));
+    return limit;
 }
 
 /* f'(0), f at the given step from the point of interest. A difference of order four at each of the

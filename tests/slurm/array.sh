@@ -12,7 +12,7 @@ script="$SOURCE/examples/score_array.sbatch"
 works "fit" fit -c study/train_participants.tsv -y study/train_images.txt -m study/mask.nii.gz -P 4 -o model.safetensors
 
 export MODEL=../model.safetensors PEOPLE=../study/test_participants.tsv IMAGES=../study/test_images.txt OUT=scored PARTS=4
-export MORE="--label group=patient --split"
+export MORE="--cases group=patient --split"
 mkdir one parts again
 (cd one && "$KRONORM" score $MODEL -c $PEOPLE -y $IMAGES -o $OUT --threads 4 $MORE >"$logs/out" 2>"$logs/err")
 check "one run" [ $? -eq 0 ]

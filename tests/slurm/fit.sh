@@ -38,16 +38,16 @@ plugin=$KRONORM_COMM
 unset KRONORM_COMM
 step -n 2 "$logs/bin/kronorm" fit $table -o r.safetensors
 ends "without the plugin two tasks of a node are refused" 2 \
-    "kronorm: started 2 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own"
+    "kronorm: mpirun or srun started 2 processes, but this build has no MPI; start it once, with --threads, or set KRONORM_COMM=none if each process has its own output"
 step -K -N 2 -n 4 -c 1 "$logs/bin/kronorm" fit $table -o r.safetensors
 check "... by one where a bad end of a task is that of the step" [ $code -ne 0 -a "$(said | wc -l)" -eq 1 ]
 export KRONORM_COMM="$plugin"
 step -K -N 2 -n 2 sh -c '[ "$SLURM_PROCID" = 0 ] || unset KRONORM_COMM
     exec "$0" "$@"' "$logs/bin/kronorm" fit $table -o r.safetensors
-check "... nor may one of two be without" [ $code -ne 0 -a "$(said)" = "kronorm: rank 1 (node box2): started 2 times by mpirun or srun, but this build has no MPI: start it once, with --threads, or set KRONORM_COMM=none where each has an output of its own" ]
+check "... nor may one of two be without" [ $code -ne 0 -a "$(said)" = "kronorm: rank 1 (node box2): mpirun or srun started 2 processes, but this build has no MPI; start it once, with --threads, or set KRONORM_COMM=none if each process has its own output" ]
 check "... and nothing is left behind" nothing
 step -n 2 "$KRONORM" fit -c nobody.csv -y thickness.csv -o r.safetensors
-ends "a table that is not there" 1 "kronorm: nobody.csv: cannot be opened: no such file or directory"
+ends "a table that is not there" 1 "kronorm: nobody.csv cannot be opened: no such file or directory"
 image=$(tail -n 1 study/train_images.txt | cut -f2)
 mv "study/$image" "$logs/image"
 begin

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "stats/gev_fit.h"
+#include "stats/gev.h"
 
 int main(void)
 {

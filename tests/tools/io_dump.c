@@ -1,4 +1,4 @@
-/* What the file layer makes of files, for comparison with other readers.
+/* What the readers of src/io make of files, for comparison with other readers.
  *
  * Commands come on standard input, one a line, words separated by tabs; the answer to each is one
  * line of JSON, {"error": ...} where the library refused. Values go to files, as raw floats. */
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "io/formats/gifti.h"
+#include "io/image/image.h"
 #include "io/image/image_set.h"
 #include "io/image/mask.h"
-#include "io/image/write.h"
 #include "io/npy/npy.h"
 #include "io/safetensors/safetensors.h"
 #include "io/table/table.h"
@@ -220,9 +220,15 @@ static kn_status copy_tensor(kn_ctx *ctx, const kn_st_file *file, const kn_st_te
                              const char *prefix, kn_mat *M, kn_st_writer *w)
 {
     char path[8192];
-    if (t->ndim != 2 || (t->type != KN_ST_F64 && t->type != KN_ST_F32))
-        return kn_st_add(ctx, w, t->name, t->type, t->ndim, t->shape, t->data);
-    kn_status status = kn_st_read_mat(ctx, file, t->name, t->shape[0], t->shape[1], M);
+    kn_status status;
+    if (t->ndim != 2 || (t->type != KN_ST_F64 && t->type != KN_ST_F32)) {
+        status = kn_mat_new(ctx, t->count, 1, M); /* at least as large as the values */
+        if (status == KN_OK)
+            status = kn_st_values(ctx, file, t, 0, t->count, M->data);
+        return status == KN_OK ? kn_st_add(ctx, w, t->name, t->type, t->ndim, t->shape, M->data)
+                               : status;
+    }
+    status = kn_st_read_mat(ctx, file, t->name, t->shape[0], t->shape[1], M);
     if (status != KN_OK)
         return status;
     snprintf(path, sizeof path, "%s.%s", prefix, t->name);

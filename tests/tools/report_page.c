@@ -30,10 +30,10 @@ static void each(texts *t, const char *const *text, ptrdiff_t n)
         own[k] = next(t);
 }
 
-static void replace_people(kn_report *r, texts *t)
+static void replace_participants(kn_report *r, texts *t)
 {
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        kn_report_person *p = &r->people.person[i];
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        kn_report_participant *p = &r->participants.participant[i];
         p->id = next(t);
         p->note = next(t);
         each(t, p->covariate, p->covariate ? r->cohort.n : 0);
@@ -42,10 +42,10 @@ static void replace_people(kn_report *r, texts *t)
             p->visit2 = next(t);
         }
     }
-    for (ptrdiff_t k = 0; k < r->people.n_cards; k++) {
-        r->people.card[k].words = next(t);
-        for (ptrdiff_t c = 0; c < r->people.card[k].clusters; c++)
-            r->people.card[k].cluster[c].region = next(t);
+    for (ptrdiff_t k = 0; k < r->participants.n_cards; k++) {
+        r->participants.card[k].words = next(t);
+        for (ptrdiff_t c = 0; c < r->participants.card[k].clusters; c++)
+            r->participants.card[k].cluster[c].region = next(t);
     }
 }
 
@@ -73,8 +73,8 @@ static void replace_rest(kn_report *r, texts *t)
     }
     if (r->cohort.matched_by)
         r->cohort.matched_by = next(t);
-    each(t, r->cohort.dropped_id, r->cohort.n_dropped);
-    each(t, r->cohort.dropped_why, r->cohort.n_dropped);
+    each(t, r->cohort.excluded_id, r->cohort.n_excluded);
+    each(t, r->cohort.excluded_reason, r->cohort.n_excluded);
     r->model.length_units = next(t);
     each(t, r->model.term, r->model.terms);
     each(t, r->model.word, r->model.words);
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
         read_texts(argv[3], &t);
         replace_words(r, &t);
         replace_rest(r, &t);
-        replace_people(r, &t);
+        replace_participants(r, &t);
     }
     kn_status status = kn_page_write(ctx, r, argv[2], &options, &cards, &bytes);
     if (status == KN_OK)

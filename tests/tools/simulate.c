@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cohort/cohort.h"
+#include "cohort/simulate.h"
 #include "paper/visual/miyawaki.h"
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
  *   unit_tests NAME [PATTERN]   runs one of them, or those of its cases that match PATTERN (*, ?)
  * gp/test_search.c is the test gp_search; base/test_base.c, which has the name of its folder, is
  * base. A build of a single test needs no NAME. */
-#include "support/test.h"
+#include "support/failing.h"
 
 static test_program *programs;
 
@@ -11,6 +11,19 @@ void register_test_program(test_program *program)
 {
     program->next = programs;
     programs = program;
+}
+
+static failing_case *failing_cases;
+
+void register_failing_case(failing_case *row)
+{
+    row->next = failing_cases;
+    failing_cases = row;
+}
+
+const failing_case *registered_failing_cases(void)
+{
+    return failing_cases;
 }
 
 static int compare_names(const void *a, const void *b)

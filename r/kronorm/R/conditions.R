@@ -1,4 +1,4 @@
-# What the library said, as conditions of R.
+# Messages of the library as R conditions.
 
 # {missing=drop} is missing = "drop", {folds=0} is folds = 0, {force} is force = TRUE: how the
 # sentences of the library name options.
@@ -37,12 +37,12 @@ flags <- function() {
 
 remembered <- new.env(parent = emptyenv())
 
-# An error of class kronorm_error, and kronorm_error_data or what the library calls it.
+# An error of class kronorm_error and of a more specific class, such as kronorm_error_data.
 refuse <- function(..., kind = "argument", call = NULL)
   stop(structure(class = c(paste0("kronorm_error_", kind), "kronorm_error", "error", "condition"),
                  list(message = paste0(...), call = call)))
 
-# The value of an answer; its warnings are raised when everything is in the hands of R.
+# The value of an answer; its warnings are raised after the call of the library.
 value_of <- function(answer) {
   for (sentence in answer$warnings)
     warning(spell(sentence), call. = FALSE)

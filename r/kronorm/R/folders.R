@@ -38,14 +38,14 @@ centiles.kronorm <- function(object, over = "age", newdata = NULL, responses = N
       refuse("responses are given without ", what)
     if (is.null(data))
       return(NULL)
-    people <- people_for(object, data, id, given)
-    make_data(ctx, people, responses_for(object, people$data, responses, people))
+    participants <- participants_for(object, data, id, given)
+    make_data(ctx, participants, responses_for(object, participants$data, responses, participants))
   }
-  people <- lent(newdata, responses, "newdata")
+  participants <- lent(newdata, responses, "newdata")
   train <- lent(training, training_responses, "training")
   on.exit(end_bar(progress))
   in_folder(function(folder)
-    value_of(.Call(kr_centiles, ctx, handle_of(object, ctx), train, people,
+    value_of(.Call(kr_centiles, ctx, handle_of(object, ctx), train, participants,
                    make_options(ctx, "centiles", given, list(over = over, output = folder)),
                    listeners(verbose, progress))),
     function(folder) {
@@ -68,17 +68,17 @@ change.kronorm <- function(object, newdata, responses = NULL, visit, reference =
   needs_tables(object, "change")
   if (missing(visit))
     refuse("visit is missing, expected the column of newdata with the visit of each row")
-  people <- people_for(object, newdata, id, c(given, list(visit, reference)))
-  Y <- responses_for(object, people$data, responses, people)
+  participants <- participants_for(object, newdata, id, c(given, list(visit, reference)))
+  Y <- responses_for(object, participants$data, responses, participants)
   ctx <- new_ctx(threads, memory)
   on.exit(end_bar(progress))
   in_folder(function(folder)
-    value_of(.Call(kr_change, ctx, handle_of(object, ctx), make_data(ctx, people, Y),
+    value_of(.Call(kr_change, ctx, handle_of(object, ctx), make_data(ctx, participants, Y),
                    make_options(ctx, "change", given, list(visit = visit, reference = reference,
                                                            output = folder, format = "csv")),
                    listeners(verbose, progress))),
     function(folder) {
-      table <- read_tsv(folder, "change.tsv", c("person", "visit1", "visit2", "pair"))
+      table <- read_tsv(folder, "change.tsv", c("participant_id", "visit1", "visit2", "pair"))
       z <- utils::read.csv(file.path(folder, "change_z.csv"), check.names = FALSE, na.strings = "n/a",
                            row.names = 1, encoding = "UTF-8")
       z <- as.matrix(z)
@@ -90,13 +90,15 @@ change.kronorm <- function(object, newdata, responses = NULL, visit, reference =
 
 report <- function(object, ...) UseMethod("report")
 
-report.kronorm <- function(object, file, newdata = NULL, responses = NULL, ..., label = NULL, id = NULL,
+report.kronorm <- function(object, file, newdata = NULL, responses = NULL, ..., cases = NULL, id = NULL,
                            threads = NULL, memory = NULL, verbose = FALSE, progress = FALSE) {
   check_path(file)
   given <- list(...)
-  of_score <- if (!is.null(newdata)) # unseen = "prior", missing = "drop": how people are scored
+  if (length(given) && !is.null(newdata))
+    names(given) <- own_names(names(given), "score")
+  of_score <- if (!is.null(newdata)) # unseen = "prior", missing = "drop": how participants are scored
     setdiff(intersect(names(given), kronorm_options("score")$key), kronorm_options("report")$key)
-  scoring <- c(list(label = label), given[names(given) %in% of_score])
+  scoring <- c(list(cases = cases), given[names(given) %in% of_score])
   given <- given[!names(given) %in% of_score]
   ctx <- new_ctx(threads, memory)
   on.exit(end_bar(progress))
@@ -112,7 +114,7 @@ report.kronorm <- function(object, file, newdata = NULL, responses = NULL, ..., 
     how <- list(id = id, threads = threads, memory = memory, verbose = verbose, progress = progress)
     in_folder(function(folder)
       run_score(object, newdata, responses, list(given = scoring, own = list(output = folder), how = how),
-                function(ctx, said, people) NULL), page)
+                function(ctx, said, participants) NULL), page)
   }
   invisible(file)
 }

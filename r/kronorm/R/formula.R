@@ -81,12 +81,12 @@ read_bar <- function(bar, said) {
   by <- bar[[3]]
   shown <- paste0("(", one_line(bar), ")")
   if (!is.name(by))
-    refuse(shown, ": expected the name of one column behind the bar; of two columns write ",
+    refuse(shown, ": expected the name of one column after the bar; for two columns, write ",
            "(1 | site) + (1 | scanner)")
   by <- as.character(by)
   slopes <- bar_slopes(bar[[2]])
   if (is.null(slopes) || as.character(bar[[1]]) == "||")
-    refuse(shown, ": expected (1 | ", by, "), or (age | ", by, ") for slopes of age that differ")
+    refuse(shown, ": expected (1 | ", by, "), or (age | ", by, ") for different slopes of age")
   said <- with_covariate(said, by)
   said$batch <- unique(c(said$batch, by))
   said$interaction <- c(said$interaction, lapply(slopes, function(x) c(by, x)))
@@ -116,7 +116,7 @@ refuse_term <- function(term, head) {
   inside <- all.vars(term)
   if (is.call(term) && is.call(term[[1]]) && as.character(term[[1]][[1]]) %in% c("::", ":::"))
     head <- as.character(term[[1]][[3]]) # mgcv::s(age)
-  refuse("formula: ", shown, " is not a term of kronorm: ", instead_of_term(term, head, inside, shown))
+  refuse("formula: ", shown, " is not supported: ", instead_of_term(term, head, inside, shown))
 }
 
 instead_of_term <- function(term, head, inside, shown) {
@@ -124,9 +124,9 @@ instead_of_term <- function(term, head, inside, shown) {
   if (head %in% RANDOM || head == "s" && identical(term$bs, "re"))
     paste0("write (1 | ", of, ")")
   else if (head == "s" && is.name(term$by))
-    paste0("write ", of, " + ", term$by, " + ", term$by, ":", of, ", curves are smooth without being asked for")
+    paste0("write ", of, " + ", term$by, " + ", term$by, ":", of, ", effects are always smooth")
   else if (head %in% SMOOTH)
-    paste0("write ", paste(smoothed(term), collapse = " + "), ", curves are smooth without being asked for")
+    paste0("write ", paste(smoothed(term), collapse = " + "), ", effects are always smooth")
   else if (head %in% c("*", "^", "%in%", "/"))
     paste0("write ", paste(inside, collapse = " + "), if (length(inside) > 1)
            paste0(" + ", inside[1], ":", inside[2]))
@@ -139,16 +139,16 @@ instead_of_term <- function(term, head, inside, shown) {
   else if (is_bar(term))
     paste0("put parentheses around it, (", shown, ")")
   else if (is.numeric(term) || head == "-" && is.numeric(term[[length(term)]]))
-    "there is always a mean"
+    "the model always has a mean"
   else if (head == "-")
-    "behind a minus expected the name of a column that is to be left out"
+    "after a minus, name the column to exclude"
   else if (head == "offset")
     "subtract it from the responses"
   else if (is.character(term))
     paste0("write ", term, " without quotes")
   else if (head %in% c("$", "[["))
-    paste0("write ", as.character(term[[3]]), ", which is looked for in the data")
-  else paste0("write the name of a column, made before with data$x <- ", shown)
+    paste0("write ", as.character(term[[3]]), ", the name of a column of the data")
+  else paste0("add a column with data$x <- ", shown)
 }
 
 # What a smooth term is of: te(age, bmi, k = 5) of age and bmi.

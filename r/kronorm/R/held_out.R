@@ -1,4 +1,4 @@
-# z of the training people, each by a model that has not seen them.
+# Cross-validated z-scores of the training sample.
 
 held_out_z <- function(object) {
   if (!is.null(check_model(object)$held_out))
@@ -6,7 +6,7 @@ held_out_z <- function(object) {
   ctx <- new_ctx()
   z <- held_out_rows(handle_of(object, ctx), nobs(object))
   if (is.null(z))
-    refuse("the model keeps no z of its training people: it has no ids, no folds, or more than 1 GB of them",
+    refuse("the model has no cross-validated z-scores: it has no ids, no folds, or they exceed 1 GB",
            kind = "data")
   named_responses(z, object)
 }

@@ -10,7 +10,7 @@ kronorm <- function(formula, data, responses = NULL, ..., id = NULL, threads = N
   given <- list(...)
   if (missing(data))
     refuse("data is missing, expected a data frame of covariates")
-  data <- as_people(data)
+  data <- as_participants(data)
   if (!is.null(said$lhs) && !is.null(responses))
     refuse("responses are given twice, on the left side of the formula and as an argument")
   if (is.null(said$lhs) && is.null(responses))
@@ -20,18 +20,18 @@ kronorm <- function(formula, data, responses = NULL, ..., id = NULL, threads = N
   taken <- c(found$column, if (!is.null(said$lhs)) all.vars(said$lhs),
              if (is.character(responses)) responses else colnames(responses))
   columns <- if (said$all) setdiff(names(data), c(taken, said$drop)) else said$covariates
-  people <- list(data = data, ids = found$ids, id = found$column, columns = unique(c(columns, mentioned(data, given))))
+  participants <- list(data = data, ids = found$ids, id = found$column, columns = unique(c(columns, mentioned(data, given))))
   Y <- if (is.null(said$lhs)) responses else left_side(said$lhs, data, environment(formula))
-  Y <- as_responses(Y, people)
+  Y <- as_responses(Y, participants)
   ctx <- new_ctx(threads, memory)
   options <- make_options(ctx, "fit", given, fit_options(said, given))
   on.exit(end_bar(progress))
-  handle <- value_of(.Call(kr_fit, ctx, make_data(ctx, people, Y), options,
+  handle <- value_of(.Call(kr_fit, ctx, make_data(ctx, participants, Y), options,
                            listeners(verbose, progress)))
   object <- as_model(handle, ctx, formula = formula, call = call, lhs = said$lhs)
   if (stripped(object)) # do.call() writes the data themselves into the call
     object$call <- words_of(call)
-  else if (is.null(people$ids)) # the bytes of a model without ids do not have them
+  else if (is.null(participants$ids)) # the bytes of a model without ids do not have them
     object$held_out <- held_out_rows(handle, nobs(object), rows_of_training(object, data, Y))
   object
 }
@@ -62,13 +62,13 @@ settle <- function(said, data, found, given) {
   person <- intersect(said$batch, found$column)
   if (length(person)) {
     if (!anyDuplicated(found$ids))
-      refuse("(1 | ", person, "): everybody has one row, expected people with several", kind = "data")
+      refuse("(1 | ", person, "): every participant has one row, expected repeated ids", kind = "data")
     said$batch <- setdiff(said$batch, person)
     said$covariates <- setdiff(said$covariates, person)
   }
   if (length(intersect(said$covariates, found$column)))
-    refuse("formula: ", found$column, " is the column of ids and no covariate; rows of one person share noise without ",
-           "being asked for", kind = "data")
+    refuse("formula: ", found$column, " is the column of ids, not a covariate; rows of a participant always share ",
+           "noise", kind = "data")
   for (name in said$batch)
     check_batch(name, data[[name]])
   for (pair in said$interaction)
@@ -82,7 +82,7 @@ settle <- function(said, data, found, given) {
     name %in% c(said$batch, given$categorical) || !is.numeric(data[[name]])
   for (pair in said$interaction)
     if (category(pair[1]) && category(pair[2]))
-      refuse("formula: ", paste(pair, collapse = ":"), " is of two categories, expected one and a number, such as site:age",
+      refuse("formula: ", paste(pair, collapse = ":"), " has two categories, expected one category and one number, such as site:age",
              kind = "data")
   values <- function(name) if (category(name)) 0 else length(unique(data[[name]]))
   # of two numbers the one with fewer values: 0 and 1 are a category for the library

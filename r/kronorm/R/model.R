@@ -15,7 +15,7 @@ check_model <- function(object) {
     typeof(object$handle) == "externalptr" && is.list(object$info) && is.list(object$info$recipe) &&
     is.list(object$info$recipe$columns) && is.numeric(object$info$n_samples)
   if (!whole || !fits(object$responses, object$info) || !is.null(object$held_out) && !is.matrix(object$held_out))
-    refuse("object is ", class(object)[1], ", expected a model that kronorm(), adapt() or read_kronorm() made")
+    refuse("object is ", class(object)[1], ", expected a model of kronorm(), adapt() or read_kronorm()")
   object
 }
 

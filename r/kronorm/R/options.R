@@ -5,7 +5,7 @@ kronorm_options <- function(command = "fit") {
   if (is.null(command))
     command <- c("fit", "score", "predict", "adapt", "centiles", "change", "report")
   if (!is.character(command) || length(command) == 0 || anyNA(command))
-    refuse("command is the name of one, such as \"fit\"")
+    refuse("command must be a name, such as \"fit\"")
   tables <- lapply(command, function(one) {
     table <- as.data.frame(.Call(kr_option_table, one), stringsAsFactors = FALSE,
                            optional = TRUE)
@@ -31,9 +31,9 @@ dashes <- function(help) {
 
 # Keys that are arguments of R functions, or files where R has tables.
 not_here <- function(command)
-  c("covariates", "responses", "mask", "match", "targets", "id", "model", "threads", "memory",
+  c("covariates", "responses", "mask", "match", "na", "targets", "id", "model", "threads", "memory",
     switch(command, fit = c("use", "subset", "weights", "na.action"),
-           centiles = c("people", "format", "output", "force"), change = c("format", "output", "force"),
+           centiles = c("participants", "format", "output", "force"), change = c("format", "output", "force"),
            report = c("scored", "json", "output"), score = , predict = c("write", "split", "format", "part", "join")))
 
 # Text of a value: c("age", "sex") is age,sex; c(sex = "F") is sex=F; TRUE is yes.
@@ -44,7 +44,7 @@ option_text <- function(key, value) {
     value <- unlist(value)
   if (is.logical(value) && length(value) > 1)
     refuse(key, " has ", length(value), " values, expected one",
-           if (key %in% c("label", "reference"))
+           if (key %in% c("cases", "reference"))
              paste0(": name a column of the data and what is in it, ", key, " = c(group = \"patient\")"))
   usable <- is.atomic(value) && length(value) > 0
   if (!usable || anyNA(value))
@@ -69,11 +69,19 @@ number_text <- function(x) {
   else sprintf("%.17g", x)
 }
 
+# Keys instead of their aliases: label is cases.
+own_names <- function(names, command) {
+  table <- .Call(kr_option_table, command)
+  found <- match(names, table$alias)
+  ifelse(is.na(found), names, table$key[found])
+}
+
 # A handle of options from the list of ... and what R itself sets.
 make_options <- function(ctx, command, given, own = list()) {
   given <- given[!vapply(given, is.null, NA)]
   if (length(given) && (is.null(names(given)) || !all(nzchar(names(given)))))
     refuse("an argument in ... has no name, expected an option such as seed = 1")
+  names(given) <- own_names(names(given), command)
   twice <- names(given)[duplicated(names(given))]
   if (length(twice))
     refuse(twice[1], " is given twice")

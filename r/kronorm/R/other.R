@@ -1,11 +1,11 @@
-# What users of lm() and its like try on a model, and what is there instead.
+# Methods of lm() that a model does not have, with a sentence about the alternative.
 
 coef.kronorm <- function(object, ...)
-  refuse("a model of kronorm has no coefficients: summary() says how much of the signal each term has, predict() what it expects")
+  refuse("a kronorm model has no coefficients: use summary() for the signal of each term and predict() for predictions")
 
 fitted.kronorm <- function(object, ...)
-  refuse("a model of kronorm keeps no fitted values: zscore(object) has the z of training people by models that have not seen ",
-         "them, predict() what is expected of anybody")
+  refuse("a kronorm model has no fitted values: use zscore(object) for cross-validated z-scores of the training sample, and ",
+         "predict() for predictions")
 
 residuals.kronorm <- function(object, ...)
-  refuse("a model of kronorm keeps no residuals: zscore(object) has the z of training people by models that have not seen them")
+  refuse("a kronorm model has no residuals: use zscore(object) for cross-validated z-scores of the training sample")

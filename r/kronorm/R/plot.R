@@ -4,11 +4,11 @@ plot.kronorm <- function(x, y = NULL, ..., over = "age", at = NULL)
   plot(centiles(x, over, at = at), y, ...)
 
 # y: the name of a response. A line for each centile, and of those at several levels of a category a colour
-# for each; the band of the middle one is shaded, and people placed among the curves are points.
+# for each; the band of the middle one is shaded, and participants placed among the curves are points.
 plot.kronorm_centiles <- function(x, y = NULL, ..., xlab = over, ylab = y) {
   over <- attr(x, "over")
   if (is.null(over) || !all(c("response", over, "centile", "value") %in% names(x)))
-    refuse("these are no curves any more, expected what centiles() returned, all columns of it")
+    refuse("these are not complete curves, expected the result of centiles() with all columns")
   if (is.null(y))
     y <- x$response[1]
   if (!is.character(y) || length(y) != 1 || !y %in% x$response)

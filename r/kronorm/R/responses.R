@@ -1,10 +1,10 @@
-# Responses as a matrix of doubles, rows as those of the people.
+# Responses as a matrix of doubles, with the rows of the participants.
 
-as_responses <- function(responses, people) {
-  data <- people$data
+as_responses <- function(responses, participants) {
+  data <- participants$data
   if (is.character(responses) && is.null(dim(responses)))
     responses <- columns_named(responses, data)
-  id <- if (is.data.frame(responses)) intersect(c(people$id, USUAL_IDS), names(responses))[1] else NA
+  id <- if (is.data.frame(responses)) intersect(c(participants$id, USUAL_IDS), names(responses))[1] else NA
   rows <- named_rows(responses)
   if (is.logical(responses) && all(is.na(responses)))
     storage.mode(responses) <- "double"
@@ -18,9 +18,9 @@ as_responses <- function(responses, people) {
     refuse("responses have no columns", kind = "shape")
   # "3", "1", "2" are numbers of rows where the data have them too: both were taken from one table
   if (!is.na(id) || !identical(rownames(responses), row.names(data))) {
-    if (is.na(id) && !any(rows %in% people$ids))
+    if (is.na(id) && !any(rows %in% participants$ids))
       refuse_shuffled(rows, data)
-    responses <- in_order(responses, people$ids)
+    responses <- in_order(responses, participants$ids)
   }
   if (nrow(responses) != nrow(data))
     refuse("data have ", nrow(data), " rows, responses ", nrow(responses), kind = "shape")
@@ -37,11 +37,11 @@ as_responses <- function(responses, people) {
 named_rows <- function(x)
   if (!is.data.frame(x)) rownames(x) else if (.row_names_info(x) > 0) row.names(x)
 
-# Rows without ids are taken as they come; names that say otherwise are no accident.
+# Rows without ids go by position, unless their names contradict it.
 refuse_shuffled <- function(rows, data) {
   own <- named_rows(data)
   if (length(rows) == length(own) && !identical(rows, own) && setequal(rows, own))
-    refuse("rows of the responses have the names of those of the data in another order: bring them into one order, ",
+    refuse("the responses have the row names of the data in another order: put them in the same order, ",
            "such as responses[row.names(data), ]", kind = "data")
 }
 
@@ -73,39 +73,39 @@ matrix_of <- function(table, id) {
   matrix(values, nrow(table), ncol(table), dimnames = list(rows, names(table)))
 }
 
-# Rows by id, where both sides have ids: as the people are, whatever their order was.
+# If both sides have ids, rows are put in the order of the participants.
 in_order <- function(responses, ids) {
   rows <- rownames(responses)
   if (is.null(rows) || is.null(ids) || identical(rows, ids) || !any(rows %in% ids))
     return(responses)
   lost <- setdiff(ids, rows)
   if (length(lost))
-    refuse(length(lost), " of ", length(ids), " people are not in the responses (", lost[1],
+    refuse(length(lost), " of ", length(ids), " participants are not in the responses (", lost[1],
            if (length(lost) > 1) ", ...", "): rows are matched by their names", kind = "data")
   extra <- setdiff(rows, ids)
   if (length(extra))
-    refuse(length(extra), " of ", length(rows), " rows of the responses are of nobody in the data (", extra[1],
+    refuse(length(extra), " of ", length(rows), " rows of the responses have no participant in the data (", extra[1],
            if (length(extra) > 1) ", ...", "): rows are matched by their names", kind = "data")
   if (anyDuplicated(ids) || anyDuplicated(rows)) {
     if (length(ids) == length(rows))
-      refuse("ids repeat, and rows of the responses are in another order than those of the data: ",
-             "bring them into one order", kind = "data")
+      refuse("ids repeat, and the responses are in another order than the data: put them in the ",
+             "same order", kind = "data")
     return(responses)
   }
   responses[match(ids, rows), , drop = FALSE]
 }
 
-# Of new people, who may have them beside their covariates: as the left side of the formula says, or
+# Responses of new participants, possibly columns of newdata: on the left side of the formula, or
 # in columns of the names that the model has.
-responses_for <- function(object, newdata, responses, people) {
+responses_for <- function(object, newdata, responses, participants) {
   if (!is.null(responses))
-    return(as_responses(responses, people))
+    return(as_responses(responses, participants))
   lhs <- object$lhs
   if (!is.null(lhs) && length(all.vars(lhs)) && all(all.vars(lhs) %in% names(newdata)))
-    return(as_responses(left_side(lhs, newdata, baseenv()), people))
+    return(as_responses(left_side(lhs, newdata, baseenv()), participants))
   names <- object$responses
   if (!is.null(names) && all(names %in% names(newdata)))
-    return(as_responses(names, people))
+    return(as_responses(names, participants))
   refuse("responses are missing: give a matrix or a data frame",
          if (!is.null(names)) ", or columns of newdata with the names that the model has", kind = "data")
 }

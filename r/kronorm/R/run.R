@@ -4,13 +4,13 @@
 new_ctx <- function(threads = NULL, memory = NULL) {
   if (!is.null(threads) && (!is.numeric(threads) || length(threads) != 1 || is.na(threads) ||
                             threads < 0 || threads > 1e6 || threads != round(threads)))
-    refuse("threads is not a number of threads, expected 0 (all processors) or more")
+    refuse("threads is not a number of threads; expected 0 (all processors) or more")
   ctx <- .Call(kr_new_ctx, as.integer(if (is.null(threads)) 0 else threads), bytes_of(memory))
   warn_of_blas()
   ctx
 }
 
-# Once a session. A BLAS that R has loaded comes before the one that the library was linked to.
+# Once per session. A BLAS that R has loaded takes precedence over the one that the library was linked to.
 warn_of_blas <- function() {
   if (!is.null(remembered$blas))
     return()
@@ -18,11 +18,11 @@ warn_of_blas <- function() {
   better <- kronorm_build()$better_core
   loaded <- extSoftVersion()[["BLAS"]]
   if (nzchar(loaded) && !grepl("openblas|mkl|blis|atlas|flexiblas|Rblas", loaded, ignore.case = TRUE))
-    warning("R computes with ", loaded, ", and so does kronorm: slowly, and with other last digits than the ",
-            "command 'kronorm'; OpenBLAS is what it was made with", call. = FALSE)
+    warning("R uses the BLAS library ", loaded, ", and so does kronorm: it is slow, and the last digits differ from those ",
+            "of the command 'kronorm'. Install OpenBLAS for R.", call. = FALSE)
   else if (!is.na(better))
-    warning("OpenBLAS does not know this processor and computes slowly, and with other last digits ",
-            "than the command 'kronorm': start R with OPENBLAS_CORETYPE=", better, call. = FALSE)
+    warning("OpenBLAS does not recognise this processor: it is slow, and the last digits differ from those of the ",
+            "command 'kronorm'. Start R with OPENBLAS_CORETYPE=", better, call. = FALSE)
 }
 
 bytes_of <- function(memory) {
@@ -57,7 +57,7 @@ check_flag <- function(x, name, expected = "TRUE or FALSE") {
   x
 }
 
-# One line on the terminal that is written over: what is done, and how much of it.
+# A progress line on the terminal.
 progress_bar <- function() {
   function(stage, done, total, lml) {
     part <- if (total > 0) sprintf("%s%s %.0f/%.0f", strrep("=", round(30 * done / total)),
@@ -82,6 +82,6 @@ kronorm_version <- function() {
   build <- kronorm_build()
   minor <- function(version) sub("\\.[0-9]+$", "", version)
   if (minor(build$library) != minor(build$header))
-    stop("libkronorm is of version ", build$library, ", and this package was installed for ",
-         build$header, ": install it again")
+    stop("libkronorm has version ", build$library, ", but this package was installed for ",
+         build$header, ": install the package again")
 }

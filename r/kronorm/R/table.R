@@ -1,6 +1,6 @@
-# A data frame as people of the library: columns, ids.
+# A data frame as participants for the library: columns and ids.
 
-as_people <- function(data, what = "data") {
+as_participants <- function(data, what = "data") {
   if (is.matrix(data) && is.numeric(data) && !is.null(colnames(data)))
     data <- as.data.frame(data)
   if (!is.data.frame(data))
@@ -33,11 +33,11 @@ is_numbers <- function(x) is.numeric(x) && !inherits(x, c("Date", "POSIXt", "dif
 as_columns <- function(data, names) {
   names <- unique(names)
   if (anyNA(names) || !all(nzchar(names))) # of ~ .
-    refuse("data have a column without a name, expected one for each", kind = "data")
+    refuse("data has a column without a name", kind = "data")
   setNames(lapply(names, function(name) as_column(data[[name]], name)), names)
 }
 
-# Columns that options speak of: group = "family", label = "group=patient".
+# Columns that options speak of: group = "family", cases = "group=patient".
 mentioned <- function(data, options) {
   texts <- as.character(unlist(lapply(options, function(o)
     if (is.character(o) || is.factor(o) || is.vector(o) && !is.null(names(o))) c(names(o), as.character(unlist(o))))))
@@ -47,7 +47,7 @@ mentioned <- function(data, options) {
 }
 
 ID <- "participant_id"
-USUAL_IDS <- c(ID, "sub_id", "subject_id", "SubjID")
+USUAL_IDS <- c(ID, "sub_id", "subject_id", "SubjID", "participant", "subject", "eid", "src_subject_id", "record_id", "id")
 
 # list(ids, column): texts or NULL, and the column that they are of
 find_ids <- function(data, id = NULL, what = "data") {
@@ -77,32 +77,32 @@ id_texts <- function(x, what) {
   enc2utf8(as.character(x))
 }
 
-# A handle of data. people: list(data, ids, id (the column of ids), columns); responses a matrix or NULL
-make_data <- function(ctx, people, responses = NULL) {
-  columns <- people$columns
-  if (!is.null(people$ids) && ID %in% columns) { # the library has the ids under this name
-    if (!identical(people$id, ID))
+# A handle of data. participants: list(data, ids, id (the column of ids), columns); responses a matrix or NULL
+make_data <- function(ctx, participants, responses = NULL) {
+  columns <- participants$columns
+  if (!is.null(participants$ids) && ID %in% columns) { # the library has the ids under this name
+    if (!identical(participants$id, ID))
       refuse("column '", ID, "': ids are elsewhere (id), so it needs another name", kind = "data")
     columns <- setdiff(columns, ID)
   }
-  value_of(.Call(kr_data, ctx, as.double(nrow(people$data)), as_columns(people$data, columns),
-                 people$ids, responses))
+  value_of(.Call(kr_data, ctx, as.double(nrow(participants$data)), as_columns(participants$data, columns),
+                 participants$ids, responses))
 }
 
 # People for a model that is there: the columns it takes, and those that options speak of.
-people_for <- function(object, newdata, id, options) {
-  newdata <- as_people(newdata, "newdata")
+participants_for <- function(object, newdata, id, options) {
+  newdata <- as_participants(newdata, "newdata")
   found <- find_ids(newdata, id, "newdata")
   wanted <- vapply(info_of(object)$recipe$columns, function(c) c$name, "")
   lost <- setdiff(wanted, names(newdata))
   if (length(lost))
-    refuse("newdata has no column '", lost[1], "', which the model takes", kind = "data")
+    refuse("newdata has no column '", lost[1], "', which the model needs", kind = "data")
   list(data = newdata, ids = found$ids, id = found$column, columns = c(wanted, mentioned(newdata, options)))
 }
 
 # Names for rows of results: ids, or the names of the rows of newdata. Rows may have left.
-row_labels <- function(people, ids) {
-  if (!is.null(people$ids))
+row_labels <- function(participants, ids) {
+  if (!is.null(participants$ids))
     return(ids)
-  row.names(people$data)[as.integer(sub("^row-0*", "", ids))]
+  row.names(participants$data)[as.integer(sub("^row-0*", "", ids))]
 }

@@ -37,15 +37,15 @@ static kn_status add_responses(kn_ctx *ctx, kn_data *data, SEXP responses)
 static void check(SEXP columns, SEXP ids, SEXP responses, double n)
 {
     if (TYPEOF(columns) != VECSXP || !(n >= 0 && n < 2147483648.0))
-        Rf_error("people are a list of columns, and how many they are");
+        Rf_error("data must be a list of columns and the number of rows");
     for (R_xlen_t k = 0; k < Rf_xlength(columns); k++) {
         SEXP column = VECTOR_ELT(columns, k);
         if ((TYPEOF(column) != REALSXP && TYPEOF(column) != STRSXP) ||
             (double)Rf_xlength(column) != n)
-            Rf_error("column %d is neither numbers nor texts of all people", (int)k + 1);
+            Rf_error("column %d is not numeric or text with one value per row", (int)k + 1);
     }
     if (ids != R_NilValue && (TYPEOF(ids) != STRSXP || (double)Rf_xlength(ids) != n))
-        Rf_error("ids are no texts of all people");
+        Rf_error("ids must be texts, one per row");
     if (responses != R_NilValue && (TYPEOF(responses) != REALSXP || !Rf_isMatrix(responses)))
         Rf_error("responses are no matrix of numbers");
 }

@@ -14,13 +14,13 @@ static kn_status centiles(kr_job *job)
     return kn_centiles(job->ctx, job->model, job->training, job->data, job->options, NULL);
 }
 
-SEXP kr_centiles(SEXP ctx, SEXP model, SEXP training, SEXP people, SEXP options, SEXP listen)
+SEXP kr_centiles(SEXP ctx, SEXP model, SEXP training, SEXP participants, SEXP options, SEXP listen)
 {
     kr_job job = {.run = centiles,
                   .ctx = kr_thing(ctx, KR_CTX),
                   .model = kr_thing(model, KR_MODEL),
                   .training = kr_thing_or_null(training, KR_DATA),
-                  .data = kr_thing_or_null(people, KR_DATA),
+                  .data = kr_thing_or_null(participants, KR_DATA),
                   .options = kr_thing(options, KR_OPTIONS)};
     return done(&job, listen);
 }

@@ -2,9 +2,9 @@
  *
  *     handles.c  what the library made, as external pointers that free it
  *     call.c     a call of the library in a thread of its own, while R's thread listens
- *     options.c  texts by key             data.c    people from a data frame
+ *     options.c  texts by key             data.c    participants from a data frame
  *     model.c    kn_fit and models        scores.c  kn_score, kn_predict and what they say
- *     held_out.c the z of training people, and the names that a model has
+ *     held_out.c cross-validated z-scores, and names in a model
  *     folders.c  what writes a folder or a page: centiles, change, report
  *
  * R may leave a function by longjmp wherever it allocates or evaluates. So what must be freed
@@ -98,10 +98,10 @@ SEXP kr_score(SEXP ctx, SEXP model, SEXP data, SEXP options, SEXP listen);
 SEXP kr_predict(SEXP ctx, SEXP model, SEXP data, SEXP options, SEXP listen);
 SEXP kr_scores_ids(SEXP scores);
 SEXP kr_scores_map(SEXP ctx, SEXP scores, SEXP name);
-SEXP kr_scores_people(SEXP scores, SEXP names);
+SEXP kr_scores_participants(SEXP scores, SEXP names);
 SEXP kr_scores_responses(SEXP scores, SEXP names);
 SEXP kr_scores_json(SEXP scores);
-SEXP kr_centiles(SEXP ctx, SEXP model, SEXP training, SEXP people, SEXP options, SEXP listen);
+SEXP kr_centiles(SEXP ctx, SEXP model, SEXP training, SEXP participants, SEXP options, SEXP listen);
 SEXP kr_change(SEXP ctx, SEXP model, SEXP data, SEXP options, SEXP listen);
 SEXP kr_report(SEXP ctx, SEXP model, SEXP options, SEXP listen);
 

@@ -1,5 +1,5 @@
-/* What a model has of its training people: their ids, the z that each has by a model made without
- * their fold, and the names of its responses. */
+/* What a model stores of its training sample: ids, and z-scores of each participant by a model made
+ * without their fold, and the names of its responses. */
 #include <math.h>
 
 #include "glue.h"
@@ -54,8 +54,8 @@ static SEXP widened(kn_view view, const ptrdiff_t *kept, ptrdiff_t T)
     return z;
 }
 
-/* list(z, sample): people of the reference x all responses, and which sample of training each is.
- * NULL: the model does not keep them. */
+/* list(z, sample): participants of the reference sample x all responses, and their indices in the
+ * training sample. NULL: the model does not keep them. */
 SEXP kr_model_held_out(SEXP model)
 {
     const char *names[] = {"z", "sample", ""};

@@ -28,7 +28,7 @@ static const R_CallMethodDef CALLS[] = {
     ENTRY(kr_predict, 5),
     ENTRY(kr_scores_ids, 1),
     ENTRY(kr_scores_map, 3),
-    ENTRY(kr_scores_people, 2),
+    ENTRY(kr_scores_participants, 2),
     ENTRY(kr_scores_responses, 2),
     ENTRY(kr_scores_json, 1),
     ENTRY(kr_centiles, 6),

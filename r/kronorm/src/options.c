@@ -31,15 +31,16 @@ static void tell(SEXP table, int i, const kn_option_info *o)
     const char *cells[] = {o->key,       known ? TYPES[o->type] : NULL,
                            o->value,     o->words,
                            o->preferred, o->help,
-                           o->without};
-    for (int k = 0; k < 7; k++)
+                           o->without,   o->alias};
+    for (int k = 0; k < 8; k++)
         SET_STRING_ELT(VECTOR_ELT(table, k), i, kr_char(cells[k]));
 }
 
-/* list(key, type, value, words, default, help, without), each a text for every option. */
+/* list(key, type, value, words, default, help, without, alias), each a text for every option. */
 SEXP kr_option_table(SEXP command)
 {
-    const char *names[] = {"key", "type", "value", "words", "default", "help", "without", ""};
+    const char *names[] = {"key",  "type",    "value", "words", "default",
+                           "help", "without", "alias", ""};
     const char *of = kr_one_text(command);
     int n = of ? kn_options_count(of) : 0;
     SEXP owner = PROTECT(kr_handle_new(KR_CTX, R_NilValue));
@@ -48,7 +49,7 @@ SEXP kr_option_table(SEXP command)
     if (!ctx)
         Rf_error("memory is out");
     kr_handle_set(owner, ctx);
-    for (int k = 0; k < 7; k++)
+    for (int k = 0; k < 8; k++)
         SET_VECTOR_ELT(table, k, Rf_allocVector(STRSXP, n));
     for (int i = 0; i < n; i++) {
         kn_option_info info = {.size = sizeof info};

@@ -1,4 +1,4 @@
-/* What a model says of people. */
+/* Scores and predictions of a model. */
 #include "glue.h"
 
 static SEXP make_scores(kr_job *job, SEXP listen)
@@ -44,7 +44,7 @@ SEXP kr_predict(SEXP ctx, SEXP model, SEXP data, SEXP options, SEXP listen)
 SEXP kr_scores_ids(SEXP scores)
 {
     const kn_scores *s = kr_thing(scores, KR_SCORES);
-    ptrdiff_t n = kn_scores_n_people(s);
+    ptrdiff_t n = kn_scores_n_participants(s);
     const char *const *id = kn_scores_ids(s);
     SEXP ids = PROTECT(Rf_allocVector(STRSXP, n));
     for (ptrdiff_t i = 0; i < n; i++)
@@ -65,7 +65,7 @@ SEXP kr_scores_map(SEXP ctx, SEXP scores, SEXP name)
 {
     kr_job job = {.ctx = kr_thing(ctx, KR_CTX)};
     const kn_scores *s = kr_thing(scores, KR_SCORES);
-    ptrdiff_t n = kn_scores_n_people(s), T = kn_scores_n_responses(s);
+    ptrdiff_t n = kn_scores_n_participants(s), T = kn_scores_n_responses(s);
     if (n > INT_MAX || T > INT_MAX)
         Rf_error("a matrix of R has at most %d rows or columns", INT_MAX);
     SEXP none = PROTECT(Rf_allocVector(STRSXP, 0));
@@ -99,10 +99,10 @@ static SEXP columns(const kn_scores *s, SEXP names, R_xlen_t n,
     return all;
 }
 
-SEXP kr_scores_people(SEXP scores, SEXP names)
+SEXP kr_scores_participants(SEXP scores, SEXP names)
 {
     const kn_scores *s = kr_thing(scores, KR_SCORES);
-    return columns(s, names, kn_scores_n_people(s), kn_scores_people);
+    return columns(s, names, kn_scores_n_participants(s), kn_scores_participants);
 }
 
 SEXP kr_scores_responses(SEXP scores, SEXP names)

@@ -45,18 +45,18 @@ refused(fit_small(data = cbind(d, Y), responses = c("region_01", "region_01")), 
 refused(fit_small(id = "nobody"), "data has no column 'nobody'")
 refused(predict(m, d[c("age", "sex")]), "newdata has no column 'site'", "kronorm_error_data")
 refused(predict(m, transform(d, sex = "X")), "sex", "kronorm_error_data")
-refused(predict(m, transform(d, site = "Ulm")), "use adapt() with healthy people of it, or unseen = \"prior\"",
+refused(predict(m, transform(d, site = "Ulm")), "use adapt() with at least 5 healthy controls from there, or unseen = \"prior\"",
         "kronorm_error_data")
 stopifnot(all(is.finite(suppressWarnings(predict(m, transform(d, site = "Ulm"), unseen = "prior")))))
 refused(predict(m, transform(d, age = paste(age, "years"))), "age", "kronorm_error_data")
-refused(fit_small(responses = `rownames<-`(Y, c("else", d$participant_id[-1]))), "people are not in the responses (sub-001)")
-refused(fit_small(responses = `rownames<-`(Y, d$participant_id)[c(1, 1:39), ]), "people are not in the responses (sub-040)")
+refused(fit_small(responses = `rownames<-`(Y, c("else", d$participant_id[-1]))), "participants are not in the responses (sub-001)")
+refused(fit_small(responses = `rownames<-`(Y, d$participant_id)[c(1, 1:39), ]), "participants are not in the responses (sub-040)")
 
 # rows of which both sides know the names, in two orders
 named <- Y
 rownames(named) <- 1:40
 by_age <- d[order(d$age), -1]
-refused(fit_small(data = by_age, responses = named), "in another order: bring them into one order", "kronorm_error_data")
+refused(fit_small(data = by_age, responses = named), "in another order: put them in the same order", "kronorm_error_data")
 refused(zscore(m, by_age, named), "in another order", "kronorm_error_data")
 refused(fit_small(data = by_age, responses = as.data.frame(Y)[40:1, ]), "in another order", "kronorm_error_data")
 stopifnot(identical(fit_small(data = by_age, responses = named[row.names(by_age), ])$bytes,
@@ -68,7 +68,7 @@ refused(fit_small(wibble = 1), "wibble", "kronorm_error_argument")
 refused(fit_small(seed = NA), "seed is logical with NA")
 refused(fit_small(seed = character()), "seed is empty")
 refused(fit_small(seed = sin), "seed is function")
-refused(kronorm(~ age, d, Y, folds = 1), "folds is 1, expected 0 or at least 2", "kronorm_error_argument")
+refused(kronorm(~ age, d, Y, folds = 1), "folds is 1; it must be 0 or at least 2", "kronorm_error_argument")
 refused(kronorm(~ age, d, Y, 5), "an argument in ... has no name")
 refused(kronorm(~ age, d, Y, seed = 1, seed = 2), "seed is given twice")
 refused(kronorm(~ age, d, Y, threads = "many"), "threads is not a number")
@@ -81,20 +81,20 @@ refused(write_kronorm(m, tempfile(), force = NA), "force is logical, expected TR
 refused(fit_small(seed = globalenv()), "seed is environment")
 refused(kronorm(~ age, d, Y, subset = d$age > 40), "give the rows and columns of a data frame")
 refused(kronorm(~ age, d, Y, subset = age > 40), "give the rows and columns of a data frame")
-refused(kronorm(~ age, d, Y, family = gaussian()), "fit has no option 'family'", "kronorm_error_argument")
-refused(predict(m, d, re.form = NA), "predict has no option 're.form'", "kronorm_error_argument")
-refused(score(m, d, Y, label = d$sex == "M"), "label has 40 values, expected one: name a column of the data")
-refused(fit_small(~ age + code, transform(d, code = as.character(age))), "(leave it out with the formula)", "kronorm_error_data")
+refused(kronorm(~ age, d, Y, family = gaussian()), "unknown option 'family' of fit", "kronorm_error_argument")
+refused(predict(m, d, re.form = NA), "unknown option 're.form' of predict", "kronorm_error_argument")
+refused(score(m, d, Y, label = d$sex == "M"), "cases has 40 values, expected one: name a column of the data")
+refused(fit_small(~ age + code, transform(d, code = as.character(age))), "; omit it from the formula", "kronorm_error_data")
 refused(kronorm(~ age, d, Y, na.action = na.omit), "write missing = \"drop\"")
-refused(kronorm_options(character()), "command is the name of one")
+refused(kronorm_options(character()), "command must be a name")
 refused(centiles(m, "age", responses = Y), "responses are given without newdata")
 refused(centiles(m, "age", training_responses = Y), "responses are given without training")
 refused(centiles(m, "age", output = "folder"), "results come as data frames")
 for (wrong in list(0, -1, 1.5, NA, "a", NULL, 1:2, sin))
-  refused(kronorm_example(people = wrong), "people is")
+  refused(kronorm_example(participants = wrong), "participants is")
 refused(kronorm_example(sites = character()), "sites is character, expected names of sites")
 stopifnot(identical(kronorm_example(9, sites = iconv("Malm\u00f6", "UTF-8", "latin1")), kronorm_example(9, sites = "Malm\u00f6")))
-refused(kronorm_example(sites = `Encoding<-`("\xff\xfe", "UTF-8")), "letters that are none")
+refused(kronorm_example(sites = `Encoding<-`("\xff\xfe", "UTF-8")), "sites has invalid characters")
 
 # what a model does not have
 refused(coef(m), "no coefficients")
@@ -104,14 +104,14 @@ refused(kronorm(~ age, d, Y, memory = "lots"), "memory is not a size")
 refused(kronorm(~ age, d, Y, covariates = "people.csv"), "give the rows and columns of a data frame")
 refused(zscore(m, d, Y, write = "z"), "results come as matrices")
 refused(predict(m), "newdata is missing")
-refused(score(m, d, Y, label = "group=martian"), "martian", "kronorm_error")
+refused(score(m, d, Y, cases = "group=martian"), "martian", "kronorm_error")
 refused(kronorm_options("dance"), "there is no command 'dance'")
 refused(centiles(m, "weight"), "the model has no covariate 'weight'", "kronorm_error_argument")
 refused(change(m, d, Y), "visit is missing")
 
 # things that are no models
-refused(predict(structure(list(), class = "kronorm"), d), "expected a model that kronorm()")
-refused(predict(structure(1, class = "kronorm"), d), "expected a model that kronorm()")
+refused(predict(structure(list(), class = "kronorm"), d), "expected a model of kronorm()")
+refused(predict(structure(1, class = "kronorm"), d), "expected a model of kronorm()")
 foreign <- m
 foreign$handle <- unclass(getLoadedDLLs()[["stats"]])$handle
 refused(predict(foreign, d), "expected a kronorm model, this is something else", "error")
@@ -119,12 +119,12 @@ other <- m
 other$handle <- .Call(kronorm:::kr_new_ctx, 1L, 0)
 refused(predict(other, d), "expected a kronorm model, this is something else", "error")
 other$handle <- NULL
-refused(predict(other, d), "expected a model that kronorm()")
+refused(predict(other, d), "expected a model of kronorm()")
 for (part in list(list(info = 1), list(info = list()), list(responses = "a"), list(responses = sin), list(held_out = 1))) {
   edited <- m
   edited[names(part)] <- part
   for (use in list(print, summary, zscore, nobs, formula, function(m) predict(m, d)))
-    refused(use(edited), "expected a model that kronorm()")
+    refused(use(edited), "expected a model of kronorm()")
 }
 call <- function(...) .Call(...) # the glue itself
 ctx <- call(kronorm:::kr_new_ctx, 1L, 0)

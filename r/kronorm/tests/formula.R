@@ -10,30 +10,30 @@ stopifnot(identical(read(~ . - weight)[c("all", "drop")], list(all = TRUE, drop 
 stopifnot(identical(read(~ 1 + `body mass`)$covariates, "body mass"))
 
 terms <- function(formula, sentence) refused(read(formula), sentence, "kronorm_error_argument")
-terms(~ I(age^2), "write age, curves are smooth without being asked for")
-terms(~ s(age) + sex, "s(age) is not a term of kronorm: write age")
+terms(~ I(age^2), "write age, effects are always smooth")
+terms(~ s(age) + sex, "s(age) is not supported: write age")
 terms(~ poly(age, 2), "write age")
 terms(~ (age + sex)^2, "write age + sex + age:sex")
 stopifnot(identical(read(~ age * site), read(~ age + site + age:site)))
 terms(~ factor(sex), "categorical = \"sex\"")
 terms(~ log(age), "data$x <- log(age)")
 terms(~ age + 1 | site, "put parentheses around it")
-terms(~ age - 1, "there is always a mean")
-terms(~ 0 + age, "there is always a mean")
+terms(~ age - 1, "the model always has a mean")
+terms(~ 0 + age, "the model always has a mean")
 terms(~ offset(age), "subtract it from the responses")
 terms(~ age:sex:site, "one category and one number")
 terms(~ (1 | site / scanner), "(1 | site) + (1 | scanner)")
 terms(~ (0 + age | site), "expected (1 | site), or (age | site)")
 terms(~ (age || site), "expected (1 | site), or (age | site)")
 terms(~ 1, "the formula has no covariate")
-terms(~ stats::poly(age, 2), "write age, curves are smooth")
-terms(~ te(age, bmi, k = 5), "write age + bmi, curves are smooth")
+terms(~ stats::poly(age, 2), "write age, effects are always smooth")
+terms(~ te(age, bmi, k = 5), "write age + bmi, effects are always smooth")
 terms(~ s(age, by = sex), "write age + sex + sex:age")
 terms(~ s(site, bs = "re"), "write (1 | site)")
 terms(~ re(random = ~ 1 | site), "write (1 | site)")
-terms(~ . - (1 | site), "behind a minus expected the name of a column")
+terms(~ . - (1 | site), "after a minus, name the column")
 terms(~ "age", "write age without quotes")
-terms(~ d$age, "write age, which is looked for in the data")
+terms(~ d$age, "write age, the name of a column")
 
 # terms are read from left to right
 stopifnot(identical(read(~ . - site + (1 | site))[c("drop", "batch")], list(drop = character(), batch = "site")))
@@ -54,8 +54,8 @@ stopifnot(identical(options_of(~ age + sex + site + age:sex)$interaction, "sex:a
 stopifnot(identical(options_of(~ age + sex + (age | site))$interaction, "site:age"))
 refused(fit_small(~ age + (bmi | site), cbind(small$data, bmi = 1)), "needs both as terms")
 refused(fit_small(~ age:site), "age:site needs both as terms, write age + site + age:site")
-refused(fit_small(~ sex * site), "sex:site is of two categories, expected one and a number", "kronorm_error_data")
-refused(fit_small(~ age + participant_id), "participant_id is the column of ids and no covariate", "kronorm_error_data")
+refused(fit_small(~ sex * site), "sex:site has two categories, expected one category and one number", "kronorm_error_data")
+refused(fit_small(~ age + participant_id), "participant_id is the column of ids, not a covariate", "kronorm_error_data")
 refused(fit_small(~ age + age:site), "age:site needs both as terms, write site + age:site")
 refused(fit_small(~ age + (1 | site), batch = "site"), "the formula says it already")
 refused(fit_small(use = "age"), "use is not an option in R: the formula says")
@@ -84,7 +84,7 @@ stopifnot(identical(fit_small(~ ., both, small$responses)$bytes, all$bytes)) # r
 less <- fit_small(~ . - sex)
 stopifnot(identical(vapply(less$info$recipe$columns, function(c) c$name, ""), c("age", "site")))
 
-# people with several rows: their ids, or a column
+# participants with several rows: ids or a column
 visits <- kronorm_example(25, regions = 5, sites = "Oslo", visits = 2)
 twice <- fit_small(~ age + sex + (1 | participant_id), visits$data, visits$responses)
 stopifnot(identical(twice$bytes, fit_small(~ age + sex, visits$data, visits$responses)$bytes))
@@ -94,7 +94,7 @@ visits$data$family <- visits$data$participant_id
 visits$data$participant_id <- NULL
 refused(fit_small(~ age + (1 | family), visits$data, visits$responses), "group = \"family\"", "kronorm_error_data")
 stopifnot(nobs(fit_small(~ age + sex, visits$data, visits$responses, group = "family")) == 50)
-refused(fit_small(~ age + (1 | participant_id)), "everybody has one row", "kronorm_error_data")
+refused(fit_small(~ age + (1 | participant_id)), "every participant has one row", "kronorm_error_data")
 
 # numbers that are categories
 coded <- small$data

@@ -25,7 +25,7 @@ stages <- character()
 withCallingHandlers(kronorm(~ age + sex + (1 | site), cohort$data, cohort$responses, threads = 1, verbose = TRUE,
                             progress = function(stage, done, total, lml) stages <<- c(stages, stage)),
                     message = function(m) { said <<- c(said, conditionMessage(m)); invokeRestart("muffleMessage") })
-stopifnot(any(grepl("120 samples, 3 covariates, 24 responses", said)), length(stages) > 0)
+stopifnot(any(grepl("120 participants, 3 covariates, 24 responses", said)), length(stages) > 0)
 stopifnot(identical(capture.output(fit_small(), type = "message"), character())) # silent without being asked
 
 # rows by a condition

@@ -7,7 +7,7 @@ m <- kronorm(~ age + sex + (1 | site), all$data[here, ], all$responses[here, ], 
 ulm <- which(all$data$site == "Ulm" & all$data$group == "control")
 controls <- ulm[1:20]
 others <- ulm[21:40]
-refused(zscore(m, all$data[others, ], all$responses[others, ]), "of a site that training did not have (Ulm)", "kronorm_error_data")
+refused(zscore(m, all$data[others, ], all$responses[others, ]), "from a site that is not in the training data (Ulm)", "kronorm_error_data")
 prior <- suppressWarnings(zscore(m, all$data[others, ], all$responses[others, ], unseen = "prior"))
 adapted <- suppressWarnings(adapt(m, all$data[controls, ], all$responses[controls, ]))
 z <- suppressWarnings(zscore(adapted, all$data[others, ], all$responses[others, ]))
@@ -18,9 +18,9 @@ stopifnot(identical(zscore(suppressWarnings(adapt(nameless, all$data[controls, -
 stopifnot("Adapted to Ulm with 20 controls" %in% capture.output(print(adapted)))
 scores <- suppressWarnings(score(adapted, all$data[others, ], all$responses[others, ]))
 stopifnot(all(scores$site_adapted == 1))
-refused(adapt(adapted, all$data[controls, ], all$responses[controls, ]), "knows already (Ulm)", "kronorm_error_data")
-refused(adapt(m, all$data[here, ], all$responses[here, ]), "knows already", "kronorm_error_data")
+refused(adapt(adapted, all$data[controls, ], all$responses[controls, ]), "from a site that is already in the model (Ulm)", "kronorm_error_data")
+refused(adapt(m, all$data[here, ], all$responses[here, ]), "from a site that is already in the model", "kronorm_error_data")
 
-# each site has a noise of its own, and people are that far from their mean
+# each site has its own noise variance
 at <- predict(adapted, data.frame(age = 50, sex = "F", site = c("Ulm", "Oslo")), se.fit = TRUE)
 stopifnot(at$se.fit[1, ] != at$se.fit[2, ], at$se.fit > at$sd_model)

@@ -11,27 +11,29 @@ same_columns <- function(a, b) identical(names(a), names(b)) && all(vapply(names
   if (is.character(a[[name]])) identical(a[[name]], b[[name]]) else same(a[[name]], as.numeric(b[[name]])), NA))
 
 folder <- tempfile()
-scores <- suppressWarnings(score(m, new, Y, label = c(group = "patient"), output = folder))
+scores <- suppressWarnings(score(m, new, Y, cases = c(group = "patient"), output = folder))
 written <- kronorm:::read_tsv(folder, "abnormality.tsv", c("participant_id", "p_note"))
 stopifnot(same_columns(scores, written))
 metrics <- kronorm:::read_tsv(folder, "metrics.tsv", "response")
 stopifnot(same_columns(score_responses(scores), metrics))
-stopifnot(identical(suppressWarnings(score_responses(m, new, Y, label = "group=patient")), score_responses(scores)))
+stopifnot(identical(suppressWarnings(score_responses(m, new, Y, cases = "group=patient")), score_responses(scores)))
+counts <- summary(scores)$abnormality
+stopifnot(counts$others$flagged == sum(scores$flagged[scores$label == 0]), counts$cases$flagged == sum(scores$flagged[scores$label == 1]))
 summary <- kronorm:::read_json(paste(readLines(file.path(folder, "summary.json")), collapse = "\n"))
-stopifnot(identical(summary(scores)$AUC, summary$AUC), summary$AUC$top_negative$auc > 0.6)
+stopifnot(identical(summary(scores)$AUC, summary$AUC), summary$AUC$extreme_z_low$auc > 0.6)
 z <- as.matrix(read.csv(file.path(folder, "z.csv"), row.names = 1))
 stopifnot(same(z, suppressWarnings(zscore(m, new, Y))))
-refused(score(m, new, Y, output = folder), "exists already (use force = TRUE", "kronorm_error_io")
+refused(score(m, new, Y, output = folder), "exists already; use force = TRUE", "kronorm_error_io")
 
 # a part of it is a plain table, whose summary is its own
 stopifnot(identical(class(scores[1:3, ]), "data.frame"), is.null(attr(scores[1:3, ], "summary")), inherits(scores, "kronorm_scores"))
 stopifnot(inherits(summary(scores[scores$label == 1, ]), "table"))
 both <- rbind(scores, scores) # has the class of the first
 stopifnot(inherits(summary(both), "table"))
-refused(score_responses(both), "other rows than those that score() returned", "kronorm_error_data")
+refused(score_responses(both), "not all rows of the result of score()", "kronorm_error_data")
 stopifnot(!any(grepl("{", summary(scores)$warnings, fixed = TRUE)))
 ill <- transform(new, ill = group == "patient")
-stopifnot(identical(suppressWarnings(score(m, ill, Y, label = c(ill = TRUE)))$label, scores$label))
+stopifnot(identical(suppressWarnings(score(m, ill, Y, cases = c(ill = TRUE)))$label, scores$label))
 
 # the middle curve is what is expected, where the law is symmetric; a person's place is their z
 plain <- kronorm(~ age + sex, cohort$data[train, ], cohort$responses[train, ], components = 3, calibrate = "none", threads = 1)
@@ -45,7 +47,7 @@ pdf(NULL)
 stopifnot(identical(plot(curves, "region_02"), curves))
 invisible(plot(plain, over = "age"))        # both sexes
 refused(plot(curves, "nose"), "y is \"nose\", expected the name of a response such as \"region_01\"")
-refused(plot(curves[1:3]), "expected what centiles() returned")
+refused(plot(curves[1:3]), "expected the result of centiles()")
 invisible(dev.off())
 knife <- suppressWarnings(centiles(plain, "age", training = cohort$data[train, ], training_responses = cohort$responses[train, ],
                                    grid = 3, at = c(sex = "F")))
@@ -61,14 +63,14 @@ stopifnot(attr(changes, "reference")$people == 20)
 
 # the page
 page <- tempfile(fileext = ".html")
-stopifnot(identical(suppressWarnings(report(m, page, new, Y, label = c(group = "patient"), title = "of R")), page))
+stopifnot(identical(suppressWarnings(report(m, page, new, Y, cases = c(group = "patient"), title = "of R")), page))
 html <- paste(readLines(page), collapse = "\n")
 stopifnot(grepl("<title>of R", html, fixed = TRUE), grepl("sub-125", html, fixed = TRUE))
 elsewhere <- transform(new, site = "Ulm") # options of the scoring
-refused(report(m, tempfile(), elsewhere, Y), "of a site that training did not have")
+refused(report(m, tempfile(), elsewhere, Y), "from a site that is not in the training data")
 suppressWarnings(report(m, page <- tempfile(), elsewhere, Y, unseen = "prior"))
 stopifnot(file.exists(page))
-refused(report(m, page), "exists already (use force = TRUE", "kronorm_error_io")
+refused(report(m, page), "exists already; use force = TRUE", "kronorm_error_io")
 refused(report(m, tempfile(), responses = Y), "responses are given without newdata")
 
 # JSON as lists

@@ -1,13 +1,69 @@
-/* Implements alloc.h: each block has a header of one cache line in front, which kn_free reads. */
+/* Implements alloc.h: each block has a header of one cache line in front, which kn_free reads. The
+ * header also counts the bytes of a context, by which memory plans are compared with real use. */
 #include "base/memory/alloc.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* ---- meter ----------------------------------------------------------------------------------- */
+
+struct kn_meter {
+    atomic_size_t now, peak; /* bytes */
+    atomic_size_t holders;   /* references */
+};
+
+kn_meter *kn_meter_new(void)
+{
+    kn_meter *m = calloc(1, sizeof *m);
+    if (m)
+        atomic_store(&m->holders, 1);
+    return m;
+}
+
+void kn_meter_release(kn_meter *m)
+{
+    if (m && atomic_fetch_sub(&m->holders, 1) == 1)
+        free(m);
+}
+
+void kn_meter_add_block(kn_meter *m, size_t bytes)
+{
+    atomic_fetch_add(&m->holders, 1);
+    size_t now = atomic_fetch_add(&m->now, bytes) + bytes, peak = atomic_load(&m->peak);
+    while (now > peak && !atomic_compare_exchange_weak(&m->peak, &peak, now))
+        ; /* another thread changed the peak; the exchange has loaded its value */
+}
+
+void kn_meter_remove_block(kn_meter *m, size_t bytes)
+{
+    atomic_fetch_sub(&m->now, bytes);
+    kn_meter_release(m);
+}
+
+size_t kn_meter_now(const kn_meter *m)
+{
+    return atomic_load(&m->now);
+}
+
+size_t kn_meter_peak(const kn_meter *m)
+{
+    return atomic_load(&m->peak);
+}
+
+void kn_meter_peak_reset(kn_meter *m)
+{
+    atomic_store(&m->peak, atomic_load(&m->now));
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 enum { ALIGN = 64 }; /* one cache line, one AVX-512 register */
 
@@ -46,7 +102,7 @@ static void ask_for_large_pages(void *p, size_t bytes, size_t from)
 #endif
 }
 
-static char *aligned(size_t bytes, void **start)
+static char *alloc_aligned(size_t bytes, void **start)
 {
     *start = aligned_alloc(ALIGN, bytes);
     ask_for_large_pages(*start, bytes, LARGE);
@@ -55,10 +111,10 @@ static char *aligned(size_t bytes, void **start)
 
 /* The system delivers a large block zeroed, and calloc does not write it again: the threads that
  * fill it are the first to touch its pages. Small blocks are zeroed here. */
-static char *zeroed(size_t bytes, void **start)
+static char *alloc_zeroed(size_t bytes, void **start)
 {
     if (bytes < LARGE) {
-        char *p = aligned(bytes, start);
+        char *p = alloc_aligned(bytes, start);
         return p ? memset(p, 0, bytes) : NULL;
     }
     char *p = *start = calloc(1, bytes + ALIGN);
@@ -67,8 +123,8 @@ static char *zeroed(size_t bytes, void **start)
 }
 
 /* Allocates header and array by the function `from`, and counts the block. */
-static kn_status take(kn_ctx *ctx, ptrdiff_t n, size_t element,
-                      char *(*from)(size_t bytes, void **start), void **out)
+static kn_status alloc_block(kn_ctx *ctx, ptrdiff_t n, size_t element,
+                             char *(*from)(size_t bytes, void **start), void **out)
 {
     void *start = NULL;
     *out = NULL;
@@ -83,19 +139,19 @@ static kn_status take(kn_ctx *ctx, ptrdiff_t n, size_t element,
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory: %.1f MB more were needed",
                        (double)bytes / 1e6);
     *(header *)p = (header){kn_ctx_meter(ctx), bytes, start};
-    kn_meter_take(kn_ctx_meter(ctx), bytes);
+    kn_meter_add_block(kn_ctx_meter(ctx), bytes);
     *out = p + ALIGN;
     return KN_OK;
 }
 
 kn_status kn_alloc_raw(kn_ctx *ctx, ptrdiff_t n, size_t element, void **out)
 {
-    return take(ctx, n, element, aligned, out);
+    return alloc_block(ctx, n, element, alloc_aligned, out);
 }
 
 kn_status kn_alloc(kn_ctx *ctx, ptrdiff_t n, size_t element, void **out)
 {
-    return take(ctx, n, element, zeroed, out);
+    return alloc_block(ctx, n, element, alloc_zeroed, out);
 }
 
 void kn_free(void *p)
@@ -104,7 +160,7 @@ void kn_free(void *p)
         return;
     assert((uintptr_t)p % ALIGN == 0); /* a block of kn_alloc */
     header *h = (header *)((char *)p - ALIGN);
-    kn_meter_give(h->meter, h->bytes);
+    kn_meter_remove_block(h->meter, h->bytes);
     free(h->start);
 }
 
@@ -145,4 +201,129 @@ kn_status kn_alloc_i(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t **out)
     kn_status status = kn_alloc(ctx, n, sizeof(ptrdiff_t), &p);
     *out = p;
     return status;
+}
+
+/* ---- growable arrays ------------------------------------------------------------------------- */
+
+kn_status kn_grow(kn_ctx *ctx, ptrdiff_t need, size_t element, void **array, ptrdiff_t *capacity)
+{
+    enum { START = 16 };
+    if (need <= *capacity)
+        return KN_OK;
+    ptrdiff_t wanted = *capacity > 0 ? *capacity : START;
+    while (wanted < need)
+        wanted = wanted > PTRDIFF_MAX / 2 ? need : 2 * wanted;
+    void *larger;
+    kn_status status = kn_alloc(ctx, wanted, element, &larger);
+    if (status != KN_OK)
+        return status;
+    if (*capacity > 0)
+        memcpy(larger, *array, (size_t)*capacity * element);
+    kn_free(*array);
+    *array = larger;
+    *capacity = wanted;
+    return KN_OK;
+}
+
+kn_status kn_reserve(kn_ctx *ctx, ptrdiff_t need, void **buffer, ptrdiff_t *capacity)
+{
+    if (need <= *capacity)
+        return KN_OK;
+    kn_free(*buffer);
+    *capacity = 0;
+    kn_status status = kn_alloc_raw(ctx, need, 1, buffer);
+    if (status == KN_OK)
+        *capacity = need;
+    return status;
+}
+
+/* ---- arena ----------------------------------------------------------------------------------- */
+
+struct kn_arena_block {
+    struct kn_arena_block *before; /* allocated before this one; NULL: the first */
+    _Alignas(max_align_t) unsigned char bytes[];
+};
+
+kn_status kn_arena_alloc(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, size_t element, void **out)
+{
+    const ptrdiff_t header_bytes = (ptrdiff_t)sizeof(struct kn_arena_block);
+    void *memory;
+    *out = NULL;
+    if (n == 0)
+        return KN_OK;
+    if (n > (PTRDIFF_MAX - header_bytes) / (ptrdiff_t)element)
+        return kn_fail(ctx, KN_ERR_MEMORY, "%td values of %zu bytes are too many", n, element);
+    kn_status status = kn_alloc(ctx, header_bytes + n * (ptrdiff_t)element, 1, &memory);
+    if (status != KN_OK)
+        return status;
+    struct kn_arena_block *block = memory;
+    block->before = arena->last;
+    arena->last = block;
+    *out = block->bytes;
+    return KN_OK;
+}
+
+kn_status kn_arena_d(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, double **out)
+{
+    void *memory;
+    kn_status status = kn_arena_alloc(ctx, arena, n, sizeof(double), &memory);
+    *out = memory;
+    return status;
+}
+
+kn_status kn_arena_f(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, float **out)
+{
+    void *memory;
+    kn_status status = kn_arena_alloc(ctx, arena, n, sizeof(float), &memory);
+    *out = memory;
+    return status;
+}
+
+kn_status kn_arena_i(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, ptrdiff_t **out)
+{
+    void *memory;
+    kn_status status = kn_arena_alloc(ctx, arena, n, sizeof(ptrdiff_t), &memory);
+    *out = memory;
+    return status;
+}
+
+kn_status kn_arena_text(kn_ctx *ctx, kn_arena *arena, const char *text, const char **out)
+{
+    void *memory;
+    *out = NULL;
+    if (!text)
+        return KN_OK;
+    kn_status status = kn_arena_alloc(ctx, arena, (ptrdiff_t)strlen(text) + 1, 1, &memory);
+    if (status == KN_OK)
+        *out = strcpy(memory, text);
+    return status;
+}
+
+kn_status kn_arena_print(kn_ctx *ctx, kn_arena *arena, const char **out, const char *format, ...)
+{
+    va_list args;
+    void *memory;
+    *out = NULL;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "a text could not be formatted");
+    kn_status status = kn_arena_alloc(ctx, arena, n + 1, 1, &memory);
+    if (status != KN_OK)
+        return status;
+    va_start(args, format);
+    vsnprintf(memory, (size_t)n + 1, format, args);
+    va_end(args);
+    *out = memory;
+    return KN_OK;
+}
+
+void kn_arena_clear(kn_arena *arena)
+{
+    while (arena->last) {
+        struct kn_arena_block *before = arena->last->before;
+        kn_free(arena->last);
+        arena->last = before;
+    }
 }

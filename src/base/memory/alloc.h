@@ -4,6 +4,8 @@
 #ifndef KN_BASE_MEMORY_ALLOC_H
 #define KN_BASE_MEMORY_ALLOC_H
 
+#include <stddef.h>
+
 #include "base/context.h"
 
 /* *out = zeroed array of n elements of `element` bytes, owned by the caller, to be freed with
@@ -30,5 +32,61 @@ double kn_alloc_bytes(double bytes);
 size_t kn_memory_now(const kn_ctx *ctx);
 size_t kn_memory_peak(const kn_ctx *ctx);
 void kn_memory_peak_reset(kn_ctx *ctx);
+
+/* ---- growable arrays ------------------------------------------------------------------------- */
+
+/* Arrays that grow by doubling, allocated by the context's checked allocator. */
+
+/* Enlarges *array to at least `need` elements of `element` bytes and updates *capacity; new
+ * elements are zero. Start with *array NULL and *capacity 0. On failure both are unchanged. */
+kn_status kn_grow(kn_ctx *ctx, ptrdiff_t need, size_t element, void **array, ptrdiff_t *capacity);
+
+/* Enlarges a buffer to exactly `need` bytes if it is smaller. The old content is lost. */
+kn_status kn_reserve(kn_ctx *ctx, ptrdiff_t need, void **buffer, ptrdiff_t *capacity);
+
+/* ---- arena ----------------------------------------------------------------------------------- */
+
+/* Arena: a list of blocks that are freed together. A struct of many arrays and strings allocates
+ * all of them from one arena, so that one call frees it, even if its construction failed midway. */
+
+typedef struct kn_arena {
+    struct kn_arena_block *last;
+} kn_arena; /* {0}: empty */
+
+/* As kn_alloc, kn_alloc_d, _f and _i: zeroed, NULL with KN_OK if n is 0. The arena owns the memory;
+ * do not kn_free it. */
+kn_status kn_arena_alloc(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, size_t element, void **out);
+kn_status kn_arena_d(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, double **out);
+kn_status kn_arena_f(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, float **out);
+kn_status kn_arena_i(kn_ctx *ctx, kn_arena *arena, ptrdiff_t n, ptrdiff_t **out);
+
+/* *out = a copy of `text`; NULL if text is NULL. */
+kn_status kn_arena_text(kn_ctx *ctx, kn_arena *arena, const char *text, const char **out);
+/* *out = the formatted string, of any length. KN_ERR_ARGUMENT if the format fails. */
+kn_status kn_arena_print(kn_ctx *ctx, kn_arena *arena, const char **out, const char *format, ...)
+    KN_PRINTF(4, 5);
+
+/* Frees all blocks; {0} is allowed. The arena can be used again. */
+void kn_arena_clear(kn_arena *arena);
+
+/* ---- meter ----------------------------------------------------------------------------------- */
+
+/* Memory meter of a context: bytes in use now, and their peak.
+ *
+ * A block may outlive its context (a model may be freed after it), so the meter is reference
+ * counted: each context and each block has one reference. All functions are thread-safe. */
+
+/* A meter with one reference; NULL if out of memory. */
+kn_meter *kn_meter_new(void);
+/* Releases a reference; the last one frees the meter. m may be NULL. */
+void kn_meter_release(kn_meter *m);
+
+void kn_meter_add_block(kn_meter *m, size_t bytes); /* counts a new block; adds a reference */
+void kn_meter_remove_block(kn_meter *m,
+                           size_t bytes); /* uncounts a freed block; releases its reference */
+
+size_t kn_meter_now(const kn_meter *m);  /* bytes */
+size_t kn_meter_peak(const kn_meter *m); /* bytes */
+void kn_meter_peak_reset(kn_meter *m);   /* sets the peak to the bytes in use */
 
 #endif

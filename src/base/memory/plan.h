@@ -1,11 +1,11 @@
 /* Memory plan: predicts the peak memory of a fit or a scoring from its sizes, before it begins.
  *
  * Every stage declares its allocations in a function ..._need, in the file that allocates. The plan
- * of a fit (commands/memory/memory_need.c) calls these functions in the order in which the fit
+ * of a fit (commands/memory/memory_plan.c) calls these functions in the order in which the fit
  * calls the stages; the peak is the prediction. The test test_predicted_vs_peak compares it with
  * the peak that kn_alloc measured, and fails if a stage allocates more than it declares.
  *
- * Each ..._need function either keeps its allocation in the plan, like the ..._new function beside
+ * Each ..._need function either keeps its allocation in the plan, like the ..._new function next to
  * it, or only raises the peak, like a function that frees its work space; the latter are marked
  * "temporary". */
 #ifndef KN_BASE_MEMORY_PLAN_H
@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/context.h"
+
 /* What memory is used for, as messages name it. */
 typedef enum kn_mem_category {
     KN_NEED_RESPONSES, /* the N x T responses, which can be in a scratch file instead */
@@ -21,11 +23,11 @@ typedef enum kn_mem_category {
     KN_NEED_BASIS,     /* the T x P basis or what replaces it; scoring: the model */
     KN_NEED_REFERENCE, /* reference sample: z-scores, deviance, extreme-value statistic */
     KN_NEED_WORK,      /* everything else that grows with the problem */
-    KN_NEED_PARTS      /* number of categories */
+    KN_NEED_CATEGORIES /* number of categories */
 } kn_mem_category;
 
 typedef struct kn_mem_usage {
-    double part[KN_NEED_PARTS]; /* bytes per category */
+    double bytes[KN_NEED_CATEGORIES]; /* bytes per category */
 } kn_mem_usage;
 
 typedef struct kn_mem_plan { /* {0}: empty */
@@ -38,10 +40,10 @@ void kn_plan_stage(kn_mem_plan *r, const char *stage);
 
 /* Add the bytes of kn_alloc(ctx, n, element), of rows x cols doubles, of rows x cols floats, or
  * `bytes` as they are, to a category, and raise the peak if it is exceeded. */
-void kn_plan_alloc(kn_mem_plan *r, kn_mem_category part, ptrdiff_t n, size_t element);
-void kn_plan_alloc_d(kn_mem_plan *r, kn_mem_category part, ptrdiff_t rows, ptrdiff_t cols);
-void kn_plan_alloc_f(kn_mem_plan *r, kn_mem_category part, ptrdiff_t rows, ptrdiff_t cols);
-void kn_plan_alloc_bytes(kn_mem_plan *r, kn_mem_category part, double bytes);
+void kn_plan_alloc(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, size_t element);
+void kn_plan_alloc_d(kn_mem_plan *r, kn_mem_category category, ptrdiff_t rows, ptrdiff_t cols);
+void kn_plan_alloc_f(kn_mem_plan *r, kn_mem_category category, ptrdiff_t rows, ptrdiff_t cols);
+void kn_plan_alloc_bytes(kn_mem_plan *r, kn_mem_category category, double bytes);
 
 /* Frees everything since a mark:
  *     kn_mem_usage mark = r->now;  ...  kn_plan_free_to(r, mark); */
@@ -51,7 +53,7 @@ void kn_plan_free_to(kn_mem_plan *r, kn_mem_usage mark);
 void kn_plan_free(kn_mem_plan *r, kn_mem_usage from, kn_mem_usage to);
 
 /* Bytes over all categories. */
-double kn_mem_usage_sum(const kn_mem_usage *held);
+double kn_mem_usage_sum(const kn_mem_usage *usage);
 
 /* ---- the sizes of a fit or a scoring ---- */
 
@@ -84,7 +86,7 @@ typedef struct kn_problem_size {
     int calibrate;       /* value of the option; 0: none */
     double top;          /* fraction of the responses in the extreme-value statistic */
     int value;           /* bytes of one response in memory: 4 or 8 */
-    double held;         /* bytes that the input keeps, such as the text of a table */
+    double kept_bytes;   /* bytes that the input keeps, such as the text of a table */
     ptrdiff_t elsewhere; /* responses whose values are on other MPI ranks */
     double reading;      /* bytes of work space while responses are read */
     int threads;
@@ -100,9 +102,22 @@ typedef struct kn_problem_size {
 } kn_problem_size;
 
 /* The smaller of the two. */
-static inline ptrdiff_t kn_min_size(ptrdiff_t n, ptrdiff_t most)
+static inline ptrdiff_t kn_min_size(ptrdiff_t n, ptrdiff_t limit)
 {
-    return n < most ? n : most;
+    return n < limit ? n : limit;
 }
+
+/* ---- budget ---------------------------------------------------------------------------------- */
+
+/* The memory budget of a call: the limit that its memory plan must keep, and its source. */
+
+typedef struct kn_mem_budget {
+    double bytes;
+    const char *from;   /* source for messages, before the number: "{memory} allows" */
+    bool address_space; /* the limit is ulimit -v, so that mapped files count too */
+} kn_mem_budget;
+
+/* The smaller of kn_memory and the address space that ulimit -v leaves. */
+kn_mem_budget kn_mem_budget_of(const kn_ctx *ctx);
 
 #endif

@@ -7,10 +7,9 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/hash/xxh64.h"
+#include "base/machine.h"
 #include "base/memory/alloc.h"
-#include "base/parallel/cpus.h"
 
 /* ---- serial communicator -----------------------------------------------------------------------
  */
@@ -21,15 +20,16 @@ static const char *serial_reduce(const kn_comm *c, double *x, ptrdiff_t n)
     return NULL;
 }
 
-static const char *serial_share(const kn_comm *c, void *x, ptrdiff_t bytes, int root)
+static const char *serial_broadcast(const kn_comm *c, void *x, ptrdiff_t bytes, int root)
 {
     (void)c, (void)x, (void)bytes, (void)root;
     return NULL;
 }
 
-static const char *serial_exchange(const kn_comm *c, const void *send, const ptrdiff_t *send_bytes,
-                                   void *recv, const ptrdiff_t *recv_bytes,
-                                   const ptrdiff_t *recv_at)
+/* Operation `all_to_all` of a process without MPI: copies what the only rank sends to itself. */
+static const char *serial_all_to_all(const kn_comm *c, const void *send,
+                                     const ptrdiff_t *send_bytes, void *recv,
+                                     const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at)
 {
     (void)c, (void)send_bytes;
     if (recv_bytes[0] > 0)
@@ -37,8 +37,9 @@ static const char *serial_exchange(const kn_comm *c, const void *send, const ptr
     return NULL;
 }
 
-static const char *serial_collect(const kn_comm *c, const void *mine, ptrdiff_t bytes, void *all,
-                                  const ptrdiff_t *each)
+/* Operation `gather` of a process without MPI: the gathered bytes are those of the only rank. */
+static const char *serial_gather(const kn_comm *c, const void *mine, ptrdiff_t bytes, void *all,
+                                 const ptrdiff_t *each)
 {
     (void)c, (void)each;
     if (bytes > 0)
@@ -46,13 +47,13 @@ static const char *serial_collect(const kn_comm *c, const void *mine, ptrdiff_t 
     return NULL;
 }
 
-static const char *serial_call(const kn_comm *c)
+static const char *serial_wake(const kn_comm *c)
 {
     (void)c;
     return NULL;
 }
 
-static const char *serial_called(const kn_comm *c, int *yes)
+static const char *serial_poll_wake(const kn_comm *c, int *yes)
 {
     (void)c;
     *yes = 1;
@@ -74,18 +75,18 @@ const kn_comm kn_comm_serial = {.size = 1,
                                 .nodes = 1,
                                 .sum = serial_reduce,
                                 .max = serial_reduce,
-                                .share = serial_share,
-                                .exchange = serial_exchange,
-                                .collect = serial_collect,
-                                .call = serial_call,
-                                .called = serial_called,
+                                .broadcast = serial_broadcast,
+                                .all_to_all = serial_all_to_all,
+                                .gather = serial_gather,
+                                .wake = serial_wake,
+                                .poll_wake = serial_poll_wake,
                                 .stop = serial_stop,
                                 .end = serial_end};
 
 /* ---- handshake ---------------------------------------------------------------------------------
  */
 
-typedef enum operation { AGREE, SUM, MAX, SHARE, EXCHANGE, COLLECT } operation;
+typedef enum operation { AGREE, SUM, MAX, BROADCAST, ALL_TO_ALL, GATHER } operation;
 static const char *const NAME[] = {"agreement", "sum", "max", "share", "exchange", "collect"};
 
 /* The error that a failed rank broadcasts. */
@@ -95,17 +96,17 @@ typedef struct failure {
 } failure;
 
 /* Turns the result of a plugin function (NULL or a reason) into a status. */
-static kn_status carried(kn_ctx *ctx, const char *why)
+static kn_status plugin_status(kn_ctx *ctx, const char *why)
 {
     return why ? kn_fail(ctx, KN_ERR_IO, "between processes: %s", why) : KN_OK;
 }
 
 /* Broadcasts the error of rank `root` and makes it the error of this rank. */
-static kn_status learn(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
+static kn_status broadcast_error(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
 {
     failure f = {.status = mine};
     strncpy(f.sentence, kn_message(ctx), sizeof f.sentence - 1);
-    kn_status status = carried(ctx, c->share(c, &f, sizeof f, root));
+    kn_status status = plugin_status(ctx, c->broadcast(c, &f, sizeof f, root));
     if (status != KN_OK)
         return status;
     kn_ctx_set_error_shared(ctx, true);
@@ -115,7 +116,8 @@ static kn_status learn(kn_ctx *ctx, const kn_comm *c, int root, kn_status mine)
 /* The handshake before an operation: KN_OK if all ranks call the same operation with the same n and
  * root, else the error of the lowest rank that failed. The maximum of x and of -x agree up to sign
  * only if x is equal on all ranks; FAILED is largest for the lowest rank. */
-static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_status mine)
+static kn_status agree_on_operation(kn_ctx *ctx, operation what, ptrdiff_t n, int root,
+                                    kn_status mine)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
     if (c->size == 1 || (mine != KN_OK && kn_comm_error_is_shared(ctx)))
@@ -124,17 +126,17 @@ static kn_status meet(kn_ctx *ctx, operation what, ptrdiff_t n, int root, kn_sta
     double v[ALL] = {0, (double)what, -(double)what, (double)n, -(double)n, root, -root};
     v[FAILED] = mine == KN_OK ? 0 : c->size - c->rank;
     kn_comm_clear_error(ctx);
-    kn_status status = carried(ctx, c->max(c, v, ALL));
+    kn_status status = plugin_status(ctx, c->max(c, v, ALL));
     if (status != KN_OK)
         return status;
     if (v[FAILED] > 0)
-        return learn(ctx, c, c->size - (int)v[FAILED], mine);
+        return broadcast_error(ctx, c, c->size - (int)v[FAILED], mine);
     for (int i = WHAT; i < ALL; i += 2)
         if (v[i] != -v[i + 1]) { /* on all ranks, so the error is shared */
             kn_ctx_set_error_shared(ctx, true);
             return kn_fail(ctx, KN_ERR_IO,
-                           "the processes have lost step, one of them at a %s of %td: a fault of "
-                           "kronorm, please report it",
+                           "the processes have lost synchronisation, one of them at a %s of %td; "
+                           "this is a defect of kronorm, please report it",
                            NAME[what], n);
         }
     return KN_OK;
@@ -154,13 +156,13 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static visit enter(void)
+static visit start_timing(void)
 {
     return (visit){kn_clock(), processor_seconds()};
 }
 
 /* Adds an operation of `bytes` bytes that began at `since`; returns `status` unchanged. */
-static kn_status leave(kn_ctx *ctx, visit since, double bytes, kn_status status)
+static kn_status add_timing(kn_ctx *ctx, visit since, double bytes, kn_status status)
 {
     kn_comm_use *use = kn_ctx_use(ctx);
     if (kn_ctx_comm(ctx)->size > 1) {
@@ -172,21 +174,21 @@ static kn_status leave(kn_ctx *ctx, visit since, double bytes, kn_status status)
     return status;
 }
 
-kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *most)
+kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *limit)
 {
     enum { CALLS, BYTES, SECONDS, PROCESSOR, OUTSIDE, ALL };
     const kn_comm_use *use = kn_ctx_use(ctx);
     double v[ALL] = {use->calls, use->bytes, use->seconds, use->processor,
                      processor_seconds() - use->processor};
     kn_status status = kn_comm_max(ctx, v, ALL);
-    *most = (kn_comm_use){v[CALLS], v[BYTES], v[SECONDS], v[PROCESSOR], v[OUTSIDE]};
+    *limit = (kn_comm_use){v[CALLS], v[BYTES], v[SECONDS], v[PROCESSOR], v[OUTSIDE]};
     return status;
 }
 
 kn_status kn_comm_agree_status(kn_ctx *ctx, kn_status mine)
 {
-    visit since = enter();
-    return leave(ctx, since, 0, meet(ctx, AGREE, 0, 0, mine));
+    visit since = start_timing();
+    return add_timing(ctx, since, 0, agree_on_operation(ctx, AGREE, 0, 0, mine));
 }
 
 bool kn_comm_error_is_shared(const kn_ctx *ctx)
@@ -210,56 +212,56 @@ void kn_comm_clear_error(kn_ctx *ctx)
 kn_status kn_comm_sum(kn_ctx *ctx, double *x, ptrdiff_t n)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    visit since = enter();
-    kn_status status = meet(ctx, SUM, n, 0, KN_OK);
+    visit since = start_timing();
+    kn_status status = agree_on_operation(ctx, SUM, n, 0, KN_OK);
     if (status == KN_OK)
-        status = carried(ctx, c->sum(c, x, n));
-    return leave(ctx, since, (double)sizeof *x * (double)n, status);
+        status = plugin_status(ctx, c->sum(c, x, n));
+    return add_timing(ctx, since, (double)sizeof *x * (double)n, status);
 }
 
 kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    visit since = enter();
-    kn_status status = meet(ctx, MAX, n, 0, KN_OK);
+    visit since = start_timing();
+    kn_status status = agree_on_operation(ctx, MAX, n, 0, KN_OK);
     if (status == KN_OK)
-        status = carried(ctx, c->max(c, x, n));
-    return leave(ctx, since, (double)sizeof *x * (double)n, status);
+        status = plugin_status(ctx, c->max(c, x, n));
+    return add_timing(ctx, since, (double)sizeof *x * (double)n, status);
 }
 
 kn_status kn_comm_broadcast(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    visit since = enter();
-    kn_status status = meet(ctx, SHARE, bytes, root, KN_OK);
+    visit since = start_timing();
+    kn_status status = agree_on_operation(ctx, BROADCAST, bytes, root, KN_OK);
     if (status == KN_OK)
-        status = carried(ctx, c->share(c, x, bytes, root));
-    return leave(ctx, since, (double)bytes, status);
+        status = plugin_status(ctx, c->broadcast(c, x, bytes, root));
+    return add_timing(ctx, since, (double)bytes, status);
 }
 
 kn_status kn_comm_send_receive(kn_ctx *ctx, const void *send, const ptrdiff_t *send_bytes,
                                void *recv, const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    visit since = enter();
+    visit since = start_timing();
     double bytes = 0;
-    kn_status status = meet(ctx, EXCHANGE, 0, 0, KN_OK);
+    kn_status status = agree_on_operation(ctx, ALL_TO_ALL, 0, 0, KN_OK);
     if (status == KN_OK)
-        status = carried(ctx, c->exchange(c, send, send_bytes, recv, recv_bytes, recv_at));
+        status = plugin_status(ctx, c->all_to_all(c, send, send_bytes, recv, recv_bytes, recv_at));
     for (int r = 0; r < c->size; r++)
         bytes += r == c->rank ? 0 : (double)send_bytes[r];
-    return leave(ctx, since, bytes, status);
+    return add_timing(ctx, since, bytes, status);
 }
 
 kn_status kn_comm_gather(kn_ctx *ctx, const void *mine, ptrdiff_t bytes, void *all,
                          const ptrdiff_t *each)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
-    visit since = enter();
-    kn_status status = meet(ctx, COLLECT, 0, 0, KN_OK);
+    visit since = start_timing();
+    kn_status status = agree_on_operation(ctx, GATHER, 0, 0, KN_OK);
     if (status == KN_OK)
-        status = carried(ctx, c->collect(c, mine, bytes, all, each));
-    return leave(ctx, since, (double)bytes, status);
+        status = plugin_status(ctx, c->gather(c, mine, bytes, all, each));
+    return add_timing(ctx, since, (double)bytes, status);
 }
 
 void kn_comm_stop(kn_ctx *ctx, int code)
@@ -271,7 +273,7 @@ void kn_comm_stop(kn_ctx *ctx, int code)
 /* ---- start -------------------------------------------------------------------------------------
  */
 
-static const char *node(struct utsname *u)
+static const char *node_name(struct utsname *u)
 {
     return uname(u) == 0 ? u->nodename : "unknown";
 }
@@ -285,8 +287,8 @@ kn_status kn_comm_check_equal(kn_ctx *ctx, const char *what, const char *mine, c
     strncpy(first, mine, sizeof first - 1);
     KN_TRY(kn_comm_broadcast(ctx, first, sizeof first, 0));
     if (strncmp(first, mine, sizeof first - 1) != 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "rank %d (node %s) has %s %.255s, rank 0 %s: %s",
-                         c->rank, node(&u), what, mine, first, remedy);
+        status = kn_fail(ctx, KN_ERR_DATA, "rank %d (node %s) has %s %.255s, rank 0 has %s; %s",
+                         c->rank, node_name(&u), what, mine, first, remedy);
     status = kn_comm_agree_status(ctx, status);
 out:
     return status;
@@ -311,7 +313,7 @@ static bool is_first(const place *of, int r)
 static kn_status count_sharing(kn_ctx *ctx, kn_comm *c, int *sharing)
 {
     struct utsname u;
-    const char *name = node(&u);
+    const char *name = node_name(&u);
     place mine = {kn_hash(name, strlen(name), 0), kn_processors_hash()}, *send, *recv;
     void *block = NULL;
     ptrdiff_t *bytes = NULL;
@@ -368,7 +370,7 @@ static kn_status wait_for_call(kn_ctx *ctx, const kn_comm *c)
     double asked = 0;
     int yes = 0;
     for (;;) {
-        kn_status status = carried(ctx, c->called(c, &yes));
+        kn_status status = plugin_status(ctx, c->poll_wake(c, &yes));
         if (status != KN_OK || yes)
             return status;
         if (kn_cancelled(ctx)) {
@@ -383,8 +385,8 @@ static kn_status wait_for_call(kn_ctx *ctx, const kn_comm *c)
 
 /* Runs the work with the serial communicator. Its defaults are all processors and half of the
  * memory of the node; values that the user set stay. */
-static kn_status work_alone(kn_ctx *ctx, const kn_comm *c, kn_status (*work)(void *self),
-                            void *self)
+static kn_status run_serially(kn_ctx *ctx, const kn_comm *c, kn_status (*work)(void *self),
+                              void *self)
 {
     kn_ctx_set_comm(ctx, &kn_comm_serial);
     if (!kn_threads_given(ctx))
@@ -409,12 +411,12 @@ kn_status kn_comm_on_root(kn_ctx *ctx, const char *what, kn_status (*work)(void 
         return status == KN_OK ? kn_comm_agree_status(ctx, KN_OK) : status;
     }
     kn_log(ctx, KN_LOG_INFO,
-           "%s: one of %d processes works, the others wait; started once, with {threads}, it is as "
-           "fast",
+           "%s: only one of %d processes works and the others wait; one process with {threads} is "
+           "as fast",
            what, c->size);
-    status = work_alone(ctx, c, work, self);
-    const char *why = c->call(c);
-    return why ? carried(ctx, why) : kn_comm_agree_status(ctx, status);
+    status = run_serially(ctx, c, work, self);
+    const char *why = c->wake(c);
+    return why ? plugin_status(ctx, why) : kn_comm_agree_status(ctx, status);
 }
 
 kn_status kn_comm_local(kn_ctx *ctx, kn_status (*work)(void *self), void *self)
@@ -424,10 +426,10 @@ kn_status kn_comm_local(kn_ctx *ctx, kn_status (*work)(void *self), void *self)
         return work(self);
     kn_resources before = kn_resources_of(ctx);
     /* Fixes the memory of this rank: the default of the serial communicator is that of the node. */
-    kn_resources_put(ctx, (kn_resources){before.threads, kn_memory(ctx)});
+    kn_resources_restore(ctx, (kn_resources){before.threads, kn_memory(ctx)});
     kn_ctx_set_comm(ctx, &kn_comm_serial);
     kn_status status = work(self);
     kn_ctx_set_comm(ctx, c);
-    kn_resources_put(ctx, before);
+    kn_resources_restore(ctx, before);
     return status;
 }

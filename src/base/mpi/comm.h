@@ -28,7 +28,7 @@ kn_status kn_comm_join(kn_ctx *ctx, kn_comm *c);
 
 /* x[n] = its elementwise sum, or maximum, over ranks. The sum has the same bits for any number of
  * ranks if the addends are multiples of one unit (base/sum/exact_sum.h) or all but one of them are
- * zero (slots of base/sum/reduce.h). The maximum is not defined for NaN. Collective. */
+ * zero (slots of base/sum/block_sums.h). The maximum is not defined for NaN. Collective. */
 kn_status kn_comm_sum(kn_ctx *ctx, double *x, ptrdiff_t n);
 kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n);
 
@@ -70,7 +70,7 @@ typedef struct kn_comm_use {
 } kn_comm_use;
 
 /* *most = maximum over ranks of each statistic since the start. Collective. */
-kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *most);
+kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *limit);
 
 /* Fails with KN_ERR_DATA on all ranks if the text `mine` (the first 255 bytes) differs from that of
  * rank 0. `what` and `remedy` are for the message: "rank 3 (node b) has core Haswell, rank 0

@@ -1,4 +1,5 @@
-/* Implements load_plugin.h by dlopen. */
+/* Implements load_plugin.h by dlopen. The command calls it once at its start when it runs under
+ * mpirun or srun. */
 #include "base/mpi/load_plugin.h"
 
 #include <dlfcn.h>
@@ -31,14 +32,13 @@ kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size)
     if (name[0] == '/') {
         int n = snprintf(path, size, "%s", name);
         if (n < 0 || (size_t)n >= size || access(path, R_OK) != 0)
-            return kn_fail(ctx, KN_ERR_IO, "KRONORM_COMM: %s cannot be read", name);
+            return kn_fail(ctx, KN_ERR_IO, "KRONORM_COMM is %s, which cannot be read", name);
         return KN_OK;
     }
     if (!*name || strchr(name, '/'))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "KRONORM_COMM is '%s', expected none, the name of a plugin, or its whole "
-                       "path, from /",
-                       name);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "KRONORM_COMM is '%s', expected none, the name of a plugin or an absolute path", name);
     if (program_folder(folder, sizeof folder))
         for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
             int n = snprintf(path, size, "%s%s/%s", folder, PLACES[i], name);
@@ -46,7 +46,7 @@ kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size)
                 return KN_OK;
         }
     return kn_fail(ctx, KN_ERR_IO,
-                   "there is no %s beside this program, nor in ../lib/kronorm of its folder", name);
+                   "%s was found neither beside this program nor in its ../lib/kronorm", name);
 }
 
 kn_status kn_comm_load(kn_ctx *ctx, const char *path, kn_comm *out)
@@ -58,11 +58,11 @@ kn_status kn_comm_load(kn_ctx *ctx, const char *path, kn_comm *out)
         return kn_fail(ctx, KN_ERR_IO, "the plugin cannot be loaded: %s", dlerror());
     const kn_comm_plugin *plugin = dlsym(library, SYMBOL);
     if (!plugin)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s is no plugin of kronorm", path);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is not a plugin of kronorm", path);
     if (plugin->abi != KN_COMM_ABI || plugin->comm_bytes != sizeof *out)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s is for another version of kronorm (interface %d, expected %d): make it "
-                       "again, by make mpi",
+                       "%s was built for another version of kronorm (interface %d, expected %d); "
+                       "rebuild it with make mpi",
                        path, plugin->abi, KN_COMM_ABI);
     const char *why = plugin->begin(out);
     return why ? kn_fail(ctx, KN_ERR_IO, "%s: %s", path, why) : KN_OK;

@@ -1,10 +1,11 @@
-/* Finds and loads the MPI plugin (plugin_abi.h). */
+/* Finds and loads the MPI plugin (plugin_abi.h). The command itself is not linked with MPI;
+ * without a plugin it works as a single process. */
 #ifndef KN_BASE_MPI_LOAD_PLUGIN_H
 #define KN_BASE_MPI_LOAD_PLUGIN_H
 
 #include "base/mpi/comm.h"
 
-/* path[size] = path of the plugin. name: an absolute path, which is used as it is; or a file name,
+/* path[size] = path of the plugin. name: an absolute path, which is used unchanged; or a file name,
  * which is searched in the folder of this program and in ../lib/kronorm of that folder; NULL:
  * libkronorm_mpi.so. For safety, neither the working folder nor library paths are searched.
  * KN_ERR_ARGUMENT if the name is neither, KN_ERR_IO if the file does not exist. */

@@ -24,17 +24,17 @@ struct kn_comm {
     const char *(*sum)(const kn_comm *c, double *x, ptrdiff_t n);
     const char *(*max)(const kn_comm *c, double *x, ptrdiff_t n);
     /* broadcast of x from rank `root` */
-    const char *(*share)(const kn_comm *c, void *x, ptrdiff_t bytes, int root);
+    const char *(*broadcast)(const kn_comm *c, void *x, ptrdiff_t bytes, int root);
     /* all-to-all: `send` has the data for rank 0, 1, ... one after the other; the data from rank r
      * go to recv + recv_at[r]. The buffers do not overlap. */
-    const char *(*exchange)(const kn_comm *c, const void *send, const ptrdiff_t *send_bytes,
-                            void *recv, const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at);
+    const char *(*all_to_all)(const kn_comm *c, const void *send, const ptrdiff_t *send_bytes,
+                              void *recv, const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at);
     /* gather to rank 0: all = the data of rank 0, 1, ..., each[r] bytes; both unused elsewhere */
-    const char *(*collect)(const kn_comm *c, const void *mine, ptrdiff_t bytes, void *all,
-                           const ptrdiff_t *each);
-    /* rank 0 wakes the other ranks by `call`; they poll `called`, which sets *yes after that */
-    const char *(*call)(const kn_comm *c);
-    const char *(*called)(const kn_comm *c, int *yes);
+    const char *(*gather)(const kn_comm *c, const void *mine, ptrdiff_t bytes, void *all,
+                          const ptrdiff_t *each);
+    /* rank 0 wakes the other ranks by `wake`; they poll `poll_wake`, which sets *yes after that */
+    const char *(*wake)(const kn_comm *c);
+    const char *(*poll_wake)(const kn_comm *c, int *yes);
     void (*stop)(const kn_comm *c, int code); /* aborts all ranks; does not return */
     void (*end)(kn_comm *c);                  /* normal end of all ranks (MPI_Finalize) */
 };

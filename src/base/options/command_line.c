@@ -1,4 +1,5 @@
-/* Implements command_line.h: the line is written twice, first to measure its length. */
+/* Implements command_line.h: the line is written twice, first to measure its length. Words are
+ * quoted for a POSIX shell if they need it. */
 #include "base/options/command_line.h"
 
 #include <string.h>
@@ -6,14 +7,14 @@
 #include "base/hash/xxh64.h"
 #include "base/memory/alloc.h"
 #include "base/mpi/comm.h"
-#include "base/options/option_table.h"
+#include "base/options/options.h"
 
 typedef struct line {
     char *text; /* NULL: only measure */
     size_t at;  /* length so far */
 } line;
 
-static void put(line *l, const char *bytes, size_t n)
+static void append_bytes(line *l, const char *bytes, size_t n)
 {
     if (l->text)
         memcpy(l->text + l->at, bytes, n);
@@ -22,7 +23,7 @@ static void put(line *l, const char *bytes, size_t n)
 
 static void put_text(line *l, const char *text)
 {
-    put(l, text, strlen(text));
+    append_bytes(l, text, strlen(text));
 }
 
 /* Writes a word, in single quotes if it has characters that a shell may interpret. */
@@ -30,17 +31,19 @@ static void put_word(line *l, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+=:,./@%";
-    put(l, " ", 1);
+    append_bytes(l, " ", 1);
     if (*word && word[strspn(word, plain)] == '\0') {
         put_text(l, word);
         return;
     }
-    put(l, "'", 1);
+    append_bytes(l, "'", 1);
     for (const char *c = word; *c; c++)
-        *c == '\'' ? put_text(l, "'\\''") : put(l, c, 1);
-    put(l, "'", 1);
+        *c == '\'' ? put_text(l, "'\\''") : append_bytes(l, c, 1);
+    append_bytes(l, "'", 1);
 }
 
+/* Appends an option and its value to the line. A flag becomes --key or --no-key, and nothing if it
+ * has its default value. */
 static void put_option(line *l, const kn_option_row *r, const char *value)
 {
     bool flag = r->type == KN_ROW_FLAG, off = flag && strcmp(r->text, "yes") == 0;
@@ -54,7 +57,7 @@ static void put_option(line *l, const kn_option_row *r, const char *value)
     }
     put_text(l, off ? " --no-" : " --");
     for (const char *k = r->key; *k; k++)
-        put(l, *k == '_' ? "-" : k, 1);
+        append_bytes(l, *k == '_' ? "-" : k, 1);
     if (!flag)
         put_word(l, value);
 }
@@ -81,6 +84,8 @@ static bool is_among(const char *const *keys, const char *key)
     return false;
 }
 
+/* Writes the command, first the positional values, then the other options in the order in which
+ * they were given, once each and without those in `without` (NULL-terminated), and a NUL. */
 static void write_line(const kn_options *o, const char *const *without, line *l)
 {
     const kn_option_row *r;
@@ -93,7 +98,7 @@ static void write_line(const kn_options *o, const char *const *without, line *l)
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
         if (!is_first(o, r->key) && !is_twice(o, r->key, value) && !is_among(without, r->key))
             put_option(l, r, value);
-    put(l, "", 1);
+    append_bytes(l, "", 1);
 }
 
 kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out)
@@ -127,8 +132,8 @@ kn_status kn_same_command_line(kn_ctx *ctx, const kn_options *options)
     KN_TRY(kn_comm_broadcast(ctx, &first, sizeof first, 0));
     if (mine != first)
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "rank %d has another command line than rank 0 (%.300s): give all of them "
-                         "the same, or set KRONORM_COMM=none",
+                         "rank %d has a different command line from rank 0 (%.300s); start the "
+                         "same one everywhere, or set KRONORM_COMM=none",
                          kn_ctx_comm(ctx)->rank, text);
 out:
     kn_free(text);

@@ -1,4 +1,5 @@
-/* Writes options as the shell command line that sets them, for records and messages. */
+/* Writes options as the shell command line that sets them, for records and messages. summary.json
+ * and reports record it, and MPI ranks compare it at the start. */
 #ifndef KN_BASE_OPTIONS_COMMAND_LINE_H
 #define KN_BASE_OPTIONS_COMMAND_LINE_H
 

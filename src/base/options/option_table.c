@@ -1,11 +1,13 @@
-/* Implements option_table.h. The table is built by including options.def with different macros. */
-#include "base/options/option_table.h"
+/* Implements options.h. The table is built by including options.def with different macros. */
+#include "base/options/options.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/suggest.h"
 
 /* ---- the table ---------------------------------------------------------------------------------
  */
@@ -45,6 +47,24 @@ const kn_option_row kn_option_rows[KN_OPTION_ROWS] = {
 };
 /* clang-format on */
 
+static const struct {
+    size_t at;
+    unsigned command;
+    kn_option_help help;
+} HELPS[] = {
+#define KN_HELP(command, field, value, words, help)                                                \
+    {offsetof(kn_settings, field), command, {value, words, help}},
+#include "options.def"
+};
+
+kn_option_help kn_option_help_of(const kn_option_row *r, unsigned command)
+{
+    for (size_t k = 0; k < sizeof HELPS / sizeof *HELPS; k++)
+        if (HELPS[k].at == r->at && HELPS[k].command == command)
+            return HELPS[k].help;
+    return (kn_option_help){r->value ? r->value : r->words, r->words, r->help};
+}
+
 /* ---- words -------------------------------------------------------------------------------------
  */
 
@@ -63,7 +83,7 @@ static int place_of(const char *words, char bar, const char *text, size_t n)
 }
 
 /* The value of a word such as "auto" in "auto=0|full=-1". */
-static bool special(const char *words, const char *text, int *out)
+static bool find_special_value(const char *words, const char *text, int *out)
 {
     size_t n = strlen(text);
     for (const char *w = words; w && *w;) {
@@ -94,7 +114,7 @@ bool kn_list_bits(const char *text, const char *words, unsigned *bits)
 
 int kn_list_numbers(const char *text, double *out)
 {
-    for (int n = 0; n < KN_NUMBERS_MOST;) {
+    for (int n = 0; n < KN_NUMBERS_MAX;) {
         char *end;
         out[n++] = strtod(text, &end);
         if (end == text || (*end && *end != ','))
@@ -107,9 +127,9 @@ int kn_list_numbers(const char *text, double *out)
 }
 
 /* Is the text a list of whole numbers from 1 to 1e6? */
-static bool counts(const char *text)
+static bool is_count_list(const char *text)
 {
-    double x[KN_NUMBERS_MOST];
+    double x[KN_NUMBERS_MAX];
     int n = kn_list_numbers(text, x);
     for (int i = 0; i < n; i++)
         if (!(x[i] >= 1 && x[i] <= 1e6 && x[i] == floor(x[i])))
@@ -150,7 +170,8 @@ static bool size_of(const char *text, double *bytes)
     return *end == '\0';
 }
 
-static bool whole(const char *text, int *out)
+/* Parses the whole text as a decimal number of 32 bits; false: it is none, or out of range. */
+static bool parse_int(const char *text, int *out)
 {
     char *end;
     errno = 0;
@@ -177,20 +198,22 @@ bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s)
     case KN_ROW_CHOICE:
         *(int *)to = place_of(r->words, '|', text, strlen(text));
         return *(int *)to >= 0;
-    case KN_ROW_INT: return whole(text, to);
+    case KN_ROW_INT: return parse_int(text, to);
     case KN_ROW_COUNT:
-        if (special(r->words, text, to))
+        if (find_special_value(r->words, text, to))
             return true;
-        return whole(text, to) && (!r->words || *(int *)to > 0) && r->in_range(s);
+        return parse_int(text, to) && (!r->words || *(int *)to > 0) && r->in_range(s);
     case KN_ROW_UINT64:
         errno = 0;
         *(uint64_t *)to = strtoull(text, &end, 10);
         return !*end && end != text && !errno && *text != '-';
-    case KN_ROW_NUMBER: *(double *)to = strtod(text, &end); return !*end && end != text;
+    case KN_ROW_NUMBER: /* not NaN, which stands for a number that is not given */
+        *(double *)to = strtod(text, &end);
+        return !*end && end != text && !isnan(*(double *)to);
     case KN_ROW_SIZE: return size_of(text, to) && r->in_range(s);
     default: break;
     }
-    double numbers[KN_NUMBERS_MOST];
+    double numbers[KN_NUMBERS_MAX];
     unsigned bits;
     *(const char **)to = text;
     switch (r->type) {
@@ -198,13 +221,13 @@ bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s)
     case KN_ROW_LIST: return !r->words || kn_list_bits(text, r->words, &bits);
     case KN_ROW_SUM: return sum_of(r->words, text);
     case KN_ROW_NUMBERS: return kn_list_numbers(text, numbers) > 0;
-    case KN_ROW_COUNTS: return counts(text);
+    case KN_ROW_COUNTS: return is_count_list(text);
     default: return true;
     }
 }
 
 /* out = "a, b or c" for words "a|b|c". */
-static void alternatives(const char *words, char *out, size_t size)
+static void format_alternatives(const char *words, char *out, size_t size)
 {
     size_t at = 0;
     for (const char *w = words; *w && at < size;) {
@@ -228,6 +251,8 @@ kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text
                                         [KN_ROW_SIZE] = "a size such as 8G, 1.5G or 512M",
                                         [KN_ROW_COUNTS] = NULL};
     const char *expected = usual[r->type] ? usual[r->type] : r->expected;
+    char wrong[64], suggestion[KN_SUGGESTION_TEXT];
+    kn_suggestions near = {.given = wrong};
     int x;
     double bytes;
     if (r->type == KN_ROW_SIZE && r->expected && size_of(text, &bytes))
@@ -237,13 +262,19 @@ kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text
         const char *w = text;
         while (w[strcspn(w, ",")] && place_of(r->words, '|', w, strcspn(w, ",")) >= 0)
             w += strcspn(w, ",") + 1;
-        alternatives(r->words, list, sizeof list);
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} has '%.*s', expected %s", r->key,
-                       (int)strcspn(w, ","), w, list);
+        format_alternatives(r->words, list, sizeof list);
+        snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(w, ","), w);
+        kn_suggest_words(&near, r->words);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} has '%.*s', expected %s%s", r->key,
+                       (int)strcspn(w, ","), w, list, kn_did_you_mean(&near, "", suggestion));
     }
-    if (r->type == KN_ROW_COUNT && !r->words && whole(text, &x))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is %d, expected %s", r->key, x, expected);
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected %s", r->key, text,
+    if (r->type == KN_ROW_COUNT && !r->words && parse_int(text, &x))
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is %d; it must be %s", r->key, x, expected);
+    snprintf(wrong, sizeof wrong, "%s", text);
+    if (r->type != KN_ROW_SUM)
+        kn_suggest_words(&near, r->words);
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected %s%s", r->key, text,
                    r->type == KN_ROW_CHOICE || r->type == KN_ROW_WORD || !expected ? r->words
-                                                                                   : expected);
+                                                                                   : expected,
+                   kn_did_you_mean(&near, "", suggestion));
 }

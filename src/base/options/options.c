@@ -1,14 +1,15 @@
 /* Implements options.h and the option functions of kronorm.h. The tables PRESETS and MEANINGLESS
  * are rows of src/options.def. */
-#include "base/options/option_table.h"
+#include "base/options/options.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/hash/xxh64.h"
-#include "base/info_struct.h"
 #include "base/memory/alloc.h"
+#include "base/suggest.h"
 
 static const struct {
     const char *name, *key, *value;
@@ -25,16 +26,25 @@ static const struct {
 };
 enum { N_MEANINGLESS = sizeof MEANINGLESS / sizeof *MEANINGLESS };
 
+static const struct {
+    size_t at; /* field of the settings */
+    const char *alias;
+} ALIASES[] = {
+#define KN_ALIAS(field, alias) {offsetof(kn_settings, field), #alias},
+#include "options.def"
+};
+enum { N_ALIASES = sizeof ALIASES / sizeof *ALIASES };
+
 struct kn_options {
-    unsigned command;                /* its bit */
-    char *given[KN_OPTION_ROWS];     /* texts as set; NULL: not given */
-    kn_settings s;                   /* defaults and given values, without preset */
-    double numbers[KN_NUMBERS_MOST]; /* of `theta` */
+    unsigned command;               /* its bit */
+    char *given[KN_OPTION_ROWS];    /* texts as set; NULL: not given */
+    kn_settings s;                  /* defaults and given values, without preset */
+    double numbers[KN_NUMBERS_MAX]; /* of `theta` */
 };
 
 /* Is the key among keys such as "components basis noise=structured"? *value points to the text
  * behind '=' and *length is its length, 0 without '='. */
-static bool listed(const char *keys, const char *key, const char **value, int *length)
+static bool find_listed_key(const char *keys, const char *key, const char **value, int *length)
 {
     size_t n = strlen(key);
     for (const char *k = keys; *k; k += strcspn(k, " "), k += *k == ' ')
@@ -59,12 +69,24 @@ static unsigned command_of(const char *name)
     return 0;
 }
 
-/* The row of a key of the command, -1 if it has none. */
-static int find(unsigned command, const char *key)
+/* The alias of the key of a row; NULL: none. */
+static const char *alias_of(const kn_option_row *row)
+{
+    for (int k = 0; k < N_ALIASES; k++)
+        if (ALIASES[k].at == row->at)
+            return ALIASES[k].alias;
+    return NULL;
+}
+
+/* The row of a key of the command, or of its alias; -1 if there is none. */
+static int find_option_row(unsigned command, const char *key)
 {
     for (int i = 0; i < KN_OPTION_ROWS; i++)
-        if (kn_option_rows[i].commands & command && strcmp(kn_option_rows[i].key, key) == 0)
-            return i;
+        if (kn_option_rows[i].commands & command) {
+            const char *own = kn_option_rows[i].key, *alias = alias_of(&kn_option_rows[i]);
+            if (strcmp(own, key) == 0 || (alias && strcmp(alias, key) == 0))
+                return i;
+        }
     return -1;
 }
 
@@ -82,7 +104,7 @@ kn_status kn_options_new(kn_ctx *ctx, const char *command, kn_options **out)
     *out = NULL;
     unsigned bit = command_of(command);
     if (!bit)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "there is no command '%s'", command ? command : "");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "unknown command '%s'", command ? command : "");
     kn_status status = kn_alloc(ctx, 1, sizeof **out, &memory);
     if (status != KN_OK)
         return status;
@@ -99,16 +121,28 @@ void kn_options_free(kn_options *options)
     kn_free(options);
 }
 
+/* Fails for a key that the command does not have, and suggests similar ones. */
+static kn_status fail_unknown_option(kn_ctx *ctx, const kn_options *o, const char *key)
+{
+    kn_suggestions near = {.given = key};
+    char suggestion[KN_SUGGESTION_TEXT];
+    for (int i = 0; i < KN_OPTION_ROWS; i++)
+        if (kn_option_rows[i].commands & o->command)
+            kn_suggest(&near, kn_option_rows[i].key, strlen(kn_option_rows[i].key));
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "unknown option '%s' of %s%s", key, kn_options_command(o),
+                   kn_did_you_mean(&near, "", suggestion));
+}
+
 kn_status kn_options_set(kn_ctx *ctx, kn_options *o, const char *key, const char *value)
 {
     if (!o || !key)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", o ? "key" : "options");
-    int i = find(o->command, key);
+    int i = find_option_row(o->command, key);
     if (i < 0)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has no option '%s'", kn_options_command(o), key);
+        return fail_unknown_option(ctx, o, key);
     const kn_option_row *r = &kn_option_rows[i];
     if (!value && r->type != KN_ROW_FLAG)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} needs a value: %s", key,
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} needs a value: %s", r->key,
                        r->value ? r->value : r->words);
     value = value ? value : "yes";
     kn_settings before = o->s;
@@ -134,12 +168,12 @@ kn_status kn_options_set(kn_ctx *ctx, kn_options *o, const char *key, const char
 
 const char *kn_options_get(const kn_options *o, const char *key)
 {
-    int i = find(o->command, key);
+    int i = find_option_row(o->command, key);
     return i < 0 ? NULL : o->given[i] ? o->given[i] : kn_option_rows[i].text;
 }
 
 /* Does the model file store option k: given, marked MODEL in the table, and not the default? */
-static bool tells(const kn_options *o, int k)
+static bool stores_option(const kn_options *o, int k)
 {
     const kn_option_row *r = &kn_option_rows[k];
     return o->given[k] && r->kept & KN_KEPT_MODEL &&
@@ -149,7 +183,7 @@ static bool tells(const kn_options *o, int k)
 bool kn_options_remembered(const kn_options *o, int i, const char **key, const char **value)
 {
     for (int k = 0; o && k < KN_OPTION_ROWS; k++)
-        if (tells(o, k) && i-- == 0) {
+        if (stores_option(o, k) && i-- == 0) {
             *key = kn_option_rows[k].key;
             *value = o->given[k];
             return true;
@@ -199,19 +233,21 @@ kn_status kn_option_at(kn_ctx *ctx, const char *command, int i, kn_option_info *
     if (i < 0 || r == end)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "option %d asked for, '%s' has %d", i,
                        command ? command : "", kn_options_count(command));
+    kn_option_help h = kn_option_help_of(r, bit);
     kn_option_info all = {.key = r->key,
                           .type = types[r->type],
                           .letter = r->letter,
-                          .value = r->value ? r->value : r->words,
-                          .words = r->words,
+                          .value = h.value,
+                          .words = h.words,
                           .preferred = r->text,
                           .heading = r->heading,
-                          .help = r->help};
+                          .help = h.help,
+                          .alias = alias_of(r)};
     size_t at = 0;
     for (int k = 0; k < N_MEANINGLESS && r->commands & 1u; k++) {
         const char *value;
         int length;
-        if (listed(MEANINGLESS[k].keys, r->key, &value, &length) && length == 0)
+        if (find_listed_key(MEANINGLESS[k].keys, r->key, &value, &length) && length == 0)
             at += (size_t)snprintf(all.without + at, sizeof all.without - at, "%s%s", at ? " " : "",
                                    MEANINGLESS[k].method);
     }
@@ -256,7 +292,7 @@ kn_resources kn_settings_resources(kn_ctx *ctx, const kn_settings *s)
     kn_resources before = kn_resources_of(ctx), now = before;
     now.threads = s->threads > 0 ? s->threads : before.threads;
     now.memory = s->memory > 0 ? (size_t)s->memory : before.memory;
-    kn_resources_put(ctx, now);
+    kn_resources_restore(ctx, now);
     return before;
 }
 
@@ -268,14 +304,15 @@ static kn_status check_words(kn_ctx *ctx, const kn_option_row *r, const void *at
         int n = 1, k = *(const int *)at;
         for (const char *w = r->words; *w; w++)
             n += *w == '|';
-        return k >= 0 && k < n ? KN_OK
-                               : kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %d, expected 0 to %d: %s",
-                                         r->key, k, n - 1, r->words);
+        return k >= 0 && k < n
+                   ? KN_OK
+                   : kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is %d; it must be 0 to %d (%s)", r->key, k,
+                             n - 1, r->words);
     }
     bool text = r->type == KN_ROW_WORD || r->type == KN_ROW_SUM;
     if (!text || !*(const char *const *)at || kn_option_parse(r, *(const char *const *)at, &unused))
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is '%s', expected %s", r->key,
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected %s", r->key,
                    *(const char *const *)at, r->expected ? r->expected : r->words);
 }
 
@@ -290,9 +327,9 @@ kn_status kn_settings_check_ranges(kn_ctx *ctx, const kn_settings *s)
         if (r->in_range(s))
             continue;
         if (r->type == KN_ROW_NUMBER || r->type == KN_ROW_SIZE)
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %g, expected %s", r->key,
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is %g; it must be %s", r->key,
                            *(const double *)at, r->expected);
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is %d, expected %s", r->key, *(const int *)at,
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is %d; it must be %s", r->key, *(const int *)at,
                        r->expected);
     }
     return KN_OK;
@@ -302,7 +339,7 @@ kn_status kn_settings_check_method(kn_ctx *ctx, const kn_settings *s)
 {
 #define KN_MISFIT(name, title, condition, what, why)                                               \
     if (strcmp(s->method, name) == 0 && (condition))                                               \
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has no use for %s: %s", title, what, why);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s does not use %s: %s", title, what, why);
 #include "options.def"
     return KN_OK;
 }
@@ -350,11 +387,11 @@ static kn_status check_meaning(kn_ctx *ctx, const kn_options *o)
              i++) {
             const char *value, *key = kn_option_rows[i].key;
             int length;
-            if (!o->given[i] || !listed(MEANINGLESS[k].keys, key, &value, &length))
+            if (!o->given[i] || !find_listed_key(MEANINGLESS[k].keys, key, &value, &length))
                 continue;
             if (length > 0 && strncmp(o->given[i], value, (size_t)length) != 0)
                 continue;
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "{method=%s} %s: {%s%s%.*s} has no meaning",
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "{method=%s} %s, so {%s%s%.*s} does not apply",
                            MEANINGLESS[k].method, MEANINGLESS[k].why, key, length ? "=" : "",
                            length, value);
         }
@@ -376,7 +413,7 @@ kn_status kn_settings_of(kn_ctx *ctx, const kn_options *o, const char *command, 
         return status;
     *out = o->s;
     for (size_t k = 0; o->s.preset && k < sizeof PRESETS / sizeof *PRESETS; k++) {
-        int i = find(o->command, PRESETS[k].key);
+        int i = find_option_row(o->command, PRESETS[k].key);
         if (strcmp(PRESETS[k].name, o->s.preset) == 0 && !o->given[i])
             kn_option_parse(&kn_option_rows[i], PRESETS[k].value, out);
     }

@@ -18,7 +18,7 @@ typedef enum kn_noise {
 typedef enum kn_likelihood { KN_EXACT = 0, KN_PAPER = 1 } kn_likelihood;
 typedef enum kn_optimiser { KN_NESTED = 0, KN_TNEWTON = 1, KN_LBFGS = 2 } kn_optimiser;
 typedef enum kn_task_scale { KN_TASK_SCALE_NONE = 0, KN_TASK_SCALE_SQRTN = 1 } kn_task_scale;
-typedef enum kn_unseen { KN_UNSEEN_REFUSE = 0, KN_UNSEEN_PRIOR = 1 } kn_unseen;
+typedef enum kn_unseen { KN_UNSEEN_ERROR = 0, KN_UNSEEN_PRIOR = 1 } kn_unseen;
 typedef enum kn_training_rows { KN_TRAINING_CV = 0, KN_TRAINING_PLAIN = 1 } kn_training_rows;
 typedef enum kn_format {
     KN_FORMAT_TRAINED = 0,
@@ -40,7 +40,7 @@ typedef enum kn_inducing {
 typedef enum kn_widths { KN_WIDTHS_OWN = 0, KN_WIDTHS_SHARED = 1 } kn_widths;
 enum { KN_RANK_AUTO = 0, KN_RANK_FULL = -1, KN_COMPONENTS_AUTO = 0 };
 enum { KN_SHRINKAGE_AUTO = -1, KN_SHRINKAGE_INF = -2 };
-enum { KN_NUMBERS_MOST = 64 }; /* longest list of numbers */
+enum { KN_NUMBERS_MAX = 64 }; /* longest list of numbers */
 
 /* The C type of a field, by the type of its row. */
 #define KN_FIELD_FLAG    bool
@@ -70,6 +70,12 @@ typedef struct kn_settings {
     const struct kn_design_options *design;
     const bool *smooth_columns;   /* per covariate: does `smooth` name it? NULL: all numeric ones */
     const ptrdiff_t *table_order; /* N: participant at each place of the table; NULL: in order */
+    const ptrdiff_t *row_order;   /* N: participant at each place of the canonical order, in which
+                                   * folds and subsamples are drawn; NULL: in order */
+    bool
+        any_response_order; /* the responses are columns of a table or array, and not places of an
+                             * image: with row_order samples of them do not depend on their order */
+    int product_side; /* kn_product_side, data/responses/responses.h: by size, except in tests */
 } kn_settings;
 
 /* Sets all defaults of the table. */
@@ -83,7 +89,7 @@ void kn_settings_apply_defaults(kn_settings *settings);
 bool kn_settings_additive(const kn_settings *settings);
 
 /* Sets threads and memory of the context to those of the settings, if given. Returns the previous
- * values, which the caller restores by kn_resources_put at the end of the call. */
+ * values, which the caller restores by kn_resources_restore at the end of the call. */
 kn_resources kn_settings_resources(kn_ctx *ctx, const kn_settings *settings);
 
 /* KN_ERR_ARGUMENT if a value is out of range: "folds is 1, expected 0 or at least 2". */
@@ -114,11 +120,77 @@ struct kn_option_row;
 bool kn_options_given(const kn_options *options, int i, const struct kn_option_row **row,
                       const char **value);
 
-/* Parses a comma-separated list of at most KN_NUMBERS_MOST numbers into out. Returns the count, -1
+/* Parses a comma-separated list of at most KN_NUMBERS_MAX numbers into out. Returns the count, -1
  * if it is not such a list. */
 int kn_list_numbers(const char *text, double *out);
 /* Parses a comma-separated list of words: bit k of *bits is set if the k-th of `words` ("a|b|c") is
  * in it. False if an item is not among the words. */
 bool kn_list_bits(const char *text, const char *words, unsigned *bits);
+
+/* ---- table of options ------------------------------------------------------------------------ */
+
+/* The rows of src/options.def as a table, and the parser from text to value. */
+
+enum { KN_KEPT_MODEL = 1 }; /* bit of kn_option_row.kept: the model file stores the option */
+
+/* The types are explained in options.def. */
+typedef enum kn_row_type {
+    KN_ROW_FLAG,
+    KN_ROW_TEXT,
+    KN_ROW_WORD,
+    KN_ROW_CHOICE,
+    KN_ROW_INT,
+    KN_ROW_COUNT,
+    KN_ROW_UINT64,
+    KN_ROW_NUMBER,
+    KN_ROW_SIZE,
+    KN_ROW_LIST,
+    KN_ROW_SUM,
+    KN_ROW_NUMBERS,
+    KN_ROW_COUNTS
+} kn_row_type;
+
+typedef struct kn_option_row { /* the columns of options.def, in their order */
+    const char *key;
+    kn_row_type type;
+    const char *text; /* default; NULL: none */
+    bool (*in_range)(const kn_settings *s);
+    const char *expected, *words; /* range in words; accepted words "a|b|c"; NULL: none */
+    char letter;                  /* short option; 0: none */
+    const char *value;            /* name of the value in the help; NULL: words */
+    unsigned commands;            /* bits 1 << index in kn_option_commands */
+    const char *heading;
+    unsigned kept; /* KN_KEPT_MODEL or 0 */
+    const char *help;
+    size_t at; /* offset of the field in kn_settings */
+} kn_option_row;
+
+enum {
+    KN_OPTION_ROWS = 0
+#define KN_ROW(...) +1
+#include "options.def"
+};
+
+extern const kn_option_row kn_option_rows[KN_OPTION_ROWS];
+
+enum {
+    KN_N_COMMANDS = 0
+#define KN_COMMAND(...) +1
+#include "options.def"
+};
+extern const char *const kn_option_commands[KN_N_COMMANDS];
+
+/* Parses `text` into the field of the row. False if the row does not accept it; the field may have
+ * changed then. Text fields borrow `text`. */
+/* What the help of one command (its bit) says about a row: the row's own texts, or those of
+ * KN_HELP. */
+typedef struct kn_option_help {
+    const char *value, *words, *help;
+} kn_option_help;
+kn_option_help kn_option_help_of(const kn_option_row *r, unsigned command);
+
+bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s);
+/* Returns KN_ERR_ARGUMENT with a message that says what the row accepts. */
+kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text);
 
 #endif

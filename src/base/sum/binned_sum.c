@@ -1,17 +1,18 @@
-/* Implements binned_sum.h. */
+/* Implements binned_sum.h. Each value is split into bins of fixed exponent, so that the result
+ * does not depend on the order of the terms. */
 #include "base/sum/binned_sum.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* The unit of the uppermost bin is 2^(b WIDTH), LEAST <= b <= MOST: so the lowest unit is not
+/* The unit of the uppermost bin is 2^(b WIDTH), MIN <= b <= MAX: so the lowest unit is not
  * subnormal and the rounding constant 1.5 2^52 unit is finite. Larger addends make the sum NaN. */
-static const int LEAST = -34, MOST = 32, WIDTH = 28;
+static const int MIN = -34, MAX = 32, WIDTH = 28;
 
 /* Makes the sum NaN for good. */
-static void spoil(kn_binned_sum *s)
+static void set_nan(kn_binned_sum *s)
 {
-    s->unit = ldexp(1, MOST * WIDTH);
+    s->unit = ldexp(1, MAX * WIDTH);
     s->bin[0] = NAN;
 }
 
@@ -19,7 +20,7 @@ static void spoil(kn_binned_sum *s)
 static void raise_to(kn_binned_sum *s, double unit)
 {
     while (s->unit > 0 && s->unit < unit) {
-        s->unit *= KN_STEADY_STEP;
+        s->unit *= KN_BINNED_STEP;
         s->bin[2] = s->bin[1];
         s->bin[1] = s->bin[0];
         s->bin[0] = 0;
@@ -28,7 +29,7 @@ static void raise_to(kn_binned_sum *s, double unit)
         s->unit = unit;
 }
 
-/* b = ceil((e - 26)/WIDTH), e the exponent of x, as KN_STEADY_MOST is 2^27. Computed from the bits
+/* b = ceil((e - 26)/WIDTH), e the exponent of x, as KN_BINNED_MAX is 2^27. Computed from the bits
  * of the double, because ilogb and ldexp would take most of the time of a short sum. */
 void kn_binned_sum_grow(kn_binned_sum *s, double x)
 {
@@ -36,13 +37,13 @@ void kn_binned_sum_grow(kn_binned_sum *s, double x)
     uint64_t bits;
     double unit;
     memcpy(&bits, &x, sizeof bits);
-    int field = (int)(bits >> FRACTION) & ALL, e = field - BIAS; /* subnormal x: b = LEAST below */
+    int field = (int)(bits >> FRACTION) & ALL, e = field - BIAS; /* subnormal x: b = MIN below */
     int b = (e + 1 + DOWN * WIDTH) / WIDTH - DOWN;
-    if (field == ALL || b > MOST) {
-        spoil(s);
+    if (field == ALL || b > MAX) {
+        set_nan(s);
         return;
     }
-    bits = (uint64_t)((b > LEAST ? b : LEAST) * WIDTH + BIAS) << FRACTION;
+    bits = (uint64_t)((b > MIN ? b : MIN) * WIDTH + BIAS) << FRACTION;
     memcpy(&unit, &bits, sizeof unit);
     raise_to(s, unit);
 }
@@ -63,7 +64,7 @@ void kn_binned_sum_merge(kn_binned_sum *s, const kn_binned_sum *other)
 double kn_binned_sum_value(const kn_binned_sum *s)
 {
     double bin[3] = {s->bin[0], s->bin[1], s->bin[2]};
-    double unit[2] = {s->unit, s->unit / KN_STEADY_STEP};
+    double unit[2] = {s->unit, s->unit / KN_BINNED_STEP};
     for (int b = 1; b >= 0 && s->unit > 0; b--) {
         double up = floor(bin[b + 1] / unit[b]) * unit[b];
         bin[b] += up;

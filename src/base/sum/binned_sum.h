@@ -22,15 +22,15 @@ typedef struct kn_binned_sum { /* {0}: the empty sum */
 /* Shifts the bins so that an addend of the size of x fits. For kn_binned_sum_add. */
 void kn_binned_sum_grow(kn_binned_sum *s, double x);
 
-#define KN_STEADY_STEP 0x1p28 /* ratio of the units of neighbouring bins */
-#define KN_STEADY_MOST                                                                             \
+#define KN_BINNED_STEP 0x1p28 /* ratio of the units of neighbouring bins */
+#define KN_BINNED_MAX                                                                              \
     0x1p27 /* largest addend in units: below half a unit of the next bin up, so adds 0 to it */
 
 /* Adds x. NaN or infinity makes the sum NaN. */
 static inline void kn_binned_sum_add(kn_binned_sum *s, double x)
 {
     double unit = s->unit;
-    if (!(fabs(x) < unit * KN_STEADY_MOST)) {
+    if (!(fabs(x) < unit * KN_BINNED_MAX)) {
         if (x == 0)
             return;
         kn_binned_sum_grow(s, x);
@@ -40,7 +40,7 @@ static inline void kn_binned_sum_add(kn_binned_sum *s, double x)
         double c = 0x1.8p52 * unit, q = (x + c) - c;
         s->bin[b] += q;
         x -= q;
-        unit /= KN_STEADY_STEP;
+        unit /= KN_BINNED_STEP;
     }
 }
 

@@ -1,4 +1,5 @@
-/* Implements exact_sum.h; kn_exact_sum_reduce, the sum over MPI ranks, is in reduce.c. */
+/* Implements exact_sum.h; kn_exact_sum_reduce, the sum over MPI ranks, is in block_sums.c. Each
+ * sum is kept in one or two doubles (limbs) in which every addition is exact. */
 #include "base/sum/exact_sum.h"
 
 #include <assert.h>
@@ -10,53 +11,58 @@
 #endif
 
 enum { DIGITS = 51 };     /* binary digits between the bound and d1 */
-enum { REMAINDERS = 31 }; /* binary digits between d1 and d2: room for 2^20 remainders and more */
+enum { REMAINDERS = 31 }; /* binary digits between d1 and d2: space for 2^20 remainders and more */
 
 /* C: (x + C) - C rounds x to a multiple of d. */
-static double rounder(double d)
+static double rounding_constant(double d)
 {
     return ldexp(1.5, 52) * d;
 }
 
 /* Sums of multiples of d are exact below this. */
-static double largest(double d)
+static double largest_exact(double d)
 {
     return ldexp(d, 53);
 }
 
-/* Add with one or two limbs. Return whether the bound held; comparisons are false for NaN. */
-static bool add_one(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi)
+/* Add with one or two limbs. Return whether all values were within the bound; comparisons are false
+ * for NaN. */
+static bool add_one_limb(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi)
 {
-    double c = rounder(s->d[0]), most = largest(s->d[0]), bound = s->bound;
-    unsigned held = 1;
-#pragma omp simd reduction(& : held)
+    double c = rounding_constant(s->d[0]), limit = largest_exact(s->d[0]), bound = s->bound;
+    unsigned exact = 1;
+#pragma omp simd reduction(& : exact)
     for (ptrdiff_t i = 0; i < n; i++) {
         double h = hi[i] + ((x[i] + c) - c);
         hi[i] = h;
-        held &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < most));
+        exact &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < limit));
     }
-    return held;
+    return exact;
 }
 
-static bool add_two(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi, double *lo)
+/* Splits each x[i] into two multiples of the limbs' units and adds them to hi and lo. Returns false
+ * if a value or a sum is beyond what the limbs represent exactly; hi and lo are then not usable. */
+static bool add_two_limbs(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi,
+                          double *lo)
 {
-    double c1 = rounder(s->d[0]), c2 = rounder(s->d[1]), bound = s->bound;
-    double most1 = largest(s->d[0]), most2 = largest(s->d[1]);
-    unsigned held = 1;
-#pragma omp simd reduction(& : held)
+    double c1 = rounding_constant(s->d[0]), c2 = rounding_constant(s->d[1]), bound = s->bound;
+    double most1 = largest_exact(s->d[0]), most2 = largest_exact(s->d[1]);
+    unsigned exact = 1;
+#pragma omp simd reduction(& : exact)
     for (ptrdiff_t i = 0; i < n; i++) {
         double q = (x[i] + c1) - c1, h = hi[i] + q, l = lo[i] + (((x[i] - q) + c2) - c2);
         hi[i] = h;
         lo[i] = l;
-        held &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < most1) & (fabs(l) < most2));
+        exact &= (unsigned)((fabs(x[i]) <= bound) & (fabs(h) < most1) & (fabs(l) < most2));
     }
-    return held;
+    return exact;
 }
 
 void kn_exact_sum_add(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const double *x)
 {
     double *hi = s->limb[0] + first;
-    if (!(s->limbs == 1 ? add_one(s, n, x, hi) : add_two(s, n, x, hi, s->limb[1] + first)))
+    if (!(s->limbs == 1 ? add_one_limb(s, n, x, hi)
+                        : add_two_limbs(s, n, x, hi, s->limb[1] + first)))
         atomic_store(&s->broken, 1);
 }
 
@@ -85,18 +91,19 @@ static bool rounds_as_it_should(kn_exact_sum *s)
 
 kn_status kn_exact_sum_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact_sum *out)
 {
-    static const double LEAST = 1e-270; /* below it the units would be subnormal */
+    static const double MIN = 1e-270; /* below it the units would be subnormal */
     kn_status status = KN_OK;
     *out = (kn_exact_sum){.n = n, .limbs = limbs};
     assert(limbs == 1 || limbs == 2);
     if (!(bound >= 0 && bound <= 1e300))
         return kn_fail(ctx, KN_ERR_NUMERIC, "the bound of a sum is %g, expected 0 to 1e300", bound);
-    out->bound = fmax(bound, LEAST);
+    out->bound = fmax(bound, MIN);
     out->d[0] = ldexp(1, (int)ceil(log2(out->bound)) - DIGITS);
     out->d[1] = ldexp(out->d[0], -REMAINDERS);
     if (!rounds_as_it_should(out))
-        return kn_fail(ctx, KN_ERR_NUMERIC,
-                       "this build does not round as IEEE 754 says (-ffast-math?)");
+        return kn_fail(
+            ctx, KN_ERR_NUMERIC,
+            "this build does not round as IEEE 754 requires; build it without -ffast-math");
     for (int l = 0; l < limbs; l++)
         KN_TRY(kn_alloc_d(ctx, n, &out->limb[l]));
 out:
@@ -116,12 +123,11 @@ kn_status kn_exact_sum_check(kn_ctx *ctx, kn_exact_sum *s)
 {
     for (int l = 0; l < s->limbs; l++) /* again, as other ranks may have been added */
         for (ptrdiff_t i = 0; i < s->n; i++)
-            if (!(fabs(s->limb[l][i]) < largest(s->d[l])))
+            if (!(fabs(s->limb[l][i]) < largest_exact(s->d[l])))
                 atomic_store(&s->broken, 1);
     if (atomic_load(&s->broken))
         return kn_fail(ctx, KN_ERR_NUMERIC,
-                       "a sum went beyond its bound %g, or had an addend that is not finite",
-                       s->bound);
+                       "a sum exceeded its bound %g, or had a term that is not finite", s->bound);
     return KN_OK;
 }
 

@@ -1,26 +1,18 @@
-/* kronorm adapt: calls kn_adapt and prints the adapted sites. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+/* kronorm adapt: calls kn_adapt and prints the adapted sites. The work is in
+ * commands/adapt/adapt.c. */
 
-#include "cli/commands.h"
-#include "cli/inputs.h"
-#include "cli/session.h"
+#include "cli/internal.h"
 
-/* Prints the lines of the model description that begin with "adapted to". */
-static void report(kn_ctx *ctx, const kn_model *adapted, const char *output)
+static void print_result(kn_ctx *ctx, const kn_model *adapted, const kn_options *options)
 {
-    static const char ABOUT[] = "adapted to ";
-    char *text = NULL;
-    printf("%s\n", output);
-    if (kn_model_words(ctx, adapted, &text) == KN_OK)
-        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-            if (strncmp(line, ABOUT, strlen(ABOUT)) == 0)
-                printf("  %s\n", line);
-    kn_text_free(text);
+    const char *output = kn_options_get(options, "output");
+    printf("Adapted model: %s\n", output);
+    cli_print_line(ctx, adapted, "adapted to ", "");
+    cli_print_score(output, options);
 }
 
-static int adapt(cli_run *run)
+/* Reads model and data, adapts, prints the summary. Returns the exit code. */
+static int run_adapt(cli_run *run)
 {
     kn_model *model = NULL, *adapted = NULL;
     kn_data *data = NULL;
@@ -29,7 +21,7 @@ static int adapt(cli_run *run)
         status = kn_adapt(run->ctx, model, data, run->options, &adapted);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet)
-        report(run->ctx, adapted, kn_options_get(run->options, "output"));
+        print_result(run->ctx, adapted, run->options);
     kn_model_free(adapted);
     kn_model_free(model);
     kn_data_free(data);
@@ -38,21 +30,21 @@ static int adapt(cli_run *run)
 
 const cli_command cmd_adapt = {
     .name = "adapt",
-    .summary = "model + healthy people of new sites -> a model for these sites",
+    .summary = "Adapt a model to new sites or scanners, using local controls",
     .usage = "MODEL -c FILE -y FILE -o ADAPTED [options]",
     .description =
-        "Teaches a model sites that its training did not have, from healthy people scanned there:\n"
-        "how far off their maps are, and how much they scatter. The fewer they are, the more it "
-        "is\n"
-        "taken to be as sites of training are; 5 suffice, 10 or more are better. Nothing of them "
-        "is\n"
-        "in the adapted model, beside which ADAPTED.adapt.tsv says what was found.",
-    .example = "kronorm adapt model.safetensors -c controls.tsv -y controls.txt -o "
-               "adapted.safetensors\n"
-               "kronorm score adapted.safetensors -c patients.tsv -y patients.txt -o scored",
+        "Adapts a model to sites that are not in the training data (transfer). The offset and "
+        "the noise variance of each new site are estimated from healthy controls scanned there. "
+        "With few controls, both are shrunk towards the training sites: use at least 5 controls, "
+        "preferably 10 or more. The adapted model contains no data of the controls.",
+    .example =
+        "kronorm adapt model.safetensors -c controls.tsv -y controls.txt -o adapted.safetensors\n"
+        "kronorm score adapted.safetensors -c patients.tsv -y patients.txt -o scored",
+    .front = "covariates responses output where session missing match threads memory force",
+    .guide = "docs/explanation/site_effects.md",
     .model = true,
     .processes = CLI_ONE,
     .needs = "covariates responses output",
     .check = kn_options_check,
-    .run = adapt,
+    .run = run_adapt,
 };

@@ -1,31 +1,32 @@
-/* kronorm centiles: calls kn_centiles and prints what was written. */
+/* kronorm centiles: calls kn_centiles and prints what was written. The work is in
+ * commands/centiles. */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/session.h"
+#include "cli/internal.h"
 
-static const char *plural(ptrdiff_t n)
-{
-    return n == 1 ? "" : "s";
-}
+enum { BY_MODEL = 1 }; /* kn_centiles_info.bands */
 
-static void report(const kn_centiles_info *i, const kn_options *options)
+/* Prints the summary of kronorm centiles to standard output; `--verbose` adds the number of
+ * files. */
+static void print_result(const kn_model *m, const kn_centiles_info *i, const kn_options *options)
 {
-    static const char *const bands[] = {"no bands", "bands by the model's own variance",
-                                        "bands by jackknife"};
-    printf("%s: %td centile%s of %td response%s at %td values of %s, %td curve%s each\n",
-           kn_options_get(options, "output"), i->centiles, plural(i->centiles), i->responses,
-           plural(i->responses), i->values, kn_options_get(options, "over"), i->curves,
-           plural(i->curves));
-    printf("  %s", bands[i->bands]);
-    if (i->people > 0)
-        printf("; %td people among them", i->people);
+    printf("Computed %td centile%s of %td %s at %td values of %s, %td curve%s each: %s\n",
+           i->centiles, kn_plural(i->centiles), i->responses, cli_nouns(m, i->responses), i->values,
+           kn_options_get(options, "over"), i->curves, kn_plural(i->curves),
+           kn_options_get(options, "output"));
+    if (i->bands != BY_MODEL) /* a note says what these are */
+        printf("  Confidence bands  %s\n", i->bands == 0 ? "none" : "by jackknife");
+    if (i->participants > 0)
+        printf("  Participants      %td, in points.tsv\n", i->participants);
     if (i->n_extrapolated > 0)
-        printf("; %td of %td points far from training", i->n_extrapolated, i->curves * i->values);
-    printf("\n  %td files\n", i->files);
+        printf("  Extrapolation     %td of %td points are far from the training data\n",
+               i->n_extrapolated, i->curves * i->values);
+    if (cli_verbose())
+        printf("  Files             %td\n", i->files);
 }
 
-static int centiles(cli_run *run)
+/* Reads the model, computes the centiles, prints the summary. Returns the exit code. */
+static int run_centiles(cli_run *run)
 {
     kn_model *model = NULL;
     kn_centiles_info info = {.size = sizeof info};
@@ -34,25 +35,26 @@ static int centiles(cli_run *run)
         status = kn_centiles(run->ctx, model, NULL, NULL, run->options, &info);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet)
-        report(&info, run->options);
+        print_result(model, &info, run->options);
     kn_model_free(model);
     return code;
 }
 
 const cli_command cmd_centiles = {
     .name = "centiles",
-    .summary = "model -> centile curves over a covariate, with bands",
+    .summary = "Compute centile curves",
     .usage = "MODEL --over COLUMN -o DIR [options]",
     .description =
-        "Which values of a response 5, 25, 50 ... percent of healthy people have at most, along a\n"
-        "covariate such as age: curves in the units of the responses, how well they are known, "
-        "and\n"
-        "the few numbers that turn any value into its z without kronorm. With people, their "
-        "places\n"
-        "among the curves.",
+        "Computes centile curves of each response along a covariate such as age, in the units "
+        "of the responses, with confidence bands. params.tsv has the parameters that convert "
+        "any value to its z-score without kronorm. --participants places participants among the "
+        "curves.",
     .example = "kronorm centiles model.safetensors --over age --at site=mean -o curves",
+    .front = "over output at centiles targets grid bands participants covariates responses unseen "
+             "threads memory",
+    .guide = "docs/explanation/interpreting.md",
     .model = true,
     .needs = "over output",
     .check = kn_options_check,
-    .run = centiles,
+    .run = run_centiles,
 };

@@ -1,38 +1,51 @@
-/* kronorm change: calls kn_change and prints the reference and the number of changed pairs. */
+/* kronorm change: calls kn_change and prints the reference and the number of changed pairs. The
+ * work is in commands/change. */
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/inputs.h"
-#include "cli/print.h"
-#include "cli/session.h"
+#include "cli/internal.h"
+#include "stats/flag.h"
 
-static void report(const kn_change_info *i, const kn_options *options)
+/* "participants" if each has one pair of visits. */
+static const char *name_pairs(const kn_change_info *i, ptrdiff_t n)
 {
-    printf("%s: %td pair%s of visits of %td %s", kn_options_get(options, "output"), i->pairs,
-           i->pairs == 1 ? "" : "s", i->people, i->people == 1 ? "person" : "people");
+    if (i->pairs == i->participants)
+        return n == 1 ? "participant" : "participants";
+    return n == 1 ? "pair of visits" : "pairs of visits";
+}
+
+/* Prints the summary of kronorm change: pairs, reference sample, flagged pairs, and the command for
+ * a page. */
+static void print_result(const kn_change_info *i, const kn_options *options)
+{
+    printf("Compared %td pair%s of visits of %td participant%s", i->pairs, kn_plural(i->pairs),
+           i->participants, kn_plural(i->participants));
     if (i->one_visit > 0)
-        printf(" (%td more have one visit)", i->one_visit);
-    printf("\n  compared with %td people in %td pairs", i->reference_people, i->reference_pairs);
+        printf(" (%td more with one visit)", i->one_visit);
+    printf(": %s\n", kn_options_get(options, "output"));
+    printf("  Reference  %td participants with %td pairs of visits", i->reference_participants,
+           i->reference_pairs);
     if (i->gamma < 0)
         printf(", regression to the mean %.3f", i->gamma);
-    printf("; the typical variance of change is %.1f %% of the noise\n", 100 * i->s0);
-    if (i->with_p > 0 && i->smallest_p > 0.05)
+    printf("; typical variance of change %.1f%% of the noise\n", 100 * i->s0);
+    if (i->with_p > 0 && !(i->expected > 0))
         printf(
-            "  beside so few no p can be below %.2g: 19 pairs of the reference can tell of 0.05\n",
+            "  Flagged    no p-value can be below %.2g with this reference sample; " KN_FLAG_P_TEXT
+            " needs 19 pairs\n",
             i->smallest_p);
     else if (i->with_p > 0)
-        printf(
-            "  p of the statistic at most 0.05: %td of %td other pair%s, %.1f expected of stable "
-            "people\n",
-            i->below, i->with_p, i->with_p == 1 ? "" : "s", 0.05 * (double)i->with_p);
+        printf("  Flagged    %td of the %td other %s changed more than stable controls "
+               "do (" KN_FLAG_CHANGE_COLUMN " <= " KN_FLAG_P_TEXT "; %.1f expected)\n",
+               i->flagged, i->with_p, name_pairs(i, i->with_p), i->expected);
     if (kn_options_get(options, "save"))
-        printf("  %s keeps the reference\n", kn_options_get(options, "save"));
-    printf("  change.tsv, reference.json, summary.json and maps: %td files\n", i->files);
+        printf("  Model      %s contains this reference\n", kn_options_get(options, "save"));
+    if (cli_verbose())
+        printf("  Files      %td\n", i->files);
     cli_print_page(kn_options_get(options, "model"), kn_options_get(options, "output"));
 }
 
-static int change(cli_run *run)
+/* Reads model and visits, scores the change, prints the summary. Returns the exit code. */
+static int run_change(cli_run *run)
 {
     kn_model *model = NULL;
     kn_data *data = NULL;
@@ -42,7 +55,7 @@ static int change(cli_run *run)
         status = kn_change(run->ctx, model, data, run->options, &info);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet)
-        report(&info, run->options);
+        print_result(&info, run->options);
     kn_data_free(data);
     kn_model_free(model);
     return code;
@@ -50,18 +63,19 @@ static int change(cli_run *run)
 
 const cli_command cmd_change = {
     .name = "change",
-    .summary = "model + visits of people -> z of their change, against stable people",
+    .summary = "Test for change between visits",
     .usage = "MODEL -c FILE -y FILE --visit COLUMN --reference COLUMN=VALUE -o DIR [options]",
     .description =
-        "Has somebody changed from one visit to the next, more than stable people do? One row a\n"
-        "visit. Each visit is read against the next, and the first against the last; the people "
-        "of\n"
-        "--reference say how much change is normal.",
-    .example =
-        "kronorm change model.safetensors -c visits.tsv -y visits.csv --person participant_id "
-        "--visit session --reference group=control -o change",
+        "Tests whether participants changed more between visits than stable controls do. The "
+        "table has one row per visit. Each visit is compared with the next one, and the first "
+        "with the last. The controls of --reference define the expected change.",
+    .example = "kronorm change model.safetensors -c visits.tsv -y visits.csv --participant "
+               "participant_id --visit session --reference group=control -o change",
+    .front = "covariates responses output visit participant reference interval where missing save "
+             "threshold threads memory",
+    .guide = "docs/explanation/interpreting.md",
     .model = true,
     .needs = "covariates output responses visit",
     .check = kn_options_check,
-    .run = change,
+    .run = run_change,
 };

@@ -1,54 +1,63 @@
 /* kronorm fit: calls kn_fit on all MPI ranks, or on root alone if the fit cannot be distributed
  * (commands/common/mpi_rules.h), and prints a description of the model. A typical command. */
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mpi/comm.h"
-#include "cli/commands.h"
-#include "cli/print.h"
-#include "cli/session.h"
+#include "cli/internal.h"
 #include "commands/common/mpi_rules.h"
+#include "stats/flag.h"
 
-/* Prints the lines of the model description about calibration and reference. */
-static void report_norms(kn_ctx *ctx, const kn_model *m)
-{
-    static const char *const ABOUT[] = {"calibration: ", "reference: "};
-    char *text = NULL;
-    if (kn_model_words(ctx, m, &text) == KN_OK)
-        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-            for (int k = 0; k < 2; k++)
-                if (strncmp(line, ABOUT[k], strlen(ABOUT[k])) == 0)
-                    printf("  %s\n", line);
-    kn_text_free(text);
-}
-
-static void report(kn_ctx *ctx, const kn_model *m, const char *output)
+/* Details of the search and of the reference sample, for --verbose. */
+static void report_details(kn_ctx *ctx, const kn_model *m)
 {
 #define NUMBER(name) kn_model_number(m, name)
-    printf("%s\n  samples %.0f, covariates %.0f, responses %.0f", output, NUMBER("n_samples"),
-           NUMBER("n_covariates"), NUMBER("n_responses"));
-    if (NUMBER("n_left_out") > 0)
-        printf(" (%.0f %s, left out)", NUMBER("n_left_out"),
+    printf("  Search            log-likelihood %.2f, %.0f evaluations\n", NUMBER("lml"),
+           NUMBER("evaluations"));
+    if (NUMBER("rank_residual") > 0)
+        printf("  Low rank          sample covariance of rank %.0f without %.1e of its trace\n",
+               NUMBER("rank"), NUMBER("rank_residual"));
+    cli_print_line(ctx, m, "calibration: ", "Calibration       ");
+    cli_print_line(ctx, m, "reference sample: ", "Reference sample  ");
+    printf("  Seconds           basis %.2f, fit %.2f, reference sample %.2f\n",
+           NUMBER("seconds.basis"), NUMBER("seconds.fit"), NUMBER("seconds.reference"));
+}
+
+/* Prints the summary of kronorm fit, numbers of the model by their public names, and the command
+ * for scoring. */
+static void print_result(kn_ctx *ctx, const kn_model *m, const kn_options *options)
+{
+    const char *output = kn_options_get(options, "output");
+    double p = NUMBER("reference.smallest_p"), deviance_p = NUMBER("reference.smallest_deviance_p");
+    ptrdiff_t responses = (ptrdiff_t)NUMBER("n_responses"),
+              components = (ptrdiff_t)NUMBER("n_components"),
+              excluded = (ptrdiff_t)NUMBER("n_left_out");
+    printf("Fitted %.0f participants, %td %s", NUMBER("n_samples"), responses,
+           cli_nouns(m, responses));
+    if (components > 0)
+        printf(", %td component%s", components, kn_plural(components));
+    printf(" (%s): %s\n", NUMBER("converged") > 0 ? "converged" : "not converged", output);
+    if (excluded > 0)
+        printf("  Excluded          %td %s, %s\n", excluded, cli_nouns(m, excluded),
                NUMBER("missing.responses_out") > 0 ? "constant or with fewer than 10 values"
                                                    : "constant or not finite");
-    printf("\n");
     cli_print_missing(m);
-    if (NUMBER("n_components") > 0)
-        printf("  components %.0f, log-likelihood %.2f, %s after %.0f evaluations\n",
-               NUMBER("n_components"), NUMBER("lml"),
-               NUMBER("converged") > 0 ? "converged" : "not converged", NUMBER("evaluations"));
-    else
-        printf("  log-likelihood %.2f, %.0f evaluations\n", NUMBER("lml"), NUMBER("evaluations"));
-    if (NUMBER("rank_residual") > 0)
-        printf("  sample covariance of rank %.0f, %.1e of its trace left out\n", NUMBER("rank"),
-               NUMBER("rank_residual"));
+    if (!cli_print_line(ctx, m, "covariates: ", "Covariates        "))
+        printf("  Covariates        %.0f\n", NUMBER("n_covariates"));
     if (NUMBER("cv.folds") > 0)
-        printf("  cross-validated: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n", NUMBER("cv.z2"),
-               NUMBER("cv.msll"), NUMBER("cv.coverage95"));
-    report_norms(ctx, m);
-    printf("  seconds: basis %.2f, fit %.2f, reference %.2f\n", NUMBER("seconds.basis"),
-           NUMBER("seconds.fit"), NUMBER("seconds.reference"));
-    cli_print_page(output, NULL);
+        printf("  Cross-validation  mean z² %.3f (expected 1)   95%% coverage %.1f%%   R² %.3f   "
+               "MSLL %.3f   gain %.3f\n",
+               NUMBER("cv.z2"), 100 * NUMBER("cv.coverage95"), NUMBER("cv.R2"), NUMBER("cv.msll"),
+               cli_rounded(NUMBER("cv.gain"), 3));
+    if (isfinite(p))
+        printf("  Smallest p-value  %#.2g (extreme values)", p);
+    if (isfinite(p) && isfinite(deviance_p))
+        printf(", %#.2g (" KN_FLAG_STATISTIC ")", deviance_p);
+    if (isfinite(p))
+        putchar('\n');
+    if (cli_verbose())
+        report_details(ctx, m);
+    cli_print_score(output, options);
 #undef NUMBER
 }
 
@@ -67,15 +76,15 @@ static kn_status read_and_fit(void *self)
 }
 
 /* On several MPI ranks only root prints (run->another). */
-static int fit(cli_run *run)
+static int run_fit(cli_run *run)
 {
     fit_job b = {.run = run};
-    kn_status status = kn_fit_spreads(run->ctx, run->options)
+    kn_status status = kn_fit_is_distributed(run->ctx, run->options)
                            ? kn_comm_agree_status(run->ctx, read_and_fit(&b))
                            : kn_comm_on_root(run->ctx, "fit", read_and_fit, &b);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet && !run->another)
-        report(run->ctx, b.model, kn_options_get(run->options, "output"));
+        print_result(run->ctx, b.model, run->options);
     kn_model_free(b.model);
     kn_data_free(b.data);
     return code;
@@ -83,23 +92,23 @@ static int fit(cli_run *run)
 
 const cli_command cmd_fit = {
     .name = "fit",
-    .summary = "covariates + responses -> one model file",
+    .summary = "Fit a normative model to a healthy reference cohort",
     .usage = "-c FILE -y FILE -o MODEL [options]",
     .description =
-        "Fits a normative model to a healthy cohort. Rows of both files are matched by id. The "
-        "model\n"
-        "file holds covariates and ids of the training sample: it is personal data.\n"
-        "Started by mpirun or srun, the processes make one fit, the same model (make mpi; "
-        "docs/scale.md).",
+        "Fits a normative model to healthy participants. Rows of covariates and responses are "
+        "matched by ID. The model file contains the covariates, IDs and z-maps of the training "
+        "sample and is personal data. mpirun or srun distribute one fit over several processes "
+        "(docs/howto/clusters.md).",
     .example =
         "kronorm fit -c participants.tsv --use age,sex,site -y images.txt -m mask.nii.gz -o "
         "model.safetensors\n"
         "kronorm fit -c thickness.csv -y thickness.csv --use age,sex --targets '*_thickness' -o "
-        "model.safetensors\n"
-        "mpirun -n 8 --bind-to none kronorm fit -c participants.tsv -y "
-        "images.txt -m mask.nii.gz -o model.safetensors",
+        "model.safetensors",
+    .front = "covariates responses mask output use where targets batch categorical missing session "
+             "components threads memory",
+    .guide = "docs/start/tutorial.md",
     .processes = CLI_TOGETHER,
     .needs = "covariates responses output",
     .check = kn_options_check,
-    .run = fit,
+    .run = run_fit,
 };

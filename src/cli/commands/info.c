@@ -1,30 +1,30 @@
-/* kronorm info: describes a model file, as text or JSON, or the build. */
+/* kronorm info: describes a model file, as text or JSON, or the build. It needs no data, and
+ * writes nothing but its output. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/sanitize_text.h"
-#include "cli/commands.h"
-#include "cli/print.h"
-#include "cli/session.h"
+#include "base/context.h"
+#include "cli/internal.h"
 
 static void print_build(const kn_ctx *ctx)
 {
     const char *better = kn_build_better_core();
     printf("kronorm %s\nBLAS %s\ncore %s%s%s%s\nthreads %d\n", kn_version(), kn_build_blas(),
-           kn_build_core(), better ? " (slow here: set OPENBLAS_CORETYPE=" : "",
+           kn_build_core(), better ? " (slow on this machine: set OPENBLAS_CORETYPE=" : "",
            better ? better : "", better ? ")" : "", kn_threads(ctx));
 }
 
 /* Entry i of a numeric array of the model. */
-static double entry(const kn_model *m, const char *name, int i)
+static double array_entry(const kn_model *m, const char *name, int i)
 {
     kn_view v = kn_model_array(m, name);
     return ((const double *)v.data)[i * v.row_stride];
 }
 
 /* True if the option applies to the method of the model. */
-static bool has(kn_ctx *ctx, const kn_model *m, const char *key)
+static bool has_option(kn_ctx *ctx, const kn_model *m, const char *key)
 {
     kn_option_info i = {.size = sizeof i};
     const char *method = kn_model_text(m, "method");
@@ -36,45 +36,54 @@ static bool has(kn_ctx *ctx, const kn_model *m, const char *key)
     return true;
 }
 
+/* Prints hyperparameters with their gradients, cross-validation, and the loss curve over component
+ * counts. */
 static void print_search(const kn_model *m, bool components)
 {
     int n_theta = (int)kn_model_number(m, "n_theta"), n_curve = (int)kn_model_number(m, "n_curve");
     char name[32];
     for (int k = 0; k < n_theta; k++) {
         snprintf(name, sizeof name, "theta.%d", k);
-        printf("  %-10s %9.4f   gradient %.2e\n", kn_model_text(m, name), entry(m, "theta", k),
-               entry(m, "gradient", k));
+        printf("  %-10s %9.4f   gradient %.2e\n", kn_model_text(m, name),
+               array_entry(m, "theta", k), array_entry(m, "gradient", k));
     }
     if (kn_model_number(m, "cv.folds") > 0)
-        printf("  cross-validated in %.0f folds: mean z^2 %.3f, MSLL %.4f, within 95 %% %.3f\n",
-               kn_model_number(m, "cv.folds"), kn_model_number(m, "cv.z2"),
-               kn_model_number(m, "cv.msll"), kn_model_number(m, "cv.coverage95"));
+        printf(
+            "  cross-validation in %.0f folds: mean z^2 %.3f, R^2 %.3f, MSLL %.4f, gain %.4f, 95%% "
+            "coverage %.1f%%\n",
+            kn_model_number(m, "cv.folds"), kn_model_number(m, "cv.z2"),
+            kn_model_number(m, "cv.R2"), kn_model_number(m, "cv.msll"),
+            cli_rounded(kn_model_number(m, "cv.gain"), 4),
+            100 * kn_model_number(m, "cv.coverage95"));
     if (n_curve)
         printf("  components   MSLL      s.e.\n");
     for (int k = 0; k < n_curve; k++) {
-        double P = entry(m, "curve.components", k);
-        printf("  %10.0f %9.5f %8.5f%s\n", P, entry(m, "curve.msll", k), entry(m, "curve.se", k),
+        double P = array_entry(m, "curve.components", k);
+        printf("  %10.0f %9.5f %8.5f%s\n", P, array_entry(m, "curve.msll", k),
+               array_entry(m, "curve.se", k),
                components && P == kn_model_number(m, "n_components") ? "  <- used" : "");
     }
 }
 
+/* Prints method, sizes, likelihood and search of a model; lines that its method does not have are
+ * left out. */
 static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
 {
     bool components =
         kn_model_number(m, "n_components") > 0 || kn_model_number(m, "nothing_predicted") > 0;
     printf("%s\n  method %s", path, kn_model_text(m, "method"));
-    if (has(ctx, m, "noise") && kn_model_text(m, "noise"))
+    if (has_option(ctx, m, "noise") && kn_model_text(m, "noise"))
         printf(", noise %s", kn_model_text(m, "noise"));
-    if (has(ctx, m, "likelihood") && kn_model_text(m, "likelihood"))
+    if (has_option(ctx, m, "likelihood") && kn_model_text(m, "likelihood"))
         printf(", likelihood %s", kn_model_text(m, "likelihood"));
-    printf("\n  samples %.0f, covariates %.0f, responses %.0f (%.0f left out)\n",
+    printf("\n  participants %.0f, covariates %.0f, responses %.0f (%.0f excluded)\n",
            kn_model_number(m, "n_samples"), kn_model_number(m, "n_covariates"),
            kn_model_number(m, "n_responses"), kn_model_number(m, "n_left_out"));
     cli_print_missing(m);
     if (components)
         printf("  components %.0f", kn_model_number(m, "n_components"));
     if (components && kn_model_number(m, "rank") > 0)
-        printf(", rank of R %.0f", kn_model_number(m, "rank"));
+        printf(", rank of the sample covariance %.0f", kn_model_number(m, "rank"));
     if (components)
         printf("\n");
     printf("  log-likelihood %.4f, %s, %.0f evaluations\n", kn_model_number(m, "lml"),
@@ -83,7 +92,7 @@ static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
     if (isfinite(kn_model_number(m, "rho")))
         printf("  rho %.4g, length %.4g\n", kn_model_number(m, "rho"),
                kn_model_number(m, "length"));
-    print_search(m, has(ctx, m, "components"));
+    print_search(m, has_option(ctx, m, "components"));
 }
 
 /* Prints the model description, indented. */
@@ -91,11 +100,15 @@ static void print_words(char *text)
 {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         kn_sanitize_text(line); /* names of columns and levels come from the data */
-        printf("  %s\n", line);
+        char *spelled = cli_spelled(line);
+        printf("  %s\n", spelled ? spelled : line);
+        free(spelled);
     }
 }
 
-static int info(cli_run *run)
+/* Prints a model as text or, with --json, as JSON, or with --build the build. Returns the exit
+ * code. */
+static int run_info(cli_run *run)
 {
     kn_model *model = NULL;
     char *text = NULL;
@@ -121,9 +134,14 @@ static int info(cli_run *run)
 
 const cli_command cmd_info = {
     .name = "info",
-    .summary = "what is in a model, or how this program was built",
+    .summary = "Describe a model file",
     .usage = "MODEL [--json] | --build",
-    .description = "Prints what a model file holds without using it.",
-    .example = "kronorm info model.safetensors --json",
-    .run = info,
+    .description =
+        "Describes the model in a file: covariates, signal and noise, sites, calibration and "
+        "reference sample. With --build it describes the program.",
+    .example = "kronorm info model.safetensors\n"
+               "kronorm info model.safetensors --json",
+    .front = "json build",
+    .guide = "docs/explanation/model.md",
+    .run = run_info,
 };

@@ -1,34 +1,41 @@
-/* kronorm predict: calls kn_predict through cli_score. */
+/* kronorm predict: calls kn_predict through cli_score. Predictions need no responses; the output
+ * files are written by the library. */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/inputs.h"
-#include "cli/session.h"
+#include "cli/internal.h"
 
-static void report(const kn_scores *s, const kn_options *options)
+/* Prints the summary of kronorm predict. */
+static void print_result(const kn_model *m, const kn_scores *s, const kn_options *options)
 {
-    printf("%s: %td samples, %.0f files\n", kn_options_get(options, "output"),
-           kn_scores_n_people(s), kn_scores_number(s, "files"));
+    printf("Predicted %td participant%s, %td %s: %s\n", kn_scores_n_participants(s),
+           kn_plural(kn_scores_n_participants(s)), kn_scores_n_responses(s),
+           cli_nouns(m, kn_scores_n_responses(s)), kn_options_get(options, "output"));
+    if (cli_verbose())
+        printf("  Files  %.0f\n", kn_scores_number(s, "files"));
 }
 
-static int predict(cli_run *run)
+static int run_predict(cli_run *run)
 {
-    return cli_score(run, kn_predict, report);
+    return cli_score(run, kn_predict, print_result);
 }
 
 const cli_command cmd_predict = {
     .name = "predict",
-    .summary = "model + covariates -> mean and variance maps",
+    .summary = "Predict mean and variance maps from covariates",
     .usage = "MODEL -c FILE -o DIR [options]",
     .description =
-        "What is normal for these covariates: the mean of every response and the variance of the\n"
-        "mean (ys2_model); ys2_noise, the variance of people around it, is one map\n"
-        "for all, of average covariates where noise varies with them (info says so). For a job\n"
-        "array: the same line with --part 1/N to N/N, then once with --join N (docs/scale.md).",
+        "Computes the expected maps for given covariates: the mean of each response (yhat) and "
+        "the variance of this mean (ys2_model). The noise variance (ys2_noise) is one map for all "
+        "participants. If the noise varies with covariates ('kronorm info' says so), ys2_noise "
+        "is the variance at average covariates.\n"
+        "Job arrays: run the same command with --part 1/N to N/N, then once with --join N "
+        "(docs/howto/clusters.md).",
     .example = "kronorm predict model.safetensors -c new_participants.tsv -o predicted",
+    .front = "covariates output where session missing unseen write split format threads force",
+    .guide = "docs/explanation/model.md",
     .model = true,
     .processes = CLI_PARTS,
     .needs = "covariates output",
     .check = kn_options_check,
-    .run = predict,
+    .run = run_predict,
 };

@@ -1,31 +1,31 @@
-/* kronorm report: computes the HTML page, figures or JSON of a model or an output folder. */
+/* kronorm report: computes the HTML page, figures or JSON of a model or an output folder. The work
+ * is in src/report. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/commands.h"
-#include "cli/session.h"
+#include "cli/internal.h"
 
-static void tell(const kn_report_info *i, const kn_options *options)
+/* Prints what was written: the page with its size and number of warnings, and the folder of
+ * figures. */
+static void print_result(const kn_report_info *i, const kn_options *options)
 {
     const char *page = kn_options_get(options, "output"),
                *figures = kn_options_get(options, "figures");
     if (page) {
-        printf("%s: %.1f MB, %td %s, %td response%s", page, (double)i->bytes / 1e6, i->people,
-               i->change        ? i->people == 1 ? "pair of visits" : "pairs of visits"
-               : i->people == 1 ? "person"
-                                : "people",
-               i->responses, i->responses == 1 ? "" : "s");
-        printf(i->warnings > 0 ? ", %td warning%s in its summary\n" : "\n", i->warnings,
-               i->warnings == 1 ? "" : "s");
+        printf("Report of %td %s%s%s, %td response%s: %s (%.1f MB)", i->participants,
+               i->change ? "pair" : "participant", kn_plural(i->participants),
+               i->change ? " of visits" : "", i->responses, kn_plural(i->responses), page,
+               (double)i->bytes / 1e6);
+        printf(i->warnings > 0 ? ", %td warning%s in the summary\n" : "\n", i->warnings,
+               kn_plural(i->warnings));
         if (i->cards < i->cards_asked)
-            printf("  %td of %td cards: --max-size has no room for more\n", i->cards,
-                   i->cards_asked);
-        if (i->people > 0)
-            printf("  personal data: share it as you would share the participants' table\n");
+            printf("  %td of %td cards, because of --max-size\n", i->cards, i->cards_asked);
+        if (i->participants > 0)
+            printf("  The report contains personal data. Research use only, not a diagnosis.\n");
     }
     if (figures)
-        printf("%s: %td files\n", figures, i->figures);
+        printf("Figures: %s (%td file%s)\n", figures, i->figures, kn_plural(i->figures));
 }
 
 /* Opens the first argument: a model file, or a folder of cv, which has no single model. */
@@ -38,7 +38,9 @@ static kn_status open_first(cli_run *run, kn_model **model)
     return kn_model_open(run->ctx, first, model);
 }
 
-static int report(cli_run *run)
+/* Computes the report and writes page, figures or, with --json, the numbers. Returns the exit
+ * code. */
+static int run_report(cli_run *run)
 {
     const bool print = strcmp(kn_options_get(run->options, "json"), "yes") == 0;
     kn_model *model = NULL;
@@ -59,7 +61,7 @@ static int report(cli_run *run)
     if (status == KN_OK && json)
         puts(json);
     else if (status == KN_OK && !run->quiet)
-        tell(&info, run->options);
+        print_result(&info, run->options);
     kn_report_free(made);
     kn_model_free(model);
     return code;
@@ -67,20 +69,22 @@ static int report(cli_run *run)
 
 const cli_command cmd_report = {
     .name = "report",
-    .summary = "model (+ scored folder) -> one page to look at",
+    .summary = "Write an HTML report",
     .usage = "MODEL|CV-FOLDER [--scored DIR] -o report.html [options]",
-    .description = "One page that opens in any browser, without a network: whether the model may "
-                   "be believed,\n"
-                   "centile curves with people among them, who is abnormal and where, groups, "
-                   "changes, the text\n"
-                   "for the methods section and how all of it was made. The first word may also be "
-                   "a folder that\n"
-                   "cv wrote. Pages are personal data.",
+    .description =
+        "Writes one HTML file that any browser opens without a network connection. It shows "
+        "calibration checks, centile curves, the most abnormal participants and their maps, group "
+        "comparisons, change, text for a methods section, and how everything was computed. The "
+        "first argument may also be a folder that cv wrote. Reports are personal data.",
     .example = "kronorm report model.safetensors --scored scored -o report.html\n"
-               "kronorm report model.safetensors --scored scored --figures figures --people "
+               "kronorm report model.safetensors --scored scored --figures figures --participants "
                "sub-007,sub-042 -o report.html",
+    .front =
+        "output scored participants show over surface labels sulc background figures strip_ids "
+        "title max_size",
+    .guide = "docs/reference/report.md",
     .model = true,
     .needs = "",
     .check = kn_options_check,
-    .run = report,
+    .run = run_report,
 };

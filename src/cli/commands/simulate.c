@@ -1,18 +1,19 @@
-/* kronorm simulate: calls kn_simulate and prints which files it made. */
+/* kronorm simulate: calls kn_simulate and prints which files it made. The work is in src/cohort
+ * and src/paper/visual. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/session.h"
+#include "cli/internal.h"
 #include "cohort/simulate.h"
 
-static bool asked(const cli_run *run, const char *key)
+static bool is_given(const cli_run *run, const char *key)
 {
     const char *text = kn_options_get(run->options, key);
     return text && strcmp(text, "0") != 0;
 }
 
-static void tell(const cli_run *run)
+/* Prints which files the simulated study consists of, and what they are for. */
+static void print_result(const cli_run *run)
 {
     const char *output = kn_options_get(run->options, "output");
     if (strcmp(kn_options_get(run->options, "kind"), "miyawaki") == 0) {
@@ -21,37 +22,38 @@ static void tell(const cli_run *run)
     }
     printf("%s: participants.tsv, images.txt, mask.nii.gz; train_* and test_* for fit and score\n",
            output);
-    if (asked(run, "sites"))
-        printf("  adapt_* and new_*: controls to adapt on, and further people, of a site that "
-               "training lacks\n");
-    if (asked(run, "visits"))
-        printf("  visits_*: the people of test_* at each visit, column session\n");
-    if (asked(run, "regions"))
-        printf("  *regions.csv: regional means of the same people; regions.nii.gz says where\n");
+    if (is_given(run, "sites"))
+        printf("  adapt_* and new_*: controls for adapting, and further participants, of a new "
+               "site\n");
+    if (is_given(run, "visits"))
+        printf("  visits_*: the participants of test_* at each visit, column session\n");
+    if (is_given(run, "regions"))
+        printf("  *regions.csv: regional means of the same participants; regions.nii.gz has the "
+               "regions\n");
 }
 
-static int simulate(cli_run *run)
+/* Simulates the data and prints the file names. Returns the exit code. */
+static int run_simulate(cli_run *run)
 {
     kn_status status = kn_simulate(run->ctx, run->options);
     int code = session_end(run, status);
     if (status == KN_OK && !run->quiet)
-        tell(run);
+        print_result(run);
     return code;
 }
 
 const cli_command cmd_simulate = {
     .name = "simulate",
-    .summary = "a cohort with known truth, as real files on disk",
+    .summary = "Simulate a study with patients",
     .usage = "-o DIR [options]",
     .description =
-        "Writes participants.tsv, images, a mask, and lists for training and testing. Some people "
-        "are\n"
-        "patients with a focal lesion; truth/ says where and how strong. --sites adds people of a "
-        "site "
-        "that\n"
-        "training lacks, --visits further visits, --regions tables beside the images.",
-    .example = "kronorm simulate --kind cohort --samples 120 --patients 20 -o study",
+        "Writes participants.tsv, images, a mask, and lists for training and testing. Patients "
+        "have a focal lesion; truth/ has its position and effect. --sites adds participants of "
+        "a new site, --visits adds further visits, and --regions adds tables of regions.",
+    .example = "kronorm simulate --kind cohort --participants 120 --patients 20 -o study",
+    .front = "output participants patients strength sites visits decline regions size kind seed",
+    .guide = "docs/start/tutorial.md",
     .needs = "output",
     .check = kn_simulate_check,
-    .run = simulate,
+    .run = run_simulate,
 };

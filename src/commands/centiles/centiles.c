@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/info_struct.h"
+#include "base/context.h"
+#include "commands/common/output_folder.h"
 #include "commands/score/scores.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
-#include "norm/calibration/transform_inverse.h"
+#include "norm/calibration/calibration_transform.h"
 #include "stats/normal.h"
 
 const char *const kn_bands_name[] = {"none", "model", "jackknife"};
@@ -22,7 +23,7 @@ void kn_centiles_clear(kn_centiles_work *w)
     kn_mat_clear(&w->raw);
     kn_free(w->kept);
     kn_free(w->response);
-    kn_free(w->law);
+    kn_free(w->distribution);
     kn_mat_clear(&w->t);
     kn_mat_clear(&w->J);
     kn_free(w->kurt);
@@ -51,37 +52,37 @@ static kn_status check_needs(kn_ctx *ctx, const kn_centiles_work *w)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{over} is needed");
     if (!s->folder)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is needed");
-    if (w->model->recipe.n == 0)
+    if (w->model->encoding.n == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s was made from numbers alone: it has no recipe for covariates",
+                       "%s was fitted to numeric arrays and has no encoding of covariates",
                        s->model ? s->model : "the model");
     if (trained && !w->training && (!s->covariates || !s->responses))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{bands=jackknife} needs {covariates} and {responses}: the people that the "
-                       "model was fitted to");
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{bands=jackknife} needs {covariates} and {responses} of the training sample");
     if (s->covariates && !s->responses)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} needs {responses}");
     if (s->people && !s->responses)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{people} needs {responses}");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{participants} needs {responses}");
     if (s->responses && !s->covariates && !s->people)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{responses} needs {people} or {covariates}");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{responses} needs {participants} or {covariates}");
     return KN_OK;
 }
 
 /* Parses {centiles}: distinct numbers in (0, 100), each with its normal quantile and name. */
 static kn_status take_centiles(kn_ctx *ctx, kn_centiles_work *w)
 {
-    double p[KN_NUMBERS_MOST];
+    double p[KN_NUMBERS_MAX];
     int n = kn_list_numbers(w->s.centiles, p);
-    if (n < 1 || n > KN_CENTILES_MOST)
+    if (n < 1 || n > KN_CENTILES_MAX)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{centiles} is '%s', expected up to %d numbers between 0 and 100",
-                       kn_clipped(w->s.centiles).text, KN_CENTILES_MOST);
+                       kn_clipped(w->s.centiles).text, KN_CENTILES_MAX);
     for (int k = 0; k < n; k++) {
         char text[KN_NUMBER_SIZE];
         if (!(p[k] > 0 && p[k] < 100))
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "{centiles} has %g, expected between 0 and 100",
-                           p[k]);
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "{centiles} has %g; each must be above 0 and below 100", p[k]);
         for (int i = 0; i < k; i++)
             if (p[i] == p[k])
                 return kn_fail(ctx, KN_ERR_ARGUMENT, "{centiles} has %g twice", p[k]);
@@ -94,7 +95,7 @@ static kn_status take_centiles(kn_ctx *ctx, kn_centiles_work *w)
 }
 
 /* True if any pattern matches the name (or there are none); marks those that did in hit. */
-static bool wanted(const kn_names *patterns, const char *name, bool *hit)
+static bool matches_pattern(const kn_names *patterns, const char *name, bool *hit)
 {
     bool any = patterns->n == 0;
     for (ptrdiff_t k = 0; k < patterns->n; k++)
@@ -117,7 +118,7 @@ static kn_status find_responses(kn_ctx *ctx, kn_centiles_work *w, const kn_names
     for (ptrdiff_t k = 0; k < y->n_kept; k++) {
         if (patterns->n > 0)
             kn_response_name(&w->model->space, y->kept[k], name, sizeof name);
-        if (!wanted(patterns, name, hit))
+        if (!matches_pattern(patterns, name, hit))
             continue;
         w->kept[w->S] = k;
         w->response[w->S++] = y->kept[k];
@@ -141,16 +142,16 @@ static kn_status choose_responses(kn_ctx *ctx, kn_centiles_work *w)
     kn_names patterns = {0};
     if (w->s.targets && kn_centiles_images(w))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{targets} is for tables, the responses of the model are images");
+                       "{targets} is for tables, but the responses of the model are images");
     KN_TRY(kn_names_split(ctx, "targets", w->s.targets, &patterns));
     KN_TRY(find_responses(ctx, w, &patterns));
     double rows = (double)w->S * (double)w->grid.n * w->n_centiles;
     if (!kn_centiles_images(w) && rows > KN_CENTILES_ROWS)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "%td responses at %td points and %d centiles are a table of %.0f rows, "
-                         "expected at most %d (choose responses with {targets}, or a smaller "
-                         "{grid})",
-                         w->S, w->grid.n, w->n_centiles, rows, KN_CENTILES_ROWS);
+        status =
+            kn_fail(ctx, KN_ERR_ARGUMENT,
+                    "%td responses at %td points and %d centiles are a table of %.0f rows, "
+                    "expected at most %d; select responses with {targets}, or use a smaller {grid}",
+                    w->S, w->grid.n, w->n_centiles, rows, KN_CENTILES_ROWS);
 out:
     kn_names_clear(&patterns);
     return status;
@@ -172,47 +173,46 @@ static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
                    : kn_centiles_images(w) ? KN_BANDS_NONE
                                            : KN_BANDS_MODEL;
     if (iso && (w->bands != KN_BANDS_NONE || (trained && !asked)))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{bands=%s} needs structured noise, the model has iso noise (expected "
-                       "{bands=none})",
-                       asked ? asked : kn_bands_name[KN_BANDS_JACKKNIFE]);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{bands=%s} needs structured noise, but the model has iso noise; use {bands=none}",
+            asked ? asked : kn_bands_name[KN_BANDS_JACKKNIFE]);
     if (trained && w->bands != KN_BANDS_JACKKNIFE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{covariates} are for {bands=jackknife}, which is not asked for");
+                       "{covariates} are for {bands=jackknife}, which was not given");
     if (w->bands == KN_BANDS_MODEL)
-        kn_log(
-            ctx, KN_LOG_INFO,
-            "bands are by the model's own variance, which takes its parameters for known: they can "
-            "be too narrow, by 2.5 to 4.5 times where it was measured at the ends of an age range "
-            "({bands=jackknife} fits again)");
+        kn_log(ctx, KN_LOG_INFO,
+               "bands from the model's own variance ignore the uncertainty of its parameters and "
+               "were 2.5 to 4.5 times too narrow at the ends of an age range; {bands=jackknife} "
+               "refits the model");
     w->info.bands = (int)w->bands;
     return KN_OK;
 }
 
 /* Effective number of participants behind the noise variance of a response. */
-static double people_behind(const kn_model *m, ptrdiff_t kept)
+static double n_participants_of(const kn_model *m, ptrdiff_t kept)
 {
     double n = (double)(m->y.n ? m->y.n[kept] : m->info.n_samples);
-    return m->layer.nu > 0 ? fmin(n, m->layer.nu + 1) : n;
+    return m->calibration.nu > 0 ? fmin(n, m->calibration.nu + 1) : n;
 }
 
-kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w)
+kn_status kn_centiles_set_distributions(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
-    const kn_calibration_transform *l = &w->model->layer;
+    const kn_calibration_transform *l = &w->model->calibration;
     void *memory = NULL;
     KN_TRY(kn_mat_new(ctx, w->n_centiles, w->S, &w->t));
     KN_TRY(kn_alloc_d(ctx, w->S, &w->kurt));
     if (l->theta.data)
-        KN_TRY(kn_alloc(ctx, w->S, sizeof *w->law, &memory));
-    w->law = memory;
+        KN_TRY(kn_alloc(ctx, w->S, sizeof *w->distribution, &memory));
+    w->distribution = memory;
     for (ptrdiff_t j = 0; j < w->S; j++) {
-        if (w->law)
-            w->law[j] = kn_calibration_distribution(l, w->kept[j]);
-        const kn_shash *law = kn_centiles_law(w, j);
-        w->kurt[j] = kn_band_kurt(&l->nodes, law, people_behind(w->model, w->kept[j]));
+        if (w->distribution)
+            w->distribution[j] = kn_calibration_distribution(l, w->kept[j]);
+        const kn_shash *distribution = kn_centiles_distribution(w, j);
+        w->kurt[j] = kn_band_kurt(&l->nodes, distribution, n_participants_of(w->model, w->kept[j]));
         for (int k = 0; k < w->n_centiles; k++)
-            kn_col(w->t, j)[k] = kn_calibration_inverse(l, law, w->centile[k].z);
+            kn_col(w->t, j)[k] = kn_calibration_inverse(l, distribution, w->centile[k].z);
     }
 out:
     return status;
@@ -222,11 +222,11 @@ kn_centile_value kn_centiles_value(const kn_centiles_work *w, const kn_curves *c
                                    ptrdiff_t i, ptrdiff_t j, int k)
 {
     double v = kn_at(c->var, i, j), noise = kn_at(c->noise, i, j), t = kn_at(w->t, k, j);
-    kn_band_parts parts = {.J = w->J.data ? kn_at(w->J, first + i, j) : v,
+    kn_band_terms parts = {.J = w->J.data ? kn_at(w->J, first + i, j) : v,
                            .t = t,
                            .noise = noise,
                            .kurt = w->kurt[j],
-                           .n = people_behind(w->model, w->kept[j])};
+                           .n = n_participants_of(w->model, w->kept[j])};
     return (kn_centile_value){kn_at(c->mean, i, j) + sqrt(v + noise) * t,
                               w->bands == KN_BANDS_NONE ? NAN : kn_band_half(&parts)};
 }
@@ -236,7 +236,7 @@ double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t
 {
     double sd = sqrt(kn_at(c->var, i, j) + kn_at(c->noise, i, j));
     return kn_at(c->mean, i, j) +
-           sd * kn_calibration_inverse(&w->model->layer, kn_centiles_law(w, j), z);
+           sd * kn_calibration_inverse(&w->model->calibration, kn_centiles_distribution(w, j), z);
 }
 
 /* ---- run ---- */
@@ -245,7 +245,7 @@ double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t
 static kn_status list_inputs(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status = KN_OK;
-    const kn_data *data[] = {w->training, w->people};
+    const kn_data *data[] = {w->training, w->participants};
     const char **files[2] = {NULL, NULL};
     ptrdiff_t n[2] = {0, 0}, at = 0;
     void *all = NULL;
@@ -269,27 +269,28 @@ out:
     return status;
 }
 
+/* Creates the output folder and fails if a file of it must not be overwritten. */
 static kn_status check_folder(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status = KN_OK;
     KN_TRY(kn_created_files_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_centiles_check(ctx, w));
-    if (w->people)
+    if (w->participants)
         KN_TRY(kn_points_check(ctx, w));
 out:
     return status;
 }
 
 /* Everything that depends on model and options only: grid, centiles, bands, responses. */
-static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w)
+static kn_status prepare_curves(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     KN_TRY(kn_grid_new(ctx, w->model, &w->s, &w->grid));
-    KN_TRY(kn_grid_raw(ctx, &w->grid, w->grid.code, w->model, &w->raw));
+    KN_TRY(kn_grid_design_input(ctx, &w->grid, w->grid.code, w->model, &w->raw));
     KN_TRY(take_centiles(ctx, w));
     KN_TRY(choose_bands(ctx, w));
     KN_TRY(choose_responses(ctx, w));
-    KN_TRY(kn_centiles_laws(ctx, w));
+    KN_TRY(kn_centiles_set_distributions(ctx, w));
     w->info.responses = w->S;
     w->info.curves = w->grid.curves;
     w->info.values = w->grid.values;
@@ -299,42 +300,42 @@ out:
 }
 
 /* Reads data, checks the folder, runs the jackknife if needed, then writes and commits. */
-static kn_status run(kn_ctx *ctx, kn_centiles_work *w)
+static kn_status run_centiles(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     kn_data *read[2] = {NULL, NULL};
     KN_TRY(check_needs(ctx, w));
-    KN_TRY(prepare(ctx, w));
+    KN_TRY(prepare_curves(ctx, w));
     if (!w->training && w->s.covariates) {
         KN_TRY(kn_jackknife_read(ctx, w, &read[0]));
         w->training = read[0];
     }
-    if (!w->people && w->s.people) {
+    if (!w->participants && w->s.people) {
         KN_TRY(kn_points_read(ctx, w, &read[1]));
-        w->people = read[1];
+        w->participants = read[1];
     }
     KN_TRY(list_inputs(ctx, w));
     KN_TRY(check_folder(ctx, w));
     if (w->bands == KN_BANDS_JACKKNIFE)
         KN_TRY(kn_centiles_jackknife(ctx, w));
     KN_TRY(kn_centiles_write(ctx, w));
-    if (w->people)
+    if (w->participants)
         KN_TRY(kn_points_write(ctx, w));
     KN_TRY(kn_centiles_summary(ctx, w));
-    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
+    KN_TRY(kn_folder_commit(ctx, w->s.folder, &w->write));
 out:
     kn_data_free(read[0]);
     kn_data_free(read[1]);
     return status;
 }
 
-kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_data *people,
+kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_data *participants,
                       const kn_options *options, kn_centiles_info *info)
 {
     kn_centiles_work w = {.model = model,
                           .options = options,
                           .training = training,
-                          .people = people};
+                          .participants = participants};
     if (!model || !options)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", model ? "options" : "model");
     kn_status status = kn_settings_of(ctx, options, "centiles", &w.s);
@@ -342,7 +343,7 @@ kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_
         return status;
     kn_resources before = kn_settings_resources(ctx, &w.s);
     kn_warnings *kept = kn_keep_warnings(ctx, &w.warnings);
-    status = run(ctx, &w);
+    status = run_centiles(ctx, &w);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
         kn_uncommitted_files_clear(&w.pending);
@@ -351,6 +352,6 @@ kn_status kn_centiles(kn_ctx *ctx, const kn_model *model, kn_data *training, kn_
         kn_info_copy_out(info, &w.info, sizeof w.info);
     }
     kn_centiles_clear(&w);
-    kn_resources_put(ctx, before);
+    kn_resources_restore(ctx, before);
     return status;
 }

@@ -1,23 +1,109 @@
-/* State of kn_centiles: centile curves of a model with their bands, and participants among them
- * [METHOD 8f]. centiles.c runs it; grid.h has the points, curves.h the mean and variance at
- * them. */
+/* Centile curves of a model with their bands, and participants among them [METHOD 8f]: the mean and
+ * variance at given covariates, the grid of points, and the state of kn_centiles. The report draws
+ * its curves with the first two. */
 #ifndef KN_COMMANDS_CENTILES_CENTILES_H
 #define KN_COMMANDS_CENTILES_CENTILES_H
 
-#include "base/warnings.h"
-#include "commands/centiles/curves.h"
-#include "commands/centiles/grid.h"
+#include "base/context.h"
 #include "commands/common/map_writer.h"
 #include "data/dataset.h"
 #include "io/file/atomic_writer.h"
-#include "norm/metrics/centile_band.h"
+#include "io/table/table.h"
+#include "model/model.h"
+#include "stats/shash.h"
+
+/* ---- curves.c ---- */
+
+/* Mean, model variance and noise variance of responses at given covariates, in original units
+ * [METHOD 8f] */
+
+typedef struct kn_curve_site { /* site of the points [METHOD 8e] */
+    bool without_site;         /* no training site: predict without site terms */
+    int adapted;               /* adapted site; -1: mean of sites */
+} kn_curve_site;
+
+/* Curves of S responses at n points. */
+typedef struct kn_curves {
+    const kn_model *model; /* borrowed */
+    kn_curve_site site;
+    ptrdiff_t n, S;        /* number of points, number of responses */
+    const ptrdiff_t *kept; /* S: index among the responses in use, ascending; borrowed */
+    bool few;              /* skip extrapolation and blocks without these responses */
+    kn_mat mean;           /* n x S: predictive mean */
+    kn_mat var, noise;     /* n x S: model variance; noise variance at these covariates */
+    double *extrapolation; /* n: percentile [METHOD 8b]; NaN: no reference */
+} kn_curves;
+
+/* Computes the curves at the n points `raw` (as input of kn_design_apply; covariates are clamped).
+ * The caller sets model, site, S, kept and few of *of. Cost: one pass over all responses
+ * for any S; with few only over the blocks of these, with the same bits. */
+kn_status kn_curves_compute(kn_ctx *ctx, kn_view raw, kn_curves *of);
+void kn_curves_clear(kn_curves *c); /* frees all but what is borrowed; accepts {0} */
+
+/* Computes only the mean, n x S, original units; without_site: at the mean of sites. NaN for
+ * responses that this model does not have. response: S indices among all responses, ascending. The
+ * model may be another than the one of the curves. */
+kn_status kn_curves_mean(kn_ctx *ctx, const kn_model *model, kn_view raw, bool without_site,
+                         const ptrdiff_t *response, kn_mat mean);
+
+/* Variance that an adapted site adds to the mean of a response in use, original units; 0
+ * elsewhere. */
+double kn_curves_site_var(const kn_model *model, kn_curve_site site, ptrdiff_t kept);
+
+/* ---- grid.c ---- */
+
+/* The grid of covariates at which curves are drawn, from {over}, {at} and {grid} [METHOD 8f]
+ *
+ * A point is a row of codes, one per covariate of the model: a number, the index of a level, or NaN
+ * for the average level; for batch columns NaN means without site effect. There is one curve per
+ * combination of drawn levels; the points of a curve are consecutive, from the smallest to the
+ * largest training value of {over}. */
+
+typedef struct kn_grid_at { /* fixed value of one covariate */
+    bool drawn;             /* not fixed: each level has its own curves */
+    double code;            /* fixed value; NaN: average level */
+    const char *adapted;    /* level of an adapted site, borrowed; NULL: none */
+} kn_grid_at;
+
+/* The points: `curves` curves of `values` points each. */
+typedef struct kn_grid {
+    const kn_model *model; /* borrowed */
+    ptrdiff_t C, over;     /* number of covariates; index of {over} */
+    kn_curve_site site;    /* site of all points: sites are never drawn */
+    kn_grid_at *at;        /* C */
+    ptrdiff_t curves, values, n;
+    kn_mat code; /* n x C, n = curves * values */
+} kn_grid;
+
+/* Makes the grid. Defaults: numbers at their training mean, both levels of a two-level category are
+ * drawn unless it is a batch, other categories at their average level. {at} may name an adapted
+ * site as level. KN_ERR_ARGUMENT for unknown names and levels. */
+kn_status kn_grid_new(kn_ctx *ctx, const kn_model *model, const kn_settings *s, kn_grid *out);
+void kn_grid_clear(kn_grid *g); /* accepts {0} */
+
+/* Makes code (n x C) of participants with covariates X (as input of kn_design_apply): {over} and
+ * drawn categories are their own, the others as in the grid. */
+kn_status kn_grid_participants(kn_ctx *ctx, const kn_grid *g, kn_mat X, kn_mat *code);
+/* Converts code to the input of kn_design_apply of model `to`, which has the same covariates; a
+ * level that it lacks becomes its average. *raw is owned by the caller. */
+kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *to,
+                               kn_mat *raw);
+
+/* Writes column names, and the cells of row i of code; {over} is the first column. */
+kn_status kn_grid_names(kn_ctx *ctx, const kn_grid *g, kn_table_writer *w);
+kn_status kn_grid_cells(kn_ctx *ctx, const kn_grid *g, kn_mat code, ptrdiff_t i,
+                        kn_table_writer *w);
+/* Label of point i, such as "sex=F,site=mean"; over: begin with {over}. Truncated to `size`. */
+void kn_grid_label(const kn_grid *g, ptrdiff_t i, bool over, char *out, size_t size);
+
+/* ---- the run: centiles.c and the other files ---- */
 
 typedef enum kn_bands { KN_BANDS_NONE, KN_BANDS_MODEL, KN_BANDS_JACKKNIFE } kn_bands;
 extern const char *const kn_bands_name[]; /* none, model, jackknife */
 
 enum {
     KN_BANDS_FITS = 8,          /* fits of the jackknife */
-    KN_CENTILES_MOST = 32,      /* centiles per call */
+    KN_CENTILES_MAX = 32,       /* centiles per call */
     KN_CENTILES_ROWS = 2000000, /* rows per table */
     KN_CENTILE_NAME = 64        /* length of a file name */
 };
@@ -35,15 +121,15 @@ typedef struct kn_centiles_work {
     kn_grid grid; /* points of the curves */
     kn_mat raw;   /* grid.n x width: points as input of kn_design_apply */
     int n_centiles;
-    kn_centile centile[KN_CENTILES_MOST];
+    kn_centile centile[KN_CENTILES_MAX];
     ptrdiff_t S;                /* number of responses */
     ptrdiff_t *kept, *response; /* S: index among the responses in use, and among all */
-    kn_shash *law;              /* S: distribution per response; NULL: no SHASH shape */
+    kn_shash *distribution;     /* S: distribution per response; NULL: no SHASH shape */
     kn_mat t;                   /* n_centiles x S: centiles in standard deviations from the mean */
     kn_bands bands;             /* kind of the bands */
     kn_mat J;     /* grid.n x S: jackknife variance of the mean; empty with other bands */
     double *kurt; /* S: kurtosis term of the bands */
-    kn_data *training, *people; /* borrowed, or read by run(); NULL: none */
+    kn_data *training, *participants; /* borrowed, or read by run(); NULL: none */
     kn_warnings warnings;
     kn_centiles_info info;
     kn_write_options write;
@@ -52,9 +138,9 @@ typedef struct kn_centiles_work {
 } kn_centiles_work;
 
 /* Distribution of response j; NULL: no SHASH shape. */
-static inline const kn_shash *kn_centiles_law(const kn_centiles_work *w, ptrdiff_t j)
+static inline const kn_shash *kn_centiles_distribution(const kn_centiles_work *w, ptrdiff_t j)
 {
-    return w->law ? &w->law[j] : NULL;
+    return w->distribution ? &w->distribution[j] : NULL;
 }
 
 /* True if the responses are images. */
@@ -63,7 +149,7 @@ static inline bool kn_centiles_images(const kn_centiles_work *w)
     return w->model->space.kind == KN_SPACE_IMAGE;
 }
 
-/* Curves of the chosen responses, for kn_curves_make. */
+/* Curves of the chosen responses, for kn_curves_compute. */
 static inline kn_curves kn_centiles_curves(const kn_centiles_work *w)
 {
     return (kn_curves){.model = w->model, .site = w->grid.site, .S = w->S, .kept = w->kept};
@@ -80,15 +166,15 @@ kn_centile_value kn_centiles_value(const kn_centiles_work *w, const kn_curves *c
 /* Value of response j with this z at point i of the curves, in original units. */
 double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t i, ptrdiff_t j,
                         double z);
-/* Number of points per call of kn_curves_make, for about 64 MB. */
+/* Number of points per call of kn_curves_compute, for about 64 MB. */
 static inline ptrdiff_t kn_centiles_batch(ptrdiff_t S)
 {
     enum { BYTES = 1 << 26 };
     return (ptrdiff_t)(BYTES / (3.0 * sizeof(double) * (double)S)) + 1;
 }
 
-/* Computes law, t and kurt. Call after responses and centiles are chosen. */
-kn_status kn_centiles_laws(kn_ctx *ctx, kn_centiles_work *w);
+/* Computes distribution, t and kurt. Call after responses and centiles are chosen. */
+kn_status kn_centiles_set_distributions(kn_ctx *ctx, kn_centiles_work *w);
 void kn_centiles_clear(kn_centiles_work *w); /* accepts {0} */
 
 /* kn_jackknife_read reads the training sample with the options stored in the model.
@@ -117,5 +203,34 @@ kn_status kn_points_write(kn_ctx *ctx, kn_centiles_work *w);
 enum { KN_CENTILES_PATH = 4096 };
 kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *name,
                            char path[KN_CENTILES_PATH]);
+
+/* ---- confidence bands, in jackknife.c -------------------------------------------------------- */
+
+/* Confidence band of a centile: how accurately it is known [METHOD 8f]
+ *
+ *     value     = mean + sqrt(V) t              t of the centile: kn_calibration_inverse()
+ *     variance  = J + t^2 noise kurt/(4 n)      J: of the mean; the rest: of sqrt(noise)
+ *     J         = (K - 1)/K sum_f (mean_f - mean of them)^2       K fits, each without a fold
+ *     kurt      = E zt^4 - 1, by the nodes of the response's distribution; 2 without a shape
+ *
+ * The sd of n values with kurtosis kurt + 1 has variance noise kurt/(4 n). */
+
+#define KN_BAND_NORMAL 1.959963984540054 /* half width of a 95 % band in standard errors */
+
+/* kurt of a response. nodes: of the calibration; shash NULL: no shape. Clamped to
+ * [0.5, max(n, 2)], since n values cannot have more. */
+double kn_band_kurt(const kn_shash_nodes *nodes, const kn_shash *shash, double n);
+
+typedef struct kn_band_terms {
+    double J, t, noise, kurt, n;
+} kn_band_terms;
+/* Half width of the band; NaN if any input is NaN. */
+double kn_band_half(const kn_band_terms *b);
+
+/* Add one fit after the other: mean (a x b) is the mean of the fits so far, spread the sum of
+ * squares about it, `count` their number including this one. kn_band_jackknife() finally turns
+ * spread into J = spread (K - 1)/K. */
+void kn_band_fold(kn_mat mean, kn_mat spread, kn_mat fold, int count);
+void kn_band_jackknife(kn_mat spread, int K);
 
 #endif

@@ -1,6 +1,7 @@
-/* Implements curves.h: predicts the points and converts the chosen responses of each block to
- * original units. */
-#include "commands/centiles/curves.h"
+/* Mean and variance of responses at given covariates: predicts the points and converts the chosen
+ * responses of each block to original units. Several sites are averaged if a site covariate is at
+ * its mean. */
+#include "commands/centiles/centiles.h"
 
 #include <math.h>
 
@@ -9,7 +10,7 @@
 #include "gp/block_visitor.h"
 #include "gp/method.h"
 #include "gp/predict/predict.h"
-#include "model/units.h"
+#include "model/model.h"
 #include "norm/metrics/extrapolation.h"
 
 void kn_curves_clear(kn_curves *c)
@@ -34,8 +35,8 @@ static double site_mean(const kn_model *m, ptrdiff_t kept)
 static kn_site_shift shift_of(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
 {
     ptrdiff_t s = site.adapted;
-    if (!site.alone || s < 0)
-        return (kn_site_shift){site.alone ? site_mean(m, kept) : 0, 0, 1};
+    if (!site.without_site || s < 0)
+        return (kn_site_shift){site.without_site ? site_mean(m, kept) : 0, 0, 1};
     return (kn_site_shift){kn_at(m->adapted.offset, kept, s), kn_at(m->adapted.offset_var, kept, s),
                            kn_at(m->adapted.scale, kept, s)};
 }
@@ -45,16 +46,16 @@ double kn_curves_site_var(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
     return shift_of(m, site, kept).var * m->y.sd[kept] * m->y.sd[kept];
 }
 
-/* Predicts the points, clamped; held (n, or NULL): number of clamped covariates. */
-static kn_status predict(kn_ctx *ctx, const kn_model *m, kn_view raw, bool alone, int *held,
-                         kn_gp_maps *out)
+/* Predicts the points, clamped; n_clamped (n, or NULL): number of clamped covariates. */
+static kn_status predict_points(kn_ctx *ctx, const kn_model *m, kn_view raw, bool without_site,
+                                int *n_clamped, kn_gp_maps *out)
 {
     kn_status status;
     kn_mat X = {0};
     KN_TRY(kn_mat_new(ctx, raw.rows, m->x.F, &X));
-    KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, held));
-    if (alone)
-        kn_design_leave_batch(&m->x, NULL, X);
+    KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, n_clamped));
+    if (without_site)
+        kn_design_set_without_site(&m->x, NULL, X);
     KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_predict_input){.X = X}, out));
 out:
     kn_mat_clear(&X);
@@ -77,13 +78,13 @@ typedef struct passing {
 } passing;
 
 /* Stores response j of a block in original units. */
-static void keep(passing *p, const kn_block *b, ptrdiff_t j)
+static void store_response(passing *p, const kn_block *b, ptrdiff_t j)
 {
     const kn_model *m = p->c->model;
     ptrdiff_t k = b->first + j, to = p->at++;
     double sd = m->y.sd[k], own = sd * sd;
     kn_site_shift shift = shift_of(m, p->c->site, k);
-    const double *beta = p->D.data ? kn_col(m->layer.beta, k) : NULL;
+    const double *beta = p->D.data ? kn_col(m->calibration.beta, k) : NULL;
     kn_calibration_factor(p->D, beta, p->c->n, p->term, p->factor);
     for (ptrdiff_t i = 0; i < p->c->n; i++) {
         kn_col(p->c->mean, to)[i] = (kn_at(b->mean, i, j) + shift.offset) * sd + m->y.mean[k];
@@ -98,9 +99,9 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     passing *p = self;
     const kn_curves *c = p->c;
     while (p->at < c->S && c->kept[p->at] < b->first + b->count)
-        keep(p, b, c->kept[p->at] - b->first);
+        store_response(p, b, c->kept[p->at] - b->first);
     for (ptrdiff_t j = 0; j < b->count; j++) {
-        double iso = kn_reference_iso_share(&c->model->gp, b->first + j);
+        double iso = kn_reference_iso_variance(&c->model->gp, b->first + j);
         kn_extrapolation_add(kn_cols(b->var, j, 1), &iso, c->model->gp.noise + b->first + j,
                              p->ratio, &p->noise_sum);
     }
@@ -109,7 +110,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
 
 /* Predicts only the blocks that contain responses of `kept`; blocks begin where a full loop begins
  * them, so the bits are the same. */
-static kn_status pass_few(kn_ctx *ctx, passing *p, const kn_responses *Y, const kn_gp_maps *maps)
+static kn_status predict_kept_blocks(kn_ctx *ctx, passing *p, const kn_responses *Y,
+                                     const kn_gp_maps *maps)
 {
     kn_status status;
     const kn_curves *c = p->c;
@@ -127,7 +129,7 @@ static kn_status pass_few(kn_ctx *ctx, passing *p, const kn_responses *Y, const 
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_gp_maps_from(ctx, maps, first, kn_mat_none(), b.mean, b.var));
         while (p->at < c->S && c->kept[p->at] < last)
-            keep(p, &b, c->kept[p->at] - first);
+            store_response(p, &b, c->kept[p->at] - first);
     }
 out:
     kn_mat_clear(&mean);
@@ -137,34 +139,35 @@ out:
 
 /* Extrapolation percentile as in scores: 100 if clamped. Without components there is no model
  * variance, and the distance of the covariates is used. */
-static void judge(const passing *p, const kn_gp_maps *maps, const int *held)
+static void set_extrapolation(const passing *p, const kn_gp_maps *maps, const int *n_clamped)
 {
     const kn_reference *r = &p->c->model->reference;
-    bool by_covariates = p->c->model->gp.P == 0 && p->c->model->gp.method->components && maps->far;
+    bool by_covariates =
+        p->c->model->gp.P == 0 && p->c->model->gp.method->components && maps->extrapolation;
     for (ptrdiff_t i = 0; i < p->c->n; i++)
         p->ratio[i] += p->extra[i];
     kn_extrapolation_ratio(p->ratio, p->c->n, p->noise_sum);
     for (ptrdiff_t i = 0; i < p->c->n; i++) {
         double ratio = by_covariates ? p->extra[i] : p->ratio[i];
-        p->c->extrapolation[i] = held[i] > 0 ? 100 : kn_percentile(r->extrapolation, r->n, ratio);
+        p->c->extrapolation[i] =
+            n_clamped[i] > 0 ? 100 : kn_percentile(r->extrapolation, r->n, ratio);
     }
 }
 
 /* Sets p->extra: points at no training site are compared as participants of an adapted site are. */
-static kn_status find_beyond(kn_ctx *ctx, passing *p, kn_view raw, const kn_gp_maps *maps,
-                             const int *held)
+static kn_status find_extrapolation(kn_ctx *ctx, passing *p, kn_view raw, const kn_gp_maps *maps,
+                                    const int *n_clamped)
 {
     kn_status status;
-    void *alone = NULL;
-    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(bool), &alone));
+    void *without_site = NULL;
+    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(bool), &without_site));
     for (ptrdiff_t i = 0; i < p->c->n; i++)
-        ((bool *)alone)[i] = p->c->site.alone;
+        ((bool *)without_site)[i] = p->c->site.without_site;
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->extra));
-    KN_TRY(kn_extrapolation_at_site(ctx,
-                                    &(kn_extrapolation_job){p->c->model, raw, maps, held, alone},
-                                    p->extra));
+    KN_TRY(kn_extrapolation_at_site(
+        ctx, &(kn_extrapolation_job){p->c->model, raw, maps, n_clamped, without_site}, p->extra));
 out:
-    kn_free(alone);
+    kn_free(without_site);
     return status;
 }
 
@@ -175,43 +178,43 @@ static kn_status prepare_noise(kn_ctx *ctx, passing *p, kn_view raw)
     const kn_model *m = p->c->model;
     void *site = NULL;
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->factor));
-    KN_TRY(kn_calibration_columns(ctx, &m->layer, &m->x, raw, &p->D));
-    if (p->c->site.alone || m->batch.M == 0 || m->layer.S == 0)
+    KN_TRY(kn_calibration_columns(ctx, &m->calibration, &m->x, raw, &p->D));
+    if (p->c->site.without_site || m->batch.M == 0 || m->calibration.S == 0)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, p->c->n, sizeof(int), &site));
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->term));
     kn_site_levels_sites(&m->batch, raw, site);
-    kn_calibration_shift(&m->layer, site, p->c->n, p->term);
+    kn_calibration_shift(&m->calibration, site, p->c->n, p->term);
 out:
     kn_free(site);
     return status;
 }
 
-kn_status kn_curves_make(kn_ctx *ctx, kn_view raw, kn_curves *of)
+kn_status kn_curves_compute(kn_ctx *ctx, kn_view raw, kn_curves *of)
 {
     kn_status status;
     const kn_model *m = of->model;
     kn_gp_maps maps = {0};
-    void *held = NULL;
+    void *n_clamped = NULL;
     passing p = {.c = of};
-    kn_visitor visitor = {&p, KN_WALK_MAPS, NULL, pass_block, NULL};
+    kn_visitor visitor = {&p, KN_BLOCK_MAPS, NULL, pass_block, NULL};
     of->n = raw.rows;
     KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->mean));
     KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->var));
     KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->noise));
     KN_TRY(kn_alloc_d(ctx, of->n, &of->extrapolation));
     KN_TRY(kn_alloc_d(ctx, of->n, &p.ratio));
-    KN_TRY(kn_alloc(ctx, of->n, sizeof(int), &held));
+    KN_TRY(kn_alloc(ctx, of->n, sizeof(int), &n_clamped));
     KN_TRY(prepare_noise(ctx, &p, raw));
-    KN_TRY(predict(ctx, m, raw, of->site.alone, held, &maps));
+    KN_TRY(predict_points(ctx, m, raw, of->site.without_site, n_clamped, &maps));
     kn_block_loop walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
                           .maps = &maps};
     if (of->few) {
-        KN_TRY(pass_few(ctx, &p, &walk.Y, &maps));
+        KN_TRY(predict_kept_blocks(ctx, &p, &walk.Y, &maps));
     } else {
-        KN_TRY(find_beyond(ctx, &p, raw, &maps, held));
+        KN_TRY(find_extrapolation(ctx, &p, raw, &maps, n_clamped));
         KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
-        judge(&p, &maps, held);
+        set_extrapolation(&p, &maps, n_clamped);
     }
 out:
     kn_mat_clear(&p.D);
@@ -219,26 +222,26 @@ out:
     kn_free(p.factor);
     kn_free(p.ratio);
     kn_free(p.extra);
-    kn_free(held);
+    kn_free(n_clamped);
     kn_gp_maps_clear(&maps);
     if (status != KN_OK)
         kn_curves_clear(of);
     return status;
 }
 
-kn_status kn_curves_mean(kn_ctx *ctx, const kn_model *model, kn_view raw, bool alone,
+kn_status kn_curves_mean(kn_ctx *ctx, const kn_model *model, kn_view raw, bool without_site,
                          const ptrdiff_t *response, kn_mat mean)
 {
     kn_status status;
     kn_maps maps = {.model = model};
-    KN_TRY(predict(ctx, model, raw, alone, NULL, &maps.maps));
+    KN_TRY(predict_points(ctx, model, raw, without_site, NULL, &maps.maps));
     for (ptrdiff_t j = 0, w; j < mean.cols; j += w) { /* consecutive responses at a time */
         w = 1;
         while (j + w < mean.cols && w < KN_BLOCK && response[j + w] == response[j] + w)
             w++;
         KN_TRY(kn_model_maps_block(ctx, &maps, response[j], w, kn_cols(mean, j, w), kn_mat_none()));
     }
-    for (ptrdiff_t j = 0; alone && j < mean.cols; j++) {
+    for (ptrdiff_t j = 0; without_site && j < mean.cols; j++) {
         ptrdiff_t k = kn_kept_from(&model->y, response[j]);
         if (k >= model->y.n_kept || model->y.kept[k] != response[j])
             continue;

@@ -1,5 +1,6 @@
-/* Implements grid.h. */
-#include "commands/centiles/grid.h"
+/* Makes the grid of covariates at which centile curves are drawn, and names its columns and
+ * points. Covariates that no option sets are at their reference value. */
+#include "commands/centiles/centiles.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static ptrdiff_t first_raw(const kn_encoding *r, ptrdiff_t c)
 }
 
 /* True for a category that is encoded as one indicator column per level. */
-static bool spread_out(const kn_encoding *r, ptrdiff_t c)
+static bool has_indicator_columns(const kn_encoding *r, ptrdiff_t c)
 {
     return !r->codes && r->column[c].levels.n > 2;
 }
@@ -65,23 +66,24 @@ static bool is_category(const kn_encoding *r, ptrdiff_t c)
 /* {over} must be a number that varied in training. */
 static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
 {
-    const kn_encoding *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->encoding;
     const kn_covariate *k = &r->column[g->over];
     const kn_design_column *d = &g->model->x.column[first_raw(r, g->over)];
     if (is_category(r, g->over))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{over}: %s is a category, expected a number",
                        k->name);
     if (d->constant)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "{over}: %s was %g for everybody in training, there is no curve over it",
-                       k->name, k->mean);
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "{over}: %s was %g in the whole training sample, so there is no curve over it", k->name,
+            k->mean);
     return KN_OK;
 }
 
 /* Default of each covariate; see kn_grid_new. */
 static void set_defaults(kn_grid *g)
 {
-    const kn_encoding *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->encoding;
     for (ptrdiff_t c = 0; c < g->C; c++) {
         ptrdiff_t levels = r->column[c].levels.n;
         if (!is_category(r, c))
@@ -92,15 +94,17 @@ static void set_defaults(kn_grid *g)
     }
 }
 
+/* Fails for a value in {at} that is no level; the message lists the levels. */
 static kn_status refuse_level(kn_ctx *ctx, const kn_covariate *k, const char *text)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     for (ptrdiff_t l = 0; l < k->levels.n; l++)
         kn_listing_add(&list, k->levels.text[l]);
     return kn_fail(ctx, KN_ERR_ARGUMENT, "{at}: %s is '%s', expected %s or %s", k->name,
                    kn_clipped(text).text, list.text, AVERAGE);
 }
 
+/* Sets *code to the index of a level, NaN for "mean", the average over levels. */
 static kn_status set_level(kn_ctx *ctx, const kn_covariate *k, const char *text, double *code)
 {
     char level[KN_LEVEL_SIZE];
@@ -117,9 +121,9 @@ static kn_status set_level(kn_ctx *ctx, const kn_covariate *k, const char *text,
 static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const char *text,
                             double *code)
 {
-    const kn_covariate *k = &g->model->recipe.column[c];
+    const kn_covariate *k = &g->model->encoding.column[c];
     const kn_design *d = &g->model->x;
-    ptrdiff_t f = first_raw(&g->model->recipe, c);
+    ptrdiff_t f = first_raw(&g->model->encoding, c);
     double low, high;
     if (kn_names_equal(text, AVERAGE))
         return KN_OK;
@@ -129,25 +133,26 @@ static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const ch
     kn_design_range(d, f, &low, &high);
     if (d->column[f].constant && (*code < low || *code > high))
         kn_log(ctx, KN_LOG_WARNING,
-               "%s was %g for everybody in training: {at} has no influence through it", k->name,
-               low);
+               "%s was %g in the whole training sample, so its value in {at} has no effect",
+               k->name, low);
     else if (d->additive && (*code < low || *code > high))
-        kn_log(ctx, KN_LOG_WARNING,
-               "%s = %g is outside %g to %g, half a range beyond training, and held there", k->name,
-               *code, low, high);
+        kn_log(
+            ctx, KN_LOG_WARNING,
+            "%s = %g is outside %g to %g (half a range beyond the training sample) and is clamped",
+            k->name, *code, low, high);
     return KN_OK;
 }
 
 /* Sets the level of a batch column: a training level, a level of an adapted site, or both.
- * settle_site decides by all batch columns together. */
+ * find_common_site decides by all batch columns together. */
 static kn_status take_site(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *text)
 {
-    const kn_covariate *k = &g->model->recipe.column[c];
+    const kn_covariate *k = &g->model->encoding.column[c];
     const kn_adapted *a = &g->model->adapted;
     char level[KN_LEVEL_SIZE];
     ptrdiff_t m = 0, place;
     bool read = kn_level_of(text, k->levels.numbers, level);
-    while (g->model->batch.column[m] != first_raw(&g->model->recipe, c))
+    while (g->model->batch.column[m] != first_raw(&g->model->encoding, c))
         m++;
     for (ptrdiff_t s = 0; read && s < a->n && !g->at[c].adapted; s++)
         if (strcmp(a->level[s * a->M + m], level) == 0)
@@ -168,10 +173,11 @@ static kn_status take_one(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{at} has '%s', expected COVARIATE=VALUE",
                        kn_clipped(text).text);
     *eq = '\0';
-    KN_TRY(find_covariate(ctx, &g->model->recipe, "at", text, &c));
-    const kn_covariate *k = &g->model->recipe.column[c];
+    KN_TRY(find_covariate(ctx, &g->model->encoding, "at", text, &c));
+    const kn_covariate *k = &g->model->encoding.column[c];
     if (c == g->over)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{at} has %s, which the curves are over", k->name);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{at} has %s, which is already the axis of the curves",
+                       k->name);
     if (given[c])
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{at} has %s twice", k->name);
     given[c] = true;
@@ -180,14 +186,14 @@ static kn_status take_one(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
         status = take_site(ctx, g, c, eq + 1);
         goto out;
     }
-    KN_TRY(is_category(&g->model->recipe, c) ? set_level(ctx, k, eq + 1, &g->at[c].code)
-                                             : set_number(ctx, g, c, eq + 1, &g->at[c].code));
+    KN_TRY(is_category(&g->model->encoding, c) ? set_level(ctx, k, eq + 1, &g->at[c].code)
+                                               : set_number(ctx, g, c, eq + 1, &g->at[c].code));
 out:
     return status;
 }
 
 /* Parses {at}, a list of COVARIATE=VALUE. */
-static kn_status take_at(kn_ctx *ctx, kn_grid *g, const char *text)
+static kn_status parse_at(kn_ctx *ctx, kn_grid *g, const char *text)
 {
     kn_status status;
     kn_names parts = {0};
@@ -209,13 +215,13 @@ static bool is_level(const kn_grid *g, ptrdiff_t c, const char *level)
     const char *text = at->adapted ? at->adapted
                        : isnan(at->code)
                            ? NULL
-                           : g->model->recipe.column[c].levels.text[(ptrdiff_t)at->code];
+                           : g->model->encoding.column[c].levels.text[(ptrdiff_t)at->code];
     return text && strcmp(text, level) == 0;
 }
 
 /* Finds the site that all batch columns make together; some at the mean and some not is an error.
  * An adapted site may share levels with training sites. */
-static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
+static kn_status find_common_site(kn_ctx *ctx, kn_grid *g)
 {
     const kn_site_levels *b = &g->model->batch;
     const kn_adapted *a = &g->model->adapted;
@@ -233,27 +239,26 @@ static kn_status settle_site(kn_ctx *ctx, kn_grid *g)
         if (m == b->M)
             g->site.adapted = (int)s;
     }
-    g->site.alone = b->M > 0 && (means == b->M || g->site.adapted >= 0);
-    if (g->site.alone || trained == b->M)
+    g->site.without_site = b->M > 0 && (means == b->M || g->site.adapted >= 0);
+    if (g->site.without_site || trained == b->M)
         return KN_OK;
-    return kn_fail(
-        ctx, KN_ERR_ARGUMENT,
-        "{at}: %s and the other batches make a site together, expected one that the model "
-        "knows, or all of them at %s",
-        g->model->recipe.column[b->column[0]].name, AVERAGE);
+    return kn_fail(ctx, KN_ERR_ARGUMENT,
+                   "{at}: %s and the other batch effects define a site together; give a "
+                   "combination of the training sample, or set all of them to %s",
+                   g->model->encoding.column[b->column[0]].name, AVERAGE);
 }
 
 /* KN_ERR_ARGUMENT for an average level of indicator columns if the design was not standardised:
  * their means are then not stored. */
 static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
 {
-    const kn_encoding *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->encoding;
     for (ptrdiff_t c = 0; c < g->C; c++)
         if (!r->codes && is_category(r, c) && !g->at[c].drawn && isnan(g->at[c].code) &&
             g->model->x.mean[first_raw(r, c)] == 0)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "{at}: the model was fitted without {standardise} and does not know the "
-                           "average of %s: choose a level",
+                           "{at}: the model was fitted without {standardise} and does not have the "
+                           "average of %s; choose a level",
                            r->column[c].name);
     return KN_OK;
 }
@@ -263,7 +268,7 @@ static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
 /* Makes code: all combinations of drawn levels times {grid} equidistant values of {over}. */
 static kn_status make_points(kn_ctx *ctx, kn_grid *g)
 {
-    const kn_encoding *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->encoding;
     const kn_design_column *d = &g->model->x.column[first_raw(r, g->over)];
     ptrdiff_t before = 1;
     g->curves = 1;
@@ -274,9 +279,9 @@ static kn_status make_points(kn_ctx *ctx, kn_grid *g)
     for (ptrdiff_t c = g->C - 1; c >= 0 && status == KN_OK;
          c--) { /* the last covariate changes fastest */
         for (ptrdiff_t i = 0; i < g->n; i++) {
-            double share = (double)(i % g->values) / (double)(g->values - 1);
+            double proportion = (double)(i % g->values) / (double)(g->values - 1);
             double level = (double)(i / g->values / before % (g->at[c].drawn ? 2 : 1));
-            kn_col(g->code, c)[i] = c == g->over     ? d->min + share * (d->max - d->min)
+            kn_col(g->code, c)[i] = c == g->over     ? d->min + proportion * (d->max - d->min)
                                     : g->at[c].drawn ? level
                                                      : g->at[c].code;
         }
@@ -289,14 +294,14 @@ kn_status kn_grid_new(kn_ctx *ctx, const kn_model *model, const kn_settings *s, 
 {
     kn_status status;
     void *memory;
-    *out = (kn_grid){.model = model, .C = model->recipe.n, .values = s->grid};
+    *out = (kn_grid){.model = model, .C = model->encoding.n, .values = s->grid};
     KN_TRY(kn_alloc(ctx, out->C, sizeof *out->at, &memory));
     out->at = memory;
-    KN_TRY(find_covariate(ctx, &model->recipe, "over", s->over, &out->over));
+    KN_TRY(find_covariate(ctx, &model->encoding, "over", s->over, &out->over));
     KN_TRY(check_over(ctx, out));
     set_defaults(out);
-    KN_TRY(take_at(ctx, out, s->at));
-    KN_TRY(settle_site(ctx, out));
+    KN_TRY(parse_at(ctx, out, s->at));
+    KN_TRY(find_common_site(ctx, out));
     KN_TRY(check_averages(ctx, out));
     KN_TRY(make_points(ctx, out));
 out:
@@ -306,11 +311,11 @@ out:
 }
 
 /* Code of the participant's own value or level. */
-static double own_code(const kn_grid *g, ptrdiff_t c, kn_mat X, ptrdiff_t i)
+static double code_of_participant(const kn_grid *g, ptrdiff_t c, kn_mat X, ptrdiff_t i)
 {
-    const kn_encoding *r = &g->model->recipe;
+    const kn_encoding *r = &g->model->encoding;
     ptrdiff_t f = first_raw(r, c);
-    if (!spread_out(r, c))
+    if (!has_indicator_columns(r, c))
         return kn_at(X, i, f);
     for (ptrdiff_t l = 0; l < r->column[c].levels.n; l++)
         if (kn_at(X, i, f + l) == 1)
@@ -318,20 +323,20 @@ static double own_code(const kn_grid *g, ptrdiff_t c, kn_mat X, ptrdiff_t i)
     return NAN;
 }
 
-kn_status kn_grid_move(kn_ctx *ctx, const kn_grid *g, kn_mat X, kn_mat *code)
+kn_status kn_grid_participants(kn_ctx *ctx, const kn_grid *g, kn_mat X, kn_mat *code)
 {
     kn_status status = kn_mat_new(ctx, X.rows, g->C, code);
     for (ptrdiff_t c = 0; c < g->C && status == KN_OK; c++)
         for (ptrdiff_t i = 0; i < X.rows; i++)
             kn_col(*code, c)[i] =
-                c == g->over || g->at[c].drawn ? own_code(g, c, X, i) : g->at[c].code;
+                c == g->over || g->at[c].drawn ? code_of_participant(g, c, X, i) : g->at[c].code;
     return status;
 }
 
 /* Converts code x of covariate c to the code of covariate `to` of another model. */
 static double code_in(const kn_grid *g, ptrdiff_t c, double x, const kn_covariate *to)
 {
-    const kn_covariate *from = &g->model->recipe.column[c];
+    const kn_covariate *from = &g->model->encoding.column[c];
     char number[KN_NUMBER_SIZE], level[KN_LEVEL_SIZE];
     const char *text = number;
     ptrdiff_t found = -1, place;
@@ -351,18 +356,19 @@ static double code_in(const kn_grid *g, ptrdiff_t c, double x, const kn_covariat
 static ptrdiff_t same_covariate(const kn_grid *g, const kn_covariate *k)
 {
     ptrdiff_t c = 0;
-    while (c < g->C - 1 && strcmp(g->model->recipe.column[c].name, k->name) != 0)
+    while (c < g->C - 1 && strcmp(g->model->encoding.column[c].name, k->name) != 0)
         c++;
     return c;
 }
 
-kn_status kn_grid_raw(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *to, kn_mat *raw)
+kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *to,
+                               kn_mat *raw)
 {
-    const kn_encoding *r = &to->recipe;
+    const kn_encoding *r = &to->encoding;
     kn_status status = kn_mat_new(ctx, code.rows, kn_encoding_width(r), raw);
     for (ptrdiff_t k = 0, f = 0; k < r->n && status == KN_OK; k++) {
         ptrdiff_t c = same_covariate(g, &r->column[k]);
-        ptrdiff_t width = spread_out(r, k) ? r->column[k].levels.n : 1;
+        ptrdiff_t width = has_indicator_columns(r, k) ? r->column[k].levels.n : 1;
         for (ptrdiff_t i = 0; i < code.rows; i++) {
             double x = code_in(g, c, kn_at(code, i, c), &r->column[k]);
             for (ptrdiff_t l = 0; l < width; l++)
@@ -385,7 +391,7 @@ static ptrdiff_t column_at(const kn_grid *g, ptrdiff_t k)
 
 static const char *level_at(const kn_grid *g, ptrdiff_t c, double code)
 {
-    const kn_levels *l = &g->model->recipe.column[c].levels;
+    const kn_levels *l = &g->model->encoding.column[c].levels;
     if (g->at[c].adapted)
         return g->at[c].adapted;
     return code >= 0 && code < (double)l->n ? l->text[(ptrdiff_t)code] : AVERAGE;
@@ -395,7 +401,7 @@ kn_status kn_grid_names(kn_ctx *ctx, const kn_grid *g, kn_table_writer *w)
 {
     kn_status status = KN_OK;
     for (ptrdiff_t k = 0; k < g->C && status == KN_OK; k++)
-        status = kn_table_writer_text(ctx, w, g->model->recipe.column[column_at(g, k)].name);
+        status = kn_table_writer_text(ctx, w, g->model->encoding.column[column_at(g, k)].name);
     return status;
 }
 
@@ -405,8 +411,9 @@ kn_status kn_grid_cells(kn_ctx *ctx, const kn_grid *g, kn_mat code, ptrdiff_t i,
     for (ptrdiff_t k = 0; k < g->C && status == KN_OK; k++) {
         ptrdiff_t c = column_at(g, k);
         double x = kn_at(code, i, c);
-        status = is_category(&g->model->recipe, c) ? kn_table_writer_text(ctx, w, level_at(g, c, x))
-                                                   : kn_table_writer_number(ctx, w, x);
+        status = is_category(&g->model->encoding, c)
+                     ? kn_table_writer_text(ctx, w, level_at(g, c, x))
+                     : kn_table_writer_number(ctx, w, x);
     }
     return status;
 }
@@ -419,12 +426,12 @@ void kn_grid_label(const kn_grid *g, ptrdiff_t i, bool over, char *out, size_t s
         ptrdiff_t c = column_at(g, k);
         char number[KN_NUMBER_SIZE];
         const char *text = number;
-        if (is_category(&g->model->recipe, c))
+        if (is_category(&g->model->encoding, c))
             text = level_at(g, c, kn_at(g->code, i, c));
         else
             kn_number_text(kn_at(g->code, i, c), number);
         int n = snprintf(out + at, size - at, "%s%s=%s", at > 0 ? "," : "",
-                         g->model->recipe.column[c].name, text);
+                         g->model->encoding.column[c].name, text);
         at += n > 0 ? (size_t)n : 0;
     }
 }

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "commands/centiles/centiles.h"
-#include "commands/cv/preload.h"
+#include "commands/fit/fit.h"
 #include "commands/score/scores.h"
+#include "data/preloaded.h"
 #include "gp/assign_folds.h"
 
 /* Makes the fit options stored in the model; without calibration, which does not move the mean. */
@@ -20,18 +21,16 @@ static kn_status fit_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options 
     kn_status status;
     const char *key;
     json_t *value, *given = NULL;
-    if (w->model->shareable)
-        return kn_fail(
-            ctx, KN_ERR_DATA,
-            "{bands=jackknife}: a model to give away does not keep all options of its fit "
-            "(use the model that it was made from)");
+    if (w->model->deidentified)
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "{bands=jackknife}: a de-identified model does not keep all options of its "
+                       "fit; use the model that it was exported from");
     if (w->model->options)
         given = json_loads(w->model->options, 0, NULL);
     if (!given)
         return kn_fail(
             ctx, KN_ERR_DATA,
-            "{bands=jackknife}: the model does not know with which options it was fitted "
-            "(fit it again)");
+            "{bands=jackknife}: the model does not record the options of its fit; fit it again");
     KN_TRY(kn_options_new(ctx, "fit", out));
     json_object_foreach(given, key, value)
     {
@@ -57,6 +56,7 @@ kn_status kn_jackknife_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **ou
     return status;
 }
 
+/* Is this id among the participants? `likely` is tried first. */
 static bool has_id(const kn_sample *p, const char *id, ptrdiff_t likely)
 {
     if (strcmp(p->id[likely], id) == 0)
@@ -68,7 +68,7 @@ static bool has_id(const kn_sample *p, const char *id, ptrdiff_t likely)
 }
 
 /* Checks that the data are the training sample: responses, number of participants, ids. */
-static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
+static kn_status check_participants(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     const kn_model *m = w->model;
     const char *name = kn_data_responses_name(w->training);
@@ -79,25 +79,25 @@ static kn_status check_people(kn_ctx *ctx, const kn_centiles_work *w, const kn_s
         if (strcmp(p->space.name[j], m->space.name[j]) !=
             0) /* for arrays; files are matched by name */
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s: response %td is '%s', expected '%s' ({bands=jackknife} needs those "
-                           "that the model was fitted to)",
+                           "%s: response %td is '%s', expected '%s'; {bands=jackknife} needs the "
+                           "responses of the training sample",
                            name, j + 1, p->space.name[j], m->space.name[j]);
     if (p->n != m->info.n_samples)
-        return kn_fail(
-            ctx, KN_ERR_DATA,
-            "%s: %td people, the model was fitted to %td ({bands=jackknife} needs these)", name,
-            p->n, m->info.n_samples);
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s has %td participants, but the model was fitted to %td; "
+                       "{bands=jackknife} needs all of them",
+                       name, p->n, m->info.n_samples);
     for (ptrdiff_t i = 0; m->ids && p->id && i < p->n; i++)
         if (!has_id(p, m->ids[i], i))
-            return kn_fail(ctx, KN_ERR_DATA,
-                           "%s: %s is not there, to whom the model was fitted ({bands=jackknife} "
-                           "needs all of them)",
-                           name, m->ids[i]);
+            return kn_fail(
+                ctx, KN_ERR_DATA,
+                "%s: training participant %s is missing; {bands=jackknife} needs all of them", name,
+                m->ids[i]);
     return KN_OK;
 }
 
 /* Checks the means of up to 64 responses against the model, since other maps of the same
- * participants would pass check_people. */
+ * participants would pass check_participants. */
 static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     enum { LOOKED_AT = 64 };
@@ -115,29 +115,30 @@ static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_s
             continue;
         kn_response_name(&w->model->space, y->kept[k], name, sizeof name);
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: the mean of %s is %g, and was %g when the model was fitted "
-                       "({bands=jackknife} needs the same values)",
+                       "%s: the mean of %s is %g, but was %g when the model was fitted; "
+                       "{bands=jackknife} needs the same values",
                        kn_data_responses_name(w->training), name, sum / n, y->mean0[k]);
     }
     return KN_OK;
 }
 
+/* Fails if the model has a given basis, which the refits would need and a model does not keep. */
 static kn_status check_basis(kn_ctx *ctx, const kn_model *m)
 {
     bool given = !m->gp.pca && (!m->gp.own || m->info.basis_columns > 0);
     if (m->gp.P == 0 || !given)
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_DATA,
-                   "{bands=jackknife}: the model was fitted with a basis of its own, which fits "
-                   "without some people would have to know");
+    return kn_fail(
+        ctx, KN_ERR_DATA,
+        "{bands=jackknife}: the model was fitted with a given basis, which its refits would need");
 }
 
 /* Fits the rows of `use` without log output. *model is owned by the caller. */
-static kn_status fit_some(kn_ctx *ctx, kn_preloaded *held, const bool *use,
-                          const kn_options *options, kn_model **model)
+static kn_status fit_subset(kn_ctx *ctx, kn_preloaded *preloaded, const bool *use,
+                            const kn_options *options, kn_model **model)
 {
     kn_data *some = NULL;
-    kn_status status = kn_data_some(ctx, held, use, &some);
+    kn_status status = kn_data_subset_new(ctx, preloaded, use, &some);
     bool was = kn_ctx_set_quiet(ctx, true);
     if (status == KN_OK)
         status = kn_fit(ctx, some, options, model);
@@ -155,7 +156,9 @@ typedef struct folds {
     kn_mat mean, of; /* n x S: mean over fits, mean of one fit */
 } folds;
 
-static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w, const kn_sample *p, folds *f)
+/* Assigns the participants to KN_BANDS_FITS folds, groups together, and allocates the curves of a
+ * fit and the sums of the jackknife (grid rows x responses). */
+static kn_status deal_folds(kn_ctx *ctx, kn_centiles_work *w, const kn_sample *p, folds *f)
 {
     kn_status status;
     void *memory = NULL;
@@ -164,9 +167,10 @@ static kn_status prepare(kn_ctx *ctx, kn_centiles_work *w, const kn_sample *p, f
     f->fold = memory;
     KN_TRY(kn_alloc(ctx, w->training->n, sizeof *f->use, &memory));
     f->use = memory;
-    KN_TRY(kn_folds_deal(ctx, p->n, p->grouping.group, w->model->seed, &f->K, f->fold));
+    KN_TRY(kn_folds_assign(ctx, p->n, p->grouping.group, p->order, w->model->seed, &f->K, f->fold));
     if (f->K < 2) {
-        status = kn_fail(ctx, KN_ERR_DATA, "{bands=jackknife} needs people of two groups or more");
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "{bands=jackknife} needs participants of at least two groups");
         goto out;
     }
     KN_TRY(kn_mat_new(ctx, w->grid.n, w->S, &f->mean));
@@ -177,21 +181,21 @@ out:
 }
 
 /* Fits without fold k and adds its curves to mean and J. */
-static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_preloaded *held,
+static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_preloaded *preloaded,
                           const kn_options *options, folds *f, int k)
 {
     kn_status status;
     kn_model *model = NULL;
     kn_mat raw = {0};
-    const kn_sample *p = kn_preloaded_sample(held);
+    const kn_sample *p = kn_preloaded_sample(preloaded);
     for (ptrdiff_t i = 0; i < w->training->n; i++)
         f->use[i] = false;
     for (ptrdiff_t i = 0; i < p->n; i++)
         f->use[p->covariate_row[i]] = f->fold[i] != k;
-    KN_TRY(fit_some(ctx, held, f->use, options, &model));
-    KN_TRY(kn_grid_raw(ctx, &w->grid, w->grid.code, model, &raw));
+    KN_TRY(fit_subset(ctx, preloaded, f->use, options, &model));
+    KN_TRY(kn_grid_design_input(ctx, &w->grid, w->grid.code, model, &raw));
     KN_TRY(kn_curves_mean(ctx, model, kn_view_cols(raw.data, raw.rows, raw.cols),
-                          w->grid.site.alone, w->response, f->of));
+                          w->grid.site.without_site, w->response, f->of));
     kn_band_fold(f->mean, w->J, f->of, k + 1);
     kn_report_progress(ctx, "jackknife", k + 1, f->K, NAN);
 out:
@@ -204,20 +208,19 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     kn_options *options = NULL;
-    kn_preloaded *held = NULL;
+    kn_preloaded *preloaded = NULL;
     folds f = {0};
     double beside = 3 * sizeof(double) * (double)w->grid.n * (double)w->S;
     KN_TRY(check_basis(ctx, w->model));
     KN_TRY(fit_options(ctx, w, &options));
     w->training->space = &w->model->space;
-    KN_TRY(kn_preload_for_fit(ctx, w->training, options, beside, &held));
-    KN_TRY(check_people(ctx, w, kn_preloaded_sample(held)));
-    KN_TRY(check_values(ctx, w, kn_preloaded_sample(held)));
-    KN_TRY(prepare(ctx, w, kn_preloaded_sample(held), &f));
-    kn_log(ctx, KN_LOG_INFO, "bands: %d fits, each without one part in %d of the training people",
-           f.K, f.K);
+    KN_TRY(kn_preload_for_fit(ctx, w->training, options, beside, &preloaded));
+    KN_TRY(check_participants(ctx, w, kn_preloaded_sample(preloaded)));
+    KN_TRY(check_values(ctx, w, kn_preloaded_sample(preloaded)));
+    KN_TRY(deal_folds(ctx, w, kn_preloaded_sample(preloaded), &f));
+    kn_log(ctx, KN_LOG_INFO, "bands: %d fits, each without 1/%d of the training sample", f.K, f.K);
     for (int k = 0; k < f.K; k++)
-        KN_TRY(one_fold(ctx, w, held, options, &f, k));
+        KN_TRY(one_fold(ctx, w, preloaded, options, &f, k));
     kn_band_jackknife(w->J, f.K);
     for (ptrdiff_t j = 0; j < w->S; j++)
         for (ptrdiff_t i = 0; i < w->grid.n; i++)
@@ -228,7 +231,46 @@ out:
     kn_free(f.use);
     kn_mat_clear(&f.mean);
     kn_mat_clear(&f.of);
-    kn_preloaded_free(held);
+    kn_preloaded_free(preloaded);
     kn_options_free(options);
     return status;
+}
+
+/* ---- variance of a centile [METHOD 8f] --------------------------------------------------------
+ */
+
+static const double KURT_NORMAL = 2, KURT_MIN = 0.5; /* [METHOD 8c] */
+
+double kn_band_kurt(const kn_shash_nodes *nodes, const kn_shash *shash, double n)
+{
+    double fourth = 0;
+    if (!shash)
+        return KURT_NORMAL;
+    for (int k = 0; k < KN_SHASH_NODES; k++) { /* zt has mean 0 and variance 1 by the same nodes */
+        double zt = shash->loc + shash->sc * sinh((nodes->asinh_u[k] + shash->a) / shash->b);
+        fourth += nodes->w[k] * zt * zt * zt * zt;
+    }
+    return fmin(fmax(fourth - 1, KURT_MIN), fmax(n, KURT_NORMAL));
+}
+
+double kn_band_half(const kn_band_terms *b)
+{
+    return KN_BAND_NORMAL * sqrt(b->J + b->t * b->t * b->noise * b->kurt / (4 * b->n));
+}
+
+void kn_band_fold(kn_mat mean, kn_mat spread, kn_mat fold, int count)
+{
+    for (ptrdiff_t j = 0; j < mean.cols; j++)
+        for (ptrdiff_t i = 0; i < mean.rows; i++) {
+            double *m = kn_col(mean, j) + i, x = kn_at(fold, i, j), before = x - *m;
+            *m += before / count;
+            kn_col(spread, j)[i] += before * (x - *m);
+        }
+}
+
+void kn_band_jackknife(kn_mat spread, int K)
+{
+    for (ptrdiff_t j = 0; j < spread.cols; j++)
+        for (ptrdiff_t i = 0; i < spread.rows; i++)
+            kn_col(spread, j)[i] *= (K - 1.0) / K;
 }

@@ -14,6 +14,7 @@
 #include "commands/centiles/centiles.h"
 #include "commands/memory/memory_plan.h"
 #include "commands/score/scores.h"
+#include "io/table/sidecar.h"
 #include "stats/normal.h"
 
 static const char TABLE[] = "points.tsv";
@@ -61,6 +62,7 @@ typedef struct points {
     kn_table_writer *table;
 } points;
 
+/* Frees the tables and maps of the points; uncommitted files are removed. */
 static void points_clear(points *p)
 {
     for (int k = 0; k < N_MAPS; k++) {
@@ -83,22 +85,23 @@ static void take_warnings(points *p)
 
 /* Reads the covariates of the same participants in the same order, quietly since score has warned
  * already, and moves them to the curves. */
-static kn_status move_people(kn_ctx *ctx, points *p)
+static kn_status move_participants(kn_ctx *ctx, points *p)
 {
     kn_status status;
-    kn_sample people = {0};
+    kn_sample participants = {0};
     const kn_centiles_work *w = p->w;
-    kn_command_memory room = kn_memory_policy_score(ctx, &w->s, w->model, 0, 0);
+    kn_command_memory memory = kn_memory_policy_score(ctx, &w->s, w->model, 0, 0);
     bool was = kn_ctx_set_quiet(ctx, true);
-    status = kn_sample_new(ctx, w->people, &w->s, (kn_sample_spec){.recipe = &w->model->recipe},
-                           &room.room, &people);
+    status = kn_sample_new(ctx, w->participants, &w->s,
+                           (kn_sample_spec){.encoding = &w->model->encoding}, &memory.policy,
+                           &participants);
     kn_ctx_set_quiet(ctx, was);
     KN_TRY(status);
-    assert(people.n == p->scores->n);
-    KN_TRY(kn_grid_move(ctx, &w->grid, people.X, &p->code));
-    KN_TRY(kn_grid_raw(ctx, &w->grid, p->code, w->model, &p->raw));
+    assert(participants.n == p->scores->n);
+    KN_TRY(kn_grid_participants(ctx, &w->grid, participants.X, &p->code));
+    KN_TRY(kn_grid_design_input(ctx, &w->grid, p->code, w->model, &p->raw));
 out:
-    kn_sample_clear(&people);
+    kn_sample_clear(&participants);
     return status;
 }
 
@@ -107,6 +110,7 @@ static double z_of(const points *p, ptrdiff_t i, ptrdiff_t j)
     return (double)p->scores->map[0][i * p->scores->T + p->w->response[j]];
 }
 
+/* Writes id and grid cells of participant i. */
 static kn_status begin_row(kn_ctx *ctx, points *p, ptrdiff_t i)
 {
     kn_status status;
@@ -154,7 +158,7 @@ out:
 }
 
 /* Computes the curves at the participants' own points, a few at a time, and writes their values. */
-static kn_status put_people(kn_ctx *ctx, points *p)
+static kn_status write_participant_rows(kn_ctx *ctx, points *p)
 {
     kn_status status = KN_OK;
     const kn_centiles_work *w = p->w;
@@ -166,7 +170,7 @@ static kn_status put_people(kn_ctx *ctx, points *p)
     for (ptrdiff_t first = 0; first < n; first += batch) {
         ptrdiff_t rows = n - first < batch ? n - first : batch;
         kn_curves_clear(&c);
-        KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
+        KN_TRY(kn_curves_compute(ctx, kn_view_row_range(all, first, rows), &c));
         for (ptrdiff_t i = 0; i < rows; i++)
             KN_TRY(p->file[0] ? put_volume(ctx, p, &c, first, i) : put_rows(ctx, p, &c, first, i));
     }
@@ -182,17 +186,17 @@ kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w)
     kn_status status;
     char path[KN_CENTILES_PATH];
     kn_maplayout layout = kn_centiles_layout(w, NULL);
-    double rows = (double)kn_data_count(w->people) * (double)w->S;
+    double rows = (double)kn_data_count(w->participants) * (double)w->S;
     KN_TRY(kn_centiles_path(ctx, w, TABLE, path));
     KN_TRY(kn_writer_check(ctx, path, &w->write));
+    KN_TRY(kn_sidecar_check(ctx, path, &w->write));
     for (int k = 0; kn_centiles_images(w) && k < N_MAPS; k++)
         KN_TRY(kn_mapfile_check(ctx, &layout, MAPS[k], 1, true));
     if (!kn_centiles_images(w) && rows > KN_CENTILES_ROWS)
-        status =
-            kn_fail(ctx, KN_ERR_ARGUMENT,
-                    "%td people and %td responses are a table of %.0f rows, expected at most %d "
-                    "(choose responses with {targets}, or people with {where})",
-                    kn_data_count(w->people), w->S, rows, KN_CENTILES_ROWS);
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "%td participants and %td responses are a table of %.0f rows, expected at "
+                         "most %d; select responses with {targets}, or participants with {where}",
+                         kn_data_count(w->participants), w->S, rows, KN_CENTILES_ROWS);
 out:
     return status;
 }
@@ -213,6 +217,7 @@ static kn_status open_files(kn_ctx *ctx, points *p)
     }
     KN_TRY(kn_centiles_path(ctx, w, TABLE, path));
     KN_TRY(kn_table_writer_new(ctx, path, &w->write, &p->table));
+    KN_TRY(kn_table_writer_describe(ctx, p->table, TABLE));
     KN_TRY(kn_table_writer_text(ctx, p->table, "participant_id"));
     KN_TRY(kn_grid_names(ctx, &w->grid, p->table));
     for (size_t k = 0; !p->file[0] && k < sizeof names / sizeof *names; k++)
@@ -228,16 +233,16 @@ kn_status kn_points_write(kn_ctx *ctx, kn_centiles_work *w)
     kn_options *o = NULL;
     points p = {.w = w};
     KN_TRY(score_options(ctx, w, &o));
-    KN_TRY(kn_score(ctx, w->model, w->people, o, &p.scores));
+    KN_TRY(kn_score(ctx, w->model, w->participants, o, &p.scores));
     take_warnings(&p);
-    KN_TRY(move_people(ctx, &p));
+    KN_TRY(move_participants(ctx, &p));
     KN_TRY(open_files(ctx, &p));
-    KN_TRY(put_people(ctx, &p));
+    KN_TRY(write_participant_rows(ctx, &p));
     for (int k = 0; k < N_MAPS && p.file[k]; k++)
         KN_TRY(kn_mapfile_commit(ctx, p.file[k], &w->info.files));
     KN_TRY(kn_table_writer_commit(ctx, p.table));
-    w->info.files++;
-    w->info.people = p.scores->n;
+    w->info.files += 2;
+    w->info.participants = p.scores->n;
 out:
     points_clear(&p);
     kn_options_free(o);

@@ -8,6 +8,7 @@
 #include "commands/centiles/centiles.h"
 #include "gp/method.h"
 #include "io/file/path.h"
+#include "io/table/sidecar.h"
 #include "norm/metrics/extrapolation.h"
 
 enum { BATCH_BYTES = 1 << 26, LABEL = 256 };
@@ -35,8 +36,9 @@ static bool map_at(const kn_centiles_work *w, int m, map *out)
     return m < of_centiles + 2;
 }
 
-enum { N_LAW = 4, MOST = 3 * KN_CENTILES_MOST + 2 };
-static const char *const LAW_NAMES[N_LAW] = {"params_a", "params_b", "params_loc", "params_sc"};
+enum { N_DISTRIBUTION = 4, MAX_COUNT = 3 * KN_CENTILES_MAX + 2 };
+static const char *const DISTRIBUTION_NAMES[N_DISTRIBUTION] = {"params_a", "params_b", "params_loc",
+                                                               "params_sc"};
 
 kn_maplayout kn_centiles_layout(const kn_centiles_work *w, char *const *label)
 {
@@ -57,10 +59,11 @@ kn_status kn_centile_maps_check(kn_ctx *ctx, kn_centiles_work *w)
     int n = 0;
     KN_TRY(kn_centiles_path(ctx, w, "grid.tsv", path));
     KN_TRY(kn_writer_check(ctx, path, &w->write));
+    KN_TRY(kn_sidecar_check(ctx, path, &w->write));
     for (; map_at(w, n, &m); n++)
         KN_TRY(kn_mapfile_check(ctx, &layout, m.name, w->grid.n, false));
-    for (int k = 0; w->law && k < N_LAW; k++)
-        KN_TRY(kn_mapfile_check(ctx, &layout, LAW_NAMES[k], 1, true));
+    for (int k = 0; w->distribution && k < N_DISTRIBUTION; k++)
+        KN_TRY(kn_mapfile_check(ctx, &layout, DISTRIBUTION_NAMES[k], 1, true));
     kn_log(ctx, KN_LOG_INFO, "%td points, %td responses; %d maps of each point, %.1f MB", w->grid.n,
            w->S, n, 4e-6 * (double)w->grid.n * (double)n * (double)layout.T);
 out:
@@ -75,8 +78,8 @@ typedef struct writing {
     kn_maplayout layout;
     char **label;
     int n;
-    map map[MOST];
-    kn_mapfile *file[MOST];
+    map map[MAX_COUNT];
+    kn_mapfile *file[MAX_COUNT];
     kn_table_writer *grid;
     float *row; /* T: one volume */
 } writing;
@@ -94,7 +97,7 @@ static double value_of(const kn_centiles_work *w, const kn_curves *c, const map 
 }
 
 /* Sets the volume to NaN; responses that the model does not have stay NaN. */
-static void blank(writing *o)
+static void clear_volume(writing *o)
 {
     for (ptrdiff_t v = 0; v < o->layout.T; v++)
         o->row[v] = NAN;
@@ -129,13 +132,13 @@ static kn_status put_points(kn_ctx *ctx, writing *o)
     kn_centiles_work *w = o->w;
     kn_view all = kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols);
     ptrdiff_t fit = (ptrdiff_t)(BATCH_BYTES / (3.0 * sizeof(double) * (double)w->S));
-    ptrdiff_t least = w->model->gp.method->batch(&w->model->gp);
-    ptrdiff_t batch = fit > least ? fit : least > 1 ? least : 1;
+    ptrdiff_t lowest = w->model->gp.method->batch(&w->model->gp);
+    ptrdiff_t batch = fit > lowest ? fit : lowest > 1 ? lowest : 1;
     kn_curves c = kn_centiles_curves(w);
     for (ptrdiff_t first = 0; first < w->grid.n; first += batch) {
         ptrdiff_t rows = w->grid.n - first < batch ? w->grid.n - first : batch;
         kn_curves_clear(&c);
-        KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
+        KN_TRY(kn_curves_compute(ctx, kn_view_row_range(all, first, rows), &c));
         KN_TRY(put_batch(ctx, o, &c, first));
         kn_report_progress(ctx, "centiles", first + rows, w->grid.n, NAN);
     }
@@ -145,20 +148,20 @@ out:
 }
 
 /* Writes the parameters of the distribution of each response as single maps. */
-static kn_status write_laws(kn_ctx *ctx, writing *o)
+static kn_status write_distributions(kn_ctx *ctx, writing *o)
 {
     kn_status status = KN_OK;
     kn_mapfile *file = NULL;
     kn_centiles_work *w = o->w;
-    for (int k = 0; w->law && k < N_LAW; k++) {
+    for (int k = 0; w->distribution && k < N_DISTRIBUTION; k++) {
         for (ptrdiff_t j = 0; j < w->S; j++) {
-            const kn_shash *l = &w->law[j];
+            const kn_shash *l = &w->distribution[j];
             o->row[w->response[j]] = (float)(k == 0   ? l->a
                                              : k == 1 ? l->b
                                              : k == 2 ? l->loc
                                                       : l->sc);
         }
-        KN_TRY(kn_mapfile_new(ctx, &o->layout, LAW_NAMES[k], 1, true, &file));
+        KN_TRY(kn_mapfile_new(ctx, &o->layout, DISTRIBUTION_NAMES[k], 1, true, &file));
         KN_TRY(kn_mapfile_rows(ctx, file, o->row, 1));
         KN_TRY(kn_mapfile_commit(ctx, file, &w->info.files));
         kn_mapfile_free(file);
@@ -171,6 +174,7 @@ out:
 
 /* ---- write ---- */
 
+/* Makes the label of each grid row, for the volumes of the maps. */
 static kn_status name_points(kn_ctx *ctx, writing *o)
 {
     kn_status status;
@@ -187,6 +191,7 @@ out:
     return status;
 }
 
+/* Opens one map per centile and grid.tsv, and writes the header of the latter. */
 static kn_status open_files(kn_ctx *ctx, writing *o)
 {
     kn_status status;
@@ -194,12 +199,13 @@ static kn_status open_files(kn_ctx *ctx, writing *o)
     kn_centiles_work *w = o->w;
     o->layout = kn_centiles_layout(w, o->label);
     KN_TRY(kn_alloc_f(ctx, o->layout.T, &o->row));
-    blank(o);
+    clear_volume(o);
     for (o->n = 0; map_at(w, o->n, &o->map[o->n]); o->n++)
         KN_TRY(
             kn_mapfile_new(ctx, &o->layout, o->map[o->n].name, w->grid.n, false, &o->file[o->n]));
     KN_TRY(kn_centiles_path(ctx, w, "grid.tsv", path));
     KN_TRY(kn_table_writer_new(ctx, path, &w->write, &o->grid));
+    KN_TRY(kn_table_writer_describe(ctx, o->grid, "grid.tsv"));
     KN_TRY(kn_table_writer_text(ctx, o->grid, "volume"));
     KN_TRY(kn_grid_names(ctx, &w->grid, o->grid));
     KN_TRY(kn_table_writer_text(ctx, o->grid, "extrapolation_pct"));
@@ -218,10 +224,10 @@ kn_status kn_centile_maps_write(kn_ctx *ctx, kn_centiles_work *w)
     for (int k = 0; k < o.n; k++)
         KN_TRY(kn_mapfile_commit(ctx, o.file[k], &w->info.files));
     KN_TRY(kn_table_writer_commit(ctx, o.grid));
-    w->info.files++;
-    KN_TRY(write_laws(ctx, &o));
+    w->info.files += 2;
+    KN_TRY(write_distributions(ctx, &o));
 out:
-    for (int k = 0; k < MOST; k++)
+    for (int k = 0; k < MAX_COUNT; k++)
         kn_mapfile_free(o.file[k]);
     kn_table_writer_free(o.grid);
     kn_names_free(o.label, w->grid.n);

@@ -1,4 +1,5 @@
-/* Centiles of tables (centiles.tsv, params.tsv), and summary.json for tables and images. */
+/* Centiles of tables (centiles.tsv, params.tsv), and summary.json for tables and images. All
+ * tables have the columns of the grid before their values. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,8 +7,10 @@
 
 #include "base/options/command_line.h"
 #include "commands/centiles/centiles.h"
+#include "commands/common/output_folder.h"
 #include "commands/score/scores.h"
-#include "model/info_json.h"
+#include "io/table/sidecar.h"
+#include "model/fit_info_json.h"
 #include "norm/metrics/extrapolation.h"
 
 /* ---- tables ---- */
@@ -59,7 +62,7 @@ out:
 /* Degrees of freedom for output; NaN if the Student step changes nothing. */
 static double reported_nu(const kn_calibration_transform *l)
 {
-    return l->nu > 0 && l->nu <= KN_STUDENT_MOST ? l->nu : NAN;
+    return l->nu > 0 && l->nu <= KN_STUDENT_MAX ? l->nu : NAN;
 }
 
 /* Rows of params.tsv: mean, sd and parameters of the sinh-arcsinh distribution at each point. */
@@ -67,11 +70,16 @@ static kn_status param_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_cur
                             kn_table_writer *t)
 {
     kn_status status = KN_OK;
-    kn_shash law = w->law ? w->law[j] : (kn_shash){0, 1, 0, 1};
+    kn_shash distribution = w->distribution ? w->distribution[j] : (kn_shash){0, 1, 0, 1};
     for (ptrdiff_t i = 0; i < c->n; i++) {
         double sd = sqrt(kn_at(c->var, i, j) + kn_at(c->noise, i, j));
-        double numbers[] = {kn_at(c->mean, i, j),         sd, law.a, law.b, law.loc, law.sc,
-                            reported_nu(&w->model->layer)};
+        double numbers[] = {kn_at(c->mean, i, j),
+                            sd,
+                            distribution.a,
+                            distribution.b,
+                            distribution.loc,
+                            distribution.sc,
+                            reported_nu(&w->model->calibration)};
         KN_TRY(begin_row(ctx, w, j, i, t));
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             KN_TRY(kn_table_writer_number(ctx, t, numbers[k]));
@@ -88,6 +96,7 @@ static const table TABLES[] = {{"centiles.tsv", CENTILE_NAMES, centile_rows},
                                {"params.tsv", PARAM_NAMES, param_rows}};
 enum { N_TABLES = sizeof TABLES / sizeof *TABLES };
 
+/* Writes one table: header, then the rows of each response. Counts the file and its sidecar. */
 static kn_status write_table(kn_ctx *ctx, kn_centiles_work *w, const kn_curves *c,
                              const table *which)
 {
@@ -96,6 +105,7 @@ static kn_status write_table(kn_ctx *ctx, kn_centiles_work *w, const kn_curves *
     kn_table_writer *t = NULL;
     KN_TRY(kn_centiles_path(ctx, w, which->file, path));
     KN_TRY(kn_table_writer_new(ctx, path, &w->write, &t));
+    KN_TRY(kn_table_writer_describe(ctx, t, which->file));
     KN_TRY(kn_table_writer_text(ctx, t, "response"));
     KN_TRY(kn_grid_names(ctx, &w->grid, t));
     for (int k = 0; which->names[k]; k++)
@@ -106,18 +116,19 @@ static kn_status write_table(kn_ctx *ctx, kn_centiles_work *w, const kn_curves *
         KN_TRY(which->rows(ctx, w, c, j, t));
     }
     KN_TRY(kn_table_writer_commit(ctx, t));
-    w->info.files++;
+    w->info.files += 2;
 out:
     kn_table_writer_free(t);
     return status;
 }
 
+/* Computes all curves and writes the tables; counts grid rows beyond the training data. */
 static kn_status write_tables(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     kn_curves c = kn_centiles_curves(w);
     kn_view raw = kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols);
-    KN_TRY(kn_curves_make(ctx, raw, &c));
+    KN_TRY(kn_curves_compute(ctx, raw, &c));
     for (ptrdiff_t i = 0; i < c.n; i++)
         w->info.n_extrapolated += c.extrapolation[i] > KN_EXTRAPOLATION_WARN;
     for (int k = 0; k < N_TABLES; k++)
@@ -156,18 +167,19 @@ static json_t *curves_json(const kn_grid *g)
     return list;
 }
 
+/* JSON on the confidence bands: where they come from, and a sentence on their limits. */
 static json_t *bands_json(const kn_centiles_work *w)
 {
     static const char *const note[] = {
         "none were asked for",
-        "95 %, by the model's own variance, which takes its parameters for known: they can be too "
-        "narrow, by 2.5 to 4.5 times where it was measured at the ends of an age range",
-        "95 %, by fits without an eighth of the training people each; at the mean of sites, of the "
-        "mean of those in training"};
+        "95%, from the model's own variance, which ignores the uncertainty of its parameters; 2.5 "
+        "to 4.5 times too narrow at the ends of an age range where it was measured",
+        "95%, from fits that each leave out an eighth of the training sample; at the mean of "
+        "sites, of the mean of the training sites"};
     return json_pack("{s:s s:s}", "by", kn_bands_name[w->bands], "note", note[w->bands]);
 }
 
-/* Warnings of the run; those about {people} were copied from their scores. */
+/* Warnings of the run; those about {participants} were copied from their scores. */
 static json_t *warnings_json(const kn_centiles_work *w)
 {
     const kn_warnings *from[] = {w->training ? &w->training->warnings : NULL, &w->warnings};
@@ -183,19 +195,21 @@ kn_status kn_centiles_summary(kn_ctx *ctx, kn_centiles_work *w)
     kn_status status;
     char path[KN_CENTILES_PATH], *line = NULL, *text = NULL;
     const kn_grid *g = &w->grid;
-    bool lent = (w->training && !w->s.covariates) || (w->people && !w->s.people);
+    bool lent = (w->training && !w->s.covariates) || (w->participants && !w->s.people);
     KN_TRY(kn_centiles_path(ctx, w, "summary.json", path));
     if (!lent)
         KN_TRY(kn_command_line(ctx, w->options, &line));
     json_t *j =
         json_pack("{s:o s:I s:o s:o s:I s:I s:I s:o s:o s:o s:o s:s}", "over",
-                  text_json(w->model->recipe.column[g->over].name), "values", (json_int_t)g->values,
-                  "curves", curves_json(g), "centiles", centiles_json(w), "responses",
-                  (json_int_t)w->S, "people", (json_int_t)w->info.people, "points_extrapolated",
-                  (json_int_t)w->info.n_extrapolated, "nu",
-                  kn_json_number(reported_nu(&w->model->layer)), "bands", bands_json(w), "warnings",
-                  warnings_json(w), "command", text_json(line), "software", kn_version());
-    text = j ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
+                  text_json(w->model->encoding.column[g->over].name), "values",
+                  (json_int_t)g->values, "curves", curves_json(g), "centiles", centiles_json(w),
+                  "responses", (json_int_t)w->S, "participants", (json_int_t)w->info.participants,
+                  "points_extrapolated", (json_int_t)w->info.n_extrapolated, "nu",
+                  kn_json_number(reported_nu(&w->model->calibration)), "bands", bands_json(w),
+                  "warnings", warnings_json(w), "command", text_json(line), "software",
+                  kn_version());
+    status = kn_folder_list_files(ctx, w->s.folder, &w->write, j);
+    text = status == KN_OK ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(j);
     status = text ? kn_write_text(ctx, path, text, &w->write)
                   : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
@@ -219,6 +233,7 @@ kn_status kn_centiles_check(kn_ctx *ctx, kn_centiles_work *w)
     for (int k = 0; k < N_TABLES; k++) {
         KN_TRY(kn_centiles_path(ctx, w, TABLES[k].file, path));
         KN_TRY(kn_writer_check(ctx, path, &w->write));
+        KN_TRY(kn_sidecar_check(ctx, path, &w->write));
     }
 out:
     return status;

@@ -1,27 +1,123 @@
 /* kn_change: residuals of all visits, the reference of stable participants, then the z-map and
- * p-values of each pair. */
-#include "commands/change/change.h"
+ * p-values of each pair of visits [METHOD 8g]. Without {save} the model is not changed. */
+#include "commands/change/internal.h"
+#include "stats/flag.h"
 
 #include <math.h>
 
-#include "base/info_struct.h"
-#include "commands/change/residuals.h"
+#include "base/context.h"
+#include "base/matrix.h"
+#include "base/parallel/parallel_for.h"
 #include "commands/common/map_writer.h"
+#include "commands/common/maps_api.h"
+#include "commands/common/output_folder.h"
 #include "commands/memory/memory_plan.h"
 #include "commands/score/new_participants.h"
+#include "commands/score/score.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
+#include "gp/block_visitor.h"
+#include "io/file/path.h"
+
+/* ---- residuals of visits from the prediction at their own covariates ---- */
+
+typedef struct passing {
+    const kn_model *model;
+    const kn_site_lookup *from;
+    ptrdiff_t row, rows, n;
+    const kn_block *b;
+    float *R;
+} passing;
+
+/* Offset of the site of row i from the prediction without site effect. */
+static double offset_of(const passing *p, ptrdiff_t i, ptrdiff_t j)
+{
+    bool known = p->from->adapted && p->from->adapted[i] >= 0;
+    return known || p->model->sites.T > 0 ? kn_site_lookup_effect(p->from, p->model, i, j).offset
+                                          : 0;
+}
+
+/* Stores residuals y - mean - site offset of responses from to to - 1 in R (rows x T float); NaN if
+ * missing. */
+static void store_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const passing *p = self;
+    ptrdiff_t T = p->model->gp.T;
+    for (ptrdiff_t j = from; j < to; j++) {
+        const double *y = kn_col(p->b->y, j), *mean = kn_col(p->b->mean, j);
+        for (ptrdiff_t i = 0; i < p->rows; i++) {
+            double offset = offset_of(p, p->row + i, p->b->first + j);
+            p->R[(p->row + i) * T + p->b->first + j] =
+                (float)(isfinite(y[i]) ? y[i] - mean[i] - offset : NAN);
+        }
+    }
+}
+
+/* Block visitor: residuals of the block, and the progress. */
+static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    enum { RESPONSES = 64 };
+    passing *p = self;
+    p->b = b;
+    kn_parallel(ctx, b->count, RESPONSES, store_residuals, p);
+    ptrdiff_t done = p->rows * (b->first + b->count) / p->model->gp.T;
+    kn_report_progress(ctx, "residuals", p->row + done, p->n, NAN);
+    return KN_OK;
+}
+
+/* Predicts one minibatch and stores its residuals. */
+static kn_status pass_batch(kn_ctx *ctx, passing *p, const kn_sample *participants)
+{
+    kn_status status;
+    kn_maps *maps = NULL;
+    kn_visitor visitor = {p, KN_BLOCK_Y | KN_BLOCK_MEAN, NULL, pass_block, NULL};
+    kn_view X = kn_view_cols(participants->X.data, participants->n, participants->X.cols);
+    kn_view Y = kn_view_row_range(participants->Y, p->row, p->rows);
+    kn_predict_context known = {.without_site =
+                                    p->from->without_site ? p->from->without_site + p->row : NULL};
+    KN_TRY(
+        kn_maps_predict_known(ctx, p->model, kn_view_row_range(X, p->row, p->rows), known, &maps));
+    kn_block_loop walk = {.Y = kn_responses_of(Y, &p->model->y), .maps = &maps->maps};
+    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+    kn_view_done(ctx, Y, 0, Y.cols);
+out:
+    kn_maps_free(maps);
+    return status;
+}
+
+/* R (participants->n x model->gp.T floats, row-major) = y - mean, NaN where y is missing. At sites
+ * that training did not have the mean is the prediction without site effect plus the offset of the
+ * adapted site or of the site prior. Participants are processed in minibatches; pages of responses
+ * in a scratch file are released after each. */
+static kn_status compute_residuals(kn_ctx *ctx, const kn_model *model,
+                                   const kn_sample *participants, const kn_site_lookup *from,
+                                   float *R)
+{
+    kn_status status = KN_OK;
+    kn_problem_size shape = {.method = model->gp.method,
+                             .T = model->y.n_all,
+                             .N = participants->n,
+                             .maps = 1,
+                             .value = 1};
+    ptrdiff_t batch = kn_score_rows(&shape);
+    passing p = {.model = model, .from = from, .n = participants->n, .R = R};
+    for (p.row = 0; p.row < participants->n; p.row += batch) {
+        p.rows = participants->n - p.row < batch ? participants->n - p.row : batch;
+        KN_TRY(pass_batch(ctx, &p, participants));
+    }
+out:
+    return status;
+}
 
 static const char MAP[] = "change_z";
-static const double REPORTED = 0.05; /* threshold of p for the counts in the output */
 
 /* One run of kn_change. */
 typedef struct work {
     kn_settings s;
     const kn_model *model;
     kn_data *data;
-    kn_sample people;
-    kn_participant_status standing;
+    kn_sample participants;
+    kn_participant_status relation;
     kn_visits visits;
     kn_warnings warnings;
     float *R;                /* visits x responses in use: residuals, standardised */
@@ -37,7 +133,8 @@ typedef struct work {
     kn_mapfile *file;
 } work;
 
-static void clear(work *w)
+/* Frees the work; uncommitted files are removed. */
+static void clear_work(work *w)
 {
     kn_mapfile_free(w->file);
     if (!w->result.saved)
@@ -47,8 +144,8 @@ static void clear(work *w)
     kn_free(w->R);
     kn_free(w->row);
     kn_visits_clear(&w->visits);
-    kn_participant_status_clear(&w->standing);
-    kn_sample_clear(&w->people);
+    kn_participant_status_clear(&w->relation);
+    kn_sample_clear(&w->participants);
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
     kn_uncommitted_files_clear(&w->pending);
@@ -69,20 +166,21 @@ static kn_status check_needs(kn_ctx *ctx, const work *w)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{visit} is needed");
     if (!w->s.folder)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is needed");
-    if (!w->s.controls && w->model->change.law.T == 0)
+    if (!w->s.controls && w->model->change.distribution.T == 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{reference} is needed: %s keeps no reference of change", model_name(w));
+                       "{reference} is needed, because %s has no change reference", model_name(w));
     if (!w->s.controls && w->s.save)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{save} keeps the people of {reference}, which names "
-                       "nobody");
-    if (w->model->recipe.n == 0)
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{save} requires {reference}, whose change statistics it stores in the model");
+    if (w->model->encoding.n == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s was made from numbers alone: it has no recipe for covariates",
+                       "%s was fitted to numeric arrays and has no encoding of covariates",
                        model_name(w));
     return KN_OK;
 }
 
+/* Fails before any computation if a file cannot be written; logs the size of the maps. */
 static kn_status check_outputs(kn_ctx *ctx, work *w)
 {
     kn_status status = KN_OK;
@@ -99,45 +197,49 @@ static kn_status check_outputs(kn_ctx *ctx, work *w)
     KN_TRY(kn_created_files_folder(ctx, &w->made, w->s.folder));
     KN_TRY(kn_mapfile_check(ctx, &w->layout, MAP, w->visits.n_pairs, false));
     KN_TRY(kn_changes_check(ctx, &w->result, &w->options));
-    kn_log(ctx, KN_LOG_INFO, "%td pairs of visits, %td responses; maps of %.1f MB",
-           w->visits.n_pairs, w->layout.T, 4e-6 * (double)w->visits.n_pairs * (double)w->layout.T);
+    kn_log(ctx, KN_LOG_INFO, "%td pair%s of visits, %td response%s; maps of %s", w->visits.n_pairs,
+           kn_plural(w->visits.n_pairs), w->layout.T, kn_plural(w->layout.T),
+           kn_format_size(4 * (double)w->visits.n_pairs * (double)w->layout.T).text);
 out:
     return status;
 }
 
+/* Fails unless KN_CHANGE_MIN reference participants have two visits, or the model keeps a
+ * reference. */
 static kn_status check_controls(kn_ctx *ctx, const work *w)
 {
-    if (w->result.saved || w->visits.n_controls >= KN_CHANGE_LEAST)
+    if (w->result.saved || w->visits.n_controls >= KN_CHANGE_MIN)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
-                   "%s: %td people with {reference=%s} have two visits, expected at least %d",
+                   "%s: %td participants with {reference=%s} have two visits, expected at least %d",
                    kn_table_path(w->data->covariates), w->visits.n_controls, w->s.controls,
-                   KN_CHANGE_LEAST);
+                   KN_CHANGE_MIN);
 }
 
 /* Reads the data, makes the pairs, checks the output files, and allocates the results. */
-static kn_status prepare(kn_ctx *ctx, work *w)
+static kn_status prepare_visits(kn_ctx *ctx, work *w)
 {
     kn_status status;
-    kn_command_memory room = kn_memory_policy_score(ctx, &w->s, w->model, 1, 1);
-    kn_sample_spec known = {.recipe = &w->model->recipe, .space = &w->model->space};
+    kn_command_memory memory = kn_memory_policy_score(ctx, &w->s, w->model, 1, 1);
+    kn_sample_spec known = {.encoding = &w->model->encoding, .space = &w->model->space};
     /* what both visits share cancels, also an unknown level */
-    w->s.unseen = w->model->recipe.codes ? KN_UNSEEN_PRIOR : KN_UNSEEN_REFUSE;
-    KN_TRY(kn_sample_new(ctx, w->data, &w->s, known, &room.room, &w->people));
-    KN_TRY(kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
-    if (w->standing.from.n_unknown > 0)
-        kn_log(
-            ctx, KN_LOG_INFO,
-            "%td visits are at sites that training did not have, which cancels between visits of "
-            "one site where the reference is of that site too",
-            w->standing.from.n_unknown);
-    KN_TRY(kn_visits_new(ctx, &w->s, w->model, w->data, &w->people, &w->visits));
+    w->s.unseen = w->model->encoding.codes ? KN_UNSEEN_PRIOR : KN_UNSEEN_ERROR;
+    KN_TRY(kn_sample_new(ctx, w->data, &w->s, known, &memory.policy, &w->participants));
+    KN_TRY(
+        kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->participants, &w->relation));
+    if (w->relation.from.n_unknown > 0)
+        kn_log(ctx, KN_LOG_INFO,
+               "%td %s at sites that are not in the training data; site effects cancel if both "
+               "visits and the reference are from one site",
+               w->relation.from.n_unknown,
+               w->relation.from.n_unknown == 1 ? "visit is" : "visits are");
+    KN_TRY(kn_visits_new(ctx, &w->s, w->model, w->data, &w->participants, &w->visits));
     KN_TRY(check_controls(ctx, w));
     KN_TRY(check_outputs(ctx, w));
     KN_TRY(kn_mat_new(ctx, w->visits.n_pairs, KN_CHANGE_VALUES, &w->result.value));
     KN_TRY(kn_alloc_d(ctx, w->visits.n_pairs, &w->result.n));
     KN_TRY(kn_alloc_f(ctx, w->layout.T, &w->row));
-    KN_TRY(kn_alloc_f(ctx, w->people.n * w->model->gp.T, &w->R));
+    KN_TRY(kn_alloc_f(ctx, w->participants.n * w->model->gp.T, &w->R));
 out:
     return status;
 }
@@ -190,9 +292,9 @@ static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_refere
  * offset. */
 static bool is_unknown(const work *w, ptrdiff_t i)
 {
-    const kn_site_lookup *from = &w->standing.from;
+    const kn_site_lookup *from = &w->relation.from;
     ptrdiff_t row = w->visits.pair[i].first;
-    return from->alone && from->alone[row] && from->adapted[row] < 0;
+    return from->without_site && from->without_site[row] && from->adapted[row] < 0;
 }
 
 /* Number of such pairs in the reference. */
@@ -217,7 +319,7 @@ static kn_status make_reference(kn_ctx *ctx, work *w)
     for (ptrdiff_t i = 0; i < n; i++) {
         index[i] = v->pair[i].first;
         index[n + i] = v->pair[i].second;
-        index[2 * n + i] = v->pair[i].person;
+        index[2 * n + i] = v->pair[i].participant;
         ((bool *)apart)[i] = v->pair[i].whole;
     }
     kn_change_pairs pairs = {w->R, w->model->gp.T, n, index, index + n, index + 2 * n, apart};
@@ -228,10 +330,10 @@ static kn_status make_reference(kn_ctx *ctx, work *w)
     KN_TRY(kn_change_reference_make(ctx, &pairs, w->model->gp.noise, value, &sink, &w->own));
     KN_TRY(find_interval(ctx, v, &w->own));
     w->own.unknown = count_unknown(w);
-    if (isnan(w->own.law.s0))
+    if (isnan(w->own.distribution.s0))
         status = kn_fail(ctx, KN_ERR_DATA,
-                         "%s: no response has a change in %d people of the reference or more",
-                         kn_data_responses_name(w->data), KN_CHANGE_LEAST);
+                         "%s: no response has a change in at least %d reference participants",
+                         kn_data_responses_name(w->data), KN_CHANGE_MIN);
 out:
     kn_free(index);
     kn_free(apart);
@@ -245,11 +347,12 @@ static void take_reference(kn_ctx *ctx, work *w)
     if (w->own.threshold == w->s.threshold)
         return;
     kn_log(ctx, KN_LOG_WARNING,
-           "%s has counts of its reference beyond %g: no negative_p and positive_p for "
+           "%s stores counts of its reference beyond %g only, so there are no n_low_p and n_high_p "
+           "for "
            "{threshold=%g}",
            model_name(w), w->own.threshold, w->s.threshold);
     w->own.threshold = w->s.threshold;
-    w->own.n[KN_CHANGE_NEGATIVE] = w->own.n[KN_CHANGE_POSITIVE] = 0;
+    w->own.n[KN_CHANGE_N_LOW] = w->own.n[KN_CHANGE_N_HIGH] = 0;
 }
 
 /* ---- other pairs ---- */
@@ -267,8 +370,8 @@ static kn_status compare_others(kn_ctx *ctx, work *w)
     for (ptrdiff_t i = from; i < v->n_pairs; i++) {
         const kn_visit_pair *p = &v->pair[i];
         KN_TRY(kn_check_cancel(ctx));
-        kn_change_pair_z(&w->own.law, w->model->gp.noise, w->R + p->first * T, w->R + p->second * T,
-                         space, z);
+        kn_change_pair_z(&w->own.distribution, w->model->gp.noise, w->R + p->first * T,
+                         w->R + p->second * T, space, z);
         kn_change_describe(z, T, &w->own, space, value);
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
             kn_col(w->result.value, k)[i] = value[k];
@@ -286,9 +389,9 @@ double kn_changes_p(const kn_changes *c, ptrdiff_t i, kn_change_value which)
     const kn_visit_pair *pair = c->visits->pair;
     ptrdiff_t n = 0, k = i; /* consecutive pairs of a participant, then the first-last pair */
     bool member = pair[i].control && !c->saved;
-    while (member && k > 0 && pair[k - 1].person == pair[i].person)
+    while (member && k > 0 && pair[k - 1].participant == pair[i].participant)
         k--;
-    while (member && k + n < c->visits->n_pairs && pair[k + n].person == pair[i].person &&
+    while (member && k + n < c->visits->n_pairs && pair[k + n].participant == pair[i].participant &&
            !pair[k + n].whole)
         n++;
     return kn_change_p(c->reference, which, kn_at(c->value, i, which), kn_col(c->value, which) + k,
@@ -300,12 +403,13 @@ static bool is_far(const kn_change_reference *r, double interval)
     return interval > 2 * r->interval[1] || interval < r->interval[0] / 2;
 }
 
-/* Warns of intervals less than half or more than twice those of the reference; z does not include
- * that uncertainty. */
-static void tell_intervals(kn_ctx *ctx, work *w)
+/* Counts in w->info.far the pairs whose interval is below half the shortest or above twice the
+ * longest interval of the reference, and logs one warning that names them. Does nothing unless both
+ * intervals come from a column of the same name. */
+static void log_intervals(kn_ctx *ctx, work *w)
 {
     const kn_change_reference *r = &w->own;
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     if (!r->interval_name || !w->visits.interval_name ||
         !kn_names_equal_any_case(r->interval_name, w->visits.interval_name))
         return;
@@ -315,12 +419,11 @@ static void tell_intervals(kn_ctx *ctx, work *w)
             kn_listing_add(&list, w->visits.id[i]);
         }
     if (w->info.far > 0)
-        kn_log(
-            ctx, KN_LOG_WARNING,
-            "the visits of %td pair%s are less than half or more than twice as far apart as those "
-            "of the reference, %g to %g by %s, which does not tell what is normal then: %s",
-            w->info.far, w->info.far == 1 ? "" : "s", r->interval[0], r->interval[1],
-            w->visits.interval_name, list.text);
+        kn_log(ctx, KN_LOG_WARNING,
+               "the intervals of %td pair%s are less than half or more than twice those of the "
+               "reference (%g to %g by %s), so their changes are not comparable with it: %s",
+               w->info.far, w->info.far == 1 ? "" : "s", r->interval[0], r->interval[1],
+               w->visits.interval_name, list.text);
 }
 
 /* True if the first visits of two pairs are at the same site, by name. */
@@ -328,10 +431,10 @@ static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
 {
     const kn_model *m = w->model;
     const kn_table *t = w->data->covariates;
-    ptrdiff_t x = w->people.covariate_row[w->visits.pair[a].first];
-    ptrdiff_t y = w->people.covariate_row[w->visits.pair[b].first];
+    ptrdiff_t x = w->participants.covariate_row[w->visits.pair[a].first];
+    ptrdiff_t y = w->participants.covariate_row[w->visits.pair[b].first];
     for (ptrdiff_t k = 0; k < m->batch.M; k++) {
-        ptrdiff_t col = kn_column_find(t, m->recipe.column[m->batch.column[k]].name);
+        ptrdiff_t col = kn_column_find(t, m->encoding.column[m->batch.column[k]].name);
         if (!kn_names_equal(kn_table_cell(t, x, col), kn_table_cell(t, y, col)))
             return false;
     }
@@ -340,12 +443,12 @@ static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
 
 /* Warns of unknown sites that differ from those of the reference. A site offset cancels in the
  * change, but not in the first residual, on which the change is regressed [METHOD 8g]. */
-static void tell_sites(kn_ctx *ctx, const work *w)
+static void log_sites(kn_ctx *ctx, const work *w)
 {
     const kn_change_reference *r = &w->own;
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     ptrdiff_t n = 0;
-    for (ptrdiff_t i = 0; r->law.gamma < 0 && i < w->visits.n_pairs; i++) {
+    for (ptrdiff_t i = 0; r->distribution.gamma < 0 && i < w->visits.n_pairs; i++) {
         bool unknown = is_unknown(w, i), alike = unknown ? r->unknown == r->pairs : r->unknown == 0;
         for (ptrdiff_t k = 0; unknown && alike && !w->result.saved && k < control_pairs(&w->visits);
              k++)
@@ -356,12 +459,11 @@ static void tell_sites(kn_ctx *ctx, const work *w)
         kn_listing_add(&list, w->visits.id[i]);
     }
     if (n > 0)
-        kn_log(
-            ctx, KN_LOG_WARNING,
-            "the first visits of %td pair%s and those of the reference are not all of sites that "
-            "the model knows, nor of one site: what a site adds moves their z, as far as changes "
-            "regress to the mean; use 'kronorm adapt' with healthy people of it before: %s",
-            n, n == 1 ? "" : "s", list.text);
+        kn_log(ctx, KN_LOG_WARNING,
+               "the first visits of %td pair%s and those of the reference are from new or "
+               "different sites, so site effects bias their change scores; use 'kronorm adapt' "
+               "with healthy controls first: %s",
+               n, n == 1 ? "" : "s", list.text);
 }
 
 /* Fills the public info struct; counts pairs outside the reference with small p. */
@@ -369,47 +471,53 @@ static void fill_info(work *w)
 {
     kn_change_info *i = &w->info;
     const kn_visits *v = &w->visits;
-    i->people = v->n_people;
+    kn_flag_counts counts[2] = {{0, 0}, {0, 0}};
+    i->participants = v->n_participants;
     i->pairs = v->n_pairs;
-    i->one_visit = v->n_alone;
+    i->one_visit = v->n_single;
     i->responses = w->layout.T;
-    i->reference_people = w->own.people;
+    i->reference_participants = w->own.participants;
     i->reference_pairs = w->own.pairs;
-    i->gamma = w->own.law.gamma;
-    i->d0 = w->own.law.d0;
-    i->s0 = w->own.law.s0;
-    i->smallest_p = kn_change_smallest_p(&w->own, KN_CHANGE_STATISTIC);
+    i->gamma = w->own.distribution.gamma;
+    i->d0 = w->own.distribution.d0;
+    i->s0 = w->own.distribution.s0;
+    i->smallest_p = kn_change_smallest_p(&w->own, KN_CHANGE_FLAG);
+    i->expected = kn_flag_rate((double)w->own.n[KN_CHANGE_FLAG]);
     for (ptrdiff_t k = 0; k < v->n_pairs; k++) {
-        double p = kn_changes_p(&w->result, k, KN_CHANGE_STATISTIC);
-        bool other = w->result.saved || !v->pair[k].control;
-        i->with_p += other && isfinite(p);
-        i->below += other && p <= REPORTED;
+        const kn_flag_row row = {.p = kn_changes_p(&w->result, k, KN_CHANGE_FLAG),
+                                 .in_training = !w->result.saved && v->pair[k].control};
+        kn_flag_count(&row, counts);
     }
+    i->with_p = counts[0].n;
+    i->flagged = counts[0].flagged;
+    i->expected *= (double)i->with_p;
 }
 
-static kn_status run(kn_ctx *ctx, work *w)
+/* Runs the command: visits, residuals, reference, comparison, files. Files are renamed into place
+ * at the end. */
+static kn_status run_change(kn_ctx *ctx, work *w)
 {
     kn_status status;
-    KN_TRY(prepare(ctx, w));
+    KN_TRY(prepare_visits(ctx, w));
     KN_TRY(kn_mapfile_new(ctx, &w->layout, MAP, w->visits.n_pairs, false, &w->file));
-    KN_TRY(kn_residuals(ctx, w->model, &w->people, &w->standing.from, w->R));
+    KN_TRY(compute_residuals(ctx, w->model, &w->participants, &w->relation.from, w->R));
     if (w->result.saved)
         take_reference(ctx, w);
     else
         KN_TRY(make_reference(ctx, w));
     KN_TRY(compare_others(ctx, w));
-    tell_intervals(ctx, w);
-    tell_sites(ctx, w);
+    log_intervals(ctx, w);
+    log_sites(ctx, w);
     fill_info(w);
     KN_TRY(kn_mapfile_commit(ctx, w->file, &w->info.files));
     KN_TRY(kn_changes_write(ctx, &w->result, &w->options));
-    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
+    KN_TRY(kn_folder_commit(ctx, w->s.folder, &w->options));
 out:
     return status;
 }
 
 /* Removes what a failed run wrote; the open file first, so that the folder is empty. */
-static void take_back(work *w)
+static void remove_output(work *w)
 {
     kn_mapfile_free(w->file);
     w->file = NULL;
@@ -442,14 +550,14 @@ kn_status kn_change(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_
                             .reference = &w.own,
                             .saved = !w.s.controls,
                             .info = &w.info};
-    status = run(ctx, &w);
+    status = run_change(ctx, &w);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
-        take_back(&w);
+        remove_output(&w);
     } else {
         kn_info_copy_out(info, &w.info, sizeof w.info);
     }
-    clear(&w);
-    kn_resources_put(ctx, before);
+    clear_work(&w);
+    kn_resources_restore(ctx, before);
     return status;
 }

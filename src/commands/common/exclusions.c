@@ -1,12 +1,13 @@
-/* Implements exclusions.h: compares the rows of the input tables with those that were used. */
+/* Implements exclusions.h: compares the rows of the input tables with those that were used.
+ * scored_participants.tsv and summary.json list them. */
 #include "commands/common/exclusions.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/alloc.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
-#include "io/file/growable_array.h"
 #include "io/file/path.h"
 
 void kn_exclusions_clear(kn_exclusions *a)
@@ -24,7 +25,9 @@ void kn_row_name(ptrdiff_t row, char out[KN_ROW_NAME])
     snprintf(out, KN_ROW_NAME, "row-%04td", row + 1);
 }
 
-static kn_status add(kn_ctx *ctx, kn_exclusions *a, const char *id, ptrdiff_t row, const char *why)
+/* Appends one excluded participant with its reason; id and reason are copied. */
+static kn_status add_exclusion(kn_ctx *ctx, kn_exclusions *a, const char *id, ptrdiff_t row,
+                               const char *why)
 {
     kn_status status;
     void *memory = a->absent;
@@ -52,14 +55,14 @@ static kn_status new_marks(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *which, ptr
 
 /* Reason for a row that was matched but not used: its missing covariates, or else no finite
  * response. */
-static void lacking(const kn_table *t, const kn_encoding *recipe, ptrdiff_t row, char *out,
-                    size_t size)
+static void describe_missing(const kn_table *t, const kn_encoding *encoding, ptrdiff_t row,
+                             char *out, size_t size)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
-    for (ptrdiff_t k = 0; k < recipe->n; k++) {
-        ptrdiff_t col = kn_column_find(t, recipe->column[k].name);
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    for (ptrdiff_t k = 0; k < encoding->n; k++) {
+        ptrdiff_t col = kn_column_find(t, encoding->column[k].name);
         if (col >= 0 && kn_text_is_missing(kn_table_cell(t, row, col)))
-            kn_listing_add(&list, recipe->column[k].name);
+            kn_listing_add(&list, encoding->column[k].name);
     }
     if (list.n > 0)
         snprintf(out, size, "missing %s", list.text);
@@ -72,8 +75,8 @@ static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",
                                    [KN_LEFT_BY_FOLD] = "in another fold"};
 
 /* Adds covariate rows that are not among the used participants. */
-static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *recipe,
-                             const kn_sample *p, kn_exclusions *out)
+static kn_status add_absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *encoding,
+                                 const kn_sample *p, kn_exclusions *out)
 {
     kn_status status;
     bool *used = NULL, *matched = NULL;
@@ -89,12 +92,13 @@ static kn_status absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *r
             continue;
         kn_row_name(r, name);
         if (matched[r])
-            lacking(t, recipe, r, why, sizeof why);
+            describe_missing(t, encoding, r, why, sizeof why);
         else if (d->left[r] != KN_LEFT_NOT)
             snprintf(why, sizeof why, "%s", LEFT[d->left[r]]);
         else
             snprintf(why, sizeof why, "no %s", d->images ? "image" : "responses");
-        KN_TRY(add(ctx, out, d->id_col >= 0 ? kn_table_cell(t, r, d->id_col) : name, r, why));
+        KN_TRY(add_exclusion(ctx, out, d->id_col >= 0 ? kn_table_cell(t, r, d->id_col) : name, r,
+                             why));
     }
 out:
     kn_free(used);
@@ -118,19 +122,20 @@ static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_exclusions *
             table ? kn_table_cell(d->responses, r, d->response_id_col) : kn_images_id(d->images, r);
         kn_left left = d->response_left ? d->response_left[r] : KN_LEFT_NOT;
         if (!matched[r] && left != KN_LEFT_WITH_ROW) /* already listed with their covariate row */
-            KN_TRY(add(ctx, out, id, -1, left != KN_LEFT_NOT ? LEFT[left] : "no covariates"));
+            KN_TRY(add_exclusion(ctx, out, id, -1,
+                                 left != KN_LEFT_NOT ? LEFT[left] : "no covariates"));
     }
 out:
     kn_free(matched);
     return status;
 }
 
-kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding *recipe,
-                            const kn_sample *people, kn_exclusions *out)
+kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding *encoding,
+                            const kn_sample *participants, kn_exclusions *out)
 {
     kn_status status;
     *out = (kn_exclusions){0};
-    KN_TRY(absent_rows(ctx, data, recipe, people, out));
+    KN_TRY(add_absent_rows(ctx, data, encoding, participants, out));
     KN_TRY(absent_responses(ctx, data, out));
 out:
     if (status != KN_OK)

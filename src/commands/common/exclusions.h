@@ -1,5 +1,5 @@
-/* Participants of the input files that a command excludes, each with the reason. people.tsv and
- * summary.json list them. */
+/* Participants of the input files that a command excludes, each with the reason.
+ * scored_participants.tsv and summary.json list them. */
 #ifndef KN_COMMANDS_COMMON_EXCLUSIONS_H
 #define KN_COMMANDS_COMMON_EXCLUSIONS_H
 
@@ -18,10 +18,11 @@ typedef struct kn_exclusions {
     kn_exclusion *absent; /* n entries: covariate rows in table order, then response ids */
 } kn_exclusions;
 
-/* Lists the rows of `data` that are not in `people`, and response ids without covariates. `people`
- * must have been made from these data with this encoding. Free with kn_exclusions_clear. */
-kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding *recipe,
-                            const kn_sample *people, kn_exclusions *out);
+/* Lists the rows of `data` that are not in `participants`, and response ids without covariates.
+ * `participants` must have been made from these data with this encoding. Free with
+ * kn_exclusions_clear. */
+kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding *encoding,
+                            const kn_sample *participants, kn_exclusions *out);
 void kn_exclusions_clear(kn_exclusions *a); /* accepts {0} */
 
 json_t *kn_exclusions_json(

@@ -1,12 +1,21 @@
-/* Implements map_writer.h: one set of functions per format (image, CSV table, NPY array), selected
- * by the table FORMATS. */
+/* Writes maps by one set of functions per format (image, CSV table, NPY array), selected by the
+ * table FORMATS; and removes maps that an earlier run left in the folder. A new format is one row
+ * of FORMATS. */
 #include "commands/common/map_writer.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/image/write.h"
+#include "base/memory/alloc.h"
+#include "commands/common/output_folder.h"
+#include "io/file/path.h"
+#include "io/image/image.h"
 #include "io/npy/npy.h"
+#include "io/table/sidecar.h"
 #include "io/table/table.h"
 
 enum { PATH = 4096 };
@@ -26,6 +35,7 @@ struct kn_mapfile {
     const char *name;
     ptrdiff_t n, done; /* rows */
     bool single;
+    char table[64];          /* table in columns.def */
     void *writer;            /* writer of the open file, of the type of the format */
     kn_image_writer *second; /* writer of the second hemisphere */
     ptrdiff_t cut, *shifted; /* cut: responses of hemisphere 1; voxels of hemisphere 2 */
@@ -33,6 +43,7 @@ struct kn_mapfile {
 
 /* ---- formats ---- */
 
+/* Opens one image per part of the space with n volumes (flat: a single 3D volume each). */
 static kn_status open_image(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n,
                             bool flat)
 {
@@ -56,6 +67,7 @@ out:
     return status;
 }
 
+/* Writes one participant's values, T floats, to the volume of each part. */
 static kn_status put_image(kn_ctx *ctx, kn_mapfile *f, const char *id, const float *values)
 {
     (void)id;
@@ -85,7 +97,7 @@ static void free_image(kn_mapfile *f)
 }
 
 /* Finds where the second hemisphere begins; voxels are in ascending order. */
-static kn_status divide(kn_ctx *ctx, kn_mapfile *f)
+static kn_status find_hemisphere_cut(kn_ctx *ctx, kn_mapfile *f)
 {
     const kn_space *s = f->layout->space;
     ptrdiff_t T = f->layout->T;
@@ -101,6 +113,7 @@ static kn_status divide(kn_ctx *ctx, kn_mapfile *f)
     return status;
 }
 
+/* Writes the column name of response j: its own name, voxel_INDEX or response_NUMBER. */
 static kn_status column_name(kn_ctx *ctx, const kn_maplayout *l, kn_table_writer *w, ptrdiff_t j)
 {
     char name[64];
@@ -113,6 +126,23 @@ static kn_status column_name(kn_ctx *ctx, const kn_maplayout *l, kn_table_writer
     return kn_table_writer_text(ctx, w, name);
 }
 
+/* Name of a map in columns.def, such as "z.csv". */
+static const char *table_name(const char *map, char out[64])
+{
+    snprintf(out, 64, "%s.csv", map);
+    return out;
+}
+
+/* True if the map is one table with a sidecar: files of single participants ({split}) have none. */
+static bool has_sidecar(const kn_maplayout *l, const char *map, bool single)
+{
+    char table[64];
+    return l->format == KN_FORMAT_CSV && (single || !l->split) &&
+           kn_sidecar_known(table_name(map, table));
+}
+
+/* Opens a CSV file and writes its header: an id column unless the map is single, and one per
+ * response. */
 static kn_status open_table(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n,
                             bool flat)
 {
@@ -121,6 +151,8 @@ static kn_status open_table(kn_ctx *ctx, kn_mapfile *f, const char *const *path,
     kn_table_writer *w;
     KN_TRY(kn_table_writer_new(ctx, path[0], f->layout->options, &w));
     f->writer = w;
+    if (has_sidecar(f->layout, f->name, f->single))
+        KN_TRY(kn_table_writer_describe(ctx, w, table_name(f->name, f->table)));
     if (!f->single)
         KN_TRY(kn_table_writer_text(ctx, w, "participant_id"));
     for (ptrdiff_t j = 0; j < f->layout->T; j++)
@@ -130,6 +162,7 @@ out:
     return status;
 }
 
+/* Writes one row of T values; id is NULL for single maps. */
 static kn_status put_table(kn_ctx *ctx, kn_mapfile *f, const char *id, const float *values)
 {
     kn_status status = KN_OK;
@@ -152,6 +185,7 @@ static void free_table(kn_mapfile *f)
     kn_table_writer_free(f->writer);
 }
 
+/* Opens a NumPy file of n x T floats. */
 static kn_status open_array(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n,
                             bool flat)
 {
@@ -197,7 +231,7 @@ static const struct format {
 
 /* ---- files ---- */
 
-int kn_mapfile_parts(const kn_maplayout *l)
+int kn_mapfile_count(const kn_maplayout *l)
 {
     return FORMATS[l->format].images ? l->space->parts : 1;
 }
@@ -205,22 +239,23 @@ int kn_mapfile_parts(const kn_maplayout *l)
 void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail, size_t size)
 {
     const struct format *format = &FORMATS[l->format];
-    bool two = kn_mapfile_parts(l) > 1;
+    bool two = kn_mapfile_count(l) > 1;
     snprintf(tail, size, "%s%s%s%s", name, two ? "_" : "", two ? l->space->part[k].side : "",
              format->extension ? format->extension : l->space->part[k].ending);
 }
 
 /* Makes DIR/ID_NAME_SIDE.EXT of part k; without ID_ if id is NULL, without _SIDE if there is one
  * part. */
-static kn_status path_of(kn_ctx *ctx, const kn_maplayout *l, const char *name, const char *id,
-                         int k, char path[PATH])
+static kn_status map_path(kn_ctx *ctx, const kn_maplayout *l, const char *name, const char *id,
+                          int k, char path[PATH])
 {
     char tail[PATH];
     kn_mapfile_tail(l, name, k, tail, sizeof tail);
     int n = snprintf(path, PATH, "%s/%s%s%s", l->dir, id ? id : "", id ? "_" : "", tail);
     for (const char *c = id; c && *c; c++)
         if (*c == '/')
-            return kn_fail(ctx, KN_ERR_DATA, "id '%s' cannot be a file name: it holds a slash", id);
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "ID '%s' cannot be a file name, because it contains a slash", id);
     return n < PATH ? KN_OK : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", l->dir);
 }
 
@@ -230,23 +265,24 @@ kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *l, const char *name,
     char path[PATH];
     kn_status status = KN_OK;
     for (ptrdiff_t i = 0; i < (single || !l->split ? 1 : n); i++)
-        for (int k = 0; k < kn_mapfile_parts(l); k++) {
-            KN_TRY(path_of(ctx, l, name, single || !l->split ? NULL : l->id[i], k, path));
+        for (int k = 0; k < kn_mapfile_count(l); k++) {
+            KN_TRY(map_path(ctx, l, name, single || !l->split ? NULL : l->id[i], k, path));
             KN_TRY(kn_writer_check(ctx, path, l->options));
         }
+    if (has_sidecar(l, name, single))
+        KN_TRY(kn_sidecar_check(ctx, path, l->options));
 out:
     return status;
 }
 
-kn_status kn_mapfile_there(kn_ctx *ctx, const kn_maplayout *l, const char *name, ptrdiff_t i)
+kn_status kn_mapfile_exists(kn_ctx *ctx, const kn_maplayout *l, const char *name, ptrdiff_t i)
 {
     char path[PATH];
     kn_status status = KN_OK;
-    for (int k = 0; k < kn_mapfile_parts(l); k++) {
-        KN_TRY(path_of(ctx, l, name, l->id[i], k, path));
+    for (int k = 0; k < kn_mapfile_count(l); k++) {
+        KN_TRY(map_path(ctx, l, name, l->id[i], k, path));
         if (access(path, F_OK) != 0)
-            return kn_fail(ctx, KN_ERR_DATA, "%s: is not there, although its part was finished",
-                           path);
+            return kn_fail(ctx, KN_ERR_DATA, "%s is missing, although its part is complete", path);
     }
 out:
     return status;
@@ -260,8 +296,8 @@ static kn_status open_next(kn_ctx *ctx, kn_mapfile *f)
     const char *paths[KN_PARTS] = {path[0], path[1]};
     bool split = l->split && !f->single;
     kn_status status = KN_OK;
-    for (int k = 0; k < kn_mapfile_parts(l); k++)
-        KN_TRY(path_of(ctx, l, f->name, split ? l->id[f->done] : NULL, k, path[k]));
+    for (int k = 0; k < kn_mapfile_count(l); k++)
+        KN_TRY(map_path(ctx, l, f->name, split ? l->id[f->done] : NULL, k, path[k]));
     KN_TRY(FORMATS[l->format].open(ctx, f, paths, split ? 1 : f->n, split || f->single));
 out:
     return status;
@@ -284,7 +320,7 @@ kn_status kn_mapfile_new(kn_ctx *ctx, const kn_maplayout *layout, const char *na
     KN_TRY(kn_alloc(ctx, 1, sizeof *f, &p));
     f = p;
     *f = (kn_mapfile){.layout = layout, .name = name, .n = n, .single = single};
-    KN_TRY(divide(ctx, f));
+    KN_TRY(find_hemisphere_cut(ctx, f));
     if (single || !layout->split)
         KN_TRY(open_next(ctx, f));
 out:
@@ -320,7 +356,8 @@ kn_status kn_mapfile_commit(kn_ctx *ctx, kn_mapfile *f, ptrdiff_t *n_files)
 {
     kn_status status = f->writer ? FORMATS[f->layout->format].commit(ctx, f) : KN_OK;
     if (status == KN_OK)
-        *n_files += (f->layout->split && !f->single ? f->done : 1) * kn_mapfile_parts(f->layout);
+        *n_files += (f->layout->split && !f->single ? f->done : 1) * kn_mapfile_count(f->layout) +
+                    has_sidecar(f->layout, f->name, f->single);
     return status;
 }
 
@@ -331,4 +368,115 @@ void kn_mapfile_free(kn_mapfile *f)
     close_file(f);
     kn_free(f->shifted);
     kn_free(f);
+}
+
+/* ---- stale maps of an earlier run; only regular files directly in the folder are candidates ----
+ */
+
+void kn_stale_files_clear(kn_stale_files *l)
+{
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        kn_free(l->path[i]);
+    kn_free(l->path);
+    *l = (kn_stale_files){0};
+}
+
+/* True if a list such as "z.nii.gz,yhat.nii.gz" has the name of n bytes; NULL: an empty list. */
+static bool list_has(const char *list, const char *name, size_t n)
+{
+    for (const char *m = list; m && *m;) {
+        size_t length = strcspn(m, ",");
+        if (length == n && strncmp(m, name, n) == 0)
+            return true;
+        m += length + (m[length] == ',');
+    }
+    return false;
+}
+
+/* Adds the files ID_NAME of a list such as "z.nii.gz,yhat.nii.gz", except those in `kept`. */
+static kn_status add_maps(kn_ctx *ctx, const kn_maplayout *layout, const char *id, const char *maps,
+                          const char *kept, kn_stale_files *out)
+{
+    kn_status status = KN_OK;
+    char path[PATH];
+    for (const char *m = maps; *m;) {
+        size_t length = strcspn(m, ",");
+        int n = snprintf(path, PATH, "%s/%s_%.*s", layout->dir, id, (int)length, m);
+        bool keep = list_has(kept, m, length);
+        m += length + (m[length] == ',');
+        if (keep || n >= PATH || strchr(path + strlen(layout->dir) + 1, '/') ||
+            !kn_may_delete(layout->options, path))
+            continue;
+        void *memory = out->path;
+        KN_TRY(kn_grow(ctx, out->n + 1, sizeof *out->path, &memory, &out->capacity));
+        out->path = memory;
+        KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path[out->n]));
+        out->n++;
+    }
+out:
+    return status;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Compares the ids of the earlier table with those of the layout. */
+static kn_status find_stale_files(kn_ctx *ctx, const kn_maplayout *layout, const kn_table *t,
+                                  ptrdiff_t n, const char *now, kn_stale_files *out)
+{
+    kn_status status;
+    void *memory = NULL;
+    ptrdiff_t id = kn_table_find(t, "participant_id"), maps = kn_table_find(t, "maps");
+    if (id < 0 || maps < 0 || kn_table_find(t, "status") < 0)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, n, sizeof *layout->id, &memory));
+    if (n > 0)
+        memcpy(memory, layout->id, (size_t)n * sizeof *layout->id);
+    if (n > 0)
+        qsort(memory, (size_t)n, sizeof *layout->id, by_text);
+    for (ptrdiff_t i = 0; i < kn_table_rows(t); i++) {
+        const char *name = kn_table_cell(t, i, id), *list = kn_table_cell(t, i, maps);
+        bool stays = n > 0 && bsearch(&name, memory, (size_t)n, sizeof *layout->id, by_text);
+        if (!kn_text_is_missing(list))
+            KN_TRY(add_maps(ctx, layout, name, list, stays ? now : NULL, out));
+    }
+out:
+    kn_free(memory);
+    return status;
+}
+
+kn_status kn_stale_files_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n,
+                              const char *maps, kn_stale_files *out)
+{
+    char path[PATH];
+    kn_table *before = NULL;
+    *out = (kn_stale_files){0};
+    if (snprintf(path, PATH, "%s/scored_participants.tsv", layout->dir) >= PATH ||
+        access(path, R_OK) != 0)
+        return KN_OK;
+    kn_status status = kn_table_read(ctx, path, &before);
+    if (status != KN_OK) /* not a table of ours; {force} replaces it */
+        return status == KN_ERR_MEMORY ? status : KN_OK;
+    status = find_stale_files(ctx, layout, before, n, maps, out);
+    kn_table_free(before);
+    if (status != KN_OK)
+        kn_stale_files_clear(out);
+    return status;
+}
+
+void kn_stale_files_remove(kn_ctx *ctx, const kn_stale_files *l)
+{
+    ptrdiff_t stayed = 0, last = 0;
+    for (ptrdiff_t i = 0; i < l->n; i++)
+        if (unlink(l->path[i]) != 0 && errno != ENOENT) {
+            last = i;
+            stayed++;
+        }
+    if (l->n > stayed)
+        kn_log(ctx, KN_LOG_INFO, "%td maps of an earlier run were removed", l->n - stayed);
+    if (stayed > 0)
+        kn_log(ctx, KN_LOG_WARNING, "%td maps of an earlier run could not be removed, such as %s",
+               stayed, l->path[last]);
 }

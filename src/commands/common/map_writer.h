@@ -1,5 +1,5 @@
 /* Writes maps (rows x T floats in the space of the responses) as images, a table or an array, a few
- * rows at a time. Every command that writes maps uses it. */
+ * rows at a time; and removes stale maps. Every command that writes maps uses it. */
 #ifndef KN_COMMANDS_COMMON_MAP_WRITER_H
 #define KN_COMMANDS_COMMON_MAP_WRITER_H
 
@@ -22,7 +22,7 @@ typedef struct kn_maplayout {
  * images: stays _TRAINED). KN_ERR_ARGUMENT for images from a model without image geometry. */
 kn_status kn_mapfile_format(kn_ctx *ctx, const kn_space *space, kn_format asked, kn_format *out);
 
-int kn_mapfile_parts(const kn_maplayout *l); /* files per map: 2 if the space has two hemispheres */
+int kn_mapfile_count(const kn_maplayout *l); /* files per map: 2 if the space has two hemispheres */
 /* File name of part (hemisphere) k without id, such as "z.nii.gz" or "z_lh.func.gii"; truncated to
  * `size`. */
 void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail, size_t size);
@@ -33,7 +33,7 @@ kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *layout, const char *
                            bool single);
 
 /* With {split}: checks that the files of row i exist; KN_ERR_DATA names the missing one. */
-kn_status kn_mapfile_there(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t i);
+kn_status kn_mapfile_exists(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t i);
 
 /* Open map: dir/NAME.EXT, or with split dir/ID_NAME.EXT for each of the n rows; with two
  * hemispheres NAME_SIDE.EXT each. single: one row without id that is never split, such as the noise
@@ -49,5 +49,27 @@ kn_status kn_mapfile_rows(kn_ctx *ctx, kn_mapfile *file, const float *values, pt
 /* Finishes the files after the last row and adds their number to *n_files. */
 kn_status kn_mapfile_commit(kn_ctx *ctx, kn_mapfile *file, ptrdiff_t *n_files);
 void kn_mapfile_free(kn_mapfile *file); /* accepts NULL; leaves no file unless committed */
+
+/* ---- stale maps ---- */
+
+/* Removes the maps of single participants ({split}) that an earlier run in the same folder wrote
+ * and this one does not, with {force}. Only files that its scored_participants.tsv lists are
+ * touched; other files of an earlier run: output_folder.h. */
+
+typedef struct kn_stale_files {
+    char **path;
+    ptrdiff_t n, capacity;
+} kn_stale_files;
+
+/* Lists files of the earlier scored_participants.tsv whose participant is not among the n ids of
+ * the layout (0: this run has no maps of single participants), or whose map is not in `maps` of
+ * this run, such as "z.nii.gz,yhat.nii.gz". Call before scored_participants.tsv is replaced. Empty
+ * without scored_participants.tsv, or if it is not from kronorm. */
+kn_status kn_stale_files_find(kn_ctx *ctx, const kn_maplayout *layout, ptrdiff_t n,
+                              const char *maps, kn_stale_files *out);
+/* Deletes the listed files after the new ones are committed. Files that cannot be deleted stay,
+ * with a warning. */
+void kn_stale_files_remove(kn_ctx *ctx, const kn_stale_files *l);
+void kn_stale_files_clear(kn_stale_files *l); /* accepts {0} */
 
 #endif

@@ -4,17 +4,17 @@
 #include "gp/assign_folds.h"
 #include "gp/cv/cv.h"
 #include "gp/predict/covariance.h"
+#include "gp/predict/gp_maps.h"
 #include "gp/predict/loo.h"
 #include "gp/predict/predict.h"
-#include "gp/predict/prediction_blocks.h"
-#include "model/units.h"
+#include "model/model.h"
 
+#include "commands/common/check_arguments.h"
 #include "commands/common/maps_api.h"
-#include "commands/common/validate.h"
 #include "la/la.h"
 
 /* Checks the model and allocates *m; *maps is NULL until the call succeeds. */
-static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_maps **m)
+static kn_status begin_maps(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_maps **m)
 {
     void *memory;
     *maps = NULL;
@@ -31,7 +31,7 @@ static kn_status begin(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_ma
 
 /* Makes the design matrix of X, with clamped covariates; KN_ERR_SHAPE for a wrong number of
  * columns. */
-static kn_status designed(kn_ctx *ctx, const kn_model *model, kn_view X, kn_mat *out)
+static kn_status make_design(kn_ctx *ctx, const kn_model *model, kn_view X, kn_mat *out)
 {
     kn_status status;
     *out = kn_mat_none();
@@ -58,10 +58,10 @@ kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X,
     kn_status status;
     kn_maps *m;
     kn_mat Xs = {0};
-    KN_TRY(begin(ctx, model, maps, &m));
-    KN_TRY(designed(ctx, model, X, &Xs));
-    if (known.alone)
-        kn_design_leave_batch(&model->x, known.alone, Xs);
+    KN_TRY(begin_maps(ctx, model, maps, &m));
+    KN_TRY(make_design(ctx, model, X, &Xs));
+    if (known.without_site)
+        kn_design_set_without_site(&model->x, known.without_site, Xs);
     KN_TRY(kn_gp_predict(ctx, &model->gp, &(kn_predict_input){.X = Xs, .group = known.group},
                          &m->maps));
     *maps = m;
@@ -76,23 +76,22 @@ out:
  * imputed cells, which are not stored [METHOD 0b]. */
 static kn_status check_complete(kn_ctx *ctx, const kn_model *model)
 {
-    if (model->shareable)
+    if (model->deidentified)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "the model is one to give away, without its training samples: maps of them "
-                       "cannot be made again");
+                       "the model is de-identified and has no training participants, so their maps "
+                       "cannot be recreated");
     if (model->info.missing.cells == 0)
         return KN_OK;
-    return kn_fail(
-        ctx, KN_ERR_DATA,
-        "the model was fitted to responses with missing cells, which it does not keep as "
-        "they were filled in: maps of its training samples cannot be made again");
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "the model was fitted to responses with missing cells and does not keep the "
+                   "imputed values, so maps of its training participants cannot be recreated");
 }
 
 kn_status kn_maps_loo(kn_ctx *ctx, const kn_model *model, kn_view Y, kn_maps **maps)
 {
     kn_status status;
     kn_maps *m;
-    KN_TRY(begin(ctx, model, maps, &m));
+    KN_TRY(begin_maps(ctx, model, maps, &m));
     KN_TRY(kn_check_training(ctx, model, Y));
     KN_TRY(check_complete(ctx, model));
     kn_responses responses = kn_responses_of(Y, &model->y);
@@ -104,13 +103,15 @@ out:
     return status;
 }
 
+/* Fails unless 2 <= folds <= N and all fold numbers (N; NULL: not given) are from 0 to folds -
+ * 1. */
 static kn_status check_folds(kn_ctx *ctx, ptrdiff_t N, int folds, const int *fold)
 {
     if (folds < 2 || folds > N)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "folds is %d, expected 2 to %td", folds, N);
     for (ptrdiff_t i = 0; fold && i < N; i++)
         if (fold[i] < 0 || fold[i] >= folds)
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "fold of sample %td is %d, expected 0 to %d",
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "fold of participant %td is %d, expected 0 to %d",
                            i + 1, fold[i], folds - 1);
     return KN_OK;
 }
@@ -120,24 +121,25 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
 {
     kn_status status;
     kn_maps *m;
-    void *dealt = NULL, *groups = NULL;
-    KN_TRY(begin(ctx, model, maps, &m));
+    void *distributed = NULL, *groups = NULL;
+    KN_TRY(begin_maps(ctx, model, maps, &m));
     KN_TRY(kn_check_training(ctx, model, Y));
     KN_TRY(check_folds(ctx, model->info.n_samples, folds, fold));
     KN_TRY(check_complete(ctx, model));
     if (!fold && model->grouped && model->gp.latent.groups.n == 0) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "the model's folds followed groups that it does not keep: give the folds");
+                         "the model's folds followed groups that it does not keep; give the folds");
         goto out;
     }
     if (!fold) {
         ptrdiff_t N = model->info.n_samples;
-        KN_TRY(kn_alloc(ctx, N, sizeof(int), &dealt));
+        KN_TRY(kn_alloc(ctx, N, sizeof(int), &distributed));
         KN_TRY(kn_alloc(ctx, N, sizeof(int), &groups));
         for (ptrdiff_t i = 0; model->grouped && i < N; i++)
             ((int *)groups)[i] = (int)model->gp.latent.groups.of[i];
-        KN_TRY(kn_folds_deal(ctx, N, model->grouped ? groups : NULL, model->seed, &folds, dealt));
-        fold = dealt;
+        KN_TRY(kn_folds_assign(ctx, N, model->grouped ? groups : NULL, model->row_order,
+                               model->seed, &folds, distributed));
+        fold = distributed;
     }
     kn_responses responses = kn_responses_of(Y, &model->y);
     kn_cv_problem problem = {.Y = &responses, .folds = folds, .fold = fold};
@@ -145,12 +147,13 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
     *maps = m;
 out:
     kn_free(groups);
-    kn_free(dealt);
+    kn_free(distributed);
     if (status != KN_OK)
         kn_maps_free(m);
     return status;
 }
 
+/* Fails with KN_ERR_SHAPE unless the matrix is empty (not wanted) or rows x cols. */
 static kn_status check_output(kn_ctx *ctx, kn_mat m, ptrdiff_t rows, ptrdiff_t cols,
                               const char *name)
 {
@@ -199,10 +202,11 @@ kn_status kn_covariance(kn_ctx *ctx, const kn_model *model, kn_view x, const ptr
     if (!model || !responses)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is a null pointer", model ? "responses" : "model");
     if (x.rows != 1)
-        return kn_fail(ctx, KN_ERR_SHAPE, "x has %td rows, expected one sample", x.rows);
+        return kn_fail(ctx, KN_ERR_SHAPE, "x has %td rows; it must have one, for one participant",
+                       x.rows);
     KN_TRY(check_output(ctx, model_cov, count, count, "model_cov"));
     KN_TRY(check_output(ctx, noise_cov, count, count, "noise_cov"));
-    KN_TRY(designed(ctx, model, x, &xs));
+    KN_TRY(make_design(ctx, model, x, &xs));
     KN_TRY(kn_alloc_i(ctx, count, &J));
     for (ptrdiff_t j = 0; j < count; j++) {
         J[j] = kn_kept_from(&model->y, responses[j]);

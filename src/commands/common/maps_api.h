@@ -7,8 +7,8 @@
 
 /* Relation of the n participants to the training sample. */
 typedef struct kn_predict_context {
-    const ptrdiff_t *group; /* n: group in the training sample, -1: new; NULL: all new */
-    const bool *alone;      /* n: predict without site effect; NULL: never */
+    const ptrdiff_t *group;   /* n: group in the training sample, -1: new; NULL: all new */
+    const bool *without_site; /* n: predict without site effect; NULL: never */
 } kn_predict_context;
 
 /* Like kn_maps_predict: X is n x covariates in original units, *maps is owned by the caller

@@ -1,4 +1,5 @@
-/* Implements scored_folder.h for maps in images, CSV tables and NPY arrays. */
+/* Implements scored_folder.h for maps in images, CSV tables and NPY arrays. Maps are opened one at
+ * a time. */
 #include "commands/common/scored_folder.h"
 
 #include <dirent.h>
@@ -16,9 +17,9 @@
 enum { PATH = 4096 };
 
 const kn_scored_kind kn_scored_by_score = {
-    "score", "people.tsv", "z", {"participant_id", NULL, NULL}, true};
+    "score", "scored_participants.tsv", "z", {"participant_id", NULL, NULL}, true};
 const kn_scored_kind kn_scored_by_change = {
-    "change", "change.tsv", "change_z", {"person", "visit1", "visit2"}, false};
+    "change", "change.tsv", "change_z", {"participant_id", "visit1", "visit2"}, false};
 
 /* ---- which files ---- */
 
@@ -36,8 +37,8 @@ static bool is_z(const kn_scored *s, const char *name)
 }
 
 /* Keeps the first KN_PARTS names of z-maps, sorted; *found counts all of them. */
-static kn_status consider(kn_ctx *ctx, kn_scored *s, const char *name, size_t length, int *found,
-                          kn_listing *list)
+static kn_status add_z_map(kn_ctx *ctx, kn_scored *s, const char *name, size_t length, int *found,
+                           kn_listing *list)
 {
     char *copy;
     kn_status status = kn_text_copy(ctx, name, length, &copy);
@@ -67,14 +68,16 @@ static bool is_whole(const kn_scored *s, int found)
     return found == 1 ? !side : found == 2 && side && s->tail[1][n] == '_' && strcmp(a, b) == 0;
 }
 
-static kn_status look_into(kn_ctx *ctx, kn_scored *s, int *found, kn_listing *list)
+/* Finds the z maps of the folder by their names; `list` collects those found, for the error
+ * message. */
+static kn_status find_map_files(kn_ctx *ctx, kn_scored *s, int *found, kn_listing *list)
 {
     kn_status status = KN_OK;
     DIR *folder = opendir(s->dir);
     if (!folder)
         return kn_fail_errno(ctx, s->dir, "cannot be opened", errno);
     for (struct dirent *d; (d = readdir(folder));)
-        KN_TRY(consider(ctx, s, d->d_name, strlen(d->d_name), found, list));
+        KN_TRY(add_z_map(ctx, s, d->d_name, strlen(d->d_name), found, list));
 out:
     closedir(folder);
     return status;
@@ -85,33 +88,31 @@ out:
 static kn_status find_files(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status = KN_OK;
-    ptrdiff_t maps = kn_table_find(s->people, "maps");
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    ptrdiff_t maps = kn_table_find(s->participants, "maps");
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     int found = 0;
     s->split = s->kind->attended && maps >= 0;
     if (s->split)
-        for (const char *m = kn_table_cell(s->people, s->row[0], maps); *m;) {
+        for (const char *m = kn_table_cell(s->participants, s->row[0], maps); *m;) {
             size_t length = strcspn(m, ",");
-            KN_TRY(consider(ctx, s, m, length, &found, &list));
+            KN_TRY(add_z_map(ctx, s, m, length, &found, &list));
             m += length + (m[length] == ',');
         }
     else
-        KN_TRY(look_into(ctx, s, &found, &list));
+        KN_TRY(find_map_files(ctx, s, &found, &list));
     if (found == 0)
-        status =
-            kn_fail(ctx, KN_ERR_DATA,
-                    "%s: there are no z maps, expected a folder of %s that has them ({write=z})",
-                    s->dir, s->kind->command);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s has no z maps; run %s with {write=z}", s->dir,
+                         s->kind->command);
     else if (!is_whole(s, found))
         status = kn_fail(ctx, KN_ERR_DATA,
-                         "%s: z maps are %s, expected one file, or one for each hemisphere", s->dir,
-                         list.text);
+                         "%s has the z maps %s; there must be one file, or one per hemisphere",
+                         s->dir, list.text);
 out:
     return status;
 }
 
 /* Makes DIR/TAIL, or with split DIR/ID_TAIL of row i. */
-static kn_status path_of(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, int part, char path[PATH])
+static kn_status map_path(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, int part, char path[PATH])
 {
     const char *id = s->split ? kn_scored_id(s, i) : "";
     int n = snprintf(path, PATH, "%s/%s%s%s", s->dir, id, s->split ? "_" : "", s->tail[part]);
@@ -128,11 +129,12 @@ static void close_file(kn_zfile *f)
     *f = (kn_zfile){0};
 }
 
+/* Opens the map file i: CSV, NumPy array in C order, or images of one or two parts. f owns it. */
 static kn_status open_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, kn_zfile *f)
 {
     kn_status status;
     char path[PATH], second[PATH], both[2 * PATH];
-    KN_TRY(path_of(ctx, s, i, 0, path));
+    KN_TRY(map_path(ctx, s, i, 0, path));
     if (kn_path_ends(path, ".csv")) {
         KN_TRY(kn_table_read(ctx, path, &f->table));
         f->first = 1; /* column 0 is the id */
@@ -140,12 +142,10 @@ static kn_status open_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, kn_zfil
         KN_TRY(kn_npy_open(ctx, path, &f->array));
         if (f->array.header.fortran && f->array.header.rows > 1)
             status = kn_fail(ctx, KN_ERR_FORMAT,
-                             "%s: in Fortran order, expected C order as score "
-                             "writes it",
-                             path);
+                             "%s is in Fortran order, expected C order as score writes it", path);
     } else {
         if (s->parts > 1)
-            KN_TRY(path_of(ctx, s, i, 1, second));
+            KN_TRY(map_path(ctx, s, i, 1, second));
         snprintf(both, sizeof both, "%s%s%s", path, s->parts > 1 ? "," : "",
                  s->parts > 1 ? second : "");
         KN_TRY(kn_images_open(ctx, both, 0, &f->images));
@@ -154,7 +154,7 @@ out:
     return status;
 }
 
-static ptrdiff_t rows_of(const kn_zfile *f)
+static ptrdiff_t count_rows(const kn_zfile *f)
 {
     return f->images  ? kn_images_count(f->images)
            : f->table ? kn_table_rows(f->table)
@@ -168,6 +168,7 @@ static ptrdiff_t width_of(const kn_zfile *f)
                       : f->array.header.cols;
 }
 
+/* Reads row `row` of a CSV map into z (T); an empty cell is NaN, a text an error. */
 static kn_status read_table_row(kn_ctx *ctx, const kn_zfile *f, ptrdiff_t row, ptrdiff_t T,
                                 float *z)
 {
@@ -180,6 +181,7 @@ static kn_status read_table_row(kn_ctx *ctx, const kn_zfile *f, ptrdiff_t row, p
     return KN_OK;
 }
 
+/* Reads row `row` of a NumPy map of single or double precision into z (T). */
 static kn_status read_array_row(kn_ctx *ctx, const kn_zfile *f, ptrdiff_t row, ptrdiff_t T,
                                 float *z)
 {
@@ -206,8 +208,8 @@ static kn_status make_id(kn_ctx *ctx, const kn_scored *s, ptrdiff_t row, char **
     int parts = 0;
     void *memory;
     for (; parts < 3 && s->kind->part[parts]; parts++) {
-        ptrdiff_t col = kn_table_find(s->people, s->kind->part[parts]);
-        text[parts] = kn_table_cell(s->people, row, col);
+        ptrdiff_t col = kn_table_find(s->participants, s->kind->part[parts]);
+        text[parts] = kn_table_cell(s->participants, row, col);
         n += strlen(text[parts]) + 1;
     }
     kn_status status = kn_alloc(ctx, (ptrdiff_t)n, 1, &memory);
@@ -218,7 +220,7 @@ static kn_status make_id(kn_ctx *ctx, const kn_scored *s, ptrdiff_t row, char **
 }
 
 /* Reads the table and keeps its used rows. */
-static kn_status read_people(kn_ctx *ctx, kn_scored *s)
+static kn_status read_participants(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status;
     char path[PATH], why[64];
@@ -227,30 +229,30 @@ static kn_status read_people(kn_ctx *ctx, kn_scored *s)
     if (snprintf(path, PATH, "%s/%s", s->dir, s->kind->table) >= PATH)
         return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", s->dir);
     snprintf(why, sizeof why, "which %s writes", s->kind->command);
-    KN_TRY(kn_table_read(ctx, path, &s->people));
+    KN_TRY(kn_table_read(ctx, path, &s->participants));
     for (int k = 0; k < 3 && s->kind->part[k]; k++)
-        if (kn_table_find(s->people, s->kind->part[k]) < 0)
-            return kn_column_unknown(ctx, s->people, s->kind->part[k], why);
-    if (s->kind->attended && (use = kn_table_find(s->people, "status")) < 0)
-        return kn_column_unknown(ctx, s->people, "status", why);
-    ptrdiff_t rows = kn_table_rows(s->people);
+        if (kn_table_find(s->participants, s->kind->part[k]) < 0)
+            return kn_column_unknown(ctx, s->participants, s->kind->part[k], why);
+    if (s->kind->attended && (use = kn_table_find(s->participants, "status")) < 0)
+        return kn_column_unknown(ctx, s->participants, "status", why);
+    ptrdiff_t rows = kn_table_rows(s->participants);
     KN_TRY(kn_alloc_i(ctx, rows, &s->row));
     KN_TRY(kn_alloc(ctx, rows, sizeof(char *), &memory));
     s->id = memory;
     for (ptrdiff_t i = 0; i < rows; i++) {
-        if (use >= 0 && strcmp(kn_table_cell(s->people, i, use), "used") != 0)
+        if (use >= 0 && strcmp(kn_table_cell(s->participants, i, use), "used") != 0)
             continue;
         KN_TRY(make_id(ctx, s, i, &s->id[s->n]));
         s->row[s->n++] = i;
     }
     if (s->n == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: nobody was used", path);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: no participant was used", path);
 out:
     return status;
 }
 
 /* Sets the response space from the open file; for images every voxel is a response. */
-static kn_status describe(kn_ctx *ctx, kn_scored *s)
+static kn_status read_space(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status = KN_OK;
     const kn_zfile *f = &s->file;
@@ -287,18 +289,19 @@ static kn_status check_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i)
     char path[PATH];
     const kn_zfile *f = &s->file;
     ptrdiff_t maps = s->split ? 1 : s->n;
-    KN_TRY(path_of(ctx, s, i, 0, path));
-    if (rows_of(f) != maps)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: %td maps, expected %td as in %s", path, rows_of(f),
-                       maps, s->kind->table);
+    KN_TRY(map_path(ctx, s, i, 0, path));
+    if (count_rows(f) != maps)
+        return kn_fail(ctx, KN_ERR_DATA, "%s has %td maps, expected %td as in %s", path,
+                       count_rows(f), maps, s->kind->table);
     if (width_of(f) < 1)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: there are no responses", path);
+        return kn_fail(ctx, KN_ERR_DATA, "%s has no responses", path);
     if (i > 0 && f->images)
         return kn_geometry_compare(ctx, path, kn_images_geometry(f->images), s->dir,
                                    &s->space.geometry);
     if (i > 0 && width_of(f) != s->space.T)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: %td responses, expected %td as the first person has",
-                       path, width_of(f), s->space.T);
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s has %td responses, expected %td as for the first participant", path,
+                       width_of(f), s->space.T);
     for (ptrdiff_t k = 0; f->table && k < maps; k++) {
         const char *id = kn_table_cell(f->table, k, 0), *expected = kn_scored_id(s, i + k);
         if (strcmp(id, expected) != 0)
@@ -315,11 +318,11 @@ kn_status kn_scored_open(kn_ctx *ctx, const char *dir, const kn_scored_kind *kin
 {
     kn_status status;
     *out = (kn_scored){.dir = dir, .kind = kind};
-    KN_TRY(read_people(ctx, out));
+    KN_TRY(read_participants(ctx, out));
     KN_TRY(find_files(ctx, out));
     KN_TRY(open_file(ctx, out, 0, &out->file));
     KN_TRY(check_file(ctx, out, 0));
-    KN_TRY(describe(ctx, out));
+    KN_TRY(read_space(ctx, out));
 out:
     if (status != KN_OK)
         kn_scored_clear(out);
@@ -334,7 +337,7 @@ void kn_scored_clear(kn_scored *s)
         kn_free(s->tail[k]);
     kn_free(s->row);
     kn_names_free(s->id, s->n);
-    kn_table_free(s->people);
+    kn_table_free(s->participants);
     *s = (kn_scored){0};
 }
 

@@ -18,7 +18,7 @@ typedef struct kn_zfile { /* exactly one of images, array and table is open */
 
 typedef struct kn_scored_kind { /* file names and columns of one command */
     const char *command;
-    const char *table;   /* people.tsv, or change.tsv with a row per pair of visits */
+    const char *table;   /* scored_participants.tsv, or change.tsv with a row per pair of visits */
     const char *map;     /* "z", "change_z" */
     const char *part[3]; /* columns joined by _ to the id; unused entries are NULL */
     bool attended;       /* column `status` marks the rows that were used */
@@ -31,16 +31,16 @@ extern const kn_scored_kind kn_scored_by_score, kn_scored_by_change;
 typedef struct kn_scored {
     const char *dir; /* borrowed */
     const kn_scored_kind *kind;
-    kn_table *people;     /* kind->table */
-    char **id;            /* n */
-    ptrdiff_t n;          /* rows with maps ... */
-    ptrdiff_t *row;       /* ... and n row numbers of the table, in the order of the maps */
-    char *tail[KN_PARTS]; /* "z.nii.gz"; with split the part of the name after ID_ */
-    int parts;            /* files per map: 1, or 2 hemispheres */
-    bool split;           /* one file per row */
-    kn_space space;       /* responses of the maps; images: every voxel of the grid */
-    kn_zfile file;        /* the common file, or with split the file of one participant ... */
-    ptrdiff_t of;         /* ... namely this one; -1: none is open */
+    kn_table *participants; /* kind->table */
+    char **id;              /* n */
+    ptrdiff_t n;            /* rows with maps ... */
+    ptrdiff_t *row;         /* ... and n row numbers of the table, in the order of the maps */
+    char *tail[KN_PARTS];   /* "z.nii.gz"; with split the part of the name after ID_ */
+    int parts;              /* files per map: 1, or 2 hemispheres */
+    bool split;             /* one file per row */
+    kn_space space;         /* responses of the maps; images: every voxel of the grid */
+    kn_zfile file;          /* the common file, or with split the file of one participant ... */
+    ptrdiff_t of;           /* ... namely this one; -1: none is open */
 } kn_scored;
 
 /* Opens the folder and checks its maps against its table. `dir` and `kind` are borrowed.

@@ -1,12 +1,12 @@
-/* Options of the steps of kn_cv: those given to cv, and kinds of covariates that all folds
- * share. */
+/* Options of the steps of kn_cv: those given to cv, and kinds of covariates that all folds share.
+ * A fold must not decide by its own rows what a column is. */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/options/option_table.h"
-#include "commands/common/validate.h"
+#include "base/options/options.h"
+#include "commands/common/check_arguments.h"
 #include "commands/cv/internal.h"
-#include "data/table/column_name_heuristics.h"
+#include "data/table/column_role.h"
 #include "data/table/columns.h"
 #include "io/file/path.h"
 
@@ -28,14 +28,15 @@ static unsigned bit_of(const char *command)
     return bit;
 }
 
-kn_status kn_cv_hand_on(kn_ctx *ctx, const kn_options *from, const char *command, kn_options **out)
+kn_status kn_cv_make_step_options(kn_ctx *ctx, const kn_options *from, const char *command,
+                                  kn_options **out)
 {
     kn_status status;
     const kn_option_row *row;
     const char *value;
     KN_TRY(kn_options_new(ctx, command, out));
     for (int i = 0; kn_options_given(from, i, &row, &value); i++)
-        if (row->commands & bit_of(command) && strcmp(row->key, "label") != 0 &&
+        if (row->commands & bit_of(command) && strcmp(row->key, "cases") != 0 &&
             strcmp(row->key, "output") != 0)
             KN_TRY(kn_options_set(ctx, *out, row->key, value));
 out:
@@ -44,14 +45,14 @@ out:
 
 /* ---- kinds of covariates ---- */
 
-/* A category of {leave} becomes a batch unless {batch} is given: new participants may have other
- * levels of it. */
+/* A category of {leave_out} becomes a batch unless {batch} is given: new participants may have
+ * other levels of it. */
 bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c)
 {
     const kn_table *t = w->data->covariates;
-    return c->batch || (w->s.leave && w->all->recipe.codes && !kn_cv_given(w->given, "batch") &&
-                        c->kind != KN_COVARIATE_NUMERIC &&
-                        kn_column_find(t, c->name) == kn_column_find(t, w->s.leave));
+    return c->batch || (w->s.leave_out && w->all->encoding.codes &&
+                        !kn_cv_given(w->given, "batch") && c->kind != KN_COVARIATE_NUMERIC &&
+                        kn_column_find(t, c->name) == kn_column_find(t, w->s.leave_out));
 }
 
 static bool is_category(const kn_cv_work *w, const kn_covariate *c)
@@ -69,12 +70,12 @@ static bool is_few_numbers(const kn_cv_work *w, const kn_covariate *c)
 
 /* Sets option {key} of the fits to the columns for which `is` holds, after `given` (may be NULL).
  * Names with a comma cannot be listed and are left to each fit. */
-static kn_status settle(kn_ctx *ctx, kn_cv_work *w, const char *key, const char *given,
-                        bool (*is)(const kn_cv_work *, const kn_covariate *))
+static kn_status fix_columns(kn_ctx *ctx, kn_cv_work *w, const char *key, const char *given,
+                             bool (*is)(const kn_cv_work *, const kn_covariate *))
 {
     kn_status status;
     void *memory = NULL;
-    const kn_encoding *r = &w->all->recipe;
+    const kn_encoding *r = &w->all->encoding;
     size_t size = given ? strlen(given) + 2 : 1, used = 0;
     ptrdiff_t n = 0;
     for (ptrdiff_t k = 0; k < r->n; k++)
@@ -100,10 +101,10 @@ out:
 kn_status kn_cv_settle_kinds(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
-    KN_TRY(settle(ctx, w, "categorical", NULL, is_category));
-    KN_TRY(settle(ctx, w, "numeric", w->s.numeric, is_few_numbers));
-    if (w->all->recipe.codes)
-        KN_TRY(settle(ctx, w, "batch", NULL, kn_cv_is_batch));
+    KN_TRY(fix_columns(ctx, w, "categorical", NULL, is_category));
+    KN_TRY(fix_columns(ctx, w, "numeric", w->s.numeric, is_few_numbers));
+    if (w->all->encoding.codes)
+        KN_TRY(fix_columns(ctx, w, "batch", NULL, kn_cv_is_batch));
 out:
     return status;
 }
@@ -115,8 +116,8 @@ kn_status kn_cv_make_options(kn_ctx *ctx, kn_cv_work *w)
     kn_status status;
     char maps[64] = "z";
     static const char *const NAME[] = {"yhat", "ys2_model", "fdr", "ys2"};
-    KN_TRY(kn_cv_hand_on(ctx, w->given, "fit", &w->fit));
-    KN_TRY(kn_cv_hand_on(ctx, w->given, "score", &w->score));
+    KN_TRY(kn_cv_make_step_options(ctx, w->given, "fit", &w->fit));
+    KN_TRY(kn_cv_make_step_options(ctx, w->given, "score", &w->score));
     w->write = KN_MAP_Z;
     if (w->s.write)
         kn_list_bits(w->s.write, KN_MAP_WORDS, &w->write);

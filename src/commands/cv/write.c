@@ -1,37 +1,39 @@
-/* Writes folds.tsv, metrics_by_site.tsv, train.txt and test.txt of kn_cv (cv.h). */
+/* Output files of kn_cv: writes folds.tsv, metrics_by_site.tsv, train.txt and test.txt. Maps and
+ * scores are written by commands/score/join. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "commands/cv/cv.h"
+#include "commands/cv/internal.h"
+#include "gp/zscore.h"
 #include "io/file/path.h"
+#include "io/table/sidecar.h"
 
 enum { PATH = 4096 };
 static const char *const LISTS[] = {"train.txt", "test.txt"};
 
-static kn_status path_of(kn_ctx *ctx, const char *dir, const char *name, char path[PATH])
-{
-    return snprintf(path, PATH, "%s/%s", dir, name) < PATH
-               ? KN_OK
-               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
-}
-
-static kn_status check(kn_ctx *ctx, const kn_crossval *c, const char *name)
+/* Fails if the file or its sidecar must not be overwritten. */
+static kn_status check_file(kn_ctx *ctx, const kn_crossval *c, const char *name)
 {
     char path[PATH];
-    kn_status status = path_of(ctx, c->dir, name, path);
-    return status == KN_OK ? kn_writer_check(ctx, path, c->options) : status;
+    kn_status status = kn_path_in_folder(ctx, c->dir, name, path, PATH);
+    if (status == KN_OK)
+        status = kn_writer_check(ctx, path, c->options);
+    return status == KN_OK && kn_sidecar_known(name) ? kn_sidecar_check(ctx, path, c->options)
+                                                     : status;
 }
 
 kn_status kn_crossval_check(kn_ctx *ctx, const kn_crossval *c)
 {
     kn_status status;
-    KN_TRY(check(ctx, c, "folds.tsv"));
+    KN_TRY(check_file(ctx, c, "folds.tsv"));
     if (c->site->n > 0)
-        KN_TRY(check(ctx, c, "metrics_by_site.tsv"));
+        KN_TRY(check_file(ctx, c, "metrics_by_site.tsv"));
     for (int k = 0; c->s->lists && k < 2; k++)
-        KN_TRY(check(ctx, c, LISTS[k]));
+        KN_TRY(check_file(ctx, c, LISTS[k]));
 out:
     return status;
 }
@@ -66,16 +68,22 @@ static kn_status fold_row(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t i, kn_tab
         KN_TRY(kn_table_writer_text(ctx, w, h->level.name[h->level.of[i]]));
     if (h->control)
         KN_TRY(kn_table_writer_number(ctx, w, h->control[i]));
+    if (!c->s->lists) {
+        ptrdiff_t n_sites = c->fold[h->fold[i]].n_sites;
+        KN_TRY(kn_table_writer_number(ctx, w, n_sites > 0 ? (double)n_sites : NAN));
+    }
     KN_TRY(kn_table_writer_end_row(ctx, w));
 out:
     return status;
 }
 
+/* Writes folds.tsv: the fold of each participant, and the size and components of its fit. */
 static kn_status write_folds(kn_ctx *ctx, const kn_crossval *c, const char *path)
 {
     kn_status status;
     kn_table_writer *w = NULL;
     KN_TRY(kn_table_writer_new(ctx, path, c->options, &w));
+    KN_TRY(kn_table_writer_describe(ctx, w, "folds.tsv"));
     KN_TRY(kn_table_writer_text(ctx, w, "participant_id"));
     KN_TRY(kn_table_writer_text(ctx, w, "fold"));
     if (!c->s->lists) {
@@ -86,6 +94,8 @@ static kn_status write_folds(kn_ctx *ctx, const kn_crossval *c, const char *path
         KN_TRY(kn_table_writer_text(ctx, w, "level"));
     if (c->holdout->control)
         KN_TRY(kn_table_writer_text(ctx, w, "control"));
+    if (!c->s->lists)
+        KN_TRY(kn_table_writer_text(ctx, w, "n_sites"));
     KN_TRY(kn_table_writer_end_row(ctx, w));
     for (ptrdiff_t i = 0; i < c->holdout->n; i++)
         KN_TRY(fold_row(ctx, c, i, w));
@@ -127,18 +137,19 @@ static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join
                           kn_table_writer *w)
 {
     kn_status status;
-    kn_join_person all = {0};
+    kn_join_participant all = {0};
     ptrdiff_t n = 0;
     bool unknown = false; /* unknown site, scored with the site prior */
     for (ptrdiff_t i = 0; i < c->holdout->n; i++) {
         ptrdiff_t at = join->place[c->holdout->row[i]];
-        if (c->site->of[i] != site || at < 0 || !join->person[at].measured)
+        if (c->site->of[i] != site || at < 0 || !join->participant[at].measured)
             continue;
-        const kn_join_person *p = &join->person[at];
+        const kn_join_participant *p = &join->participant[at];
         n++;
         unknown = unknown || isfinite(join->scores->site_adapted[at]);
         all.cells += p->cells;
         all.loss += p->loss;
+        all.gain += p->gain;
         all.n += p->n;
         all.sum += p->sum;
         all.sum2 += p->sum2;
@@ -155,6 +166,7 @@ static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join
     }
     KN_TRY(kn_table_writer_number(ctx, w, (double)n));
     KN_TRY(kn_table_writer_short(ctx, w, all.loss / all.cells));
+    KN_TRY(kn_table_writer_short(ctx, w, kn_mean_gain(all.gain, all.cells)));
     KN_TRY(kn_table_writer_short(ctx, w, all.sum2 / all.n));
     KN_TRY(kn_table_writer_short(ctx, w, all.sum / all.n));
     KN_TRY(kn_table_writer_short(ctx, w, 100 * all.beyond / all.n));
@@ -166,10 +178,11 @@ out:
 /* Writes one row per site, and a second row if it was scored with adapted models too. */
 static kn_status write_sites(kn_ctx *ctx, const kn_crossval *c, const char *path)
 {
-    static const char *const after[] = {"n", "MSLL", "z2", "mean_z", "beyond_1.96_pct"};
+    static const char *const after[] = {"n", "MSLL", "gain", "z2", "mean_z", "beyond_1.96_pct"};
     kn_status status;
     kn_table_writer *w = NULL;
     KN_TRY(kn_table_writer_new(ctx, path, c->options, &w));
+    KN_TRY(kn_table_writer_describe(ctx, w, "metrics_by_site.tsv"));
     KN_TRY(kn_table_writer_text(ctx, w, "site"));
     if (c->holdout->control) {
         KN_TRY(kn_table_writer_text(ctx, w, "how"));
@@ -194,18 +207,25 @@ kn_status kn_crossval_write(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t *n_file
     kn_status status;
     char path[PATH];
     for (int k = 0; c->s->lists && k < 2; k++) {
-        KN_TRY(path_of(ctx, c->dir, LISTS[k], path));
+        KN_TRY(kn_path_in_folder(ctx, c->dir, LISTS[k], path, PATH));
         KN_TRY(write_list(ctx, c, k, path));
         ++*n_files;
     }
     if (c->site->n > 0) {
-        KN_TRY(path_of(ctx, c->dir, "metrics_by_site.tsv", path));
+        KN_TRY(kn_path_in_folder(ctx, c->dir, "metrics_by_site.tsv", path, PATH));
         KN_TRY(write_sites(ctx, c, path));
-        ++*n_files;
+        *n_files += 2;
     }
-    KN_TRY(path_of(ctx, c->dir, "folds.tsv", path));
+    KN_TRY(kn_path_in_folder(ctx, c->dir, "folds.tsv", path, PATH));
     KN_TRY(write_folds(ctx, c, path));
-    ++*n_files;
+    *n_files += 2;
 out:
     return status;
+}
+
+void kn_crossval_remove_folder(const kn_crossval *c)
+{
+    char dir[PATH];
+    if (c->options->force && !c->adapted && snprintf(dir, PATH, "%s/adapted", c->dir) < PATH)
+        rmdir(dir); /* fails if it is absent or has other files, which is fine */
 }

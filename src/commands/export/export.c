@@ -1,11 +1,12 @@
-/* Implements export.h: doubles the synthetic points, then refines the cut, until the error is small
- * enough; warns of small groups that remain recognisable. */
+/* Implements export.h: doubles the synthetic points, then refines the cut, until the error is
+ * small enough; warns of small groups that remain recognisable. The result is a model without
+ * values of any participant. */
 #include "commands/export/export.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "base/info_struct.h"
+#include "base/context.h"
 #include "cov/features.h"
 #include "cov/synthetic_points.h"
 #include "gp/method.h"
@@ -21,7 +22,7 @@ typedef struct errors {
 } errors;
 
 /* Maximum; NaN counts as infinite error. */
-static double larger(double a, double b)
+static double max_or_infinity(double a, double b)
 {
     return isnan(b) ? INFINITY : fmax(a, b);
 }
@@ -40,8 +41,8 @@ static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t 
         for (ptrdiff_t i = 0; i < M[0].rows; i++) {
             double sd = sqrt(kn_at(M[1], i, j) + noise[first + j]);
             double other = sqrt(kn_at(M[3], i, j) + noise[first + j]);
-            e->mean = larger(e->mean, fabs(kn_at(M[2], i, j) - kn_at(M[0], i, j)));
-            e->sd = larger(e->sd, fabs(other - sd));
+            e->mean = max_or_infinity(e->mean, fabs(kn_at(M[2], i, j) - kn_at(M[0], i, j)));
+            e->sd = max_or_infinity(e->sd, fabs(other - sd));
         }
     return KN_OK;
 }
@@ -53,16 +54,16 @@ typedef struct side {
 
 /* Largest differences of mean and standard deviation between two processes, ROWS participants at a
  * time. */
-static kn_status compare(kn_ctx *ctx, side a, side b, errors *e)
+static kn_status compare_processes(kn_ctx *ctx, side a, side b, errors *e)
 {
     enum { ROWS = 2048 };
     kn_status status = KN_OK;
     kn_gp_maps maps[2] = {{0}};
-    kn_mat room[4] = {{0}}, some[4];
+    kn_mat memory[4] = {{0}}, some[4];
     *e = (errors){0};
     for (int k = 0; k < 4; k++)
-        KN_TRY(
-            kn_mat_new(ctx, kn_min_size(a.X.rows, ROWS), kn_min_size(a.gp->T, KN_BLOCK), &room[k]));
+        KN_TRY(kn_mat_new(ctx, kn_min_size(a.X.rows, ROWS), kn_min_size(a.gp->T, KN_BLOCK),
+                          &memory[k]));
     for (ptrdiff_t row = 0; row < a.X.rows; row += ROWS) {
         ptrdiff_t n = kn_min_size(a.X.rows - row, ROWS);
         kn_predict_input of_a = {.X = kn_sub(a.X, row, 0, n, a.X.cols)};
@@ -72,7 +73,7 @@ static kn_status compare(kn_ctx *ctx, side a, side b, errors *e)
         for (ptrdiff_t j = 0; j < a.gp->T; j += KN_BLOCK) {
             KN_TRY(kn_check_cancel(ctx));
             for (int k = 0; k < 4; k++)
-                some[k] = kn_sub(room[k], 0, 0, n, kn_min_size(a.gp->T - j, KN_BLOCK));
+                some[k] = kn_sub(memory[k], 0, 0, n, kn_min_size(a.gp->T - j, KN_BLOCK));
             KN_TRY(compare_block(ctx, maps, j, some, e));
         }
         kn_gp_maps_clear(&maps[0]);
@@ -83,27 +84,27 @@ out:
     kn_gp_maps_clear(&maps[0]);
     kn_gp_maps_clear(&maps[1]);
     for (int k = 0; k < 4; k++)
-        kn_mat_clear(&room[k]);
+        kn_mat_clear(&memory[k]);
     return status;
 }
 
 /* Error at the training sample and at points between. */
-static kn_status measure(kn_ctx *ctx, const kn_gp *a, const kn_gp *b, kn_mat between,
-                         kn_export_info *info)
+static kn_status measure_error(kn_ctx *ctx, const kn_gp *a, const kn_gp *b, kn_mat between,
+                               kn_export_info *info)
 {
     kn_status status;
     errors e;
-    KN_TRY(compare(ctx, (side){a, a->latent.X}, (side){b, a->latent.X}, &e));
+    KN_TRY(compare_processes(ctx, (side){a, a->latent.X}, (side){b, a->latent.X}, &e));
     info->mean = e.mean;
     info->sd = e.sd;
-    KN_TRY(compare(ctx, (side){a, between}, (side){b, between}, &e));
+    KN_TRY(compare_processes(ctx, (side){a, between}, (side){b, between}, &e));
     info->mean_between = e.mean;
     info->sd_between = e.sd;
 out:
     return status;
 }
 
-static double largest(const kn_export_info *i)
+static double largest_error(const kn_export_info *i)
 {
     return fmax(fmax(i->mean, i->sd), fmax(i->mean_between, i->sd_between));
 }
@@ -111,59 +112,88 @@ static double largest(const kn_export_info *i)
 /* ---- the process ---- */
 
 /* Error message if the maximum of points and directions does not suffice. */
-static kn_status too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
+static kn_status fail_too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
 {
-    enum { MOST = 200 }; /* maximum of the option {points} */
+    enum { MAX_COUNT = 200 }; /* maximum of the option {points} */
     char more[48] = "";
-    if (2 * points <= MOST)
-        snprintf(more, sizeof more, " (try {points=%d})", 2 * points);
+    if (2 * points <= MAX_COUNT)
+        snprintf(more, sizeof more, "; try {points=%d}", 2 * points);
     return kn_fail(ctx, KN_ERR_DATA,
-                   "the export is too coarse: means or standard deviations differ from the model's "
-                   "by up to %.2g standard deviations, expected at most %g%s",
-                   largest(info), KN_EXPORT_ERROR, more);
+                   "the export is too inaccurate: means or standard deviations differ by up to "
+                   "%.2g standard deviations from the model's, expected at most %g%s",
+                   largest_error(info), KN_EXPORT_ERROR, more);
 }
 
 /* Warns if the model has nearly as many directions as participants: the variance of a process
  * without noise is then 0 only at training participants, whose covariates could be found. */
-static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t most, kn_export_info *info)
+static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t limit, kn_export_info *info)
 {
-    info->findable = 2 * most > N;
+    info->findable = 2 * limit > N;
     if (info->findable)
         kn_log(ctx, KN_LOG_WARNING,
-               "predictions need %td functions of the covariates of %td people: from so many their "
-               "covariates can be found (fit fewer numbers, or more people)",
-               most, N);
+               "predictions need %td functions of the covariates of %td participants, which could "
+               "reveal the covariates; fit fewer numeric covariates, or more participants",
+               limit, N);
 }
 
-/* Makes the de-identified process with as many points and directions as the error requires. */
-static kn_status share_process(kn_ctx *ctx, const kn_gp *from, const kn_synthetic_plan *plan,
-                               kn_gp *to, kn_export_info *info)
+/* Makes the de-identified process with as many points and directions as the error requires. `how`
+ * has the points and the cut afterwards. */
+static kn_status deidentify_process(kn_ctx *ctx, const kn_gp *from, const kn_synthetic_plan *plan,
+                                    kn_mat between, kn_deidentification *how, kn_gp *to,
+                                    kn_export_info *info)
 {
     kn_status status;
-    kn_sharing how = {.cut = KN_EXPORT_CUT};
-    kn_mat between = {0};
     bool last;
-    KN_TRY(kn_synthetic_between(ctx, plan, KN_EXPORT_BETWEEN, &between));
     int round = 0;
     for (;;) {
-        KN_TRY(kn_synthetic_new(ctx, plan, round, &how.points, &last));
-        KN_TRY(from->method->share(ctx, from, &how, to));
-        kn_mat_clear(&how.points);
-        KN_TRY(measure(ctx, from, to, between, info));
-        if (largest(info) <= KN_EXPORT_ERROR || (last && how.cut <= KN_EXPORT_FINEST))
+        kn_mat_clear(&how->points);
+        KN_TRY(kn_synthetic_new(ctx, plan, round, &how->points, &last));
+        KN_TRY(from->method->deidentify(ctx, from, how, to));
+        KN_TRY(measure_error(ctx, from, to, between, info));
+        if (largest_error(info) <= KN_EXPORT_ERROR || (last && how->cut <= KN_EXPORT_FINEST))
             break;
         if (last)
-            how.cut = fmax(how.cut / 100, KN_EXPORT_FINEST);
+            how->cut = fmax(how->cut / 100, KN_EXPORT_FINEST);
         else
             round++;
     }
-    if (!(largest(info) <= KN_EXPORT_ERROR))
-        status = too_coarse(ctx, plan->points << round, info);
-    else
-        warn_of_directions(ctx, from->N, how.most, info);
+    if (!(largest_error(info) <= KN_EXPORT_ERROR))
+        status = fail_too_coarse(ctx, plan->points << round, info);
 out:
-    kn_mat_clear(&how.points);
-    kn_mat_clear(&between);
+    return status;
+}
+
+/* Leaves out as many directions as the error allows, because each adds to the leverages. */
+static kn_status coarsen_process(kn_ctx *ctx, const kn_gp *from, kn_mat between,
+                                 kn_deidentification *how, kn_gp *to, kn_export_info *info)
+{
+    kn_status status = KN_OK;
+    double finest = how->cut;
+    how->cut = KN_EXPORT_COARSE;
+    for (;; how->cut = fmax(how->cut / 10, finest)) {
+        KN_TRY(from->method->deidentify(ctx, from, how, to));
+        KN_TRY(measure_error(ctx, from, to, between, info));
+        if (largest_error(info) <= KN_EXPORT_ERROR || !(how->cut > finest))
+            break;
+    }
+out:
+    return status;
+}
+
+/* Adds noise for participants whose leverage is above the limit, and measures what it changes. */
+static kn_status blur_process(kn_ctx *ctx, const kn_gp *from, kn_mat between, double leverage,
+                              kn_deidentification *how, kn_gp *to, kn_export_info *info)
+{
+    kn_status status;
+    kn_export_info with = {0};
+    how->leverage = leverage;
+    KN_TRY(from->method->deidentify(ctx, from, how, to));
+    KN_TRY(measure_error(ctx, from, to, between, &with));
+    info->leverage_left = how->after;
+    info->blurred = how->blurred;
+    info->mean_blurred = fmax(with.mean, with.mean_between);
+    info->sd_blurred = fmax(with.sd, with.sd_between);
+out:
     return status;
 }
 
@@ -195,7 +225,7 @@ static kn_status measure_beyond(kn_ctx *ctx, const kn_model *a, const kn_model *
     kn_view view = kn_view_cols(raw.data, raw.rows, raw.cols);
     KN_TRY(kn_design_apply(ctx, &a->x, view, true, Xa, NULL));
     KN_TRY(kn_design_apply(ctx, &b->x, view, true, Xb, NULL));
-    KN_TRY(compare(ctx, (side){&a->gp, Xa}, (side){&b->gp, Xb}, &e));
+    KN_TRY(compare_processes(ctx, (side){&a->gp, Xa}, (side){&b->gp, Xb}, &e));
     info->mean_beyond = e.mean;
     info->sd_beyond = e.sd;
 out:
@@ -213,11 +243,11 @@ static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_site_levels *b)
 {
     ptrdiff_t few = 0;
     for (ptrdiff_t s = 0; b->M > 1 && s < b->S; s++)
-        few += b->people[s] < KN_EXPORT_LEVEL;
+        few += b->n_participants[s] < KN_EXPORT_LEVEL;
     if (few > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td sites have fewer than %d people in training: what the model says of so "
-               "few is nearly what they are",
+               "%td of %td sites have fewer than %d training participants; the exported statistics "
+               "could reveal individual values",
                few, b->S, (int)KN_EXPORT_LEVEL);
     return few;
 }
@@ -230,14 +260,14 @@ static ptrdiff_t warn_of_others(kn_ctx *ctx, const kn_model *m)
         few += m->adapted.site[s].controls < KN_EXPORT_LEVEL;
     if (few > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td sites that the model was adapted to have fewer than %d controls: what "
-               "it says of so few is nearly what they are",
+               "%td of %td sites that the model was adapted to have fewer than %d controls; the "
+               "exported statistics could reveal individual values",
                few, m->adapted.n, (int)KN_EXPORT_LEVEL);
-    if (m->change.law.T > 0 && m->change.people < KN_EXPORT_FEW)
+    if (m->change.distribution.T > 0 && m->change.participants < KN_EXPORT_FEW)
         kn_log(ctx, KN_LOG_WARNING,
-               "changes are compared with %td people: quantiles and means of so few tell of each "
-               "of them",
-               m->change.people);
+               "the change reference has only %td participants; the exported statistics could "
+               "reveal individual values",
+               m->change.participants);
     return few;
 }
 
@@ -247,36 +277,40 @@ static ptrdiff_t warn_of_levels(kn_ctx *ctx, const kn_model *m)
     ptrdiff_t few = 0;
     for (ptrdiff_t c = 0; c < m->x.C; c++) {
         const kn_design_column *k = &m->x.column[c];
-        const kn_covariate *v = m->recipe.codes && c < m->recipe.n ? &m->recipe.column[c] : NULL;
+        const kn_covariate *v =
+            m->encoding.codes && c < m->encoding.n ? &m->encoding.column[c] : NULL;
         for (int l = 0; l < k->levels; l++) {
-            double people = round(k->shares[l] * (double)m->info.n_samples);
-            if (!(people > 0 && people < KN_EXPORT_LEVEL))
+            double participants = round(k->proportions[l] * (double)m->info.n_samples);
+            if (!(participants > 0 && participants < KN_EXPORT_LEVEL))
                 continue;
             few++;
             kn_log(ctx, KN_LOG_WARNING,
-                   "%s '%s' has %.0f people in training: what the model says of so few is nearly "
-                   "what they are",
-                   v ? v->name : "a category's level", v ? v->levels.text[l] : "", people);
+                   "%s '%s' has only %.0f training participants; the exported statistics could "
+                   "reveal individual values",
+                   v ? v->name : "a category's level", v ? v->levels.text[l] : "", participants);
         }
     }
     return few;
 }
 
+/* Fails unless the model can be de-identified: not yet done, and by a method that supports it. */
 static kn_status check_model(kn_ctx *ctx, const kn_model *m)
 {
-    if (m->shareable)
+    if (m->deidentified)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "the model is one to give away already: nobody of training is in it");
-    if (!m->gp.method->share)
+                       "the model is already de-identified; it contains no training participants");
+    if (!m->gp.method->deidentify)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s models cannot be exported", m->gp.method->title);
     return KN_OK;
 }
 
-kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, kn_model **out,
-                          kn_export_info *info)
+kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, double leverage,
+                          kn_model **out, kn_export_info *info)
 {
     kn_status status;
     kn_model *m = NULL;
+    kn_mat between = {0};
+    kn_deidentification how = {.cut = KN_EXPORT_CUT, .leverage = 1};
     kn_features features = kn_features_of(&model->gp.spec.sample);
     kn_synthetic_plan plan = {.X = model->gp.latent.X,
                               .cov = &features.rest,
@@ -284,9 +318,19 @@ kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, kn_mod
                               .points = points};
     *out = NULL;
     KN_TRY(check_model(ctx, model));
-    KN_TRY(kn_model_share(ctx, model, &m));
-    KN_TRY(share_process(ctx, &model->gp, &plan, &m->gp, info));
+    KN_TRY(kn_model_deidentify(ctx, model, &m));
+    KN_TRY(kn_synthetic_between(ctx, &plan, KN_EXPORT_BETWEEN, &between));
+    KN_TRY(deidentify_process(ctx, &model->gp, &plan, between, &how, &m->gp, info));
+    info->leverage = info->leverage_left = how.before;
+    if (how.before > leverage)
+        KN_TRY(coarsen_process(ctx, &model->gp, between, &how, &m->gp, info));
+    warn_of_directions(ctx, model->gp.N, how.limit, info);
     KN_TRY(measure_beyond(ctx, model, m, &plan, info));
+    info->mean_blurred = fmax(info->mean, info->mean_between);
+    info->sd_blurred = fmax(info->sd, info->sd_between);
+    info->leverage_left = how.before;
+    if (how.before > leverage)
+        KN_TRY(blur_process(ctx, &model->gp, between, leverage, &how, &m->gp, info));
     if (m->gp.method->components)
         m->info.rank = m->gp.latent.cell[0].R0.m;
     info->points = m->gp.method->points(&m->gp);
@@ -294,16 +338,21 @@ kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, kn_mod
         warn_of_levels(ctx, model) + warn_of_sites(ctx, &model->batch) + warn_of_others(ctx, model);
     if (model->info.n_samples < KN_EXPORT_FEW)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td people in training: basis, quantiles and means of so few tell of each of them",
+               "only %td training participants; the exported statistics could reveal individual "
+               "values",
                model->info.n_samples);
     *out = m;
     m = NULL;
 out:
+    kn_mat_clear(&how.points);
+    kn_mat_clear(&between);
     kn_model_free(m);
     return status;
 }
 
-static kn_status run(kn_ctx *ctx, const kn_model *model, const kn_settings *s, kn_export_info *info)
+/* Checks the output path, exports the model and writes it. */
+static kn_status run_export(kn_ctx *ctx, const kn_model *model, const kn_settings *s,
+                            kn_export_info *info)
 {
     kn_status status;
     kn_model *shared = NULL;
@@ -311,7 +360,7 @@ static kn_status run(kn_ctx *ctx, const kn_model *model, const kn_settings *s, k
                            .inputs = (const char *[]){s->model},
                            .n_inputs = s->model ? 1 : 0};
     KN_TRY(kn_writer_check(ctx, s->shared, &wo));
-    KN_TRY(kn_export_model(ctx, model, s->points, &shared, info));
+    KN_TRY(kn_export_model(ctx, model, s->points, s->max_leverage, &shared, info));
     KN_TRY(kn_model_write(ctx, shared, s->shared, &wo));
 out:
     kn_model_free(shared);
@@ -331,8 +380,8 @@ kn_status kn_export(kn_ctx *ctx, const kn_model *model, const kn_options *option
     if (status != KN_OK)
         return status;
     kn_resources before = kn_settings_resources(ctx, &s);
-    status = run(ctx, model, &s, &own);
-    kn_resources_put(ctx, before);
+    status = run_export(ctx, model, &s, &own);
+    kn_resources_restore(ctx, before);
     if (status == KN_OK)
         kn_info_copy_out(info, &own, sizeof own);
     return status;

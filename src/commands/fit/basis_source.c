@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/alloc.h"
 #include "data/basis/surface_harmonics.h"
-#include "io/file/growable_array.h"
 #include "io/file/path.h"
 
 static const char LABELS[] = "labels:", HARMONICS[] = "harmonics:";
@@ -48,6 +48,7 @@ out:
     return status;
 }
 
+/* Opens a basis in a NumPy file, whose columns are basis vectors; s owns it. */
 static kn_status open_file(kn_ctx *ctx, const char *path, kn_basis_source *s)
 {
     kn_status status;
@@ -82,16 +83,16 @@ out:
 /* Parses "SURF.gii,K" or "L.gii,R.gii,K" and reads the surfaces. */
 static kn_status open_harmonics(kn_ctx *ctx, const char *text, kn_basis_source *s)
 {
-    enum { MOST = 100000 };
+    enum { MAX_COUNT = 100000 };
     kn_status status = KN_OK;
     const char *last = strrchr(text, ',');
     int commas = 0;
     s->kind = KN_BASIS_HARMONICS;
     for (const char *c = text; *c; c++)
         commas += *c == ',';
-    for (const char *c = last ? last + 1 : ""; *c >= '0' && *c <= '9' && s->K <= MOST; c++)
+    for (const char *c = last ? last + 1 : ""; *c >= '0' && *c <= '9' && s->K <= MAX_COUNT; c++)
         s->K = 10 * s->K + (*c - '0');
-    if (!last || last == text || commas > KN_PARTS || s->K < 1 || s->K > MOST ||
+    if (!last || last == text || commas > KN_PARTS || s->K < 1 || s->K > MAX_COUNT ||
         strspn(last + 1, "0123456789") != strlen(last + 1))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{basis} is '%s%s', expected harmonics:SURF.gii,K or "
@@ -100,7 +101,7 @@ static kn_status open_harmonics(kn_ctx *ctx, const char *text, kn_basis_source *
     KN_TRY(take_files(ctx, text, (size_t)(last - text), s));
     for (int k = 0; k < s->files; k++)
         if (!kn_path_ends(s->file[k], ".gii") && !kn_path_ends(s->file[k], ".gii.gz"))
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: expected a surface (.gii)", s->file[k]);
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is not a surface (.gii)", s->file[k]);
     for (int k = 0; k < s->files; k++)
         KN_TRY(kn_surface_read(ctx, s->file[k], &s->surface[k]));
     s->cols = s->K * s->files;
@@ -133,7 +134,7 @@ out:
     return status;
 }
 
-double kn_basis_source_beside(const kn_basis_source *s)
+double kn_basis_source_bytes(const kn_basis_source *s)
 {
     return s->kind == KN_BASIS_LABELS || s->kind == KN_BASIS_HARMONICS
                ? (double)s->cols * sizeof(double)
@@ -147,7 +148,7 @@ static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
 {
     kn_view v = s->npy.view;
     if (v.rows != T)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td rows, expected %td, one a response",
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td rows, expected %td, one per response",
                        s->file[0], v.rows, T);
     for (ptrdiff_t p = 0; p < v.cols; p++)
         for (ptrdiff_t j = 0; j < T; j++)
@@ -160,34 +161,35 @@ static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
 /* ---- harmonics of the responses' surfaces ---- */
 
 /* Checks that surfaces and responses have the same number of vertices per hemisphere. */
-static kn_status compare(kn_ctx *ctx, const kn_basis_source *s, const char *name,
-                         const kn_space *space)
+static kn_status check_vertices(kn_ctx *ctx, const kn_basis_source *s, const char *name,
+                                const kn_space *space)
 {
     if (space->kind != KN_SPACE_IMAGE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{basis}: harmonics need responses of the vertices of %s, and %s is %s",
+                       "{basis}: harmonics need responses at the vertices of %s, but %s is %s",
                        s->file[0], name, space->kind == KN_SPACE_TABLE ? "a table" : "an array");
     if (space->part[0].brain.hash)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{basis}: harmonics need responses of the vertices of %s, and %s has brain "
-                       "models",
-                       s->file[0], name);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{basis}: harmonics need responses at the vertices of %s, but %s has brain models",
+            s->file[0], name);
     if (s->files != space->parts)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis}: harmonics of %s, but %s has %s a person",
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{basis}: harmonics of %s, but %s has %s per participant",
                        s->files > 1 ? "two surfaces" : "one surface", name,
                        space->parts > 1 ? "two images" : "one image");
     for (int k = 0; k < s->files; k++) {
         ptrdiff_t n = kn_geometry_voxels(&space->part[k].geometry);
         if (s->surface[k].vertices != n)
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td vertices, expected %td as in %s",
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td vertices, expected %td as in %s",
                            s->file[k], s->surface[k].vertices, n, name);
     }
     return KN_OK;
 }
 
 /* Logs the harmonics of surface k. highest: largest eigenvalue; 0 if all harmonics are constant. */
-static void tell(kn_ctx *ctx, const kn_basis_source *s, int k, const kn_laplacian *l,
-                 double highest)
+static void log_harmonics(kn_ctx *ctx, const kn_basis_source *s, int k, const kn_laplacian *l,
+                          double highest)
 {
     static const double TWO_PI = 6.283185307179586, NONE = 1e-12;
     char waves[64] = "";
@@ -223,7 +225,7 @@ static kn_status add_surface(kn_ctx *ctx, kn_basis_source *s, int k, const kn_sp
     for (ptrdiff_t c = 0; c < s->K; c++)
         for (ptrdiff_t i = 0; i < l.n; i++)
             kn_col(s->B, k * s->K + c)[row[l.vertex[i]] - 1] = kn_at(E, i, c);
-    tell(ctx, s, k, &l, lambda[s->K - 1]);
+    log_harmonics(ctx, s, k, &l, lambda[s->K - 1]);
 out:
     kn_mat_clear(&E);
     kn_free(lambda);
@@ -234,7 +236,7 @@ out:
 }
 
 /* True if B was made for exactly these voxels, as in most folds of a cross-validation. */
-static bool same_places(const kn_basis_source *s, const kn_space *space)
+static bool same_vertices(const kn_basis_source *s, const kn_space *space)
 {
     return s->B.data && space->kind == KN_SPACE_IMAGE && s->B.rows == space->T &&
            memcmp(s->voxel, space->voxel, (size_t)space->T * sizeof *s->voxel) == 0;
@@ -276,8 +278,8 @@ kn_status kn_basis_source_view(kn_ctx *ctx, kn_basis_source *s, const char *name
     if (s->kind == KN_BASIS_LABELS) {
         kn_mat_clear(&s->B);
         KN_TRY(kn_atlas_basis(ctx, &s->labels, name, space, &s->B));
-    } else if (!same_places(s, space)) {
-        KN_TRY(compare(ctx, s, name, space));
+    } else if (!same_vertices(s, space)) {
+        KN_TRY(check_vertices(ctx, s, name, space));
         if (s->cols > space->T)
             return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis}: %td harmonics, but %td responses",
                            s->cols, space->T);

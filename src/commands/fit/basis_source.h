@@ -2,7 +2,9 @@
  * surface harmonics [METHOD 1e]
  *
  * kn_basis_source_open reads the files and counts the columns before any response is read;
- * kn_basis_source_view makes the columns once the response space is known. */
+ * kn_basis_source_view makes the columns once the response space is known.
+ *
+ * fit.c passes the columns to the method. */
 #ifndef KN_COMMANDS_FIT_BASIS_SOURCE_H
 #define KN_COMMANDS_FIT_BASIS_SOURCE_H
 
@@ -48,6 +50,6 @@ void kn_basis_source_clear(kn_basis_source *s); /* accepts {0} */
 kn_status kn_basis_source_view(kn_ctx *ctx, kn_basis_source *s, const char *name,
                                const kn_space *space, kn_view *out);
 /* Bytes per response that the basis takes in addition to the fit, for the memory plan. */
-double kn_basis_source_beside(const kn_basis_source *s);
+double kn_basis_source_bytes(const kn_basis_source *s);
 
 #endif

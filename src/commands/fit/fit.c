@@ -1,5 +1,5 @@
 /* kn_fit: from files to a model in memory and on disk. Reads the training sample (kn_sample_train),
- * builds the design options, fits (fit_arrays.c), and writes model and log (output.c). */
+ * builds the design options, fits (fit_arrays.c), and writes model and log. */
 #include "commands/fit/fit.h"
 
 #include <jansson.h>
@@ -8,16 +8,106 @@
 #include <string.h>
 
 #include "base/mpi/comm.h"
+#include "base/options/category_level_names.h"
+#include "commands/common/check_arguments.h"
 #include "commands/common/mpi_rules.h"
-#include "commands/common/validate.h"
 #include "commands/fit/basis_source.h"
+#include "commands/fit/fit_record.h"
 #include "commands/fit/missing_report.h"
-#include "commands/fit/output.h"
 #include "commands/memory/memory_plan.h"
+#include "data/preloaded.h"
 #include "gp/method.h"
+#include "la/openblas.h"
+#include "model/file/file.h"
+#include "model/fit_info_json.h"
+#include "model/model.h"
+
+/* ---- output: the model, and its log with what may differ between two runs of the same model
+ * (timings, threads, memory, machine) ---- */
+
+enum { PATH = 4096 };
+
+/* Adds communication statistics (maximum over ranks); only processor seconds without MPI. */
+static int log_ranks(json_t *log, const kn_ctx *ctx, const kn_comm_use *use)
+{
+    const kn_comm *c = kn_ctx_comm(ctx);
+    json_t *use_of_ranks =
+        c->size == 1 ? NULL
+                     : json_pack("{s:I s:I s:o s:o}", "calls", (json_int_t)use->calls, "bytes",
+                                 (json_int_t)use->bytes, "seconds", kn_json_number(use->seconds),
+                                 "processor_seconds", kn_json_number(use->processor));
+    if (c->size > 1 && json_object_set_new(log, "between_ranks", use_of_ranks) != 0)
+        return -1;
+    return json_object_set_new(log, "processor_seconds", kn_json_number(use->outside));
+}
+
+/* Writes timings, machine and the record of the run as JSON beside the model. */
+static kn_status write_log(kn_ctx *ctx, const char *output, const kn_model *model,
+                           const kn_comm_use *use, const kn_write_options *options)
+{
+    char path[PATH];
+    const kn_fit_info *info = &model->info;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    json_t *log =
+        json_pack("{s:s s:s s:s s:s s:i s:i s:i s:I s:{s:o s:o s:o}}", "software", kn_version(),
+                  "blas", kn_la_config(), "core", kn_la_core(), "model", output, "ranks", c->size,
+                  "nodes", c->nodes, "threads", kn_threads(ctx), "memory",
+                  (json_int_t)kn_memory(ctx), "seconds", "basis",
+                  kn_json_number(info->seconds_basis), "fit", kn_json_number(info->seconds_fit),
+                  "reference", kn_json_number(info->seconds_reference));
+    json_t *fit = model->fit ? json_loads(model->fit, 0, NULL) : json_null();
+    if (log && (log_ranks(log, ctx, use) | json_object_set_new(log, "fit", fit)) != 0) {
+        json_decref(log);
+        log = NULL;
+    }
+    char *text = log ? json_dumps(log, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+    json_decref(log);
+    if (!text)
+        return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the log");
+    kn_log_path(output, path, sizeof path);
+    kn_status status = kn_write_text(ctx, path, text, options);
+    free(text);
+    return status;
+}
+
+/* Checks before the fit that model and log can be written and are not input files. basis: one more
+ * input file, or NULL. */
+static kn_status check_outputs(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
+                               const char *basis)
+{
+    char path[PATH];
+    const char **files = NULL;
+    kn_write_options wo = {.force = s->force};
+    kn_status status;
+    KN_TRY(kn_data_files(ctx, data, basis, &files, &wo.n_inputs));
+    wo.inputs = files;
+    KN_TRY(kn_writer_check(ctx, s->output, &wo));
+    kn_log_path(s->output, path, sizeof path);
+    KN_TRY(kn_writer_check(ctx, path, &wo));
+out:
+    kn_free(files);
+    return status;
+}
+
+/* Writes the log, then the model; on failure both are removed. use: communication statistics of the
+ * ranks, for the log. */
+static kn_status write_outputs(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
+                               const kn_comm_use *use)
+{
+    kn_created_files made = {0};
+    kn_write_options wo = {.made = &made, .force = s->force};
+    kn_status status;
+    KN_TRY(write_log(ctx, s->output, model, use, &wo));
+    KN_TRY(kn_model_write(ctx, model, s->output, &wo));
+out:
+    if (status != KN_OK)
+        kn_created_files_remove(&made);
+    kn_created_files_clear(&made);
+    return status;
+}
 
 /* Stores the given options in the model as JSON. */
-static kn_status remember(kn_ctx *ctx, const kn_options *options, kn_model *m)
+static kn_status store_options(kn_ctx *ctx, const kn_options *options, kn_model *m)
 {
     const char *key, *value;
     json_t *given = json_object();
@@ -28,13 +118,15 @@ static kn_status remember(kn_ctx *ctx, const kn_options *options, kn_model *m)
     return m->options ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the options");
 }
 
-/* Moves encoding, response space and groups from the sample to the model, and copies the ids unless
- * {strip_ids}. */
-static kn_status take_over(kn_ctx *ctx, const kn_settings *s, kn_sample *p, kn_model *m)
+/* Moves encoding, response space, order and groups from the sample to the model, and copies the ids
+ * unless {strip_ids}. */
+static kn_status move_sample_to_model(kn_ctx *ctx, const kn_settings *s, kn_sample *p, kn_model *m)
 {
-    m->recipe = p->recipe;
-    p->recipe = (kn_encoding){0};
+    m->encoding = p->encoding;
+    p->encoding = (kn_encoding){0};
     m->space = p->space;
+    m->row_order = p->order;
+    p->order = NULL;
     p->space = (kn_space){0};
     if (m->gp.latent.groups.n > 0) {
         m->group_rule = p->grouping.rule;
@@ -55,22 +147,25 @@ typedef struct settled {
     kn_design_options design;
     int *levels, *values;
     bool *batch, *smooth;
+    const char **names; /* of the covariates, borrowed texts */
     kn_interaction *interactions;
     ptrdiff_t *order;
 } settled;
 
+/* Frees the texts of options that were settled from the data. */
 static void settled_clear(settled *o)
 {
     kn_free(o->levels);
     kn_free(o->values);
     kn_free(o->batch);
+    kn_free(o->names);
     kn_free(o->smooth);
     kn_free(o->interactions);
     kn_free(o->order);
 }
 
 typedef struct place {
-    ptrdiff_t table, person;
+    ptrdiff_t table, participant;
 } place;
 
 static int by_place(const void *a, const void *b)
@@ -91,42 +186,80 @@ static kn_status table_order(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **order)
         at[i] = (place){p->covariate_row[i], i};
     qsort(at, (size_t)p->n, sizeof *at, by_place);
     for (ptrdiff_t i = 0; i < p->n; i++)
-        (*order)[i] = at[i].person;
+        (*order)[i] = at[i].participant;
 out:
     kn_free(memory);
     return status;
 }
 
+/* Does the encoding have this covariate with this level? */
+static bool has_level(const kn_encoding *encoding, const kn_level_name *item)
+{
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        for (ptrdiff_t l = 0; l < encoding->column[k].levels.n; l++)
+            if (kn_level_name_is(item, encoding->column[k].name,
+                                 encoding->column[k].levels.text[l]))
+                return true;
+    return false;
+}
+
+/* KN_ERR_ARGUMENT if {names} is not a list of names, or names a level that no covariate has. */
+static kn_status check_level_names(kn_ctx *ctx, const char *names, const kn_encoding *encoding)
+{
+    kn_level_name item = {0};
+    const char *text = names;
+    while (text && kn_level_name_next(&text, &item))
+        if (!has_level(encoding, &item))
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "{names}: there is no categorical covariate '%.*s' with a level '%.*s'",
+                           item.column_length, item.column, item.level_length, item.level);
+    return !text || *text == '\0'
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{names} is '%s', expected COLUMN:LEVEL=NAME,LEVEL=NAME, such as "
+                         "sex:0=female,1=male",
+                         names);
+}
+
 /* Makes design options, groups and table order of the sample. */
-static kn_status settle(kn_ctx *ctx, const kn_settings *s, const kn_sample *p, settled *out)
+static kn_status make_fit_settings(kn_ctx *ctx, const kn_settings *s, const kn_sample *p,
+                                   settled *out)
 {
     kn_status status;
-    void *levels = NULL, *values = NULL, *batch = NULL;
+    void *levels = NULL, *values = NULL, *batch = NULL, *names = NULL;
     *out = (settled){.s = *s, .design = {.quadratic = -1}};
+    KN_TRY(check_level_names(ctx, s->names, &p->encoding));
     kn_settings_apply_defaults(&out->s);
     KN_TRY(table_order(ctx, p, &out->order));
     out->s.table_order = out->order;
-    if (!p->recipe.codes)
+    out->s.row_order = p->order;
+    out->s.any_response_order = p->space.kind != KN_SPACE_IMAGE;
+    if (!p->encoding.codes)
         goto out;
-    status = kn_alloc(ctx, p->recipe.n, sizeof(int), &levels);
+    status = kn_alloc(ctx, p->encoding.n, sizeof(int), &levels);
     out->levels = levels;
     KN_TRY(status);
-    status = kn_alloc(ctx, p->recipe.n, sizeof(int), &values);
+    status = kn_alloc(ctx, p->encoding.n, sizeof(int), &values);
     out->values = values;
     KN_TRY(status);
-    status = kn_alloc(ctx, p->recipe.n, sizeof(bool), &batch);
+    status = kn_alloc(ctx, p->encoding.n, sizeof(bool), &batch);
     out->batch = batch;
     KN_TRY(status);
-    kn_encoding_batch(&p->recipe, out->batch);
-    kn_encoding_levels(&p->recipe, out->levels);
-    kn_encoding_values(&p->recipe, out->values);
-    KN_TRY(kn_encoding_interactions(ctx, &p->recipe, s->interaction, &out->interactions,
+    KN_TRY(kn_alloc(ctx, p->encoding.n, sizeof *out->names, &names));
+    out->names = names;
+    for (ptrdiff_t k = 0; k < p->encoding.n; k++)
+        out->names[k] = p->encoding.column[k].name;
+    kn_encoding_batch(&p->encoding, out->batch);
+    kn_encoding_levels(&p->encoding, out->levels);
+    kn_encoding_values(&p->encoding, out->values);
+    KN_TRY(kn_encoding_interactions(ctx, &p->encoding, s->interaction, &out->interactions,
                                     &out->design.n_interactions));
-    KN_TRY(kn_encoding_smooth(ctx, &p->recipe, s->smooth, &out->smooth));
+    KN_TRY(kn_encoding_smooth(ctx, &p->encoding, s->smooth, &out->smooth));
     out->s.smooth_columns = out->smooth;
     out->design.levels = out->levels;
     out->design.values = out->values;
     out->design.batch = out->batch;
+    out->design.names = out->names;
     out->design.interactions = out->interactions;
     out->s.design = &out->design;
     out->s.groups = p->grouping.group;
@@ -134,9 +267,16 @@ out:
     return status;
 }
 
-/* basis: description for the model record. */
-static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options *options,
-                            const char *basis, kn_sample *p, kn_model **out)
+/* What the record of a fit is made of; borrowed. */
+typedef struct fit_source {
+    const kn_options *options;
+    const char *basis; /* description for the model record */
+    const kn_data *data;
+    const kn_warnings *warnings; /* of this call */
+} fit_source;
+
+static kn_status fit_sample(kn_ctx *ctx, const kn_settings *s, const fit_source *from, kn_sample *p,
+                            kn_model **out)
 {
     kn_status status = KN_OK;
     kn_model *m = NULL;
@@ -144,8 +284,9 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
     settled own = {0};
     kn_view X = kn_view_cols(p->X.data, p->n, p->X.cols);
     bool writes = s->output && kn_ctx_comm(ctx)->rank == 0;
-    kn_log(ctx, KN_LOG_INFO, "%td samples, %td covariates, %td responses", p->n, X.cols, p->Y.cols);
-    KN_TRY(settle(ctx, s, p, &own));
+    kn_log(ctx, KN_LOG_INFO, "%td participants, %td covariate%s, %td response%s", p->n, X.cols,
+           kn_plural(X.cols), p->Y.cols, kn_plural(p->Y.cols));
+    KN_TRY(make_fit_settings(ctx, s, p, &own));
     status = kn_fit_arrays(ctx, X, p->Y, &own.s, &m);
     KN_TRY(kn_comm_agree_status(ctx, status));
     KN_TRY(kn_comm_used(ctx, &use));
@@ -154,15 +295,18 @@ static kn_status fit_people(kn_ctx *ctx, const kn_settings *s, const kn_options 
         goto out;
     }
     if (m) { /* NULL on other ranks if root worked alone */
-        m->info.missing.people_out = p->n_without;
-        snprintf(m->info.basis, sizeof m->info.basis, "%s", basis);
-        KN_TRY(take_over(ctx, s, p, m));
+        m->info.missing.participants_out = p->n_without;
+        snprintf(m->info.basis, sizeof m->info.basis, "%s", from->basis);
+        KN_TRY(move_sample_to_model(ctx, s, p, m));
         kn_missing_report_log(ctx, m);
-        KN_TRY(remember(ctx, options, m));
+        KN_TRY(store_options(ctx, from->options, m));
+        if (!from->data->preloaded) /* folds of a cross-validation have none */
+            KN_TRY(kn_fit_record_make(ctx, from->options, from->data, from->warnings, s->strip_ids,
+                                      &m->fit));
     }
     KN_TRY(kn_comm_agree_status(ctx, KN_OK)); /* all ranks succeeded */
     if (writes)
-        KN_TRY(kn_fit_output_write(ctx, s, m, &use));
+        KN_TRY(write_outputs(ctx, s, m, &use));
     *out = m;
     m = NULL;
 out:
@@ -171,17 +315,17 @@ out:
     return status;
 }
 
-bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options)
+bool kn_fit_is_distributed(kn_ctx *ctx, const kn_options *options)
 {
     kn_settings s;
     if (kn_settings_of(ctx, options, NULL, &s) != KN_OK)
         return false;
     const kn_method *method = kn_method_of(s.method, (kn_noise)s.noise);
-    /* With {leave} a cross-validation adapts its models. For methods that fit every response alone
-     * the last digits of a prediction depend on the other responses of a block, and blocks begin at
-     * other responses on a rank than in a single process. */
+    /* With {leave_out} a cross-validation adapts its models. For methods that fit every response
+     * alone the last digits of a prediction depend on the other responses of a block, and blocks
+     * begin at other responses on a rank than in a single process. */
     return method->spreads && !s.plain && (method->same_steps || s.max_seconds <= 0) &&
-           !(s.leave && method->alone);
+           !(s.leave_out && method->independent_responses);
 }
 
 /* Sets the memory limit of all ranks to the smallest one, so that decisions that depend on it are
@@ -189,12 +333,12 @@ bool kn_fit_spreads(kn_ctx *ctx, const kn_options *options)
 static kn_status agree_on_memory(kn_ctx *ctx)
 {
     kn_status status = KN_OK;
-    kn_ctx_set_memory_most(ctx, 0);
-    double least = -(double)kn_memory(ctx);
+    kn_ctx_set_memory_max(ctx, 0);
+    double lowest = -(double)kn_memory(ctx);
     if (kn_ctx_comm(ctx)->size == 1)
         return KN_OK;
-    KN_TRY(kn_comm_max(ctx, &least, 1));
-    kn_ctx_set_memory_most(ctx, (size_t)-least);
+    KN_TRY(kn_comm_max(ctx, &lowest, 1));
+    kn_ctx_set_memory_max(ctx, (size_t)-lowest);
 out:
     return status;
 }
@@ -202,42 +346,89 @@ out:
 kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model **model)
 {
     kn_basis_source basis = {0};
-    kn_status status = kn_fit_again(ctx, data, options, &basis, model);
+    kn_status status = kn_fit_with_basis(ctx, data, options, &basis, model);
     kn_basis_source_clear(&basis);
     return status;
 }
 
-kn_status kn_fit_again(kn_ctx *ctx, kn_data *data, const kn_options *options,
-                       kn_basis_source *basis, kn_model **model)
+/* Ends the list of warnings of a call, and adds them to the list of the caller. */
+static void pass_warnings_on(kn_ctx *ctx, kn_warnings *own, kn_warnings *to)
+{
+    kn_keep_warnings(ctx, to);
+    for (ptrdiff_t i = 0; to && i < own->n; i++)
+        kn_warnings_add(to, own->text[i]);
+    kn_warnings_clear(own);
+}
+
+kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *options,
+                            kn_basis_source *basis, kn_model **model)
 {
     kn_status status;
+    kn_warnings warnings = {0}, *kept = kn_keep_warnings(ctx, &warnings);
     kn_settings s;
-    kn_command_memory room;
-    kn_sample people = {0};
+    kn_command_memory memory;
+    kn_sample participants = {0};
     kn_resources before = kn_resources_of(ctx);
     *model = NULL;
-    if (!data)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "data is a null pointer");
+    if (!data) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "data is a null pointer");
+        goto out;
+    }
     KN_TRY(kn_settings_of(ctx, options, "fit", &s));
     KN_TRY(kn_check_fit(ctx, &s));
     kn_settings_resources(ctx, &s);
     KN_TRY(agree_on_memory(ctx));
     bool writes = s.output && kn_ctx_comm(ctx)->rank == 0;
     if (writes)
-        KN_TRY(kn_fit_output_check(ctx, &s, data, NULL));
+        KN_TRY(check_outputs(ctx, &s, data, NULL));
     if (!basis->name[0])
         KN_TRY(kn_basis_source_open(ctx, s.basis, basis));
     for (int k = 0; writes && k < basis->files; k++)
-        KN_TRY(kn_fit_output_check(ctx, &s, data, basis->file[k]));
+        KN_TRY(check_outputs(ctx, &s, data, basis->file[k]));
     s.basis_view.cols = basis->cols;
-    KN_TRY(kn_memory_policy_fit(ctx, &s, &room));
-    room.room.beside.response = kn_basis_source_beside(basis);
-    KN_TRY(kn_sample_train(ctx, data, &s, &room.room, &people));
-    KN_TRY(kn_basis_source_view(ctx, basis, kn_data_responses_name(data), &people.space,
+    KN_TRY(kn_memory_policy_fit(ctx, &s, &memory));
+    memory.policy.caller.response = kn_basis_source_bytes(basis);
+    KN_TRY(kn_sample_train(ctx, data, &s, &memory.policy, &participants));
+    KN_TRY(kn_basis_source_view(ctx, basis, kn_data_responses_name(data), &participants.space,
                                 &s.basis_view));
-    KN_TRY(fit_people(ctx, &s, options, basis->name, &people, model));
+    KN_TRY(fit_sample(ctx, &s, &(fit_source){options, basis->name, data, &warnings}, &participants,
+                      model));
 out:
-    kn_sample_clear(&people);
-    kn_resources_put(ctx, before);
+    pass_warnings_on(ctx, &warnings, kept);
+    kn_sample_clear(&participants);
+    kn_resources_restore(ctx, before);
+    return status;
+}
+
+/* ---- reading once for several fits ---- */
+
+kn_status kn_preload_for_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, double beside,
+                             kn_preloaded **out)
+{
+    return kn_preload_for_caller(ctx, data, options, (kn_caller_bytes){.fixed = beside}, out);
+}
+
+kn_status kn_preload_for_caller(kn_ctx *ctx, kn_data *data, const kn_options *options,
+                                kn_caller_bytes beside, kn_preloaded **out)
+{
+    kn_status status;
+    kn_settings s;
+    kn_command_memory memory;
+    kn_basis_source basis = {0};
+    kn_resources before = kn_resources_of(ctx);
+    *out = NULL;
+    KN_TRY(kn_settings_of(ctx, options, "fit", &s));
+    KN_TRY(kn_check_fit(ctx, &s));
+    kn_settings_resources(ctx, &s);
+    KN_TRY(kn_basis_source_open(ctx, s.basis, &basis));
+    s.basis_view.cols = basis.cols;
+    KN_TRY(kn_memory_policy_fit(ctx, &s, &memory));
+    memory.policy.caller = beside;
+    memory.policy.caller.response += kn_basis_source_bytes(&basis);
+    memory.shape.in_parts = true;
+    KN_TRY(kn_data_preload(ctx, data, &s, &memory.policy, out));
+out:
+    kn_basis_source_clear(&basis);
+    kn_resources_restore(ctx, before);
     return status;
 }

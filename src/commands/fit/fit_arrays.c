@@ -1,22 +1,26 @@
-/* Implements fit_arrays.h: checks the arguments, standardises, calls the method's fit, then
+/* kn_fit_arrays: checks the arguments, standardises, calls the method's fit, then
  * estimates noise, calibration, reference and site effects from cross-validated maps. Code below
  * this file relies on checked arguments. */
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "base/mpi/comm.h"
-#include "commands/common/validate.h"
+#include "commands/common/check_arguments.h"
 #include "commands/fit/fit.h"
 #include "commands/fit/missing_report.h"
 #include "cov/additive.h"
+#include "data/canonical_order.h"
+#include "data/scaling.h"
+#include "data/table/text_list.h"
 #include "gp/assign_folds.h"
 #include "gp/method.h"
+#include "gp/methods/fit_steps.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/slope.h"
 #include "norm/reference/loo.h"
-#include "norm/sites/learn.h"
+#include "norm/sites/learn_site_prior.h"
 
 static const double LITTLE_MISSING = 0.05; /* share of all cells */
 
@@ -44,29 +48,29 @@ static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings
     KN_TRY(kn_check_view(ctx, X, "covariates"));
     KN_TRY(kn_check_view(ctx, Y, "responses"));
     if (X.rows != Y.rows)
-        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, responses %td", X.rows,
-                       Y.rows);
-    if (X.rows < KN_LEAST_SAMPLES)
-        return kn_fail(ctx, KN_ERR_DATA, "%td samples, expected at least %d", X.rows,
-                       KN_LEAST_SAMPLES);
+        return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, but responses have %td",
+                       X.rows, Y.rows);
+    if (X.rows < KN_MIN_SAMPLES)
+        return kn_fail(ctx, KN_ERR_DATA, "%td participants, expected at least %d", X.rows,
+                       KN_MIN_SAMPLES);
     if (s->basis_view.data) {
         KN_TRY(kn_check_view(ctx, s->basis_view, "basis"));
         if (s->basis_view.rows != Y.cols)
             return kn_fail(ctx, KN_ERR_SHAPE,
-                           "the basis has %td rows, expected %td, one a response",
+                           "the basis has %td rows, expected %td, one per response",
                            s->basis_view.rows, Y.cols);
         if (s->basis_view.cols > Y.cols)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "the basis has %td columns, at most %td responses can have",
+                           "the basis has %td columns, but %td responses allow at most as many",
                            s->basis_view.cols, Y.cols);
         if (s->components > s->basis_view.cols)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "components is %d, but the basis given has %td columns", s->components,
+                           "{components} is %d, but the given basis has %td columns", s->components,
                            s->basis_view.cols);
         if (s->components && s->basis_axes == KN_AXES_GIVEN && s->components != s->basis_view.cols)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "components is %d, but with {basis_axes=given} they are the %td columns "
-                           "of the basis",
+                           "{components} is %d, but with {basis_axes=given} the components are the "
+                           "%td columns of the basis",
                            s->components, s->basis_view.cols);
     }
 out:
@@ -78,15 +82,15 @@ out:
 static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_spec *spec)
 {
     ptrdiff_t from = spec->additive ? 1 : KN_RANK_FROM;
-    ptrdiff_t share = N / (spec->additive ? KN_RANK_SHARE_ADDITIVE : KN_RANK_SHARE);
-    double most = (double)kn_memory(ctx) / (16.0 * (double)N);
+    ptrdiff_t rank = kn_auto_rank(N, spec->additive);
+    double limit = (double)kn_memory(ctx) / (16.0 * (double)N);
     if (!kn_method_of(s->method, (kn_noise)s->noise)->low_rank || s->rank == KN_RANK_FULL)
         return;
     spec->rank_auto = s->rank == KN_RANK_AUTO;
     if (!spec->rank_auto)
         spec->rank = s->rank < N ? s->rank : N;
     else if (N >= from)
-        spec->rank = most < (double)share ? (ptrdiff_t)most : share;
+        spec->rank = limit < (double)rank ? (ptrdiff_t)limit : rank;
 }
 
 /* Makes the covariance specification of the settings for this design. */
@@ -107,12 +111,32 @@ out:
     return status;
 }
 
-/* Assigns folds to the subset of participants that the maps cover; members of a group share a
- * fold. */
-static kn_status deal_some(kn_ctx *ctx, const kn_gp_maps *cv, const int *groups, uint64_t seed,
-                           int *folds, int *fold)
+/* order = the places of the participants of cv->sample in the canonical order of all N. */
+static kn_status order_subset(kn_ctx *ctx, const kn_gp_maps *cv, ptrdiff_t N,
+                              const ptrdiff_t *row_order, ptrdiff_t **order)
+{
+    kn_status status;
+    ptrdiff_t *place = NULL, n = 0;
+    KN_TRY(kn_alloc_i(ctx, cv->n, order));
+    KN_TRY(kn_alloc_i(ctx, N, &place));
+    for (ptrdiff_t i = 0; i < cv->n; i++)
+        place[cv->sample[i]] = i + 1;
+    for (ptrdiff_t k = 0; k < N; k++)
+        if (place[row_order[k]] > 0)
+            (*order)[n++] = place[row_order[k]] - 1;
+out:
+    kn_free(place);
+    return status;
+}
+
+/* Assigns folds to the subset of the N participants that the maps cover; members of a group share
+ * a fold. */
+static kn_status deal_folds_of_subset(kn_ctx *ctx, const kn_gp_maps *cv, ptrdiff_t N,
+                                      const kn_settings *s, int *folds, int *fold)
 {
     kn_status status = KN_OK;
+    const int *groups = s->groups;
+    ptrdiff_t *order = NULL;
     void *memory = NULL;
     bool several = false;
     if (groups) {
@@ -123,8 +147,11 @@ static kn_status deal_some(kn_ctx *ctx, const kn_gp_maps *cv, const int *groups,
             several = several || own[i] != own[0];
         }
     }
-    KN_TRY(kn_folds_deal(ctx, cv->n, several ? memory : NULL, seed, folds, fold));
+    if (s->row_order)
+        KN_TRY(order_subset(ctx, cv, N, s->row_order, &order));
+    KN_TRY(kn_folds_assign(ctx, cv->n, several ? memory : NULL, order, s->seed, folds, fold));
 out:
+    kn_free(order);
     kn_free(memory);
     return status;
 }
@@ -154,11 +181,11 @@ static kn_status loo_reference(kn_ctx *ctx, const fitted *f, const int *site, kn
 {
     kn_status status;
     double *shift = NULL;
-    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .layer = &m->layer};
-    KN_TRY(kn_calibration_columns(ctx, &m->layer, &m->x, f->X, &job.D));
-    if (site && m->layer.S > 0) {
+    kn_loo_job job = {.gp = &m->gp, .Y = &f->Y, .calibration = &m->calibration};
+    KN_TRY(kn_calibration_columns(ctx, &m->calibration, &m->x, f->X, &job.D));
+    if (site && m->calibration.S > 0) {
         KN_TRY(kn_alloc_d(ctx, f->X.rows, &shift));
-        kn_calibration_shift(&m->layer, site, f->X.rows, shift);
+        kn_calibration_shift(&m->calibration, site, f->X.rows, shift);
         job.shift = shift;
     }
     KN_TRY(kn_reference_loo(ctx, &job, &m->reference, &m->info.loo));
@@ -169,7 +196,7 @@ out:
 }
 
 /* True if two participants share a site; S: number of sites. */
-static bool two_share(const int *site, ptrdiff_t n, ptrdiff_t S)
+static bool any_site_shared(const int *site, ptrdiff_t n, ptrdiff_t S)
 {
     if (n > S)
         return true; /* pigeonhole; participants without a site are few */
@@ -186,20 +213,23 @@ static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const int *site,
                              const kn_noise_scale_covariates *x, kn_model *m)
 {
     kn_status status = KN_OK;
-    kn_sites_job job = {
-        .cv = cv, .site = site, .S = (int)m->batch.S, .layer = &m->layer, .seed = m->seed};
+    kn_sites_job job = {.cv = cv,
+                        .site = site,
+                        .S = (int)m->batch.S,
+                        .calibration = &m->calibration,
+                        .seed = m->seed};
     if (m->batch.M == 0 || !site)
         return KN_OK;
-    if (!two_share(site, cv->n, m->batch.S)) {
+    if (!any_site_shared(site, cv->n, m->batch.S)) {
         kn_log(ctx, KN_LOG_WARNING,
-               "no two people share a site of {batch}: how sites differ is "
-               "not known, and the model cannot be adapted to others");
+               "no two participants share a site of {batch}, so between-site variance is unknown "
+               "and the model cannot be adapted");
         return KN_OK;
     }
-    kn_gp_maps_leave_batch(cv);
-    if (m->layer.columns.F > 0) {
-        KN_TRY(kn_mat_new(ctx, cv->n, m->layer.columns.F, &job.D));
-        kn_noise_scale_columns_apply(&m->layer.columns, x, job.D);
+    kn_gp_maps_set_without_site(cv);
+    if (m->calibration.columns.F > 0) {
+        KN_TRY(kn_mat_new(ctx, cv->n, m->calibration.columns.F, &job.D));
+        kn_noise_scale_columns_apply(&m->calibration.columns, x, job.D);
     }
     KN_TRY(kn_sites_make(ctx, &job, &m->sites));
 out:
@@ -230,7 +260,8 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
                             .calibrate = (kn_calibrate)s->calibrate,
                             .x = &x.x,
                             .S = m->batch.S,
-                            .layer = &m->layer};
+                            .calibration = &m->calibration,
+                            .null = &m->null};
     KN_TRY(kn_calibration_covariates_new(ctx, &m->x, f->X, cv->sample, cv->n, &x));
     KN_TRY(find_sites(ctx, m, f->X, &site));
     for (ptrdiff_t i = 0; site && cv->sample && i < cv->n; i++)
@@ -239,7 +270,7 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     job.site = m->batch.S > 1 ? site : NULL;
     if (cv->sample) {
         KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
-        KN_TRY(deal_some(ctx, cv, s->groups, m->seed, &folds, fold));
+        KN_TRY(deal_folds_of_subset(ctx, cv, f->X.rows, s, &folds, fold));
         job.fold = fold;
         job.folds = folds;
     }
@@ -254,7 +285,8 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
     /* Leave-one-out is skipped for subsets, where it costs too much, and where more than
      * LITTLE_MISSING of the cells were imputed, since it is then too optimistic; with methods that
      * fit every response alone as soon as any cell was imputed. */
-    if (!cv->sample && m->info.missing.share <= (m->gp.method->alone ? 0 : LITTLE_MISSING))
+    if (!cv->sample &&
+        m->info.missing.proportion <= (m->gp.method->independent_responses ? 0 : LITTLE_MISSING))
         KN_TRY(loo_reference(ctx, f, site, m));
 out:
     kn_calibration_covariates_clear(&x);
@@ -267,8 +299,8 @@ out:
 /* Sets noise and reference, from cross-validated maps if there are any. If the user cancels here
  * and asked to keep the best fit, the model stays valid: it has no reference, and its noise
  * variance comes from the training residuals. */
-static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
-                        kn_model *m)
+static kn_status finish_model(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
+                              kn_model *m)
 {
     kn_status status = KN_OK;
     double t0 = kn_clock(), top = m->reference.top;
@@ -278,7 +310,9 @@ static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_s
         m->info.stop = KN_STOP_CANCELLED;
         m->reference.top = top;
         if (m->reference.n == 0)
-            kn_calibration_clear(&m->layer);
+            kn_calibration_clear(&m->calibration);
+        if (m->reference.n == 0)
+            kn_null_calibration_clear(&m->null);
         if (m->reference.n == 0)
             m->info.cv = (kn_cv_summary){0};
         status = KN_OK;
@@ -292,9 +326,21 @@ static kn_status finish(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_s
     return status;
 }
 
+/* names: of the columns, or NULL. */
+static void warn_of_constants(kn_ctx *ctx, const kn_design *x, const char *const *names)
+{
+    kn_listing list = {0};
+    for (ptrdiff_t c = 0; names && c < x->C; c++)
+        if (x->column[c].constant)
+            kn_listing_add(&list, names[c]);
+    if (x->n_constant > 0)
+        kn_log(ctx, KN_LOG_WARNING, "constant covariates are not used, %td of %td%s%s",
+               x->n_constant, x->C, names ? ": " : "", list.text);
+}
+
 /* Allocates the model, sets up design, sites and scaling, and makes the standardised design Xs. */
-static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_mat *Xs,
-                       kn_model **out)
+static kn_status begin_model(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_mat *Xs,
+                             kn_model **out)
 {
     kn_status status;
     void *memory;
@@ -324,18 +370,17 @@ static kn_status begin(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, 
     m->info.n_constant_x = m->x.n_constant;
     m->info.n_left_out = m->y.n_all - m->y.n_kept;
     if (m->y.n_kept == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA, "all %td responses are constant or %s: nothing to model",
-                         Y.cols, m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "all %td responses are constant or %s; there is nothing to model", Y.cols,
+                         m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
         goto out;
     }
     if (m->info.n_left_out > 0)
-        kn_log(ctx, KN_LOG_WARNING, "%td of %td responses are constant or %s and left out",
-               m->info.n_left_out, Y.cols,
-               m->y.n_few > 0 ? "have fewer than 10 values" : "not finite");
+        kn_log(ctx, KN_LOG_WARNING, "responses that are constant or %s are excluded, %td of %td",
+               m->y.n_few > 0 ? "have fewer than 10 values" : "not finite", m->info.n_left_out,
+               Y.cols);
     KN_TRY(kn_missing_check(ctx, Y, *Xs, m));
-    if (m->x.n_constant > 0)
-        kn_log(ctx, KN_LOG_WARNING, "%td of %td covariates are constant and left out",
-               m->x.n_constant, X.cols);
+    warn_of_constants(ctx, &m->x, design.names);
 out:
     return status;
 }
@@ -348,7 +393,7 @@ static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *
         return KN_OK;
     kn_status status = kn_mat_copy(ctx, Xs, out);
     if (status == KN_OK)
-        kn_design_leave_batch(&m->x, NULL, *out);
+        kn_design_set_without_site(&m->x, NULL, *out);
     return status;
 }
 
@@ -362,6 +407,7 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
                            .axes_given = s->basis_axes == KN_AXES_GIVEN,
                            .folds = s->folds,
                            .groups = s->groups,
+                           .row_order = s->row_order,
                            .plain = s->plain,
                            .shrinkage = s->shrinkage,
                            .design = design,
@@ -380,6 +426,7 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
                            .search = {.optimiser = (kn_optimiser)s->optimiser,
                                       .restarts = s->restarts,
                                       .seed = s->seed,
+                                      .row_order = s->row_order,
                                       .limits = {.evals_left = s->max_evals, .deadline = deadline},
                                       .optimise = s->max_evals != 0,
                                       .rho = s->rho,
@@ -389,7 +436,7 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
 }
 
 /* Makes the groups of rows that share noise, if the model has such a term. Groups that carry no
- * information (kn_groups_tell) are dropped from the settings. */
+ * information (kn_groups_identify_gamma) are dropped from the settings. */
 static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool modelled,
                              kn_groups *out)
 {
@@ -397,12 +444,28 @@ static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool mode
     if (!s->groups)
         return KN_OK;
     KN_TRY(kn_groups_new(ctx, N, s->groups, out));
-    bool tell = kn_groups_tell(out);
+    bool tell = kn_groups_identify_gamma(out);
     if (!tell)
         s->groups = NULL;
     if (!tell || !modelled)
         kn_groups_clear(out);
 out:
+    return status;
+}
+
+/* *key = keys of the responses if samples of them may be drawn by key; NULL: they are drawn by
+ * index. Collective. */
+static kn_status take_keys(kn_ctx *ctx, const kn_settings *s, kn_responses *Y, uint64_t **key)
+{
+    void *memory;
+    *key = NULL;
+    if (!s->row_order || !s->any_response_order || Y->T <= KN_RESPONSES_DRAWN_MIN)
+        return KN_OK;
+    kn_status status = kn_alloc(ctx, Y->T, sizeof **key, &memory);
+    *key = memory;
+    if (status == KN_OK)
+        status = kn_response_keys(ctx, Y, s->row_order, *key);
+    Y->key = *key;
     return status;
 }
 
@@ -424,12 +487,13 @@ static kn_status fit_scaled(void *self)
     kn_ctx *ctx = b->ctx;
     kn_status status;
     kn_spec spec;
-    kn_mat X_alone = {0};
+    kn_mat X_without_site = {0};
     kn_groups groups = {0};
     kn_model *m = b->m;
     kn_gp_maps cv = {0};
     kn_completion completion = {0};
     kn_settings *s = &b->s;
+    uint64_t *key = NULL;
     bool lockstep = m->info.method->same_steps && kn_ctx_comm(ctx)->size > 1;
     KN_TRY(spec_of(ctx, s, &m->x, &spec));
     KN_TRY(check_theta(ctx, s, &spec));
@@ -438,10 +502,12 @@ static kn_status fit_scaled(void *self)
                        &groups));
     m->grouped = s->groups != NULL;
     kn_responses responses = kn_responses_of(b->Y, &m->y);
+    KN_TRY(take_keys(ctx, s, &responses, &key));
+    responses.side = (kn_product_side)s->product_side;
     kn_gp_options go = engine_options(s, &m->x, lockstep, &cv);
-    KN_TRY(leave_batch(ctx, m, b->Xs, &X_alone));
+    KN_TRY(leave_batch(ctx, m, b->Xs, &X_without_site));
     kn_fit_problem problem = {.X = b->Xs,
-                              .X_alone = X_alone,
+                              .X_without_site = X_without_site,
                               .Y = responses,
                               .spec = spec,
                               .groups = groups,
@@ -449,27 +515,26 @@ static kn_status fit_scaled(void *self)
     status = m->y.n ? kn_completion_new(ctx, &problem, &m->y, s->standardise, &m->info, &completion)
                     : KN_OK;
     if (status == KN_OK && m->y.n)
-        status = kn_missing_filled(ctx, &completion, b->Xs, m);
+        status = kn_missing_record_imputation(ctx, &completion, b->Xs, m);
     if (status == KN_OK)
         status = m->info.method->fit(ctx, &problem, &m->gp, &m->info);
     responses = problem.Y;
     kn_fit_problem_clear(&problem);
     KN_TRY(status);
     if (m->grouped && m->gp.latent.groups.n == 0)
-        kn_log(
-            ctx, KN_LOG_INFO,
-            "this model has no noise that rows of a group share: groups are kept whole in folds, "
-            "and that is all");
-    KN_TRY(finish(ctx, &cv, &(fitted){b->X, responses}, s, m));
+        kn_log(ctx, KN_LOG_INFO,
+               "this model has no noise shared within groups; groups only stay whole in folds");
+    KN_TRY(finish_model(ctx, &cv, &(fitted){b->X, responses}, s, m));
     kn_mat_clear(&m->gp.span);
     m->timed = true;
     kn_model_finalise(m);
     b->whole = true;
 out:
+    kn_free(key);
     kn_groups_clear(&groups);
     kn_gp_maps_clear(&cv);
     kn_completion_clear(&completion);
-    kn_mat_clear(&X_alone);
+    kn_mat_clear(&X_without_site);
     return status;
 }
 
@@ -484,7 +549,7 @@ kn_status kn_fit_arrays(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *se
     kn_settings_apply_defaults(&b.s);
     KN_TRY(kn_check_fit(ctx, &b.s));
     KN_TRY(check_data(ctx, X, Y, &b.s));
-    KN_TRY(begin(ctx, X, Y, &b.s, &b.Xs, &b.m));
+    KN_TRY(begin_model(ctx, X, Y, &b.s, &b.Xs, &b.m));
     /* Missing cells are imputed by root alone. */
     KN_TRY(b.m->y.n ? kn_comm_on_root(ctx, "fit", fit_scaled, &b) : fit_scaled(&b));
     if (b.whole) {

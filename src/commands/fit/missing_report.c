@@ -1,11 +1,11 @@
-/* Implements missing_report.h. */
+/* Implements missing_report.h. Levels with few observed values are named. */
 #include "commands/fit/missing_report.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { FEW_VALUES = 40, FEW_OF_A_LEVEL = 3, FEW_PEOPLE = 60 };
-static const double MOST = 0.9, HALF = 0.5; /* shares of all cells */
+enum { FEW_VALUES = 40, FEW_OF_A_LEVEL = 3, FEW_PARTICIPANTS = 60 };
+static const double MAX_SHARE = 0.9, HALF = 0.5; /* shares of all cells */
 
 /* Counts responses with fewer than FEW_VALUES values, or with fewer than FEW_OF_A_LEVEL values in a
  * level of a category: that level's effect is hardly known. */
@@ -19,13 +19,13 @@ static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x,
         bool found = s->n[j] < Y.rows && s->n[j] < FEW_VALUES;
         for (int b = 0; b < n && b < BLOCKS && !found && s->n[j] < Y.rows; b++)
             for (ptrdiff_t l = 0; block[b].kind == KN_DESIGN_CATEGORY && l < block[b].count; l++) {
-                ptrdiff_t people = 0, values = 0;
+                ptrdiff_t participants = 0, values = 0;
                 for (ptrdiff_t i = 0; i < Y.rows; i++)
                     if (kn_at(X, i, block[b].first + l) == 1) {
-                        people++;
+                        participants++;
                         values += isfinite(kn_view_at(Y, i, s->kept[j])) != 0;
                     }
-                found = found || (people >= FEW_OF_A_LEVEL && values < FEW_OF_A_LEVEL);
+                found = found || (participants >= FEW_OF_A_LEVEL && values < FEW_OF_A_LEVEL);
             }
         thin += found;
     }
@@ -34,16 +34,16 @@ static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x,
 
 /* Share of missing responses per participant; *empty: first participant without any value, or
  * -1. */
-static kn_status person_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s, double **share,
-                               ptrdiff_t *empty)
+static kn_status participant_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s,
+                                    double **proportion, ptrdiff_t *empty)
 {
-    kn_status status = kn_alloc_d(ctx, Y.rows, share);
+    kn_status status = kn_alloc_d(ctx, Y.rows, proportion);
     *empty = -1;
     for (ptrdiff_t i = 0; status == KN_OK && i < Y.rows; i++) {
         ptrdiff_t missing = 0;
         for (ptrdiff_t j = 0; j < s->n_kept; j++)
             missing += !isfinite(kn_view_at(Y, i, s->kept[j]));
-        (*share)[i] = (double)missing / (double)s->n_kept;
+        (*proportion)[i] = (double)missing / (double)s->n_kept;
         if (missing == s->n_kept && *empty < 0)
             *empty = i;
     }
@@ -51,21 +51,23 @@ static kn_status person_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s, doub
 }
 
 /* thin: number of responses with few values. */
-static void warn(kn_ctx *ctx, const kn_missing_record *r, ptrdiff_t N, ptrdiff_t thin)
+static void warn_of_missing(kn_ctx *ctx, const kn_missing_record *r, ptrdiff_t N, ptrdiff_t thin)
 {
-    if (r->share > HALF)
+    if (r->proportion > HALF)
+        kn_log(
+            ctx, KN_LOG_WARNING,
+            "%.0f%% of cells are missing, so much of the information on covariate effects is lost",
+            100 * r->proportion);
+    if (r->proportion >= HALF && N < FEW_PARTICIPANTS)
         kn_log(ctx, KN_LOG_WARNING,
-               "%.0f %% of cells are missing: much of what covariates tell is lost",
-               100 * r->share);
-    if (r->share >= HALF && N < FEW_PEOPLE)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td samples with %.0f %% of cells missing: z will be too large (60 are needed)", N,
-               100 * r->share);
+               "%td participants with %.0f%% of cells missing are too few; z-scores will be too "
+               "large (60 are needed)",
+               N, 100 * r->proportion);
     if (thin > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td responses have fewer than 40 values, or fewer than 3 in a level: their z say "
-               "little",
-               thin);
+               "%td %s fewer than 40 values, or fewer than 3 in a level, so z-scores there are "
+               "unreliable",
+               thin, thin == 1 ? "response has" : "responses have");
 }
 
 kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m)
@@ -73,7 +75,7 @@ kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m)
     kn_status status = KN_OK;
     const kn_scaling *s = &m->y;
     kn_missing_record *out = &m->info.missing;
-    double *share = NULL;
+    double *proportion = NULL;
     ptrdiff_t empty;
     out->responses_out = s->n_few;
     if (!s->n)
@@ -82,29 +84,29 @@ kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m)
         out->cells += Y.rows - s->n[j];
         out->responses += s->n[j] < Y.rows;
     }
-    out->share = (double)out->cells / ((double)Y.rows * (double)s->n_kept);
-    if (out->share > MOST) {
+    out->proportion = (double)out->cells / ((double)Y.rows * (double)s->n_kept);
+    if (out->proportion > MAX_SHARE) {
         status =
             kn_fail(ctx, KN_ERR_DATA,
-                    "%.1f %% of the cells of %td responses are missing, expected at most 90 %% "
-                    "(leave out responses that few people have)",
-                    100 * out->share, s->n_kept);
+                    "%.1f%% of the cells of %td %s are missing, expected at most 90%%; exclude "
+                    "responses with few values",
+                    100 * out->proportion, s->n_kept, s->n_kept == 1 ? "response" : "responses");
         goto out;
     }
-    KN_TRY(person_shares(ctx, Y, s, &share, &empty));
+    KN_TRY(participant_shares(ctx, Y, s, &proportion, &empty));
     if (empty >= 0) {
-        status = kn_fail(ctx, KN_ERR_DATA, "sample %td has no response at all", empty + 1);
+        status = kn_fail(ctx, KN_ERR_DATA, "participant %td has no response at all", empty + 1);
         goto out;
     }
-    KN_TRY(kn_alloc_d(ctx, m->x.F, &m->missing_share));
-    kn_missing_record_shares(&m->x, X, share, m->missing_share);
-    warn(ctx, out, Y.rows, thin_levels(Y, s, &m->x, X));
+    KN_TRY(kn_alloc_d(ctx, m->x.F, &m->missing_proportion));
+    kn_missing_record_proportions(&m->x, X, proportion, m->missing_proportion);
+    warn_of_missing(ctx, out, Y.rows, thin_levels(Y, s, &m->x, X));
 out:
-    kn_free(share);
+    kn_free(proportion);
     return status;
 }
 
-kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m)
+kn_status kn_missing_record_imputation(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m)
 {
     kn_status status;
     kn_impute_levels l = {0};
@@ -137,9 +139,9 @@ void kn_missing_report_log(kn_ctx *ctx, const kn_model *m)
         return;
     kn_missing_record_log(ctx, m);
     kn_log(ctx, KN_LOG_INFO,
-           "%.1f %% of cells missing in %td of %td responses, filled in from the other responses "
-           "(%d rounds, last change %.3f sd); %td responses with fewer than 10 values and %td "
-           "people without any left out",
-           100 * r->share, r->responses, m->y.n_all, r->rounds, r->rms_change, r->responses_out,
-           r->people_out);
+           "%.1f%% of cells missing in %td of %td responses, imputed from the other responses (%d "
+           "rounds, last change %.3f SD); %td responses with fewer than 10 values and %td "
+           "participants without any left out",
+           100 * r->proportion, r->responses, m->y.n_all, r->rounds, r->rms_change,
+           r->responses_out, r->participants_out);
 }

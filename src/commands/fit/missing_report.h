@@ -1,4 +1,5 @@
-/* Checks and records missing responses of a fit [METHOD 0b] */
+/* Checks and records missing responses of a fit [METHOD 0b]. fit.c calls it before and after the
+ * method. */
 #ifndef KN_COMMANDS_FIT_MISSING_REPORT_H
 #define KN_COMMANDS_FIT_MISSING_REPORT_H
 
@@ -12,7 +13,7 @@ kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m);
 
 /* Records the imputation in the model: rounds, components, last change, and which levels of a
  * category have no value of a response (m->empty_level). */
-kn_status kn_missing_filled(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m);
+kn_status kn_missing_record_imputation(kn_ctx *ctx, const kn_completion *c, kn_mat X, kn_model *m);
 
 /* Logs what was missing and imputed. Call after the covariates have their names. */
 void kn_missing_report_log(kn_ctx *ctx, const kn_model *m);

@@ -1,5 +1,6 @@
-/* Implements group_membership.h. */
-#include "commands/overlap/group_membership.h"
+/* Assigns the scored participants to groups, by a column of scored_participants.tsv or of another
+ * table matched by id. Participants without a group are excluded with a warning. */
+#include "commands/overlap/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,14 @@ static ptrdiff_t find_id(const entry *sorted, ptrdiff_t n, const char *id)
 }
 
 /* Checks that several rows of an id have the same value of col. */
-static kn_status agree(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const entry *of, ptrdiff_t n)
+static kn_status check_same_value(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const entry *of,
+                                  ptrdiff_t n)
 {
     for (ptrdiff_t k = 1; k < n && strcmp(of[k].id, of[0].id) == 0; k++)
         if (!kn_names_equal(kn_table_cell(t, of[k].row, col), kn_table_cell(t, of[0].row, col)))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s: %s of %s is '%s' on line %td and '%s' on line %td, expected one",
+                           "%s: %s of %s is '%s' on line %td and '%s' on line %td; a participant "
+                           "must have one value",
                            kn_table_path(t), kn_clipped(kn_table_name(t, col)).text,
                            kn_clipped(of[0].id).text,
                            kn_clipped(kn_table_cell(t, of[0].row, col)).text,
@@ -73,12 +76,12 @@ static kn_status match_rows(kn_ctx *ctx, const kn_table *t, ptrdiff_t id_col, pt
         row[i] = there ? sorted[at].row : -1;
         found += there;
         if (there)
-            KN_TRY(agree(ctx, t, col, sorted + at, rows - at));
+            KN_TRY(check_same_value(ctx, t, col, sorted + at, rows - at));
     }
     if (found == 0)
         status =
-            kn_fail(ctx, KN_ERR_DATA, "%s and %s have no ids in common: the first are %s and %s",
-                    kn_table_path(t), kn_table_path(scored->people),
+            kn_fail(ctx, KN_ERR_DATA, "%s and %s have no IDs in common; the first are %s and %s",
+                    kn_table_path(t), kn_table_path(scored->participants),
                     kn_clipped(kn_table_cell(t, 0, id_col)).text,
                     kn_clipped(kn_scored_id(scored, 0)).text);
 out:
@@ -112,7 +115,7 @@ static bool all_numbers(const column *c)
 }
 
 /* Collects the levels of the column; KN_ERR_DATA if there are none or too many. */
-static kn_status learn(kn_ctx *ctx, const column *c, kn_membership *m)
+static kn_status collect_levels(kn_ctx *ctx, const column *c, kn_membership *m)
 {
     char level[KN_LEVEL_SIZE];
     kn_clip name = kn_clipped(kn_table_name(c->table, c->col));
@@ -124,24 +127,24 @@ static kn_status learn(kn_ctx *ctx, const column *c, kn_membership *m)
             continue;
         if (!kn_level_of(cell_of(c, i), m->levels.numbers, level))
             return kn_cell_refused(ctx, c->table, c->row[i], c->col, "too long for a group");
-        if (m->levels.n == KN_LEVELS_MOST && kn_levels_find(&m->levels, level, &at) < 0)
+        if (m->levels.n == KN_LEVELS_MAX && kn_levels_find(&m->levels, level, &at) < 0)
             return kn_fail(ctx, KN_ERR_DATA, "%s: %s has more than %d values, expected groups",
-                           kn_table_path(c->table), name.text, KN_LEVELS_MOST);
+                           kn_table_path(c->table), name.text, KN_LEVELS_MAX);
         KN_TRY(kn_levels_add(ctx, &m->levels, level));
     }
     if (m->levels.n == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: %s is missing for everybody who was scored",
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: %s is missing for every scored participant",
                          kn_table_path(c->table), name.text);
 out:
     return status;
 }
 
 /* Sets the group of each participant, and counts. */
-static kn_status sort_people(kn_ctx *ctx, const column *c, kn_membership *m)
+static kn_status sort_participants(kn_ctx *ctx, const column *c, kn_membership *m)
 {
     char level[KN_LEVEL_SIZE];
     ptrdiff_t at;
-    kn_status status = learn(ctx, c, m);
+    kn_status status = collect_levels(ctx, c, m);
     if (status != KN_OK)
         return status;
     for (ptrdiff_t i = 0; i < c->n; i++) {
@@ -157,16 +160,18 @@ static kn_status sort_people(kn_ctx *ctx, const column *c, kn_membership *m)
     return KN_OK;
 }
 
-static void warn(kn_ctx *ctx, const kn_settings *s, const kn_membership *m)
+/* Warns of participants without a group and of groups with fewer than FEW participants. */
+static void warn_of_small_groups(kn_ctx *ctx, const kn_settings *s, const kn_membership *m)
 {
     if (m->left_out > 0)
-        kn_log(ctx, KN_LOG_WARNING, "%td of %td people have no %s and are left out", m->left_out,
-               m->n + m->left_out, kn_clipped(s->by).text);
+        kn_log(ctx, KN_LOG_WARNING, "participants without %s are excluded, %td of %td",
+               kn_clipped(s->by).text, m->left_out, m->n + m->left_out);
     for (ptrdiff_t g = 0; g < m->levels.n; g++)
         if (m->size[g] < FEW)
-            kn_log(ctx, KN_LOG_WARNING, "group %s has %td %s: shares of so few say little",
+            kn_log(ctx, KN_LOG_WARNING,
+                   "group %s has only %td %s, so its proportions are uncertain",
                    kn_clipped(m->levels.text[g]).text, m->size[g],
-                   m->size[g] == 1 ? "person" : "people");
+                   m->size[g] == 1 ? "participant" : "participants");
 }
 
 kn_status kn_membership_new(kn_ctx *ctx, const kn_settings *s, const kn_scored *scored,
@@ -179,19 +184,19 @@ kn_status kn_membership_new(kn_ctx *ctx, const kn_settings *s, const kn_scored *
     KN_TRY(kn_alloc_i(ctx, scored->n, &out->group));
     if (s->covariates)
         KN_TRY(kn_table_read(ctx, s->covariates, &other));
-    column c = {.table = other ? other : scored->people, .row = scored->row, .n = scored->n};
+    column c = {.table = other ? other : scored->participants, .row = scored->row, .n = scored->n};
     c.col = kn_column_find(c.table, s->by);
     if (c.col < 0) {
-        status = kn_column_unknown(ctx, c.table, s->by,
-                                   other ? "as {by} asks for"
-                                         : "as {by} asks for (a table that has it goes to "
-                                           "{covariates})");
+        status = kn_column_unknown(
+            ctx, c.table, s->by,
+            other ? "which {by} names"
+                  : "which {by} names (if another table has it, give that to {covariates})");
         goto out;
     }
     if (other) {
         KN_TRY(kn_match_id_columns(ctx, s->id, other, NULL, &id_col, &unused));
         if (id_col < 0) {
-            status = kn_fail(ctx, KN_ERR_DATA, "%s: there is no column of ids (name it in {id})",
+            status = kn_fail(ctx, KN_ERR_DATA, "%s has no ID column; name it in {id}",
                              kn_table_path(other));
             goto out;
         }
@@ -199,8 +204,8 @@ kn_status kn_membership_new(kn_ctx *ctx, const kn_settings *s, const kn_scored *
         KN_TRY(match_rows(ctx, other, id_col, c.col, scored, row));
         c.row = row;
     }
-    KN_TRY(sort_people(ctx, &c, out));
-    warn(ctx, s, out);
+    KN_TRY(sort_participants(ctx, &c, out));
+    warn_of_small_groups(ctx, s, out);
 out:
     kn_free(row);
     kn_table_free(other);

@@ -1,18 +1,21 @@
 /* kn_overlap: reads the z-maps as bit sets of exceedances, computes shares per group, and with two
- * groups a permutation test. */
-#include "commands/overlap/overlap.h"
+ * groups a permutation test. The proportions beyond the threshold are compared per response. */
+#include "commands/overlap/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/info_struct.h"
+#include "base/context.h"
+#include "base/hash/xxh64.h"
+#include "commands/common/output_folder.h"
+#include "data/canonical_order.h"
 #include "data/table/text_list.h"
 
 #define SIGNIFICANT 0.05
 
-const char *const kn_sign_name[KN_SIGNS] = {"negative", "positive"};
+const char *const kn_sign_name[KN_SIGNS] = {"low", "high"};
 
 /* One run of kn_overlap. */
 typedef struct work {
@@ -30,14 +33,15 @@ typedef struct work {
     kn_write_options options;
 } work;
 
-static void clear(work *w)
+/* Frees the work; uncommitted files are removed. */
+static void clear_work(work *w)
 {
-    for (ptrdiff_t g = 0; w->result.share && g < w->members.levels.n; g++) {
-        kn_free(w->result.share[g].n);
+    for (ptrdiff_t g = 0; w->result.proportions && g < w->members.levels.n; g++) {
+        kn_free(w->result.proportions[g].n);
         for (int k = 0; k < KN_SIGNS; k++)
-            kn_free(w->result.share[g].share[k]);
+            kn_free(w->result.proportions[g].proportion[k]);
     }
-    kn_free(w->result.share);
+    kn_free(w->result.proportions);
     for (int k = 0; k < KN_SIGNS; k++) {
         kn_free(w->result.compare[k].difference);
         kn_free(w->result.compare[k].p);
@@ -62,7 +66,7 @@ static kn_status check_folder(kn_ctx *ctx, work *w)
     kn_status status = KN_OK;
     if (stat(w->s.scored, &from) == 0 && stat(folder, &to) == 0 && from.st_dev == to.st_dev &&
         from.st_ino == to.st_ino)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is the scored folder, expected another");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is the scored folder; choose another one");
     KN_TRY(kn_created_files_folder(ctx, &w->made, folder));
     KN_TRY(kn_overlap_check(ctx, &w->result, &w->options));
 out:
@@ -89,8 +93,9 @@ static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
     for (ptrdiff_t i = 1; i < s->n; i++)
         repeat = repeat || strcmp(id[i - 1], id[i]) == 0;
     if (repeat)
-        kn_log(ctx, KN_LOG_WARNING, "%s: ids repeat, and the rows of one person count as several",
-               kn_table_path(s->people));
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s: IDs repeat, and the rows of one participant count as several participants",
+               kn_table_path(s->participants));
     kn_free(memory);
     return KN_OK;
 }
@@ -132,27 +137,29 @@ static kn_status make_shares(kn_ctx *ctx, work *w)
     kn_status status;
     void *memory = NULL, *set = NULL;
     ptrdiff_t G = w->members.levels.n;
-    KN_TRY(kn_alloc(ctx, G, sizeof *w->result.share, &memory));
-    w->result.share = memory;
+    KN_TRY(kn_alloc(ctx, G, sizeof *w->result.proportions, &memory));
+    w->result.proportions = memory;
     KN_TRY(kn_alloc(ctx, w->e.words, sizeof(uint64_t), &set));
     for (ptrdiff_t g = 0; g < G; g++) {
-        kn_share *share = &w->result.share[g];
-        KN_TRY(kn_alloc_d(ctx, w->e.T, &share->n));
+        kn_exceedance_proportions *proportions = &w->result.proportions[g];
+        KN_TRY(kn_alloc_d(ctx, w->e.T, &proportions->n));
         for (int k = 0; k < KN_SIGNS; k++)
-            KN_TRY(kn_alloc_d(ctx, w->e.T, &share->share[k]));
+            KN_TRY(kn_alloc_d(ctx, w->e.T, &proportions->proportion[k]));
         memset(set, 0, (size_t)w->e.words * sizeof(uint64_t));
         for (ptrdiff_t i = 0, k = 0; i < w->scored.n; i++) {
             if (w->members.group[i] == g)
                 kn_set_add(set, k);
             k += w->members.group[i] >= 0;
         }
-        kn_exceedance_share(&w->e, set, *share);
+        kn_exceedance_group(&w->e, set, *proportions);
     }
 out:
     kn_free(set);
     return status;
 }
 
+/* Sets the smallest p-values and the numbers of significant responses of one sign; NaN if no
+ * response has values in both groups. */
 static void note_findings(const kn_permutation_result *r, ptrdiff_t T, kn_sign k,
                           kn_overlap_info *info)
 {
@@ -168,19 +175,41 @@ static void note_findings(const kn_permutation_result *r, ptrdiff_t T, kn_sign k
         info->least_p[k] = info->least_p_fdr[k] = NAN;
 }
 
+/* order = the members in canonical order, by their ids, so that the order of the scored folder does
+ * not matter. */
+static kn_status order_members(kn_ctx *ctx, const work *w, ptrdiff_t *order)
+{
+    void *memory;
+    kn_status status = kn_alloc(ctx, w->members.n, sizeof(uint64_t), &memory);
+    uint64_t *key = memory;
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0, k = 0; i < w->scored.n; i++)
+        if (w->members.group[i] >= 0) {
+            const char *id = kn_scored_id(&w->scored, i);
+            key[k++] = kn_hash(id, strlen(id), 0);
+        }
+    status = kn_row_order(ctx, &(kn_row_source){.n = w->members.n, .key = key}, order);
+    kn_free(memory);
+    return status;
+}
+
 /* Permutation test of the difference between two groups, per sign, with the same label
  * permutations. */
-static kn_status compare(kn_ctx *ctx, work *w)
+static kn_status compare_groups(kn_ctx *ctx, work *w)
 {
     kn_status status;
     kn_labels labels = {0};
     void *memory = NULL;
+    ptrdiff_t *order = NULL;
     KN_TRY(kn_alloc(ctx, w->members.n, sizeof(bool), &memory));
     bool *second = memory;
     for (ptrdiff_t i = 0, k = 0; i < w->scored.n; i++)
         if (w->members.group[i] >= 0)
             second[k++] = w->members.group[i] == 1;
-    KN_TRY(kn_labels_new(ctx, second, w->members.n, w->s.permutations, w->s.seed, &labels));
+    KN_TRY(kn_alloc_i(ctx, w->members.n, &order));
+    KN_TRY(order_members(ctx, w, order));
+    KN_TRY(kn_labels_new(ctx, second, w->members.n, order, w->s.permutations, w->s.seed, &labels));
     for (int k = 0; k < KN_SIGNS; k++) {
         kn_permutation_result *r = &w->result.compare[k];
         KN_TRY(kn_alloc_d(ctx, w->e.T, &r->difference));
@@ -191,38 +220,39 @@ static kn_status compare(kn_ctx *ctx, work *w)
     }
 out:
     kn_labels_clear(&labels);
+    kn_free(order);
     kn_free(memory);
     return status;
 }
 
 /* Opens the folder, finds groups, reads z, computes, then writes and commits. */
-static kn_status run(kn_ctx *ctx, work *w)
+static kn_status run_overlap(kn_ctx *ctx, work *w)
 {
     kn_status status;
     KN_TRY(kn_scored_open(ctx, w->s.scored, &kn_scored_by_score, &w->scored));
     KN_TRY(kn_membership_new(ctx, &w->s, &w->scored, &w->members));
     ptrdiff_t G = w->members.levels.n;
-    w->inputs[0] = kn_table_path(w->scored.people);
+    w->inputs[0] = kn_table_path(w->scored.participants);
     w->inputs[1] = w->s.covariates ? w->s.covariates : w->inputs[0];
     KN_TRY(check_folder(ctx, w));
     KN_TRY(warn_of_repeats(ctx, &w->scored));
     if (G != 2)
-        kn_log(ctx, KN_LOG_INFO, "%td group%s: no differences, which are of two", G,
-               G == 1 ? "" : "s");
+        kn_log(ctx, KN_LOG_INFO, "%td group%s: differences need exactly two", G, G == 1 ? "" : "s");
     KN_TRY(read_z(ctx, w));
     KN_TRY(make_shares(ctx, w));
-    w->info.people = w->members.n;
-    w->info.left_out = w->members.left_out;
+    w->info.participants = w->members.n;
+    w->info.excluded = w->members.left_out;
     w->info.groups = G;
     w->info.responses = w->e.T;
     if (G == 2)
-        KN_TRY(compare(ctx, w));
+        KN_TRY(compare_groups(ctx, w));
     KN_TRY(kn_overlap_write(ctx, &w->result, &w->options));
-    KN_TRY(kn_uncommitted_files_commit(ctx, &w->pending, &w->made));
+    KN_TRY(kn_folder_commit(ctx, w->s.folder, &w->options));
 out:
     return status;
 }
 
+/* Fails unless {scored}, {by} and {output} are given. */
 static kn_status check_needs(kn_ctx *ctx, const kn_settings *s)
 {
     if (!s->scored)
@@ -255,7 +285,7 @@ kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_info *in
                                    .n_inputs = 2,
                                    .made = &w.made,
                                    .pending = &w.pending};
-    status = run(ctx, &w);
+    status = run_overlap(ctx, &w);
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK) {
         kn_uncommitted_files_clear(&w.pending);
@@ -263,7 +293,7 @@ kn_status kn_overlap(kn_ctx *ctx, const kn_options *options, kn_overlap_info *in
     } else {
         kn_info_copy_out(info, &w.info, sizeof w.info);
     }
-    clear(&w);
-    kn_resources_put(ctx, before);
+    clear_work(&w);
+    kn_resources_restore(ctx, before);
     return status;
 }

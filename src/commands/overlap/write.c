@@ -1,4 +1,5 @@
-/* Writes the results of kn_overlap: tables for tables, maps for images, and summary.json. */
+/* Writes the results of kn_overlap: tables for tables, maps for images, and summary.json. Both
+ * groups and their difference are written if there are two. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,17 +7,13 @@
 
 #include "base/options/command_line.h"
 #include "commands/common/map_writer.h"
-#include "commands/overlap/overlap.h"
+#include "commands/common/output_folder.h"
+#include "commands/overlap/internal.h"
 #include "commands/score/scores.h"
+#include "io/file/path.h"
+#include "io/table/sidecar.h"
 
 enum { PATH = 4096, NAME = KN_LEVEL_SIZE + 64 };
-
-static kn_status path_of(kn_ctx *ctx, const kn_overlaps *o, const char *name, char path[PATH])
-{
-    return snprintf(path, PATH, "%s/%s", o->s->folder, name) < PATH
-               ? KN_OK
-               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", o->s->folder);
-}
 
 static bool has_two(const kn_overlaps *o)
 {
@@ -40,14 +37,15 @@ typedef struct map {
 static bool map_at(const kn_overlaps *o, ptrdiff_t k, map *out)
 {
     enum { OF_GROUP = 1 + KN_SIGNS, OF_SIGN = 3 };
-    static const char *const of_sign[OF_SIGN] = {"difference_%s", "p_%s", "p_%s_fdr"};
+    static const char *const of_sign[OF_SIGN] = {"difference_%s", "difference_%s_p",
+                                                 "difference_%s_p_fdr"};
     ptrdiff_t g = k / OF_GROUP, what = k % OF_GROUP;
     *out = (map){.outside = 0};
     if (g < o->members->levels.n) {
         snprintf(out->name, NAME, "overlap_%s_%s", o->members->levels.text[g],
                  what == 0 ? "n" : kn_sign_name[what - 1]);
-        if (o->share)
-            out->values = what == 0 ? o->share[g].n : o->share[g].share[what - 1];
+        if (o->proportions)
+            out->values = what == 0 ? o->proportions[g].n : o->proportions[g].proportion[what - 1];
         return true;
     }
     k -= o->members->levels.n * OF_GROUP;
@@ -60,6 +58,7 @@ static bool map_at(const kn_overlaps *o, ptrdiff_t k, map *out)
     return true;
 }
 
+/* Layout of the maps: the format and space of the scored folder. */
 static kn_maplayout layout_of(const kn_overlaps *o, const kn_write_options *options)
 {
     return (kn_maplayout){.dir = o->s->folder,
@@ -90,6 +89,7 @@ out:
     return status;
 }
 
+/* Writes every map that the groups have. */
 static kn_status write_maps(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options)
 {
     kn_status status = KN_OK;
@@ -113,21 +113,24 @@ static kn_status write_name(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_t
 /* Writes the rows of response j. */
 typedef kn_status (*rows_of)(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w);
 
-static kn_status share_rows(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
+/* Writes the rows of response j in overlap.tsv, one per group. */
+static kn_status write_group_rows(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j,
+                                  kn_table_writer *w)
 {
     kn_status status = KN_OK;
     for (ptrdiff_t g = 0; g < o->members->levels.n; g++) {
         KN_TRY(write_name(ctx, o, j, w));
         KN_TRY(kn_table_writer_text(ctx, w, o->members->levels.text[g]));
-        KN_TRY(kn_table_writer_number(ctx, w, o->share[g].n[j]));
+        KN_TRY(kn_table_writer_number(ctx, w, o->proportions[g].n[j]));
         for (int k = 0; k < KN_SIGNS; k++)
-            KN_TRY(kn_table_writer_number(ctx, w, o->share[g].share[k][j]));
+            KN_TRY(kn_table_writer_number(ctx, w, o->proportions[g].proportion[k][j]));
         KN_TRY(kn_table_writer_end_row(ctx, w));
     }
 out:
     return status;
 }
 
+/* Writes the row of response j in difference.tsv. */
 static kn_status difference_row(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
 {
     kn_status status;
@@ -148,34 +151,37 @@ typedef struct table {
     rows_of rows;
 } table;
 
+/* Writes one table, rows of all responses; counts it and its sidecar. */
 static kn_status write_table(kn_ctx *ctx, const kn_overlaps *o, const table *t,
                              const kn_write_options *options)
 {
     kn_status status;
     char path[PATH];
     kn_table_writer *w = NULL;
-    KN_TRY(path_of(ctx, o, t->file, path));
+    KN_TRY(kn_path_in_folder(ctx, o->s->folder, t->file, path, PATH));
     KN_TRY(kn_table_writer_new(ctx, path, options, &w));
+    KN_TRY(kn_table_writer_describe(ctx, w, t->file));
     for (int k = 0; t->names[k]; k++)
         KN_TRY(kn_table_writer_text(ctx, w, t->names[k]));
     KN_TRY(kn_table_writer_end_row(ctx, w));
     for (ptrdiff_t j = 0; j < o->T; j++)
         KN_TRY(t->rows(ctx, o, j, w));
     KN_TRY(kn_table_writer_commit(ctx, w));
-    o->info->files++;
+    o->info->files += 2;
 out:
     kn_table_writer_free(w);
     return status;
 }
 
+/* Writes overlap.tsv and, with two groups, difference.tsv. */
 static kn_status write_tables(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options)
 {
-    static const char *const shares[] = {"response",       "group",          "n",
-                                         "share_negative", "share_positive", NULL};
+    static const char *const shares[] = {"response", "group", "n", "share_low", "share_high", NULL};
     static const char *const differences[] = {
-        "response",   "difference_negative", "p_negative", "p_negative_fdr", "difference_positive",
-        "p_positive", "p_positive_fdr",      NULL};
-    kn_status status = write_table(ctx, o, &(table){"overlap.tsv", shares, share_rows}, options);
+        "response",        "difference_low",    "difference_low_p",      "difference_low_p_fdr",
+        "difference_high", "difference_high_p", "difference_high_p_fdr", NULL};
+    kn_status status =
+        write_table(ctx, o, &(table){"overlap.tsv", shares, write_group_rows}, options);
     if (status == KN_OK && has_two(o))
         status =
             write_table(ctx, o, &(table){"difference.tsv", differences, difference_row}, options);
@@ -196,6 +202,7 @@ static json_t *number_json(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+/* JSON array of the groups with their sizes. Owned. */
 static json_t *groups_json(const kn_membership *m)
 {
     json_t *list = json_array();
@@ -231,20 +238,22 @@ static json_t *warnings_json(const kn_warnings *w)
     return list;
 }
 
+/* Writes summary.json: options, counts, differences and warnings. */
 static kn_status write_summary(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options)
 {
     kn_status status;
     char path[PATH], *line = NULL, *text = NULL;
-    KN_TRY(path_of(ctx, o, "summary.json", path));
+    KN_TRY(kn_path_in_folder(ctx, o->s->folder, "summary.json", path, PATH));
     KN_TRY(kn_command_line(ctx, o->options, &line));
     json_t *j =
         json_pack("{s:o s:o s:I s:I s:I s:f s:o s:I s:o s:o s:s}", "by", text_json(o->s->by),
-                  "groups", groups_json(o->members), "people", (json_int_t)o->info->people,
-                  "left_out", (json_int_t)o->info->left_out, "responses",
-                  (json_int_t)o->info->responses, "threshold", o->s->threshold, "difference",
-                  difference_json(o), "seed", (json_int_t)o->s->seed, "warnings",
+                  "groups", groups_json(o->members), "participants",
+                  (json_int_t)o->info->participants, "left_out", (json_int_t)o->info->excluded,
+                  "responses", (json_int_t)o->info->responses, "threshold", o->s->threshold,
+                  "difference", difference_json(o), "seed", (json_int_t)o->s->seed, "warnings",
                   warnings_json(o->warnings), "command", text_json(line), "software", kn_version());
-    text = j ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
+    status = kn_folder_list_files(ctx, o->s->folder, options, j);
+    text = status == KN_OK ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(j);
     status = text ? kn_write_text(ctx, path, text, options)
                   : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
@@ -264,7 +273,7 @@ static kn_status check_names(kn_ctx *ctx, const kn_overlaps *o)
     for (ptrdiff_t g = 0; g < l->n; g++)
         if (strchr(l->text[g], '/'))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "group '%s' cannot be part of a file name: it holds a slash",
+                           "group '%s' cannot be part of a file name, because it contains a slash",
                            l->text[g]);
     return KN_OK;
 }
@@ -277,8 +286,10 @@ kn_status kn_overlap_check(kn_ctx *ctx, const kn_overlaps *o, const kn_write_opt
     map m;
     kn_maplayout layout = layout_of(o, options);
     for (int k = 0; k < (in_images(o) ? 1 : has_two(o) ? 3 : 2); k++) {
-        KN_TRY(path_of(ctx, o, files[k], path));
+        KN_TRY(kn_path_in_folder(ctx, o->s->folder, files[k], path, PATH));
         KN_TRY(kn_writer_check(ctx, path, options));
+        if (kn_sidecar_known(files[k]))
+            KN_TRY(kn_sidecar_check(ctx, path, options));
     }
     if (!in_images(o))
         return KN_OK;

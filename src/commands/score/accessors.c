@@ -1,15 +1,19 @@
-/* Public accessors of kn_scores by name, and the numbers of summary.json. */
+/* Public accessors of kn_scores by name, and the numbers of summary.json. PARTICIPANTS is the
+ * table by which columns are allocated, written, joined and freed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "commands/score/scores.h"
-#include "la/blas_core.h"
-#include "model/info_json.h"
+#include "base/machine.h"
+#include "commands/score/internal.h"
+#include "la/openblas.h"
+#include "model/fit_info_json.h"
+#include "stats/flag.h"
 
 /* ---- summary.json ---- */
 
+/* JSON of the AUC of statistic k with its confidence interval; null if it was not computed.
+ * Owned. */
 static json_t *auc_json(const kn_scores *s, int k)
 {
     if (!s->has_auc[k])
@@ -28,41 +32,55 @@ static json_t *auc_all(const kn_scores *s)
     return all;
 }
 
-/* Counts participants with p_upper below KN_P_REPORTED and with FDR findings, among the labelled or
- * the other ones. with_p excludes participants at unknown sites if their p cannot be so small. */
-static json_t *outstanding(const kn_scores *s, bool labelled)
+kn_flag_row kn_scores_flag_row(const kn_scores *s, ptrdiff_t i)
 {
-    json_int_t p = 0, rare = 0, z = 0, found = 0;
-    for (ptrdiff_t i = 0; i < s->n; i++) {
-        if ((s->label[i] == 1) != labelled)
-            continue;
-        bool held = s->site_adapted[i] == 0 &&
-                    s->least_unseen >= KN_P_REPORTED; /* p is bounded above the threshold */
-        p += !isnan(s->p_upper[i]) && !held;
-        rare += s->p_upper[i] < KN_P_REPORTED;
-        z += !isnan(s->fdr_negative[i]);
-        found += s->fdr_negative[i] + s->fdr_positive[i] > 0;
-    }
-    return json_pack("{s:I s:I s:o s:I s:I}", "with_p", p, "p_below_05", rare, "expected",
-                     kn_json_number(s->smallest_p < KN_P_REPORTED ? KN_P_REPORTED * (double)p : 0),
-                     "with_z", z, "with_fdr", found);
+    return (kn_flag_row){.p = kn_scores_participants(s, KN_FLAG_COLUMN)[i],
+                         .is_case = s->label[i] == 1,
+                         .in_training = s->in_training[i] == 1,
+                         .site_unknown = s->site_adapted[i] == 0 && s->min_unseen > 0};
 }
 
+/* Counts of the cases, or of the others, all by stats/flag.h: flagged, with a small p of the
+ * extreme values, and with a finding after FDR. */
+static json_t *count_group(const kn_scores *s, bool cases)
+{
+    kn_flag_counts flag[2] = {{0, 0}, {0, 0}}, extreme[2] = {{0, 0}, {0, 0}},
+                   fdr[2] = {{0, 0}, {0, 0}};
+    for (ptrdiff_t i = 0; i < s->n; i++) {
+        kn_flag_row row = kn_scores_flag_row(s, i);
+        double found = s->n_low_fdr[i] + s->n_high_fdr[i];
+        kn_flag_count(&row, flag);
+        row.p = s->extreme_z_p[i];
+        kn_flag_count(&row, extreme);
+        row.p = isnan(found) ? NAN : found > 0 ? 0 : 1;
+        kn_flag_count(&row, fdr);
+    }
+    return json_pack("{s:I s:I s:o s:I s:I s:I s:I}", "with_p", (json_int_t)flag[cases].n,
+                     "flagged", (json_int_t)flag[cases].flagged, "expected",
+                     kn_json_number(s->flag_rate * (double)flag[cases].n), "with_extreme_p",
+                     (json_int_t)extreme[cases].n, "extreme", (json_int_t)extreme[cases].flagged,
+                     "with_z", (json_int_t)fdr[cases].n, "with_fdr",
+                     (json_int_t)fdr[cases].flagged);
+}
+
+/* JSON of the flags: rule, counts of the cases and of the others, smallest possible p-value.
+ * Owned. */
 static json_t *abnormality_json(const kn_scores *s)
 {
-    return json_pack("{s:o s:o s:o s:o}", "others", outstanding(s, false), "labelled",
-                     s->n_abnormal > 0 ? outstanding(s, true) : json_null(), "smallest_p",
+    return json_pack("{s:{s:s s:f} s:o s:o s:o s:o}", "flag", "column", KN_FLAG_COLUMN, "at_most",
+                     KN_FLAG_P, "others", count_group(s, false), "cases",
+                     s->n_abnormal > 0 ? count_group(s, true) : json_null(), "smallest_p",
                      kn_json_number(s->smallest_p), "reference_fdr_share",
-                     kn_json_number(s->fdr_share));
+                     kn_json_number(s->fdr_proportion));
 }
 
 /* Summary of predictions: counts only. */
 static json_t *predicted_summary(const kn_scores *s)
 {
-    return json_pack("{s:{s:I s:I s:I} s:o s:{s:f} s:{s:s}}", "counts", "samples", (json_int_t)s->n,
-                     "extrapolated", (json_int_t)s->n_extrapolated, "responses", (json_int_t)s->T,
-                     "warnings", json_array(), "seconds", "predict", kn_clock() - s->began,
-                     "software", "kronorm", kn_version());
+    return json_pack("{s:{s:I s:I s:I} s:o s:{s:f} s:{s:s}}", "counts", "participants",
+                     (json_int_t)s->n, "extrapolated", (json_int_t)s->n_extrapolated, "responses",
+                     (json_int_t)s->T, "warnings", json_array(), "seconds", "predict",
+                     kn_clock() - s->began, "software", "kronorm", kn_version());
 }
 
 json_t *kn_scores_summary(const kn_scores *s)
@@ -82,8 +100,8 @@ json_t *kn_scores_summary(const kn_scores *s)
     return json_pack(
         "{s:o s:o s:o s:o s:o s:{s:I s:I s:I s:I s:I s:I} s:o s:{s:f} s:{s:s s:s s:s}}", "metrics",
         metrics, "calibration", calibration, "AUC", auc_all(s), "gev", gev, "abnormality",
-        abnormality_json(s), "counts", "samples", (json_int_t)s->n, "in_training",
-        (json_int_t)s->n_in_training, "abnormal", (json_int_t)s->n_abnormal, "extrapolated",
+        abnormality_json(s), "counts", "participants", (json_int_t)s->n, "in_training",
+        (json_int_t)s->n_in_training, "cases", (json_int_t)s->n_abnormal, "extrapolated",
         (json_int_t)s->n_extrapolated, "implausible", (json_int_t)s->n_implausible, "responses",
         (json_int_t)s->T, "warnings", json_array(), "seconds", "score", kn_clock() - s->began,
         "software", "kronorm", kn_version(), "blas", kn_la_config(), "core", kn_la_core());
@@ -91,7 +109,7 @@ json_t *kn_scores_summary(const kn_scores *s)
 
 /* ---- access by name ---- */
 
-ptrdiff_t kn_scores_n_people(const kn_scores *s)
+ptrdiff_t kn_scores_n_participants(const kn_scores *s)
 {
     return s->n;
 }
@@ -110,43 +128,39 @@ const char *const *kn_scores_ids(const kn_scores *s)
 static const struct {
     const char *name;
     size_t at;
-} PEOPLE[] = {
+} PARTICIPANTS[] = {
 #define COLUMN(name)                                                                               \
     {                                                                                              \
 #name, offsetof(kn_scores, name)                                                           \
     }
-    COLUMN(in_training),    COLUMN(statistic),
-    COLUMN(probability),    COLUMN(p_upper),
-    COLUMN(deviance),       COLUMN(deviance_p),
-    COLUMN(deviance_noise), COLUMN(deviance_noise_p),
-    COLUMN(extrapolation),  COLUMN(extrapolation_pct),
-    COLUMN(mean_z),         COLUMN(mean_z_p),
-    COLUMN(negative),       COLUMN(negative_p),
-    COLUMN(positive),       COLUMN(positive_p),
-    COLUMN(top_negative),   COLUMN(top_positive),
-    COLUMN(fdr_negative),   COLUMN(fdr_positive),
-    COLUMN(n_responses),    COLUMN(p_note),
-    COLUMN(site_adapted),   COLUMN(unseen_level),
-    COLUMN(implausible),    COLUMN(label),
+    COLUMN(in_training),      COLUMN(extreme_z),      COLUMN(extreme_z_p),
+    COLUMN(deviance),         COLUMN(deviance_p),     COLUMN(deviance_noise),
+    COLUMN(deviance_noise_p), COLUMN(extrapolation),  COLUMN(extrapolation_pct),
+    COLUMN(mean_z),           COLUMN(mean_z_p),       COLUMN(n_low),
+    COLUMN(n_low_p),          COLUMN(n_high),         COLUMN(n_high_p),
+    COLUMN(extreme_z_low),    COLUMN(extreme_z_high), COLUMN(n_low_fdr),
+    COLUMN(n_high_fdr),       COLUMN(n_responses),    COLUMN(p_note),
+    COLUMN(site_adapted),     COLUMN(unseen_level),   COLUMN(implausible),
+    COLUMN(flagged),          COLUMN(label),
 #undef COLUMN
 };
-enum { N_PEOPLE = sizeof PEOPLE / sizeof *PEOPLE };
+enum { N_PARTICIPANTS = sizeof PARTICIPANTS / sizeof *PARTICIPANTS };
 
 const char *kn_scores_column(int k)
 {
-    return k < N_PEOPLE ? PEOPLE[k].name : NULL;
+    return k < N_PARTICIPANTS ? PARTICIPANTS[k].name : NULL;
 }
 
 double **kn_scores_slot(kn_scores *s, int k)
 {
-    return k < N_PEOPLE ? (double **)((char *)s + PEOPLE[k].at) : NULL;
+    return k < N_PARTICIPANTS ? (double **)((char *)s + PARTICIPANTS[k].at) : NULL;
 }
 
-const double *kn_scores_people(const kn_scores *s, const char *name)
+const double *kn_scores_participants(const kn_scores *s, const char *name)
 {
-    for (int k = 0; k < N_PEOPLE; k++)
-        if (strcmp(PEOPLE[k].name, name) == 0)
-            return *(double *const *)((const char *)s + PEOPLE[k].at);
+    for (int k = 0; k < N_PARTICIPANTS; k++)
+        if (strcmp(PARTICIPANTS[k].name, name) == 0)
+            return *(double *const *)((const char *)s + PARTICIPANTS[k].at);
     return NULL;
 }
 
@@ -177,7 +191,7 @@ double kn_scores_number(const kn_scores *s, const char *name)
         at = json_object_get(at, key);
         w += n + (w[n] == '.');
     }
-    if (json_is_object(at)) /* "AUC.top" means the field auc of the object */
+    if (json_is_object(at)) /* "AUC.extreme_z" means the field auc of the object */
         at = json_object_get(at, "auc");
     return json_is_number(at) ? json_number_value(at) : NAN;
 }
@@ -214,7 +228,7 @@ kn_status kn_scores_block(kn_ctx *ctx, const kn_scores *s, const char *name, ptr
                        "there is no map '%s', only z, yhat, ys2_model, fdr and ys2", name);
     if (!s->map[k])
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s is not in memory: name it in {write}, and no {output}", name);
+                       "%s is not in memory; name it in {write}, and give no {output}", name);
     if (first < 0 || count < 0 || first > s->T - count)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "responses %td to %td asked for, there are %td",
                        first + 1, first + count, s->T);

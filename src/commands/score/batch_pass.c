@@ -1,6 +1,7 @@
-/* Implements batch_pass.h: one prediction for a padded minibatch, then a block loop in which each
- * block becomes residuals, total variances, z and losses in place. */
-#include "commands/score/batch_pass.h"
+/* Predicts and scores one minibatch: one prediction for a padded minibatch, then a block loop in
+ * which each block becomes residuals, total variances, z and losses in place. score.c calls it for
+ * each minibatch. */
+#include "commands/score/internal.h"
 
 #include <math.h>
 
@@ -10,7 +11,7 @@
 #include "gp/block_visitor.h"
 #include "gp/predict/map_density.h"
 #include "model/missing_record.h"
-#include "model/units.h"
+#include "model/model.h"
 
 typedef struct units { /* conversion from standardised to original units */
     double scale, shift;
@@ -26,18 +27,19 @@ typedef struct passing {
     kn_mat X;
     kn_view raw; /* view of X */
     ptrdiff_t *from, *group;
-    int *held;
-    bool *alone;
+    int *n_clamped;
+    bool *without_site;
     kn_mat D;             /* rows x F: columns of the noise scale; empty without one */
     double *term;         /* rows: site terms of the noise scale; NULL: none */
     kn_mat z, loss, work; /* rows x width of a block; work: total variances */
+    kn_mat null;          /* losses by the null model; none without one */
 } passing;
 
 /* Adds the site shift to predictions without site effect. */
 static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const passing *p = self;
-    const kn_site_lookup *a = &p->w->standing->from;
+    const kn_site_lookup *a = &p->w->relation->from;
     for (ptrdiff_t j = from; j < to; j++)
         for (ptrdiff_t i = 0; i < p->rows; i++) {
             kn_site_shift s = kn_site_lookup_effect(a, p->w->model, p->row + i, p->b->first + j);
@@ -47,7 +49,7 @@ static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Stores column j of a block, scaled and shifted, in a map (NULL: nothing). */
-static void keep(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
+static void store_column(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
 {
     const double *x = kn_col(from, j);
     ptrdiff_t T = p->w->scores->T, at = p->w->model->y.kept[p->b->first + j];
@@ -62,37 +64,42 @@ static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
     const kn_scaling *s = &p->w->model->y;
     for (ptrdiff_t j = from; j < to; j++) {
         double sd = s->sd[p->b->first + j];
-        keep(p, p->b->mean, j, (units){sd, s->mean[p->b->first + j]}, p->w->map[KN_PASS_YHAT]);
-        keep(p, p->b->var, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2_MODEL]);
+        store_column(p, p->b->mean, j, (units){sd, s->mean[p->b->first + j]},
+                     p->w->map[KN_PASS_YHAT]);
+        store_column(p, p->b->var, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2_MODEL]);
     }
 }
 
-/* V: total variance of response j, with noise at the participant's covariates and site. alone (or
- * NULL): V without the model variance; may be the model-variance column itself [METHOD 8c, 8e] */
-static void total_variance(const passing *p, ptrdiff_t j, double *alone, double *V)
+/* V: total variance of response j, with noise at the participant's covariates and site.
+ * noise_variance (or NULL): V without the model variance; may be the model-variance column itself
+ * [METHOD 8c, 8e] */
+static void total_variance(const passing *p, ptrdiff_t j, double *noise_variance, double *V)
 {
     const kn_block *b = p->b;
     const kn_model *m = p->w->model;
     const double *v = kn_col(b->var, j);
-    const double *beta = p->D.data ? kn_col(m->layer.beta, b->first + j) : NULL;
+    const double *beta = p->D.data ? kn_col(m->calibration.beta, b->first + j) : NULL;
     kn_calibration_factor(p->D, beta, p->rows, p->term, V);
     for (ptrdiff_t i = 0; i < p->rows; i++) {
-        ptrdiff_t who = p->row + i;
-        kn_site_shift at = kn_site_lookup_effect(&p->w->standing->from, m, who, b->first + j);
-        double noise = kn_scores_noise(p->w->scores, who, b->first + j) * at.scale * V[i];
+        ptrdiff_t participant = p->row + i;
+        kn_site_shift at =
+            kn_site_lookup_effect(&p->w->relation->from, m, participant, b->first + j);
+        double noise = kn_scores_noise(p->w->scores, participant, b->first + j) * at.scale * V[i];
         V[i] = v[i] + noise;
-        if (alone)
-            alone[i] = noise + at.var; /* uncertainty of the site counts as noise */
+        if (noise_variance)
+            noise_variance[i] = noise + at.var; /* uncertainty of the site counts as noise */
     }
 }
 
+/* Stores the total variance of responses from to to - 1 in original units, squared, in the map
+ * ys2. */
 static void keep_totals(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const passing *p = self;
     for (ptrdiff_t j = from; j < to; j++) {
         double sd = p->w->model->y.sd[p->b->first + j];
         total_variance(p, j, NULL, kn_col(p->work, j));
-        keep(p, p->work, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2]);
+        store_column(p, p->work, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2]);
     }
 }
 
@@ -114,8 +121,8 @@ static void make_column(const passing *p, ptrdiff_t j)
     const kn_block *b = p->b;
     ptrdiff_t n = p->rows;
     const kn_model *m = p->w->model;
-    const kn_calibration_transform *l = &m->layer;
-    const kn_shash *law = p->w->law ? &p->w->law[b->first + j] : NULL;
+    const kn_calibration_transform *l = &m->calibration;
+    const kn_shash *distribution = p->w->distribution ? &p->w->distribution[b->first + j] : NULL;
     double *v = kn_col(b->var, j), *V = kn_col(p->work, j), *z = kn_col(p->z, j);
     const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
     total_variance(p, j, v, V);
@@ -124,17 +131,30 @@ static void make_column(const passing *p, ptrdiff_t j)
     double *e = kn_col(p->loss, j); /* residuals; kn_calibration_z replaces them by losses */
     for (ptrdiff_t i = 0; i < n; i++)
         e[i] = z[i];
-    kn_calibration_z(l, law, &(kn_calibration_cells){n, e, v, v, NULL});
-    kn_calibration_z(l, law, &(kn_calibration_cells){n, z, V, z, e});
+    kn_calibration_z(l, distribution, &(kn_calibration_cells){n, e, v, v, NULL});
+    kn_calibration_z(l, distribution, &(kn_calibration_cells){n, z, V, z, e});
     for (ptrdiff_t i = 0; m->empty_level && i < p->rows; i++)
         if (kn_missing_record_untrained(m, p->raw, i, b->first + j))
             e[i] = NAN; /* no metric: the prediction rests on other levels */
 }
 
+/* Losses of response j by the null model, which knows neither covariates nor sites. */
+static void make_null_column(const passing *p, ptrdiff_t j)
+{
+    ptrdiff_t k = p->b->first + j;
+    const kn_shash *distribution = p->w->null_distribution ? &p->w->null_distribution[k] : NULL;
+    kn_null_losses(&p->w->model->null, distribution, k, p->w->scores->mean0[k], p->rows,
+                   kn_col(p->b->y, j), kn_col(p->null, j));
+}
+
 static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
 {
-    for (ptrdiff_t j = from; j < to; j++)
-        make_column(self, j);
+    const passing *p = self;
+    for (ptrdiff_t j = from; j < to; j++) {
+        make_column(p, j);
+        if (p->null.data)
+            make_null_column(p, j);
+    }
 }
 
 /* Stores z and z by noise variance alone, after training participants got their held-out z. */
@@ -144,12 +164,15 @@ static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
     const passing *p = self;
     for (ptrdiff_t j = from; j < to; j++) {
         use_cross_validated(p, j, kn_col(p->z, j));
-        keep(p, p->z, j, AS_IT_IS, p->w->map[KN_PASS_Z]);
-        keep(p, p->b->var, j, AS_IT_IS, p->w->z_noise);
+        store_column(p, p->z, j, AS_IT_IS, p->w->map[KN_PASS_Z]);
+        store_column(p, p->b->var, j, AS_IT_IS, p->w->z_noise);
     }
 }
 
-/* Visits one block: site shifts, maps of predictions, then z, losses and calibration counts. */
+/* Block visitor (self: passing). Records the predictions for extrapolation before site shifts, adds
+ * the site shifts, and stores the maps of predictions; predict stops here. Then adds z, losses and
+ * null losses to the scores, replaces z of training participants by their stored held-out z, and
+ * stores z. Overwrites mean and var of the block: visitors that need them come before. */
 static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 64, MOVE = 20, MAKE = 300 }; /* flops per cell, for the chunk size */
@@ -163,9 +186,9 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     p->now.mean = kn_sub(b->mean, 0, 0, p->rows, b->count);
     p->now.var = kn_sub(b->var, 0, 0, p->rows, b->count);
     p->b = b = &p->now;
-    kn_scores_take_maps(ctx, w->scores, p->row,
-                        b); /* before site shifts: extrapolation is independent of the site */
-    if (w->standing->from.alone)
+    kn_scores_add_predictions(ctx, w->scores, p->row,
+                              b); /* before site shifts: extrapolation is independent of the site */
+    if (w->relation->from.without_site)
         kn_parallel(ctx, b->count, moved, move_to_sites, p);
     kn_parallel(ctx, b->count, moved, keep_predictions, p);
     if (w->map[KN_PASS_YS2])
@@ -173,21 +196,24 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     if (w->score) {
         kn_mat z = kn_cols(p->z, 0, b->count);
         kn_parallel(ctx, b->count, made, make_z, p);
-        kn_scores_take_losses(ctx, w->scores, p->row, b, z, kn_cols(p->loss, 0, b->count));
+        kn_cell_losses losses = {z, kn_cols(p->loss, 0, b->count),
+                                 p->null.data ? kn_cols(p->null, 0, b->count) : kn_mat_none()};
+        kn_scores_add_losses(ctx, w->scores, p->row, b, &losses);
         kn_parallel(ctx, b->count, moved, keep_z, p);
-        status = kn_scores_take_z(ctx, w->scores, p->row, z);
+        status = kn_scores_add_z(ctx, w->scores, p->row, z);
     }
     ptrdiff_t done = p->rows * (b->first + b->count) / w->model->gp.T;
-    kn_report_progress(ctx, w->score ? "scoring" : "predicting", p->row + done, w->people->n, NAN);
+    kn_report_progress(ctx, w->score ? "scoring" : "predicting", p->row + done, w->participants->n,
+                       NAN);
     return status;
 }
 
 /* Shift and scale of the residual of participant i at an adapted or unknown site, in units of the
  * noise there; uncertainty of the site counts as noise [METHOD 8e, 8j] */
-static kn_map_density_shift place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
+static kn_map_density_shift site_shift_of(const void *self, ptrdiff_t i, ptrdiff_t j)
 {
     const passing *p = self;
-    kn_site_shift at = kn_site_lookup_effect(&p->w->standing->from, p->w->model, p->row + i, j);
+    kn_site_shift at = kn_site_lookup_effect(&p->w->relation->from, p->w->model, p->row + i, j);
     double noise = kn_scores_noise(p->w->scores, p->row + i, j);
     bool same = at.var == 0 && at.scale == 1;
     return (kn_map_density_shift){at.offset,
@@ -195,7 +221,7 @@ static kn_map_density_shift place_at(const void *self, ptrdiff_t i, ptrdiff_t j)
 }
 
 /* Sets responses that the model does not have to NaN. */
-static void blank(const passing *p, float *map)
+static void clear_unmodelled(const passing *p, float *map)
 {
     const kn_scaling *s = &p->w->model->y;
     for (ptrdiff_t j = 0, k = 0; map && j < s->n_all; j++) {
@@ -209,10 +235,10 @@ static void blank(const passing *p, float *map)
 }
 
 /* Makes the inputs of the noise scale: columns D and site terms. */
-static kn_status prepare_layer(kn_ctx *ctx, passing *p)
+static kn_status prepare_calibration(kn_ctx *ctx, passing *p)
 {
-    const kn_calibration_transform *l = &p->w->model->layer;
-    const int *site = p->w->standing->from.site;
+    const kn_calibration_transform *l = &p->w->model->calibration;
+    const int *site = p->w->relation->from.site;
     kn_status status = kn_calibration_columns(ctx, l, &p->w->model->x, p->raw, &p->D);
     if (status != KN_OK || !site || l->S == 0)
         return status;
@@ -224,96 +250,100 @@ static kn_status prepare_layer(kn_ctx *ctx, passing *p)
 
 /* Pads the minibatch to its fixed height with copies of the last participant, so that BLAS results
  * do not depend on the number of rows. */
-static kn_status fill_up(kn_ctx *ctx, passing *p)
+static kn_status pad_minibatch(kn_ctx *ctx, passing *p)
 {
     kn_status status;
     void *memory;
-    const kn_participant_status *s = p->w->standing;
-    const bool *alone = s->from.alone;
+    const kn_participant_status *s = p->w->relation;
+    const bool *without_site = s->from.without_site;
     ptrdiff_t n = p->w->scores->height;
     KN_TRY(kn_alloc_i(ctx, n, &p->from));
     for (ptrdiff_t i = 0; i < n; i++)
         p->from[i] = p->row + kn_min_size(i, p->rows - 1);
-    KN_TRY(kn_mat_new(ctx, n, p->w->people->X.cols, &p->X));
-    kn_mat_rows(p->w->people->X, p->from, p->X);
+    KN_TRY(kn_mat_new(ctx, n, p->w->participants->X.cols, &p->X));
+    kn_mat_rows(p->w->participants->X, p->from, p->X);
     p->raw = kn_view_cols(p->X.data, n, p->X.cols);
-    KN_TRY(kn_alloc(ctx, n, sizeof *p->held, &memory));
-    p->held = memory;
+    KN_TRY(kn_alloc(ctx, n, sizeof *p->n_clamped, &memory));
+    p->n_clamped = memory;
     if (s->group)
         KN_TRY(kn_alloc_i(ctx, n, &p->group));
-    if (alone)
-        KN_TRY(kn_alloc(ctx, n, sizeof *p->alone, &memory));
-    p->alone = alone ? memory : NULL;
+    if (without_site)
+        KN_TRY(kn_alloc(ctx, n, sizeof *p->without_site, &memory));
+    p->without_site = without_site ? memory : NULL;
     for (ptrdiff_t i = 0; i < n; i++) {
-        p->held[i] = s->held[p->from[i]];
+        p->n_clamped[i] = s->n_clamped[p->from[i]];
         if (s->group)
             p->group[i] = s->group[p->from[i]];
-        if (alone)
-            p->alone[i] = alone[p->from[i]];
+        if (without_site)
+            p->without_site[i] = without_site[p->from[i]];
     }
 out:
     return status;
 }
 
+/* Frees the work space of a minibatch. */
 static void passing_clear(passing *p)
 {
     kn_mat_clear(&p->X);
     kn_free(p->from);
     kn_free(p->group);
-    kn_free(p->held);
-    kn_free(p->alone);
+    kn_free(p->n_clamped);
+    kn_free(p->without_site);
     kn_mat_clear(&p->D);
     kn_free(p->term);
     kn_mat_clear(&p->z);
     kn_mat_clear(&p->loss);
+    kn_mat_clear(&p->null);
     kn_mat_clear(&p->work);
 }
 
-kn_status kn_pass_run(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t rows)
+kn_status kn_pass_minibatch(kn_ctx *ctx, const kn_pass *w, ptrdiff_t row, ptrdiff_t rows)
 {
     kn_status status;
     kn_maps *maps = NULL;
     double *extra = NULL;
     passing p = {.w = w, .row = row, .rows = rows};
-    unsigned needs = KN_WALK_MAPS | (w->score ? KN_WALK_Y : 0);
+    unsigned needs = KN_BLOCK_MAPS | (w->score ? KN_BLOCK_Y : 0);
     kn_visitor visitor[2];
     int n = 0;
-    kn_map_density_walk law = {0};
+    kn_map_density_state density = {0};
     ptrdiff_t width = kn_block_loop_width(0, w->model->gp.T);
     ptrdiff_t height = w->scores->height;
-    KN_TRY(fill_up(ctx, &p));
-    kn_predict_context known = {.group = p.group, .alone = p.alone};
+    KN_TRY(pad_minibatch(ctx, &p));
+    kn_predict_context known = {.group = p.group, .without_site = p.without_site};
     KN_TRY(kn_maps_predict_known(ctx, w->model, p.raw, known, &maps));
     if (w->score || w->map[KN_PASS_YS2]) {
-        KN_TRY(prepare_layer(ctx, &p));
+        KN_TRY(prepare_calibration(ctx, &p));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.work));
     }
     if (w->score) {
         KN_TRY(kn_mat_new(ctx, rows, width, &p.z));
         KN_TRY(kn_mat_new(ctx, rows, width, &p.loss));
+        if (w->model->null.noise)
+            KN_TRY(kn_mat_new(ctx, rows, width, &p.null));
     }
     KN_TRY(kn_alloc_d(ctx, height, &extra));
-    kn_extrapolation_job beyond = {w->model, p.raw, &maps->maps, p.held, p.alone};
+    kn_extrapolation_job beyond = {w->model, p.raw, &maps->maps, p.n_clamped, p.without_site};
     KN_TRY(kn_extrapolation_at_site(ctx, &beyond, extra));
     kn_scores_extrapolation(w->scores, row, rows, extra);
-    kn_responses Y = kn_responses_of(w->people->Y, &w->model->y);
+    kn_responses Y = kn_responses_of(w->participants->Y, &w->model->y);
     kn_block_loop walk = {.Y = kn_responses_rows(&Y, p.from, height), .maps = &maps->maps};
     for (int k = 0; k < KN_N_MAPS; k++)
-        blank(&p, w->map[k]);
-    blank(&p, w->z_noise);
-    law.job = (kn_map_density_job){.maps = &maps->maps,
-                                   .scaling = &w->model->y,
-                                   .place = p.alone ? place_at : NULL,
-                                   .self = &p,
-                                   .people = rows};
+        clear_unmodelled(&p, w->map[k]);
+    clear_unmodelled(&p, w->z_noise);
+    density.job = (kn_map_density_job){.maps = &maps->maps,
+                                       .scaling = &w->model->y,
+                                       .place = p.without_site ? site_shift_of : NULL,
+                                       .self = &p,
+                                       .participants = rows};
     if (w->score) /* must see the block before pass_block overwrites it */
-        visitor[n++] = kn_map_density_visitor(&law);
+        visitor[n++] = kn_map_density_visitor(&density);
     visitor[n++] = (kn_visitor){&p, needs, NULL, pass_block, NULL};
     KN_TRY(kn_block_loop_run(ctx, &walk, visitor, n));
     if (w->score)
-        kn_scores_take_law(w->scores, row, rows, &law);
+        kn_scores_add_density(w->scores, row, rows, &density);
 out:
-    kn_map_density_walk_clear(&law);
+    kn_map_density_state_clear(&density);
     passing_clear(&p);
     kn_free(extra);
     kn_maps_free(maps);

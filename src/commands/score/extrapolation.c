@@ -1,5 +1,6 @@
-/* Implements extrapolation.h: tries training sites as hosts, keeps the one with the smallest sum of
- * variances, and predicts again without clamping. */
+/* Implements extrapolation.h: tries training sites as hosts, keeps the one with the smallest sum
+ * of variances, and predicts again without clamping. It is used for participants at no training
+ * site. */
 #include "commands/score/extrapolation.h"
 
 #include <math.h>
@@ -14,17 +15,18 @@ typedef struct hosts {
     kn_mat near; /* n x F: design, clamped; empty: all participants have a site */
     double *now; /* n: sum at the current site */
     /* n: smallest sum so far */
-    double *least;
+    double *lowest;
     ptrdiff_t *site; /* n: host, the site of the smallest sum */
 } hosts;
 
+/* Frees the designs at the host sites. */
 static void hosts_clear(hosts *h)
 {
     kn_mat_clear(&h->raw);
     kn_mat_clear(&h->X);
     kn_mat_clear(&h->near);
     kn_free(h->now);
-    kn_free(h->least);
+    kn_free(h->lowest);
     kn_free(h->site);
 }
 
@@ -75,7 +77,7 @@ static kn_status make_columns(kn_ctx *ctx, const kn_extrapolation_job *job, host
         KN_TRY(kn_design_apply(ctx, d, raw, true, h->near, NULL));
     for (ptrdiff_t f = 0; h->near.data && f < h->X.cols; f++)
         for (ptrdiff_t i = 0; i < h->X.rows; i++)
-            if (job->alone[i] && job->held[i] == 0)
+            if (job->without_site[i] && job->n_clamped[i] == 0)
                 kn_col(h->X, f)[i] = kn_at(h->near, i, f);
 out:
     return status;
@@ -83,26 +85,26 @@ out:
 
 /* sum (n) += variances (or, without components, distances) of participants with covariates
  * h->raw. */
-static kn_status ask(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h, ptrdiff_t to,
-                     double *sum)
+static kn_status add_extrapolation(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h,
+                                   ptrdiff_t to, double *sum)
 {
     kn_status status;
     const kn_model *m = job->model;
-    kn_gp_maps far = {0};
+    kn_gp_maps unclamped = {0};
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(make_columns(ctx, job, h));
-    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_predict_input){.X = h->X}, &far));
-    for (ptrdiff_t i = 0; far.far && i < far.n; i++)
-        sum[i] += far.far[i];
-    if (!far.far)
-        KN_TRY(add_variances(ctx, &far, to, 1, sum));
+    KN_TRY(kn_gp_predict(ctx, &m->gp, &(kn_predict_input){.X = h->X}, &unclamped));
+    for (ptrdiff_t i = 0; unclamped.extrapolation && i < unclamped.n; i++)
+        sum[i] += unclamped.extrapolation[i];
+    if (!unclamped.extrapolation)
+        KN_TRY(add_variances(ctx, &unclamped, to, 1, sum));
 out:
-    kn_gp_maps_clear(&far);
+    kn_gp_maps_clear(&unclamped);
     return status;
 }
 
 /* Moves row i of h->raw to training site s. */
-static void put_at(const kn_site_levels *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
+static void move_to_site(const kn_site_levels *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
 {
     for (ptrdiff_t k = 0; k < b->M; k++)
         kn_col(raw, b->column[k])[i] = b->code[s * b->M + k];
@@ -116,7 +118,8 @@ static bool is_tried(const kn_extrapolation_job *job, ptrdiff_t s)
     const kn_site_levels *b = &job->model->batch;
     ptrdiff_t before = 0;
     for (ptrdiff_t t = 0; job->model->gp.own && t < b->S; t++)
-        before += b->people[t] > b->people[s] || (b->people[t] == b->people[s] && t < s);
+        before += b->n_participants[t] > b->n_participants[s] ||
+                  (b->n_participants[t] == b->n_participants[s] && t < s);
     return before < HOSTS;
 }
 
@@ -128,28 +131,28 @@ static kn_status find_hosts(kn_ctx *ctx, const kn_extrapolation_job *job, hosts 
     ptrdiff_t n = job->X.rows;
     KN_TRY(kn_mat_new(ctx, n, job->model->x.F, &h->near));
     KN_TRY(kn_alloc_d(ctx, n, &h->now));
-    KN_TRY(kn_alloc_d(ctx, n, &h->least));
+    KN_TRY(kn_alloc_d(ctx, n, &h->lowest));
     KN_TRY(kn_alloc_i(ctx, n, &h->site));
     for (ptrdiff_t i = 0; i < n; i++)
-        h->least[i] = INFINITY;
+        h->lowest[i] = INFINITY;
     for (ptrdiff_t s = 0; b->S > 1 && s < b->S; s++) {
         if (!is_tried(job, s))
             continue;
         for (ptrdiff_t i = 0; i < n; i++) {
             h->now[i] = 0;
-            if (job->alone[i])
-                put_at(b, s, h->raw, i);
+            if (job->without_site[i])
+                move_to_site(b, s, h->raw, i);
         }
-        KN_TRY(ask(ctx, job, h, kn_min_size(job->model->gp.T, KN_BLOCK), h->now));
+        KN_TRY(add_extrapolation(ctx, job, h, kn_min_size(job->model->gp.T, KN_BLOCK), h->now));
         for (ptrdiff_t i = 0; i < n; i++)
-            if (h->now[i] < h->least[i]) {
-                h->least[i] = h->now[i];
+            if (h->now[i] < h->lowest[i]) {
+                h->lowest[i] = h->now[i];
                 h->site[i] = s;
             }
     }
     for (ptrdiff_t i = 0; b->S > 0 && i < n; i++)
-        if (job->alone[i])
-            put_at(b, h->site[i], h->raw, i);
+        if (job->without_site[i])
+            move_to_site(b, h->site[i], h->raw, i);
 out:
     return status;
 }
@@ -158,7 +161,8 @@ out:
 static bool is_asked(const kn_extrapolation_job *job, ptrdiff_t i)
 {
     const kn_gp_maps *m = job->maps;
-    return (job->alone && job->alone[i]) || job->held[i] > 0 || (m->known && m->known[i]);
+    return (job->without_site && job->without_site[i]) || job->n_clamped[i] > 0 ||
+           (m->known && m->known[i]);
 }
 
 kn_status kn_extrapolation_at_site(kn_ctx *ctx, const kn_extrapolation_job *job, double *extra)
@@ -167,28 +171,28 @@ kn_status kn_extrapolation_at_site(kn_ctx *ctx, const kn_extrapolation_job *job,
     const kn_gp_maps *maps = job->maps;
     ptrdiff_t n = job->X.rows;
     hosts h = {0};
-    bool any = false, alone = false;
+    bool any = false, without_site = false;
     for (ptrdiff_t i = 0; i < n; i++) {
-        extra[i] = maps->far ? maps->far[i] : 0;
-        alone = alone || (job->alone && job->alone[i]);
+        extra[i] = maps->extrapolation ? maps->extrapolation[i] : 0;
+        without_site = without_site || (job->without_site && job->without_site[i]);
         any = any || is_asked(job, i);
     }
     if (!any)
         return KN_OK;
     KN_TRY(kn_mat_new(ctx, n, job->X.cols, &h.raw));
     for (ptrdiff_t c = 0; c < job->X.cols; c++)
-        kn_view_run(job->X, 0, n, c, kn_col(h.raw, c));
+        kn_view_column(job->X, 0, n, c, kn_col(h.raw, c));
     KN_TRY(kn_mat_new(ctx, n, job->model->x.F, &h.X));
-    if (alone)
+    if (without_site)
         KN_TRY(find_hosts(ctx, job, &h));
     for (ptrdiff_t i = 0; i < n; i++)
         extra[i] = 0;
-    KN_TRY(ask(ctx, job, &h, job->model->gp.T, extra));
-    if (!maps->far)
+    KN_TRY(add_extrapolation(ctx, job, &h, job->model->gp.T, extra));
+    if (!maps->extrapolation)
         KN_TRY(add_variances(ctx, maps, job->model->gp.T, -1, extra));
     for (ptrdiff_t i = 0; i < n; i++)
         if (!is_asked(job, i))
-            extra[i] = maps->far ? maps->far[i] : 0;
+            extra[i] = maps->extrapolation ? maps->extrapolation[i] : 0;
 out:
     hosts_clear(&h);
     return status;

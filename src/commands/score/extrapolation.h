@@ -23,13 +23,13 @@ typedef struct kn_extrapolation_job {
     const kn_model *model;
     kn_view X;              /* n x covariates, original units */
     const kn_gp_maps *maps; /* n: their maps: clamped, in known groups, some without site effect */
-    const int *held;        /* n: number of clamped covariates */
-    const bool *alone;      /* n: predicted without site effect; NULL: none */
+    const int *n_clamped;   /* n: number of clamped covariates */
+    const bool *without_site; /* n: predicted without site effect; NULL: none */
 } kn_extrapolation_job;
 
-/* extra (n): the sum above minus the one of the maps; 0 for participants who are neither clamped,
+/* extra (n): the sum above minus the one of the maps; 0 for participants that are neither clamped,
  * nor in a known group, nor without site effect. For models without components extra is the
- * distance of the covariates itself (kn_gp_maps.far). */
+ * distance of the covariates itself (kn_gp_maps.extrapolation). */
 kn_status kn_extrapolation_at_site(kn_ctx *ctx, const kn_extrapolation_job *job, double *extra);
 
 #endif

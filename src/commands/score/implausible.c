@@ -1,5 +1,6 @@
-/* Implements implausible.h; the criteria are in norm/metrics/implausible_data.h. */
-#include "commands/score/implausible.h"
+/* Flags participants whose maps look like errors of the data; the criteria are in
+ * norm/metrics/implausible_data.h. Scores of flagged participants are kept, with a warning. */
+#include "commands/score/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ typedef struct implausible_job {
 } implausible_job;
 
 /* Checks participants first .. last - 1 by their values, then by their z. */
-static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+static void list_participants(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     const implausible_job *d = self;
     kn_scores *s = d->s;
@@ -31,7 +32,7 @@ static void some_people(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 
 /* Removes responses that are not 0 in this minibatch from the candidates; after a few participants
  * few are left. */
-static void strike_nonzero(kn_scores *s, kn_view Y)
+static void remove_nonzero_responses(kn_scores *s, kn_view Y)
 {
     const kn_scaling *y = &s->model->y;
     ptrdiff_t left = 0;
@@ -68,15 +69,15 @@ kn_status kn_implausible_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_view 
     kn_status status = KN_OK;
     implausible_job d = {s, row, Y, z, NULL};
     KN_TRY(kn_alloc_d(ctx, kn_workers(ctx, Y.rows, 1) * s->T, &d.work));
-    kn_parallel_workers(ctx, Y.rows, 1, some_people, &d);
-    strike_nonzero(s, Y);
+    kn_parallel_workers(ctx, Y.rows, 1, list_participants, &d);
+    remove_nonzero_responses(s, Y);
 out:
     kn_free(d.work);
     return status;
 }
 
 /* Makes "blank or constant (2), ..." of all reasons that occurred. */
-static void reasons(const ptrdiff_t *count, char *out, size_t size)
+static void list_reasons(const ptrdiff_t *count, char *out, size_t size)
 {
     size_t at = 0;
     out[0] = '\0';
@@ -88,7 +89,7 @@ static void reasons(const ptrdiff_t *count, char *out, size_t size)
 
 void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
 {
-    kn_listing ids = {.most = KN_NAMES_LISTED}, names = {.most = KN_NAMES_LISTED};
+    kn_listing ids = {.limit = KN_NAMES_LISTED}, names = {.limit = KN_NAMES_LISTED};
     ptrdiff_t count[KN_N_IMPLAUSIBLE] = {0};
     char why[400], name[1100];
     for (ptrdiff_t i = 0; i < s->n; i++) {
@@ -97,10 +98,10 @@ void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
             kn_listing_add(&ids, s->id[i]);
     }
     s->n_implausible = s->n - count[KN_PLAUSIBLE];
-    reasons(count, why, sizeof why);
+    list_reasons(count, why, sizeof why);
     if (s->n_implausible > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: %td of %td samples cannot be right, see implausible: %s; %s", file,
+               "%s: implausible maps (column implausible) in %td of %td participants: %s; %s", file,
                s->n_implausible, s->n, ids.text, why);
     for (ptrdiff_t c = 0; c < s->n_zero; c++) {
         kn_response_name(&s->model->space, s->model->y.kept[s->zero[c]], name, sizeof name);
@@ -109,7 +110,7 @@ void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
     /* if all maps are constant the first warning says it already */
     if (s->n > 1 && s->n_zero > 0 && count[KN_IMPLAUSIBLE_CONSTANT] < s->n)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: %td responses are 0 for everybody, and were not in "
-               "training: %s",
-               file, s->n_zero, names.text);
+               "%s: %td %s 0 for every participant, which %s not in the training sample: %s", file,
+               s->n_zero, s->n_zero == 1 ? "response is" : "responses are",
+               s->n_zero == 1 ? "it was" : "they were", names.text);
 }

@@ -1,14 +1,16 @@
-/* Implements match_training.h: compares ids, design rows and sums of standardised responses. */
-#include "commands/score/match_training.h"
+/* Matches scored with training participants: compares ids, design rows and sums of standardised
+ * responses. Training participants get their held-out z-scores, and different data under a known
+ * id are reported. */
+#include "commands/score/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mpi/comm.h"
 #include "commands/common/exclusions.h"
-#include "data/mpi/partition_responses.h"
+#include "data/responses/responses.h"
 #include "data/table/columns.h"
-#include "model/units.h"
+#include "model/model.h"
 
 kn_status kn_match_training_names(kn_ctx *ctx, kn_scores *s, const kn_sample *p)
 {
@@ -43,7 +45,8 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
 
 /* True if row i has the covariates of training participant t and is not at a new site; a new site
  * does not show in the design if training had only one. */
-static bool same_place(const kn_model *m, const kn_sample *p, kn_mat X, ptrdiff_t i, ptrdiff_t t)
+static bool same_covariates(const kn_model *m, const kn_sample *p, kn_mat X, ptrdiff_t i,
+                            ptrdiff_t t)
 {
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
     return kn_provenance_covariates_equal(m, X, i, t) &&
@@ -51,14 +54,14 @@ static bool same_place(const kn_model *m, const kn_sample *p, kn_mat X, ptrdiff_
 }
 
 /* Participants whose responses this rank holds. */
-typedef struct own_people {
+typedef struct own_participants {
     const kn_sample *p;
-    kn_range range;
+    kn_index_range range;
     kn_mat X; /* design of all participants */
-} own_people;
+} own_participants;
 
 /* Sets s->training by id; of several rows with that id the one with the same data. */
-static void find_training(const kn_model *m, const own_people *own, kn_scores *s)
+static void find_training(const kn_model *m, const own_participants *own, kn_scores *s)
 {
     const kn_sample *p = own->p;
     for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
@@ -70,7 +73,8 @@ static void find_training(const kn_model *m, const own_people *own, kn_scores *s
             if (s->training[i] < 0)
                 s->training[i] = t;
             /* repeated id: this is the same visit */
-            if (at >= 0 && same_responses(m, own->p->Y, i, at) && same_place(m, p, own->X, i, t)) {
+            if (at >= 0 && same_responses(m, own->p->Y, i, at) &&
+                same_covariates(m, p, own->X, i, t)) {
                 s->training[i] = t;
                 break;
             }
@@ -80,7 +84,7 @@ static void find_training(const kn_model *m, const own_people *own, kn_scores *s
 
 /* Sets s->cv_row of training participants with unchanged data, unless {training_rows=plain}, and
  * s->changed of the others. */
-static void choose_stored(const own_people *own, kn_scores *s)
+static void choose_stored(const own_participants *own, kn_scores *s)
 {
     for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
         s->cv_row[i] = -1;
@@ -91,7 +95,7 @@ static void choose_stored(const own_people *own, kn_scores *s)
         if (t < 0 || !s->model->reference.z)
             continue;
         bool same_y = same_responses(s->model, own->p->Y, i, t);
-        bool same_x = same_place(s->model, own->p, own->X, i, s->training[i]);
+        bool same_x = same_covariates(s->model, own->p, own->X, i, s->training[i]);
         s->changed[i] = (same_y ? 0 : KN_CHANGED_RESPONSES) | (same_x ? 0 : KN_CHANGED_COVARIATES);
         if (!s->changed[i])
             s->cv_row[i] = t;
@@ -99,7 +103,7 @@ static void choose_stored(const own_people *own, kn_scores *s)
 }
 
 /* Sums the results over ranks; entries of other ranks' participants are 0. Collective. */
-static kn_status tell_others(kn_ctx *ctx, kn_scores *s)
+static kn_status log_others(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
     double *all = NULL;
@@ -130,26 +134,29 @@ void kn_match_training_log(kn_ctx *ctx, kn_scores *s)
     }
     if (s->n_changed > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td samples have ids of training but other responses (%td) or covariates (%td): "
-               "they are scored as new",
-               s->n_changed, responses, covariates);
+               "%td %s but other responses (%td) or covariates (%td) and "
+               "%s scored as new",
+               s->n_changed,
+               s->n_changed == 1 ? "participant has the ID of a training participant"
+                                 : "participants have IDs of training participants",
+               responses, covariates, s->n_changed == 1 ? "is" : "are");
 }
 
 kn_status kn_match_training(kn_ctx *ctx, kn_scores *s, const kn_sample *p)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
-    own_people own = {.p = p, .range = kn_sample_range_of(p->n, c->rank, c->size)};
+    own_participants own = {.p = p, .range = kn_sample_range_of(p->n, c->rank, c->size)};
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
     KN_TRY(kn_mat_new(ctx, p->n, s->model->x.F, &own.X));
     KN_TRY(kn_design_apply(ctx, &s->model->x, raw, true, own.X, NULL));
-    if (s->model->shareable && p->id)
+    if (s->model->deidentified && p->id)
         kn_log(ctx, KN_LOG_INFO,
-               "the model is one to give away and knows nobody: people of its training are scored "
-               "as new, and z of theirs are too small");
+               "the model is de-identified, so its training participants are scored as new and "
+               "their z-scores are too small");
     find_training(s->model, &own, s);
     choose_stored(&own, s);
-    KN_TRY(tell_others(ctx, s));
+    KN_TRY(log_others(ctx, s));
     for (ptrdiff_t i = 0; i < s->n; i++)
         s->in_training[i] = s->training[i] >= 0;
     kn_match_training_log(ctx, s);
@@ -160,7 +167,8 @@ out:
 
 static kn_status refuse_all_labelled(kn_ctx *ctx, const char *label)
 {
-    return kn_fail(ctx, KN_ERR_DATA, "every row has %s: there is nobody to compare with", label);
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "every row has %s, so there are no other participants to compare with", label);
 }
 
 kn_status kn_match_training_check(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
@@ -169,29 +177,29 @@ kn_status kn_match_training_check(kn_ctx *ctx, const kn_settings *s, const kn_da
     kn_status status;
     void *memory = NULL;
     ptrdiff_t normal = 0;
-    if (!s->label)
+    if (!s->cases)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, everybody->n, sizeof(bool), &memory));
     const bool *abnormal = memory;
-    KN_TRY(kn_sample_flag(ctx, data, everybody, "label", s->label, memory));
+    KN_TRY(kn_sample_flag(ctx, data, everybody, "cases", s->cases, memory));
     for (ptrdiff_t i = 0; i < everybody->n; i++)
         normal += !abnormal[i];
     if (normal == 0)
-        status = refuse_all_labelled(ctx, s->label);
+        status = refuse_all_labelled(ctx, s->cases);
 out:
     kn_free(memory);
     return status;
 }
 
 kn_status kn_match_training_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
-                                   const kn_sample *people)
+                                   const kn_sample *participants)
 {
     kn_status status = KN_OK;
-    const char *label = s->s->label, *reference = s->s->reference;
+    const char *label = s->s->cases, *reference = s->s->reference;
     ptrdiff_t normal = 0;
     void *flags;
     if (label)
-        KN_TRY(kn_sample_flag(ctx, data, people, "label", label, s->abnormal));
+        KN_TRY(kn_sample_flag(ctx, data, participants, "cases", label, s->abnormal));
     s->labelled = label != NULL;
     s->loo = strcmp(reference, "loo") == 0;
     if (s->loo && !s->model->reference.has_loo_gev) {
@@ -203,14 +211,14 @@ kn_status kn_match_training_groups(kn_ctx *ctx, kn_scores *s, const kn_data *dat
     if (!s->loo && strcmp(reference, "cv") != 0) {
         KN_TRY(kn_alloc(ctx, s->n, sizeof *s->normals, &flags));
         s->normals = flags;
-        KN_TRY(kn_sample_flag(ctx, data, people, "reference", reference, s->normals));
+        KN_TRY(kn_sample_flag(ctx, data, participants, "reference", reference, s->normals));
     }
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->use[i] = !s->abnormal[i];
         s->measured[i] = s->use[i] && s->cv_row[i] < 0;
         normal += s->use[i];
     }
-    if (label && normal == 0 && people->n_other == 0)
+    if (label && normal == 0 && participants->n_other == 0)
         status = refuse_all_labelled(ctx, label);
 out:
     return status;

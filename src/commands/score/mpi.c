@@ -1,6 +1,7 @@
-/* Implements mpi.h: packs per-participant results as rows of doubles, and gathers in portions of
- * bounded size. */
-#include "commands/score/mpi.h"
+/* Gathers the scores of all MPI ranks on root: packs per-participant results as rows of doubles,
+ * and gathers in portions of bounded size. It is used inside `kronorm cv`, whose folds are scored
+ * on all ranks. */
+#include "commands/score/internal.h"
 
 #include <string.h>
 
@@ -8,17 +9,17 @@
 
 /* ---- maps ---- */
 
-kn_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step)
+kn_index_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step)
 {
-    kn_range all = kn_sample_range_of(w->people.n, rank, ranks);
+    kn_index_range all = kn_sample_range_of(w->participants.n, rank, ranks);
     ptrdiff_t first = kn_min_size(all.first + step * w->batch, all.last);
-    return (kn_range){first, kn_min_size(first + w->batch, all.last)};
+    return (kn_index_range){first, kn_min_size(first + w->batch, all.last)};
 }
 
 ptrdiff_t kn_score_steps(const kn_ctx *ctx, const kn_score_work *w)
 {
-    ptrdiff_t ranks = kn_ctx_comm(ctx)->size, most = (w->people.n + ranks - 1) / ranks;
-    return most > 0 ? (most + w->batch - 1) / w->batch : 0;
+    ptrdiff_t ranks = kn_ctx_comm(ctx)->size, limit = (w->participants.n + ranks - 1) / ranks;
+    return limit > 0 ? (limit + w->batch - 1) / w->batch : 0;
 }
 
 /* Bytes of maps that root gathers at a time. */
@@ -35,30 +36,30 @@ typedef struct bringing {
     int first, last;
 } bringing;
 
-static kn_status take(kn_ctx *ctx, kn_score_work *w, kn_range some, float *const *map)
+static kn_status join_maps(kn_ctx *ctx, kn_score_work *w, kn_index_range some, float *const *map)
 {
-    return kn_join_rows(ctx, w->join, w->scores, some.first, some.last - some.first, map);
+    return kn_join_add_maps(ctx, w->join, w->scores, some.first, some.last - some.first, map);
 }
 
 /* Gathers the maps of ranks first .. last - 1. All ranks compute the sizes themselves. */
-static kn_status bring_some(kn_ctx *ctx, bringing *b)
+static kn_status gather_chunk(kn_ctx *ctx, bringing *b)
 {
     kn_status status = KN_OK;
     const kn_comm *c = kn_ctx_comm(ctx);
     ptrdiff_t at = 0;
     for (int q = 0; q < c->size; q++) {
-        kn_range some = kn_score_step(b->w, q, c->size, b->step);
+        kn_index_range some = kn_score_step(b->w, q, c->size, b->step);
         b->each[q] = q >= b->first && q < b->last ? (some.last - some.first) * b->row : 0;
     }
     for (int k = 0; k < KN_N_MAPS; k++)
         if (b->sent & 1u << k)
             KN_TRY(kn_comm_gather(ctx, b->map[k], b->each[c->rank], b->theirs[k], b->each));
     for (int q = b->first; c->rank == 0 && q < b->last; at += b->each[q++]) {
-        kn_range some = kn_score_step(b->w, q, c->size, b->step);
+        kn_index_range some = kn_score_step(b->w, q, c->size, b->step);
         float *map[KN_N_MAPS] = {0};
         for (int k = 0; k < KN_N_MAPS; k++)
             map[k] = b->theirs[k] ? b->theirs[k] + at / (ptrdiff_t)sizeof(float) : NULL;
-        KN_TRY(take(ctx, b->w, some, map));
+        KN_TRY(join_maps(ctx, b->w, some, map));
     }
 out:
     return status;
@@ -71,15 +72,15 @@ static int ranks_at_once(const kn_ctx *ctx, ptrdiff_t T, ptrdiff_t batch)
     return ranks > 1 ? (int)kn_min_size(ranks, kn_ctx_comm(ctx)->size - 1) : 1;
 }
 
-kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, float *const *map)
+kn_status kn_score_gather_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, float *const *map)
 {
     kn_status status = KN_OK;
     const kn_comm *c = kn_ctx_comm(ctx);
-    kn_range own = kn_score_step(w, c->rank, c->size, step);
+    kn_index_range own = kn_score_step(w, c->rank, c->size, step);
     ptrdiff_t row = w->scores->T * (ptrdiff_t)sizeof(float);
     bringing b = {.w = w, .map = map, .step = step, .row = row};
     if (c->rank == 0)
-        KN_TRY(take(ctx, w, own, map));
+        KN_TRY(join_maps(ctx, w, own, map));
     if (c->size == 1)
         goto out;
     int ranks = ranks_at_once(ctx, w->scores->T, w->batch);
@@ -91,7 +92,7 @@ kn_status kn_score_bring_maps(kn_ctx *ctx, kn_score_work *w, ptrdiff_t step, flo
             KN_TRY(kn_alloc_f(ctx, ranks * w->batch * w->scores->T, &b.theirs[k]));
     for (b.first = 1; b.first < c->size; b.first = b.last) {
         b.last = (int)kn_min_size(b.first + ranks, c->size);
-        KN_TRY(bring_some(ctx, &b));
+        KN_TRY(gather_chunk(ctx, &b));
     }
 out:
     for (int k = 0; k < KN_N_MAPS; k++)
@@ -102,9 +103,9 @@ out:
 
 /* ---- per participant ---- */
 
-enum { OWN = 5 }; /* fields in addition to columns and tally, in pack and unpack */
+enum { OWN = 6 }; /* fields in addition to columns and tally, in pack and unpack */
 
-static int columns(void)
+static int count_columns(void)
 {
     int n = 0;
     while (kn_scores_column(n))
@@ -113,13 +114,14 @@ static int columns(void)
 }
 
 /* Packs the results of participant i into a row of columns() doubles; unpack is the inverse. */
-static void pack(kn_scores *s, ptrdiff_t i, double *row)
+static void pack_participant(kn_scores *s, ptrdiff_t i, double *row)
 {
     int k = 0;
     for (; kn_scores_slot(s, k); k++)
         row[k] = (*kn_scores_slot(s, k))[i];
     row[k++] = s->joint[i];
     row[k++] = s->own_loss ? s->own_loss[i] : 0;
+    row[k++] = s->own_gain ? s->own_gain[i] : 0;
     row[k++] = s->own_cells ? s->own_cells[i] : 0;
     row[k++] = s->implausible_reason[i];
     memcpy(&row[k++], &s->hash[i],
@@ -127,43 +129,43 @@ static void pack(kn_scores *s, ptrdiff_t i, double *row)
     memcpy(&row[k], &s->tally[i], sizeof s->tally[i]);
 }
 
-static void unpack(kn_scores *s, ptrdiff_t i, const double *row)
+/* Sets the values of participant i from a row that pack_participant wrote on another rank. */
+static void unpack_participant(kn_scores *s, ptrdiff_t i, const double *row)
 {
     int k = 0;
     for (; kn_scores_slot(s, k); k++)
         (*kn_scores_slot(s, k))[i] = row[k];
     s->joint[i] = row[k++];
-    for (int own = 0; own < 2; own++, k++) {
-        double *of = own == 0 ? s->own_loss : s->own_cells;
-        if (of)
-            of[i] = row[k];
-    }
+    double *sums[] = {s->own_loss, s->own_gain, s->own_cells};
+    for (int own = 0; own < 3; own++, k++)
+        if (sums[own])
+            sums[own][i] = row[k];
     s->implausible_reason[i] = (int)row[k++];
     memcpy(&s->hash[i], &row[k++], sizeof s->hash[i]);
     memcpy(&s->tally[i], &row[k], sizeof s->tally[i]);
 }
 
 /* Gathers the rows of all participants on root. Collective. */
-static kn_status bring_people(kn_ctx *ctx, kn_score_work *w)
+static kn_status gather_participants(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
     kn_scores *s = w->scores;
-    kn_range own = kn_sample_range_of(s->n, c->rank, c->size);
-    ptrdiff_t width = columns(), *each = NULL;
+    kn_index_range own = kn_sample_range_of(s->n, c->rank, c->size);
+    ptrdiff_t width = count_columns(), *each = NULL;
     double *mine = NULL, *all = NULL;
     KN_TRY(kn_alloc_i(ctx, c->size, &each));
     for (int q = 0; q < c->size; q++) {
-        kn_range of = kn_sample_range_of(s->n, q, c->size);
+        kn_index_range of = kn_sample_range_of(s->n, q, c->size);
         each[q] = (of.last - of.first) * width * (ptrdiff_t)sizeof(double);
     }
     KN_TRY(kn_alloc_d(ctx, (own.last - own.first) * width, &mine));
     KN_TRY(kn_alloc_d(ctx, c->rank == 0 ? s->n * width : 0, &all));
     for (ptrdiff_t i = own.first; i < own.last; i++)
-        pack(s, i, mine + (i - own.first) * width);
+        pack_participant(s, i, mine + (i - own.first) * width);
     KN_TRY(kn_comm_gather(ctx, mine, each[c->rank], all, each));
     for (ptrdiff_t i = 0; c->rank == 0 && i < s->n; i++) /* ranges of the ranks are consecutive */
-        unpack(s, i, all + i * width);
+        unpack_participant(s, i, all + i * width);
 out:
     kn_free(each);
     kn_free(mine);
@@ -176,7 +178,7 @@ out:
 enum { SOME = 1 << 14 }; /* responses per gather */
 
 /* Gathers the sums of each response; kn_tallies_join does not depend on the order. */
-static kn_status bring_tallies(kn_ctx *ctx, kn_scores *s)
+static kn_status gather_tallies(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
@@ -201,7 +203,7 @@ out:
 }
 
 /* Sums the histogram of z over ranks, and intersects the responses that are 0 everywhere. */
-static kn_status bring_counts(kn_ctx *ctx, kn_scores *s)
+static kn_status sum_histograms(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
     ptrdiff_t T = s->model->y.n_kept, left = 0;
@@ -228,12 +230,12 @@ out:
     return status;
 }
 
-kn_status kn_score_bring_sums(kn_ctx *ctx, kn_score_work *w)
+kn_status kn_score_gather_sums(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
-    KN_TRY(bring_people(ctx, w));
-    KN_TRY(bring_tallies(ctx, w->scores));
-    KN_TRY(bring_counts(ctx, w->scores));
+    KN_TRY(gather_participants(ctx, w));
+    KN_TRY(gather_tallies(ctx, w->scores));
+    KN_TRY(sum_histograms(ctx, w->scores));
 out:
     return status;
 }

@@ -1,4 +1,4 @@
-/* Implements new_participants.h. */
+/* Implements new_participants.h. Groups are found by their names, levels by their texts. */
 #include "commands/score/new_participants.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ const char *kn_participant_status_column(const kn_settings *s, const kn_model *m
 void kn_participant_status_clear(kn_participant_status *s)
 {
     kn_free(s->group);
-    kn_free(s->held);
+    kn_free(s->n_clamped);
     kn_free(s->unseen);
     kn_free(s->column);
     kn_site_lookup_clear(&s->from);
@@ -27,26 +27,25 @@ static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model 
                               const kn_sample *p)
 {
     const char *name = s->model ? s->model : "the model";
-    if (m->shareable)
+    if (m->deidentified)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{known_groups}: %s is a model to give away and knows no groups of training",
-                       name);
+                       "{known_groups}: %s is de-identified and has no training groups", name);
     if (m->gp.latent.groups.n == 0 && m->grouped)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{known_groups}: %s has no noise that rows of a group share, and kept "
-                       "nothing of its groups",
-                       name);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{known_groups}: %s has no noise shared within groups and does not keep its groups",
+            name);
     if (m->gp.latent.groups.n == 0)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{known_groups}: %s has no groups of training", name);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{known_groups}: %s has no training groups", name);
     if (m->group_rule == KN_GROUP_STIMULI)
         return KN_OK;
     if (!m->group_name)
-        return kn_fail(
-            ctx, KN_ERR_ARGUMENT,
-            "{known_groups}: %s was fitted with {strip_ids} and keeps no names of groups", name);
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{known_groups}: %s was fitted with {strip_ids} and keeps no group names",
+                       name);
     if (!p->group_text && p->n > 0) /* an empty job part has no rows to read */
-        return kn_fail(ctx, KN_ERR_DATA, "{known_groups}: these people have no %s",
-                       m->group_column && *m->group_column ? m->group_column : "ids");
+        return kn_fail(ctx, KN_ERR_DATA, "{known_groups}: these participants have no %s",
+                       m->group_column && *m->group_column ? m->group_column : "IDs");
     return KN_OK;
 }
 
@@ -85,10 +84,10 @@ static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_sample *p,
         out->n_known += out->group[i] >= 0;
     }
     bool none = m->gp.P == 0 && m->gp.method->components;
-    kn_log(ctx, KN_LOG_INFO, "%td of %td people belong to groups of training: %s", out->n_known,
+    kn_log(ctx, KN_LOG_INFO, "known training groups: %td of %td participants; %s", out->n_known,
            out->n,
-           none ? "without components that changes nothing"
-                : "within these, what the group has in common is expected too");
+           none ? "without components this changes nothing"
+                : "their group effects are part of the prediction");
     return KN_OK;
 }
 
@@ -103,7 +102,7 @@ bool kn_provenance_covariates_equal(const kn_model *m, kn_mat X, ptrdiff_t i, pt
 }
 
 /* Warns once per numeric covariate that was clamped or has left its constant value. */
-static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_participant_status *s)
+static kn_status log_clamped(kn_ctx *ctx, const kn_model *m, const kn_participant_status *s)
 {
     kn_status status = KN_OK;
     for (ptrdiff_t c = 0; c < m->x.C && status == KN_OK; c++) {
@@ -112,22 +111,23 @@ static kn_status tell_held(kn_ctx *ctx, const kn_model *m, const kn_participant_
         char *name = NULL;
         if (s->column[c] == 0 || k->levels > 0) /* new levels were reported by the encoding */
             continue;
-        if (m->recipe.n > 0)
-            status = kn_encoding_x_name(ctx, &m->recipe, c, &name);
+        if (m->encoding.n > 0)
+            status = kn_encoding_x_name(ctx, &m->encoding, c, &name);
         if (status != KN_OK)
             break;
         kn_design_range(&m->x, c, &low, &high);
         if (k->constant)
-            kn_log(
-                ctx, KN_LOG_WARNING,
-                "%s of %td people is not %g, as it was for everybody in training: it has no part "
-                "in the model",
-                name ? name : "a covariate", s->column[c], low);
+            kn_log(ctx, KN_LOG_WARNING,
+                   "%s of %td %s is not %g, the value of the whole training sample; the model "
+                   "ignores it",
+                   name ? name : "a covariate", s->column[c],
+                   s->column[c] == 1 ? "participant" : "participants", low);
         else
             kn_log(ctx, KN_LOG_WARNING,
-                   "%s of %td people is outside %g to %g, half a range beyond training, and held "
-                   "there",
-                   name ? name : "a covariate", s->column[c], low, high);
+                   "%s of %td %s is outside %g to %g (half a range beyond the training sample) and "
+                   "is clamped",
+                   name ? name : "a covariate", s->column[c],
+                   s->column[c] == 1 ? "participant" : "participants", low, high);
         kn_free(name);
     }
     return status;
@@ -147,37 +147,37 @@ static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw,
         out->unseen[i] = false;
         for (ptrdiff_t c = 0; c < m->x.C; c++)
             if (m->x.column[c].levels > 0 && kn_view_at(raw, i, c) >= m->x.column[c].levels) {
-                bool site = m->x.column[c].batch && out->from.alone[i];
+                bool site = m->x.column[c].batch && out->from.without_site[i];
                 out->unseen[i] = out->unseen[i] || !site;
-                out->held[i] -= site; /* predicted without site: not an extrapolation */
+                out->n_clamped[i] -= site; /* predicted without site: not an extrapolation */
             }
     }
     return KN_OK;
 }
 
 kn_status kn_participant_status_new(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
-                                    const kn_data *data, const kn_sample *people,
+                                    const kn_data *data, const kn_sample *participants,
                                     kn_participant_status *out)
 {
     kn_status status;
     void *memory = NULL;
     kn_mat X = {0};
-    kn_view raw = kn_view_cols(people->X.data, people->n, people->X.cols);
-    *out = (kn_participant_status){.n = people->n};
+    kn_view raw = kn_view_cols(participants->X.data, participants->n, participants->X.cols);
+    *out = (kn_participant_status){.n = participants->n};
     /* for {visit} unknown sites are fine: they cancel in the change */
-    KN_TRY(kn_site_lookup_new(ctx, s, m, data, people, s->visit != NULL, &out->from));
-    KN_TRY(kn_alloc(ctx, out->n, sizeof *out->held, &memory));
-    out->held = memory;
+    KN_TRY(kn_site_lookup_new(ctx, s, m, data, participants, s->visit != NULL, &out->from));
+    KN_TRY(kn_alloc(ctx, out->n, sizeof *out->n_clamped, &memory));
+    out->n_clamped = memory;
     KN_TRY(kn_alloc_i(ctx, m->x.C, &out->column));
     KN_TRY(kn_mat_new(ctx, out->n, m->x.F, &X));
-    KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, out->held));
+    KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, out->n_clamped));
     KN_TRY(kn_design_count_clamped(ctx, &m->x, raw, out->column));
     KN_TRY(find_unseen(ctx, m, raw, out));
-    KN_TRY(tell_held(ctx, m, out));
-    kn_site_lookup_tell_ranges(ctx, &out->from, m, people);
+    KN_TRY(log_clamped(ctx, m, out));
+    kn_site_lookup_warn_ranges(ctx, &out->from, m, participants);
     if (s->known_groups) {
-        KN_TRY(check_groups(ctx, s, m, people));
-        KN_TRY(find_groups(ctx, m, people, X, out));
+        KN_TRY(check_groups(ctx, s, m, participants));
+        KN_TRY(find_groups(ctx, m, participants, X, out));
     }
 out:
     kn_mat_clear(&X);

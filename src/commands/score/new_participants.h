@@ -1,5 +1,6 @@
-/* Relation of new participants to the training sample: known groups, clamped covariates, new levels
- * and sites [METHOD 0, 4] */
+/* Relation of new participants to the training sample: known groups, clamped covariates, new
+ * levels and sites [METHOD 0, 4]. Warnings and the columns unseen_level and site_adapted come from
+ * it. */
 #ifndef KN_COMMANDS_SCORE_NEW_PARTICIPANTS_H
 #define KN_COMMANDS_SCORE_NEW_PARTICIPANTS_H
 
@@ -9,7 +10,7 @@
 typedef struct kn_participant_status {
     ptrdiff_t n;
     ptrdiff_t *group;    /* n: group of the training sample, -1: new; NULL: not wanted */
-    int *held;           /* n: number of covariates that are clamped or have a new level */
+    int *n_clamped;      /* n: number of covariates that are clamped or have a new level */
     bool *unseen;        /* n: has a level that training did not have */
     ptrdiff_t *column;   /* participants with a clamped value or new level, per covariate */
     ptrdiff_t n_known;   /* participants in a group of the training sample */
@@ -19,7 +20,7 @@ typedef struct kn_participant_status {
 /* Finds and logs these relations. KN_ERR_ARGUMENT for {known_groups} if the model has no groups;
  * errors of kn_site_lookup_new. */
 kn_status kn_participant_status_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                                    const kn_data *data, const kn_sample *people,
+                                    const kn_data *data, const kn_sample *participants,
                                     kn_participant_status *out);
 void kn_participant_status_clear(kn_participant_status *s); /* accepts {0} */
 

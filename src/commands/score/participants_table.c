@@ -9,23 +9,19 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 #include "io/file/path.h"
+#include "io/table/sidecar.h"
 #include "model/missing_record.h"
 #include "norm/metrics/implausible_data.h"
 
 enum { PATH = 4096, NOTES = 2048 };
 
-static kn_status path_of(kn_ctx *ctx, const char *dir, char path[PATH])
-{
-    return snprintf(path, PATH, "%s/people.tsv", dir) < PATH
-               ? KN_OK
-               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
-}
-
 kn_status kn_participants_table_check(kn_ctx *ctx, const char *dir, const kn_write_options *options)
 {
     char path[PATH];
-    kn_status status = path_of(ctx, dir, path);
-    return status == KN_OK ? kn_writer_check(ctx, path, options) : status;
+    kn_status status = kn_path_in_folder(ctx, dir, "scored_participants.tsv", path, PATH);
+    if (status == KN_OK)
+        status = kn_writer_check(ctx, path, options);
+    return status == KN_OK ? kn_sidecar_check(ctx, path, options) : status;
 }
 
 /* ---- notes ---- */
@@ -35,9 +31,11 @@ typedef struct notes { /* "a; b"; notes that do not fit are dropped */
     size_t n;
 } notes;
 
-static void note(notes *to, const char *format, ...) KN_PRINTF(2, 3);
+static void add_note(notes *to, const char *format, ...) KN_PRINTF(2, 3);
 
-static void note(notes *to, const char *format, ...)
+/* Appends a note, after "; " if there is one before; it is left out if the text would become too
+ * long. */
+static void add_note(notes *to, const char *format, ...)
 {
     char one[512];
     va_list args;
@@ -54,15 +52,15 @@ static void note(notes *to, const char *format, ...)
  * category. */
 typedef struct entry {
     const kn_participants_table *sheet;
-    ptrdiff_t person, k, f; /* k: column of the encoding */
+    ptrdiff_t participant, k, f; /* k: column of the encoding */
 } entry;
 
 static const kn_covariate *covariate_of(const entry *e)
 {
-    return &e->sheet->model->recipe.column[e->k];
+    return &e->sheet->model->encoding.column[e->k];
 }
 
-static ptrdiff_t width(const kn_encoding *r, const kn_covariate *c)
+static ptrdiff_t design_width(const kn_encoding *r, const kn_covariate *c)
 {
     return r->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
 }
@@ -73,7 +71,8 @@ static const char *cell_of(const entry *e)
 {
     const kn_table *t = e->sheet->data->covariates;
     ptrdiff_t col = kn_column_find(t, covariate_of(e)->name);
-    return col < 0 ? "" : kn_table_cell(t, e->sheet->people->covariate_row[e->person], col);
+    return col < 0 ? ""
+                   : kn_table_cell(t, e->sheet->participants->covariate_row[e->participant], col);
 }
 
 /* Number that the model used: the mean if missing, the clamped value if far out. Adds notes. */
@@ -82,40 +81,40 @@ static double number_of(const entry *e, notes *to)
     const kn_design *d = &e->sheet->model->x;
     const kn_covariate *c = covariate_of(e);
     kn_clip name = kn_clipped(c->name);
-    double x = kn_at(e->sheet->people->X, e->person, e->f), low, high;
+    double x = kn_at(e->sheet->participants->X, e->participant, e->f), low, high;
     if (kn_text_is_missing(cell_of(e)))
-        note(to, "%s missing: mean of training", name.text);
+        add_note(to, "%s missing: training mean", name.text);
     kn_design_range(d, e->f, &low, &high);
     if (d->column[e->f].constant) {
         if (fabs(x - low) > 1e-9 * fabs(low))
-            note(to, "%s %g has no part: it was %g in training", name.text, x, low);
+            add_note(to, "%s %g ignored: it was %g in the training sample", name.text, x, low);
         return x;
     }
     if (!d->additive || (x >= low && x <= high))
         return x;
     double at = x < low ? low : high;
-    note(to, "%s %g held at %g", name.text, x, at);
+    add_note(to, "%s %g clamped to %g", name.text, x, at);
     return at;
 }
 
 /* Level that the model used; NULL: none. Adds notes. */
 static const char *level_of(const entry *e, notes *to)
 {
-    const kn_encoding *r = &e->sheet->model->recipe;
+    const kn_encoding *r = &e->sheet->model->encoding;
     const kn_covariate *c = covariate_of(e);
-    double x = kn_at(e->sheet->people->X, e->person, e->f);
+    double x = kn_at(e->sheet->participants->X, e->participant, e->f);
     if (r->codes && isnan(x)) {
-        note(to, "%s missing: average of its levels", kn_clipped(c->name).text);
+        add_note(to, "%s missing: average of its levels", kn_clipped(c->name).text);
         return NULL;
     }
     if (r->codes && x == (double)c->levels.n) {
-        note(to, "%s %s is a new level", kn_clipped(c->name).text, kn_clipped(cell_of(e)).text);
+        add_note(to, "%s %s is a new level", kn_clipped(c->name).text, kn_clipped(cell_of(e)).text);
         return cell_of(e);
     }
     if (r->codes || c->levels.n == 2)
         return c->levels.text[(ptrdiff_t)x];
     for (ptrdiff_t l = 0; l < c->levels.n; l++)
-        if (kn_at(e->sheet->people->X, e->person, e->f + l) == 1)
+        if (kn_at(e->sheet->participants->X, e->participant, e->f + l) == 1)
             return c->levels.text[l];
     return NULL;
 }
@@ -145,10 +144,11 @@ void kn_participants_covariate(const char *name, char out[KN_PARTICIPANTS_NAME])
     snprintf(out, KN_PARTICIPANTS_NAME, "%s%s", kn_participants_ours(name) ? "used_" : "", name);
 }
 
-static kn_status header(kn_ctx *ctx, const kn_participants_table *sheet, kn_table_writer *w)
+/* Writes the header: the fixed columns in use, then one column per covariate. */
+static kn_status write_header(kn_ctx *ctx, const kn_participants_table *sheet, kn_table_writer *w)
 {
     kn_status status = KN_OK;
-    const kn_encoding *r = &sheet->model->recipe;
+    const kn_encoding *r = &sheet->model->encoding;
     char name[KN_PARTICIPANTS_NAME];
     for (int k = 0; k < N_FIXED; k++)
         if (has_column(sheet, k))
@@ -164,13 +164,13 @@ out:
 
 /* Writes the covariates (w NULL: only adds notes). Called twice per row, since the notes come
  * first. */
-static kn_status covariates(kn_ctx *ctx, const kn_participants_table *sheet, ptrdiff_t person,
-                            notes *to, kn_table_writer *w)
+static kn_status write_covariates(kn_ctx *ctx, const kn_participants_table *sheet,
+                                  ptrdiff_t participant, notes *to, kn_table_writer *w)
 {
     kn_status status = KN_OK;
-    const kn_encoding *r = &sheet->model->recipe;
-    entry e = {.sheet = sheet, .person = person};
-    for (; e.k < r->n; e.f += width(r, covariate_of(&e)), e.k++) {
+    const kn_encoding *r = &sheet->model->encoding;
+    entry e = {.sheet = sheet, .participant = participant};
+    for (; e.k < r->n; e.f += design_width(r, covariate_of(&e)), e.k++) {
         bool numeric = covariate_of(&e)->kind == KN_COVARIATE_NUMERIC;
         double x = numeric ? number_of(&e, to) : NAN;
         const char *level = numeric ? NULL : level_of(&e, to);
@@ -183,11 +183,12 @@ out:
 }
 
 /* Number of responses that no training participant with this participant's levels has. */
-static ptrdiff_t untrained(const kn_participants_table *sheet, ptrdiff_t i)
+static ptrdiff_t count_untrained(const kn_participants_table *sheet, ptrdiff_t i)
 {
     ptrdiff_t n = 0;
     const kn_model *m = sheet->model;
-    kn_view raw = kn_view_cols(sheet->people->X.data, sheet->people->n, sheet->people->X.cols);
+    kn_view raw = kn_view_cols(sheet->participants->X.data, sheet->participants->n,
+                               sheet->participants->X.cols);
     for (ptrdiff_t j = 0; m->empty_level && j < m->y.n_kept; j++)
         n += kn_missing_record_untrained(m, raw, i, j);
     return n;
@@ -200,15 +201,15 @@ static kn_status used_row(kn_ctx *ctx, const kn_participants_table *sheet, ptrdi
     kn_status status;
     const kn_scores *s = sheet->scores;
     notes why = {0}, again = {0};
-    KN_TRY(covariates(ctx, sheet, i, &why, NULL));
+    KN_TRY(write_covariates(ctx, sheet, i, &why, NULL));
     if (s->implausible_reason && s->implausible_reason[i])
-        note(&why, "%s", kn_implausible_words((kn_implausible)s->implausible_reason[i]));
-    if (s->scored && !isfinite(s->statistic[i]))
-        note(&why, "no finite response");
+        add_note(&why, "%s", kn_implausible_words((kn_implausible)s->implausible_reason[i]));
+    if (s->scored && !isfinite(s->extreme_z[i]))
+        add_note(&why, "no finite response");
     if (s->scored && s->training[i] >= 0 && s->cv_row[i] < 0)
-        note(&why, "in training, but scored as new: the model has seen this person");
-    if (untrained(sheet, i) > 0)
-        note(&why, "level_without_training in %td responses", untrained(sheet, i));
+        add_note(&why, "in the training sample, but scored as new");
+    if (count_untrained(sheet, i) > 0)
+        add_note(&why, "level_without_training in %td responses", count_untrained(sheet, i));
     KN_TRY(kn_table_writer_text(ctx, w, s->id[i]));
     KN_TRY(kn_table_writer_text(ctx, w, "used"));
     KN_TRY(kn_table_writer_text(ctx, w, why.n ? why.text : "n/a"));
@@ -217,7 +218,7 @@ static kn_status used_row(kn_ctx *ctx, const kn_participants_table *sheet, ptrdi
         KN_TRY(kn_table_writer_text(ctx, w, sheet->maps));
     if (has_column(sheet, LABEL))
         KN_TRY(kn_table_writer_number(ctx, w, s->label[i]));
-    KN_TRY(covariates(ctx, sheet, i, &again, w));
+    KN_TRY(write_covariates(ctx, sheet, i, &again, w));
     KN_TRY(kn_table_writer_end_row(ctx, w));
 out:
     return status;
@@ -234,7 +235,7 @@ static kn_status dropped_row(kn_ctx *ctx, const kn_participants_table *sheet,
     for (int k = EXTRAPOLATION; k < N_FIXED; k++)
         if (has_column(sheet, k))
             KN_TRY(kn_table_writer_number(ctx, w, NAN));
-    for (ptrdiff_t k = 0; k < sheet->model->recipe.n; k++)
+    for (ptrdiff_t k = 0; k < sheet->model->encoding.n; k++)
         KN_TRY(kn_table_writer_number(ctx, w, NAN));
     KN_TRY(kn_table_writer_end_row(ctx, w));
 out:
@@ -242,7 +243,7 @@ out:
 }
 
 /* Takes the text of the row from w, without its newline. */
-static kn_status taken(kn_ctx *ctx, kn_table_writer *w, char **line)
+static kn_status take_line(kn_ctx *ctx, kn_table_writer *w, char **line)
 {
     char *text = NULL;
     kn_status status = kn_table_writer_take(ctx, w, &text);
@@ -258,11 +259,11 @@ kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet,
     kn_status status;
     kn_table_writer *w = NULL;
     KN_TRY(kn_table_writer_new_memory(ctx, &w));
-    KN_TRY(which == KN_PARTICIPANTS_HEADER ? header(ctx, sheet, w)
+    KN_TRY(which == KN_PARTICIPANTS_HEADER ? write_header(ctx, sheet, w)
            : which == KN_PARTICIPANTS_USED
                ? used_row(ctx, sheet, i, w)
                : dropped_row(ctx, sheet, &sheet->exclusions->absent[i], w));
-    KN_TRY(taken(ctx, w, line));
+    KN_TRY(take_line(ctx, w, line));
 out:
     kn_table_writer_free(w);
     return status;
@@ -274,9 +275,10 @@ kn_status kn_participants_table_write(kn_ctx *ctx, const kn_participants_table *
     kn_status status;
     kn_table_writer *w = NULL;
     char path[PATH];
-    KN_TRY(path_of(ctx, dir, path));
+    KN_TRY(kn_path_in_folder(ctx, dir, "scored_participants.tsv", path, PATH));
     KN_TRY(kn_table_writer_new(ctx, path, options, &w));
-    KN_TRY(header(ctx, sheet, w));
+    KN_TRY(kn_table_writer_describe(ctx, w, "scored_participants.tsv"));
+    KN_TRY(write_header(ctx, sheet, w));
     for (ptrdiff_t i = 0; i < sheet->scores->n; i++)
         KN_TRY(used_row(ctx, sheet, i, w));
     for (ptrdiff_t i = 0; i < sheet->exclusions->n; i++)

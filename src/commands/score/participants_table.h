@@ -1,5 +1,5 @@
-/* Writes people.tsv: used participants with their covariates in the order of the maps, then
- * excluded ones with the reason. */
+/* Writes scored_participants.tsv: used participants with their covariates in the order of the
+ * maps, then excluded ones with the reason. `kronorm report` reads the table back. */
 #ifndef KN_COMMANDS_SCORE_PARTICIPANTS_TABLE_H
 #define KN_COMMANDS_SCORE_PARTICIPANTS_TABLE_H
 
@@ -9,7 +9,7 @@
 typedef struct kn_participants_table { /* all borrowed */
     const kn_data *data;
     const kn_model *model;
-    const kn_sample *people;
+    const kn_sample *participants;
     const kn_scores *scores;
     const kn_exclusions *exclusions;
     const char *maps; /* with {split}: map file names after ID_, with commas; else NULL */
@@ -25,13 +25,13 @@ typedef enum kn_participants_row {
 kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet,
                                kn_participants_row which, ptrdiff_t i, char **line);
 
-/* Column name of a covariate: prefixed by `used_` if it equals a column of ours, as
- * kn_participants_ours tells. */
+/* Column name of a covariate: prefixed by `used_` if it equals a column of this table
+ * (kn_participants_ours). */
 enum { KN_PARTICIPANTS_NAME = KN_LEVEL_SIZE + 8 };
 bool kn_participants_ours(const char *name);
 void kn_participants_covariate(const char *name, char out[KN_PARTICIPANTS_NAME]);
 
-/* Checks that dir/people.tsv can be written; then writes it. */
+/* Checks that dir/scored_participants.tsv can be written; then writes it. */
 kn_status kn_participants_table_check(kn_ctx *ctx, const char *dir,
                                       const kn_write_options *options);
 kn_status kn_participants_table_write(kn_ctx *ctx, const kn_participants_table *sheet,

@@ -1,16 +1,13 @@
-/* Implements provenance.h. */
+/* Implements provenance.h. Files are hashed by their bytes, data in memory by their values. */
 #include "commands/score/provenance.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/hash/xxh64.h"
 #include "base/options/command_line.h"
-#include "io/file/byte_source.h"
+#include "commands/common/input_hashes.h"
+#include "commands/score/internal.h"
 #include "model/file/file.h"
 
 /* ---- hashes ---- */
@@ -43,63 +40,6 @@ uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n)
     return all;
 }
 
-/* Hash of the file content, as xxhsum -H64 prints it. */
-static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
-{
-    kn_byte_source file;
-    kn_status status = kn_byte_source_open(ctx, path, &file);
-    if (status != KN_OK)
-        return status;
-    size_t n = (size_t)file.size;
-    void *bytes = n > 0 ? mmap(NULL, n, PROT_READ, MAP_PRIVATE, file.fd, 0) : NULL;
-    if (bytes == MAP_FAILED) {
-        status = kn_fail(ctx, KN_ERR_IO, "%s: cannot be read", path);
-    } else {
-        *out = kn_hash(bytes, n, 0);
-        if (n > 0)
-            munmap(bytes, n);
-    }
-    kn_byte_source_close(&file);
-    return status;
-}
-
-/* Hash of a file that may be very large: its length, PIECES + 1 pieces spread over it including its
- * end, where a compressed file has its checksum. Chained to *h. */
-static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
-{
-    enum { PIECE = 4096, PIECES = 64 };
-    unsigned char piece[PIECE];
-    kn_byte_source file;
-    kn_status status = kn_byte_source_open(ctx, path, &file);
-    if (status != KN_OK)
-        return status;
-    ptrdiff_t n = kn_min_size(file.size, PIECE), last = file.size - n;
-    *h = kn_hash(&file.size, sizeof file.size, *h);
-    for (ptrdiff_t k = 0; k <= PIECES && status == KN_OK; k++) {
-        ptrdiff_t at = last / PIECES * k + last % PIECES * k / PIECES; /* k = PIECES gives `last` */
-        status = kn_byte_source_read(ctx, &file, at, n, piece);
-        if (status == KN_OK)
-            *h = kn_hash(piece, (size_t)n, *h);
-    }
-    kn_byte_source_close(&file);
-    return status;
-}
-
-kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
-{
-    kn_status status = KN_OK;
-    bool list = d->images && kn_images_is_list(d->images);
-    *out = 0;
-    if (!d->responses_path)
-        return KN_OK;
-    if (d->responses || list) /* a pattern of images is not a file */
-        return access(d->responses_path, F_OK) == 0 ? file_hash(ctx, d->responses_path, out)
-                                                    : KN_OK;
-    for (ptrdiff_t k = 0; d->images && k < kn_images_files(d->images) && status == KN_OK; k++)
-        status = sampled_hash(ctx, kn_images_file(d->images, k), out);
-    return d->images ? status : sampled_hash(ctx, d->responses_path, out);
-}
-
 /* JSON string; null if the text is NULL or not UTF-8, as a path may be. */
 static json_t *text_json(const char *text)
 {
@@ -107,36 +47,23 @@ static json_t *text_json(const char *text)
     return json ? json : json_null();
 }
 
-static json_t *hash_text(const char *kind, uint64_t h)
-{
-    char text[48];
-    snprintf(text, sizeof text, "%s:%016" PRIx64, kind, h);
-    return json_string(text);
-}
-
-/* Hash of a file as text; null if there is none, or it was deleted meanwhile: results are not
- * discarded for that. */
-static json_t *file_json(kn_ctx *ctx, const char *path)
-{
-    uint64_t h = 0;
-    return path && file_hash(ctx, path, &h) == KN_OK ? hash_text("xxh64", h) : json_null();
-}
-
 kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out)
 {
     uint64_t h = 0;
     kn_status status = model ? kn_model_hash(ctx, model, &h) : KN_OK;
-    *out = status == KN_OK && model ? hash_text("xxh64", h) : json_null();
+    *out = status == KN_OK && model ? kn_hash_json("xxh64", h) : json_null();
     return status;
 }
 
+/* JSON of the hashes of model, covariates and responses; those of values in memory if there is no
+ * file. Owned. */
 static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model)
 {
     const kn_data *d = from->data;
-    json_t *responses = kn_values_hashed(d) ? hash_text("xxh64-values", from->values)
-                                            : file_json(ctx, d->responses_path);
+    json_t *responses = kn_values_hashed(d) ? kn_hash_json("xxh64-values", from->values)
+                                            : kn_file_hash_json(ctx, d->responses_path);
     return json_pack("{s:o s:o s:o}", "model", model, "covariates",
-                     file_json(ctx, d->covariates_path), "responses", responses);
+                     kn_file_hash_json(ctx, d->covariates_path), "responses", responses);
 }
 
 /* ---- summary ---- */
@@ -190,7 +117,7 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
     failed |= json_object_set_new(summary, "warnings", warnings) != 0;
     failed |= json_object_set_new(summary, "command", command) != 0;
     failed |= json_object_set_new(summary, "hashes", hashes_json(ctx, from, hash)) != 0;
-    failed |= json_object_set_new(summary, "label", text_json(from->s->label)) != 0;
+    failed |= json_object_set_new(summary, "cases", text_json(from->s->cases)) != 0;
     failed |= json_object_set_new(summary, "matched_by", matched_json(from->data)) != 0;
     failed |= json_object_set_new(summary, "dropped", dropped) != 0;
     if (status == KN_OK)
@@ -200,17 +127,21 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
     return status;
 }
 
-kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_job_part part, ptrdiff_t people)
+kn_status kn_summary_job_part(kn_ctx *ctx, kn_scores *s, kn_job_part part, ptrdiff_t participants)
 {
-    double *later[] = {s->probability,  s->p_upper,      s->deviance_p,  s->deviance_noise_p,
-                       s->mean_z_p,     s->negative_p,   s->positive_p,  s->extrapolation_pct,
-                       s->site_adapted, s->unseen_level, s->implausible, s->label};
+    double *later[] = {s->extrapolation_pct, s->site_adapted, s->unseen_level,
+                       s->implausible,       s->flagged,      s->label};
+    for (int k = 0; s->scored && k < KN_P_KINDS; k++) /* except those that need no other part */
+        for (ptrdiff_t i = 0; i < s->n; i++)
+            if (kn_p_basis_of(s, k, i) != KN_P_SAME_RESPONSES)
+                kn_p_column_of(s, k).p[i] = NAN;
     for (size_t k = 0; k < sizeof later / sizeof *later; k++)
         for (ptrdiff_t i = 0; later[k] && i < s->n; i++)
             later[k][i] = NAN;
     s->summary = json_pack("{s:{s:I s:I} s:{s:I s:I s:I}}", "part", "part", (json_int_t)part.i,
-                           "of", (json_int_t)part.n, "counts", "samples", (json_int_t)s->n,
-                           "people", (json_int_t)people, "responses", (json_int_t)s->T);
+                           "of", (json_int_t)part.n, "counts", "participants", (json_int_t)s->n,
+                           "participants_of_all_parts", (json_int_t)participants, "responses",
+                           (json_int_t)s->T);
     s->json = s->summary ? json_dumps(s->summary, JSON_INDENT(2)) : NULL;
     return s->json ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the summary");
 }

@@ -1,9 +1,10 @@
 /* Provenance of a summary: the command, hashes of the input files, how rows were matched, excluded
- * participants, and all warnings. */
+ * participants, and all warnings. summary.json has it, and `kronorm report` recognises the model
+ * of a folder by its hash. */
 #ifndef KN_COMMANDS_SCORE_PROVENANCE_H
 #define KN_COMMANDS_SCORE_PROVENANCE_H
 
-#include "base/warnings.h"
+#include "base/context.h"
 #include "commands/common/exclusions.h"
 #include "commands/score/scores.h"
 
@@ -23,17 +24,13 @@ uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n);
 /* True if the values are hashed rather than the file. Tables are hashed as files. */
 bool kn_values_hashed(const kn_data *data);
 
-/* Hash of the responses file: of the complete table or image list; for an array or image of all
- * participants of samples of its bytes, since it may be too large; 0: there is no file. */
-kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *data, uint64_t *out);
-
 /* "xxh64:28192758c5b520c3" of the model file, which need not be written yet; JSON null without
  * model. New reference. */
 kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out);
 
 /* Makes the summary of a job part: counts only. Columns that depend on other participants become
  * NaN until the join. */
-kn_status kn_summary_part(kn_ctx *ctx, kn_scores *s, kn_job_part part, ptrdiff_t people);
+kn_status kn_summary_job_part(kn_ctx *ctx, kn_scores *s, kn_job_part part, ptrdiff_t participants);
 
 /* Makes s->summary and s->json, the content of summary.json. Call after kn_scores_finish. */
 kn_status kn_summary_make(kn_ctx *ctx, kn_scores *s, const kn_provenance *from);

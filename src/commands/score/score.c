@@ -12,25 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/mmap_hint.h"
+#include "base/matrix.h"
 #include "base/mpi/comm.h"
+#include "commands/common/check_arguments.h"
 #include "commands/common/maps_api.h"
-#include "commands/common/validate.h"
 #include "commands/memory/memory_plan.h"
-#include "commands/score/batch_pass.h"
-#include "commands/score/implausible.h"
 #include "commands/score/internal.h"
-#include "commands/score/match_training.h"
-#include "commands/score/mpi.h"
 #include "gp/method.h"
 #include "gp/predict/map_density_missing.h"
 #include "io/file/atomic_writer.h"
-#include "model/units.h"
+#include "io/file/path.h"
+#include "model/model.h"
 
 /* Sizes of a minibatch. Each minibatch reads the basis and the eigenvectors of the deviance once, T
- * x P and T x K: LOW and LEAST keep that a small part of the work for large maps. */
-enum { BATCH_BYTES = 1 << 26, LOW = 16, LEAST = 32, USUAL = 64, MOST = 256 };
+ * x P and T x K: LOW and MIN keep that a small part of the work for large maps. */
+enum { BATCH_BYTES = 1 << 26, LOW = 16, MIN = 32, USUAL = 64, MAX_COUNT = 256 };
 
+/* Frees the work; uncommitted files are removed. */
 static void work_clear(kn_score_work *w)
 {
     for (int k = 0; k < KN_N_MAPS; k++) {
@@ -38,10 +36,11 @@ static void work_clear(kn_score_work *w)
         kn_free(w->buffer[k]);
     }
     kn_free(w->z_noise);
-    kn_free(w->law);
-    kn_participant_status_clear(&w->standing);
+    kn_free(w->distribution);
+    kn_free(w->null_distribution);
+    kn_participant_status_clear(&w->relation);
     kn_exclusions_clear(&w->exclusions);
-    kn_sample_clear(&w->people);
+    kn_sample_clear(&w->participants);
     kn_scores_free(w->scores);
     kn_warnings_clear(&w->warnings);
     kn_free(w->inputs);
@@ -68,21 +67,22 @@ static int maps_of(const kn_score_work *w)
 static kn_status match_participants(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
-    kn_participants_table sheet = {w->data, w->model, &w->people, w->scores, &w->exclusions, NULL};
+    kn_participants_table sheet = {w->data,   w->model,       &w->participants,
+                                   w->scores, &w->exclusions, NULL};
     if (w->s.join > 0) {
         KN_TRY(kn_job_parts_find(ctx, w->s.folder, w->s.join, &w->parts));
-        KN_TRY(kn_job_parts_room(ctx, &w->parts, &sheet));
+        KN_TRY(kn_job_parts_check_memory(ctx, &w->parts, &sheet));
         KN_TRY(kn_job_parts_stamp(ctx, w->score ? "score" : "predict", &w->s, &sheet,
                                   &w->parts.stamp));
-        KN_TRY(kn_job_parts_take(ctx, &w->parts, w->scores));
+        KN_TRY(kn_job_parts_read(ctx, &w->parts, w->scores));
     }
     if (!w->score)
         goto out;
     if (w->s.join > 0)
         kn_match_training_log(ctx, w->scores);
     else
-        KN_TRY(kn_match_training(ctx, w->scores, &w->people));
-    KN_TRY(kn_match_training_groups(ctx, w->scores, w->data, &w->people));
+        KN_TRY(kn_match_training(ctx, w->scores, &w->participants));
+    KN_TRY(kn_match_training_groups(ctx, w->scores, w->data, &w->participants));
 out:
     return status;
 }
@@ -104,10 +104,11 @@ static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps
     double T = (double)responses, block = (double)kn_min_size(responses, KN_BLOCK);
     int blocks = score ? 7 : 2; /* mean, variance; y, z, losses, calibration, work */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
-    ptrdiff_t asked = method->batch(&sizes), most = asked > USUAL ? MOST : USUAL, height = LEAST;
+    ptrdiff_t asked = method->batch(&sizes), limit = asked > USUAL ? MAX_COUNT : USUAL,
+              height = MIN;
     if (asked == 1)
         return LOW;
-    while (2 * height <= (asked > rows ? asked : rows) && 2 * height <= most)
+    while (2 * height <= (asked > rows ? asked : rows) && 2 * height <= limit)
         height *= 2;
     return height;
 }
@@ -120,7 +121,7 @@ static void prepare_height(kn_score_work *w)
 }
 
 /* Everything before the computation: maps, reading, checks, matching, output files. */
-static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
+static kn_status prepare_call(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
     kn_format unused;
@@ -131,39 +132,42 @@ static kn_status prepare(kn_ctx *ctx, kn_score_work *w)
         KN_TRY(kn_check_predicted(ctx, w->write));
     bool metrics = w->write & KN_WRITE_METRICS;
     w->write &= ~(unsigned)KN_WRITE_METRICS; /* only map bits are left */
-    if (w->model->recipe.n == 0)
+    if (w->model->encoding.n == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s was made from numbers alone: it has no recipe for covariates",
+                       "%s was fitted to numeric arrays and has no encoding of covariates",
                        w->s.model ? w->s.model : "the model");
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
     prepare_height(w);
-    kn_command_memory room =
+    kn_command_memory memory =
         kn_memory_policy_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
-    kn_sample_spec known = {.recipe = &w->model->recipe,
+    kn_sample_spec known = {.encoding = &w->model->encoding,
                             .space = w->score && w->s.join == 0 ? &w->model->space : NULL,
                             .group_column = kn_participant_status_column(&w->s, w->model),
                             .check = check_everybody,
                             .self = w,
-                            .by_people = true};
-    KN_TRY(kn_sample_new(ctx, w->data, &w->s, known, &room.room, &w->people));
-    if (w->people.n == 0 && !w->s.folder) {
-        status = kn_fail(ctx, KN_ERR_DATA, "part %td of %td has nobody: there are %td people",
-                         w->part.i, w->part.n, w->people.n_other);
+                            .by_participants = true};
+    KN_TRY(kn_sample_new(ctx, w->data, &w->s, known, &memory.policy, &w->participants));
+    if (w->participants.n == 0 && !w->s.folder) {
+        status =
+            kn_fail(ctx, KN_ERR_DATA, "part %td of %td has no participants; there are only %td",
+                    w->part.i, w->part.n, w->participants.n_other);
         goto out;
     }
-    KN_TRY(kn_exclusions_new(ctx, w->data, &w->model->recipe, &w->people, &w->exclusions));
-    KN_TRY(kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->people, &w->standing));
-    KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->score, &w->people, &w->scores));
+    KN_TRY(kn_exclusions_new(ctx, w->data, &w->model->encoding, &w->participants, &w->exclusions));
+    KN_TRY(
+        kn_participant_status_new(ctx, &w->s, w->model, w->data, &w->participants, &w->relation));
+    KN_TRY(kn_scores_new(ctx, &w->s, w->model, w->score, &w->participants, &w->scores));
     KN_TRY(match_participants(ctx, w));
-    KN_TRY(kn_scores_set_status(ctx, w->scores, &w->standing));
+    KN_TRY(kn_scores_set_status(ctx, w->scores, &w->relation));
     if (w->join)
-        KN_TRY(kn_join_begin(ctx, w->join, &w->people, w->scores));
+        KN_TRY(kn_join_begin_fold(ctx, w->join, &w->participants, w->scores));
     w->scores->tabulate = metrics || w->scores->T <= KN_METRICS_UNASKED;
     if (w->s.folder)
         KN_TRY(kn_score_prepare_outputs(ctx, w));
-    kn_log(ctx, KN_LOG_INFO, "%td samples, %td responses; maps of %.1f MB", w->people.n,
-           w->scores->T, (double)(w->people.n * w->scores->T) * 4e-6 * maps);
+    kn_log(ctx, KN_LOG_INFO, "%td participant%s, %td response%s; maps of %s", w->participants.n,
+           kn_plural(w->participants.n), w->scores->T, kn_plural(w->scores->T),
+           kn_format_size((double)(w->participants.n * w->scores->T) * 4 * maps).text);
 out:
     return status;
 }
@@ -181,11 +185,11 @@ void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_bytes(r, KN_NEED_BASIS, s->model);
     kn_plan_alloc_f(r, KN_NEED_WORK, s->N, s->kept * s->T);
     kn_plan_alloc_f(r, KN_NEED_WORK, rows, (s->maps - s->kept) * s->T);
-    kn_block_loop_need(r, rows, width, KN_WALK_MAPS | KN_WALK_Y);
+    kn_block_loop_need(r, rows, width, KN_BLOCK_MAPS | KN_BLOCK_Y);
     if (s->value > 0) /* and the columns of the noise scale, their inputs, and sites */
-        kn_plan_alloc_d(r, KN_NEED_WORK, rows, 3 * width + 2 * s->F + 3);
+        kn_plan_alloc_d(r, KN_NEED_WORK, rows, 4 * width + 2 * s->F + 3);
     if (s->value > 0)
-        kn_plan_alloc(r, KN_NEED_WORK, s->T, sizeof(kn_shash));
+        kn_plan_alloc(r, KN_NEED_WORK, s->T, 2 * sizeof(kn_shash));
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N + 3 * rows, s->F);
     if (s->value > 0)
         kn_map_density_need(r, s, rows, s->P);
@@ -198,21 +202,30 @@ void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
         kn_plan_alloc(r, KN_NEED_WORK, KN_WRITER_BUFFER, 1); /* buffer of its file */
     if (s->value > 0 && s->P == s->T) /* whole-map density: W, K x K, and vectors */
         kn_plan_alloc_d(r, KN_NEED_WORK, s->P, s->P + 16);
-    if (s->value > 0 && s->method->law) /* after the last block */
+    if (s->value > 0 && s->method->map_density) /* after the last block */
         kn_map_density_missing_need(r, s->T, s->P);
 }
 
 /* Makes the distributions once: 61 nodes per response cost more than the z of a small minibatch. */
-static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
+static kn_status distributions_new(kn_ctx *ctx, const kn_calibration_transform *l, kn_shash **out)
 {
-    const kn_calibration_transform *l = &w->model->layer;
     void *memory = NULL;
-    if (!w->score || !l->theta.data)
+    if (!l->theta.data)
         return KN_OK;
-    kn_status status = kn_alloc(ctx, l->theta.cols, sizeof *w->law, &memory);
-    w->law = memory;
+    kn_status status = kn_alloc(ctx, l->theta.cols, sizeof **out, &memory);
+    *out = memory;
     for (ptrdiff_t j = 0; status == KN_OK && j < l->theta.cols; j++)
-        w->law[j] = kn_calibration_distribution(l, j);
+        (*out)[j] = kn_calibration_distribution(l, j);
+    return status;
+}
+
+static kn_status prepare_distributions(kn_ctx *ctx, kn_score_work *w)
+{
+    if (!w->score)
+        return KN_OK;
+    kn_status status = distributions_new(ctx, &w->model->calibration, &w->distribution);
+    if (status == KN_OK)
+        status = distributions_new(ctx, &w->model->null.transform, &w->null_distribution);
     return status;
 }
 
@@ -221,7 +234,7 @@ static kn_status prepare_laws(kn_ctx *ctx, kn_score_work *w)
 static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
-    ptrdiff_t n = w->people.n, T = w->scores->T;
+    ptrdiff_t n = w->participants.n, T = w->scores->T;
     w->scores->height = w->height;
     w->batch = kn_min_size(w->batch, n);
     if (w->s.folder)
@@ -255,10 +268,10 @@ static kn_status pass_batch(void *self)
     batch *b = self;
     kn_score_work *w = b->w;
     float *const *map = b->pass.map;
-    KN_TRY(kn_pass_run(b->ctx, &b->pass, b->row, b->rows));
-    kn_view Y = kn_view_some(b->pass.people->Y, b->row, b->rows);
+    KN_TRY(kn_pass_minibatch(b->ctx, &b->pass, b->row, b->rows));
+    kn_view Y = kn_view_row_range(b->pass.participants->Y, b->row, b->rows);
     kn_row_maps maps = {map[KN_PASS_Z], w->z_noise, map[KN_PASS_FDR]};
-    KN_TRY(kn_scores_take_rows(b->ctx, w->scores, b->row, b->rows, &maps));
+    KN_TRY(kn_scores_add_rows(b->ctx, w->scores, b->row, b->rows, &maps));
     if (w->score)
         KN_TRY(kn_implausible_rows(b->ctx, w->scores, b->row, Y, map[KN_PASS_Z]));
     if (w->score && kn_values_hashed(w->data))
@@ -278,16 +291,17 @@ static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
     batch b = {.ctx = ctx,
                .w = w,
                .pass = {.model = w->model,
-                        .people = &w->people,
-                        .standing = &w->standing,
+                        .participants = &w->participants,
+                        .relation = &w->relation,
                         .scores = w->scores,
                         .score = w->score,
-                        .law = w->law,
+                        .distribution = w->distribution,
+                        .null_distribution = w->null_distribution,
                         .z_noise = w->z_noise}};
     if (w->score)
         KN_TRY(kn_implausible_begin(ctx, w->scores));
     for (ptrdiff_t step = 0; step < steps; step++) {
-        kn_range some = kn_score_step(w, c->rank, c->size, step);
+        kn_index_range some = kn_score_step(w, c->rank, c->size, step);
         b.row = some.first;
         b.rows = some.last - some.first;
         for (int k = 0; k < KN_N_MAPS; k++)
@@ -295,18 +309,18 @@ static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
         if (b.rows > 0)
             KN_TRY(kn_comm_local(ctx, pass_batch, &b));
         if (w->join)
-            KN_TRY(kn_score_bring_maps(ctx, w, step, b.pass.map));
+            KN_TRY(kn_score_gather_maps(ctx, w, step, b.pass.map));
         else if (w->s.folder)
             KN_TRY(kn_score_write_rows(ctx, w, b.pass.map, b.rows));
     }
     if (c->size > 1)
-        KN_TRY(kn_score_bring_sums(ctx, w));
+        KN_TRY(kn_score_gather_sums(ctx, w));
 out:
     return status;
 }
 
 /* Removes what a failed run wrote; open files first, so that the folder is empty. */
-static void take_back(kn_score_work *w)
+static void remove_output(kn_score_work *w)
 {
     for (int k = 0; k < KN_N_MAPS; k++) {
         kn_mapfile_free(w->file[k]);
@@ -316,40 +330,41 @@ static void take_back(kn_score_work *w)
     kn_created_files_remove(&w->made);
 }
 
-static kn_status summarise(kn_ctx *ctx, kn_score_work *w)
+/* Makes summary.json: counts, options, warnings, excluded participants and hashes of the inputs. */
+static kn_status make_summary(kn_ctx *ctx, kn_score_work *w)
 {
     bool hashed = w->score && kn_values_hashed(w->data);
-    uint64_t values = hashed ? kn_values_all(w->scores->hash, w->people.n) : 0;
+    uint64_t values = hashed ? kn_values_all(w->scores->hash, w->participants.n) : 0;
     return kn_summary_make(ctx, w->scores,
                            &(kn_provenance){w->given, &w->s, w->data, &w->exclusions, &w->warnings,
                                             values});
 }
 
 /* Finishes a job part: results that compare participants wait for the join. */
-static kn_status finish_part(kn_ctx *ctx, kn_score_work *w)
+static kn_status finish_job_part(kn_ctx *ctx, kn_score_work *w)
 {
-    ptrdiff_t all = w->people.n + w->people.n_other;
-    if (w->people.n == 0)
-        kn_log(ctx, KN_LOG_INFO, "part %td of %td has nobody: there are %td people", w->part.i,
-               w->part.n, all);
-    return kn_summary_part(ctx, w->scores, w->part, all);
+    ptrdiff_t all = w->participants.n + w->participants.n_other;
+    if (w->participants.n == 0)
+        kn_log(ctx, KN_LOG_INFO, "part %td of %td has no participants; there are only %td",
+               w->part.i, w->part.n, all);
+    return kn_summary_job_part(ctx, w->scores, w->part, all);
 }
 
 /* The whole call. On failure all files of this run are removed. On ranks other than root *scores is
  * not set. */
-static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
+static kn_status run_scoring(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
 {
     kn_status status;
     kn_resources before = kn_settings_resources(ctx, &w->s);
     kn_warnings *kept = kn_keep_warnings(ctx, &w->warnings);
-    KN_TRY(prepare(ctx, w));
+    KN_TRY(prepare_call(ctx, w));
     KN_TRY(prepare_batches(ctx, w));
     if (w->parts.n == 0) {
-        KN_TRY(prepare_laws(ctx, w));
+        KN_TRY(prepare_distributions(ctx, w));
         KN_TRY(pass_batches(ctx, w));
     }
-    if (kn_score_is_part(w)) {
-        KN_TRY(finish_part(ctx, w));
+    if (kn_score_is_job_part(w)) {
+        KN_TRY(finish_job_part(ctx, w));
         goto done;
     }
     if (kn_ctx_comm(ctx)->rank > 0) /* only root has the join */
@@ -358,12 +373,12 @@ static kn_status run(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
     if (w->score)
         kn_implausible_warn(ctx, w->scores, kn_data_responses_name(w->data));
     if (w->join) {
-        kn_participants_table sheet = {w->data,   w->model,       &w->people,
+        kn_participants_table sheet = {w->data,   w->model,       &w->participants,
                                        w->scores, &w->exclusions, NULL};
-        status = kn_join_take(ctx, w->join, &sheet);
+        status = kn_join_add_fold(ctx, w->join, &sheet);
         goto out;
     }
-    KN_TRY(summarise(ctx, w));
+    KN_TRY(make_summary(ctx, w));
 done:
     if (w->s.folder)
         KN_TRY(kn_score_write_all(ctx, w));
@@ -373,15 +388,15 @@ done:
 out:
     kn_keep_warnings(ctx, kept);
     if (status != KN_OK)
-        take_back(w);
+        remove_output(w);
     work_clear(w);
-    kn_resources_put(ctx, before);
+    kn_resources_restore(ctx, before);
     return status;
 }
 
 /* Checks arguments and settings. */
-static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *options,
-                       kn_score_work *w, kn_scores **scores)
+static kn_status check_call(kn_ctx *ctx, const char *command, const kn_options *options,
+                            kn_score_work *w, kn_scores **scores)
 {
     *scores = NULL;
     if (!w->model || !w->data)
@@ -391,7 +406,7 @@ static kn_status begin(kn_ctx *ctx, const char *command, const kn_options *optio
     kn_status status;
     KN_TRY(kn_settings_of(ctx, options, command, &w->s));
     KN_TRY(kn_settings_check_ranges(ctx, &w->s));
-    KN_TRY(kn_job_parts_asked(ctx, &w->s, &w->part));
+    KN_TRY(kn_job_parts_parse(ctx, &w->s, &w->part));
     assert(kn_ctx_comm(ctx)->size == 1 ||
            w->join); /* several ranks score only within a cross-validation */
 out:
@@ -402,31 +417,31 @@ kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, ptrdiff_t rows, kn_scores **scores)
 {
     kn_score_work w = {.model = model, .data = data, .batch = rows};
-    kn_status status = begin(ctx, kn_options_command(options), options, &w, scores);
-    return status == KN_OK ? run(ctx, &w, scores) : status;
+    kn_status status = check_call(ctx, kn_options_command(options), options, &w, scores);
+    return status == KN_OK ? run_scoring(ctx, &w, scores) : status;
 }
 
 kn_status kn_score(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
                    kn_scores **scores)
 {
     kn_score_work w = {.model = model, .data = data};
-    kn_status status = begin(ctx, "score", options, &w, scores);
-    return status == KN_OK ? run(ctx, &w, scores) : status;
+    kn_status status = check_call(ctx, "score", options, &w, scores);
+    return status == KN_OK ? run_scoring(ctx, &w, scores) : status;
 }
 
-kn_status kn_score_into(kn_ctx *ctx, const kn_model *model, kn_data *data,
+kn_status kn_score_fold(kn_ctx *ctx, const kn_model *model, kn_data *data,
                         const kn_options *options, kn_join *join)
 {
     kn_scores *none;
     kn_score_work w = {.model = model, .data = data, .join = join};
-    kn_status status = begin(ctx, "score", options, &w, &none);
-    return status == KN_OK ? run(ctx, &w, &none) : status;
+    kn_status status = check_call(ctx, "score", options, &w, &none);
+    return status == KN_OK ? run_scoring(ctx, &w, &none) : status;
 }
 
 kn_status kn_predict(kn_ctx *ctx, const kn_model *model, kn_data *data, const kn_options *options,
                      kn_scores **scores)
 {
     kn_score_work w = {.model = model, .data = data};
-    kn_status status = begin(ctx, "predict", options, &w, scores);
-    return status == KN_OK ? run(ctx, &w, scores) : status;
+    kn_status status = check_call(ctx, "predict", options, &w, scores);
+    return status == KN_OK ? run_scoring(ctx, &w, scores) : status;
 }

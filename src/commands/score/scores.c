@@ -1,26 +1,26 @@
 /* Implements scores.h: allocation, accumulation over minibatches, and the final results over all
- * participants. */
+ * participants. Job parts and cv fill the same struct and then call kn_scores_finish. */
 #include "commands/score/scores.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
-#include "commands/score/burdens.h"
-#include "commands/score/match_training.h"
-#include "commands/score/p_values.h"
+#include "base/machine.h"
+#include "commands/score/internal.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 #include "gp/method.h"
 #include "gp/predict/noise.h"
-#include "model/units.h"
+#include "model/model.h"
 #include "norm/metrics/extrapolation.h"
 #include "norm/metrics/extreme_statistic.h"
 
 const char *const kn_map_name[KN_N_MAPS] = {"z", "yhat", "ys2_model", "fdr", "ys2"};
-const char *const kn_statistic_name[KN_N_STATISTICS] = {
-    "top",      "deviance",     "deviance_noise", "mean_z",      "mean_z_size",
-    "negative", "top_negative", "positive",       "top_positive"};
+const char *const kn_statistic_name[KN_N_STATISTICS] = {"extreme_z",      "deviance",
+                                                        "deviance_noise", "mean_z",
+                                                        "mean_z_size",    "n_low",
+                                                        "extreme_z_low",  "n_high",
+                                                        "extreme_z_high"};
 
 const kn_metric_map kn_metric_maps[KN_N_METRIC_MAPS] = {{"metrics_R2", "R2"},
                                                         {"metrics_MSLL", "MSLL"},
@@ -35,14 +35,17 @@ void kn_scores_finalise(kn_scores *s)
     kn_free(s->joint);
     s->joint = NULL;
     kn_free(s->own_loss);
+    kn_free(s->own_gain);
     kn_free(s->own_cells);
-    s->own_loss = s->own_cells = NULL;
+    s->own_loss = s->own_gain = s->own_cells = NULL;
     kn_free(s->beyond);
     kn_free(s->noise_known);
     kn_free(s->counted);
     s->counted = NULL;
+    kn_restricted_free(s->restricted);
+    s->restricted = NULL;
     s->beyond = s->noise_known = NULL;
-    s->standing = NULL;
+    s->relation = NULL;
     kn_free(s->training);
     kn_free(s->cv_row);
     kn_free(s->measured);
@@ -121,7 +124,7 @@ static kn_status new_extrapolation(kn_ctx *ctx, kn_scores *s)
     ptrdiff_t kept = s->model->y.n_kept;
     KN_TRY(kn_alloc_d(ctx, kept, &s->iso));
     for (ptrdiff_t k = 0; k < kept; k++)
-        s->iso[k] = kn_reference_iso_share(&s->model->gp, k);
+        s->iso[k] = kn_reference_iso_variance(&s->model->gp, k);
     KN_TRY(kn_alloc_d(ctx, s->n, &s->extrapolation));
     KN_TRY(kn_alloc_d(ctx, s->n, &s->extrapolation_pct));
 out:
@@ -129,7 +132,7 @@ out:
 }
 
 /* Allocates columns and working state of the participants. */
-static kn_status new_people(kn_ctx *ctx, kn_scores *s)
+static kn_status alloc_participants(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
     void *memory;
@@ -140,7 +143,7 @@ static kn_status new_people(kn_ctx *ctx, kn_scores *s)
     KN_TRY(new_flags(ctx, s->n, &s->use));
     KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
     KN_TRY(kn_alloc(ctx, s->n, sizeof *s->tally, &memory));
-    s->calibrator.person = s->tally = memory;
+    s->calibrator.participant = s->tally = memory;
     KN_TRY(kn_alloc(ctx, s->n, sizeof *s->hash, &memory));
     s->hash = memory;
     KN_TRY(kn_alloc(ctx, s->n, sizeof *s->changed, &memory));
@@ -168,10 +171,11 @@ void kn_scores_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t batch)
     kn_calibrator_need(r, batch, kn_min_size(s->T, KN_BLOCK));
     kn_extreme_rows_need(r, batch, s->T, s->threads); /* burdens reuse as much */
     kn_deviance_score_need(r, batch, s->T);
+    kn_scores_p_incomplete_need(r, s);
 }
 
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model *model,
-                        bool scored, const kn_sample *people, kn_scores **out)
+                        bool scored, const kn_sample *participants, kn_scores **out)
 {
     kn_status status;
     kn_scores *s = NULL;
@@ -182,16 +186,16 @@ kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *settings, const kn_model
     *s = (kn_scores){.model = model,
                      .space = &model->space,
                      .s = settings,
-                     .n = people->n,
+                     .n = participants->n,
                      .T = model->info.n_responses,
                      .scored = scored,
                      .began = kn_clock()};
-    KN_TRY(kn_match_training_names(ctx, s, people));
+    KN_TRY(kn_match_training_names(ctx, s, participants));
     KN_TRY(kn_alloc_d(ctx, s->T, &s->noise));
     KN_TRY(kn_model_noise(ctx, model, s->noise));
     KN_TRY(new_extrapolation(ctx, s));
     if (s->scored) {
-        KN_TRY(new_people(ctx, s));
+        KN_TRY(alloc_participants(ctx, s));
         KN_TRY(new_responses(ctx, s));
     }
     *out = s;
@@ -201,7 +205,7 @@ out:
     return status;
 }
 
-void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b)
+void kn_scores_add_predictions(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b)
 {
     const double *noise = s->model->gp.noise + b->first;
     (void)ctx;
@@ -211,41 +215,43 @@ void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_bloc
 }
 
 /* Sums over responses, per participant, what kn_tallies_add sums over participants. */
-static void add_own_losses(kn_scores *s, ptrdiff_t row, const kn_measured *m, kn_mat loss)
+static void add_own_losses(kn_scores *s, ptrdiff_t row, const kn_measured *m,
+                           const kn_cell_losses *of)
 {
-    for (ptrdiff_t j = 0; j < loss.cols; j++) {
+    for (ptrdiff_t j = 0; j < of->loss.cols; j++) {
         double log_var = log(m->var0[j]);
-        for (ptrdiff_t i = 0; i < loss.rows; i++) {
-            double d = kn_at(m->y, i, j) - m->mean0[j];
-            double own = kn_at(loss, i, j) - 0.5 * (log_var + kn_z2(d, m->var0[j]));
+        for (ptrdiff_t i = 0; i < of->loss.rows; i++) {
+            double d = kn_at(m->y, i, j) - m->mean0[j], loss = kn_at(of->loss, i, j);
+            double own = loss - 0.5 * (log_var + kn_z2(d, m->var0[j]));
             if (!m->use[i] || !isfinite(own))
                 continue;
             s->own_loss[row + i] += own;
+            s->own_gain[row + i] += of->null.data ? kn_at(of->null, i, j) - loss : NAN;
             s->own_cells[row + i]++;
         }
     }
 }
 
-void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b, kn_mat z,
-                           kn_mat loss)
+void kn_scores_add_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b,
+                          const kn_cell_losses *of)
 {
     kn_measured m = {.y = b->y,
                      .mean = b->mean,
                      .mean0 = s->mean0 + b->first,
                      .var0 = s->var0 + b->first,
                      .use = s->measured + row};
-    kn_tallies_add(ctx, &m, z, loss, s->sums + b->first);
+    kn_tallies_add(ctx, &m, of, s->sums + b->first);
     if (s->own_loss)
-        add_own_losses(s, row, &m, loss);
+        add_own_losses(s, row, &m, of);
 }
 
-kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *standing)
+kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *relation)
 {
     kn_status status = KN_OK;
     const kn_scaling *y = &s->model->y;
-    s->standing = standing;
+    s->relation = relation;
     KN_TRY(kn_alloc_d(ctx, s->n, &s->beyond));
-    if (standing->n_known == 0)
+    if (relation->n_known == 0)
         goto out;
     KN_TRY(kn_alloc_d(ctx, s->model->gp.T, &s->noise_known));
     kn_noise_known_group(&s->model->gp, s->noise_known);
@@ -264,13 +270,14 @@ void kn_scores_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const 
         s->beyond[row + i] = extra[i];
 }
 
-kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
+kn_status kn_scores_add_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z)
 {
     s->calibrator.row = row;
     return kn_calibrator_add(ctx, &s->calibrator, z, s->use + row, kn_mat_none());
 }
 
-void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_map_density_walk *w)
+void kn_scores_add_density(kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                           const kn_map_density_state *w)
 {
     const kn_reference *r = &s->model->reference;
     for (ptrdiff_t i = 0; i < rows; i++) {
@@ -285,12 +292,12 @@ void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_ma
     }
 }
 
-kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s)
+kn_status kn_scores_compute_auc(kn_ctx *ctx, kn_scores *s)
 {
     static const signed char sign[KN_N_STATISTICS] = {1, 1, 1, 1, 0, 1, -1, 1, 1};
-    const double *score[KN_N_STATISTICS] = {s->statistic,    s->deviance, s->deviance_noise,
-                                            s->mean_z,       s->mean_z,   s->negative,
-                                            s->top_negative, s->positive, s->top_positive};
+    const double *score[KN_N_STATISTICS] = {s->extreme_z,     s->deviance, s->deviance_noise,
+                                            s->mean_z,        s->mean_z,   s->n_low,
+                                            s->extreme_z_low, s->n_high,   s->extreme_z_high};
     double *larger = NULL; /* larger means more abnormal */
     kn_status status = kn_alloc_d(ctx, s->n, &larger);
     for (int k = 0; k < KN_N_STATISTICS && status == KN_OK; k++) {
@@ -306,8 +313,9 @@ kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s)
         return status;
     if (!s->has_auc[0])
         kn_log(ctx, KN_LOG_WARNING,
-               "no AUC: %td labelled and %td other samples have a statistic, expected some of both",
-               s->auc[0].n_abnormal, s->auc[0].n_normal);
+               "there is no AUC: %td participants with %s and %td others have an extreme_z, but "
+               "both groups are needed",
+               s->auc[0].n_abnormal, s->s->cases, s->auc[0].n_normal);
     return KN_OK;
 }
 
@@ -317,16 +325,16 @@ static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
     const kn_reference *r = &s->model->reference;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->extrapolation_pct[i] = kn_percentile(r->extrapolation, r->n, s->extrapolation[i]);
-        if (s->standing->held[i] > 0) /* clamped: beyond the training range */
+        if (s->relation->n_clamped[i] > 0) /* clamped: beyond the training range */
             s->extrapolation_pct[i] = 100;
     }
-    kn_scores_tell_extrapolated(ctx, s);
+    kn_scores_warn_extrapolated(ctx, s);
 }
 
 /* Warns only if more than 2 % are beyond the 99th percentile, since 1 % is expected. */
-void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s)
+void kn_scores_warn_extrapolated(kn_ctx *ctx, kn_scores *s)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     for (ptrdiff_t i = 0; i < s->n; i++)
         if (s->extrapolation_pct[i] > KN_EXTRAPOLATION_WARN) {
             kn_listing_add(&list, s->id[i]);
@@ -334,53 +342,55 @@ void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s)
         }
     if (s->n_extrapolated > s->n / 50)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have covariates far from training (extrapolation_pct above 99): "
-               "%s; %s",
+               "covariates are far from the training sample (extrapolation_pct above 99) in %td of "
+               "%td participants: %s; %s",
                s->n_extrapolated, s->n, list.text,
-               s->scored
-                   ? "their z are uncertain, and small ones may be by ignorance, see deviance_noise"
-                   : "what is expected of them is little more than a guess");
+               s->scored ? "their z-scores are uncertain, and small ones may reflect uncertainty "
+                           "(see deviance_noise)"
+                         : "their predictions are very uncertain");
 }
 
-void kn_scores_tell_empty(kn_ctx *ctx, kn_scores *s)
+void kn_scores_warn_empty(kn_ctx *ctx, kn_scores *s)
 {
-    kn_listing empty = {.most = KN_NAMES_LISTED};
+    kn_listing empty = {.limit = KN_NAMES_LISTED};
     for (ptrdiff_t i = 0; i < s->n; i++)
-        if (!isfinite(s->statistic[i])) {
+        if (!isfinite(s->extreme_z[i])) {
             kn_listing_add(&empty, s->id[i]);
             s->n_empty++;
         }
     if (s->n_empty > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td samples have no finite response: their scores are n/a (%s)", s->n_empty,
-               s->n, empty.text);
+               "scores are n/a without a finite response, in %td of %td participants (%s)",
+               s->n_empty, s->n, empty.text);
 }
 
 /* Warns of participants without values, training participants without held-out z, and missing
  * reference or metrics. */
-static void warn(kn_ctx *ctx, kn_scores *s)
+static void warn_of_scores(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
     ptrdiff_t without = 0;   /* training participants without held-out z */
     ptrdiff_t predicted = 0; /* participants used for metrics */
-    kn_scores_tell_empty(ctx, s);
+    kn_scores_warn_empty(ctx, s);
     for (ptrdiff_t i = 0; i < s->n; i++)
         without += s->training[i] >= 0 && (!r->z || kn_reference_row(r, s->training[i]) < 0);
     s->seen_as_new = without > 0 && s->s->training_rows != KN_TRAINING_PLAIN;
     if (s->seen_as_new)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td samples are from training, and the model has no cross-validated z for them%s: "
-               "theirs are too small",
-               without, r->n == 0 ? " ({folds=0})" : "");
+               "%td %s in the training sample, but the model has no cross-validated z-scores for "
+               "them%s, so their z-scores are too small",
+               without, without == 1 ? "participant is" : "participants are",
+               r->n == 0 ? " ({folds=0})" : "");
     if (r->n == 0 && !s->normals)
-        kn_log(ctx, KN_LOG_WARNING, "the model has no reference ({folds=0}): every p is n/a");
+        kn_log(ctx, KN_LOG_WARNING,
+               "the model has no reference ({folds=0}), so every p-value is n/a");
     for (ptrdiff_t i = 0; i < s->n; i++)
         predicted += s->measured[i];
     if (predicted == 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "metrics are n/a: they are of new predictions, and everybody%s has the stored z of "
-               "training ({training_rows=plain} predicts them anew, too well)",
-               s->s->label ? " without the label" : "");
+               "metrics are n/a, because every participant%s%s has stored training z-scores; "
+               "{training_rows=plain} predicts them anew, with optimistic metrics",
+               s->s->cases ? " without " : "", s->s->cases ? s->s->cases : "");
 }
 
 /* Metrics of the responses in use, NaN for others; only RMSE has units. */
@@ -425,21 +435,24 @@ static double mean_joint(const kn_scores *s)
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
-    const kn_site_lookup *from = &s->standing->from;
+    const kn_site_lookup *from = &s->relation->from;
     KN_TRY(kn_burdens_of_reference(ctx, s));
     KN_TRY(kn_scores_p_values(ctx, s));
-    s->fdr_share = s->model->reference.n > 0 ? s->model->reference.fdr_share : NAN;
+    s->fdr_proportion = s->model->reference.n > 0 ? s->model->reference.fdr_proportion : NAN;
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->label[i] = s->labelled ? s->abnormal[i] : NAN;
-        s->site_adapted[i] = from->alone && from->alone[i] ? from->adapted[i] >= 0 : NAN;
+        s->site_adapted[i] =
+            from->without_site && from->without_site[i] ? from->adapted[i] >= 0 : NAN;
         s->implausible[i] = s->implausible_reason[i] != 0;
-        s->unseen_level[i] = s->standing->unseen && s->standing->unseen[i];
+        kn_flag_row row = kn_scores_flag_row(s, i);
+        s->flagged[i] = kn_flag_of(&row);
+        s->unseen_level[i] = s->relation->unseen && s->relation->unseen[i];
         s->n_in_training += s->training[i] >= 0;
         s->n_abnormal += s->abnormal[i];
     }
-    warn(ctx, s);
-    if (s->s->label)
-        KN_TRY(kn_scores_detect(ctx, s));
+    warn_of_scores(ctx, s);
+    if (s->s->cases)
+        KN_TRY(kn_scores_compute_auc(ctx, s));
     KN_TRY(finish_metrics(ctx, s));
     s->joint_density = mean_joint(s);
     kn_calibrator_finalise(&s->calibrator, s->n);

@@ -1,6 +1,6 @@
 /* kn_scores, the results of score and predict: statistics and p-values per participant, metrics per
  * response, and a summary of both [METHOD 8, 8b]. score.c fills it minibatch by minibatch with the
- * kn_scores_take_* calls, then calls kn_scores_finish. */
+ * kn_scores_add_* calls, then calls kn_scores_finish. */
 #ifndef KN_COMMANDS_SCORE_SCORES_H
 #define KN_COMMANDS_SCORE_SCORES_H
 
@@ -12,9 +12,9 @@
 #include "gp/predict/map_density.h"
 #include "io/file/atomic_writer.h"
 #include "model/model.h"
-#include "norm/calibration/check.h"
-#include "norm/metrics/accumulator.h"
-#include "stats/auc.h"
+#include "norm/calibration/calibration_check.h"
+#include "norm/metrics/metrics.h"
+#include "stats/two_sample_tests.h"
 
 enum { KN_N_MAPS = 5, KN_N_STATISTICS = 9 };
 extern const char *const kn_map_name[KN_N_MAPS]; /* z, yhat, ys2_model, fdr, ys2 */
@@ -40,14 +40,14 @@ struct kn_scores {
     json_t *summary;
     char *json; /* summary as text */
 
-    /* Columns of abnormality.tsv, n values each. Filled per minibatch, except p_upper, probability
+    /* Columns of abnormality.tsv, n values each. Filled per minibatch, except the p-values
      * and percentiles, which kn_scores_finish computes. */
-    double *in_training, *statistic, *probability, *p_upper, *deviance, *deviance_p,
-        *deviance_noise, *deviance_noise_p, *extrapolation, *extrapolation_pct;
-    double *mean_z, *mean_z_p, *negative, *negative_p, *positive, *positive_p, *top_negative,
-        *top_positive, *fdr_negative, *fdr_positive, *n_responses;
-    double *p_note; /* kn_tail_p_note of p_upper */
-    double *site_adapted, *unseen_level, *implausible, *label;
+    double *in_training, *extreme_z, *extreme_z_p, *deviance, *deviance_p, *deviance_noise,
+        *deviance_noise_p, *extrapolation, *extrapolation_pct;
+    double *mean_z, *mean_z_p, *n_low, *n_low_p, *n_high, *n_high_p, *extreme_z_low,
+        *extreme_z_high, *n_low_fdr, *n_high_fdr, *n_responses;
+    double *p_note; /* kn_tail_p_note of extreme_z_p, or KN_TAIL_P_MISSING of any p */
+    double *site_adapted, *unseen_level, *implausible, *flagged, *label;
     kn_mat metrics; /* T x KN_N_METRICS */
 
     /* Working state; kn_scores_finalise frees it. */
@@ -56,20 +56,22 @@ struct kn_scores {
     const kn_settings *s;
     ptrdiff_t *cv_row;    /* n: row of the reference sample whose held-out z is used; -1: new z */
     ptrdiff_t *training;  /* n: index in the training sample; -1: a new participant */
-    bool labelled;        /* {label} was given */
+    bool labelled;        /* {cases} was given */
     bool *abnormal, *use; /* n: labelled as abnormal; used for metrics and calibration */
     bool *measured;       /* n: used for metrics: a new prediction, not a stored z */
     bool *normals;        /* n: reference rows of {reference=COLUMN=VALUE}; NULL: the model's */
     bool loo;             /* reference distribution from leave-one-out: optimistic */
-    double *counted;      /* 3 x n of the reference: counts below and above {threshold}, and mean z;
-                             NULL: the stored burdens apply */
+    /* reference over the responses of participants who lack some; NULL: not needed yet */
+    struct kn_restricted_reference *restricted;
+    double *counted; /* 3 x n of the reference: counts below and above {threshold}, and mean z;
+                        NULL: the stored burdens apply */
     /* Per response in use, standardised: mean and variance of the trivial model, and share of R's
      * iso term in the model variance. */
     double *mean0, *var0, *iso;
     kn_metric_tally *sums; /* sums for the metrics, one per response in use */
-    /* n: log loss minus that of the trivial model, summed over responses, and number of cells;
-     * NULL: not needed. */
-    double *own_loss, *own_cells;
+    /* n: log loss minus that of the trivial model, and gain over the null model, summed over
+     * responses, and number of cells; NULL: not needed. */
+    double *own_loss, *own_gain, *own_cells;
     kn_calibrator calibrator;
     kn_tally *tally;         /* n: counts of z per participant, for the calibrator */
     uint64_t *hash;          /* n: hash of the responses, by kn_values_hash; NULL: not made */
@@ -81,7 +83,7 @@ struct kn_scores {
     double noise_sum;        /* noise sum of extrapolation in the current minibatch */
     double *beyond; /* n: added to the extrapolation of the maps; without components the whole
                        extrapolation */
-    const kn_participant_status *standing; /* borrowed */
+    const kn_participant_status *relation; /* borrowed */
     double *noise_known; /* noise variance for members of a known group, standardised; NULL: none */
     kn_auc auc[KN_N_STATISTICS];
     bool has_auc[KN_N_STATISTICS];
@@ -90,33 +92,35 @@ struct kn_scores {
     ptrdiff_t n_in_training, n_abnormal, n_extrapolated;
     ptrdiff_t n_changed; /* training ids with other data than in training */
     ptrdiff_t n_implausible;
-    ptrdiff_t n_empty;    /* participants without a finite z */
-    double smallest_p;    /* smallest p_upper that a new participant can get; NaN: no reference */
-    double least_unseen;  /* lower bound of p at unknown sites; 0: there are none */
-    double fdr_share;     /* share of the reference sample with any finding after FDR */
-    bool seen_as_new;     /* training participants had to be scored as new */
-    double joint_density; /* mean of joint over the measured participants */
+    ptrdiff_t n_empty; /* participants without a finite z */
+    double smallest_p; /* smallest extreme_z_p that a new participant can get; NaN: no reference */
+    double min_unseen; /* lower bound of p at unknown sites; 0: there are none */
+    double flag_rate;  /* expected proportion of flagged healthy participants */
+    double fdr_proportion; /* share of the reference sample with any finding after FDR */
+    bool seen_as_new;      /* training participants had to be scored as new */
+    double joint_density;  /* mean of joint over the measured participants */
     double mean_metrics[KN_N_METRICS], calibration[KN_N_CALIBRATION];
     double began;
 };
 
 enum { KN_CHANGED_RESPONSES = 1, KN_CHANGED_COVARIATES = 2 };
 
-/* Allocates scores for `people`: ids and noise, and if `scored` all working state. match_training.h
- * is called next. Settings and model are borrowed until kn_scores_finalise. */
+/* Allocates scores for `participants`: ids and noise, and if `scored` all working state.
+ * kn_match_training is called next. Settings and model are borrowed until kn_scores_finalise. */
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model, bool scored,
-                        const kn_sample *people, kn_scores **out);
+                        const kn_sample *participants, kn_scores **out);
 
 /* Takes one minibatch that begins at participant `row`, block of responses by block, in
  * standardised units. Per block in this order: predictions (y, mean, var), then losses with z as
  * predicted, then final z (with stored z of training participants). */
-void kn_scores_take_maps(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b);
-void kn_scores_take_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b, kn_mat z,
-                           kn_mat loss);
-kn_status kn_scores_take_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
+void kn_scores_add_predictions(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b);
+void kn_scores_add_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b,
+                          const kn_cell_losses *of);
+kn_status kn_scores_add_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
 /* Takes the whole-map densities of the minibatch, after its last block [METHOD 8j]. */
-void kn_scores_take_law(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const kn_map_density_walk *w);
+void kn_scores_add_density(kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                           const kn_map_density_state *w);
 
 /* Takes the complete maps of the minibatch (rows x T floats, row-major) and computes statistics,
  * burdens and deviances. For predictions only the extrapolation is finished and maps are not
@@ -126,18 +130,18 @@ typedef struct kn_row_maps {
     float *fdr; /* output: z where significant after FDR, 0 elsewhere, NaN where missing; NULL: not
                    wanted */
 } kn_row_maps;
-kn_status kn_scores_take_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
-                              const kn_row_maps *maps);
+kn_status kn_scores_add_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                             const kn_row_maps *maps);
 
 /* Sets the relation of the participants to the training sample; borrowed until kn_scores_finish. */
-kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *standing);
+kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *relation);
 /* Stores the result of kn_extrapolation_at_site. Call before the blocks of a minibatch. */
 void kn_scores_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra);
 /* Noise variance of response j for participant i, standardised; members of known groups have
  * less. */
 static inline double kn_scores_noise(const kn_scores *s, ptrdiff_t i, ptrdiff_t j)
 {
-    bool known = s->noise_known && s->standing->group[i] >= 0;
+    bool known = s->noise_known && s->relation->group[i] >= 0;
     return known ? s->noise_known[j] : s->model->gp.noise[j];
 }
 
@@ -146,9 +150,9 @@ static inline double kn_scores_noise(const kn_scores *s, ptrdiff_t i, ptrdiff_t 
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
 /* Steps of kn_scores_finish that joined scores use too (join/join.h): AUC of labelled participants;
  * warnings about extrapolated participants, and about those without a finite z. */
-kn_status kn_scores_detect(kn_ctx *ctx, kn_scores *s);
-void kn_scores_tell_extrapolated(kn_ctx *ctx, kn_scores *s); /* and counts them */
-void kn_scores_tell_empty(kn_ctx *ctx, kn_scores *s);        /* and counts them */
+kn_status kn_scores_compute_auc(kn_ctx *ctx, kn_scores *s);
+void kn_scores_warn_extrapolated(kn_ctx *ctx, kn_scores *s); /* and counts them */
+void kn_scores_warn_empty(kn_ctx *ctx, kn_scores *s);        /* and counts them */
 json_t *kn_scores_summary(
     const kn_scores *s); /* numbers of the summary, new reference; NULL: out of memory */
 void kn_scores_finalise(kn_scores *s); /* frees the working state and drops borrowed pointers */
@@ -161,9 +165,6 @@ double **kn_scores_slot(kn_scores *s, int k);
 /* Name of response j: column name, voxel indices "x,y,z" from 0, or a number from 1; truncated to
  * `size`. */
 void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
-
-/* Threshold of p_upper for the counts in the summary. */
-#define KN_P_REPORTED 0.05
 
 /* Largest number of responses for which metrics.tsv is written by default. */
 enum { KN_METRICS_UNASKED = 100000 };

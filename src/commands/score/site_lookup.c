@@ -1,4 +1,5 @@
-/* Implements site_lookup.h: compares levels of the batch columns by their text. */
+/* Implements site_lookup.h: compares levels of the batch columns by their text. A site that is
+ * neither in the training sample nor adapted is unknown. */
 #include "commands/score/site_lookup.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ void kn_site_lookup_clear(kn_site_lookup *a)
 {
     kn_free(a->site);
     kn_free(a->adapted);
-    kn_free(a->alone);
+    kn_free(a->without_site);
     *a = (kn_site_lookup){0};
 }
 
@@ -28,7 +29,7 @@ kn_status kn_site_lookup_levels(kn_ctx *ctx, const kn_model *m, const kn_data *d
     for (ptrdiff_t k = 0; k < m->batch.M; k++)
         level[k] = NULL;
     for (ptrdiff_t k = 0; k < m->batch.M && status == KN_OK; k++) {
-        const kn_covariate *c = &m->recipe.column[m->batch.column[k]];
+        const kn_covariate *c = &m->encoding.column[m->batch.column[k]];
         const char *cell =
             kn_table_cell(data->covariates, row, kn_column_find(data->covariates, c->name));
         if (kn_text_is_missing(cell) || !kn_level_of(cell, c->levels.numbers, text))
@@ -76,7 +77,7 @@ void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size
 static const char *known_as(const kn_model *m, char *const *level)
 {
     for (ptrdiff_t k = 0; k < m->batch.M; k++) {
-        const kn_levels *known = &m->recipe.column[m->batch.column[k]].levels;
+        const kn_levels *known = &m->encoding.column[m->batch.column[k]].levels;
         for (ptrdiff_t l = 0; level[k] && l < known->n; l++)
             if (strcmp(known->text[l], level[k]) != 0 && strcasecmp(known->text[l], level[k]) == 0)
                 return known->text[l];
@@ -96,14 +97,14 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
     bool whole;
     for (ptrdiff_t i = 0; i < a->n && status == KN_OK; i++) {
         ptrdiff_t at = 0;
-        if (!a->alone[i] || a->adapted[i] >= 0)
+        if (!a->without_site[i] || a->adapted[i] >= 0)
             continue;
         status = kn_site_lookup_levels(ctx, m, data, p->covariate_row[i], level, &whole);
         if (status == KN_OK) {
             const char *same = known_as(m, level);
             kn_site_lookup_name(level, m->batch.M, item, sizeof item);
             if (same && strlen(item) + sizeof(kn_clip) + 16 < sizeof item)
-                sprintf(item + strlen(item), "; it had %s", kn_clipped(same).text);
+                sprintf(item + strlen(item), "; the model has %s", kn_clipped(same).text);
         }
         levels_clear(level, m->batch.M);
         while (at < n && strcmp(seen[at], item) != 0)
@@ -129,37 +130,39 @@ static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model
                                const kn_data *data, const kn_sample *p, char **level,
                                const kn_site_lookup *a)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     const char *path = kn_table_path(data->covariates), *word = a->n_unknown == 1 ? "is" : "are";
-    const char *who = a->n_unknown == 1 ? "person" : "people";
+    const char *noun = a->n_unknown == 1 ? "participant" : "participants";
     char what[128];
     kn_status status = describe_unknown(ctx, m, data, p, a, level, &list);
     if (status != KN_OK)
         return status;
-    snprintf(what, sizeof what, "%s", kn_clipped(m->recipe.column[m->batch.column[0]].name).text);
+    snprintf(what, sizeof what, "%s", kn_clipped(m->encoding.column[m->batch.column[0]].name).text);
     if (m->sites.T == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: %td %s %s of a %s that training did not have (%s), and the model does "
-                       "not know how sites differ: its fit made no reference ({folds=0}), or no "
-                       "two people shared one",
-                       path, a->n_unknown, who, word, what, list.text);
+                       "%s: %td %s %s from a %s that is not in the training data (%s), and the "
+                       "model has no estimate of between-site variance; fit again with folds and "
+                       "at least two participants per site",
+                       path, a->n_unknown, noun, word, what, list.text);
     if (s->unseen != KN_UNSEEN_PRIOR)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: %td %s %s of a %s that training did not have (%s): use 'kronorm adapt' "
-                       "with healthy people of it%s",
-                       path, a->n_unknown, who, word, what, list.text,
-                       m->sites.between ? ", or {unseen=prior}, which needs none but is wide" : "");
+                       "%s: %td %s %s from a %s that is not in the training data (%s); use "
+                       "'kronorm adapt' with at least 5 healthy controls from there%s",
+                       path, a->n_unknown, noun, word, what, list.text,
+                       m->sites.between
+                           ? ", or {unseen=prior}, which needs no controls but is less sensitive"
+                           : "");
     if (!m->sites.between)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: %td %s %s of a %s that training did not have (%s), and the model knows "
-                       "one only, not how far others differ: use 'kronorm adapt' with healthy "
-                       "people of it",
-                       path, a->n_unknown, who, word, what, list.text);
+                       "%s: %td %s %s from a %s that is not in the training data (%s), and the "
+                       "model has only one site, so between-site variance is unknown; use 'kronorm "
+                       "adapt' with at least 5 healthy controls from there",
+                       path, a->n_unknown, noun, word, what, list.text);
     kn_log(ctx, KN_LOG_WARNING,
-           "%s: %td %s %s of a %s that training did not have (%s): read against what sites are "
-           "like in general, which is wide, and too narrow for another population; 'kronorm "
-           "adapt' with healthy people of it says more",
-           path, a->n_unknown, who, word, what, list.text);
+           "%s: %td %s %s from a %s that is not in the training data (%s) and %s scored with the "
+           "average site and between-site variance, which is less sensitive; use 'kronorm adapt' "
+           "if you have healthy controls from there",
+           path, a->n_unknown, noun, word, what, list.text, word);
     return KN_OK;
 }
 
@@ -175,8 +178,8 @@ static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data,
     out->site = memory;
     KN_TRY(kn_alloc(ctx, p->n, sizeof *out->adapted, &memory));
     out->adapted = memory;
-    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->alone, &memory));
-    out->alone = memory;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->without_site, &memory));
+    out->without_site = memory;
     kn_site_levels_sites(&m->batch, raw, out->site);
     for (ptrdiff_t i = 0; i < p->n; i++)
         out->adapted[i] = -1;
@@ -185,7 +188,7 @@ static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data,
         bool unknown = out->adapted[i] < 0 && kn_site_levels_is_new(&m->batch, &m->x, raw, i);
         out->n_adapted += out->adapted[i] >= 0;
         out->n_unknown += unknown;
-        out->alone[i] = unknown || out->adapted[i] >= 0;
+        out->without_site[i] = unknown || out->adapted[i] >= 0;
     }
 out:
     return status;
@@ -204,11 +207,11 @@ kn_status kn_site_lookup_new(kn_ctx *ctx, const kn_settings *s, const kn_model *
     KN_TRY(kn_alloc(ctx, m->batch.M, sizeof(char *), &level));
     KN_TRY(find_sites(ctx, m, data, p, level, out));
     for (ptrdiff_t i = 0; i < p->n; i++)
-        sums += !out->alone[i] && out->site[i] < 0;
+        sums += !out->without_site[i] && out->site[i] < 0;
     if (sums > 0 && m->batch.M > 1)
         kn_log(ctx, KN_LOG_INFO,
-               "%s: %td people are of a combination of batches that training did not have: what "
-               "it had of each is added up",
+               "%s: %td participants have a combination of batch levels that is not in the "
+               "training data; the effects of their levels are added",
                kn_table_path(data->covariates), sums);
     if (out->n_unknown > 0 && !unknown_ok)
         status = judge_unknown(ctx, s, m, data, p, level, out);
@@ -240,7 +243,7 @@ out:
 kn_site_shift kn_site_lookup_effect(const kn_site_lookup *a, const kn_model *m, ptrdiff_t i,
                                     ptrdiff_t j)
 {
-    if (!a->alone || !a->alone[i])
+    if (!a->without_site || !a->without_site[i])
         return (kn_site_shift){0, 0, 1};
     int s = a->adapted[i];
     if (s >= 0)
@@ -268,7 +271,7 @@ static range range_of(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, 
 }
 
 /* Share of `of` that `by` covers; 1 if either is unknown. */
-static double covered(range of, range by)
+static double covered_proportion(range of, range by)
 {
     double length = of.high - of.low, shared = fmin(of.high, by.high) - fmax(of.low, by.low);
     if (isnan(shared))
@@ -276,24 +279,24 @@ static double covered(range of, range by)
     return length > 0 ? fmax(shared, 0) / length : shared >= 0;
 }
 
-void kn_site_lookup_tell_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
+void kn_site_lookup_warn_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
                                 const kn_sample *p)
 {
     const kn_adapted *sites = &m->adapted;
     for (ptrdiff_t c = 0; a->n_adapted > 0 && c < sites->C; c++) {
-        kn_listing list = {.most = KN_NAMES_LISTED};
+        kn_listing list = {.limit = KN_NAMES_LISTED};
         char name[256];
         for (ptrdiff_t s = 0; s < sites->n; s++) {
             range by = {sites->low[s * sites->C + c], sites->high[s * sites->C + c]};
-            if (isnan(by.low) || covered(range_of(a, p, s, c), by) >= KN_SITE_COVERED)
+            if (isnan(by.low) || covered_proportion(range_of(a, p, s, c), by) >= KN_SITE_COVERED)
                 continue;
             kn_site_lookup_name(sites->level + s * sites->M, sites->M, name, sizeof name);
             kn_listing_add(&list, name);
         }
         if (list.n > 0)
             kn_log(ctx, KN_LOG_WARNING,
-                   "%s: the controls of %s cover less than half of the range of the people scored "
-                   "there, and do not say how far off that site is beyond theirs",
-                   kn_clipped(m->recipe.column[c].name).text, list.text);
+                   "%s: the controls of %s cover less than half of the range of the participants "
+                   "scored there, so the site effect beyond their range is unknown",
+                   kn_clipped(m->encoding.column[c].name).text, list.text);
     }
 }

@@ -1,5 +1,6 @@
 /* Sites of new participants: a training site, a site that the model was adapted to, or an unknown
- * site [METHOD 8e] */
+ * site [METHOD 8e]. The lookup gives offset, variance and noise factor of the site for each
+ * response. */
 #ifndef KN_COMMANDS_SCORE_SITE_LOOKUP_H
 #define KN_COMMANDS_SCORE_SITE_LOOKUP_H
 
@@ -9,20 +10,20 @@
 /* Sites of n participants. Owns its arrays. */
 typedef struct kn_site_lookup {
     ptrdiff_t n;
-    int *site;    /* n: training site; -1: other. NULL: the model has no batch effect */
-    int *adapted; /* n: adapted site; -1: other */
-    bool *alone;  /* n: predicted without site effect: the site is adapted or unknown */
+    int *site;          /* n: training site; -1: other. NULL: the model has no batch effect */
+    int *adapted;       /* n: adapted site; -1: other */
+    bool *without_site; /* n: predicted without site effect: the site is adapted or unknown */
     ptrdiff_t n_adapted, n_unknown;
 } kn_site_lookup;
 
 /* Finds the site of each participant. KN_ERR_DATA for unknown sites unless {unseen=prior}, and even
  * then if the model has one site only; unknown_ok: no such error. */
 kn_status kn_site_lookup_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                             const kn_data *data, const kn_sample *people, bool unknown_ok,
+                             const kn_data *data, const kn_sample *participants, bool unknown_ok,
                              kn_site_lookup *out);
 /* Checks for unknown sites only, for a list of which this process scores a part. */
 kn_status kn_site_lookup_check(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                               const kn_data *data, const kn_sample *people);
+                               const kn_data *data, const kn_sample *participants);
 void kn_site_lookup_clear(kn_site_lookup *a); /* accepts {0} */
 
 /* Levels of the M batch columns in a row of the covariate table; each is owned by the caller
@@ -36,7 +37,7 @@ void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size
 /* Warns for each numeric covariate of which the controls of an adapted site cover less than
  * KN_SITE_COVERED of the range of the participants scored there. */
 #define KN_SITE_COVERED 0.5
-void kn_site_lookup_tell_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
+void kn_site_lookup_warn_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
                                 const kn_sample *p);
 
 /* Correction of a prediction without site effect for participant i and response j, standardised. */

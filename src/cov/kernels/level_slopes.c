@@ -1,4 +1,5 @@
-/* Kernel slopes: exp(2a) [same level] x x', a separate slope for each level          [METHOD 1a] */
+/* Kernel slopes: exp(2a) [same level] x x', a separate slope for each level [METHOD 1a]. The
+ * design makes its columns for {interaction}. */
 #include "cov/kernel.h"
 
 const kn_kernel kn_kernel_slopes = {

@@ -1,4 +1,5 @@
-/* Kernel linear: exp(2a) x.x'                                                      [METHOD 1a] */
+/* Kernel linear: exp(2a) x.x' [METHOD 1a]. Over one-hot columns it gives each category an
+ * effect. */
 #include "cov/kernel.h"
 
 const kn_kernel kn_kernel_linear = {

@@ -1,4 +1,5 @@
-/* Kernel square: exp(2a) u.u', u the standardised squares of covariates            [METHOD 1a] */
+/* Kernel square: exp(2a) u.u', u the standardised squares of covariates [METHOD 1a]. The design
+ * makes its columns for covariates with enough different values. */
 #include "cov/kernel.h"
 
 const kn_kernel kn_kernel_square = {

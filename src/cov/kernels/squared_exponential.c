@@ -1,10 +1,14 @@
-/* Kernel se, squared exponential: exp(2a) exp(-|x-x'|^2 / (2 exp(2l)))             [METHOD 1a] */
+/* Kernel se, squared exponential: exp(2a) exp(-|x-x'|^2 / (2 exp(2l)))             [METHOD 1a]
+ *
+ * A smooth function of the covariates whose length-scale the likelihood determines. It is the
+ * example for a new kernel. */
 #include <math.h>
 
 #include "cov/kernel.h"
 #include "la/vec.h"
 
-static void add(const double *theta, kn_mat d2, bool symmetric, kn_mat K)
+/* Adds exp(2a) exp(-d2 / (2 exp(2l))) to K. Cost one exponential per entry, vectorised. */
+static void add_squared_exponential(const double *theta, kn_mat d2, bool symmetric, kn_mat K)
 {
     double v = exp(2 * theta[0]), two_l2 = 2 * exp(2 * theta[1]);
     if (v == 0)
@@ -15,7 +19,9 @@ static void add(const double *theta, kn_mat d2, bool symmetric, kn_mat K)
     }
 }
 
-static void gradient(const double *theta, kn_mat d2, bool symmetric, kn_mat G, double *g)
+/* g[0] = sum G .* dK/da, g[1] = sum G .* dK/dl, both from one pass over the exponentials. */
+static void contract_squared_exponential(const double *theta, kn_mat d2, bool symmetric, kn_mat G,
+                                         double *g)
 {
     double v = exp(2 * theta[0]), l2 = exp(2 * theta[1]), sum = 0, sum_d2 = 0;
     if (v > 0)
@@ -37,7 +43,7 @@ const kn_kernel kn_kernel_se = {
     .shape = {{.name = "se_len", .range = KN_RANGE_DISTANCE}},
     .stat = KN_STAT_D2,
     .course = KN_CURVED,
-    .start_share = 0.1,
-    .add = add,
-    .gradient = gradient,
+    .start_proportion = 0.1,
+    .add = add_squared_exponential,
+    .gradient = contract_squared_exponential,
 };

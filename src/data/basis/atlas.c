@@ -1,4 +1,4 @@
-/* Implements atlas.h. */
+/* Implements atlas.h. An atlas gives a basis with one column per label. */
 #include "data/basis/atlas.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ void kn_atlas_clear(kn_atlas *l)
 }
 
 /* Returns the first voxel of image k among all. */
-static ptrdiff_t first_of(const kn_space *s, int k)
+static ptrdiff_t first_voxel_of_image(const kn_space *s, int k)
 {
     ptrdiff_t first = 0;
     for (int i = 0; i < k; i++)
@@ -26,9 +26,9 @@ static ptrdiff_t first_of(const kn_space *s, int k)
     return first;
 }
 
-static int part_of(const kn_space *s, ptrdiff_t voxel)
+static int image_of_voxel(const kn_space *s, ptrdiff_t voxel)
 {
-    return s->parts > 1 && voxel >= first_of(s, 1) ? 1 : 0;
+    return s->parts > 1 && voxel >= first_voxel_of_image(s, 1) ? 1 : 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -46,7 +46,7 @@ static kn_status drop_unknown(kn_ctx *ctx, const char *file, int k, kn_atlas *l)
     if (!kn_path_ends(file, ".gii") && !kn_path_ends(file, ".gii.gz"))
         return KN_OK;
     KN_TRY(kn_gifti_read(ctx, file, &gifti));
-    ptrdiff_t first = first_of(&l->space, k);
+    ptrdiff_t first = first_voxel_of_image(&l->space, k);
     ptrdiff_t n = kn_geometry_voxels(&l->space.part[k].geometry);
     for (ptrdiff_t i = first; i < first + n && gifti.has_unknown; i++)
         if (l->value[i] == (float)gifti.unknown)
@@ -57,7 +57,7 @@ out:
 }
 
 /* Checks that all values are whole numbers, and lists the distinct ones except 0 in order. */
-static kn_status collect(kn_ctx *ctx, ptrdiff_t voxels, kn_atlas *l)
+static kn_status collect_labels(kn_ctx *ctx, ptrdiff_t voxels, kn_atlas *l)
 {
     enum { EXACT = 1 << 24 }; /* whole numbers up to this are exact in float */
     kn_status status;
@@ -67,19 +67,20 @@ static kn_status collect(kn_ctx *ctx, ptrdiff_t voxels, kn_atlas *l)
         double x = l->value[i];
         if (!(fabs(x) <= EXACT) || x != floor(x))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s: has the value %g, expected labels: whole numbers up to %d", l->path,
+                           "%s has the value %g, expected labels (whole numbers up to %d)", l->path,
                            x, EXACT);
-        n += x != 0 && (i == 0 || l->value[i - 1] != l->value[i] || i == first_of(&l->space, 1));
+        n += x != 0 &&
+             (i == 0 || l->value[i - 1] != l->value[i] || i == first_voxel_of_image(&l->space, 1));
     }
     KN_TRY(kn_alloc(ctx, n, sizeof *l->label, &memory));
     l->label = memory;
     n = 0;
     for (ptrdiff_t i = 0; i < voxels; i++) /* the first of a run of equal labels */
         if (l->value[i] != 0 &&
-            (i == 0 || l->value[i - 1] != l->value[i] || i == first_of(&l->space, 1)))
-            l->label[n++] = (kn_atlas_label){part_of(&l->space, i), (double)l->value[i]};
+            (i == 0 || l->value[i - 1] != l->value[i] || i == first_voxel_of_image(&l->space, 1)))
+            l->label[n++] = (kn_atlas_label){image_of_voxel(&l->space, i), (double)l->value[i]};
     if (n == 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: has no label: no value is other than 0", l->path);
+        return kn_fail(ctx, KN_ERR_DATA, "%s has no labels; every value is 0", l->path);
     qsort(l->label, (size_t)n, sizeof *l->label, by_number);
     l->n = 1;
     for (ptrdiff_t i = 1; i < n; i++)
@@ -96,8 +97,9 @@ kn_status kn_atlas_read(kn_ctx *ctx, const char *path, kn_atlas *out)
     *out = (kn_atlas){.path = path};
     KN_TRY(kn_images_open(ctx, path, 0, &images));
     if (kn_images_count(images) > 1) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected one of labels", path,
-                         kn_images_count(images));
+        status =
+            kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes; an atlas must have one, with labels",
+                    path, kn_images_count(images));
         goto out;
     }
     out->space.kind = KN_SPACE_IMAGE;
@@ -111,7 +113,7 @@ kn_status kn_atlas_read(kn_ctx *ctx, const char *path, kn_atlas *out)
     KN_TRY(kn_images_read(ctx, images, NULL, n, out->value));
     for (int k = 0; k < out->space.parts; k++)
         KN_TRY(drop_unknown(ctx, kn_images_file(images, k), k, out));
-    KN_TRY(collect(ctx, n, out));
+    KN_TRY(collect_labels(ctx, n, out));
 out:
     kn_images_free(images);
     if (status != KN_OK)
@@ -120,23 +122,23 @@ out:
 }
 
 /* Checks that the responses have the geometry of the atlas. */
-static kn_status compare(kn_ctx *ctx, const kn_atlas *l, const char *name, const kn_space *space)
+static kn_status compare_geometry(kn_ctx *ctx, const kn_atlas *l, const char *name,
+                                  const kn_space *space)
 {
     kn_status status = KN_OK;
     if (space->kind != KN_SPACE_IMAGE)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{basis}: %s needs responses that are images, and %s is %s", l->path, name,
-                       space->kind == KN_SPACE_TABLE ? "a table" : "an array");
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis}: %s needs images as responses, but %s is %s",
+                       l->path, name, space->kind == KN_SPACE_TABLE ? "a table" : "an array");
     if (l->space.parts != space->parts)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%s: labels of %s, but %s has %s a person", l->path,
-                       l->space.parts > 1 ? "two images" : "one image", name,
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has labels of %s, but %s has %s per participant",
+                       l->path, l->space.parts > 1 ? "two images" : "one image", name,
                        space->parts > 1 ? "two images" : "one image");
     for (int k = 0; k < space->parts; k++) {
         const kn_image_part *own = &l->space.part[k], *expected = &space->part[k];
         KN_TRY(kn_geometry_compare(ctx, l->path, &own->geometry, name, &expected->geometry));
         if (own->brain.hash && own->brain.hash != expected->brain.hash)
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s: its brain models are not those of %s", l->path,
-                           name);
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s: its brain models differ from those of %s",
+                           l->path, name);
     }
 out:
     return status;
@@ -147,11 +149,11 @@ kn_status kn_atlas_basis(kn_ctx *ctx, const kn_atlas *l, const char *name, const
 {
     kn_status status;
     *B = kn_mat_none();
-    KN_TRY(compare(ctx, l, name, space));
+    KN_TRY(compare_geometry(ctx, l, name, space));
     KN_TRY(kn_mat_new(ctx, space->T, l->n, B));
     for (ptrdiff_t j = 0; j < space->T; j++) {
         ptrdiff_t v = space->voxel[j];
-        kn_atlas_label key = {part_of(&l->space, v), (double)l->value[v]};
+        kn_atlas_label key = {image_of_voxel(&l->space, v), (double)l->value[v]};
         const kn_atlas_label *at = bsearch(&key, l->label, (size_t)l->n, sizeof key, by_number);
         if (at)
             kn_col(*B, at - l->label)[j] = 1;
@@ -160,11 +162,10 @@ kn_status kn_atlas_basis(kn_ctx *ctx, const kn_atlas *l, const char *name, const
         double size = kn_sumsq(kn_cols(*B, p, 1));
         const char *side = space->parts > 1 ? space->part[l->label[p].part].side : "";
         if (size == 0) {
-            status =
-                kn_fail(ctx, KN_ERR_DATA,
-                        "label %.0f%s%s of %s has no voxel inside the mask (make it 0 there, or "
-                        "take a wider mask)",
-                        l->label[p].number, *side ? " of " : "", side, l->path);
+            status = kn_fail(ctx, KN_ERR_DATA,
+                             "label %.0f%s%s of %s has no voxel inside the mask; set it to 0, or "
+                             "use a larger mask",
+                             l->label[p].number, *side ? " of " : "", side, l->path);
             goto out;
         }
         for (ptrdiff_t j = 0; j < space->T; j++)

@@ -1,5 +1,6 @@
 /* Implements surface_harmonics.h: shift-and-invert block Lanczos, with a dense solver for small
- * surfaces. */
+ * surfaces. The harmonics are a basis of smooth maps on the cortex, from the largest wavelength
+ * on. */
 #include "data/basis/surface_harmonics.h"
 
 #include <float.h>
@@ -8,14 +9,13 @@
 #include "base/parallel/parallel_for.h"
 #include "base/random.h"
 #include "io/file/path.h"
-#include "la/banded.h"
 #include "la/la.h"
 #include "la/vec.h"
 
 enum {
     DENSE = 400,        /* vertices up to which the dense solver takes less than a second */
-    BLOCK_LEAST = 16,   /* smallest block size */
-    BLOCK_MOST = 128,   /* largest block size; no surface has eigenvalues of this multiplicity */
+    BLOCK_MIN = 16,     /* smallest block size */
+    BLOCK_MAX = 128,    /* largest block size; no surface has eigenvalues of this multiplicity */
     CHECK_STEPS = 5,    /* block steps of the run that looks for missed eigenvalues */
     STREAM_START = 411, /* stream of the random numbers */
 };
@@ -31,15 +31,16 @@ typedef struct solver {
     double sigma;
     kn_band factor; /* Cholesky factor of L + sigma A */
     kn_rng rng;
-    ptrdiff_t b, most; /* columns of a block, most columns of V */
-    kn_mat V;          /* n x (most + b)  orthonormal */
-    kn_mat W;          /* n x b, the operator times the last block, then the next block */
-    kn_mat H;          /* (most + b) x (most + b)  V' op V, lower triangle */
-    kn_mat S;          /* its eigenvectors */
-    kn_mat C, R;       /* (most + b) x b, b x b: W = V C + Q R */
-    double *theta;     /* eigenvalues of H, ascending */
+    ptrdiff_t b, limit; /* columns of a block, most columns of V */
+    kn_mat V;           /* n x (most + b)  orthonormal */
+    kn_mat W;           /* n x b, the operator times the last block, then the next block */
+    kn_mat H;           /* (most + b) x (most + b)  V' op V, lower triangle */
+    kn_mat S;           /* its eigenvectors */
+    kn_mat C, R;        /* (most + b) x b, b x b: W = V C + Q R */
+    double *theta;      /* eigenvalues of H, ascending */
 } solver;
 
+/* Frees the work space of one run, but not the factor. */
 static void run_clear(solver *s)
 {
     kn_mat_clear(&s->V);
@@ -52,12 +53,14 @@ static void run_clear(solver *s)
     s->theta = NULL;
 }
 
-static kn_status run_new(kn_ctx *ctx, ptrdiff_t b, ptrdiff_t most, solver *s)
+/* Allocates the work space of one block-Lanczos run: blocks of b vectors, at most limit + b of
+ * them. */
+static kn_status run_new(kn_ctx *ctx, ptrdiff_t b, ptrdiff_t limit, solver *s)
 {
     kn_status status;
-    ptrdiff_t n = s->l->n, m = most + b;
+    ptrdiff_t n = s->l->n, m = limit + b;
     s->b = b;
-    s->most = most;
+    s->limit = limit;
     KN_TRY(kn_mat_new(ctx, n, m, &s->V));
     KN_TRY(kn_mat_new(ctx, n, b, &s->W));
     KN_TRY(kn_mat_new(ctx, m, m, &s->H));
@@ -73,7 +76,7 @@ out:
  */
 
 /* W <- A^1/2 (L + sigma A)^-1 A^1/2 V_j */
-static void apply(kn_ctx *ctx, solver *s, kn_mat V)
+static void apply_operator(kn_ctx *ctx, solver *s, kn_mat V)
 {
     for (int pass = 0; pass < 2; pass++) {
         for (ptrdiff_t c = 0; c < V.cols; c++)
@@ -89,14 +92,14 @@ static double length_of(const double *x, ptrdiff_t n)
     return sqrt(kn_vec_dot(n, x, x));
 }
 
-static void draw(solver *s, double *x)
+static void draw_vector(solver *s, double *x)
 {
     for (ptrdiff_t i = 0; i < s->l->n; i++)
         x[i] = kn_rng_normal(&s->rng);
 }
 
 /* W <- W - V V'W, twice for orthogonality; C sums both projections. */
-static void leave(kn_ctx *ctx, kn_mat V, kn_mat W, kn_mat C, kn_mat part)
+static void project_out(kn_ctx *ctx, kn_mat V, kn_mat W, kn_mat C, kn_mat part)
 {
     kn_mat_zero(C);
     for (int pass = 0; pass < 2 && V.cols > 0; pass++) {
@@ -116,21 +119,21 @@ static kn_status next_block(kn_ctx *ctx, solver *s, ptrdiff_t m)
     kn_mat V = kn_cols(s->V, 0, m), part = {0};
     kn_mat C = kn_sub(s->C, 0, 0, m, s->b);
     KN_TRY(kn_mat_new(ctx, m + s->b, s->b, &part));
-    leave(ctx, V, s->W, C, kn_sub(part, 0, 0, m, s->b));
+    project_out(ctx, V, s->W, C, kn_sub(part, 0, 0, m, s->b));
     kn_mat_zero(s->R);
     for (ptrdiff_t j = 0; j < s->b; j++) {
         kn_mat w = kn_cols(s->W, j, 1), before = kn_cols(s->V, m, j), c = kn_sub(s->R, 0, j, j, 1);
         double scale = length_of(w.data, w.rows), after;
-        leave(ctx, before, w, c, kn_sub(part, 0, 0, j, 1));
+        project_out(ctx, before, w, c, kn_sub(part, 0, 0, j, 1));
         after = length_of(w.data, w.rows);
         kn_col(s->R, j)[j] = after;
         while (!(after > 1e-10 * scale) || after == 0) {
             kn_mat all = kn_cols(s->V, 0, m + j), some = kn_sub(part, 0, 1, m + j, 1);
             kn_mat given = kn_sub(part, 0, 0, m + j, 1);
             kn_col(s->R, j)[j] = 0;
-            draw(s, w.data);
+            draw_vector(s, w.data);
             scale = length_of(w.data, w.rows);
-            leave(ctx, all, w, given, some);
+            project_out(ctx, all, w, given, some);
             after = length_of(w.data, w.rows);
         }
         for (ptrdiff_t i = 0; i < w.rows; i++)
@@ -146,7 +149,8 @@ out:
 
 /* Decomposes H of the first m columns. Returns how many of its largest eigenvalues have converged,
  * counted from the largest. R belongs to the last block, columns m - b .. m - 1. */
-static kn_status ritz(kn_ctx *ctx, solver *s, ptrdiff_t m, ptrdiff_t wanted, ptrdiff_t *converged)
+static kn_status ritz_values(kn_ctx *ctx, solver *s, ptrdiff_t m, ptrdiff_t wanted,
+                             ptrdiff_t *converged)
 {
     kn_status status;
     kn_mat S = kn_sub(s->S, 0, 0, m, m);
@@ -174,19 +178,19 @@ out:
  * eigenvectors, until `wanted` eigenvalues have converged or `steps` blocks were made (0: no
  * limit). The caller has set H of the locked columns; zero hides their eigenvalues. *m: number of
  * columns of V that H covers. KN_ERR_NUMERIC if V is full before. */
-static kn_status run(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted, ptrdiff_t steps,
-                     ptrdiff_t *m)
+static kn_status run_lanczos(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted,
+                             ptrdiff_t steps, ptrdiff_t *m)
 {
     kn_status status = KN_OK;
     ptrdiff_t found = 0, at = locked;
     for (ptrdiff_t j = 0; j < s->b; j++)
-        draw(s, kn_col(s->W, j));
+        draw_vector(s, kn_col(s->W, j));
     KN_TRY(next_block(ctx, s, at));
     for (ptrdiff_t step = 1;; step++) {
         KN_TRY(kn_check_cancel(ctx));
-        apply(ctx, s, kn_cols(s->V, at, s->b));
+        apply_operator(ctx, s, kn_cols(s->V, at, s->b));
         at += s->b;
-        if (at > s->most) /* V is full */
+        if (at > s->limit) /* V is full */
             break;
         KN_TRY(next_block(ctx, s, at));
         for (ptrdiff_t j = 0; j < s->b; j++)
@@ -198,14 +202,13 @@ static kn_status run(kn_ctx *ctx, solver *s, ptrdiff_t locked, ptrdiff_t wanted,
             }
         *m = at;
         if (step == steps || (steps == 0 && at >= wanted + s->b)) {
-            KN_TRY(ritz(ctx, s, at, wanted, &found));
+            KN_TRY(ritz_values(ctx, s, at, wanted, &found));
             if (found == wanted || step == steps)
                 goto out;
         }
     }
-    status = kn_fail(ctx, KN_ERR_NUMERIC,
-                     "%s: the harmonics did not converge: %td of %td after %td steps", s->name,
-                     found, wanted, at / s->b);
+    status = kn_fail(ctx, KN_ERR_NUMERIC, "%s: only %td of %td harmonics converged after %td steps",
+                     s->name, found, wanted, at / s->b);
 out:
     return status;
 }
@@ -221,19 +224,19 @@ static void take_vectors(kn_ctx *ctx, solver *s, ptrdiff_t m, kn_mat Y)
 }
 
 /* Looks for an eigenvalue above theta in the orthogonal complement of Y. */
-static kn_status look_for_more(kn_ctx *ctx, solver *s, kn_mat Y, double theta, bool *more)
+static kn_status search_complement(kn_ctx *ctx, solver *s, kn_mat Y, double theta, bool *more)
 {
     static const double ABOVE = 1 + 1e-6;
     kn_status status;
-    ptrdiff_t b = s->b, m, n_most = kn_min_size(Y.cols + CHECK_STEPS * b, s->l->n - b);
+    ptrdiff_t b = s->b, m, n_max = kn_min_size(Y.cols + CHECK_STEPS * b, s->l->n - b);
     run_clear(s);
     *more = false;
-    ptrdiff_t steps = (n_most - Y.cols) / b;
+    ptrdiff_t steps = (n_max - Y.cols) / b;
     if (steps < 1) /* the complement has fewer dimensions than a block */
         return KN_OK;
     KN_TRY(run_new(ctx, b, Y.cols + steps * b, s));
     kn_mat_set(kn_cols(s->V, 0, Y.cols), Y);
-    KN_TRY(run(ctx, s, Y.cols, 1, steps, &m));
+    KN_TRY(run_lanczos(ctx, s, Y.cols, 1, steps, &m));
     *more = s->theta[m - 1] > theta * ABOVE;
 out:
     return status;
@@ -255,7 +258,7 @@ static void lock_constants(solver *s)
 }
 
 /* Returns the most columns of V for K eigenvalues with blocks of b. */
-static ptrdiff_t room_for(const solver *s, ptrdiff_t b, ptrdiff_t K)
+static ptrdiff_t basis_capacity(const solver *s, ptrdiff_t b, ptrdiff_t K)
 {
     ptrdiff_t whole = (s->l->n - s->l->parts) / b * b + s->l->parts - b;
     return kn_min_size(s->l->parts + 6 * (K + b) + 10 * b, whole);
@@ -263,24 +266,24 @@ static ptrdiff_t room_for(const solver *s, ptrdiff_t b, ptrdiff_t K)
 
 /* Computes Y (n x K), the K largest eigenvectors of the operator. The block size doubles until no
  * eigenvalue is missed. */
-static kn_status lanczos(kn_ctx *ctx, solver *s, kn_mat Y)
+static kn_status solve_lanczos(kn_ctx *ctx, solver *s, kn_mat Y)
 {
     kn_status status = KN_OK;
     ptrdiff_t K = Y.cols, m;
     bool more = true;
-    for (ptrdiff_t b = BLOCK_LEAST; more; b *= 2) {
-        if (b > BLOCK_MOST) {
+    for (ptrdiff_t b = BLOCK_MIN; more; b *= 2) {
+        if (b > BLOCK_MAX) {
             status = kn_fail(ctx, KN_ERR_NUMERIC,
-                             "%s: the harmonics are not found: eigenvalues of multiplicity %d",
-                             s->name, BLOCK_MOST);
+                             "%s: the harmonics were not found; eigenvalues have multiplicity %d",
+                             s->name, BLOCK_MAX);
             goto out;
         }
         run_clear(s);
-        KN_TRY(run_new(ctx, b, room_for(s, b, K), s));
+        KN_TRY(run_new(ctx, b, basis_capacity(s, b, K), s));
         lock_constants(s);
-        KN_TRY(run(ctx, s, s->l->parts, K, 0, &m));
+        KN_TRY(run_lanczos(ctx, s, s->l->parts, K, 0, &m));
         take_vectors(ctx, s, m, Y);
-        KN_TRY(look_for_more(ctx, s, Y, s->theta[m - K], &more));
+        KN_TRY(search_complement(ctx, s, Y, s->theta[m - K], &more));
     }
 out:
     run_clear(s);
@@ -291,7 +294,7 @@ out:
  */
 
 /* Computes Y (n x K) from the dense matrix A^-1/2 L A^-1/2. */
-static kn_status dense(kn_ctx *ctx, const solver *s, kn_mat Y)
+static kn_status solve_dense(kn_ctx *ctx, const solver *s, kn_mat Y)
 {
     const kn_laplacian *l = s->l;
     kn_status status;
@@ -314,7 +317,7 @@ out:
  */
 
 /* Computes E = A^-1/2 Y and lambda from Y, and checks the residual of each. */
-static kn_status finish(kn_ctx *ctx, const solver *s, kn_mat E, double *lambda)
+static kn_status finish_eigenvectors(kn_ctx *ctx, const solver *s, kn_mat E, double *lambda)
 {
     kn_status status;
     const kn_laplacian *l = s->l;
@@ -352,19 +355,21 @@ out:
 static kn_status check_memory(kn_ctx *ctx, const solver *s, ptrdiff_t K, bool small)
 {
     const kn_laplacian *l = s->l;
-    double n = (double)l->n, m = (double)(l->parts + 6 * K + 20 * BLOCK_LEAST);
+    double n = (double)l->n, m = (double)(l->parts + 6 * K + 20 * BLOCK_MIN);
     double bytes = small ? 16 * n * n : kn_band_bytes(l->n, l->width) + 8 * m * (n + 2 * m);
-    double most = (double)kn_memory(ctx);
-    if (bytes <= most)
+    double limit = (double)kn_memory(ctx);
+    if (bytes <= limit)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_MEMORY,
-                   "%s: %td harmonics of %td vertices need %s (a band of %td), and %s is there "
-                   "({memory})",
-                   s->name, K, l->n, kn_size_in_words(bytes).text, l->width,
-                   kn_size_in_words(most).text);
+                   "%s: %td harmonics of %td vertices need %s (a band of %td), but %s are "
+                   "available ({memory})",
+                   s->name, K, l->n, kn_format_size(bytes).text, l->width,
+                   kn_format_size(limit).text);
 }
 
-static kn_status factorise(kn_ctx *ctx, solver *s)
+/* Factorises stiffness + sigma mass as a band matrix; s->factor is freed by the caller, also on
+ * error. */
+static kn_status factorise_shifted(kn_ctx *ctx, solver *s)
 {
     const kn_laplacian *l = s->l;
     kn_status status;
@@ -380,20 +385,22 @@ out:
     return status;
 }
 
+/* Fails unless K harmonics lie between the number of separate surface parts and the number of
+ * vertices. */
 static kn_status check_number(kn_ctx *ctx, const char *name, const kn_laplacian *l, ptrdiff_t K)
 {
     if (l->n == 0)
         return kn_fail(ctx, KN_ERR_DATA, "%s: no triangle has all its vertices inside the mask",
                        name);
     if (K > l->n)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: %td harmonics, expected at most %td: vertices inside the mask", name, K,
-                       l->n);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "%s: %td harmonics, expected at most %td, the number of vertices inside the mask", name,
+            K, l->n);
     if (K < l->parts)
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
-            "%s: %td harmonics, expected at least %td: the parts that the mask leaves of "
-            "the surface",
+            "%s: %td harmonics, expected at least %td, the number of surface parts inside the mask",
             name, K, l->parts);
     return KN_OK;
 }
@@ -416,12 +423,12 @@ kn_status kn_harmonics(kn_ctx *ctx, const char *name, const kn_laplacian *l, kn_
     s.sigma = FIRST / area;
     kn_rng_init(&s.rng, 1, STREAM_START);
     if (small) {
-        KN_TRY(dense(ctx, &s, E));
+        KN_TRY(solve_dense(ctx, &s, E));
     } else {
-        KN_TRY(factorise(ctx, &s));
-        KN_TRY(lanczos(ctx, &s, E));
+        KN_TRY(factorise_shifted(ctx, &s));
+        KN_TRY(solve_lanczos(ctx, &s, E));
     }
-    KN_TRY(finish(ctx, &s, E, lambda));
+    KN_TRY(finish_eigenvectors(ctx, &s, E, lambda));
 out:
     run_clear(&s);
     kn_band_clear(&s.factor);

@@ -1,5 +1,6 @@
 /* Implements surface_laplacian.h: L is assembled twice, in the order of the surface to find the
- * numbering, and in that numbering. */
+ * numbering, and in that numbering. Vertices are numbered so that the matrix has a narrow band
+ * (Cuthill-McKee). */
 #include "data/basis/surface_laplacian.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ typedef struct triangle {
 } triangle;
 
 /* Computes cotangents and area of a triangle; false: its area is negligible. */
-static bool measure(const kn_surface *s, const ptrdiff_t *corner, triangle *t)
+static bool measure_triangle(const kn_surface *s, const ptrdiff_t *corner, triangle *t)
 {
     static const double FLAT = 1e-10; /* twice the area over the squared longest edge */
     double e[3][3], dot[3], longest = 0;
@@ -101,7 +102,7 @@ static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *u
     for (ptrdiff_t m = 0; m < a->s->triangles; m++) {
         const ptrdiff_t *corner = a->s->corner + 3 * m;
         triangle t;
-        if (!a->counts[m] || !measure(a->s, corner, &t))
+        if (!a->counts[m] || !measure_triangle(a->s, corner, &t))
             continue;
         for (int k = 0; k < 3; k++) {
             ptrdiff_t i = a->place[corner[(k + 1) % 3]], j = a->place[corner[(k + 2) % 3]];
@@ -115,7 +116,7 @@ static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *u
 }
 
 /* Assembles L as compressed rows and A, in the numbering a->place, and the bandwidth. */
-static kn_status assemble(kn_ctx *ctx, const assembly *a, kn_laplacian *l)
+static kn_status assemble_matrix(kn_ctx *ctx, const assembly *a, kn_laplacian *l)
 {
     enum { OF_TRIANGLE = 4 }; /* entries per triangle in the row of each corner */
     kn_status status;
@@ -162,14 +163,14 @@ typedef struct ordering {
     ptrdiff_t *level;      /* n, distance from the root; -1: not reached */
 } ordering;
 
-static ptrdiff_t degree(const kn_laplacian *l, ptrdiff_t i)
+static ptrdiff_t vertex_degree(const kn_laplacian *l, ptrdiff_t i)
 {
     return l->start[i + 1] - l->start[i];
 }
 
 /* Breadth-first search from `root`, neighbours by degree and then by number. Returns how many
  * vertices it reaches, stored in queue[from ..]. */
-static ptrdiff_t spread(ordering *o, ptrdiff_t root, ptrdiff_t from)
+static ptrdiff_t search_breadth_first(ordering *o, ptrdiff_t root, ptrdiff_t from)
 {
     ptrdiff_t end = from + 1;
     o->queue[from] = root;
@@ -181,7 +182,8 @@ static ptrdiff_t spread(ordering *o, ptrdiff_t root, ptrdiff_t from)
             if (o->level[j] >= 0)
                 continue;
             o->level[j] = o->level[i] + 1;
-            for (; to > begin && degree(o->l, o->queue[to - 1]) > degree(o->l, j); to--)
+            for (; to > begin && vertex_degree(o->l, o->queue[to - 1]) > vertex_degree(o->l, j);
+                 to--)
                 o->queue[to] = o->queue[to - 1];
             o->queue[to] = j;
             end++;
@@ -191,13 +193,13 @@ static ptrdiff_t spread(ordering *o, ptrdiff_t root, ptrdiff_t from)
 }
 
 /* Returns a pseudo-peripheral vertex of the connected component (George & Liu 1979). */
-static ptrdiff_t far_end(ordering *o, ptrdiff_t root, ptrdiff_t from)
+static ptrdiff_t find_peripheral_vertex(ordering *o, ptrdiff_t root, ptrdiff_t from)
 {
     for (ptrdiff_t deepest = -1;;) {
-        ptrdiff_t n = spread(o, root, from), last = o->queue[from + n - 1];
+        ptrdiff_t n = search_breadth_first(o, root, from), last = o->queue[from + n - 1];
         ptrdiff_t depth = o->level[last];
         for (ptrdiff_t k = n; k-- > 0 && o->level[o->queue[from + k]] == depth;)
-            if (degree(o->l, o->queue[from + k]) < degree(o->l, last))
+            if (vertex_degree(o->l, o->queue[from + k]) < vertex_degree(o->l, last))
                 last = o->queue[from + k];
         for (ptrdiff_t k = 0; k < n; k++)
             o->level[o->queue[from + k]] = -1;
@@ -223,7 +225,7 @@ static kn_status number_vertices(kn_ctx *ctx, const kn_laplacian *l, ptrdiff_t *
     for (ptrdiff_t i = 0, from = 0; i < l->n; i++) {
         if (o.level[i] >= 0)
             continue;
-        ptrdiff_t n = spread(&o, far_end(&o, i, from), from);
+        ptrdiff_t n = search_breadth_first(&o, find_peripheral_vertex(&o, i, from), from);
         for (ptrdiff_t k = 0; k < n; k++) {
             place[o.queue[from + k]] = from + n - 1 - k;
             out->part[from + k] = out->parts;
@@ -242,7 +244,7 @@ out:
 
 /* Marks the triangles that count, and numbers the vertices that have one, in the order of the
  * surface. */
-static kn_status choose(kn_ctx *ctx, const bool *use, assembly *a, kn_laplacian *l)
+static kn_status choose_vertices(kn_ctx *ctx, const bool *use, assembly *a, kn_laplacian *l)
 {
     kn_status status;
     const kn_surface *s = a->s;
@@ -257,7 +259,7 @@ static kn_status choose(kn_ctx *ctx, const bool *use, assembly *a, kn_laplacian 
         triangle t;
         if (use && !(use[corner[0]] && use[corner[1]] && use[corner[2]]))
             continue;
-        a->counts[m] = measure(s, corner, &t);
+        a->counts[m] = measure_triangle(s, corner, &t);
         l->flat += !a->counts[m];
         for (int k = 0; k < 3 && a->counts[m]; k++)
             a->place[corner[k]] = 0;
@@ -278,9 +280,9 @@ kn_status kn_laplacian_new(kn_ctx *ctx, const kn_surface *surface, const bool *u
     kn_laplacian first = {0};
     ptrdiff_t *order = NULL;
     *out = (kn_laplacian){0};
-    KN_TRY(choose(ctx, use, &a, out));
+    KN_TRY(choose_vertices(ctx, use, &a, out));
     first.n = out->n;
-    KN_TRY(assemble(ctx, &a, &first));
+    KN_TRY(assemble_matrix(ctx, &a, &first));
     KN_TRY(kn_alloc_i(ctx, out->n, &order));
     KN_TRY(number_vertices(ctx, &first, order, out));
     for (ptrdiff_t v = 0; v < surface->vertices; v++)
@@ -288,7 +290,7 @@ kn_status kn_laplacian_new(kn_ctx *ctx, const kn_surface *surface, const bool *u
             a.place[v] = order[a.place[v]];
             out->vertex[a.place[v]] = v;
         }
-    KN_TRY(assemble(ctx, &a, out));
+    KN_TRY(assemble_matrix(ctx, &a, out));
 out:
     kn_laplacian_clear(&first);
     kn_free(order);

@@ -1,5 +1,6 @@
 /* Implements design.h: learns moments, ranges and levels from the training rows, lays out the
- * columns, and applies the result. */
+ * columns, and applies the result. New participants get the moments and levels of the training
+ * sample. */
 #include "data/covariates/design.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ static const double SAME = 1e-9;
 void kn_design_clear(kn_design *d)
 {
     for (ptrdiff_t c = 0; d->column && c < d->C; c++)
-        kn_free(d->column[c].shares);
+        kn_free(d->column[c].proportions);
     kn_free(d->column);
     kn_free(d->interaction);
     kn_free(d->mean);
@@ -23,7 +24,7 @@ void kn_design_clear(kn_design *d)
     *d = (kn_design){0};
 }
 
-void kn_design_place(kn_design *d)
+void kn_design_assign_columns(kn_design *d)
 {
     d->F = d->Fc = d->Fq = d->n_constant = 0;
     for (ptrdiff_t c = 0; c < d->C; c++) {
@@ -44,25 +45,25 @@ void kn_design_place(kn_design *d)
         d->F += d->column[d->interaction[i].category].levels + 1;
 }
 
-int kn_design_blocks(const kn_design *d, kn_design_block *out, int most)
+int kn_design_blocks(const kn_design *d, kn_design_block *out, int limit)
 {
     int n = 0;
     ptrdiff_t at = d->Fc + d->Fq;
-    if (d->Fc > 0 && n++ < most)
+    if (d->Fc > 0 && n++ < limit)
         out[n - 1] = (kn_design_block){KN_DESIGN_LINEAR, 0, d->Fc, -1, -1};
-    if (d->Fq > 0 && n++ < most)
+    if (d->Fq > 0 && n++ < limit)
         out[n - 1] = (kn_design_block){KN_DESIGN_QUADRATIC, d->Fc, d->Fq, -1, -1};
     for (ptrdiff_t c = 0; c < d->C; c++)
         if (d->column[c].levels > 0 && !d->column[c].constant) {
             ptrdiff_t count = d->column[c].levels + 1;
-            if (n++ < most)
+            if (n++ < limit)
                 out[n - 1] = (kn_design_block){KN_DESIGN_CATEGORY, at, count, c, -1};
             at += count;
         }
     for (ptrdiff_t i = 0; i < d->n_interactions; i++) {
         kn_interaction k = d->interaction[i];
         ptrdiff_t count = d->column[k.category].levels + 1;
-        if (n++ < most)
+        if (n++ < limit)
             out[n - 1] = (kn_design_block){KN_DESIGN_INTERACTION, at, count, k.category, k.numeric};
         at += count;
     }
@@ -73,17 +74,17 @@ int kn_design_blocks(const kn_design *d, kn_design_block *out, int most)
  */
 
 /* Fails unless values are finite, or for a category (most >= 0) NaN or a code 0 .. most. */
-static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n, ptrdiff_t c, int most)
+static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n, ptrdiff_t c, int limit)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
-        if (most < 0 && !isfinite(x[i]))
+        if (limit < 0 && !isfinite(x[i]))
             return kn_fail(ctx, KN_ERR_DATA,
                            "covariates row %td, column %td is %g, expected a finite number", i + 1,
                            c + 1, x[i]);
-        if (most >= 0 && !isnan(x[i]) && !(x[i] >= 0 && x[i] <= most && x[i] == floor(x[i])))
+        if (limit >= 0 && !isnan(x[i]) && !(x[i] >= 0 && x[i] <= limit && x[i] == floor(x[i])))
             return kn_fail(ctx, KN_ERR_DATA,
                            "covariates row %td, column %td is %g, expected a level, 0 to %d", i + 1,
-                           c + 1, x[i], most);
+                           c + 1, x[i], limit);
     }
     return KN_OK;
 }
@@ -109,6 +110,8 @@ static moments moments_of(const double *x, ptrdiff_t n)
     return m;
 }
 
+/* Are there at least `wanted` different values among x (n)? wanted is at most
+ * KN_QUADRATIC_VALUES. */
 static bool has_values(const double *x, ptrdiff_t n, int wanted)
 {
     double seen[KN_QUADRATIC_VALUES];
@@ -168,7 +171,7 @@ static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_
     return KN_OK;
 }
 
-/* Learns the shares of the levels from codes x (n); NaN is missing. */
+/* Learns the proportions of the levels from codes x (n); NaN is missing. */
 static kn_status learn_category(kn_ctx *ctx, const kn_design *d, ptrdiff_t c, const double *x,
                                 ptrdiff_t n)
 {
@@ -178,18 +181,18 @@ static kn_status learn_category(kn_ctx *ctx, const kn_design *d, ptrdiff_t c, co
     int present = 0;
     d->sd[c] = 1;
     KN_TRY(check_values(ctx, x, n, c, k->levels - 1));
-    KN_TRY(kn_alloc_d(ctx, k->levels, &k->shares));
+    KN_TRY(kn_alloc_d(ctx, k->levels, &k->proportions));
     for (ptrdiff_t i = 0; i < n; i++)
         if (!isnan(x[i])) {
-            present += k->shares[(ptrdiff_t)x[i]]++ == 0;
+            present += k->proportions[(ptrdiff_t)x[i]]++ == 0;
             known++;
         }
     if (known == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA, "covariates column %td has no value at all", c + 1);
+        status = kn_fail(ctx, KN_ERR_DATA, "covariates column %td has no values", c + 1);
         goto out;
     }
     for (int l = 0; l < k->levels; l++)
-        k->shares[l] /= (double)known;
+        k->proportions[l] /= (double)known;
     k->constant = present < 2;
 out:
     return status;
@@ -222,8 +225,8 @@ static kn_status take_interactions(kn_ctx *ctx, const kn_design_options *o, kn_d
         const kn_design_column *a = &d->column[k.category], *b = &d->column[k.numeric];
         if (a->levels == 0 || a->constant || b->levels > 0 || b->constant)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "interaction of covariates %td and %td, expected a category of two "
-                           "levels or more and a number that varies",
+                           "the interaction of covariates %td and %td needs a category with two or "
+                           "more levels and a number that varies",
                            k.category + 1, k.numeric + 1);
         d->interaction[d->n_interactions++] = k;
     }
@@ -239,7 +242,7 @@ kn_status kn_design_new(kn_ctx *ctx, kn_view raw, const kn_design_options *o, kn
 
     *out = (kn_design){.additive = o->additive, .C = raw.cols};
     assert(o->additive || (!o->levels && o->n_interactions == 0));
-    assert(o->n_interactions <= KN_INTERACTIONS_MOST);
+    assert(o->n_interactions <= KN_INTERACTIONS_MAX);
     KN_TRY(kn_alloc_d(ctx, raw.cols, &out->mean));
     KN_TRY(kn_alloc_d(ctx, raw.cols, &out->sd));
     KN_TRY(kn_alloc(ctx, raw.cols, sizeof *out->column, &memory));
@@ -252,21 +255,19 @@ kn_status kn_design_new(kn_ctx *ctx, kn_view raw, const kn_design_options *o, kn
                                 .x = -1,
                                 .q = -1};
         assert(!k->batch || k->levels > 0);
-        assert(k->levels >= 0 && k->levels <= KN_LEVELS_MOST);
-        kn_view_run(raw, 0, n, c, x);
+        assert(k->levels >= 0 && k->levels <= KN_LEVELS_MAX);
+        kn_view_column(raw, 0, n, c, x);
         KN_TRY(k->levels > 0 ? learn_category(ctx, out, c, x, n)
                              : learn_number(ctx, o, out, c, x, n));
         varying += !k->constant;
     }
     if (varying == 0) {
-        status = kn_fail(ctx, KN_ERR_DATA,
-                         "every covariate is constant: there is nothing to predict the responses "
-                         "from");
+        status = kn_fail(ctx, KN_ERR_DATA, "every covariate is constant; at least one must vary");
         goto out;
     }
     choose_quadratic(o, out, n);
     KN_TRY(take_interactions(ctx, o, out));
-    kn_design_place(out);
+    kn_design_assign_columns(out);
 out:
     kn_free(x);
     if (status != KN_OK)
@@ -287,7 +288,7 @@ void kn_design_range(const kn_design *d, ptrdiff_t c, double *low, double *high)
 
 /* Returns whether a value is beyond the training sample: outside the clamping range, a new level,
  * or another constant. */
-static bool strange(const kn_design *d, ptrdiff_t c, double x)
+static bool is_beyond_training(const kn_design *d, ptrdiff_t c, double x)
 {
     const kn_design_column *k = &d->column[c];
     double low, high;
@@ -295,44 +296,49 @@ static bool strange(const kn_design *d, ptrdiff_t c, double x)
         return x == k->levels; /* false for NaN */
     kn_design_range(d, c, &low, &high);
     if (k->constant) {
-        double room = SAME * fmax(fabs(low), fabs(high));
-        return x < low - room || x > high + room;
+        double tolerance = SAME * fmax(fabs(low), fabs(high));
+        return x < low - tolerance || x > high + tolerance;
     }
     return d->additive && (x < low || x > high);
 }
 
-static double held_to(double x, double low, double high)
+static double clamp_to(double x, double low, double high)
 {
     return x < low ? low : x > high ? high : x;
 }
 
-/* Expands codes to the indicator columns E_m; NaN gets the shares of the levels. */
-static void spread(const kn_design_column *k, const double *x, kn_mat E)
+/* Expands codes to the indicator columns E_m; NaN gets the proportions of the levels. */
+static void expand_codes(const kn_design_column *k, const double *x, kn_mat E)
 {
     for (int l = 0; l <= k->levels; l++) {
-        double share = l < k->levels ? k->shares[l] : 0;
+        double proportion = l < k->levels ? k->proportions[l] : 0;
         for (ptrdiff_t i = 0; i < E.rows; i++)
-            kn_col(E, l)[i] = isnan(x[i]) ? share : x[i] == l;
+            kn_col(E, l)[i] = isnan(x[i]) ? proportion : x[i] == l;
     }
 }
 
-static void put_number(const kn_design *d, ptrdiff_t c, const double *x, bool hold, kn_mat X)
+/* Writes the standardised number c, and its standardised square if the design has it, to its
+ * columns of X. clamp: values are clamped to the range of kn_design_range first (additive
+ * designs). */
+static void put_number(const kn_design *d, ptrdiff_t c, const double *x, bool clamp, kn_mat X)
 {
     const kn_design_column *k = &d->column[c];
     double low, high;
     kn_design_range(d, c, &low, &high);
-    hold = hold && d->additive;
+    clamp = clamp && d->additive;
     for (ptrdiff_t i = 0; i < X.rows; i++) {
-        double at = hold ? held_to(x[i], low, high) : x[i];
+        double at = clamp ? clamp_to(x[i], low, high) : x[i];
         kn_col(X, k->x)[i] = (at - d->mean[c]) / d->sd[c];
         if (k->q >= 0) {
-            at = hold ? held_to(x[i], k->min, k->max) : x[i];
+            at = clamp ? clamp_to(x[i], k->min, k->max) : x[i];
             double s = (at - d->mean[c]) / d->sd[c];
             kn_col(X, k->q)[i] = (s * s - k->q_mean) / k->q_sd;
         }
     }
 }
 
+/* Fills the last blocks of X: one column per level, the number where the participant has the level,
+ * else 0. */
 static void put_interactions(const kn_design *d, kn_mat X)
 {
     ptrdiff_t at = d->F;
@@ -346,26 +352,26 @@ static void put_interactions(const kn_design *d, kn_mat X)
     }
 }
 
-kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool hold, kn_mat X,
-                          int *held)
+kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool clamp, kn_mat X,
+                          int *n_clamped)
 {
     kn_status status;
     double *x = NULL;
     ptrdiff_t n = raw.rows;
     assert(raw.cols == d->C && X.rows == n && X.cols == d->F);
-    for (ptrdiff_t i = 0; held && i < n; i++)
-        held[i] = 0;
+    for (ptrdiff_t i = 0; n_clamped && i < n; i++)
+        n_clamped[i] = 0;
     KN_TRY(kn_alloc_d(ctx, n, &x));
     for (ptrdiff_t c = 0; c < d->C; c++) {
         const kn_design_column *k = &d->column[c];
-        kn_view_run(raw, 0, n, c, x);
+        kn_view_column(raw, 0, n, c, x);
         KN_TRY(check_values(ctx, x, n, c, k->levels > 0 ? k->levels : -1));
-        for (ptrdiff_t i = 0; held && i < n; i++)
-            held[i] += strange(d, c, x[i]);
+        for (ptrdiff_t i = 0; n_clamped && i < n; i++)
+            n_clamped[i] += is_beyond_training(d, c, x[i]);
         if (k->x >= 0 && k->levels > 0)
-            spread(k, x, kn_cols(X, k->x, k->levels + 1));
+            expand_codes(k, x, kn_cols(X, k->x, k->levels + 1));
         else if (k->x >= 0)
-            put_number(d, c, x, hold, X);
+            put_number(d, c, x, clamp, X);
     }
     put_interactions(d, X);
 out:
@@ -381,7 +387,7 @@ bool kn_design_has_batch(const kn_design *d)
     return false;
 }
 
-static void leave(kn_mat E, const bool *rows)
+static void remove_rows(kn_mat E, const bool *rows)
 {
     for (ptrdiff_t l = 0; l < E.cols; l++)
         for (ptrdiff_t i = 0; i < E.rows; i++)
@@ -389,31 +395,32 @@ static void leave(kn_mat E, const bool *rows)
                 kn_col(E, l)[i] = 0;
 }
 
-void kn_design_leave_batch(const kn_design *d, const bool *rows, kn_mat X)
+void kn_design_set_without_site(const kn_design *d, const bool *rows, kn_mat X)
 {
     ptrdiff_t at = d->F;
     for (ptrdiff_t i = d->n_interactions - 1; i >= 0; i--) {
         const kn_design_column *k = &d->column[d->interaction[i].category];
         at -= k->levels + 1;
         if (k->batch)
-            leave(kn_cols(X, at, k->levels + 1), rows);
+            remove_rows(kn_cols(X, at, k->levels + 1), rows);
     }
     for (ptrdiff_t c = 0; c < d->C; c++)
         if (d->column[c].batch && d->column[c].x >= 0)
-            leave(kn_cols(X, d->column[c].x, d->column[c].levels + 1), rows);
+            remove_rows(kn_cols(X, d->column[c].x, d->column[c].levels + 1), rows);
 }
 
-kn_status kn_design_count_clamped(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people)
+kn_status kn_design_count_clamped(kn_ctx *ctx, const kn_design *d, kn_view raw,
+                                  ptrdiff_t *n_participants)
 {
     double *x;
     kn_status status = kn_alloc_d(ctx, raw.rows, &x);
     if (status != KN_OK)
         return status;
     for (ptrdiff_t c = 0; c < d->C; c++) {
-        kn_view_run(raw, 0, raw.rows, c, x);
-        people[c] = 0;
+        kn_view_column(raw, 0, raw.rows, c, x);
+        n_participants[c] = 0;
         for (ptrdiff_t i = 0; i < raw.rows; i++)
-            people[c] += strange(d, c, x[i]);
+            n_participants[c] += is_beyond_training(d, c, x[i]);
     }
     kn_free(x);
     return KN_OK;

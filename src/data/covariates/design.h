@@ -5,7 +5,7 @@
  *     X    numeric columns, standardised                                         Fc columns
  *     Q    u = (x^2 - mean(x^2)) / sd(x^2) of columns of X with 5 values or more Fq, or none
  *     E_m  category m: one column per level and one for levels not in the training sample;
- *          a missing value gets the shares of the levels in the training sample  L_m + 1
+ *          a missing value gets the proportions of the levels in the training sample  L_m + 1
  *     I    slopes that differ between the levels of m: E_m times a column of X   L_m + 1
  * Plain, for explicit sums of kernels: the numeric columns, standardised.
  *
@@ -20,9 +20,9 @@
 #include "base/matrix.h"
 
 enum {
-    KN_QUADRATIC_VALUES = 5,    /* distinct values that a column of Q needs */
-    KN_QUADRATIC_ROWS = 20,     /* participants per column of Q that are needed */
-    KN_INTERACTIONS_MOST = 1000 /* interactions of one design */
+    KN_QUADRATIC_VALUES = 5,   /* distinct values that a column of Q needs */
+    KN_QUADRATIC_ROWS = 20,    /* participants per column of Q that are needed */
+    KN_INTERACTIONS_MAX = 1000 /* interactions of one design */
 };
 
 typedef struct kn_interaction {
@@ -35,7 +35,7 @@ typedef struct kn_design_column { /* One raw column, a covariate as encoding.h g
     double q_mean, q_sd; /* mean and sd of the squares of standardised x; where q >= 0 */
     int levels;          /* L; 0: numeric */
     bool batch;          /* a site category: new participants may have further levels */
-    double *shares;      /* L, shares of the levels in the training sample; NULL: numeric */
+    double *proportions; /* L, proportions of the levels in the training sample; NULL: numeric */
     ptrdiff_t x;         /* its column of X, or the first of E_m; -1: none */
     ptrdiff_t q;         /* its column of Q; -1: none */
 } kn_design_column;
@@ -56,8 +56,9 @@ typedef struct kn_design_options {
     const int *levels; /* C, L for a category and 0 for a numeric column; NULL: all are numeric */
     const int *values; /* C, distinct values as kn_encoding_values gives them; NULL: counted here */
     const bool *batch; /* C, site categories, see kn_design_column; NULL: none */
-    int quadratic;     /* -1: Q if there are KN_QUADRATIC_ROWS participants per column; 0: never; 1:
-                          always */
+    const char *const *names; /* C, for messages; NULL: unknown */
+    int quadratic; /* -1: Q if there are KN_QUADRATIC_ROWS participants per column; 0: never; 1:
+                      always */
     const kn_interaction *interactions;
     ptrdiff_t n_interactions;
 } kn_design_options;
@@ -67,22 +68,24 @@ typedef struct kn_design_options {
 kn_status kn_design_new(kn_ctx *ctx, kn_view raw, const kn_design_options *options, kn_design *out);
 void kn_design_clear(kn_design *d); /* accepts {0} */
 
-/* Computes X (n x F) from raw covariates (n x C). `hold` clamps new participants of an additive
- * design: x to the training range and half of it beyond, and x inside u to the training range,
- * because a line may be extrapolated for a while and a parabola must not. held (n, or NULL) gets
- * the number of covariates of each participant that are outside that range, have a level that is
- * not in the training sample, or differ from a constant of the training sample. */
-kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool hold, kn_mat X,
-                          int *held);
+/* Computes X (n x F) from raw covariates (n x C). `clamp` clamps new participants of an additive
+ * design: x to the training range, extended by half its length on each side, and x inside u to the
+ * range, because a line may be extrapolated for a while and a parabola must not. n_clamped (n, or
+ * NULL) gets the number of covariates of each participant that are outside that range, have a level
+ * that is not in the training sample, or differ from a constant of the training sample. */
+kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool clamp, kn_mat X,
+                          int *n_clamped);
 
 /* Sets the columns of site categories and of their interactions to zero, in the rows of X with
  * rows[i] (NULL: all), so that the model predicts without a site effect   [METHOD 8e] */
-void kn_design_leave_batch(const kn_design *d, const bool *rows, kn_mat X);
+void kn_design_set_without_site(const kn_design *d, const bool *rows, kn_mat X);
 /* Returns whether any covariate is a site category. */
 bool kn_design_has_batch(const kn_design *d);
 
-/* Sets people[c] (C) to the number of participants for whom raw column c counts in `held` above. */
-kn_status kn_design_count_clamped(kn_ctx *ctx, const kn_design *d, kn_view raw, ptrdiff_t *people);
+/* Sets n_participants[c] (C) to the number of participants for whom raw column c counts in
+ * `n_clamped` above. */
+kn_status kn_design_count_clamped(kn_ctx *ctx, const kn_design *d, kn_view raw,
+                                  ptrdiff_t *n_participants);
 
 /* Returns the range that numeric column c is clamped to, in original units; of a constant column
  * its value twice. */
@@ -101,8 +104,8 @@ typedef struct kn_design_block {
     ptrdiff_t column, second; /* raw: the category, and the number of an interaction; else -1 */
 } kn_design_block;
 
-/* Writes the blocks from left to right, at most `most` of them. Returns how many there are. */
-int kn_design_blocks(const kn_design *d, kn_design_block *out, int most);
+/* Writes the blocks from left to right, at most `limit` of them. Returns how many there are. */
+int kn_design_blocks(const kn_design *d, kn_design_block *out, int limit);
 
 json_t *kn_design_to_json(const kn_design *d); /* all but mean and sd; NULL: out of memory */
 
@@ -119,6 +122,6 @@ kn_status kn_design_from_json(kn_ctx *ctx, const char *name, const json_t *json,
 
 /* Assigns the columns of the design, once kinds, constants, q (>= 0 where there is one) and
  * interactions are known. */
-void kn_design_place(kn_design *d);
+void kn_design_assign_columns(kn_design *d);
 
 #endif

@@ -12,6 +12,8 @@
 #include "data/covariates/design.h"
 #include "data/table/levels.h"
 
+/* Returns range and square of a number, or proportions of the levels of a category. Owned; NULL:
+ * out of memory. */
 static json_t *column_to_json(const kn_design_column *k)
 {
     if (k->levels == 0) {
@@ -27,13 +29,13 @@ static json_t *column_to_json(const kn_design_column *k)
         json_decref(json);
         return NULL;
     }
-    json_t *shares = json_array();
+    json_t *proportions = json_array();
     for (int l = 0; l < k->levels; l++)
-        if (json_array_append_new(shares, json_real(k->shares[l])) != 0) {
-            json_decref(shares);
+        if (json_array_append_new(proportions, json_real(k->proportions[l])) != 0) {
+            json_decref(proportions);
             return NULL;
         }
-    json_t *json = json_pack("{s:o}", "shares", shares);
+    json_t *json = json_pack("{s:o}", "shares", proportions);
     if (json && k->batch && json_object_set_new(json, "batch", json_true()) != 0) {
         json_decref(json);
         return NULL;
@@ -70,13 +72,13 @@ typedef struct reader {
     ptrdiff_t c;
 } reader;
 
-static kn_status refuse(const reader *r, const char *what)
+static kn_status refuse_design(const reader *r, const char *what)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: design of covariate %td: %s", r->file, r->c + 1,
                    what);
 }
 
-static bool number(const json_t *json, double *out)
+static bool parse_number(const json_t *json, double *out)
 {
     *out = json_number_value(json);
     return json_is_number(json) && isfinite(*out);
@@ -87,70 +89,72 @@ static kn_status read_number(const reader *r, const json_t *json, kn_design_colu
 {
     const json_t *constant = json_object_get(json, "constant");
     const json_t *q = json_object_get(json, "quadratic");
-    if (!number(json_object_get(json, "min"), &k->min) ||
-        !number(json_object_get(json, "max"), &k->max) || k->min > k->max ||
+    if (!parse_number(json_object_get(json, "min"), &k->min) ||
+        !parse_number(json_object_get(json, "max"), &k->max) || k->min > k->max ||
         !isfinite(1.5 * (k->max - k->min)))
-        return refuse(r, "expected min and max, two numbers in order");
+        return refuse_design(r, "expected min and max, two numbers in order");
     if (constant && !json_is_boolean(constant))
-        return refuse(r, "expected constant to be true or false");
+        return refuse_design(r, "expected constant to be true or false");
     k->constant = json_is_true(constant);
     if (r->d->additive && !k->constant && k->min == k->max)
-        return refuse(r, "it varies between two numbers that are one");
+        return refuse_design(r, "its minimum and maximum are equal");
     if (!q)
         return KN_OK;
     if (!r->d->additive || k->constant || json_array_size(q) != 2 ||
-        !number(json_array_get(q, 0), &k->q_mean) || !number(json_array_get(q, 1), &k->q_sd) ||
-        k->q_sd <= 0)
-        return refuse(r, "expected quadratic to be a mean and a positive sd");
+        !parse_number(json_array_get(q, 0), &k->q_mean) ||
+        !parse_number(json_array_get(q, 1), &k->q_sd) || k->q_sd <= 0)
+        return refuse_design(r, "expected quadratic to be a mean and a positive sd");
     k->q = 0;
     return KN_OK;
 }
 
 /* Reads the shares of a category, which must sum to 1. */
-static kn_status read_category(const reader *r, const json_t *shares, kn_design_column *k)
+static kn_status read_category(const reader *r, const json_t *proportions, kn_design_column *k)
 {
-    size_t n = json_array_size(shares);
+    size_t n = json_array_size(proportions);
     double sum = 0;
     int present = 0;
-    if (!r->d->additive || n < 1 || n > KN_LEVELS_MOST)
+    if (!r->d->additive || n < 1 || n > KN_LEVELS_MAX)
         return kn_fail(r->ctx, KN_ERR_FORMAT,
                        "%s: design of covariate %td: expected shares of 1 to %d levels", r->file,
-                       r->c + 1, KN_LEVELS_MOST);
-    kn_status status = kn_alloc_d(r->ctx, (ptrdiff_t)n, &k->shares);
+                       r->c + 1, KN_LEVELS_MAX);
+    kn_status status = kn_alloc_d(r->ctx, (ptrdiff_t)n, &k->proportions);
     if (status != KN_OK)
         return status;
     k->levels = (int)n;
     for (size_t l = 0; l < n; l++) {
-        if (!number(json_array_get(shares, l), &k->shares[l]) || k->shares[l] < 0)
-            return refuse(r, "a share is no number from 0 to 1");
-        sum += k->shares[l];
-        present += k->shares[l] > 0;
+        if (!parse_number(json_array_get(proportions, l), &k->proportions[l]) ||
+            k->proportions[l] < 0)
+            return refuse_design(r, "a share is not a number from 0 to 1");
+        sum += k->proportions[l];
+        present += k->proportions[l] > 0;
     }
     if (!(fabs(sum - 1) <= 1e-6))
-        return refuse(r, "shares do not sum to 1");
+        return refuse_design(r, "shares do not sum to 1");
     k->constant = present < 2;
     return KN_OK;
 }
 
+/* Reads and checks column r->c of a design: a number or, with "shares", a category. */
 static kn_status read_column(const reader *r, const json_t *json, kn_design_scale scale)
 {
     kn_design_column *k = &r->d->column[r->c];
-    const json_t *shares = json_object_get(json, "shares");
+    const json_t *proportions = json_object_get(json, "shares");
     double mean = scale.mean[r->c], sd = scale.sd[r->c];
     *k = (kn_design_column){.x = -1, .q = -1};
     if (!isfinite(mean) || !isfinite(sd) || sd <= 0)
-        return refuse(r, "expected a finite mean and a positive sd");
-    if (shares && (mean != 0 || sd != 1))
-        return refuse(r, "expected mean 0 and sd 1 of a category");
+        return refuse_design(r, "expected a finite mean and a positive sd");
+    if (proportions && (mean != 0 || sd != 1))
+        return refuse_design(r, "expected mean 0 and sd 1 of a category");
     const json_t *batch = json_object_get(json, "batch");
-    if (batch && (!json_is_boolean(batch) || !shares))
-        return refuse(r, "expected batch to be true or false, of a category");
+    if (batch && (!json_is_boolean(batch) || !proportions))
+        return refuse_design(r, "expected batch to be true or false, of a category");
     k->batch = json_is_true(batch);
-    return shares ? read_category(r, shares, k) : read_number(r, json, k);
+    return proportions ? read_category(r, proportions, k) : read_number(r, json, k);
 }
 
 /* Returns the raw column of entry i of a pair, or -1. */
-static ptrdiff_t place_in(const json_t *pair, size_t i, const kn_design *d)
+static ptrdiff_t column_index(const json_t *pair, size_t i, const kn_design *d)
 {
     const json_t *json = json_array_get(pair, i);
     json_int_t c = json_integer_value(json);
@@ -158,20 +162,22 @@ static ptrdiff_t place_in(const json_t *pair, size_t i, const kn_design *d)
                                                                                  : -1;
 }
 
+/* Reads pairs [category, number] of column indices; d owns them. KN_ERR_FORMAT for pairs of other
+ * columns. */
 static kn_status read_interactions(kn_ctx *ctx, const char *file, const json_t *json, kn_design *d)
 {
     size_t n = json_array_size(json);
     void *memory;
-    if ((json && !json_is_array(json)) || n > KN_INTERACTIONS_MOST)
+    if ((json && !json_is_array(json)) || n > KN_INTERACTIONS_MAX)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: interactions, expected an array of at most %d",
-                       file, KN_INTERACTIONS_MOST);
+                       file, KN_INTERACTIONS_MAX);
     kn_status status = kn_alloc(ctx, (ptrdiff_t)n, sizeof *d->interaction, &memory);
     if (status != KN_OK)
         return status;
     d->interaction = memory;
     for (size_t i = 0; i < n; i++) {
         const json_t *pair = json_array_get(json, i);
-        ptrdiff_t a = place_in(pair, 0, d), b = place_in(pair, 1, d);
+        ptrdiff_t a = column_index(pair, 0, d), b = column_index(pair, 1, d);
         if (json_array_size(pair) != 2 || a < 0 || b < 0 || d->column[a].levels == 0 ||
             d->column[b].levels > 0)
             return kn_fail(ctx, KN_ERR_FORMAT,
@@ -213,7 +219,7 @@ kn_status kn_design_from_json(kn_ctx *ctx, const char *file, const json_t *json,
         goto out;
     }
     KN_TRY(read_interactions(ctx, file, json_object_get(json, "interactions"), out));
-    kn_design_place(out);
+    kn_design_assign_columns(out);
 out:
     if (status != KN_OK)
         kn_design_clear(out);

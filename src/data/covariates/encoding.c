@@ -29,57 +29,57 @@ bool kn_missing_from_name(const char *name, kn_missing *out)
     return false;
 }
 
-void kn_encoding_clear(kn_encoding *recipe)
+void kn_encoding_clear(kn_encoding *encoding)
 {
-    for (ptrdiff_t k = 0; k < recipe->n; k++) {
-        kn_free(recipe->column[k].name);
-        kn_levels_clear(&recipe->column[k].levels);
+    for (ptrdiff_t k = 0; k < encoding->n; k++) {
+        kn_free(encoding->column[k].name);
+        kn_levels_clear(&encoding->column[k].levels);
     }
-    kn_free(recipe->column);
-    *recipe = (kn_encoding){0};
+    kn_free(encoding->column);
+    *encoding = (kn_encoding){0};
 }
 
-static ptrdiff_t width(const kn_encoding *recipe, const kn_covariate *c)
+static ptrdiff_t count_columns(const kn_encoding *encoding, const kn_covariate *c)
 {
-    return recipe->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
+    return encoding->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
 }
 
-ptrdiff_t kn_encoding_width(const kn_encoding *recipe)
+ptrdiff_t kn_encoding_width(const kn_encoding *encoding)
 {
     ptrdiff_t F = 0;
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        F += width(recipe, &recipe->column[k]);
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        F += count_columns(encoding, &encoding->column[k]);
     return F;
 }
 
-void kn_encoding_levels(const kn_encoding *recipe, int *levels)
+void kn_encoding_levels(const kn_encoding *encoding, int *levels)
 {
-    assert(recipe->codes);
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        levels[k] = (int)recipe->column[k].levels.n;
+    assert(encoding->codes);
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        levels[k] = (int)encoding->column[k].levels.n;
 }
 
-void kn_encoding_values(const kn_encoding *recipe, int *values)
+void kn_encoding_values(const kn_encoding *encoding, int *values)
 {
-    assert(recipe->codes);
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        values[k] = recipe->column[k].values;
+    assert(encoding->codes);
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        values[k] = encoding->column[k].values;
 }
 
-void kn_encoding_batch(const kn_encoding *recipe, bool *batch)
+void kn_encoding_batch(const kn_encoding *encoding, bool *batch)
 {
-    assert(recipe->codes);
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        batch[k] = recipe->column[k].batch;
+    assert(encoding->codes);
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        batch[k] = encoding->column[k].batch;
 }
 
-kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *recipe, ptrdiff_t f, char **out)
+kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *encoding, ptrdiff_t f, char **out)
 {
-    const kn_covariate *c = recipe->column;
-    assert(f >= 0 && f < kn_encoding_width(recipe));
-    for (; f >= width(recipe, c); c++)
-        f -= width(recipe, c);
-    if (recipe->codes || c->kind == KN_COVARIATE_NUMERIC)
+    const kn_covariate *c = encoding->column;
+    assert(f >= 0 && f < kn_encoding_width(encoding));
+    for (; f >= count_columns(encoding, c); c++)
+        f -= count_columns(encoding, c);
+    if (encoding->codes || c->kind == KN_COVARIATE_NUMERIC)
         return kn_text_copy(ctx, c->name, strlen(c->name), out);
     char text[2 * KN_LEVEL_SIZE];
     int n = snprintf(text, sizeof text, "%s=%s", c->name, c->levels.text[c->levels.n == 2 ? 1 : f]);
@@ -90,7 +90,7 @@ kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *recipe, ptrdiff_t f
 
 typedef struct job {
     kn_ctx *ctx;
-    const kn_encoding *recipe;
+    const kn_encoding *encoding;
     const kn_table *table;
     const ptrdiff_t *rows;
     ptrdiff_t n;
@@ -114,15 +114,17 @@ static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col
         case KN_CELL_NUMBER: break;
         case KN_CELL_TEXT: return kn_cell_refused(a->ctx, a->table, row, col, "expected a number");
         case KN_CELL_MISSING:
-            if (a->recipe->missing != KN_MISSING_MEAN)
-                return kn_cell_refused(a->ctx, a->table, row, col,
-                                       "expected a number (use {missing=drop})");
+            if (a->encoding->missing != KN_MISSING_MEAN)
+                return kn_cell_refused(
+                    a->ctx, a->table, row, col,
+                    "expected a number; {missing=drop} excludes such participants");
             x[i] = c->mean;
             filled++;
         }
     }
     if (filled > 0)
-        kn_log(a->ctx, KN_LOG_INFO, "%s: %td missing values of %s are the training mean, %.6g",
+        kn_log(a->ctx, KN_LOG_INFO,
+               "%s: %td missing values of %s are replaced by the training mean, %.6g",
                kn_table_path(a->table), filled, kn_clipped(c->name).text, c->mean);
     return KN_OK;
 }
@@ -135,24 +137,32 @@ typedef struct strangers {
     kn_listing list;
 } strangers;
 
+/* Fails for a level that the training sample does not have; the message lists those that it has. */
 static kn_status refuse_unseen(const job *a, const kn_covariate *c, ptrdiff_t row, ptrdiff_t col)
 {
     kn_listing known = {0};
     char what[sizeof known.text + 2 * sizeof(kn_clip) + 128];
     if (c->two_valued) {
+        double x;
+        kn_clip name = kn_clipped(c->name);
+        bool number = kn_table_number(a->table, row, col, &x) == KN_CELL_NUMBER;
         snprintf(what, sizeof what,
-                 "a level that training did not have (it had %s and %s; {numeric=%s} would take it "
-                 "as a number)",
-                 c->levels.text[0], c->levels.text[1], kn_clipped(c->name).text);
+                 "which is not a level of the training sample (levels: %s, %s); %s%s%s",
+                 c->levels.text[0], c->levels.text[1],
+                 number ? "fit with {numeric=" : "write the levels of ",
+                 number ? name.text : "the training sample", number ? "} if it is a number" : "");
         return kn_cell_refused(a->ctx, a->table, row, col, what);
     }
     for (ptrdiff_t k = 0; k < c->levels.n; k++)
         kn_listing_add(&known, c->levels.text[k]);
-    snprintf(what, sizeof what, "a level that training did not have (it had %s%s)", known.text,
-             a->recipe->unseen ? "; {unseen=prior} takes models of the additive sum only" : "");
+    snprintf(what, sizeof what, "which is not a level of the training sample (levels: %s%s)",
+             known.text,
+             a->encoding->unseen ? "; {unseen=prior} needs the additive sample kernel" : "");
     return kn_cell_refused(a->ctx, a->table, row, col, what);
 }
 
+/* Counts a row with an unseen level and lists each different level once, as far as the list
+ * goes. */
 static void count_unseen(const job *a, strangers *s, ptrdiff_t row, ptrdiff_t col)
 {
     const char *cell = kn_table_cell(a->table, row, col);
@@ -183,8 +193,8 @@ static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
 /* Encodes a category as x: n x 1 codes, or without codes n x 1 or n x L indicators. */
 static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t col, kn_mat x)
 {
-    const kn_encoding *r = a->recipe;
-    strangers unseen = {.list.most = KN_NAMES_LISTED};
+    const kn_encoding *r = a->encoding;
+    strangers unseen = {.list.limit = KN_NAMES_LISTED};
     ptrdiff_t missing = 0;
     for (ptrdiff_t i = 0; i < a->n; i++) {
         ptrdiff_t row = row_of(a, i);
@@ -192,9 +202,10 @@ static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t co
             continue;
         ptrdiff_t k = code_of(c, kn_table_cell(a->table, row, col));
         if (k < 0 && !(r->codes && r->missing == KN_MISSING_MEAN))
-            return kn_cell_refused(a->ctx, a->table, row, col,
-                                   c->two_valued ? "expected a number (use {missing=drop})"
-                                                 : "expected a category (use {missing=drop})");
+            return kn_cell_refused(
+                a->ctx, a->table, row, col,
+                c->two_valued ? "expected a number; {missing=drop} excludes such participants"
+                              : "expected a category; {missing=drop} excludes such participants");
         if (k == c->levels.n && !c->batch) {
             if (!r->codes || !r->unseen)
                 return refuse_unseen(a, c, row, col);
@@ -208,19 +219,23 @@ static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t co
                 kn_col(x, f)[i] = k == (x.cols == 1 ? 1 : f);
     }
     if (missing > 0)
-        kn_log(a->ctx, KN_LOG_INFO, "%s: %td missing values of %s count as its levels in training",
+        kn_log(a->ctx, KN_LOG_INFO,
+               "%s: %td missing values of %s are replaced by the average of its levels in the "
+               "training sample",
                kn_table_path(a->table), missing, kn_clipped(c->name).text);
     if (unseen.n > 0)
-        kn_log(a->ctx, KN_LOG_WARNING, "%s: %s of %td %s is a level that training did not have: %s",
+        kn_log(a->ctx, KN_LOG_WARNING,
+               "%s: %s of %td %s is a level that is not in the training sample: %s",
                kn_table_path(a->table), kn_clipped(c->name).text, unseen.n,
-               unseen.n == 1 ? "person" : "people", unseen.list.text);
+               unseen.n == 1 ? "participant" : "participants", unseen.list.text);
     return KN_OK;
 }
 
+/* Sets col[k] to the table's column for covariate k of the encoding. Fails if one is missing. */
 static kn_status find_columns(const job *a, ptrdiff_t *col)
 {
-    for (ptrdiff_t k = 0; k < a->recipe->n; k++) {
-        const char *name = a->recipe->column[k].name;
+    for (ptrdiff_t k = 0; k < a->encoding->n; k++) {
+        const char *name = a->encoding->column[k].name;
         col[k] = kn_column_find(a->table, name);
         if (col[k] < 0)
             return kn_column_unknown(a->ctx, a->table, name, "which the model was fitted with");
@@ -234,38 +249,38 @@ static void drop_rows(const job *a, const ptrdiff_t *col, kn_mat X, bool *droppe
 {
     ptrdiff_t count = 0;
     for (ptrdiff_t i = 0; i < a->n; i++) {
-        for (ptrdiff_t k = 0; k < a->recipe->n && !dropped[i]; k++)
+        for (ptrdiff_t k = 0; k < a->encoding->n && !dropped[i]; k++)
             dropped[i] = kn_text_is_missing(kn_table_cell(a->table, row_of(a, i), col[k]));
         for (ptrdiff_t f = 0; f < X.cols && dropped[i]; f++)
             kn_col(X, f)[i] = NAN;
         count += dropped[i];
     }
     if (count > 0)
-        kn_log(a->ctx, KN_LOG_WARNING, "%s: %td of %td rows lack a covariate and are left out",
+        kn_log(a->ctx, KN_LOG_WARNING, "%s: rows that lack a covariate are excluded, %td of %td",
                kn_table_path(a->table), count, a->n);
 }
 
-kn_status kn_encoding_apply(kn_ctx *ctx, const kn_encoding *recipe, const kn_table *table,
+kn_status kn_encoding_apply(kn_ctx *ctx, const kn_encoding *encoding, const kn_table *table,
                             const ptrdiff_t *rows, kn_mat X, bool *dropped)
 {
-    const job a = {ctx, recipe, table, rows, X.rows, dropped};
+    const job a = {ctx, encoding, table, rows, X.rows, dropped};
     ptrdiff_t *col = NULL, f = 0;
     kn_status status;
 
-    assert(X.cols == kn_encoding_width(recipe));
-    assert(dropped || recipe->missing != KN_MISSING_DROP);
+    assert(X.cols == kn_encoding_width(encoding));
+    assert(dropped || encoding->missing != KN_MISSING_DROP);
     if (dropped && X.rows > 0)
         memset(dropped, 0, (size_t)X.rows * sizeof *dropped);
-    KN_TRY(kn_alloc_i(ctx, recipe->n, &col));
+    KN_TRY(kn_alloc_i(ctx, encoding->n, &col));
     KN_TRY(find_columns(&a, col));
-    if (recipe->missing == KN_MISSING_DROP)
+    if (encoding->missing == KN_MISSING_DROP)
         drop_rows(&a, col, X, dropped);
-    for (ptrdiff_t k = 0; k < recipe->n; k++) {
-        const kn_covariate *c = &recipe->column[k];
+    for (ptrdiff_t k = 0; k < encoding->n; k++) {
+        const kn_covariate *c = &encoding->column[k];
         KN_TRY(c->kind == KN_COVARIATE_NUMERIC
                    ? fill_numeric(&a, c, col[k], kn_col(X, f))
-                   : fill_category(&a, c, col[k], kn_cols(X, f, width(recipe, c))));
-        f += width(recipe, c);
+                   : fill_category(&a, c, col[k], kn_cols(X, f, count_columns(encoding, c))));
+        f += count_columns(encoding, c);
     }
 out:
     kn_free(col);

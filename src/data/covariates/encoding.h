@@ -20,12 +20,15 @@
 #include "io/table/table.h"
 
 enum {
-    KN_ENCODING_MOST = 10000, /* most covariates of one model */
-    KN_COLUMNS_UNCHOSEN = 20, /* most columns of a table that are all used without --use */
-    KN_LEVEL_ROWS = 5,        /* rows per level that a category needs, on average */
-    KN_TWO_VALUED_MOST = 6,   /* most columns with two numbers that are categories by default */
-    KN_VALUES_COUNTED = 5     /* distinct values of a column are counted up to this */
+    KN_ENCODING_MAX = 10000, /* most covariates of one model */
+    KN_LEVELS_FEW = 5,       /* a category with more levels may be a site: a warning */
+    KN_LEVEL_ROWS = 5,       /* rows per level that a category needs, on average */
+    KN_TWO_VALUED_MAX = 6,   /* most columns with two numbers that are categories by default */
+    KN_VALUES_COUNTED = 5    /* distinct values of a column are counted up to this */
 };
+
+#define KN_USE_USUAL "usual" /* --use usual: columns with the names of usual covariates */
+#define KN_USE_ALL   "all"   /* --use all: all columns but ids, diagnoses and visits */
 
 typedef enum kn_missing {
     KN_MISSING_ERROR = 0, /* an error that names line and column */
@@ -61,13 +64,16 @@ typedef struct kn_encoding {
 } kn_encoding;
 
 typedef struct kn_encoding_options {
-    const char *use; /* --use 'a,b*' as typed; NULL: every named column except those below, and
-                        except columns whose names mean a diagnosis or a visit */
+    /* --use 'a,b*' as typed. KN_USE_USUAL: columns with the names of usual covariates
+     * (data/table/column_role.h), and those that the next three options name. KN_USE_ALL: every
+     * named column. Both except columns whose names mean a diagnosis or a visit. NULL: KN_USE_USUAL
+     * for a table from a file, KN_USE_ALL for data in memory, whose columns the caller chose. */
+    const char *use;
     const char *categorical; /* --categorical a,b as typed; NULL: none */
     const char *numeric;     /* --numeric a,b as typed: numeric even with two values; NULL: none */
     const char *batch;       /* --batch a,b|auto|none as typed; NULL: none */
     const char *group;       /* --group COLUMN, never a covariate; NULL: none */
-    const char *label;       /* column of --label, never a covariate; NULL: none */
+    const char *label;       /* column of --cases, never a covariate; NULL: none */
     const char *session;     /* --session COLUMN, by default not a covariate; NULL: none */
     const char *where; /* --where as typed: a column that it fixes to one value is constant and no
                           covariate; NULL: none */
@@ -79,6 +85,7 @@ typedef struct kn_encoding_options {
     ptrdiff_t n_responses;
     const ptrdiff_t *rows; /* rows of the training sample; NULL: all */
     ptrdiff_t n_rows;
+    bool checked; /* the values were checked before: a fold of a cross-validation */
 } kn_encoding_options;
 
 /* Lists the columns that are covariates, by `use` or by default. Reads only the header. *names is
@@ -86,50 +93,55 @@ typedef struct kn_encoding_options {
 kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
                             const char ***names, ptrdiff_t *n);
 
-/* Logs which columns are not covariates by default. */
-void kn_encoding_tell_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options);
+/* Returns whether all columns are covariates that are not excluded by their names. */
+bool kn_encoding_is_whole(const kn_table *table, const kn_encoding_options *options);
+
+/* Without {use}: logs which columns are covariates and which are not, as a warning if names decide
+ * that other than names of diagnoses and visits. */
+void kn_encoding_log_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options);
 /* Logs the covariates and their kinds. */
-void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *recipe);
+void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *encoding);
 
 /* Learns the encoding. A column is a category if `categorical` names it or its cells are text;
- * with codes also if its name means a site and it has whole numbers, or if it has two numbers,
- * unless `numeric` names it or more than KN_TWO_VALUED_MOST columns have two. A category with one
- * level gives a warning; it is left out, or with codes kept, so that another level is recognised
- * as new. */
+ * also if its name means a site or sex and it has whole numbers, and with codes if it has two
+ * numbers, unless `numeric` names it or more than KN_TWO_VALUED_MAX columns have two. A category
+ * with one level gives a warning; it is left out, or with codes kept, so that another level is
+ * recognised as new. */
 kn_status kn_encoding_learn(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
                             kn_encoding *out);
-void kn_encoding_clear(kn_encoding *recipe); /* accepts {0} */
+void kn_encoding_clear(kn_encoding *encoding); /* accepts {0} */
 
-ptrdiff_t kn_encoding_width(const kn_encoding *recipe); /* columns of X */
+ptrdiff_t kn_encoding_width(const kn_encoding *encoding); /* columns of X */
 
 /* With codes: levels[f] = L of a category, 0 of a numeric column. */
-void kn_encoding_levels(const kn_encoding *recipe, int *levels);
+void kn_encoding_levels(const kn_encoding *encoding, int *levels);
 /* With codes: values[f] = distinct values of column f, as in kn_covariate. */
-void kn_encoding_values(const kn_encoding *recipe, int *values);
+void kn_encoding_values(const kn_encoding *encoding, int *values);
 
 /* With codes: batch[f] = column f is a site category. */
-void kn_encoding_batch(const kn_encoding *recipe, bool *batch);
+void kn_encoding_batch(const kn_encoding *encoding, bool *batch);
 
 /* Makes the name of column f of X: age, site=Oxford, with codes site. *out is freed with kn_free.
  */
-kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *recipe, ptrdiff_t f, char **out);
+kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *encoding, ptrdiff_t f, char **out);
 
 /* Encodes rows[0..n-1] of the table (NULL: rows 0..n-1) as X (n x F). With KN_MISSING_DROP
  * dropped[i] says that row i has a missing value, and its X is NaN. With the other policies all
  * are false, and dropped may be NULL. KN_ERR_DATA for missing columns, unknown levels and cells
  * that are not numbers. */
-kn_status kn_encoding_apply(kn_ctx *ctx, const kn_encoding *recipe, const kn_table *table,
+kn_status kn_encoding_apply(kn_ctx *ctx, const kn_encoding *encoding, const kn_table *table,
                             const ptrdiff_t *rows, kn_mat X, bool *dropped);
 
 /* Parses --interaction "site:age,sex:age" to pairs of columns of X, of an encoding with codes;
  * text NULL: none. *out is freed with kn_free. Fails if a name is no covariate, the first is no
  * category, the second is not numeric, or one does not vary. */
-kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *recipe, const char *text,
+kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *encoding, const char *text,
                                    kn_interaction **out, ptrdiff_t *n);
 
 /* Parses --smooth "age,bmi" to a flag per column of X; text NULL: *out is NULL. *out is freed with
  * kn_free. Fails if a name is no covariate. */
-kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *recipe, const char *text, bool **out);
+kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *encoding, const char *text,
+                             bool **out);
 
 const char *kn_missing_name(kn_missing missing);              /* as in --missing */
 bool kn_missing_from_name(const char *name, kn_missing *out); /* false: no such policy */
@@ -138,10 +150,10 @@ bool kn_missing_from_name(const char *name, kn_missing *out); /* false: no such 
  * other names and levels. */
 bool kn_encoding_text_ok(const char *text);
 
-json_t *kn_encoding_to_json(const kn_encoding *recipe); /* NULL: out of memory */
+json_t *kn_encoding_to_json(const kn_encoding *encoding); /* NULL: out of memory */
 
 /* Fails if two covariates have the same name. `path` of the file is for messages. */
-kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *recipe);
+kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *encoding);
 
 /* Reads an encoding from a model file and checks every size, type, order and text. `name` of the
  * file is for messages. */

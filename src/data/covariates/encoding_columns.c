@@ -1,11 +1,12 @@
 /* Chooses the columns of a table that are covariates (encoding.h), by --use or by default, and
- * logs the choice. */
+ * logs the choice. By default every column counts except ids, responses and those that select
+ * rows. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "data/covariates/encoding.h"
-#include "data/table/column_name_heuristics.h"
+#include "data/table/column_role.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
@@ -18,22 +19,22 @@ static bool is_response(const kn_encoding_options *o, const char *name)
 }
 
 /* Returns why a column cannot be a covariate; NULL: it can. */
-static const char *barred(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
+static const char *reason_barred(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     if (col == o->id_col)
-        return "is the id column";
+        return "is the ID column";
     if (is_response(o, kn_table_name(table, col)))
         return "is a response";
     if (o->group && kn_column_find(table, o->group) == col)
         return "is the column of {group}";
     if (o->label && kn_column_find(table, o->label) ==
                         col) /* with the label as a covariate nothing would be abnormal */
-        return "is the column of {label}";
+        return "is the column of {cases}";
     return NULL;
 }
 
 /* Returns whether --where fixes this column to one value, as in group=control. */
-static bool held_by_where(const char *where, const char *name)
+static bool is_fixed_by_where(const char *where, const char *name)
 {
     size_t n = strlen(name);
     for (const char *at = where; at && *at; at = strchr(at, ',')) {
@@ -54,32 +55,76 @@ static bool may_have_further(const kn_encoding_options *o, kn_column_role usual)
 
 /* Returns whether a column is not a covariate by default: diagnosis and visit, since a model with
  * them would explain the abnormality it should find, and columns that --where fixes. */
-static bool set_aside(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
+static bool is_excluded_by_default(const kn_table *table, const kn_encoding_options *o,
+                                   ptrdiff_t col)
 {
     kn_column_role usual = kn_column_role_of(kn_table_name(table, col));
     return usual == KN_COLUMN_GROUP || usual == KN_COLUMN_SESSION ||
            (o->session && kn_column_find(table, o->session) == col) ||
-           (!may_have_further(o, usual) && held_by_where(o->where, kn_table_name(table, col)));
+           (!may_have_further(o, usual) && is_fixed_by_where(o->where, kn_table_name(table, col)));
+}
+
+static bool is_word(const char *use, const char *word)
+{
+    return use && strcmp(use, word) == 0;
+}
+
+bool kn_encoding_is_whole(const kn_table *table, const kn_encoding_options *o)
+{
+    return is_word(o->use, KN_USE_ALL) || (!o->use && kn_table_made(table));
+}
+
+/* Returns whether {use} names columns or patterns. */
+static bool names_columns(const kn_encoding_options *o)
+{
+    return o->use && !is_word(o->use, KN_USE_ALL) && !is_word(o->use, KN_USE_USUAL);
+}
+
+/* Returns whether a list of an option has the name of this column as an item. */
+static bool is_listed(const kn_table *table, const char *list, ptrdiff_t col)
+{
+    const char *name = kn_table_name(table, col);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char item[KN_LEVEL_SIZE];
+        size_t n = strcspn(at, ",");
+        if (n >= sizeof item)
+            continue;
+        memcpy(item, at, n);
+        item[n] = '\0';
+        if (kn_names_equal_any_case(item, name))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a column is a covariate by its name, or because an option about covariates names
+ * it. */
+static bool is_known(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
+{
+    return kn_column_is_usual(kn_table_name(table, col)) || is_listed(table, o->batch, col) ||
+           is_listed(table, o->categorical, col) || is_listed(table, o->numeric, col);
 }
 
 static bool by_default(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
-    return kn_table_named(table, col) && !barred(table, o, col) && !set_aside(table, o, col);
+    return kn_table_named(table, col) && !reason_barred(table, o, col) &&
+           !is_excluded_by_default(table, o, col) &&
+           (kn_encoding_is_whole(table, o) || is_known(table, o, col));
 }
 
 /* Marks the columns of one name or pattern of --use. Patterns skip columns that cannot be
  * covariates. */
-static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
-                      const char *name, const char **names, ptrdiff_t *n)
+static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
+                              const char *name, const char **names, ptrdiff_t *n)
 {
     ptrdiff_t col = kn_column_find(table, name), found = 0;
-    const char *why = col < 0 ? NULL : barred(table, o, col);
+    const char *why = col < 0 ? NULL : reason_barred(table, o, col);
     if (why)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: {use=%s}: it %s and cannot be a covariate",
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: {use=%s} %s and cannot be a covariate",
                        kn_table_path(table), kn_clipped(name).text, why);
     for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
         ptrdiff_t k = 0;
-        if (col >= 0 ? j != col : !kn_column_matches(table, j, name) || barred(table, o, j))
+        if (col >= 0 ? j != col : !kn_column_matches(table, j, name) || reason_barred(table, o, j))
             continue;
         while (k < *n && names[k] != kn_table_name(table, j))
             k++;
@@ -87,24 +132,34 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_encoding_opti
             names[(*n)++] = kn_table_name(table, j);
         found++;
     }
-    return found > 0 ? KN_OK : kn_column_unknown(ctx, table, name, "as {use} asks for");
+    return found > 0 ? KN_OK : kn_column_unknown(ctx, table, name, "which {use} names");
 }
 
+/* Fails if the table cannot be used without {use}: it also has the responses, or too many
+ * columns. */
 static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
 {
-    ptrdiff_t named = 0;
-    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
-        named += kn_table_named(table, j);
     if (o->one_file)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: covariates and responses are one file, name the covariates with {use}",
+                       "%s contains both covariates and responses; name the covariates with {use}",
                        kn_table_path(table));
-    if (named > KN_COLUMNS_UNCHOSEN && !kn_table_made(table))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: %td columns, more than the %d that are covariates by default, name the "
-                       "covariates with {use}",
-                       kn_table_path(table), named, KN_COLUMNS_UNCHOSEN);
     return KN_OK;
+}
+
+static kn_status refuse_none(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
+{
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++)
+        if (kn_table_named(table, j) && !reason_barred(table, o, j))
+            kn_listing_add(&list, kn_table_name(table, j));
+    if (kn_encoding_is_whole(table, o) || names_columns(o) || list.n == 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s has no column left for a covariate",
+                       kn_table_path(table));
+    return kn_fail(
+        ctx, KN_ERR_DATA,
+        "%s: no column has the name of a usual covariate, such as age, sex or site; name "
+        "the covariates with {use}; the columns are %s",
+        kn_table_path(table), list.text);
 }
 
 kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
@@ -113,25 +168,25 @@ kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encodin
     kn_names use = {0};
     void *memory = NULL;
     kn_status status;
+    bool named = names_columns(o);
 
     *names = NULL;
     *n = 0;
-    KN_TRY(kn_names_split(ctx, "{use}", o->use, &use));
-    if (!o->use)
+    KN_TRY(kn_names_split(ctx, "{use}", named ? o->use : NULL, &use));
+    if (!named)
         KN_TRY(check_default(ctx, table, o));
     KN_TRY(kn_alloc(ctx, kn_table_cols(table), sizeof **names, &memory));
     const char **list = memory;
     for (ptrdiff_t k = 0; k < use.n; k++)
-        KN_TRY(mark(ctx, table, o, use.name[k], list, n));
-    for (ptrdiff_t j = 0; !o->use && j < kn_table_cols(table); j++)
+        KN_TRY(mark_columns(ctx, table, o, use.name[k], list, n));
+    for (ptrdiff_t j = 0; !named && j < kn_table_cols(table); j++)
         if (by_default(table, o, j))
             list[(*n)++] = kn_table_name(table, j);
     if (*n == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: no column is left to be a covariate",
-                         kn_table_path(table));
-    else if (*n > KN_ENCODING_MOST)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{use} names %td columns, at most %d can be used",
-                         *n, KN_ENCODING_MOST);
+        status = refuse_none(ctx, table, o);
+    else if (*n > KN_ENCODING_MAX)
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{use} names %td columns; at most %d can be used",
+                         *n, KN_ENCODING_MAX);
 out:
     kn_names_clear(&use);
     if (status == KN_OK) {
@@ -143,20 +198,44 @@ out:
     return status;
 }
 
-void kn_encoding_tell_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
+/* The same list with commas alone, as {use} takes it. */
+static void list_for_use(const kn_listing *list, char *out, size_t size)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
-    for (ptrdiff_t j = 0; !o->use && j < kn_table_cols(table); j++)
-        if (kn_table_named(table, j) && !barred(table, o, j) && set_aside(table, o, j))
-            kn_listing_add(&list, kn_table_name(table, j));
-    if (list.n > 0)
-        kn_log(ctx, KN_LOG_INFO, "%s: not a covariate unless {use} names it: %s",
-               kn_table_path(table), list.text);
+    size_t n = 0;
+    for (const char *at = list->text; *at && n + 1 < size; at++)
+        if (*at != ' ' || at == list->text || at[-1] != ',')
+            out[n++] = *at;
+    out[n] = '\0';
 }
 
-static void describe(const kn_covariate *c, char *out, size_t size)
+void kn_encoding_log_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
 {
-    kn_listing levels = {.most = KN_NAMES_LISTED};
+    kn_listing used = {.limit = KN_NAMES_LISTED}, not_used = used;
+    char use[sizeof used.text];
+    bool unknown = false;
+    if (names_columns(o))
+        return;
+    for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
+        if (!kn_table_named(table, j) || reason_barred(table, o, j))
+            continue;
+        bool is_used = by_default(table, o, j);
+        unknown = unknown || !(is_used || is_excluded_by_default(table, o, j));
+        kn_listing_add(is_used ? &used : &not_used, kn_table_name(table, j));
+    }
+    list_for_use(&used, use, sizeof use);
+    if (unknown)
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s: the covariates are %s; not used: %s (to use them: {use=%s,...})",
+               kn_table_path(table), used.text, not_used.text, use);
+    else if (not_used.n > 0)
+        kn_log(ctx, KN_LOG_INFO, "%s: not used as covariates unless {use} names them: %s",
+               kn_table_path(table), not_used.text);
+}
+
+/* Writes "age (number)" or "sex (2 levels: F, M)" to out. */
+static void describe_covariate(const kn_covariate *c, char *out, size_t size)
+{
+    kn_listing levels = {.limit = KN_NAMES_LISTED};
     for (ptrdiff_t k = 0; k < c->levels.n; k++)
         kn_listing_add(&levels, c->levels.text[k]);
     if (c->kind == KN_COVARIATE_NUMERIC)
@@ -166,18 +245,18 @@ static void describe(const kn_covariate *c, char *out, size_t size)
                  c->batch ? "batch, " : "", c->levels.n, c->levels.n == 1 ? "" : "s", levels.text);
 }
 
-void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *recipe)
+void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *encoding)
 {
     char line[1024] = "", item[sizeof(kn_listing) + sizeof(kn_clip) + 64];
     size_t used = 0;
     ptrdiff_t k = 0;
-    for (; k < recipe->n; k++) {
-        describe(&recipe->column[k], item, sizeof item);
+    for (; k < encoding->n; k++) {
+        describe_covariate(&encoding->column[k], item, sizeof item);
         if (used + strlen(item) + 32 > sizeof line)
             break;
         used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", k > 0 ? ", " : "", item);
     }
-    if (k < recipe->n)
-        snprintf(line + used, sizeof line - used, " and %td more", recipe->n - k);
+    if (k < encoding->n)
+        snprintf(line + used, sizeof line - used, " and %td more", encoding->n - k);
     kn_log(ctx, KN_LOG_INFO, "%s: covariates are %s", kn_table_path(table), line);
 }

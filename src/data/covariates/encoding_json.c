@@ -21,6 +21,8 @@ bool kn_encoding_text_ok(const char *text)
     return probe != NULL;
 }
 
+/* Returns one covariate of the encoding: name, kind, and mean or levels. Owned; NULL: out of
+ * memory. */
 static json_t *column_to_json(const kn_covariate *c)
 {
     if (c->kind == KN_COVARIATE_NUMERIC)
@@ -41,17 +43,17 @@ static json_t *column_to_json(const kn_covariate *c)
     return json;
 }
 
-json_t *kn_encoding_to_json(const kn_encoding *recipe)
+json_t *kn_encoding_to_json(const kn_encoding *encoding)
 {
     json_t *columns = json_array();
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        if (json_array_append_new(columns, column_to_json(&recipe->column[k])) != 0) {
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        if (json_array_append_new(columns, column_to_json(&encoding->column[k])) != 0) {
             json_decref(columns);
             return NULL;
         }
     json_t *json =
-        json_pack("{s:s, s:o}", "missing", kn_missing_name(recipe->missing), "columns", columns);
-    if (json && recipe->codes && json_object_set_new(json, "codes", json_true()) != 0) {
+        json_pack("{s:s, s:o}", "missing", kn_missing_name(encoding->missing), "columns", columns);
+    if (json && encoding->codes && json_object_set_new(json, "codes", json_true()) != 0) {
         json_decref(json);
         return NULL;
     }
@@ -67,7 +69,7 @@ typedef struct reader {
     bool codes;
 } reader;
 
-static kn_status refuse(const reader *r, const char *what)
+static kn_status refuse_encoding(const reader *r, const char *what)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %s", r->file, r->k + 1, what);
 }
@@ -82,6 +84,7 @@ static const char *cell_text(const json_t *json, bool numbers, char out[KN_LEVEL
     return text;
 }
 
+/* Is every level a text that parses as a number? */
 static bool all_numbers(const json_t *levels)
 {
     double x;
@@ -96,18 +99,18 @@ static bool all_numbers(const json_t *levels)
 /* Reads levels, which must be sorted and distinct, as kn_levels_add keeps them. */
 static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out)
 {
-    size_t n = json_array_size(json), least = r->codes ? 1 : 2;
+    size_t n = json_array_size(json), lowest = r->codes ? 1 : 2;
     char text[KN_LEVEL_SIZE], before[KN_LEVEL_SIZE];
-    if (n < least || n > KN_LEVELS_MOST)
+    if (n < lowest || n > KN_LEVELS_MAX)
         return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %zu levels, expected %zu to %d",
-                       r->file, r->k + 1, n, least, KN_LEVELS_MOST);
+                       r->file, r->k + 1, n, lowest, KN_LEVELS_MAX);
     out->numbers = all_numbers(json);
     for (size_t i = 0; i < n; i++) {
         const char *level = cell_text(json_array_get(json, i), out->numbers, text);
         if (!level || kn_text_is_missing(level))
-            return refuse(r, "a level is not a text that a table can hold");
+            return refuse_encoding(r, "a level is not a text that a table can hold");
         if (i > 0 && kn_level_order(before, level, out->numbers) >= 0)
-            return refuse(r, "levels are doubled or out of order");
+            return refuse_encoding(r, "levels are doubled or out of order");
         kn_status status = kn_levels_add(r->ctx, out, level);
         if (status != KN_OK)
             return status;
@@ -124,6 +127,7 @@ static bool read_flag(const json_t *json, const char *key, bool *out)
     return !flag || json_is_boolean(flag);
 }
 
+/* Reads and checks the levels and flags of a categorical covariate; out owns the levels. */
 static kn_status read_category(const reader *r, const json_t *json, kn_covariate *out)
 {
     out->kind = KN_COVARIATE_CATEGORY;
@@ -132,9 +136,9 @@ static kn_status read_category(const reader *r, const json_t *json, kn_covariate
         return status;
     if (!read_flag(json, "two_valued", &out->two_valued) ||
         (out->two_valued && !(r->codes && out->levels.numbers && out->levels.n == 2)))
-        return refuse(r, "two_valued, expected of codes with two numbers for levels");
+        return refuse_encoding(r, "two_valued needs codes with two numbers as levels");
     if (!read_flag(json, "batch", &out->batch) || (out->batch && !r->codes))
-        return refuse(r, "batch, expected of a category with codes");
+        return refuse_encoding(r, "batch needs a category with codes");
     return KN_OK;
 }
 
@@ -146,17 +150,17 @@ static kn_status read_column(const reader *r, const json_t *json, kn_covariate *
     const char *kind = json_string_value(json_object_get(json, "kind"));
     const json_t *mean = json_object_get(json, "mean");
     if (!name || !*name)
-        return refuse(r, "expected a name");
+        return refuse_encoding(r, "expected a name");
     kn_status status = kn_text_copy(r->ctx, name, strlen(name), &out->name);
     if (status != KN_OK)
         return status;
     if (kind && strcmp(kind, CATEGORICAL) == 0)
         return read_category(r, json, out);
     if (!kind || strcmp(kind, NUMERIC) != 0)
-        return refuse(r, "expected a kind, numeric or categorical");
+        return refuse_encoding(r, "expected a kind, numeric or categorical");
     out->mean = json_number_value(mean);
     if (!json_is_number(mean) || !isfinite(out->mean))
-        return refuse(r, "expected a mean, a finite number");
+        return refuse_encoding(r, "expected a mean, a finite number");
     return KN_OK;
 }
 
@@ -172,13 +176,14 @@ kn_status kn_encoding_from_json(kn_ctx *ctx, const char *file, const json_t *jso
     *out = (kn_encoding){0};
     if (!missing || !kn_missing_from_name(missing, &out->missing))
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: the recipe of the covariates says nothing of missing values", file);
+                       "%s: the encoding of the covariates does not define missing values", file);
     if (!read_flag(json, "codes", &r.codes))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: codes of the recipe, expected true or false", file);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: codes of the encoding, expected true or false",
+                       file);
     out->codes = r.codes;
-    if (n < 1 || n > KN_ENCODING_MOST)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the recipe has %zu covariates, expected 1 to %d",
-                       file, n, KN_ENCODING_MOST);
+    if (n < 1 || n > KN_ENCODING_MAX)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the encoding has %zu covariates, expected 1 to %d",
+                       file, n, KN_ENCODING_MAX);
     KN_TRY(kn_alloc(ctx, (ptrdiff_t)n, sizeof *out->column, &memory));
     out->column = memory;
     for (; r.k < (ptrdiff_t)n; r.k++) {

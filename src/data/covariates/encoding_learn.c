@@ -1,5 +1,6 @@
 /* Implements kn_encoding_learn of encoding.h: decides which columns are categories, and learns
- * levels and means from the training rows. */
+ * levels and means from the training rows. The encoding is stored in the model and applied to new
+ * participants as it is. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,54 +8,55 @@
 #include <strings.h>
 
 #include "data/covariates/encoding.h"
-#include "data/table/check_outliers.h"
-#include "data/table/column_name_heuristics.h"
+#include "data/table/column_role.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
+#include "data/table/warn_suspicious.h"
 
 /* ---- kinds of columns ----------------------------------------------------------------------- */
 
-typedef enum said { SAID_NOTHING, SAID_CATEGORY, SAID_NUMERIC } said;
+typedef enum stated_kind { STATED_NOTHING, STATED_CATEGORY, STATED_NUMERIC } stated_kind;
 
-typedef struct lesson_column {
-    said said; /* by --categorical, --batch or --numeric */
+typedef struct column_decision {
+    stated_kind stated; /* by --categorical, --batch or --numeric */
     kn_census census;
     bool category;
     int values;      /* as in kn_covariate; numeric only */
     bool two_valued; /* a category because it has two numbers */
     bool doubtful;   /* numeric, but may be codes of a category */
     bool batch;      /* named in --batch */
-} lesson_column;
+} column_decision;
 
-typedef struct lesson {
+typedef struct encoding_learner {
     kn_ctx *ctx;
     const kn_table *table;
     kn_missing missing;
     ptrdiff_t *row; /* rows of the training sample */
     ptrdiff_t n;
     ptrdiff_t *col; /* column of each covariate */
-    lesson_column *of;
+    column_decision *of;
     ptrdiff_t n_col;
     bool codes;
     bool auto_batch; /* --batch auto: sites are found by name */
-} lesson;
+} encoding_learner;
 
 /* Applies an option to the covariates that a name or pattern in it matches. */
-static kn_status say_of(lesson *l, const char *option, const char *name, said what)
+static kn_status apply_name(encoding_learner *l, const char *option, const char *name,
+                            stated_kind what)
 {
     ptrdiff_t col = kn_column_find(l->table, name), found = 0;
     kn_clip clip = kn_clipped(name);
     char why[64];
-    snprintf(why, sizeof why, "as {%s} asks for", option);
+    snprintf(why, sizeof why, "which {%s} names", option);
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
         if (col >= 0 ? l->col[k] != col : !kn_column_matches(l->table, l->col[k], name))
             continue;
-        if (l->of[k].said != SAID_NOTHING && l->of[k].said != what)
+        if (l->of[k].stated != STATED_NOTHING && l->of[k].stated != what)
             return kn_fail(l->ctx, KN_ERR_ARGUMENT,
-                           "{%s} and {%s} both name '%s', expected one of them",
-                           what == SAID_NUMERIC && l->of[k].batch ? "batch" : "categorical",
+                           "{%s} and {%s} both name '%s'; name it in one of them",
+                           what == STATED_NUMERIC && l->of[k].batch ? "batch" : "categorical",
                            "numeric", kn_clipped(kn_table_name(l->table, l->col[k])).text);
-        l->of[k].said = what;
+        l->of[k].stated = what;
         l->of[k].batch = l->of[k].batch || strcmp(option, "batch") == 0;
         found++;
     }
@@ -62,11 +64,14 @@ static kn_status say_of(lesson *l, const char *option, const char *name, said wh
         return KN_OK;
     if (col < 0)
         return kn_column_unknown(l->ctx, l->table, name, why);
-    return kn_fail(l->ctx, KN_ERR_ARGUMENT, "%s: {%s=%s}: it is not among the covariates",
+    return kn_fail(l->ctx, KN_ERR_ARGUMENT, "%s: {%s=%s} is not one of the covariates",
                    kn_table_path(l->table), option, clip.text);
 }
 
-static kn_status say(lesson *l, const char *option, const char *text, said what)
+/* Splits the list of an option ({numeric}, {categorical}, ...) and marks each named column as
+ * `what`. */
+static kn_status apply_names(encoding_learner *l, const char *option, const char *text,
+                             stated_kind what)
 {
     kn_names names = {0};
     char braces[32];
@@ -74,14 +79,14 @@ static kn_status say(lesson *l, const char *option, const char *text, said what)
     snprintf(braces, sizeof braces, "{%s}", option);
     KN_TRY(kn_names_split(l->ctx, braces, text, &names));
     for (ptrdiff_t c = 0; c < names.n; c++)
-        KN_TRY(say_of(l, option, names.name[c], what));
+        KN_TRY(apply_name(l, option, names.name[c], what));
 out:
     kn_names_clear(&names);
     return status;
 }
 
 /* Lists the covariates and applies --batch, --categorical and --numeric to them. */
-static kn_status start(lesson *l, const kn_encoding_options *o)
+static kn_status list_covariates(encoding_learner *l, const kn_encoding_options *o)
 {
     const char **names = NULL;
     void *memory;
@@ -96,9 +101,9 @@ static kn_status start(lesson *l, const kn_encoding_options *o)
     const char *batch = l->codes && o->batch ? o->batch : "none"; /* sites need codes */
     l->auto_batch = strcmp(batch, "auto") == 0;
     if (!l->auto_batch && strcmp(batch, "none") != 0)
-        KN_TRY(say(l, "batch", batch, SAID_CATEGORY));
-    KN_TRY(say(l, "categorical", o->categorical, SAID_CATEGORY));
-    KN_TRY(say(l, "numeric", o->numeric, SAID_NUMERIC));
+        KN_TRY(apply_names(l, "batch", batch, STATED_CATEGORY));
+    KN_TRY(apply_names(l, "categorical", o->categorical, STATED_CATEGORY));
+    KN_TRY(apply_names(l, "numeric", o->numeric, STATED_NUMERIC));
 out:
     kn_free(names);
     return status;
@@ -106,7 +111,7 @@ out:
 
 /* Chooses the rows to learn from: with --missing drop, rows with a missing value contribute no
  * level and no mean. */
-static kn_status choose_rows(lesson *l, const kn_encoding_options *o)
+static kn_status choose_rows(encoding_learner *l, const kn_encoding_options *o)
 {
     ptrdiff_t given = o->rows ? o->n_rows : kn_table_rows(l->table);
     kn_status status = kn_alloc_i(l->ctx, given, &l->row);
@@ -127,14 +132,14 @@ static kn_status choose_rows(lesson *l, const kn_encoding_options *o)
 }
 
 enum {
-    CODES_COUNTED = KN_LEVELS_MOST + 1, /* distinct values of a column are counted up to this */
-    CODES_LEAST = 3,                    /* distinct values that a category by name needs */
-    SUSPECT_CODES = 10                  /* up to this many distinct whole numbers may be codes */
+    CODES_COUNTED = KN_LEVELS_MAX + 1, /* distinct values of a column are counted up to this */
+    CODES_MIN = 3,                     /* distinct values that a category by name needs */
+    SUSPECT_CODES = 10                 /* up to this many distinct whole numbers may be codes */
 };
 
 /* Counts the distinct numbers of a column, up to CODES_COUNTED; *codes: all are whole numbers, as
  * codes of a category are. */
-static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
+static int count_values(const encoding_learner *l, ptrdiff_t col, bool *codes)
 {
     double seen[CODES_COUNTED], x;
     int n = 0;
@@ -153,96 +158,118 @@ static int count_values(const lesson *l, ptrdiff_t col, bool *codes)
 }
 
 /* Returns the number of levels that the rows support: one per KN_LEVEL_ROWS rows. */
-static ptrdiff_t levels_most(const lesson *l)
+static ptrdiff_t levels_max(const encoding_learner *l)
 {
-    ptrdiff_t most = l->n / KN_LEVEL_ROWS;
-    return most > KN_LEVELS_MOST ? KN_LEVELS_MOST : most < 1 ? 1 : most;
+    ptrdiff_t limit = l->n / KN_LEVEL_ROWS;
+    return limit > KN_LEVELS_MAX ? KN_LEVELS_MAX : limit < 1 ? 1 : limit;
 }
 
-/* Handles columns with few whole numbers and no option: a column named like a site becomes a
- * category, others are marked for a warning. */
-static void count_suspect_codes(const lesson *l, lesson_column *c, ptrdiff_t col, int values)
+/* Returns whether whole numbers of a column are codes by its name: of a site, or of sex if they are
+ * few. */
+static bool are_codes_by_name(const char *name, int values)
+{
+    kn_column_role role = kn_column_role_of(name);
+    return (role == KN_COLUMN_SITE && values > 0) ||
+           (role == KN_COLUMN_SEX && values >= CODES_MIN && values <= KN_LEVELS_FEW);
+}
+
+/* Handles columns of numbers and no option: a column of whole numbers that is named like a site or
+ * sex becomes a category, others with few values are marked for a warning. */
+static void count_suspect_codes(const encoding_learner *l, column_decision *c, ptrdiff_t col,
+                                int values, bool whole)
 {
     const char *name = kn_table_name(l->table, col);
-    bool site = kn_column_role_of(name) == KN_COLUMN_SITE;
-    bool bearable = values <= levels_most(l);
-    if (c->census.texts > 0 || values < CODES_LEAST || values > KN_LEVELS_MOST)
+    kn_column_role role = kn_column_role_of(name);
+    if (c->census.texts > 0)
         return;
-    if (site && l->codes && bearable) {
+    if (whole && are_codes_by_name(name, values)) {
         c->category = true;
         c->values = 0;
-        kn_log(l->ctx, KN_LOG_INFO,
-               "%s: %s has %d whole numbers and is a category ({numeric=%s} takes it as a number)",
-               kn_table_path(l->table), kn_clipped(name).text, values, kn_clipped(name).text);
+        if (values >= CODES_MIN)
+            kn_log(l->ctx, KN_LOG_INFO,
+                   "%s: %s has %d different whole numbers and is treated as a category; "
+                   "{numeric=%s} treats it as a number",
+                   kn_table_path(l->table), kn_clipped(name).text, values, kn_clipped(name).text);
         return;
     }
     c->doubtful =
-        site || (bearable && values <= SUSPECT_CODES && kn_column_role_of(name) != KN_COLUMN_AGE);
+        values <= SUSPECT_CODES && values <= levels_max(l) &&
+        (role == KN_COLUMN_SITE || (whole && values >= CODES_MIN && role != KN_COLUMN_AGE));
 }
 
-static void warn_of_implausible(const lesson *l)
+/* Logs one warning that lists numeric columns with few different values, which may be codes. */
+static void warn_of_implausible(const encoding_learner *l)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     for (ptrdiff_t k = 0; k < l->n_col; k++)
         if (l->of[k].doubtful)
             kn_listing_add(&list, kn_table_name(l->table, l->col[k]));
     if (list.n > 0)
         kn_log(l->ctx, KN_LOG_WARNING,
-               "%s: few whole numbers, taken as numbers: %s; if they are codes, name them in "
-               "{categorical}, else in {numeric}",
+               "%s: columns with few different values are treated as numbers: %s; name codes in "
+               "{categorical}, numbers in {numeric}",
                kn_table_path(l->table), list.text);
 }
 
 /* Chooses the kind of each column. Texts are categories. With codes two numbers are one as well,
  * since a slope over two values is equivalent; but if many columns have two values (pixels,
  * genotypes) they stay numeric. */
-static void choose_kinds(lesson *l)
+static void choose_kinds(encoding_learner *l)
 {
     ptrdiff_t two = 0;
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
-        lesson_column *c = &l->of[k];
+        column_decision *c = &l->of[k];
         c->census = kn_column_census(l->table, l->col[k], l->row, l->n);
-        c->category = c->said == SAID_CATEGORY ||
-                      (c->said == SAID_NOTHING &&
+        c->category = c->stated == STATED_CATEGORY ||
+                      (c->stated == STATED_NOTHING &&
                        (kn_table_category(l->table, l->col[k]) ||
                         (c->census.texts > 0 && !kn_census_is_numeric(c->census))));
         bool codes = false;
         int values = c->category ? 0 : count_values(l, l->col[k], &codes);
         c->values = values < KN_VALUES_COUNTED ? values : KN_VALUES_COUNTED;
         two += c->values == 2;
-        c->two_valued = l->codes && c->values == 2 && codes && c->said == SAID_NOTHING;
-        if (codes && c->said == SAID_NOTHING && !c->category)
-            count_suspect_codes(l, c, l->col[k], values);
+        c->two_valued = l->codes && c->values == 2 && codes && c->stated == STATED_NOTHING;
+        if (c->stated == STATED_NOTHING && !c->category)
+            count_suspect_codes(l, c, l->col[k], values, codes);
     }
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
-        lesson_column *c = &l->of[k];
-        c->two_valued = c->two_valued && two <= KN_TWO_VALUED_MOST;
+        column_decision *c = &l->of[k];
+        c->two_valued = c->two_valued && two <= KN_TWO_VALUED_MAX;
         c->category = c->category || c->two_valued;
     }
     warn_of_implausible(l);
 }
 
-static kn_status check_missing(const lesson *l, ptrdiff_t col, bool category)
+/* Fails at the first missing cell of a column unless it is imputed: {missing=mean}, and not a coded
+ * category. */
+static kn_status check_missing(const encoding_learner *l, ptrdiff_t col, bool category)
 {
     if (l->missing == KN_MISSING_MEAN && (!category || l->codes))
         return KN_OK;
     for (ptrdiff_t i = 0; i < l->n; i++)
         if (kn_text_is_missing(kn_table_cell(l->table, l->row[i], col)))
-            return kn_cell_refused(l->ctx, l->table, l->row[i], col,
-                                   category ? "expected a category (use {missing=drop})"
-                                            : "expected a number (use {missing=drop})");
+            return kn_cell_refused(
+                l->ctx, l->table, l->row[i], col,
+                category ? "expected a category; {missing=drop} excludes such participants"
+                         : "expected a number; {missing=drop} excludes such participants");
     return KN_OK;
 }
 
-static kn_status refuse_text(const lesson *l, ptrdiff_t col, const lesson_column *of)
+/* Fails at the first cell that is no number; the message says why one was expected. */
+static kn_status refuse_text(const encoding_learner *l, ptrdiff_t col, const column_decision *of)
 {
+    bool age = kn_column_role_of(kn_table_name(l->table, col)) == KN_COLUMN_AGE;
     return kn_cell_refused(l->ctx, l->table, of->census.first_text, col,
-                           of->said == SAID_NUMERIC ? "expected a number as {numeric} asks for"
-                                                    : "expected a number as in most rows (or name "
-                                                      "the column in {categorical})");
+                           of->stated == STATED_NUMERIC ? "expected a number because of {numeric}"
+                           : age
+                               ? "expected a number as in most rows; if it stands for a missing "
+                                 "value, name it in {na}"
+                               : "expected a number as in most rows; if the column has codes, name "
+                                 "it in {categorical}");
 }
 
-static kn_status learn_numeric(const lesson *l, ptrdiff_t k, kn_covariate *c)
+/* Sets mean and number of values of numeric covariate k from its finite cells. */
+static kn_status learn_numeric(const encoding_learner *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
     kn_census census = l->of[k].census;
@@ -257,7 +284,7 @@ static kn_status learn_numeric(const lesson *l, ptrdiff_t k, kn_covariate *c)
     return KN_OK;
 }
 
-static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
+static kn_status check_text(const encoding_learner *l, ptrdiff_t line, const char *text)
 {
     if (kn_encoding_text_ok(text))
         return KN_OK;
@@ -266,9 +293,9 @@ static kn_status check_text(const lesson *l, ptrdiff_t line, const char *text)
 }
 
 /* Warns of levels that differ in case only, such as F and f. */
-static void tell_alike(const lesson *l, const kn_covariate *c)
+static void log_alike(const encoding_learner *l, const kn_covariate *c)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     char pair[2 * sizeof(kn_clip) + 8];
     for (ptrdiff_t i = 0; i < c->levels.n; i++)
         for (ptrdiff_t k = 0; k < i; k++)
@@ -279,17 +306,26 @@ static void tell_alike(const lesson *l, const kn_covariate *c)
             }
     if (list.n > 0)
         kn_log(l->ctx, KN_LOG_WARNING,
-               "%s: levels of %s that differ in case only count as several: %s",
+               "%s: levels of %s that differ only in case count as different levels: %s",
                kn_table_path(l->table), kn_clipped(c->name).text, list.text);
 }
 
+/* Warns of a category that may be a site under an unusual name. */
+static void log_many_levels(const encoding_learner *l, const kn_covariate *c)
+{
+    if (!c->batch && c->levels.n > KN_LEVELS_FEW)
+        kn_log(l->ctx, KN_LOG_WARNING,
+               "%s: category %s has %td levels; if it is a site or a scanner, name it in {batch}",
+               kn_table_path(l->table), kn_clipped(c->name).text, c->levels.n);
+}
+
 /* Learns the levels of a category. KN_ERR_DATA if there are more than the rows support. */
-static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
+static kn_status learn_category(const encoding_learner *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
     const char *path = kn_table_path(l->table);
     kn_clip name = kn_clipped(c->name);
-    ptrdiff_t most = levels_most(l), at;
+    ptrdiff_t limit = levels_max(l), at;
     char level[KN_LEVEL_SIZE];
     kn_status status = KN_OK;
 
@@ -299,7 +335,7 @@ static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
     if (c->two_valued) {
         if (l->of[k].census.texts > 0)
             return refuse_text(l, col, &l->of[k]);
-        most = 2; /* a category by default: too few rows are no reason to reject it */
+        limit = 2; /* a category by default: too few rows are no reason to reject it */
     }
     c->levels.numbers = l->of[k].census.texts == 0;
     for (ptrdiff_t i = 0; i < l->n; i++) {
@@ -308,48 +344,49 @@ static kn_status learn_category(const lesson *l, ptrdiff_t k, kn_covariate *c)
         if (kn_text_is_missing(cell)) /* allowed, as checked before */
             continue;
         if (!kn_level_of(cell, c->levels.numbers, level))
-            return kn_fail(l->ctx, KN_ERR_DATA, "%s %s %td: %s has %zu bytes, a level at most %d",
-                           path, kn_table_unit(l->table), line, name.text, strlen(cell),
+            return kn_fail(l->ctx, KN_ERR_DATA,
+                           "%s %s %td: %s has %zu bytes; a level can have at most %d", path,
+                           kn_table_unit(l->table), line, name.text, strlen(cell),
                            KN_LEVEL_SIZE - 1);
         if (kn_levels_find(&c->levels, level, &at) >= 0)
             continue;
         KN_TRY(check_text(l, line, level));
-        if (c->levels.n == most)
+        if (c->levels.n == limit)
             return kn_fail(l->ctx, KN_ERR_DATA,
-                           "%s: %s is a category with at least %td levels in %td rows, at most "
-                           "%d and one for every %d rows can be used (leave it out with {use})",
-                           path, name.text, most + 1, l->n, KN_LEVELS_MOST, KN_LEVEL_ROWS);
+                           "%s: category %s has at least %td levels in %td rows, but at most %d "
+                           "and one per %d rows are allowed; omit it from {use}",
+                           path, name.text, limit + 1, l->n, KN_LEVELS_MAX, KN_LEVEL_ROWS);
         KN_TRY(kn_levels_add(l->ctx, &c->levels, level));
     }
-    tell_alike(l, c);
+    log_alike(l, c);
+    log_many_levels(l, c);
 out:
     return status;
 }
 
 /* Learns one covariate and checks its name and cells. */
-static kn_status learn_column(const lesson *l, ptrdiff_t k, kn_covariate *c)
+static kn_status learn_column(const encoding_learner *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
-    const lesson_column *of = &l->of[k];
+    const column_decision *of = &l->of[k];
     kn_status status;
 
     KN_TRY(kn_trimmed(l->ctx, kn_table_name(l->table, col), &c->name));
     if (strlen(c->name) >= KN_LEVEL_SIZE) {
-        status = kn_fail(l->ctx, KN_ERR_DATA,
-                         "%s: the name %s has %zu bytes, at most %d can be "
-                         "used",
-                         kn_table_path(l->table), kn_clipped(c->name).text, strlen(c->name),
-                         KN_LEVEL_SIZE - 1);
+        status =
+            kn_fail(l->ctx, KN_ERR_DATA, "%s: the name %s has %zu bytes; at most %d are allowed",
+                    kn_table_path(l->table), kn_clipped(c->name).text, strlen(c->name),
+                    KN_LEVEL_SIZE - 1);
         goto out;
     }
     KN_TRY(check_text(l, kn_table_line(l->table, -1), c->name));
     if (of->census.numbers + of->census.texts == 0 && l->missing != KN_MISSING_ERROR) {
-        status = kn_fail(l->ctx, KN_ERR_DATA, "%s: %s has no value at all", kn_table_path(l->table),
+        status = kn_fail(l->ctx, KN_ERR_DATA, "%s: %s has no values", kn_table_path(l->table),
                          kn_clipped(c->name).text);
         goto out;
     }
     ptrdiff_t comma =
-        of->said == SAID_CATEGORY ? -1 : kn_column_commas(l->table, col, l->row, l->n);
+        of->stated == STATED_CATEGORY ? -1 : kn_column_commas(l->table, col, l->row, l->n);
     if (comma >= 0) {
         status = kn_cell_refused(l->ctx, l->table, comma, col, "expected a number");
         goto out;
@@ -366,17 +403,17 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Names are trimmed, so that names which differ only in spaces count as equal. */
-kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *recipe)
+kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *encoding)
 {
     void *memory;
-    kn_status status = kn_alloc(ctx, recipe->n, sizeof(kn_covariate *), &memory);
+    kn_status status = kn_alloc(ctx, encoding->n, sizeof(kn_covariate *), &memory);
     if (status != KN_OK)
         return status;
     const kn_covariate **sorted = memory;
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        sorted[k] = &recipe->column[k];
-    qsort(sorted, (size_t)recipe->n, sizeof *sorted, by_name);
-    for (ptrdiff_t k = 1; k < recipe->n && status == KN_OK; k++)
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        sorted[k] = &encoding->column[k];
+    qsort(sorted, (size_t)encoding->n, sizeof *sorted, by_name);
+    for (ptrdiff_t k = 1; k < encoding->n && status == KN_OK; k++)
         if (strcmp(sorted[k - 1]->name, sorted[k]->name) == 0)
             status = kn_fail(ctx, KN_ERR_FORMAT, "%s: two covariates are named '%s'", path,
                              kn_clipped(sorted[k]->name).text);
@@ -384,7 +421,8 @@ kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_enc
     return status;
 }
 
-static kn_status tell_outliers(const lesson *l)
+/* Warns of outliers and codes such as -999 in the numeric columns. */
+static kn_status log_outliers(const encoding_learner *l)
 {
     ptrdiff_t *col, n = 0;
     kn_status status = kn_alloc_i(l->ctx, l->n_col, &col);
@@ -399,7 +437,7 @@ static kn_status tell_outliers(const lesson *l)
 }
 
 /* Learns all covariates. KN_ERR_DATA if all are constant. */
-static kn_status learn_columns(const lesson *l, kn_encoding *out)
+static kn_status learn_columns(const encoding_learner *l, kn_encoding *out)
 {
     kn_status status;
     void *memory;
@@ -410,11 +448,11 @@ static kn_status learn_columns(const lesson *l, kn_encoding *out)
         kn_covariate *c = &out->column[out->n++];
         KN_TRY(learn_column(l, k, c));
         if (c->kind == KN_COVARIATE_CATEGORY && c->levels.n == 1) {
-            kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row, it %s",
+            kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row; it %s",
                    kn_table_path(l->table), kn_clipped(c->name).text,
                    kn_clipped(c->levels.text[0]).text,
-                   c->batch   ? "tells people of others, and nothing else"
-                   : l->codes ? "says nothing of the responses"
+                   c->batch   ? "only marks the site of the training sample"
+                   : l->codes ? "cannot predict the responses"
                               : "is left out");
             constant++;
             if (l->codes)
@@ -435,18 +473,38 @@ out:
     return status;
 }
 
+/* Warns of categories with two levels that nobody named: one may be the diagnosis. */
+static void warn_of_two_levels(const encoding_learner *l, const kn_encoding *encoding)
+{
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    for (ptrdiff_t k = 0; k < encoding->n; k++) {
+        const kn_covariate *c = &encoding->column[k];
+        if (c->kind == KN_COVARIATE_CATEGORY && c->levels.n == 2 && !kn_column_is_usual(c->name))
+            kn_listing_add(&list, c->name);
+    }
+    if (list.n > 0)
+        kn_log(
+            l->ctx, KN_LOG_WARNING,
+            "%s: used as covariates with two values each: %s; if one distinguishes patients from "
+            "controls, omit it from {use}",
+            kn_table_path(l->table), list.text);
+}
+
 kn_status kn_encoding_learn(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
                             kn_encoding *out)
 {
-    lesson l = {.ctx = ctx, .table = table, .missing = o->missing, .codes = o->codes};
+    encoding_learner l = {.ctx = ctx, .table = table, .missing = o->missing, .codes = o->codes};
     kn_status status;
 
     *out = (kn_encoding){.missing = o->missing, .codes = o->codes};
-    KN_TRY(start(&l, o));
+    KN_TRY(list_covariates(&l, o));
     KN_TRY(choose_rows(&l, o));
     choose_kinds(&l);
     KN_TRY(learn_columns(&l, out));
-    KN_TRY(tell_outliers(&l));
+    if (kn_encoding_is_whole(table, o) && !o->checked)
+        warn_of_two_levels(&l, out);
+    if (!o->checked)
+        KN_TRY(log_outliers(&l));
 out:
     kn_free(l.row);
     kn_free(l.col);

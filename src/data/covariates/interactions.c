@@ -1,18 +1,21 @@
-/* Parses --interaction site:age,sex:age and --smooth age,bmi to columns of X (encoding.h). */
+/* Parses --interaction site:age,sex:age and --smooth age,bmi to columns of X (encoding.h). Names
+ * are those of covariates of the encoding; errors list what can be chosen. */
 #include <string.h>
 
 #include "data/covariates/encoding.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
-static ptrdiff_t find(const kn_encoding *recipe, const char *name)
+/* Index of the covariate of this name, or the only one that equals it without regard to case; -1:
+ * none. */
+static ptrdiff_t find_covariate(const kn_encoding *encoding, const char *name)
 {
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        if (kn_names_equal(recipe->column[k].name, name))
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        if (kn_names_equal(encoding->column[k].name, name))
             return k;
     ptrdiff_t found = -1, alike = 0; /* ignoring case if that is unique */
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        if (kn_names_equal_any_case(recipe->column[k].name, name)) {
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        if (kn_names_equal_any_case(encoding->column[k].name, name)) {
             found = k;
             alike++;
         }
@@ -21,11 +24,11 @@ static ptrdiff_t find(const kn_encoding *recipe, const char *name)
 
 /* Returns the colon that separates two known covariates, since a name may itself contain colons;
  * else the first one. */
-static char *colon_of(const kn_encoding *recipe, char *text)
+static char *colon_of(const kn_encoding *encoding, char *text)
 {
     for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
         *at = '\0';
-        bool known = find(recipe, text) >= 0 && find(recipe, at + 1) >= 0;
+        bool known = find_covariate(encoding, text) >= 0 && find_covariate(encoding, at + 1) >= 0;
         *at = ':';
         if (known)
             return at;
@@ -33,21 +36,22 @@ static char *colon_of(const kn_encoding *recipe, char *text)
     return strchr(text, ':');
 }
 
-static kn_status unknown(kn_ctx *ctx, const kn_encoding *recipe, const char *option, kn_clip item,
-                         const char *name)
+/* Fails for a name in {interaction} that is no covariate; the message lists those that exist. */
+static kn_status refuse_unknown(kn_ctx *ctx, const kn_encoding *encoding, const char *option,
+                                kn_clip item, const char *name)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
-    for (ptrdiff_t k = 0; k < recipe->n; k++)
-        kn_listing_add(&list, recipe->column[k].name);
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s=%s}: no covariate '%s', there %s %s", option,
-                   item.text, kn_clipped(name).text, recipe->n == 1 ? "is" : "are", list.text);
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    for (ptrdiff_t k = 0; k < encoding->n; k++)
+        kn_listing_add(&list, encoding->column[k].name);
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s=%s}: no covariate '%s'; choose from %s", option,
+                   item.text, kn_clipped(name).text, list.text);
 }
 
 /* Checks that a pair is a category and a numeric covariate, and that both vary. */
-static kn_status check_pair(kn_ctx *ctx, const kn_encoding *recipe, kn_clip item,
+static kn_status check_pair(kn_ctx *ctx, const kn_encoding *encoding, kn_clip item,
                             kn_interaction pair)
 {
-    const kn_covariate *a = &recipe->column[pair.category], *b = &recipe->column[pair.numeric];
+    const kn_covariate *a = &encoding->column[pair.category], *b = &encoding->column[pair.numeric];
     kn_clip first = kn_clipped(a->name), second = kn_clipped(b->name);
     if (a->kind != KN_COVARIATE_CATEGORY)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
@@ -56,32 +60,35 @@ static kn_status check_pair(kn_ctx *ctx, const kn_encoding *recipe, kn_clip item
     if (b->kind != KN_COVARIATE_NUMERIC)
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
-            "{interaction=%s}: %s is a category, expected a number behind the colon%s%s%s",
-            item.text, second.text, b->two_valued ? " ({numeric=" : "",
-            b->two_valued ? second.text : "", b->two_valued ? "} would take it as one)" : "");
+            "{interaction=%s}: %s is a category, expected a number after the colon%s%s%s",
+            item.text, second.text, b->two_valued ? "; {numeric=" : "",
+            b->two_valued ? second.text : "", b->two_valued ? "} treats it as a number" : "");
     if (a->levels.n < 2 || b->values == 1)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "{interaction=%s}: %s is the same in every row, expected two that vary",
-                       item.text, a->levels.n < 2 ? first.text : second.text);
+                       "{interaction=%s}: %s is the same in every row; both must vary", item.text,
+                       a->levels.n < 2 ? first.text : second.text);
     return KN_OK;
 }
 
-static kn_status read_pair(kn_ctx *ctx, const kn_encoding *recipe, char *text, kn_interaction *out)
+/* Parses CATEGORY:COLUMN into two covariate indices and checks their kinds. Changes text. */
+static kn_status read_pair(kn_ctx *ctx, const kn_encoding *encoding, char *text,
+                           kn_interaction *out)
 {
     kn_clip item = kn_clipped(text);
-    char *colon = colon_of(recipe, text);
+    char *colon = colon_of(encoding, text);
     if (!colon)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{interaction} has '%s', expected CATEGORY:COLUMN such as site:age",
                        item.text);
     *colon = '\0';
-    *out = (kn_interaction){find(recipe, text), find(recipe, colon + 1)};
+    *out = (kn_interaction){find_covariate(encoding, text), find_covariate(encoding, colon + 1)};
     if (out->category < 0 || out->numeric < 0)
-        return unknown(ctx, recipe, "interaction", item, out->category < 0 ? text : colon + 1);
-    return check_pair(ctx, recipe, item, *out);
+        return refuse_unknown(ctx, encoding, "interaction", item,
+                              out->category < 0 ? text : colon + 1);
+    return check_pair(ctx, encoding, item, *out);
 }
 
-kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *recipe, const char *text,
+kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *encoding, const char *text,
                                    kn_interaction **out, ptrdiff_t *n)
 {
     kn_names names = {0};
@@ -91,15 +98,15 @@ kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *recipe, const
     *out = NULL;
     *n = 0;
     KN_TRY(kn_names_split(ctx, "{interaction}", text, &names));
-    if (names.n > KN_INTERACTIONS_MOST) {
+    if (names.n > KN_INTERACTIONS_MAX) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT, "{interaction} names %td pairs, expected at most %d",
-                         names.n, KN_INTERACTIONS_MOST);
+                         names.n, KN_INTERACTIONS_MAX);
         goto out;
     }
     KN_TRY(kn_alloc(ctx, names.n, sizeof **out, &memory));
     for (kn_interaction *pair = memory; count < names.n; count++) {
         kn_clip item = kn_clipped(names.name[count]);
-        KN_TRY(read_pair(ctx, recipe, names.name[count], &pair[count]));
+        KN_TRY(read_pair(ctx, encoding, names.name[count], &pair[count]));
         for (ptrdiff_t i = 0; i < count; i++)
             if (pair[i].category == pair[count].category &&
                 pair[i].numeric == pair[count].numeric) {
@@ -118,7 +125,7 @@ out:
     return status;
 }
 
-kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *recipe, const char *text, bool **out)
+kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *encoding, const char *text, bool **out)
 {
     kn_status status;
     kn_names names = {0};
@@ -127,11 +134,11 @@ kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *recipe, const char 
     if (!text)
         return KN_OK;
     KN_TRY(kn_names_split(ctx, "{smooth}", text, &names));
-    KN_TRY(kn_alloc(ctx, recipe->n, sizeof(bool), &memory));
+    KN_TRY(kn_alloc(ctx, encoding->n, sizeof(bool), &memory));
     for (ptrdiff_t i = 0; i < names.n; i++) {
-        ptrdiff_t k = find(recipe, names.name[i]);
+        ptrdiff_t k = find_covariate(encoding, names.name[i]);
         if (k < 0)
-            KN_TRY(unknown(ctx, recipe, "smooth", kn_clipped(text), names.name[i]));
+            KN_TRY(refuse_unknown(ctx, encoding, "smooth", kn_clipped(text), names.name[i]));
         ((bool *)memory)[k] = true;
     }
     *out = memory;

@@ -12,10 +12,12 @@ void kn_site_levels_clear(kn_site_levels *b)
 {
     kn_free(b->column);
     kn_free(b->code);
-    kn_free(b->people);
+    kn_free(b->n_participants);
     *b = (kn_site_levels){0};
 }
 
+/* Lists the batch columns of the design in out->column (M of them; none: M = 0). out owns the
+ * list. */
 static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_site_levels *out)
 {
     *out = (kn_site_levels){0};
@@ -42,6 +44,7 @@ static bool codes_of(const kn_site_levels *b, kn_view raw, ptrdiff_t i, int *cod
     return true;
 }
 
+/* Compares site s with a combination of levels, code (M): -1, 0 or 1 in lexicographic order. */
 static int in_order(const kn_site_levels *b, ptrdiff_t s, const int *code)
 {
     for (ptrdiff_t k = 0; k < b->M; k++) {
@@ -53,7 +56,7 @@ static int in_order(const kn_site_levels *b, ptrdiff_t s, const int *code)
 }
 
 /* Returns the index of a combination, or -1 - i if it would be inserted at i. */
-static ptrdiff_t place_of(const kn_site_levels *b, const int *code)
+static ptrdiff_t find_site(const kn_site_levels *b, const int *code)
 {
     ptrdiff_t low = 0, high = b->S;
     while (low < high) {
@@ -66,38 +69,39 @@ static ptrdiff_t place_of(const kn_site_levels *b, const int *code)
     return -low - 1;
 }
 
-enum { COLUMNS_MOST = 64 }; /* a covariance cannot have more terms */
+enum { COLUMNS_MAX = 64 }; /* a covariance cannot have more terms */
 
 kn_status kn_site_levels_new(kn_ctx *ctx, const kn_design *d, kn_view raw, kn_site_levels *out)
 {
     kn_status status;
     void *code = NULL;
-    int of[COLUMNS_MOST];
+    int of[COLUMNS_MAX];
     KN_TRY(find_columns(ctx, d, out));
     if (out->M == 0)
         goto out;
-    if (out->M > COLUMNS_MOST) {
-        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{batch} has %td columns, at most %d can be used",
-                         out->M, COLUMNS_MOST);
+    if (out->M > COLUMNS_MAX) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{batch} names %td columns; at most %d are allowed",
+                         out->M, COLUMNS_MAX);
         goto out;
     }
     KN_TRY(kn_alloc(ctx, raw.rows * out->M, sizeof *out->code, &code));
     out->code = code;
-    KN_TRY(kn_alloc_i(ctx, raw.rows, &out->people));
+    KN_TRY(kn_alloc_i(ctx, raw.rows, &out->n_participants));
     for (ptrdiff_t i = 0; i < raw.rows; i++) {
         if (!codes_of(out, raw, i, of))
             continue;
-        ptrdiff_t s = place_of(out, of);
+        ptrdiff_t s = find_site(out, of);
         if (s >= 0) {
-            out->people[s]++;
+            out->n_participants[s]++;
             continue;
         }
         s = -s - 1;
         size_t after = (size_t)(out->S - s), M = (size_t)out->M;
         memmove(out->code + (s + 1) * out->M, out->code + s * out->M, after * M * sizeof(int));
-        memmove(out->people + s + 1, out->people + s, after * sizeof *out->people);
+        memmove(out->n_participants + s + 1, out->n_participants + s,
+                after * sizeof *out->n_participants);
         memcpy(out->code + s * out->M, of, M * sizeof(int));
-        out->people[s] = 1;
+        out->n_participants[s] = 1;
         out->S++;
     }
 out:
@@ -108,9 +112,9 @@ out:
 
 void kn_site_levels_sites(const kn_site_levels *b, kn_view raw, int *site)
 {
-    int of[COLUMNS_MOST];
+    int of[COLUMNS_MAX];
     for (ptrdiff_t i = 0; i < raw.rows; i++) {
-        ptrdiff_t s = b->M > 0 && codes_of(b, raw, i, of) ? place_of(b, of) : -1;
+        ptrdiff_t s = b->M > 0 && codes_of(b, raw, i, of) ? find_site(b, of) : -1;
         site[i] = s < 0 ? -1 : (int)s;
     }
 }
@@ -127,28 +131,29 @@ bool kn_site_levels_is_new(const kn_site_levels *b, const kn_design *d, kn_view 
 
 json_t *kn_site_levels_to_json(const kn_site_levels *b)
 {
-    json_t *codes = json_array(), *people = json_array();
+    json_t *codes = json_array(), *n_participants = json_array();
     int failed = 0;
     for (ptrdiff_t s = 0; s < b->S && !failed; s++) {
         json_t *of = json_array();
         for (ptrdiff_t k = 0; k < b->M; k++)
             failed |= json_array_append_new(of, json_integer(b->code[s * b->M + k]));
         failed |= json_array_append_new(codes, of);
-        failed |= json_array_append_new(people, json_integer((json_int_t)b->people[s]));
+        failed |=
+            json_array_append_new(n_participants, json_integer((json_int_t)b->n_participants[s]));
     }
-    json_t *json = failed ? NULL : json_pack("{s:O s:O}", "codes", codes, "people", people);
+    json_t *json = failed ? NULL : json_pack("{s:O s:O}", "codes", codes, "people", n_participants);
     json_decref(codes);
-    json_decref(people);
+    json_decref(n_participants);
     return json;
 }
 
 /* Appends a site from a model file; false: it is invalid, or not after the site before it. */
-static bool read_site(const json_t *codes, const json_t *people, const kn_design *d,
+static bool read_site(const json_t *codes, const json_t *n_participants, const kn_design *d,
                       kn_site_levels *b)
 {
     int *code = b->code + b->S * b->M;
-    if (json_array_size(codes) != (size_t)b->M || !json_is_integer(people) ||
-        json_integer_value(people) < 1)
+    if (json_array_size(codes) != (size_t)b->M || !json_is_integer(n_participants) ||
+        json_integer_value(n_participants) < 1)
         return false;
     for (ptrdiff_t k = 0; k < b->M; k++) {
         const json_t *c = json_array_get(codes, (size_t)k);
@@ -157,7 +162,7 @@ static bool read_site(const json_t *codes, const json_t *people, const kn_design
             return false;
         code[k] = (int)value;
     }
-    b->people[b->S] = (ptrdiff_t)json_integer_value(people);
+    b->n_participants[b->S] = (ptrdiff_t)json_integer_value(n_participants);
     if (b->S > 0 && in_order(b, b->S - 1, code) >= 0)
         return false;
     b->S++;
@@ -169,22 +174,23 @@ kn_status kn_site_levels_from_json(kn_ctx *ctx, const char *name, const json_t *
 {
     kn_status status;
     void *code = NULL;
-    const json_t *codes = json_object_get(json, "codes"), *people = json_object_get(json, "people");
+    const json_t *codes = json_object_get(json, "codes"),
+                 *n_participants = json_object_get(json, "people");
     size_t S = json_array_size(codes);
     bool sound;
     KN_TRY(find_columns(ctx, d, out));
-    sound = out->M > 0 && out->M <= COLUMNS_MOST && S > 0 && json_array_size(people) == S;
+    sound = out->M > 0 && out->M <= COLUMNS_MAX && S > 0 && json_array_size(n_participants) == S;
     if (sound) {
         KN_TRY(kn_alloc(ctx, (ptrdiff_t)S * out->M, sizeof *out->code, &code));
         out->code = code;
-        KN_TRY(kn_alloc_i(ctx, (ptrdiff_t)S, &out->people));
+        KN_TRY(kn_alloc_i(ctx, (ptrdiff_t)S, &out->n_participants));
     }
     for (size_t s = 0; sound && s < S; s++)
-        sound = read_site(json_array_get(codes, s), json_array_get(people, s), d, out);
+        sound = read_site(json_array_get(codes, s), json_array_get(n_participants, s), d, out);
     if (!sound)
         status = kn_fail(ctx, KN_ERR_FORMAT,
-                         "%s: sites, expected combinations of levels of the batch categories in "
-                         "order, and how many people each has",
+                         "%s: invalid sites, expected combinations of batch levels in order with "
+                         "their numbers of participants",
                          name);
 out:
     if (status != KN_OK)

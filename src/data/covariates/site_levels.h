@@ -10,11 +10,11 @@
 #include "data/covariates/design.h"
 
 typedef struct kn_site_levels {
-    ptrdiff_t M;       /* site categories; 0: none */
-    ptrdiff_t *column; /* M, their raw columns, ascending */
-    ptrdiff_t S;       /* sites of the training sample */
-    int *code;         /* S x M codes, row by row, rows ascending */
-    ptrdiff_t *people; /* S, participants at each site */
+    ptrdiff_t M;               /* site categories; 0: none */
+    ptrdiff_t *column;         /* M, their raw columns, ascending */
+    ptrdiff_t S;               /* sites of the training sample */
+    int *code;                 /* S x M codes, row by row, rows ascending */
+    ptrdiff_t *n_participants; /* S, participants at each site */
 } kn_site_levels;
 
 /* Finds the sites of the training rows raw (N x C). A row with a missing code is at no site. */

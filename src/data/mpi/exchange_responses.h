@@ -1,42 +1,46 @@
-/* Reads responses on several MPI ranks: each rank holds the values of all participants for the
- * responses assigned to it (data/mpi/partition_responses.h).
+/* Exchanges responses between two layouts over MPI ranks: whole rows of the participants of a rank
+ * (kn_sample_range_of), as files hold them, and the columns of a rank for all participants
+ * (kn_response_range_of), as fits need them.
  *
- * Arrays are read in this layout. Images are one file per participant: rank r of R reads
- * participants n r/R .. n (r+1)/R - 1, 16 at a time, and an all-to-all exchange gives each rank
- * its responses.
+ * The exchange proceeds in steps of KN_EXCHANGE_ROWS participants of each rank.
  *
  *     sent by a rank: 4 n T/R (1 - 1/R) bytes       at a time: 16 participants of each rank */
 #ifndef KN_DATA_MPI_EXCHANGE_RESPONSES_H
 #define KN_DATA_MPI_EXCHANGE_RESPONSES_H
 
-#include "data/mpi/partition_responses.h"
-#include "data/responses/read.h"
+#include "data/responses/responses.h"
 
-/* Returns the responses of this rank among T, all in use. */
-kn_range kn_responses_own(const kn_ctx *ctx, ptrdiff_t T);
+enum { KN_EXCHANGE_ROWS = 16 }; /* participants of a rank in one step */
 
-/* Checks that the ranks have opened the same images (paths and geometry) or an array of the same
- * shape. Fails if not. Collective. */
-kn_status kn_provenance_responses_equal(kn_ctx *ctx, const kn_data *d);
+typedef struct kn_row_exchange {
+    ptrdiff_t n, T, element; /* participants, responses; bytes per value */
+    kn_index_range own;      /* columns of this rank */
+    int rank, ranks;
+    char *whole;   /* KN_EXCHANGE_ROWS x T, rows of this rank's participants */
+    char *rows;    /* KN_EXCHANGE_ROWS x T, the same as one parcel of columns per rank */
+    char *columns; /* ranks x KN_EXCHANGE_ROWS x own: participants of each rank, columns of this
+                      rank; those of rank q start at byte at[q] and have got[q] bytes */
+    ptrdiff_t *sent, *got, *at; /* per rank: bytes sent, bytes received, and their offset */
+} kn_row_exchange;
 
-/* Renumbers p->Y, which holds the columns `own` of T, so that columns keep their global numbers.
- * Columns outside `own` must not be accessed. Sets p->own. */
-void kn_responses_number(kn_sample *p, kn_range own, ptrdiff_t T);
+/* Allocates the buffers of an exchange of n x T values of `element` bytes, of which this rank holds
+ * the columns `own`. The caller clears *out, after a failure too. */
+kn_status kn_row_exchange_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t T, ptrdiff_t element,
+                              kn_index_range own, kn_row_exchange *out);
+void kn_row_exchange_clear(kn_row_exchange *p); /* accepts {0} */
 
-/* Reads T voxels of each image in r into this rank's part of the storage that kn_response_room
- * made. `first`: row-wise storage in memory; NULL: the scratch file. Collective. */
-kn_status kn_read_images_together(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                                  ptrdiff_t T, float *first, kn_sample *p);
+/* Returns the number of steps, the same on all ranks. */
+ptrdiff_t kn_row_exchange_steps(const kn_row_exchange *p);
+/* Returns the participants of a rank in a step; none if it has fewer steps. */
+kn_index_range kn_row_exchange_rows(const kn_row_exchange *p, int rank, ptrdiff_t step);
 
-/* Returns the bytes of the exchange buffers, for the memory plan. */
-double kn_read_together_need(const kn_ctx *ctx, ptrdiff_t T);
+/* Exchanges one step: p->whole, filled by the caller, to p->columns of all ranks. Collective. */
+kn_status kn_rows_to_columns(kn_ctx *ctx, const kn_row_exchange *p, ptrdiff_t step);
+/* The inverse: p->columns, filled by the caller rank after rank, to the rows `into` of this rank's
+ * participants, which may be p->whole. Collective. */
+kn_status kn_columns_to_rows(kn_ctx *ctx, const kn_row_exchange *p, ptrdiff_t step, char *into);
 
-/* The inverse exchange: from Y (n x T, this rank's columns of p) to all columns of the
- * participants assigned to this rank, into storage that kn_response_room made in `to`. Rows of
- * to->Y keep their global numbers. Collective. */
-kn_status kn_redistribute_by_participant(kn_ctx *ctx, const kn_sample *p, kn_view Y, kn_sample *to);
-
-/* Logical or of yes[n] over all ranks. Collective. */
-kn_status kn_allreduce_any(kn_ctx *ctx, bool *yes, ptrdiff_t n);
+/* Returns the bytes of the buffers for float32 values, for the memory plan. */
+double kn_row_exchange_need(const kn_ctx *ctx, ptrdiff_t T);
 
 #endif

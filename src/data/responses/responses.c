@@ -1,16 +1,14 @@
 /* Implements responses.h: values are loaded in tiles of rows and columns, for either memory order,
- * and standardised in double. */
+ * and standardised in double. The block loops of gp read the responses only through these
+ * functions. */
 #include "data/responses/responses.h"
 
 #include <math.h>
 
-#include "base/memory/mmap_hint.h"
+#include "base/matrix.h"
+#include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
-#include "data/mpi/partition_responses.h"
-#include "la/target_clones.h"
-
-/* Variation below this share of the mean is rounding: float32 has none below 6e-8. */
-static const double CONSTANT = 1e-10;
+#include "la/vec.h"
 
 void kn_scaling_clear(kn_scaling *s)
 {
@@ -63,6 +61,8 @@ static bool is_run(kn_view Y, const columns *c) /* contiguous float32 */
     return c->adjacent && Y.col_stride == 1 && Y.type == KN_F32;
 }
 
+/* Copies the c->n selected responses of row i of Y to `to`, as doubles; fast if they are contiguous
+ * floats. */
 static void load_row(kn_view Y, ptrdiff_t i, const columns *c, double *restrict to)
 {
     ptrdiff_t at = i * Y.row_stride;
@@ -81,12 +81,12 @@ static void load_row(kn_view Y, ptrdiff_t i, const columns *c, double *restrict 
     }
 }
 
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
+static ptrdiff_t min_size(ptrdiff_t a, ptrdiff_t b)
 {
     return a < b ? a : b;
 }
 
-/* ---- scaling ------------------------------------------------------------------------------- */
+/* ---- moments ------------------------------------------------------------------------------- */
 
 typedef struct moments_job {
     const kn_ctx *ctx;
@@ -116,6 +116,7 @@ static void add_moments(const tile *t, ptrdiff_t before, ptrdiff_t rows, ptrdiff
     }
 }
 
+/* Means over the first rows of a tile, which later sums subtract so that they lose no digits. */
 static void first_means(const tile *t, ptrdiff_t rows, ptrdiff_t cols, double *restrict mean)
 {
     for (ptrdiff_t r = 0; r < rows; r++)
@@ -126,20 +127,20 @@ static void first_means(const tile *t, ptrdiff_t rows, ptrdiff_t cols, double *r
 }
 
 /* Thread task: means and sd of responses first .. last - 1 of this rank. */
-static void moments(void *self, ptrdiff_t first, ptrdiff_t last)
+static void compute_moments(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     moments_job *job = self;
     tile t;
     last += job->own;
     for (ptrdiff_t j = first + job->own; j < last; j += TILE_COLS) {
-        columns c = {.n = smaller(last - j, TILE_COLS)};
+        columns c = {.n = min_size(last - j, TILE_COLS)};
         for (ptrdiff_t k = 0; k < c.n; k++) {
             c.index[k] = j + k;
             job->mean[j + k] = job->sd[j + k] = 0;
         }
         columns_end(&c);
         for (ptrdiff_t i = 0; i < job->Y.rows; i += TILE_ROWS) {
-            ptrdiff_t rows = smaller(job->Y.rows - i, TILE_ROWS);
+            ptrdiff_t rows = min_size(job->Y.rows - i, TILE_ROWS);
             for (ptrdiff_t r = 0; r < rows; r++) {
                 if (i + r + TILE_ROWS < job->Y.rows)
                     ask_for_row(job->Y, i + r + TILE_ROWS, &c);
@@ -180,7 +181,7 @@ typedef struct observed_job {
 } observed_job;
 
 /* Recomputes the moments of responses that have non-finite cells, from the observed ones. */
-static void observe(void *self, ptrdiff_t first, ptrdiff_t last)
+static void recompute_moments(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     observed_job *job = self;
     moments_job *m = &job->moments;
@@ -191,94 +192,60 @@ static void observe(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Decides which responses are kept, by their moments. n: number of values per response; NULL:
- * missing cells are not allowed. */
-static void keep(const moments_job *job, const ptrdiff_t *n, bool standardise, kn_scaling *out)
+void kn_moments(kn_ctx *ctx, kn_view Y, kn_index_range range, double *mean, double *sd)
 {
-    for (ptrdiff_t j = 0; j < job->Y.cols; j++) {
-        bool finite = isfinite(job->mean[j]) && isfinite(job->sd[j]);
-        bool few = n && n[j] < job->Y.rows && n[j] < KN_LEAST_VALUES;
-        bool constant = job->sd[j] <= CONSTANT * fabs(job->mean[j]);
-        out->n_few += few;
-        out->n_constant += !few && finite && constant;
-        if (!finite || few || constant)
-            continue;
-        ptrdiff_t k = out->n_kept++;
-        out->kept[k] = j;
-        out->mean0[k] = job->mean[j];
-        out->sd0[k] = job->sd[j];
-        out->mean[k] = standardise ? job->mean[j] : 0;
-        out->sd[k] = standardise ? job->sd[j] : 1;
-        if (out->n)
-            out->n[k] = n[j];
+    moments_job job = {.ctx = ctx, .Y = Y, .own = range.first, .mean = mean, .sd = sd};
+    kn_parallel(ctx, range.last - range.first, KN_MOMENTS_COLUMNS, compute_moments, &job);
+}
+
+void kn_moments_observed(kn_ctx *ctx, kn_view Y, kn_index_range range, double *mean, double *sd,
+                         ptrdiff_t *n)
+{
+    observed_job job = {{.ctx = ctx, .Y = Y, .own = range.first, .mean = mean, .sd = sd}, n};
+    kn_parallel(ctx, range.last - range.first, KN_MOMENTS_COLUMNS, recompute_moments, &job);
+}
+
+/* ---- index ranges of MPI ranks -------------------------------------------------------------- */
+
+ptrdiff_t kn_first_from(const kn_responses *Y, kn_index_range among, ptrdiff_t limit)
+{
+    const ptrdiff_t *kept = Y->scaling ? Y->scaling->kept : NULL;
+    ptrdiff_t low = among.first,
+              high = among.last; /* invariant: low - 1 is below the limit, high is not */
+    while (low < high) {
+        ptrdiff_t middle = low + (high - low) / 2;
+        if ((kept ? kept[middle] : middle) < limit)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
 }
 
-/* Computes the moments of this rank's responses, gathers them, and decides which responses are
- * kept. Collective. */
-static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool observed,
-                              kn_scaling *out)
+kn_index_range kn_response_range_of(const kn_responses *Y, int rank, int ranks)
 {
-    kn_status status;
-    observed_job job = {.moments = {.ctx = ctx, .Y = Y}};
-    bool missing = false;
-    kn_responses all = {.T = Y.cols};
-    kn_range own = kn_response_range(ctx, &all);
-    job.moments.own = own.first;
-    *out = (kn_scaling){.n_all = Y.cols};
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &job.moments.mean));
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &job.moments.sd));
-    KN_TRY(kn_alloc_i(ctx, Y.cols, &out->kept));
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean));
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd));
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &out->mean0));
-    KN_TRY(kn_alloc_d(ctx, Y.cols, &out->sd0));
-    kn_parallel(ctx, own.last - own.first, KN_MOMENTS_COLUMNS, moments, &job.moments);
-    KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.mean));
-    KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.sd));
-    for (ptrdiff_t j = 0; observed && j < Y.cols; j++)
-        missing = missing || !isfinite(job.moments.mean[j]) || !isfinite(job.moments.sd[j]);
-    if (missing) {
-        KN_TRY(kn_alloc_i(ctx, Y.cols, &job.n));
-        KN_TRY(kn_alloc_i(ctx, Y.cols, &out->n));
-        kn_parallel(ctx, own.last - own.first, KN_MOMENTS_COLUMNS, observe, &job);
-        KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.mean));
-        KN_TRY(kn_allgather_responses_d(ctx, &all, job.moments.sd));
-        KN_TRY(kn_allgather_responses(ctx, &all, (kn_of_responses){job.n, 1, 0, sizeof *job.n}));
-    }
-    keep(&job.moments, job.n, standardise, out);
-    missing = false;
-    for (ptrdiff_t k = 0; out->n && k < out->n_kept; k++)
-        missing = missing || out->n[k] < Y.rows;
-    if (!missing) { /* responses with missing cells were left out, or there were none */
-        kn_free(out->n);
-        out->n = NULL;
-    }
-out:
-    kn_free(job.n);
-    kn_free(job.moments.mean);
-    kn_free(job.moments.sd);
-    if (status != KN_OK)
-        kn_scaling_clear(out);
-    return status;
+    ptrdiff_t all = Y->scaling ? Y->scaling->n_all : Y->T, blocks = (all + KN_BLOCK - 1) / KN_BLOCK;
+    kn_index_range used = {0, Y->T};
+    if (ranks == 1)
+        return used;
+    return (kn_index_range){kn_first_from(Y, used, blocks * rank / ranks * KN_BLOCK),
+                            kn_first_from(Y, used, blocks * (rank + 1) / ranks * KN_BLOCK)};
 }
 
-kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out)
+kn_index_range kn_response_range(const kn_ctx *ctx, const kn_responses *Y)
 {
-    return make_scaling(ctx, Y, standardise, false, out);
+    const kn_comm *c = kn_ctx_comm(ctx);
+    return kn_response_range_of(Y, c->rank, c->size);
 }
 
-kn_status kn_scaling_observed(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out)
+kn_index_range kn_responses_own(const kn_ctx *ctx, ptrdiff_t T)
 {
-    return make_scaling(ctx, Y, standardise, true, out);
+    return kn_response_range(ctx, &(kn_responses){.T = T});
 }
 
-void kn_scaling_need(kn_mem_plan *r, ptrdiff_t T)
+kn_index_range kn_sample_range_of(ptrdiff_t n, int rank, int ranks)
 {
-    kn_plan_alloc_d(r, KN_NEED_WORK, T, 5);
-    kn_mem_usage mark = r->now;
-    kn_plan_alloc_d(r, KN_NEED_WORK, T, 2);
-    kn_plan_free_to(r, mark);
+    return (kn_index_range){n * rank / ranks, n * (rank + 1) / ranks};
 }
 
 /* ---- blocks -------------------------------------------------------------------------------- */
@@ -306,8 +273,8 @@ double kn_responses_energy(const kn_responses *Y)
         sum += sd * sd + shift * shift;
     }
     sum *= (double)Y->Y.rows;
-    for (ptrdiff_t k = 0; Y->filled && k < Y->holes->cells; k++)
-        sum += isfinite(Y->filled[k]) ? Y->filled[k] * Y->filled[k] : 0;
+    for (ptrdiff_t k = 0; Y->imputed && k < Y->missing->cells; k++)
+        sum += isfinite(Y->imputed[k]) ? Y->imputed[k] * Y->imputed[k] : 0;
     return (1 + ROUNDING) * sum;
 }
 
@@ -326,8 +293,8 @@ typedef struct block_job {
     kn_mat block;
 } block_job;
 
-static void standardise(double *restrict y, const double *restrict mean,
-                        const double *restrict scale, ptrdiff_t n)
+static void standardise_row(double *restrict y, const double *restrict mean,
+                            const double *restrict scale, ptrdiff_t n)
 {
     for (ptrdiff_t k = 0; k < n; k++)
         y[k] = (y[k] - mean[k]) * scale[k];
@@ -335,18 +302,19 @@ static void standardise(double *restrict y, const double *restrict mean,
 
 /* Replaces the missing cells of one row by imputed values, or NaN: responses at, at + 1, ..., or
  * those of `index`. */
-static void mend(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at, const ptrdiff_t *index,
-                 ptrdiff_t n, double *y)
+static void set_missing_cells(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at,
+                              const ptrdiff_t *index, ptrdiff_t n, double *y)
 {
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t j = index ? index[k] : at + k;
-        if (kn_is_missing(Y->holes, row, j))
-            y[k] = Y->filled ? Y->filled[kn_missing_at(Y->holes, row, j)] : NAN;
+        if (kn_is_missing(Y->missing, row, j))
+            y[k] = Y->imputed ? Y->imputed[kn_missing_at(Y->missing, row, j)] : NAN;
     }
 }
 
-static inline void put(const tile *t, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, ptrdiff_t cols,
-                       kn_mat block)
+/* Stores a tile (rows x cols, row-major) into column-major `block` at (i, j). */
+static inline void transpose_tile(const tile *t, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j,
+                                  ptrdiff_t cols, kn_mat block)
 {
     for (ptrdiff_t k = 0; k < cols; k++) {
         double *restrict to = kn_col(block, j + k) + i;
@@ -377,7 +345,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     double mean[TILE_COLS], scale[TILE_COLS];
     tile t;
     for (ptrdiff_t j = from; j < to; j += TILE_COLS) {
-        columns c = {.n = smaller(to - j, TILE_COLS)};
+        columns c = {.n = min_size(to - j, TILE_COLS)};
         for (ptrdiff_t k = 0; k < c.n; k++) {
             ptrdiff_t at = job->index ? job->index[j + k] : job->first + j + k;
             c.index[k] = s->kept[at];
@@ -386,27 +354,27 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
         columns_end(&c);
         for (ptrdiff_t i = 0; i < Y->N; i += TILE_ROWS) {
-            ptrdiff_t rows = smaller(Y->N - i, TILE_ROWS);
+            ptrdiff_t rows = min_size(Y->N - i, TILE_ROWS);
             for (ptrdiff_t r = 0; r < rows; r++) {
                 if (i + r + TILE_ROWS < Y->N)
                     ask_for_row(Y->Y, row_of(Y, i + r + TILE_ROWS), &c);
                 load_row(Y->Y, row_of(Y, i + r), &c, t.at[r]);
-                standardise(t.at[r], mean, scale, c.n);
-                if (Y->holes)
-                    mend(Y, row_of(Y, i + r), job->first + j, job->index ? job->index + j : NULL,
-                         c.n, t.at[r]);
+                standardise_row(t.at[r], mean, scale, c.n);
+                if (Y->missing)
+                    set_missing_cells(Y, row_of(Y, i + r), job->first + j,
+                                      job->index ? job->index + j : NULL, c.n, t.at[r]);
             }
             if (rows == TILE_ROWS) /* constant length, so that the compiler unrolls */
-                put(&t, i, TILE_ROWS, j, c.n, job->block);
+                transpose_tile(&t, i, TILE_ROWS, j, c.n, job->block);
             else
-                put(&t, i, rows, j, c.n, job->block);
+                transpose_tile(&t, i, rows, j, c.n, job->block);
         }
         columns_done(job->ctx, Y->Y, c.index[0], c.index[c.n - 1]);
     }
 }
 
 /* Chunks are at least a tile wide, and large enough for a thread. */
-static void fill(kn_ctx *ctx, block_job *job, ptrdiff_t cols)
+static void fill_block(kn_ctx *ctx, block_job *job, ptrdiff_t cols)
 {
     ptrdiff_t grain = 1 + 100000 / (job->Y->N + 1);
     kn_parallel(ctx, cols, grain > TILE_COLS ? grain : TILE_COLS, fill_columns, job);
@@ -414,12 +382,12 @@ static void fill(kn_ctx *ctx, block_job *job, ptrdiff_t cols)
 
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block)
 {
-    fill(ctx, &(block_job){.ctx = ctx, .Y = Y, .first = first, .block = block}, block.cols);
+    fill_block(ctx, &(block_job){.ctx = ctx, .Y = Y, .first = first, .block = block}, block.cols);
 }
 
 void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block)
 {
-    fill(ctx, &(block_job){.ctx = ctx, .Y = Y, .index = index, .block = block}, block.cols);
+    fill_block(ctx, &(block_job){.ctx = ctx, .Y = Y, .index = index, .block = block}, block.cols);
 }
 
 /* ---- strips: transposed blocks ------------------------------------------------------------- */
@@ -458,7 +426,7 @@ static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
     ptrdiff_t count = job->strip.data ? job->strip.rows : job->strip_f32.rows;
     double scale[TILE_COLS], wide[TILE_COLS];
     for (ptrdiff_t j = 0; j < count; j += TILE_COLS) {
-        columns c = {.n = smaller(count - j, TILE_COLS)};
+        columns c = {.n = min_size(count - j, TILE_COLS)};
         const double *mean = s->mean + job->first + j;
         for (ptrdiff_t k = 0; k < c.n; k++) {
             c.index[k] = s->kept[job->first + j + k];
@@ -470,14 +438,14 @@ static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
             if (job->strip.data) {
                 double *y = kn_col(job->strip, i) + j;
                 load_row(Y->Y, row, &c, y);
-                standardise(y, mean, scale, c.n);
-                if (Y->holes)
-                    mend(Y, row, job->first + j, NULL, c.n, y);
-            } else if (Y->holes) {
+                standardise_row(y, mean, scale, c.n);
+                if (Y->missing)
+                    set_missing_cells(Y, row, job->first + j, NULL, c.n, y);
+            } else if (Y->missing) {
                 float *y = kn_fcol(job->strip_f32, i) + j;
                 load_row(Y->Y, row, &c, wide);
-                standardise(wide, mean, scale, c.n);
-                mend(Y, row, job->first + j, NULL, c.n, wide);
+                standardise_row(wide, mean, scale, c.n);
+                set_missing_cells(Y, row, job->first + j, NULL, c.n, wide);
                 for (ptrdiff_t k = 0; k < c.n; k++)
                     y[k] = (float)wide[k];
             } else if (is_run(Y->Y, &c)) {
@@ -491,7 +459,9 @@ static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-static void lay(kn_ctx *ctx, strip_job *job, ptrdiff_t count)
+/* Fills a strip (responses x participants) of `count` responses in parallel, then lets the system
+ * drop the pages read. */
+static void fill_strip(kn_ctx *ctx, strip_job *job, ptrdiff_t count)
 {
     ptrdiff_t grain = 1 + 100000 / (count + 1);
     kn_parallel(ctx, job->Y->N, grain > 16 ? grain : 16, fill_samples, job);
@@ -503,10 +473,62 @@ static void lay(kn_ctx *ctx, strip_job *job, ptrdiff_t count)
 
 void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat strip)
 {
-    lay(ctx, &(strip_job){.Y = Y, .first = first, .strip = strip}, strip.rows);
+    fill_strip(ctx, &(strip_job){.Y = Y, .first = first, .strip = strip}, strip.rows);
 }
 
 void kn_responses_strip_f32(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_fmat strip)
 {
-    lay(ctx, &(strip_job){.Y = Y, .first = first, .strip_f32 = strip}, strip.rows);
+    fill_strip(ctx, &(strip_job){.Y = Y, .first = first, .strip_f32 = strip}, strip.rows);
+}
+
+/* ---- missing cells --------------------------------------------------------------------------- */
+
+enum { COLUMNS = 64, ROWS = 64 }; /* tile size: one word of rows */
+
+void kn_missing_mask_clear(kn_missing_mask *h)
+{
+    kn_free(h->bits);
+    kn_free(h->before);
+    *h = (kn_missing_mask){0};
+}
+
+typedef struct marking {
+    const kn_ctx *ctx;
+    kn_view Y;
+    const ptrdiff_t *kept;
+    kn_missing_mask *h;
+} marking;
+
+/* Marks the missing cells, in tiles because Y may be stored by rows or by columns. */
+static void mark_missing(void *self, ptrdiff_t from, ptrdiff_t to)
+{
+    const marking *m = self;
+    kn_missing_mask *h = m->h;
+    for (ptrdiff_t w = 0; w < h->words; w++)
+        for (ptrdiff_t i = w * ROWS; i < h->N && i < (w + 1) * ROWS; i++)
+            for (ptrdiff_t j = from; j < to; j++)
+                if (!isfinite(kn_view_at(m->Y, i, m->kept[j])))
+                    h->bits[j * h->words + w] |= UINT64_C(1) << (i % 64);
+    if (m->Y.col_stride != 1)
+        kn_view_done(m->ctx, m->Y, m->kept[from], m->kept[to - 1] - m->kept[from] + 1);
+}
+
+kn_status kn_missing_mask_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptrdiff_t T,
+                              kn_missing_mask *out)
+{
+    kn_status status;
+    void *memory;
+    *out = (kn_missing_mask){.N = Y.rows, .T = T, .words = (Y.rows + 63) / 64};
+    marking job = {ctx, Y, kept, out};
+    KN_TRY(kn_alloc(ctx, out->words * T, sizeof *out->bits, &memory));
+    out->bits = memory;
+    KN_TRY(kn_alloc_i(ctx, out->words * T + 1, &out->before));
+    kn_parallel(ctx, T, COLUMNS, mark_missing, &job);
+    for (ptrdiff_t w = 0; w < out->words * T; w++)
+        out->before[w + 1] = out->before[w] + __builtin_popcountll(out->bits[w]);
+    out->cells = out->before[out->words * T];
+out:
+    if (status != KN_OK)
+        kn_missing_mask_clear(out);
+    return status;
 }

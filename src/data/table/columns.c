@@ -1,18 +1,21 @@
-/* Implements columns.h. */
+/* Implements columns.h. Names are compared without surrounding spaces. */
 #include "data/table/columns.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/suggest.h"
 #include "data/table/text_list.h"
 #include "io/file/path.h"
 
 static const char SPACES[] = " \t\r\n";
 
-static const char *trim(const char *text, size_t *n)
+/* Returns the start of text without surrounding spaces, and sets *n to its length. */
+static const char *trim_text(const char *text, size_t *n)
 {
     text += strspn(text, SPACES);
     *n = strlen(text);
@@ -24,23 +27,23 @@ static const char *trim(const char *text, size_t *n)
 kn_status kn_trimmed(kn_ctx *ctx, const char *text, char **out)
 {
     size_t n;
-    text = trim(text, &n);
+    text = trim_text(text, &n);
     return kn_text_copy(ctx, text, n, out);
 }
 
 bool kn_names_equal(const char *a, const char *b)
 {
     size_t n, m;
-    a = trim(a, &n);
-    b = trim(b, &m);
+    a = trim_text(a, &n);
+    b = trim_text(b, &m);
     return n == m && memcmp(a, b, n) == 0;
 }
 
 bool kn_names_equal_any_case(const char *a, const char *b)
 {
     size_t n, m;
-    a = trim(a, &n);
-    b = trim(b, &m);
+    a = trim_text(a, &n);
+    b = trim_text(b, &m);
     return n == m && strncasecmp(a, b, n) == 0;
 }
 
@@ -67,60 +70,24 @@ bool kn_column_matches(const kn_table *table, ptrdiff_t col, const char *pattern
     return kn_table_named(table, col) && fnmatch(pattern, header + strspn(header, " \t"), 0) == 0;
 }
 
-/* Returns the number of letters to delete and insert to turn a into b, ignoring case: common
- * letters count more than equal length. Only the first MOST characters are compared. */
-static int distance(const char *a, const char *b)
-{
-    enum { MOST = 48 };
-    int row[MOST + 1];
-    int n = (int)strnlen(a, MOST), m = (int)strnlen(b, MOST);
-    for (int j = 0; j <= m; j++)
-        row[j] = j;
-    for (int i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-            int best = diagonal + (same ? 0 : 2);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[m];
-}
-
 kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name, const char *why)
 {
     enum { LOOKED_AT = 10000 }; /* columns searched for a suggestion */
-    ptrdiff_t closest[KN_NAMES_LISTED], n = 0;
-    int away[KN_NAMES_LISTED];
+    kn_suggestions near = {.given = name};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    char suggestion[KN_SUGGESTION_TEXT];
     for (ptrdiff_t j = 0; j < kn_table_cols(table) && j < LOOKED_AT; j++) {
         if (!kn_table_named(table, j))
             continue;
-        int d = distance(name, kn_table_name(table, j));
-        ptrdiff_t at = n;
-        while (at > 0 && away[at - 1] > d)
-            at--;
-        if (at == KN_NAMES_LISTED)
-            continue;
-        n += n < KN_NAMES_LISTED;
-        for (ptrdiff_t k = n - 1; k > at; k--) {
-            closest[k] = closest[k - 1];
-            away[k] = away[k - 1];
-        }
-        closest[at] = j;
-        away[at] = d;
+        kn_suggest(&near, kn_table_name(table, j), strlen(kn_table_name(table, j)));
+        kn_listing_add(&list, kn_table_name(table, j));
     }
-    kn_listing list = {.most = KN_NAMES_LISTED};
-    for (ptrdiff_t k = 0; k < n; k++)
-        kn_listing_add(&list, kn_table_name(table, closest[k]));
-    return kn_fail(ctx, KN_ERR_DATA, "%s: no column '%s' %s; the closest are %s",
+    if (near.n > 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s: no column '%s', %s%s", kn_table_path(table),
+                       kn_clipped(name).text, why, kn_did_you_mean(&near, "", suggestion));
+    return kn_fail(ctx, KN_ERR_DATA, "%s: no column '%s', %s; its columns are %s",
                    kn_table_path(table), kn_clipped(name).text, why,
-                   n > 0 ? list.text : "without a name");
+                   list.n > 0 ? list.text : "without names");
 }
 
 kn_census kn_column_census(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n)
@@ -181,8 +148,7 @@ kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptr
     static const char number[] = "expected a number";
     if (strncmp(what, number, sizeof number - 1) == 0 &&
         has_decimal_comma(kn_table_cell(table, row, col)))
-        what = "a number with a decimal comma, expected a decimal point (save the table with "
-               "points)";
+        what = "a number with a decimal comma; save the table with decimal points";
     return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s", kn_table_path(table),
                    kn_table_unit(table), kn_table_line(table, row),
                    kn_clipped(kn_table_name(table, col)).text,
@@ -196,6 +162,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Fails with KN_ERR_ARGUMENT if a list names a column twice. Cost n log n. */
 static kn_status check_distinct(kn_ctx *ctx, const char *option, const kn_names *names)
 {
     void *copy = NULL;
@@ -237,12 +204,11 @@ kn_status kn_names_split(kn_ctx *ctx, const char *option, const char *text, kn_n
         if (next)
             *next++ = '\0';
         size_t length;
-        char *item = at + (trim(at, &length) - at);
+        char *item = at + (trim_text(at, &length) - at);
         item[length] = '\0';
         if (length == 0) {
             status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                             "%s '%s': name %td is empty, expected names "
-                             "with a comma between them",
+                             "%s '%s': name %td is empty, expected names separated by commas",
                              option, kn_clipped(text).text, out->n + 1);
             goto out;
         }

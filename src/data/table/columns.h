@@ -1,5 +1,5 @@
 /* Finds and describes columns of a table for options: by name, in lists, by the kind of their
- * cells. */
+ * cells. Messages propose names that are similar to an unknown one. */
 #ifndef KN_DATA_TABLE_COLUMNS_H
 #define KN_DATA_TABLE_COLUMNS_H
 
@@ -21,7 +21,8 @@ ptrdiff_t kn_column_find(const kn_table *table, const char *name);
 /* Returns whether the name of a column matches a shell pattern. */
 bool kn_column_matches(const kn_table *table, ptrdiff_t col, const char *pattern);
 
-/* KN_ERR_DATA with the message "FILE: no column 'NAME' WHY; the closest are a, b, c". */
+/* KN_ERR_DATA with the message "FILE: no column 'NAME', WHY; did you mean a, b?", or "...; its
+ * columns are a, b, c" if no name is close. */
 kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name, const char *why);
 
 /* Counts of the kinds of cells of a column. */

@@ -1,4 +1,5 @@
-/* Implements levels.h: a sorted array with binary search. */
+/* Implements levels.h: a sorted array with binary search. Levels that are numbers are ordered by
+ * value, others by their text. */
 #include "data/table/levels.h"
 
 #include <assert.h>
@@ -63,10 +64,10 @@ kn_status kn_levels_add(kn_ctx *ctx, kn_levels *levels, const char *level)
 
     if (kn_levels_find(levels, level, &at) >= 0)
         return KN_OK;
-    assert(levels->n < KN_LEVELS_MOST);
+    assert(levels->n < KN_LEVELS_MAX);
     if (!levels->text) {
         void *text;
-        KN_TRY(kn_alloc(ctx, KN_LEVELS_MOST, sizeof *levels->text, &text));
+        KN_TRY(kn_alloc(ctx, KN_LEVELS_MAX, sizeof *levels->text, &text));
         levels->text = text;
     }
     KN_TRY(kn_text_copy(ctx, level, strlen(level), &copy));

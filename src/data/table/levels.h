@@ -6,7 +6,7 @@
 #include "base/memory/alloc.h"
 
 enum {
-    KN_LEVELS_MOST = 50,  /* of one category */
+    KN_LEVELS_MAX = 50,   /* of one category */
     KN_LEVEL_SIZE = 1024, /* bytes of a level or of a column's name, with the NUL */
 };
 
@@ -31,7 +31,7 @@ int kn_level_order(const char *a, const char *b, bool numbers);
 ptrdiff_t kn_levels_find(const kn_levels *levels, const char *level, ptrdiff_t *at);
 
 /* Inserts a copy of a level at its sorted position; does nothing if it exists. The caller ensures
- * that there are fewer than KN_LEVELS_MOST. */
+ * that there are fewer than KN_LEVELS_MAX. */
 kn_status kn_levels_add(kn_ctx *ctx, kn_levels *levels, const char *level);
 void kn_levels_clear(kn_levels *levels); /* accepts {0} */
 

@@ -1,24 +1,101 @@
 /* Implements match_ids.h: both sides are sorted by id, and each id of the covariates is searched
- * for among the responses. */
+ * for among the responses. An id that occurs twice or on one side only is an error, unless the
+ * options say otherwise. */
 #include "data/table/match_ids.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
 /* ---- the id column ------------------------------------------------------------------------- */
 
-static ptrdiff_t find_any_case(const kn_table *table, const char *name)
+static const char *const USUAL[] = {"participant_id", "sub_id",  "subject_id", "SubjID",
+                                    "participant",    "subject", "eid",        "src_subject_id",
+                                    "record_id",      "id",      NULL};
+
+/* Returns whether two names are equal regardless of case, spaces, _, - and dots: Subject ID. */
+static bool are_alike(const char *a, const char *b)
+{
+    static const char skipped[] = " \t_-.";
+    while (true) {
+        a += strspn(a, skipped);
+        b += strspn(b, skipped);
+        if (!*a || tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return *a == *b;
+        a++;
+        b++;
+    }
+}
+
+static ptrdiff_t find_alike(const kn_table *table, const char *name)
 {
     ptrdiff_t exact = kn_table_find(table, name);
     for (ptrdiff_t j = 0; exact < 0 && j < kn_table_cols(table); j++)
-        if (strcasecmp(kn_table_name(table, j), name) == 0)
+        if (are_alike(kn_table_name(table, j), name))
             return j;
     return exact;
+}
+
+/* Returns the column with the first usual name that the table has; -1: none. */
+static ptrdiff_t find_usual(const kn_table *table)
+{
+    ptrdiff_t col = -1;
+    for (size_t k = 0; USUAL[k] && col < 0; k++)
+        col = find_alike(table, USUAL[k]);
+    return col;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* *is = every cell of the column is text, and no two are equal. */
+static kn_status is_text_of_each(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, bool *is)
+{
+    ptrdiff_t n = kn_table_rows(table);
+    void *memory;
+    kn_status status = kn_alloc(ctx, n, sizeof(char *), &memory);
+    const char **cell = memory;
+    *is = false;
+    if (status != KN_OK || kn_column_census(table, col, NULL, n).texts < n)
+        goto out;
+    for (ptrdiff_t i = 0; i < n; i++)
+        cell[i] = kn_table_cell(table, i, col);
+    qsort(cell, (size_t)n, sizeof *cell, by_text);
+    *is = true;
+    for (ptrdiff_t i = 1; i < n && *is; i++)
+        *is = strcmp(cell[i - 1], cell[i]) != 0;
+out:
+    kn_free(memory);
+    return status;
+}
+
+/* Warns of a column that seems to contain the ids of a table without an id column. */
+static kn_status suggest_column(kn_ctx *ctx, const kn_table *table)
+{
+    double x;
+    bool is = false;
+    kn_status status = KN_OK;
+    for (ptrdiff_t j = 0;
+         j < kn_table_cols(table) && kn_table_cols(table) > 1 && kn_table_rows(table) > 1 && !is;
+         j++) {
+        if (!kn_table_named(table, j) || kn_table_number(table, 0, j, &x) != KN_CELL_TEXT)
+            continue;
+        KN_TRY(is_text_of_each(ctx, table, j, &is));
+        if (is)
+            kn_log(ctx, KN_LOG_WARNING,
+                   "%s has no ID column; %s is different in every row: if it contains the IDs, use "
+                   "{id=%s}",
+                   kn_table_path(table), kn_clipped(kn_table_name(table, j)).text,
+                   kn_clipped(kn_table_name(table, j)).text);
+    }
+out:
+    return status;
 }
 
 static kn_status find_option(kn_ctx *ctx, const kn_table *table, const char *name, ptrdiff_t *col)
@@ -26,14 +103,13 @@ static kn_status find_option(kn_ctx *ctx, const kn_table *table, const char *nam
     *col = kn_column_find(table, name);
     if (*col >= 0)
         return KN_OK;
-    return kn_column_unknown(ctx, table, name, "as {id} asks for");
+    return kn_column_unknown(ctx, table, name, "which {id} names");
 }
 
 kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,
                               const kn_table *responses, ptrdiff_t *covariate_col,
                               ptrdiff_t *response_col)
 {
-    static const char *const usual[] = {"participant_id", "sub_id", "subject_id", "SubjID"};
     kn_status status = KN_OK;
 
     *covariate_col = *response_col = -1;
@@ -43,15 +119,20 @@ kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *c
             KN_TRY(find_option(ctx, responses, option, response_col));
         goto out;
     }
-    for (size_t k = 0; k < sizeof usual / sizeof usual[0]; k++) {
-        ptrdiff_t c = find_any_case(covariates, usual[k]);
-        ptrdiff_t r = responses ? find_any_case(responses, usual[k]) : -1;
-        if (c >= 0 && (r >= 0 || !responses)) {
-            *covariate_col = c;
-            *response_col = r;
-            break;
-        }
+    for (size_t k = 0; USUAL[k] && responses && *response_col < 0; k++) {
+        *covariate_col = find_alike(covariates, USUAL[k]);
+        *response_col = *covariate_col < 0 ? -1 : find_alike(responses, USUAL[k]);
     }
+    if (*response_col >= 0)
+        goto out;
+    *covariate_col = find_usual(covariates);
+    *response_col = responses ? find_usual(responses) : -1;
+    if (*covariate_col >= 0 && *response_col >= 0)
+        kn_log(ctx, KN_LOG_INFO, "the IDs of %s are in %s, those of %s in %s",
+               kn_table_path(covariates), kn_table_name(covariates, *covariate_col),
+               kn_table_path(responses), kn_table_name(responses, *response_col));
+    else if (*covariate_col < 0)
+        KN_TRY(suggest_column(ctx, covariates));
 out:
     if (status != KN_OK)
         *covariate_col = *response_col = -1;
@@ -99,7 +180,7 @@ static bool is_used(const side *s, ptrdiff_t row)
 }
 
 /* Returns the line of an id in its file if it is known, else its row. */
-static ptrdiff_t place(const side *s, ptrdiff_t row)
+static ptrdiff_t line_of(const side *s, ptrdiff_t row)
 {
     if (s->table)
         return kn_table_line(s->table, row);
@@ -122,8 +203,8 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->sorted[i] = (entry){id_of(s, i), i, !is_used(s, i)};
         if (is_used(s, i) && kn_text_is_missing(s->sorted[i].id))
-            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', expected an id", s->path,
-                           unit_of(s), place(s, i),
+            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', expected an ID", s->path,
+                           unit_of(s), line_of(s, i),
                            s->table ? kn_clipped(kn_table_name(s->table, s->id_col)).text : "id",
                            kn_clipped(s->sorted[i].id).text);
     }
@@ -132,7 +213,7 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
 }
 
 /* Returns whether entry i repeats the id before it, both in use. */
-static bool repeats(const side *s, ptrdiff_t i)
+static bool is_repeat(const side *s, ptrdiff_t i)
 {
     return i > 0 && !s->sorted[i].unused && strcmp(s->sorted[i - 1].id, s->sorted[i].id) == 0;
 }
@@ -141,36 +222,33 @@ static bool repeats(const side *s, ptrdiff_t i)
 static ptrdiff_t find_repeat(const side *s)
 {
     for (ptrdiff_t i = 1; i < s->n; i++)
-        if (repeats(s, i))
+        if (is_repeat(s, i))
             return i;
     return 0;
 }
 
-/* KN_ERR_DATA if an id repeats; the message counts the repeated ids and names the first. */
+/* KN_ERR_DATA if an id repeats; the message counts the repeated ids and names their first rows. */
 static kn_status check_once(kn_ctx *ctx, const side *s)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
-    ptrdiff_t first = find_repeat(s), ids = 0, rows = 0;
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    ptrdiff_t first = find_repeat(s), ids = 0;
     if (first == 0)
         return KN_OK;
     for (ptrdiff_t i = first; i < s->n; i++) {
-        bool fresh = repeats(s, i) && !repeats(s, i - 1);
+        bool fresh = is_repeat(s, i) && !is_repeat(s, i - 1);
         if (fresh)
             kn_listing_add(&list, s->sorted[i].id);
         ids += fresh;
-        rows += repeats(s, i) + fresh;
     }
-    return kn_fail(ctx, KN_ERR_DATA,
-                   "%s: %td %s on several %ss, %td in all, the first on %ss %td and %td: %s "
-                   "(%s)",
-                   s->path, ids, ids == 1 ? "id is" : "ids are", unit_of(s), rows, unit_of(s),
-                   place(s, s->sorted[first - 1].row), place(s, s->sorted[first].row), list.text,
-                   s->visits
-                       ? "they are told apart by the column that {visit} names, or by ses- in "
-                         "paths of images"
-                       : "for sessions of one person use {session}");
+    return kn_fail(ctx, KN_ERR_DATA, "%s: %td %s more than once, first on %ss %td and %td: %s; %s",
+                   s->path, ids, ids == 1 ? "ID occurs" : "IDs occur", unit_of(s),
+                   line_of(s, s->sorted[first - 1].row), line_of(s, s->sorted[first].row),
+                   list.text,
+                   s->visits ? "name the column of visits in {visit}, or use image paths with ses-"
+                             : "if these are sessions of one participant, use {session}");
 }
 
+/* Entry of an id by binary search; NULL: not in this table. */
 static const entry *find_id(const side *s, const char *id)
 {
     ptrdiff_t low = 0, high = s->n;
@@ -186,34 +264,14 @@ static const entry *find_id(const side *s, const char *id)
 
 /* ---- messages for ids that differ ---------------------------------------------------------- */
 
-static const char PREFIX[] = "sub-"; /* prefix of BIDS labels */
-enum { PREFIX_LENGTH = sizeof PREFIX - 1 };
-
-/* Counts ids of `with` that are ids of `without` after the prefix is removed. */
-static ptrdiff_t count_prefixed(const side *with, const side *without)
+static kn_status fail_no_common_id(kn_ctx *ctx, const side *a, const side *b)
 {
-    ptrdiff_t n = 0;
-    for (ptrdiff_t i = 0; i < with->n; i++) {
-        const char *id = with->sorted[i].id;
-        n += strncmp(id, PREFIX, PREFIX_LENGTH) == 0 && find_id(without, id + PREFIX_LENGTH);
-    }
-    return n;
-}
-
-static kn_status nothing_in_common(kn_ctx *ctx, const side *a, const side *b)
-{
-    ptrdiff_t ab = count_prefixed(a, b), ba = count_prefixed(b, a);
-    char hint[256] = "";
-    if (ab > 0 || ba > 0)
-        snprintf(hint, sizeof hint, "; with '%s' before those of %s, %td would match", PREFIX,
-                 kn_clipped(ab >= ba ? b->path : a->path).text, ab >= ba ? ab : ba);
-    return kn_fail(ctx, KN_ERR_DATA, "%s and %s have no ids in common: the first are %s and %s%s",
-                   a->path, b->path, kn_clipped(id_of(a, 0)).text, kn_clipped(id_of(b, 0)).text,
-                   hint);
+    return kn_fail(ctx, KN_ERR_DATA, "%s and %s have no IDs in common; the first are %s and %s",
+                   a->path, b->path, kn_clipped(id_of(a, 0)).text, kn_clipped(id_of(b, 0)).text);
 }
 
 /* Counts the ids of a that b lacks, and lists the first of them in the order of the file. */
-static ptrdiff_t lacking(const side *a, const side *b, kn_listing *list)
+static ptrdiff_t list_lacking(const side *a, const side *b, kn_listing *list)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < a->n; i++)
@@ -224,24 +282,28 @@ static ptrdiff_t lacking(const side *a, const side *b, kn_listing *list)
     return n;
 }
 
+/* Fails unless both tables have the same ids; the message names the first that are missing and the
+ * remedy. */
 static kn_status check_all(kn_ctx *ctx, const side *a, const side *b)
 {
-    kn_listing of_a = {.most = KN_NAMES_LISTED}, of_b = {.most = KN_NAMES_LISTED};
-    ptrdiff_t na = lacking(a, b, &of_a), nb = lacking(b, a, &of_b);
+    kn_listing of_a = {.limit = KN_NAMES_LISTED}, of_b = {.limit = KN_NAMES_LISTED};
+    ptrdiff_t na = list_lacking(a, b, &of_a), nb = list_lacking(b, a, &of_b);
     char more[64] = "";
     if (na == 0 && nb == 0)
         return KN_OK;
     if (na > 0 && nb > 0)
         snprintf(more, sizeof more, ", and %td the other way round", nb);
     ptrdiff_t n = na > 0 ? na : nb;
-    return kn_fail(ctx, KN_ERR_DATA, "%s: %td %s not in %s: %s%s (use {match=common})",
-                   na > 0 ? a->path : b->path, n, n == 1 ? "id is" : "ids are",
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "%s: %td %s not in %s: %s%s; use {match=common} to keep the IDs in both",
+                   na > 0 ? a->path : b->path, n, n == 1 ? "ID is" : "IDs are",
                    na > 0 ? b->path : a->path, na > 0 ? of_a.text : of_b.text, more);
 }
 
 /* ---- matching ------------------------------------------------------------------------------ */
 
-static kn_status reserve(kn_ctx *ctx, ptrdiff_t n, bool ids, kn_match *out)
+/* Allocates the rows, and the ids if there are any, of n matched participants. out owns them. */
+static kn_status alloc_match(kn_ctx *ctx, ptrdiff_t n, bool ids, kn_match *out)
 {
     void *memory = NULL;
     kn_status status;
@@ -260,10 +322,10 @@ static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_ma
     const side *named = a->sorted ? a : b && b->sorted ? b : NULL;
     if (b && a->n != b->n)
         return kn_fail(ctx, KN_ERR_SHAPE,
-                       "%s has %td rows and %s %td: without ids on both sides rows match by "
-                       "position, expected as many",
+                       "%s has %td rows, but %s has %td; without IDs in both, rows match by "
+                       "position and must be equally many",
                        a->path, a->n, b->path, b->n);
-    kn_status status = reserve(ctx, a->n, named != NULL, out);
+    kn_status status = alloc_match(ctx, a->n, named != NULL, out);
     if (status != KN_OK)
         return status;
     out->by_position = b != NULL;
@@ -281,8 +343,8 @@ static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_ma
     }
     if (b)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s and %s have no ids to match by: row 1 is taken to belong to row 1, and so on",
-               a->path, b->path);
+               "%s and %s have no IDs to match by, so rows are matched by position", a->path,
+               b->path);
     return KN_OK;
 }
 
@@ -293,7 +355,7 @@ static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_p
     kn_status status;
     KN_TRY(check_once(ctx, a));
     KN_TRY(check_once(ctx, b));
-    KN_TRY(reserve(ctx, a->n, true, out));
+    KN_TRY(alloc_match(ctx, a->n, true, out));
     for (ptrdiff_t i = 0; i < a->n; i++) {
         const entry *e = is_used(a, i) ? find_id(b, id_of(a, i)) : NULL;
         if (!e || e->unused)
@@ -303,12 +365,12 @@ static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_p
         out->id[out->n++] = id_of(a, i);
     }
     if (out->n == 0)
-        status = nothing_in_common(ctx, a, b);
+        status = fail_no_common_id(ctx, a, b);
     else if (policy == KN_MATCH_ALL)
         status = check_all(ctx, a, b);
     else if (out->n < a->used || out->n < b->used)
         kn_log(ctx, KN_LOG_INFO, "%td %s in both %s (of %td) and %s (of %td)", out->n,
-               out->n == 1 ? "id is" : "ids are", a->path, a->used, b->path, b->used);
+               out->n == 1 ? "ID is" : "IDs are", a->path, a->used, b->path, b->used);
 out:
     return status;
 }

@@ -1,6 +1,7 @@
 /* Pairs rows of the covariates with rows of the responses, by id or by position.
  *
- * Ids are compared as texts, byte by byte: 18 digits stay 18 digits, 01 is not 1. */
+ * Ids are compared as texts, byte by byte: 18 digits stay 18 digits. align_ids.h gives both sides
+ * one spelling before. */
 #ifndef KN_DATA_TABLE_MATCH_IDS_H
 #define KN_DATA_TABLE_MATCH_IDS_H
 
@@ -12,10 +13,12 @@ typedef enum kn_match_policy {
     KN_MATCH_COMMON = 1 /* only ids on both sides are used */
 } kn_match_policy;
 
-/* Finds the id columns: `option` (--id NAME), or the first of participant_id, sub_id, subject_id,
- * SubjID, in any case, that the tables have; -1: none. With two tables both must have it.
- * responses NULL: there is one table, or the responses are not a table; *response_col is then -1.
- */
+/* Finds the id columns: `option` (--id NAME), which both tables must have, or the first of
+ * participant_id, sub_id, subject_id, SubjID, participant, subject, eid, src_subject_id, record_id
+ * and id that both have, regardless of case and separators (Subject ID); else the first that each
+ * has, which is logged. -1: none; a column of the covariates whose texts all differ is then
+ * suggested in a warning. responses NULL: there is one table, or the responses are not a table;
+ * *response_col is then -1. */
 kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,
                               const kn_table *responses, ptrdiff_t *covariate_col,
                               ptrdiff_t *response_col);

@@ -1,19 +1,105 @@
-/* Implements row_filter.h. */
+/* Implements row_filter.h. Conditions such as age>18 or group=control,sibling are parsed once and
+ * applied row by row. */
 #include "data/table/row_filter.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/table/columns.h"
 #include "data/table/levels.h"
 #include "data/table/text_list.h"
+#include "io/file/byte_source.h"
 #include "io/file/path.h"
+
+/* ---- lists of values from a file: sorted, with binary search --------------------------------- */
+
+static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28;
+static const char BLANKS[] = " \t\r";
+
+static void clear_list(kn_row_filter_list *list)
+{
+    kn_free(list->value);
+    kn_free(list->text);
+    *list = (kn_row_filter_list){0};
+}
+
+static int in_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static ptrdiff_t count_lines(const char *text, ptrdiff_t n)
+{
+    ptrdiff_t lines = 1;
+    for (ptrdiff_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    return lines;
+}
+
+/* Collects the non-blank lines of the text, trimmed in place. */
+static void take_lines(kn_row_filter_list *list)
+{
+    for (char *at = list->text, *next; at; at = next) {
+        next = strchr(at, '\n');
+        if (next)
+            *next++ = '\0';
+        at += strspn(at, BLANKS);
+        size_t length = strlen(at);
+        while (length > 0 && strchr(BLANKS, at[length - 1]))
+            at[--length] = '\0';
+        if (length > 0)
+            list->value[list->n++] = at;
+    }
+    qsort(list->value, (size_t)list->n, sizeof *list->value, in_order);
+}
+
+/* Reads the file; KN_ERR_FORMAT if it has no values or is too large. */
+static kn_status read_list(kn_ctx *ctx, const char *path, kn_row_filter_list *out)
+{
+    kn_status status;
+    kn_byte_source source = {0};
+    void *text = NULL, *value = NULL;
+    *out = (kn_row_filter_list){0};
+    KN_TRY(kn_byte_source_open(ctx, path, &source));
+    if (source.size > MAX_BYTES) {
+        status =
+            kn_fail(ctx, KN_ERR_FORMAT, "%s has %td bytes; a list of values can have at most %td",
+                    path, source.size, MAX_BYTES);
+        goto out;
+    }
+    KN_TRY(kn_alloc(ctx, source.size + 1, 1, &text));
+    out->text = text;
+    KN_TRY(kn_byte_source_read(ctx, &source, 0, source.size, text));
+    KN_TRY(kn_byte_source_check(ctx, &source));
+    KN_TRY(kn_alloc(ctx, count_lines(text, source.size), sizeof *out->value, &value));
+    out->value = value;
+    take_lines(out);
+    if (out->n == 0)
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s has no values, expected one per line", path);
+out:
+    kn_byte_source_close(&source);
+    if (status != KN_OK)
+        clear_list(out);
+    return status;
+}
+
+/* Returns whether the list has the trimmed text of a cell; exact comparison. */
+static bool list_has(const kn_row_filter_list *list, const char *cell)
+{
+    char trimmed[KN_LEVEL_SIZE];
+    const char *key = trimmed;
+    return kn_level_of(cell, false, trimmed) &&
+           bsearch(&key, list->value, (size_t)list->n, sizeof *list->value, in_order);
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 void kn_row_filter_clear(kn_row_filter *where)
 {
     for (ptrdiff_t k = 0; k < where->n; k++)
-        kn_row_filter_list_clear(&where->condition[k].list);
+        clear_list(&where->condition[k].list);
     kn_free(where->condition);
     kn_free(where->text);
     kn_free(where->written);
@@ -25,7 +111,7 @@ void kn_row_filter_clear(kn_row_filter *where)
 static const char SPACES[] = " \t\r\n";
 
 /* Trims a text in place. */
-static char *trim(char *text)
+static char *trim_text(char *text)
 {
     text += strspn(text, SPACES);
     size_t n = strlen(text);
@@ -34,7 +120,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* Finds the operator of a condition, *length bytes long. Signs are searched before the word `in`,
+/* Finds the operator of a condition, *length bytes long. Signs are searched before the word "in",
  * which may be part of a name ("age in years>20"). NULL: there is none. */
 static char *find_operator(char *text, kn_row_filter_op *op, size_t *length)
 {
@@ -67,7 +153,7 @@ static bool split_values(kn_condition *c)
         next = strchr(at, '|');
         if (next)
             *next++ = '\0';
-        const char *value = trim(at);
+        const char *value = trim_text(at);
         size_t n = strlen(value);
         if (n == 0)
             return false;
@@ -92,8 +178,8 @@ static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
     char *at = find_operator(text, &c->op, &length);
     if (at) {
         *at = '\0';
-        c->column = trim(text);
-        c->value = trim(at + length);
+        c->column = trim_text(text);
+        c->value = trim_text(at + length);
     }
     c->n = 1;
     if (!at || !*c->column || !*c->value || (c->op == KN_WHERE_IN && !split_values(c)))
@@ -102,7 +188,7 @@ static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
                        "value, such as age<60 or site in a|b",
                        kn_clipped(c->written).text);
     if (c->op == KN_WHERE_IN && c->value[0] == '@')
-        return kn_row_filter_list_read(ctx, c->value + 1, &c->list);
+        return read_list(ctx, c->value + 1, &c->list);
     if (compares_numbers(c->op) && kn_number_parse(c->value, &x) != KN_CELL_NUMBER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{where} has '%s', expected a number to compare with",
                        kn_clipped(c->written).text);
@@ -129,7 +215,7 @@ kn_status kn_row_filter_parse(kn_ctx *ctx, const char *text, kn_row_filter *out)
             *next++ = '\0';
             written[next - at - 1] = '\0';
         }
-        c->written = trim(written);
+        c->written = trim_text(written);
         KN_TRY(read_condition(ctx, at, c));
         out->n++;
     }
@@ -141,6 +227,7 @@ out:
 
 /* ---- filtering ------------------------------------------------------------------------------ */
 
+/* Are the cell and the value of a condition equal, as numbers if both are, otherwise as names? */
 static bool same_value(const char *cell, const char *value)
 {
     char a[KN_LEVEL_SIZE], b[KN_LEVEL_SIZE];
@@ -152,19 +239,22 @@ static bool same_value(const char *cell, const char *value)
     return kn_names_equal(cell, value);
 }
 
+/* Is the cell one of the condition's values, given as list or file? A missing cell equals a missing
+ * value. */
 static bool is_one_of(const kn_condition *c, const char *cell)
 {
     bool missing = kn_text_is_missing(cell);
     const char *value = c->value;
     if (c->list.n > 0)
-        return !missing && kn_row_filter_list_has(&c->list, cell);
+        return !missing && list_has(&c->list, cell);
     for (ptrdiff_t k = 0; k < c->n; k++, value += strlen(value) + 1)
         if (missing ? kn_text_is_missing(value) : same_value(cell, value))
             return true;
     return false;
 }
 
-static bool compare(kn_row_filter_op op, double x, double y)
+/* Applies an order operator; false if x or y is NaN. */
+static bool compare_numbers(kn_row_filter_op op, double x, double y)
 {
     switch (op) {
     case KN_WHERE_LESS: return x < y;
@@ -178,8 +268,8 @@ typedef enum answer { NO, YES, UNKNOWN } answer;
 
 /* Evaluates a condition for one row. UNKNOWN: the cell is missing and the condition needs a value.
  */
-static kn_status meets(kn_ctx *ctx, const kn_condition *c, const kn_table *table, ptrdiff_t row,
-                       ptrdiff_t col, answer *out)
+static kn_status test_row(kn_ctx *ctx, const kn_condition *c, const kn_table *table, ptrdiff_t row,
+                          ptrdiff_t col, answer *out)
 {
     const char *cell = kn_table_cell(table, row, col);
     double x, y;
@@ -194,19 +284,20 @@ static kn_status meets(kn_ctx *ctx, const kn_condition *c, const kn_table *table
     kn_number_parse(c->value, &y);
     if (kn_number_parse(cell, &x) == KN_CELL_TEXT) {
         char what[sizeof(kn_clip) + 64];
-        snprintf(what, sizeof what, "expected a number, which {where=%s} compares",
+        snprintf(what, sizeof what, "expected a number for {where=%s}",
                  kn_clipped(c->written).text);
         return kn_cell_refused(ctx, table, row, col, what);
     }
-    *out = compare(c->op, x, y) ? YES : NO;
+    *out = compare_numbers(c->op, x, y) ? YES : NO;
     return KN_OK;
 }
 
 /* Describes the values of a column in the rows kept so far, for the message: the first few, or the
  * range. */
-static void describe(const kn_table *table, ptrdiff_t col, const bool *keep, char *out, size_t size)
+static void describe_values(const kn_table *table, ptrdiff_t col, const bool *keep, char *out,
+                            size_t size)
 {
-    kn_listing list = {.most = KN_NAMES_LISTED};
+    kn_listing list = {.limit = KN_NAMES_LISTED};
     const char *seen[KN_NAMES_LISTED];
     int n = 0;
     double low = INFINITY, high = -INFINITY, x;
@@ -236,29 +327,29 @@ static void describe(const kn_table *table, ptrdiff_t col, const bool *keep, cha
 }
 
 /* Applies one condition; keep holds the rows kept so far, and is updated. */
-static kn_status apply(kn_ctx *ctx, const kn_condition *c, const kn_table *table, bool *keep,
-                       ptrdiff_t *lacking)
+static kn_status apply_condition(kn_ctx *ctx, const kn_condition *c, const kn_table *table,
+                                 bool *keep, ptrdiff_t *lacking)
 {
     ptrdiff_t col = kn_column_find(table, c->column), left = 0, rows = kn_table_rows(table);
     void *memory = NULL;
     kn_status status;
     char has[sizeof(kn_listing)];
     if (col < 0)
-        return kn_column_unknown(ctx, table, c->column, "as {where} asks for");
+        return kn_column_unknown(ctx, table, c->column, "which {where} names");
     KN_TRY(kn_alloc(ctx, rows, sizeof *keep, &memory));
     bool *yes = memory;
     answer met;
     for (ptrdiff_t i = 0; i < rows; i++) {
         if (!keep[i])
             continue;
-        KN_TRY(meets(ctx, c, table, i, col, &met));
+        KN_TRY(test_row(ctx, c, table, i, col, &met));
         yes[i] = met == YES;
         left += yes[i];
         *lacking += met == UNKNOWN;
     }
     if (left == 0) {
-        describe(table, col, keep, has, sizeof has);
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: {where=%s} leaves no row, %s is %s",
+        describe_values(table, col, keep, has, sizeof has);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: {where=%s} selects no row; %s is %s",
                          kn_table_path(table), kn_clipped(c->written).text,
                          kn_clipped(kn_table_name(table, col)).text, has);
         goto out;
@@ -278,14 +369,14 @@ kn_status kn_row_filter_rows(kn_ctx *ctx, const kn_row_filter *where, const kn_t
     for (ptrdiff_t i = 0; i < rows; i++)
         keep[i] = true;
     for (ptrdiff_t k = 0; k < where->n; k++)
-        KN_TRY(apply(ctx, &where->condition[k], table, keep, &lacking));
+        KN_TRY(apply_condition(ctx, &where->condition[k], table, keep, &lacking));
     for (ptrdiff_t i = 0; i < rows; i++)
         left += keep[i];
     if (lacking > 0)
-        snprintf(more, sizeof more, "; %td that %s a value it asks for %s not among them", lacking,
+        snprintf(more, sizeof more, "; %td that %s a value for it %s excluded", lacking,
                  lacking == 1 ? "lacks" : "lack", lacking == 1 ? "is" : "are");
     if (where->n > 0)
-        kn_log(ctx, KN_LOG_INFO, "%s: {where} chooses %td of %td rows%s", kn_table_path(table),
+        kn_log(ctx, KN_LOG_INFO, "%s: {where} selects %td of %td rows%s", kn_table_path(table),
                left, rows, more);
 out:
     return status;

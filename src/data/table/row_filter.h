@@ -7,9 +7,17 @@
 #ifndef KN_DATA_TABLE_ROW_FILTER_H
 #define KN_DATA_TABLE_ROW_FILTER_H
 
+#include <stdbool.h>
+
 #include "base/memory/alloc.h"
-#include "data/table/row_filter_list.h"
 #include "io/table/table.h"
+
+/* Values of a condition from a file, one per line: --where 'participant_id in @train.txt'. */
+typedef struct kn_row_filter_list {
+    ptrdiff_t n;
+    const char **value; /* sorted, without the spaces around them */
+    char *text;         /* storage of the values */
+} kn_row_filter_list;
 
 typedef enum kn_row_filter_op {
     KN_WHERE_IS,
@@ -24,7 +32,7 @@ typedef enum kn_row_filter_op {
 typedef struct kn_condition {
     const char *column; /* points into kn_row_filter.text */
     kn_row_filter_op op;
-    char *value;             /* NUL-terminated; for `in` several, one after the other */
+    char *value;             /* NUL-terminated; for "in" several, one after the other */
     ptrdiff_t n;             /* number of values */
     kn_row_filter_list list; /* values of `in @FILE` */
     /* The condition as the user wrote it, for messages. */

@@ -1,4 +1,5 @@
-/* Implements select_columns.h. */
+/* Implements select_columns.h. By default these are the numeric columns that are neither ids nor
+ * covariates. */
 #include "data/table/select_columns.h"
 
 #include <assert.h>
@@ -17,7 +18,8 @@ static bool is_taken(const kn_table *table, const kn_select_options *o, ptrdiff_
     return taken;
 }
 
-static kn_status reserve(kn_ctx *ctx, ptrdiff_t n, kn_selection *out)
+/* Allocates a selection of at most n columns with their names. out owns both. */
+static kn_status alloc_selection(kn_ctx *ctx, ptrdiff_t n, kn_selection *out)
 {
     void *memory = NULL;
     kn_status status;
@@ -28,7 +30,7 @@ out:
     return status;
 }
 
-static kn_status append(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_selection *out)
+static kn_status append_column(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_selection *out)
 {
     out->col[out->n] = col;
     return kn_trimmed(ctx, kn_table_name(table, col), &out->name[out->n++]);
@@ -36,8 +38,8 @@ static kn_status append(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_se
 
 /* Marks in chosen[] the columns that one pattern matches. A pattern that is the name of a column,
  * which may contain brackets, matches only that column. */
-static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
-                      const char *pattern, bool *chosen)
+static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
+                              const char *pattern, bool *chosen)
 {
     ptrdiff_t found = 0, passed = 0, one = kn_column_find(table, pattern);
     for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
@@ -49,10 +51,9 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_option
             chosen[j] = true;
             found++;
         } else if (exact) {
-            return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "%s: {targets=%s}: it is %s and cannot be a response",
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: {targets=%s} is %s and cannot be a response",
                            kn_table_path(table), kn_clipped(name).text,
-                           j == o->id_col ? "the id column" : "a covariate or a label");
+                           j == o->id_col ? "the ID column" : "a covariate or a label");
         } else {
             passed++;
         }
@@ -61,19 +62,19 @@ static kn_status mark(kn_ctx *ctx, const kn_table *table, const kn_select_option
         return KN_OK;
     if (passed > 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: {targets=%s} matches only the id, covariates and labels",
+                       "%s: {targets=%s} matches only the ID, covariates and labels",
                        kn_table_path(table), kn_clipped(pattern).text);
-    return kn_column_unknown(ctx, table, pattern, "as {targets} asks for");
+    return kn_column_unknown(ctx, table, pattern, "which {targets} names");
 }
 
 enum {
-    CODES_MOST = 20
+    CODES_MAX = 20
 }; /* up to this many distinct whole numbers are codes or counts, not responses */
 
-/* Returns whether a column has whole numbers only, at most CODES_MOST distinct ones. */
+/* Returns whether a column has whole numbers only, at most CODES_MAX distinct ones. */
 static bool are_codes(const kn_table *table, ptrdiff_t col)
 {
-    double seen[CODES_MOST], x;
+    double seen[CODES_MAX], x;
     int n = 0;
     for (ptrdiff_t i = 0; i < kn_table_rows(table); i++) {
         int k = 0;
@@ -83,7 +84,7 @@ static bool are_codes(const kn_table *table, ptrdiff_t col)
             return false;
         while (k < n && seen[k] != x)
             k++;
-        if (k == CODES_MOST)
+        if (k == CODES_MAX)
             return false;
         if (k == n)
             seen[n++] = x;
@@ -91,8 +92,9 @@ static bool are_codes(const kn_table *table, ptrdiff_t col)
     return true;
 }
 
-static void tell_left_out(kn_ctx *ctx, const kn_table *table, const kn_listing *texts,
-                          const kn_listing *codes)
+/* Logs which columns are no responses because they have text or look like codes. */
+static void log_excluded(kn_ctx *ctx, const kn_table *table, const kn_listing *texts,
+                         const kn_listing *codes)
 {
     if (texts->n > 0)
         kn_log(ctx, KN_LOG_INFO, "%s: not numbers, so not responses: %s", kn_table_path(table),
@@ -101,7 +103,7 @@ static void tell_left_out(kn_ctx *ctx, const kn_table *table, const kn_listing *
         kn_log(ctx, KN_LOG_INFO,
                "%s: at most %d different whole numbers, so not responses unless {targets} names "
                "them: %s",
-               kn_table_path(table), CODES_MOST, codes->text);
+               kn_table_path(table), CODES_MAX, codes->text);
 }
 
 typedef struct column_kind {
@@ -116,7 +118,9 @@ typedef struct columns {
     column_kind *kind;
 } columns;
 
-static void look_at(void *self, ptrdiff_t first, ptrdiff_t last)
+/* Sets the kind of columns first to last - 1: free for responses, numeric, codes, with decimal
+ * commas. */
+static void inspect_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const columns *c = self;
     ptrdiff_t rows = kn_table_rows(c->table);
@@ -137,14 +141,14 @@ static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_selec
                               bool *chosen)
 {
     enum { COLUMNS = 8 }; /* columns per thread task: neighbours share cache lines */
-    kn_listing texts = {.most = KN_NAMES_LISTED}, codes = texts;
+    kn_listing texts = {.limit = KN_NAMES_LISTED}, codes = texts;
     ptrdiff_t n = 0, cols = kn_table_cols(table);
     columns c = {table, o, NULL};
     void *memory;
     kn_status status;
     KN_TRY(kn_alloc(ctx, cols, sizeof *c.kind, &memory));
     c.kind = memory;
-    kn_parallel(ctx, cols, COLUMNS, look_at, &c);
+    kn_parallel(ctx, cols, COLUMNS, inspect_columns, &c);
     for (ptrdiff_t j = 0; j < cols; j++) {
         const column_kind *k = &c.kind[j];
         if (!k->open)
@@ -159,12 +163,13 @@ static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_selec
             kn_listing_add(k->numeric ? &codes : &texts, kn_table_name(table, j));
     }
     if (n > 0)
-        tell_left_out(ctx, table, &texts, &codes);
+        log_excluded(ctx, table, &texts, &codes);
     else
         status =
-            kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left to be a response%s",
+            kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left for the responses%s",
                     kn_table_path(table),
-                    codes.n > 0 ? " (few whole numbers are none unless {targets} names them)" : "");
+                    codes.n > 0 ? "; name columns with few different whole numbers in {targets}"
+                                : "");
 out:
     kn_free(c.kind);
     return status;
@@ -181,15 +186,15 @@ kn_status kn_select(kn_ctx *ctx, const kn_table *table, const kn_select_options 
     *out = (kn_selection){0};
     KN_TRY(kn_names_split(ctx, "{targets}", o->targets, &patterns));
     KN_TRY(kn_alloc(ctx, cols, sizeof(bool), &flags));
-    KN_TRY(reserve(ctx, cols, out));
+    KN_TRY(alloc_selection(ctx, cols, out));
     bool *chosen = flags;
     for (ptrdiff_t k = 0; k < patterns.n; k++)
-        KN_TRY(mark(ctx, table, o, patterns.name[k], chosen));
+        KN_TRY(mark_columns(ctx, table, o, patterns.name[k], chosen));
     if (!o->targets)
         KN_TRY(mark_numeric(ctx, table, o, chosen));
     for (ptrdiff_t j = 0; j < cols; j++)
         if (chosen[j])
-            KN_TRY(append(ctx, table, j, out));
+            KN_TRY(append_column(ctx, table, j, out));
 out:
     kn_names_clear(&patterns);
     kn_free(flags);
@@ -204,14 +209,14 @@ kn_status kn_select_named(kn_ctx *ctx, const kn_table *table, const char *const 
     kn_status status;
 
     *out = (kn_selection){0};
-    KN_TRY(reserve(ctx, n, out));
+    KN_TRY(alloc_selection(ctx, n, out));
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t col = kn_column_find(table, names[k]);
         if (col < 0) {
             status = kn_column_unknown(ctx, table, names[k], "which is a response of the model");
             goto out;
         }
-        KN_TRY(append(ctx, table, col, out));
+        KN_TRY(append_column(ctx, table, col, out));
     }
 out:
     if (status != KN_OK)

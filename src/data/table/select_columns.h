@@ -1,4 +1,5 @@
-/* Selects the columns of a table that are responses, and reads their values. */
+/* Selects the columns of a table that are responses, and reads their values. Names come from
+ * {targets} or, for a fitted model, from its list of responses. */
 #ifndef KN_DATA_TABLE_SELECT_COLUMNS_H
 #define KN_DATA_TABLE_SELECT_COLUMNS_H
 
@@ -12,14 +13,14 @@ typedef struct kn_selection {
 } kn_selection;
 
 typedef struct kn_select_options {
-    const char
-        *targets; /* --targets 'lh_*,rh_*' as typed; NULL: every numeric column that is not taken */
-    ptrdiff_t id_col;         /* -1: none */
+    const char *targets; /* --targets 'lh_*,rh_*' as typed; NULL: every numeric column not used as
+                            id, covariate, group or label */
+    ptrdiff_t id_col;    /* -1: none */
     const char *const *taken; /* names of covariates, groups and labels, in this table or another */
     ptrdiff_t n_taken;
 } kn_select_options;
 
-/* Selects columns in the order of the table. Patterns skip the id and the names that are taken.
+/* Selects columns in the order of the table. Patterns skip the id and the names in `taken`.
  * KN_ERR_ARGUMENT if a pattern is exactly such a name, or matches nothing; KN_ERR_DATA if no
  * numeric column is left. */
 kn_status kn_select(kn_ctx *ctx, const kn_table *table, const kn_select_options *options,

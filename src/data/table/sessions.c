@@ -1,4 +1,4 @@
-/* Implements sessions.h. */
+/* Implements sessions.h. Sessions are ordered as numbers if all are numbers, else as text. */
 #include "data/table/sessions.h"
 
 #include <stdlib.h>
@@ -58,11 +58,11 @@ kn_status kn_session_ids(kn_ctx *ctx, const kn_session_rows *r, char ***out)
     KN_TRY(kn_alloc(ctx, r->n, sizeof *id, &memory));
     id = memory;
     for (ptrdiff_t i = 0; i < r->n; i++) {
-        size_t n, m = strlen(r->person[i]);
+        size_t n, m = strlen(r->participant[i]);
         const char *label = label_of(r->session[i], &n);
         KN_TRY(kn_alloc(ctx, (ptrdiff_t)(m + 1 + PREFIX_LENGTH + n + 1), 1, &memory));
         id[i] = memory;
-        memcpy(id[i], r->person[i], m);
+        memcpy(id[i], r->participant[i], m);
         id[i][m] = '_';
         memcpy(id[i] + m + 1, PREFIX, PREFIX_LENGTH);
         memcpy(id[i] + m + 1 + PREFIX_LENGTH, label, n);
@@ -79,8 +79,8 @@ out:
  */
 
 typedef struct visit {
-    const char *person, *session; /* session NULL: none */
-    double number;                /* number of the session, if all are numbers */
+    const char *participant, *session; /* session NULL: none */
+    double number;                     /* number of the session, if all are numbers */
     bool numbers;
     ptrdiff_t row;
 } visit;
@@ -118,10 +118,11 @@ static int by_session(const visit *a, const visit *b)
     return a->session && !a->numbers ? by_text(a->session, b->session) : 0;
 }
 
-static int by_person(const void *a, const void *b)
+/* Comparison for qsort: by participant, then session, then row of the table. */
+static int by_participant(const void *a, const void *b)
 {
     const visit *x = a, *y = b;
-    int order = strcmp(x->person, y->person);
+    int order = strcmp(x->participant, y->participant);
     if (order == 0)
         order = by_session(x, y);
     return order ? order : (x->row > y->row) - (x->row < y->row);
@@ -156,14 +157,14 @@ kn_status kn_session_order(kn_ctx *ctx, const kn_session_rows *r, ptrdiff_t *ord
     for (ptrdiff_t i = 0; i < r->n; i++) {
         if (!is_used(r, i))
             continue;
-        v[*n] = (visit){.person = r->person[i], .numbers = numbers, .row = i};
+        v[*n] = (visit){.participant = r->participant[i], .numbers = numbers, .row = i};
         if (r->session)
             v[*n].session = label_of(r->session[i], &unused);
         if (numbers)
             kn_number_parse(v[*n].session, &v[*n].number);
         (*n)++;
     }
-    qsort(v, (size_t)*n, sizeof *v, by_person);
+    qsort(v, (size_t)*n, sizeof *v, by_participant);
     for (ptrdiff_t i = 0; i < *n; i++)
         order[i] = v[i].row;
     kn_free(memory);
@@ -182,7 +183,7 @@ kn_status kn_session_choose(kn_ctx *ctx, const kn_session_rows *r, bool last)
     for (ptrdiff_t i = 0; i < n; i++) {
         bool at_end = i == (last ? n - 1 : 0);
         ptrdiff_t other = at_end ? order[i] : order[last ? i + 1 : i - 1];
-        r->keep[order[i]] = at_end || strcmp(r->person[order[i]], r->person[other]) != 0;
+        r->keep[order[i]] = at_end || strcmp(r->participant[order[i]], r->participant[other]) != 0;
     }
 out:
     kn_free(order);

@@ -1,5 +1,6 @@
 /* Several visits of one participant: --session COLUMN makes an id for each row, sub-01_ses-1;
- * --session first or last keeps one row per participant. */
+ * --session first or last keeps one row per participant. Without --session an id that occurs twice
+ * is an error. */
 #ifndef KN_DATA_TABLE_SESSIONS_H
 #define KN_DATA_TABLE_SESSIONS_H
 
@@ -8,9 +9,9 @@
 
 typedef struct kn_session_rows { /* rows of a table or a list; texts are borrowed */
     ptrdiff_t n;
-    const char **person;  /* n ids of participants; NULL: none */
-    const char **session; /* n; NULL: not known */
-    bool *keep;           /* n, rows in use; NULL: all */
+    const char **participant; /* n ids of participants; NULL: none */
+    const char **session;     /* n; NULL: not known */
+    bool *keep;               /* n, rows in use; NULL: all */
 } kn_session_rows;
 
 bool kn_session_is_one(const char *option);  /* the option is first or last */

@@ -1,4 +1,4 @@
-/* Implements text_list.h. */
+/* Implements text_list.h. Long texts are cut, so that a message stays one line. */
 #include "data/table/text_list.h"
 
 #include <stdio.h>
@@ -9,9 +9,9 @@ static const char MORE[] = "...";
 kn_clip kn_clipped(const char *text)
 {
     kn_clip clip;
-    size_t n = strlen(text), room = sizeof clip.text - sizeof MORE;
-    if (n > room) {
-        n = room;
+    size_t n = strlen(text), capacity = sizeof clip.text - sizeof MORE;
+    if (n > capacity) {
+        n = capacity;
         while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) /* inside a UTF-8 character */
             n--;
     }
@@ -31,7 +31,7 @@ void kn_listing_add(kn_listing *list, const char *item)
     size_t used = strlen(list->text), size = sizeof list->text;
     const char *comma = list->n > 0 ? ", " : "";
     size_t reserve = sizeof ", ..."; /* space kept for the dots */
-    if ((list->most > 0 && list->n == list->most) ||
+    if ((list->limit > 0 && list->n == list->limit) ||
         used + strlen(comma) + strlen(clip.text) + reserve > size) {
         snprintf(list->text + used, size - used, "%s%s", comma, MORE);
         list->closed = true;

@@ -1,4 +1,5 @@
-/* Short, single-line pieces of messages made from the contents of a table. */
+/* Short, single-line pieces of messages made from the contents of a table. Error messages and
+ * warnings name at most a few ids or levels by a listing. */
 #ifndef KN_DATA_TABLE_TEXT_LIST_H
 #define KN_DATA_TABLE_TEXT_LIST_H
 
@@ -12,14 +13,14 @@ typedef struct kn_clip {
 kn_clip
 kn_clipped(const char *text); /* replaces control characters, truncates between UTF-8 characters */
 
-typedef struct kn_listing { /* "a, b, c, d, e, ..."; initialise with {0} or {.most = 5} */
+typedef struct kn_listing { /* "a, b, c, d, e, ..."; initialise with {0} or {.limit = 5} */
     char text[512];
-    ptrdiff_t n;    /* items written */
-    ptrdiff_t most; /* items to write at most; 0: as many as fit */
-    bool closed;    /* "..." is written, further items are ignored */
+    ptrdiff_t n;     /* items written */
+    ptrdiff_t limit; /* items to write at most; 0: as many as fit */
+    bool closed;     /* "..." is written, further items are ignored */
 } kn_listing;
 
-/* Appends an item, or "..." if it does not fit or `most` is reached. */
+/* Appends an item, or "..." if it does not fit or `limit` is reached. */
 void kn_listing_add(kn_listing *list, const char *item);
 
 #endif

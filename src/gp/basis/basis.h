@@ -1,5 +1,6 @@
 /* The basis B of the responses and the coordinates Z = Y B: principal components, or a basis of
- * the user; and the operations that both need [METHOD 1, 9.10] */
+ * the user; and the operations that both need [METHOD 1, 9.10]. Everything after this step sees
+ * the responses as P coordinates per participant. */
 #ifndef KN_GP_BASIS_BASIS_H
 #define KN_GP_BASIS_BASIS_H
 
@@ -17,13 +18,13 @@ typedef struct kn_basis {
     bool pca;
 } kn_basis;
 
-/* Computes the leading P principal components from the Gram matrix of Y; the largest |entry| of
- * each column of B is positive. P <= gram->rank. 2 N P T flops. Collective. */
+/* Computes the leading P principal components from the Gram matrix of Y, of either side; the
+ * largest |entry| of each column of B is positive. P <= gram->rank. 2 N P T flops. Collective. */
 kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, ptrdiff_t P,
                        kn_basis *out);
-/* KN_ERR_ARGUMENT unless 1 <= P <= most. Standardised responses have at most N - 1 principal
+/* KN_ERR_ARGUMENT unless 1 <= P <= limit. Standardised responses have at most N - 1 principal
  * components [METHOD 2]. */
-kn_status kn_basis_check(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, ptrdiff_t most);
+kn_status kn_basis_check(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, ptrdiff_t limit);
 
 /* Takes the user's basis B (T_all x P, borrowed): selects the rows of the modelled responses,
  * orthonormalises the columns if necessary and projects Y. KN_ERR_DATA if columns are zero, not

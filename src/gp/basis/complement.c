@@ -1,9 +1,10 @@
-/* Implements complement.h: one block visitor computes either the energies or D0. */
+/* Implements complement.h: one block visitor computes either the energies or D0. The complement is
+ * what the components leave of the responses. */
 #include "gp/basis/complement.h"
 
 #include <math.h>
 
-#include "base/sum/reduce.h"
+#include "base/sum/block_sums.h"
 #include "gp/block_visitor.h"
 #include "la/la.h"
 
@@ -47,6 +48,10 @@ static void directions_clear(directions *d)
     kn_free(d->weight);
 }
 
+/* Selects directions of R0's eigenvectors for the complement: all, or those that
+ * kn_complement_keeps. AV: m x P, projected coordinates. Sets d->U (N x n), d->A (n x P) and
+ * d->weight = c0 / (c0 r + d0), or 1 with `all`. On error d is partly filled; the caller clears
+ * it. */
 static kn_status directions_new(kn_ctx *ctx, const kn_latent *l, bool all, kn_mat AV, directions *d)
 {
     kn_status status;
@@ -93,7 +98,8 @@ static void maker_clear(maker *m)
     kn_slots_clear(&m->slots);
 }
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+/* Begins the loop: column sums of U, and D, for one block (energies) or all T responses. */
+static kn_status begin_complement(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     maker *m = self;
     kn_status status;
@@ -109,6 +115,8 @@ out:
     return status;
 }
 
+/* D = U'(Y - 1 mean') / sqrt(psi) - A V' for the block; its energies per direction, or the weighted
+ * rows. */
 static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     maker *m = self;
@@ -131,13 +139,16 @@ static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-static kn_status walk(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of, maker *m)
+/* Runs the loop over all responses that fills m->D, or m->slots with energies. The caller clears
+ * m. */
+static kn_status run_complement_loop(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of,
+                                     maker *m)
 {
     kn_status status;
     *m = (maker){.of = of, .energies = m->energies};
     KN_TRY(directions_new(ctx, l, m->energies, of->AV, &m->d));
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *of->Y},
-                             &(kn_visitor){m, KN_WALK_Y, begin, make_block, NULL}, 1));
+                             &(kn_visitor){m, KN_BLOCK_Y, begin_complement, make_block, NULL}, 1));
 out:
     return status;
 }
@@ -146,7 +157,7 @@ kn_status kn_complement_energies(kn_ctx *ctx, const kn_latent *l, const kn_compl
                                  double *e)
 {
     maker m = {.energies = true};
-    kn_status status = walk(ctx, l, of, &m);
+    kn_status status = run_complement_loop(ctx, l, of, &m);
     if (status == KN_OK)
         status = kn_slots_sum(ctx, &m.slots, e);
     maker_clear(&m);
@@ -160,7 +171,7 @@ kn_status kn_complement_make(kn_ctx *ctx, const kn_latent *l, const kn_complemen
     *D0 = kn_mat_none();
     if (kn_complement_count(l) == 0)
         return KN_OK;
-    kn_status status = walk(ctx, l, of, &m);
+    kn_status status = run_complement_loop(ctx, l, of, &m);
     if (status == KN_OK) {
         *D0 = m.D;
         m.D = kn_mat_none();
@@ -197,7 +208,7 @@ static void directions_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t 
     }
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->M);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->M, s->P + 2);
-    kn_block_loop_need(r, s->N, width, KN_WALK_Y);
+    kn_block_loop_need(r, s->N, width, KN_BLOCK_Y);
 }
 
 void kn_complement_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t kept)

@@ -1,5 +1,6 @@
-/* The Gram matrix G = YY' of the responses and its eigenvectors. The principal components of all
- * participants and of every fold follow from it [METHOD 5b] */
+/* The Gram matrix of the responses, on the smaller side: G = YY' (N x N), or G = Y'Y (T x T) if
+ * there are fewer responses than participants; and its eigenvectors. The principal components of
+ * all participants and of every fold follow from it [METHOD 1, 5b] */
 #ifndef KN_GP_BASIS_GRAM_H
 #define KN_GP_BASIS_GRAM_H
 
@@ -8,26 +9,41 @@
 
 /* A Gram matrix and its decomposition; owns its arrays. */
 typedef struct kn_gram {
-    kn_mat G;   /* N x N  Y Y', both triangles */
-    kn_mat U;   /* N x N  its eigenvectors, leading first */
-    double *s2; /* N  its eigenvalues, descending, not negative */
+    bool by_responses; /* G = Y'Y, T x T; else G = YY', N x N */
+    kn_mat G;          /* both triangles */
+    kn_mat U;          /* its eigenvectors, leading first */
+    double *s2;        /* its eigenvalues, as many as G has rows, descending, not negative */
+    double *sums;      /* T  sum of each response over the participants; by_responses only */
     /* precision of the products; KN_F32: entries accurate to 1e-7 of the diagonal, not 1e-15 */
     kn_type made;
     double noise;   /* eigenvalues of G, or of a submatrix, up to this are rounding */
     ptrdiff_t rank; /* number of eigenvalues above noise */
 } kn_gram;
 
-/* Computes G and its eigenvectors: N^2 T flops and one eigenproblem of size N; reads Y once.
- * kn_gram_new multiplies float32 responses in float32 if N^2 T exceeds 1e11, with the sum over
- * blocks in double; kn_gram_made uses the given precision. Collective. */
+/* Computes G and its eigenvectors on the smaller side (kn_by_responses): N T min(N, T) flops and
+ * one eigenproblem of size min(N, T); reads Y once. Collective. */
 kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
+/* The same with G = YY', N^2 T flops. kn_gram_new multiplies float32 responses in float32 if that
+ * exceeds 1e11, with the sum over blocks in double; kn_gram_made uses the given precision.
+ * Collective. */
 kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram *out);
+/* The same with G = Y'Y, N T^2 flops in double. Collective. */
+kn_status kn_gram_of_responses(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
 kn_type kn_gram_precision(const kn_responses *Y); /* the precision of kn_gram_new */
 /* Frees g and sets it to {0}. */
 void kn_gram_clear(kn_gram *g);
-/* Z = U_P diag(s) (N x P, owned by the caller): coordinates in the leading P components, without
- * computing B. */
-kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_gram *gram, ptrdiff_t P, kn_mat *Z);
+/* Z (N x P, owned by the caller): coordinates in the leading P components, U_P diag(s), or Y U_P of
+ * G = Y'Y, for which Y is read once. Collective. */
+kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, ptrdiff_t P,
+                              kn_mat *Z);
+
+/* S = Y'Y (T x T, lower triangle) and sums = Y'1 (T) of any rows, strip by strip of participants;
+ * every MPI rank receives the responses of the others and has the result. stage: its name in
+ * progress reports, or NULL for none. N T^2 flops. Collective. */
+kn_status kn_response_products(kn_ctx *ctx, const kn_responses *Y, const char *stage, kn_mat S,
+                               double *sums);
+/* Memory plan of kn_response_products; temporary. */
+void kn_response_products_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* True if N^2 T exceeds 1e11: enough work for all threads to read blocks at once. */
 bool kn_gram_long(const kn_problem_size *s);

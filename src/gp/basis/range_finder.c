@@ -1,13 +1,13 @@
 /* Implements range_finder.h: orthonormalisation, shifted power passes and Rayleigh-Ritz; the
- * products with the responses are in range_finder_passes.c. */
+ * products with the responses are in range_finder_passes.c. It finds the leading components from a
+ * few passes over the responses, without the Gram matrix. */
 #include "gp/basis/range_finder.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/mpi/comm.h"
-#include "gp/basis/range_finder_passes.h"
-#include "gp/likelihood/eig_broadcast.h"
+#include "gp/basis/internal.h"
 #include "la/la.h"
 
 /* Directions shorter than this, relative to the longest, are rounding of float32 products. */
@@ -29,11 +29,12 @@ static const double LONG_WORK = 1e10;
 
 typedef kn_readings work;
 
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
+static ptrdiff_t smaller_size(ptrdiff_t a, ptrdiff_t b)
 {
     return a < b ? a : b;
 }
 
+/* Scales each column that is not 0 to length 1. */
 static void unit_columns(kn_mat M)
 {
     for (ptrdiff_t p = 0; p < M.cols; p++) {
@@ -47,7 +48,7 @@ static void unit_columns(kn_mat M)
 static kn_status eig_descending(kn_ctx *ctx, kn_mat S, double *t)
 {
     ptrdiff_t k = S.rows;
-    kn_status status = kn_eig_shared(ctx, S, t);
+    kn_status status = kn_eig_on_root(ctx, S, t);
     for (ptrdiff_t p = 0; status == KN_OK && p < k / 2; p++) {
         double *a = kn_col(S, p), *b = kn_col(S, k - 1 - p), top = t[k - 1 - p];
         t[k - 1 - p] = t[p];
@@ -59,21 +60,21 @@ static kn_status eig_descending(kn_ctx *ctx, kn_mat S, double *t)
         }
     }
     if (status == KN_OK && !(t[0] > 0))
-        status = kn_fail(ctx, KN_ERR_DATA, "no response varies within these samples");
+        status = kn_fail(ctx, KN_ERR_DATA, "no response varies between these participants");
     return status;
 }
 
-static ptrdiff_t count_above(const double *t, ptrdiff_t k, double least)
+static ptrdiff_t count_above(const double *t, ptrdiff_t k, double lowest)
 {
     ptrdiff_t n = 0;
-    while (n < k && t[n] > least)
+    while (n < k && t[n] > lowest)
         n++;
     return n;
 }
 
 /* M <- M L^-T for M'M = LL', and the same for `with` (may be none): orthonormal to rounding if M
  * was nearly so. */
-static kn_status polish(kn_ctx *ctx, kn_mat S, kn_mat M, kn_mat with)
+static kn_status polish_columns(kn_ctx *ctx, kn_mat S, kn_mat M, kn_mat with)
 {
     kn_status status;
     KN_TRY(kn_chol(ctx, S, "the matrix of basis angles"));
@@ -88,7 +89,7 @@ out:
  * that columns that are orthonormal already hardly change; without the last X', and with fewer
  * columns, if the columns of M are linearly dependent. Then polished, because this loses the
  * square of M's condition number. */
-static kn_status orthonormal(kn_ctx *ctx, work *w)
+static kn_status orthonormalise_sketch(kn_ctx *ctx, work *w)
 {
     kn_status status;
     kn_mat S = {0}, X = {0}, old = w->Q;
@@ -112,7 +113,7 @@ static kn_status orthonormal(kn_ctx *ctx, work *w)
     KN_TRY(kn_rotate(ctx, &w->M, kn_cols(X, 0, w->k)));
     kn_mat angles = kn_sub(S, 0, 0, w->k, w->k);
     kn_syrk(ctx, 1, KN_T, w->M, 0, angles);
-    KN_TRY(polish(ctx, angles, w->M, kn_mat_none()));
+    KN_TRY(polish_columns(ctx, angles, w->M, kn_mat_none()));
     w->Q = w->M;
     w->M = old;
 out:
@@ -124,7 +125,7 @@ out:
 
 /* Q'M = X diag(t) X', t descending; Q <- Q X, M <- M X, W <- W X unless W is NULL. For M = A A'Q
  * the t approximate squared singular values from below; sets the residual of the first P. */
-static kn_status turn(kn_ctx *ctx, work *w, double *t, kn_mat *W)
+static kn_status rotate_to_axes(kn_ctx *ctx, work *w, double *t, kn_mat *W)
 {
     kn_status status;
     kn_mat S = {0};
@@ -154,13 +155,13 @@ out:
 
 /* Q = orth(M - shift Q) for M = A A'Q: directions outside, whose t are below t_k, shrink by |t -
  * shift| instead of t. The smallest t is never above the true t_k, so half of it is safe. */
-static kn_status step(kn_ctx *ctx, work *w, const double *t)
+static kn_status shifted_step(kn_ctx *ctx, work *w, const double *t)
 {
     double shift = fmax(t[w->k - 1], 0) / 2;
     for (ptrdiff_t p = 0; p < w->k; p++)
         for (ptrdiff_t i = 0; i < w->n; i++)
             kn_col(w->M, p)[i] -= shift * kn_at(w->Q, i, p);
-    return orthonormal(ctx, w);
+    return orthonormalise_sketch(ctx, w);
 }
 
 static bool is_single(const kn_range_options *o, const work *w)
@@ -172,8 +173,8 @@ static bool is_single(const kn_range_options *o, const work *w)
 
 /* Power passes and the last reading, which stores W in b->B. With o->enough a pass may keep W as
  * well: it is the last one if its residual suffices, else it counts as a power pass. */
-static kn_status iterate(kn_ctx *ctx, work *w, const kn_range_options *o, double *t, double *mean,
-                         kn_basis *b)
+static kn_status run_passes(kn_ctx *ctx, work *w, const kn_range_options *o, double *t,
+                            double *mean, kn_basis *b)
 {
     kn_status status;
     KN_TRY(kn_mat_new(ctx, w->T, w->k, &b->B));
@@ -187,23 +188,23 @@ static kn_status iterate(kn_ctx *ctx, work *w, const kn_range_options *o, double
         else
             KN_TRY((w->single ? kn_reading_last_single : kn_reading_last)(ctx, w, b, mean));
         w->info.readings++;
-        KN_TRY(turn(ctx, w, t, keep ? &b->B : NULL));
+        KN_TRY(rotate_to_axes(ctx, w, t, keep ? &b->B : NULL));
         if (last || (keep && w->info.residual <= o->enough))
             break;
-        KN_TRY(step(ctx, w, t));
+        KN_TRY(shifted_step(ctx, w, t));
     }
 out:
     return status;
 }
 
 /* B = W R^-1 and Z = M R^-1, then the best P of them. M is moved to b->Z. */
-static kn_status finish(kn_ctx *ctx, work *w, double *t, const double *mean, kn_basis *b)
+static kn_status finish_basis(kn_ctx *ctx, work *w, double *t, const double *mean, kn_basis *b)
 {
     double wide = w->single ? WIDE_SINGLE : WIDE;
     kn_status status;
     kn_mat S = {0};
     double noise = t[0] * DBL_EPSILON * fmax((double)w->n, 8); /* as the rank in kn_gram_new */
-    ptrdiff_t k = count_above(t, w->k, noise), found = smaller(w->P, k);
+    ptrdiff_t k = count_above(t, w->k, noise), found = smaller_size(w->P, k);
     b->B.cols = w->M.cols = k;
     for (ptrdiff_t p = 0; p < k; p++) {
         double s = sqrt(t[p]);
@@ -214,7 +215,7 @@ static kn_status finish(kn_ctx *ctx, work *w, double *t, const double *mean, kn_
     }
     KN_TRY(kn_mat_new(ctx, k, k, &S));
     KN_TRY(kn_basis_angles(ctx, &w->Y, b->B, S));
-    KN_TRY(polish(ctx, S, b->B, w->M));
+    KN_TRY(polish_columns(ctx, S, b->B, w->M));
     b->Z = w->M;
     w->M = kn_mat_none();
     if (t[0] > wide * wide * t[found - 1]) {
@@ -240,7 +241,7 @@ static void move_means(const kn_scaling *s, double *mean)
 
 ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
 {
-    return smaller(P + KN_RANGE_OVERSAMPLE, smaller(n, T));
+    return smaller_size(P + KN_RANGE_OVERSAMPLE, smaller_size(n, T));
 }
 
 void kn_range_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
@@ -262,7 +263,7 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
 {
     kn_status status;
     kn_scaling moved = *Y->scaling;
-    ptrdiff_t most = smaller(Y->N - (o->centre ? 1 : 0), Y->T);
+    ptrdiff_t limit = smaller_size(Y->N - (o->centre ? 1 : 0), Y->T);
     work w = {.Y = *Y, .centre = o->centre, .n = Y->N, .T = Y->T, .P = P};
     double *t = NULL, *mean = NULL;
     *out = (kn_basis){.pca = true};
@@ -271,7 +272,7 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
         moved.mean = moved.mean0;
         w.Y.scaling = &moved;
     }
-    KN_TRY(kn_basis_check(ctx, Y, P, most));
+    KN_TRY(kn_basis_check(ctx, Y, P, limit));
     w.k = kn_range_columns(Y->N, Y->T, P);
     w.total = (o->passes + 2) * Y->T;
     KN_TRY(kn_alloc_d(ctx, w.k, &t));
@@ -279,9 +280,9 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
     KN_TRY(kn_readings_new(ctx, &w));
     KN_TRY(kn_reading_sketch(ctx, o, &w));
     w.info.readings = w.done > 0;
-    KN_TRY(orthonormal(ctx, &w));
-    KN_TRY(iterate(ctx, &w, o, t, mean, out));
-    KN_TRY(finish(ctx, &w, t, mean, out));
+    KN_TRY(orthonormalise_sketch(ctx, &w));
+    KN_TRY(run_passes(ctx, &w, o, t, mean, out));
+    KN_TRY(finish_basis(ctx, &w, t, mean, out));
     if (o->centre)
         move_means(Y->scaling, mean);
     for (ptrdiff_t j = 0; o->mean && j < Y->T; j++)

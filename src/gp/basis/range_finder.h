@@ -1,5 +1,5 @@
 /* Randomised range finder: leading principal components without a Gram matrix, for many
- * participants, or for a subset of them with its own mean [METHOD 6b]. range_finder_passes.h reads
+ * participants, or for a subset of them with its own mean [METHOD 6b]. range_finder_passes.c reads
  * the responses. */
 #ifndef KN_GP_BASIS_RANGE_FINDER_H
 #define KN_GP_BASIS_RANGE_FINDER_H

@@ -1,15 +1,15 @@
-/* Implements range_finder_passes.h: block visitors over strips of responses. */
-#include "gp/basis/range_finder_passes.h"
+/* The passes of the range finder as block visitors over strips of responses. Each pass multiplies
+ * the responses by a matrix of few columns; sums are exact over ranks. */
+#include "gp/basis/internal.h"
 
 #include <math.h>
 
 #include "base/parallel/parallel_for.h"
 #include "base/random.h"
-#include "base/sum/reduce.h"
-#include "data/mpi/partition_responses.h"
+#include "base/sum/block_sums.h"
+#include "data/mpi/gather_responses.h"
 #include "gp/block_visitor.h"
 #include "la/la.h"
-#include "la/target_clones.h"
 #include "la/vec.h"
 
 enum { STREAM_RANGE = 211 };
@@ -29,7 +29,7 @@ void kn_readings_clear(kn_readings *w)
     kn_fmat_clear(&w->W);
 }
 
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
+static ptrdiff_t smaller_size(ptrdiff_t a, ptrdiff_t b)
 {
     return a < b ? a : b;
 }
@@ -38,22 +38,24 @@ static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b)
  * BLAS; a power of two, so that no strip crosses a cut of wider blocks. */
 static ptrdiff_t strip_cut(ptrdiff_t n)
 {
-    enum { LEAST = 64, MOST = 1 << 24 };
+    enum { MIN = 64, MAX_SIZE = 1 << 24 };
     ptrdiff_t cut = KN_BLOCK;
-    while (cut > LEAST && cut * n > MOST)
+    while (cut > MIN && cut * n > MAX_SIZE)
         cut /= 2;
     return cut;
 }
 
+/* Number of limbs of the exact sums: 2 if one response has much more energy than the mean, else
+ * 1. */
 static int limbs_for(const kn_scaling *s)
 {
-    double sum = 0, most = 0;
+    double sum = 0, limit = 0;
     for (ptrdiff_t j = 0; j < s->n_kept; j++) {
         double sd = s->sd0[j] / s->sd[j], shift = (s->mean0[j] - s->mean[j]) / s->sd[j];
         sum += sd * sd + shift * shift;
-        most = fmax(most, sd * sd + shift * shift);
+        limit = fmax(limit, sd * sd + shift * shift);
     }
-    return most > UNEVEN * sum / (double)s->n_kept ? 2 : 1;
+    return limit > UNEVEN * sum / (double)s->n_kept ? 2 : 1;
 }
 
 static kn_block_loop walk_of(const kn_readings *w)
@@ -107,7 +109,7 @@ static kn_status add_up(kn_ctx *ctx, kn_readings *w, double bound, const kn_visi
 {
     kn_status status;
     kn_block_loop walk = walk_of(w);
-    bool single = visitor->needs == KN_WALK_STRIP_F32;
+    bool single = visitor->needs == KN_BLOCK_STRIP_F32;
     KN_TRY(kn_sum_new(ctx, w->n, w->k, bound, single ? w->limbs : 2, &a->M));
     KN_TRY(single ? kn_fmat_new(ctx, w->n, w->k, &a->part_f32)
                   : kn_mat_new(ctx, w->n, w->k, &a->part));
@@ -139,16 +141,18 @@ static void centre_columns(kn_mat M)
 typedef struct draw_job {
     uint64_t seed;
     ptrdiff_t first;
+    const uint64_t *key; /* of the responses; NULL: their indices */
     kn_fmat to;
 } draw_job;
 
 /* Every response has its own stream of random numbers: the same for any strip and thread. */
-static void draw(void *self, ptrdiff_t from, ptrdiff_t to)
+static void draw_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const draw_job *job = self;
     for (ptrdiff_t j = from; j < to; j++) {
         kn_rng rng;
-        kn_rng_init(&rng, job->seed, ((uint64_t)STREAM_RANGE << 32) + (uint64_t)(job->first + j));
+        uint64_t own = job->key ? job->key[job->first + j] : (uint64_t)(job->first + j);
+        kn_rng_init(&rng, job->seed, ((uint64_t)STREAM_RANGE << 32) + own);
         for (ptrdiff_t p = 0; p < job->to.cols; p++)
             kn_fcol(job->to, p)[j] = (float)kn_rng_normal(&rng);
     }
@@ -160,12 +164,14 @@ typedef struct sketching {
     adding M;
 } sketching;
 
+/* First pass: adds y_block W to M (n x k), W being standard normal numbers of the seed and the
+ * response. */
 static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     sketching *s = self;
     kn_fmat W = kn_fsub(s->w->W, 0, 0, b->count, s->w->k);
-    draw_job job = {s->o->seed, b->first, W};
-    kn_parallel(ctx, b->count, 64, draw, &job);
+    draw_job job = {s->o->seed, b->first, s->w->Y.key, W};
+    kn_parallel(ctx, b->count, 64, draw_columns, &job);
     return add_product_f32(ctx, &s->M, b->strip_f32, W);
 }
 
@@ -173,10 +179,10 @@ kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings 
 {
     enum { FARTHEST = 16 }; /* bound of |kn_rng_normal()| */
     kn_status status = KN_OK;
-    ptrdiff_t given = o->sketch.data ? smaller(o->sketch.cols, w->k) : 0;
+    ptrdiff_t given = o->sketch.data ? smaller_size(o->sketch.cols, w->k) : 0;
     kn_readings rest = *w; /* the columns that the sketch does not give */
     sketching s = {.w = &rest, .o = o};
-    kn_visitor visitor = {&s, KN_WALK_STRIP_F32, NULL, sketch_block, NULL};
+    kn_visitor visitor = {&s, KN_BLOCK_STRIP_F32, NULL, sketch_block, NULL};
     double bound = FARTHEST * sqrt((double)w->T * w->energy);
     rest.k = w->k - given;
     rest.M = kn_cols(w->M, given, rest.k);
@@ -207,7 +213,7 @@ static kn_status power_block(kn_ctx *ctx, void *self, kn_block *b)
 kn_status kn_reading_power(kn_ctx *ctx, kn_readings *w)
 {
     powering p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)};
-    kn_visitor visitor = {&p, KN_WALK_STRIP_F32, NULL, power_block, NULL};
+    kn_visitor visitor = {&p, KN_BLOCK_STRIP_F32, NULL, power_block, NULL};
     kn_fmat_set(p.Q, w->Q);
     kn_status status = add_up(ctx, w, GENEROUS * w->energy, &visitor, &p.M);
     if (w->centre)
@@ -233,6 +239,7 @@ typedef struct moments_job {
 
 /* In double the square of a float is exact, so that a fused multiply-add gives the same bits. */
 KN_CLONES
+/* Adds n responses of one participant and their squares to the sums, in double precision. */
 static void add_sample(ptrdiff_t n, const float *restrict y, double *restrict sum,
                        double *restrict square)
 {
@@ -258,6 +265,7 @@ static void strip_moments(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* Begins the last pass in single precision: energy of each response and its slots. */
 static kn_status begin_single(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -268,6 +276,8 @@ out:
     return status;
 }
 
+/* Last pass in single precision: means and energies of the block's responses, a power step, and
+ * rows of B. */
 static kn_status single_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 256 };
@@ -291,7 +301,7 @@ kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, doubl
 {
     kn_status status;
     last_single l = {.p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)}, .b = b, .mean = mean};
-    kn_visitor visitor = {&l, KN_WALK_STRIP_F32, begin_single, single_block, NULL};
+    kn_visitor visitor = {&l, KN_BLOCK_STRIP_F32, begin_single, single_block, NULL};
     kn_fmat_set(l.p.Q, w->Q);
     KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.p.M));
     if (w->centre)
@@ -334,6 +344,7 @@ static void centre_samples(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* Mean over participants of responses from to to - 1 of a strip (responses x participants). */
 static void add_means(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const strip_job *b = self;
@@ -353,6 +364,8 @@ static kn_status begin_last(kn_ctx *ctx, void *self, const kn_block_loop_plan *p
     return kn_slots_new(ctx, plan->blocks, 1, &l->total);
 }
 
+/* Last pass in double precision: W = strip Q for the block's rows of B, its energies, and the next
+ * product. */
 static kn_status last_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 256, SAMPLES = 64 };
@@ -374,7 +387,7 @@ kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean
 {
     kn_status status;
     last_reading l = {.w = w, .b = b, .mean = mean};
-    kn_visitor visitor = {&l, KN_WALK_STRIP, begin_last, last_block, NULL};
+    kn_visitor visitor = {&l, KN_BLOCK_STRIP, begin_last, last_block, NULL};
     KN_TRY(kn_alloc_d(ctx, w->n, &l.sample));
     KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
     KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
@@ -396,13 +409,13 @@ void kn_readings_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k)
     mark = r->now;
     kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 1);
     kn_plan_alloc_f(r, KN_NEED_SAMPLES, n, k);
-    kn_block_loop_need(r, n, width, KN_WALK_STRIP_F32);
+    kn_block_loop_need(r, n, width, KN_BLOCK_STRIP_F32);
     kn_plan_free_to(r, mark);
     kn_plan_alloc_d(r, KN_NEED_BASIS, T, k);
     mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
     kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){n, k, false, {0}}, 2);
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, k);
-    kn_block_loop_need(r, n, width, KN_WALK_STRIP);
+    kn_block_loop_need(r, n, width, KN_BLOCK_STRIP);
     kn_plan_free_to(r, mark);
 }

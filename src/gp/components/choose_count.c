@@ -1,11 +1,14 @@
-/* Implements choose_count.h: folds, the choice on the loss curve (loss_curve.h) with its standard
- * errors, and the record of the likelihoods [METHOD 2, components auto] */
+/* Implements choose_count.h: folds, the choice on the loss curve (loss_curve.c) with its standard
+ * errors, and the record of the likelihoods [METHOD 2, components auto]. Hyperparameters are those
+ * of the pilot search. */
 #include "gp/components/choose_count.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/mpi/comm.h"
 #include "gp/assign_folds.h"
-#include "gp/components/loss_curve.h"
+#include "gp/components/internal.h"
 #include "gp/components/pilot.h"
 #include "gp/missing/completion.h"
 
@@ -14,8 +17,8 @@ enum { CURVE_FIRST = 100 };
 static const double LN_2PI = 1.8378770664093455;
 
 /* Rows and coordinates of all folds, from the Gram matrix or the single held-out set. */
-static kn_status lay_out(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int folds,
-                         ptrdiff_t P, kn_curve_fold *f)
+static kn_status make_folds(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int folds,
+                            ptrdiff_t P, kn_curve_fold *f)
 {
     kn_status status = KN_OK;
     kn_fold *each[KN_CURVE_FOLDS];
@@ -23,13 +26,13 @@ static kn_status lay_out(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, 
         each[k] = &f[k].rows;
         KN_TRY(kn_fold_rows(ctx, p->X.rows, fold, k, each[k]));
     }
-    if (!p->held.mean) {
-        KN_TRY(kn_folds_pca(ctx, &p->gram, P, each, folds));
+    if (!p->held_out.mean) {
+        KN_TRY(kn_folds_pca(ctx, &p->Y, &p->gram, P, each, folds));
         goto out;
     }
-    f->held = &p->held;
-    ptrdiff_t K = f->held->basis.Z.cols;
-    KN_TRY(kn_mat_copy(ctx, kn_cols(f->held->basis.Z, 0, P < K ? P : K), &f->rows.Z_train));
+    f->held_out = &p->held_out;
+    ptrdiff_t K = f->held_out->basis.Z.cols;
+    KN_TRY(kn_mat_copy(ctx, kn_cols(f->held_out->basis.Z, 0, P < K ? P : K), &f->rows.Z_train));
 out:
     return status;
 }
@@ -68,10 +71,11 @@ static int best_step(const kn_fit_info *info)
     return best;
 }
 
-/* The index of the smallest P that is as good as the best, up to a thousandth; with iso noise,
- * which has no model without components, the smallest that is not clearly worse. -1: no P
- * predicts. */
-static int choose(kn_mat score, const kn_groups *groups, int steps, bool iso, kn_fit_info *info)
+/* The index of the smallest P whose score is worse than the best score by at most 0.001 of its
+ * absolute value; with iso noise, by at most 0.01 of it or one standard error of the difference.
+ * -1: no P predicts; iso noise, which has no model without components, then gets the first P. */
+static int choose_candidate(kn_mat score, const kn_groups *groups, int steps, bool iso,
+                            kn_fit_info *info)
 {
     /* One-sided 5 % limit in standard errors. With one standard error a fifth of pure noise passes
      * if responses are few (bench/MEASURED.md). */
@@ -83,8 +87,8 @@ static int choose(kn_mat score, const kn_groups *groups, int steps, bool iso, kn
                        &info->curve[l].se);
     int best = best_step(info);
     /* Pure noise gives a score slightly below zero about as often as above. */
-    double least = iso ? 1 : ONE_SIDED;
-    info->nothing_predicted = info->curve[best].msll + least * info->curve[best].se >= -ROUNDING;
+    double lowest = iso ? 1 : ONE_SIDED;
+    info->nothing_predicted = info->curve[best].msll + lowest * info->curve[best].se >= -ROUNDING;
     if (info->nothing_predicted)
         return iso ? 0 : -1;
     for (int l = 0; l < best; l++) {
@@ -98,8 +102,8 @@ static int choose(kn_mat score, const kn_groups *groups, int steps, bool iso, kn
 
 /* Records the LML of each candidate at the same R0, for coordinates Z (n x P); total is the energy
  * of Y, of which all but |Z|^2 lies outside the basis. */
-static kn_status likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, kn_mat Z,
-                             double total, kn_fit_info *info)
+static kn_status evaluate_candidates(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
+                                     kn_mat Z, double total, kn_fit_info *info)
 {
     kn_status status;
     kn_engine e = {0};
@@ -137,22 +141,24 @@ static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const 
     kn_fit_problem part = *p;
     kn_mat Z = {0}, Xt = {0};
     kn_groups train = {0};
-    const kn_heldout *held = &p->held;
+    const kn_heldout *held_out = &p->held_out;
     ptrdiff_t P = kn_ladder[info->n_curve - 1];
     double total = 0;
-    if (held->mean) {
-        KN_TRY(kn_mat_new(ctx, held->rows.n_train, p->X.cols, &Xt));
-        kn_mat_rows(p->X, held->rows.train, Xt);
-        KN_TRY(kn_groups_subset(ctx, &p->groups, held->rows.train, held->rows.n_train, &train));
+    if (held_out->mean) {
+        KN_TRY(kn_mat_new(ctx, held_out->rows.n_train, p->X.cols, &Xt));
+        kn_mat_rows(p->X, held_out->rows.train, Xt);
+        KN_TRY(kn_groups_subset(ctx, &p->groups, held_out->rows.train, held_out->rows.n_train,
+                                &train));
         part.X = Xt;
         part.groups = train;
         part.core = NULL;
-        KN_TRY(likelihoods(ctx, &part, r0, kn_cols(held->basis.Z, 0, P), held->basis.total, info));
+        KN_TRY(evaluate_candidates(ctx, &part, r0, kn_cols(held_out->basis.Z, 0, P),
+                                   held_out->basis.total, info));
     } else {
-        KN_TRY(kn_gram_coordinates(ctx, &p->gram, P, &Z));
-        for (ptrdiff_t i = 0; i < p->X.rows; i++)
+        KN_TRY(kn_gram_coordinates(ctx, &p->Y, &p->gram, P, &Z));
+        for (ptrdiff_t i = 0; i < p->gram.G.rows; i++)
             total += p->gram.s2[i];
-        KN_TRY(likelihoods(ctx, p, r0, Z, total, info));
+        KN_TRY(evaluate_candidates(ctx, p, r0, Z, total, info));
     }
 out:
     kn_groups_clear(&train);
@@ -162,26 +168,26 @@ out:
 }
 
 /* Number of candidates up to min((N-1)/2, T, rank). */
-static int steps_to(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
+static int count_ladder_steps(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
 {
-    ptrdiff_t most = kn_min_size(kn_min_size((N - 1) / 2, T), rank);
+    ptrdiff_t limit = kn_min_size(kn_min_size((N - 1) / 2, T), rank);
     int steps = 0;
-    while (steps < KN_MAX_CURVE && kn_ladder[steps] <= most)
+    while (steps < KN_MAX_CURVE && kn_ladder[steps] <= limit)
         steps++;
     return steps;
 }
 
-ptrdiff_t kn_components_most(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
+ptrdiff_t kn_components_max(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
 {
-    int steps = steps_to(N, T, rank);
+    int steps = count_ladder_steps(N, T, rank);
     return kn_ladder[steps > 0 ? steps - 1 : 0];
 }
 
 /* Number of candidates for this problem; fills their components in the record. */
 static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
 {
-    ptrdiff_t rank = p->held.mean ? p->held.basis.Z.cols : p->gram.rank;
-    int steps = steps_to(p->X.rows, p->Y.T, rank);
+    ptrdiff_t rank = p->held_out.mean ? p->held_out.basis.Z.cols : p->gram.rank;
+    int steps = count_ladder_steps(p->X.rows, p->Y.T, rank);
     for (int l = 0; l < steps; l++)
         info->curve[l].components = kn_ladder[l];
     return steps;
@@ -189,16 +195,17 @@ static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
 
 /* Assigns the folds: different ones from the reference sample, which uses the seed itself; or the
  * single held-out set, whose basis exists already. */
-static kn_status deal(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fold)
+static kn_status assign_folds(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fold)
 {
     const kn_gp_options *o = p->options;
-    const kn_fold *held = &p->held.rows;
-    if (!p->held.mean)
-        return kn_folds_deal(ctx, p->X.rows, o->groups, o->search.seed + 1, folds, fold);
+    const kn_fold *held_out = &p->held_out.rows;
+    if (!p->held_out.mean)
+        return kn_folds_assign(ctx, p->X.rows, o->groups, o->row_order, o->search.seed + 1, folds,
+                               fold);
     for (ptrdiff_t i = 0; i < p->X.rows; i++)
         fold[i] = -1;
-    for (ptrdiff_t i = 0; i < held->n_test; i++)
-        fold[held->test[i]] = 0;
+    for (ptrdiff_t i = 0; i < held_out->n_test; i++)
+        fold[held_out->test[i]] = 0;
     return KN_OK;
 }
 
@@ -232,7 +239,7 @@ static kn_status score_completed(kn_ctx *ctx, const kn_fit_problem *p, const dou
                                  const int *fold, int folds, int steps, kn_mat all)
 {
     kn_status status = KN_OK;
-    double *filled = NULL;
+    double *imputed = NULL;
     kn_curve c = {0};
     for (int k = 0, at = 0; k < folds; k++, at += (int)c.rows) {
         kn_curve_fold *f = &c.fit[0];
@@ -241,18 +248,19 @@ static kn_status score_completed(kn_ctx *ctx, const kn_fit_problem *p, const dou
         c = (kn_curve){.Y = &Y, .steps = steps, .folds = 1, .missing = true};
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_fold_rows(ctx, p->X.rows, fold, k, &f->rows));
-        KN_TRY(kn_completion_fold(ctx, p->completion, f->rows.train, f->rows.n_train, &filled, &Y));
+        KN_TRY(
+            kn_completion_fold(ctx, p->completion, f->rows.train, f->rows.n_train, &imputed, &Y));
         kn_responses train = kn_responses_rows(&Y, f->rows.train, f->rows.n_train);
         KN_TRY(kn_fold_completed(ctx, &train, kn_ladder[steps - 1], &f->rows));
         KN_TRY(kn_curve_fold_fit(ctx, p, r0, f));
         c.rows = f->rows.n_test;
         KN_TRY(kn_curve_score(ctx, &Y, &c));
         kn_mat_set(kn_sub(all, at, 0, c.rows, steps), kn_cols(c.score, 0, steps));
-        kn_free(filled);
-        filled = NULL;
+        kn_free(imputed);
+        imputed = NULL;
     }
 out:
-    kn_free(filled);
+    kn_free(imputed);
     kn_curve_clear(&c);
     return status;
 }
@@ -265,21 +273,21 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
     kn_responses given = kn_responses_as_given(&p->Y);
     kn_curve c = {.Y = &given,
                   .steps = steps,
-                  .folds = p->held.mean ? KN_HELD_OUT_ONCE : KN_CURVE_FOLDS,
+                  .folds = p->held_out.mean ? KN_HELD_OUT_ONCE : KN_CURVE_FOLDS,
                   .missing = p->completion != NULL};
     void *fold = NULL;
     kn_groups groups = {0};
     KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &fold));
-    KN_TRY(deal(ctx, p, &c.folds, fold));
+    KN_TRY(assign_folds(ctx, p, &c.folds, fold));
     KN_TRY(score_groups(ctx, p, iso, c.folds, fold, &groups));
     info->n_curve = steps;
-    if (p->completion && !p->held.mean) {
+    if (p->completion && !p->held_out.mean) {
         KN_TRY(kn_mat_new(ctx, p->X.rows, steps, &c.score));
         KN_TRY(score_completed(ctx, p, r0, fold, c.folds, steps, c.score));
-        *step = choose(c.score, &groups, steps, iso, info);
+        *step = choose_candidate(c.score, &groups, steps, iso, info);
         goto out;
     }
-    KN_TRY(lay_out(ctx, p, fold, c.folds, kn_ladder[steps - 1], c.fit));
+    KN_TRY(make_folds(ctx, p, fold, c.folds, kn_ladder[steps - 1], c.fit));
     for (int k = 0; k < c.folds; k++) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_curve_fold_fit(ctx, p, r0, &c.fit[k]));
@@ -287,7 +295,7 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
         c.rows += c.fit[k].rows.n_test;
     }
     KN_TRY(kn_curve_score(ctx, &given, &c));
-    *step = choose(c.score, &groups, steps, iso, info);
+    *step = choose_candidate(c.score, &groups, steps, iso, info);
 out:
     kn_groups_clear(&groups);
     kn_curve_clear(&c);
@@ -339,10 +347,71 @@ void kn_components_need(kn_mem_plan *r, const kn_problem_size *shape)
     for (int k = 0; k < (once ? KN_HELD_OUT_ONCE : KN_CURVE_FOLDS); k++)
         kn_curve_fold_need(r, &s, n, h);
     kn_curve_score_need(r, &s,
-                        &(kn_curve_shape){steps_to(s.N, s.T, s.P), once ? h : s.N, h,
+                        &(kn_curve_shape){count_ladder_steps(s.N, s.T, s.P), once ? h : s.N, h,
                                           once ? h : s.N});
     kn_plan_free_to(r, mark); /* then the likelihoods */
     kn_plan_alloc_d(r, KN_NEED_WORK, s.N, s.P);
     kn_engine_need(r, &all, false, false);
     kn_plan_free_to(r, mark);
+}
+
+/* ---- automatic number of components ---- */
+
+/* kn_choose_components on all ranks, then the result of root on all of them. */
+static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p,
+                                   const kn_search_result *pilot, kn_fit_info *info, ptrdiff_t *P)
+{
+    kn_status status;
+    struct {
+        int64_t P, nothing_predicted, n_curve;
+        kn_curve_point curve[KN_MAX_CURVE];
+    } chosen = {0};
+    KN_TRY(kn_choose_components(ctx, p, &pilot->at, info, P));
+    chosen.P = *P;
+    chosen.nothing_predicted = info->nothing_predicted;
+    chosen.n_curve = info->n_curve;
+    memcpy(chosen.curve, info->curve, sizeof chosen.curve);
+    if (p->options->search.lockstep)
+        KN_TRY(kn_comm_broadcast(ctx, &chosen, sizeof chosen, 0));
+    *P = (ptrdiff_t)chosen.P;
+    info->nothing_predicted = (int)chosen.nothing_predicted;
+    info->n_curve = (int)chosen.n_curve;
+    memcpy(info->curve, chosen.curve, sizeof info->curve);
+    if (info->nothing_predicted)
+        kn_log(ctx, KN_LOG_WARNING, "the covariates do not improve prediction, so %s",
+               *P > 0 ? "one component is used"
+                      : "the training mean is predicted for every participant; check that "
+                        "covariates and responses belong to the same participants");
+out:
+    return status;
+}
+
+kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
+                             kn_components_pilot *found, ptrdiff_t *P)
+{
+    kn_status status;
+    kn_fit_problem curve;
+    kn_mat Xt = {0};
+    kn_groups train = {0};
+    const kn_heldout *held_out = p->held_out.mean ? &p->held_out : NULL;
+    if (held_out && !found->found) {
+        ptrdiff_t n = held_out->rows.n_train,
+                  limit = kn_pilot_components(p, held_out->basis.Z.cols);
+        KN_TRY(kn_mat_new(ctx, n, p->X.cols, &Xt));
+        kn_mat_rows(p->X, held_out->rows.train, Xt);
+        KN_TRY(kn_groups_subset(ctx, &p->groups, held_out->rows.train, n, &train));
+        KN_TRY(
+            kn_pilot(ctx, p, Xt, &train, kn_cols(held_out->basis.Z, 0, limit), info, &found->at));
+    } else if (!found->found) {
+        KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
+    }
+    found->found = true;
+    curve = *p;
+    curve.spec.rank = p->pilot_rank;
+    curve.spec.rank_auto = false;
+    KN_TRY(choose_components(ctx, &curve, &found->at, info, P));
+out:
+    kn_groups_clear(&train);
+    kn_mat_clear(&Xt);
+    return status;
 }

@@ -1,9 +1,10 @@
-/* Number of components by held-out log loss [METHOD 2, components auto]. Called by auto.h. */
+/* Number of components by held-out log loss [METHOD 2, components auto]. It is used for
+ * {components=auto}. */
 #ifndef KN_GP_COMPONENTS_CHOOSE_COUNT_H
 #define KN_GP_COMPONENTS_CHOOSE_COUNT_H
 
 #include "base/memory/plan.h"
-#include "gp/method.h"
+#include "gp/fit_problem.h"
 
 /* Sets *P to the chosen number of components at the R0 given by `at`, 0 if the covariates predict
  * nothing (1 with iso noise), and fills info->curve and nothing_predicted. Uses folds from the
@@ -16,8 +17,26 @@ enum { KN_PILOT_COMPONENTS = 25 }; /* components of the pilot search */
 
 /* The largest number of components that is tried for N participants, T responses and a Gram matrix
  * of this rank. */
-ptrdiff_t kn_components_most(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank);
+ptrdiff_t kn_components_max(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank);
 /* Memory plan of the pilot search and the loss curve up to s->P; temporary. */
 void kn_components_need(kn_mem_plan *r, const kn_problem_size *s);
+
+/* ---- auto ----
+ *
+ * Automatic number of components: pilot search for R0, then the choice of P at that R0
+ * [METHOD 3b, 2] */
+
+/* R0 of the pilot search, known before the number of components is. */
+typedef struct kn_components_pilot {
+    /* at is set */
+    bool found;
+    kn_search_result at;
+} kn_components_pilot;
+
+/* Sets *P to the number of components, chosen with folds from p->gram or, without it, with the
+ * held-out set p->held_out. Runs the pilot search unless found->found. Fills the loss curve in info
+ * and warns if the covariates predict nothing. Collective. */
+kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
+                             kn_components_pilot *found, ptrdiff_t *P);
 
 #endif

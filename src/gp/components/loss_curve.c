@@ -1,12 +1,13 @@
-/* Implements loss_curve.h: a block visitor adds the components of one candidate after the other to
- * error, variance and noise, and scores each step. */
-#include "gp/components/loss_curve.h"
+/* The loss curve: a block visitor adds the components of one candidate after the other to error,
+ * variance and noise, and scores each step. All candidates cost one pass over the held-out
+ * responses. */
+#include "gp/components/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/parallel/parallel_for.h"
-#include "gp/components/loss_curve_missing.h"
+#include "gp/missing/completion.h"
 #include "gp/predict/predict.h"
 #include "gp/zscore.h"
 #include "la/la.h"
@@ -14,7 +15,7 @@
 enum { SCORED = 20000 }; /* with more responses an even subset has as good a mean */
 enum { CUT = 512, TILE = CUT / KN_CURVE_TILES }; /* responses per block, and per tile of a worker */
 /* smallest noise, relative to the variance of the response: 0 up to rounding */
-static const double LEAST = 1e-10;
+static const double MIN = 1e-10;
 
 const int kn_ladder[KN_MAX_CURVE] = {1,  2,  3,  5,   8,   12,  18,  25,
                                      35, 50, 70, 100, 140, 200, 280, 400};
@@ -25,9 +26,10 @@ typedef struct kn_curve_work { /* work space of one worker, for one fold and til
     double trivial[TILE], noise[TILE], mu[TILE];
     double floored[TILE];
     double *product, *loss; /* per held-out row */
-} score_work;
+} curve_work;
 
-static void fold_fit_clear(kn_curve_fold *f)
+/* Frees one fold of the curve. */
+static void curve_fold_clear(kn_curve_fold *f)
 {
     kn_fold_clear(&f->rows);
     kn_mat_clear(&f->mean);
@@ -58,7 +60,7 @@ kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *
     KN_TRY(kn_groups_subset(ctx, &p->groups, f->rows.train, f->rows.n_train, &groups));
     if (p->core && p->core->pairs.n > 0 && p->spec.rank == 0) {
         kn_cov cov = kn_cov_between(&p->spec.sample);
-        KN_TRY(kn_pairs_some(ctx, &p->core->pairs, f->rows.train, Xt, &cov.stats, &pairs));
+        KN_TRY(kn_pairs_select(ctx, &p->core->pairs, f->rows.train, Xt, &cov.stats, &pairs));
         data.pairs = &pairs;
     }
     KN_TRY(kn_engine_new(ctx, &p->spec, &data, &e));
@@ -86,7 +88,7 @@ out:
 /* B_f, mu and the variance of the trivial model from the training rows of y (N x count), the
  * responses from `first` on. */
 static void fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
-                       score_work *w, kn_mat B)
+                       curve_work *w, kn_mat B)
 {
     ptrdiff_t n = f->rows.n_train;
     kn_mat train = kn_sub(w->train, 0, 0, n, y.cols);
@@ -103,24 +105,28 @@ static void fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t firs
         w->trivial[j] = s2;
     }
     if (c->missing)
-        kn_observed_variance(c->Y->holes, f->rows.train, first, train, w->trivial);
-    kn_gemm(NULL, 1, KN_T, train, KN_N, f->rows.US, 0, B);
+        kn_observed_variance(c->Y->missing, f->rows.train, first, train, w->trivial);
+    if (f->rows.B.data)
+        kn_mat_set(B, kn_sub(f->rows.B, first, 0, B.rows, B.cols));
+    else
+        kn_gemm(NULL, 1, KN_T, train, KN_N, f->rows.US, 0, B);
 }
 
 /* The same for a single held-out set, y being the held-out rows: moments of all participants less
  * those of y. */
-static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, score_work *w, kn_mat B)
+static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, curve_work *w, kn_mat B)
 {
     const kn_curve_fold *f = &c->fit[0];
     const kn_scaling *s = c->Y->scaling;
     double N = (double)c->Y->N, n = (double)f->rows.n_train;
-    kn_mat_set(B, kn_sub(f->held->basis.B, first, 0, B.rows, B.cols));
+    kn_mat_set(B, kn_sub(f->held_out->basis.B, first, 0, B.rows, B.cols));
     for (ptrdiff_t j = 0; j < y.cols; j++) {
         double sd = s->sd[first + j], shift = (s->mean0[first + j] - s->mean[first + j]) / sd;
         double all = s->sd0[first + j] * s->sd0[first + j] / (sd * sd) + shift * shift;
-        w->mu[j] = f->held->mean[first + j];
+        w->mu[j] = f->held_out->mean[first + j];
         if (c->missing)
-            w->trivial[j] = kn_observed_rest(kn_col(y, j), y.rows, all, s->n[first + j], w->mu[j]);
+            w->trivial[j] =
+                kn_observed_training_variance(kn_col(y, j), y.rows, all, s->n[first + j], w->mu[j]);
         else
             w->trivial[j] =
                 fmax((N * all - kn_sumsq(kn_cols(y, j, 1))) / n - w->mu[j] * w->mu[j], 0);
@@ -128,11 +134,11 @@ static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, score_wo
 }
 
 /* Writes the losses of the held-out rows, with noise w->noise and model variance v, to score. */
-static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v, score_work *w,
+static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v, curve_work *w,
                        double *score)
 {
     for (ptrdiff_t j = 0; j < e.cols; j++)
-        w->floored[j] = w->trivial[j] > 0 ? fmax(w->noise[j], LEAST * w->trivial[j]) : 0;
+        w->floored[j] = w->trivial[j] > 0 ? fmax(w->noise[j], MIN * w->trivial[j]) : 0;
     (missing ? kn_observed_losses : kn_sample_losses)(e, v, w->floored, w->product, w->loss);
     memcpy(score + f->at, w->loss, (size_t)f->rows.n_test * sizeof *score);
 }
@@ -140,12 +146,12 @@ static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v,
 /* Scores the held-out rows of fold f for the responses of y, from `first` on. Components are added
  * one candidate step at a time. */
 static void score_tile(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
-                       score_work *w, kn_mat score)
+                       curve_work *w, kn_mat score)
 {
     ptrdiff_t count = y.cols, ns = f->rows.n_test, P = f->mean.cols;
     kn_mat e = kn_sub(w->error, 0, 0, ns, count), v = kn_sub(w->var, 0, 0, ns, count);
     kn_mat B = kn_sub(w->B, 0, 0, count, P), B2 = kn_sub(w->B2, 0, 0, count, P);
-    if (f->held) {
+    if (f->held_out) {
         heldout_basis(c, first, y, w, B);
         kn_mat_set(e, y);
     } else {
@@ -181,6 +187,7 @@ static void score_tile(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t firs
     }
 }
 
+/* Columns from to to - 1 of the block for every fold; `from` is a multiple of TILE. */
 static void score_tiles(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const kn_curve *c = self;
@@ -190,6 +197,8 @@ static void score_tiles(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
                    c->tile[from / TILE]);
 }
 
+/* Block visitor: adds the loss of the block's held-out responses at every step of the curve, in the
+ * order of tiles. */
 static kn_status score_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_curve *c = self;
@@ -203,6 +212,9 @@ static kn_status score_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* Begins the block loop of the loss curve: score (rows x columns, where columns are steps, null
+ * model and counts of missing cells), slots per block, and work space per worker for the largest
+ * fold. On error the curve is partly allocated; the caller clears it. */
 static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -213,7 +225,7 @@ static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_block_loop_plan
     for (int k = 0; k < c->folds; k++) {
         const kn_curve_fold *f = &c->fit[k];
         P = f->mean.cols > P ? f->mean.cols : P;
-        n = f->rows.n_train > n && !f->held ? f->rows.n_train : n;
+        n = f->rows.n_train > n && !f->held_out ? f->rows.n_train : n;
         ns = f->rows.n_test > ns ? f->rows.n_test : ns;
     }
     KN_TRY(kn_mat_new(ctx, c->rows, columns, &c->score));
@@ -224,7 +236,7 @@ static kn_status begin_scoring(kn_ctx *ctx, void *self, const kn_block_loop_plan
     KN_TRY(kn_alloc(ctx, c->workers, sizeof *c->work, &memory));
     c->work = memory;
     for (int k = 0; k < c->workers; k++) {
-        score_work *w = &c->work[k];
+        curve_work *w = &c->work[k];
         KN_TRY(kn_mat_new(ctx, n, width, &w->train));
         KN_TRY(kn_mat_new(ctx, ns, width, &w->error));
         KN_TRY(kn_mat_new(ctx, ns, width, &w->var));
@@ -257,9 +269,9 @@ static kn_status end_scoring(kn_ctx *ctx, void *self)
 void kn_curve_clear(kn_curve *c)
 {
     for (int k = 0; k < KN_CURVE_FOLDS; k++)
-        fold_fit_clear(&c->fit[k]);
+        curve_fold_clear(&c->fit[k]);
     for (int k = 0; c->work && k < c->workers; k++) {
-        score_work *w = &c->work[k];
+        curve_work *w = &c->work[k];
         kn_mat *m[] = {&w->train, &w->error, &w->var, &w->B, &w->B2};
         for (size_t i = 0; i < sizeof m / sizeof *m; i++)
             kn_mat_clear(m[i]);
@@ -280,8 +292,8 @@ kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c)
                           .stage = "components",
                           .cut = CUT,
                           .every = (Y->T + SCORED - 1) / SCORED};
-    kn_visitor visitor = {c, KN_WALK_Y, begin_scoring, score_block, end_scoring};
-    if (c->fit[0].held)
+    kn_visitor visitor = {c, KN_BLOCK_Y, begin_scoring, score_block, end_scoring};
+    if (c->fit[0].held_out)
         walk.Y = kn_responses_rows(Y, rows->test, rows->n_test);
     return kn_block_loop_run(ctx, &walk, &visitor, 1);
 }
@@ -312,6 +324,58 @@ void kn_curve_score_need(kn_mem_plan *r, const kn_problem_size *s, const kn_curv
     for (int w = 0; w < kn_workers_of(s->threads, width, TILE); w++)
         kn_plan_alloc_d(r, KN_NEED_WORK, kn_min_size(width, TILE), n + 2 * h + 2 * s->P);
     kn_mem_usage mark = r->now;
-    kn_block_loop_need(r, n, width, KN_WALK_Y);
+    kn_block_loop_need(r, n, width, KN_BLOCK_Y);
     kn_plan_free_to(r, mark);
+}
+
+/* ---- missing cells ---- */
+
+void kn_observed_variance(const kn_missing_mask *h, const ptrdiff_t *row, ptrdiff_t first,
+                          kn_mat train, double *variance)
+{
+    for (ptrdiff_t j = 0; j < train.cols; j++) {
+        ptrdiff_t n = 0;
+        double s2 = 0, *t = kn_col(train, j);
+        if (kn_missing_in(h, first + j) == 0)
+            continue;
+        for (ptrdiff_t i = 0; i < train.rows; i++)
+            if (!kn_is_missing(h, row[i], first + j)) {
+                s2 += t[i] * t[i];
+                n++;
+            }
+        variance[j] = n < KN_IMPUTE_MIN ? 0 : s2 / (double)n;
+    }
+}
+
+double kn_observed_training_variance(const double *y, ptrdiff_t rows, double all, ptrdiff_t values,
+                                     double mu)
+{
+    double sum = all * (double)values;
+    ptrdiff_t n = values;
+    for (ptrdiff_t i = 0; i < rows; i++)
+        if (isfinite(y[i])) {
+            sum -= y[i] * y[i];
+            n--;
+        }
+    return isfinite(mu) && n >= KN_IMPUTE_MIN ? fmax(sum / (double)n - mu * mu, 0) : 0;
+}
+
+void kn_observed_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss)
+{
+    (void)work;
+    for (ptrdiff_t i = 0; i < e.rows; i++)
+        loss[i] = 0;
+    for (ptrdiff_t j = 0; j < e.cols; j++)
+        for (ptrdiff_t i = 0; noise[j] > 0 && i < e.rows; i++) {
+            double s2 = noise[j] + (v.data ? kn_at(v, i, j) : 0);
+            if (isfinite(kn_at(e, i, j)))
+                loss[i] += 0.5 * (log(s2) + kn_z2(kn_at(e, i, j), s2));
+        }
+}
+
+void kn_observed_count(kn_mat e, const double *noise, double *count)
+{
+    for (ptrdiff_t j = 0; j < e.cols; j++)
+        for (ptrdiff_t i = 0; noise[j] > 0 && i < e.rows; i++)
+            count[i] += isfinite(kn_at(e, i, j)) != 0;
 }

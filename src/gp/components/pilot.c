@@ -1,13 +1,14 @@
-/* Implements pilot.h: kn_fit_search (methods/common.h) with structured noise and no complement. */
+/* Implements pilot.h: kn_fit_search (gp/fit_problem.h) with structured noise and no complement.
+ * The components come from the Gram matrix or the range finder. */
 #include "gp/components/pilot.h"
 
 #include "gp/components/choose_count.h"
 
-ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t most)
+ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t limit)
 {
-    if (!p->spec.additive && most > (p->Y.N - 1) / 2)
-        most = (p->Y.N - 1) / 2;
-    return most < KN_PILOT_COMPONENTS ? most : KN_PILOT_COMPONENTS;
+    if (!p->spec.additive && limit > (p->Y.N - 1) / 2)
+        limit = (p->Y.N - 1) / 2;
+    return limit < KN_PILOT_COMPONENTS ? limit : KN_PILOT_COMPONENTS;
 }
 
 kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups, kn_mat Z,
@@ -41,7 +42,7 @@ kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
 {
     kn_status status;
     kn_mat Z = {0};
-    KN_TRY(kn_gram_coordinates(ctx, &p->gram, kn_pilot_components(p, p->gram.rank), &Z));
+    KN_TRY(kn_gram_coordinates(ctx, &p->Y, &p->gram, kn_pilot_components(p, p->gram.rank), &Z));
     KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, Z, info, found));
 out:
     kn_mat_clear(&Z);

@@ -1,12 +1,13 @@
 /* Pilot search: estimates R0 from a few principal components with structured noise; R0 is then
- * kept fixed [METHOD 3b] */
+ * kept fixed [METHOD 3b]. The fits of folds and of all candidate numbers then share one
+ * decomposition. */
 #ifndef KN_GP_COMPONENTS_PILOT_H
 #define KN_GP_COMPONENTS_PILOT_H
 
-#include "gp/methods/common.h"
+#include "gp/fit_problem.h"
 
-/* Number of components of the pilot search if `most` are available. */
-ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t most);
+/* Number of components of the pilot search if `limit` are available. */
+ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t limit);
 
 /* Searches for R0 with coordinates Z (N x P, no basis needed) of the rows X, which may be a subset
  * of the problem's. Adds evaluation counts to info and sets p->pilot_rank; over all rows the

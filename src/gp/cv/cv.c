@@ -1,5 +1,6 @@
 /* Implements cv.h: principal components of all folds first (fold.h), then one prediction per fold
- * (fold_predict.h) [METHOD 5b]. */
+ * (fold_predict.c) [METHOD 5b]. Hyperparameters stay those of the full fit; only the basis, and
+ * what follows from it, is computed anew. */
 #include "gp/cv/cv.h"
 
 #include <math.h>
@@ -8,14 +9,12 @@
 #include "gp/assign_folds.h"
 #include "gp/basis/user_span.h"
 #include "gp/cv/fold.h"
-#include "gp/cv/fold_energy.h"
-#include "gp/cv/fold_predict.h"
-#include "gp/cv/fold_signs.h"
-#include "gp/cv/missing.h"
+#include "gp/cv/internal.h"
 #include "la/la.h"
 
 /* Sets which participants the maps are of: all, or those held out. */
-static kn_status lay_out(kn_ctx *ctx, ptrdiff_t N, const kn_cv_problem *problem, kn_gp_maps *out)
+static kn_status set_rows_and_folds(kn_ctx *ctx, ptrdiff_t N, const kn_cv_problem *problem,
+                                    kn_gp_maps *out)
 {
     kn_status status;
     const int *fold = problem->fold;
@@ -39,34 +38,35 @@ out:
 }
 
 /* Moves the basis of the held-out set to its part: B_f, for iso noise B_f U_C. */
-static kn_status take_basis(kn_ctx *ctx, kn_heldout *held, ptrdiff_t P, kn_fold_prediction *part)
+static kn_status take_basis(kn_ctx *ctx, kn_heldout *held_out, ptrdiff_t P,
+                            kn_fold_prediction *part)
 {
     kn_status status = KN_OK;
-    kn_mat B = kn_cols(held->basis.B, 0, P);
+    kn_mat B = kn_cols(held_out->basis.B, 0, P);
     if (part->rotate.data) {
         KN_TRY(kn_mat_new(ctx, B.rows, P, &part->B));
         kn_gemm(ctx, 1, KN_N, B, KN_N, part->rotate, 0, part->B);
         kn_mat_clear(&part->rotate);
     } else {
         part->B = B;
-        held->basis.B = kn_mat_none();
+        held_out->basis.B = kn_mat_none();
     }
-    part->mu = held->mean;
-    held->mean = NULL;
+    part->mu = held_out->mean;
+    held_out->mean = NULL;
 out:
     return status;
 }
 
 kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
-                           kn_heldout *held, kn_gp_maps *out)
+                           kn_heldout *held_out, kn_gp_maps *out)
 {
     kn_status status;
     void *memory;
-    double *far = NULL;
-    kn_fold f = {.n_train = held->rows.n_train,
-                 .n_test = held->rows.n_test,
-                 .total = held->basis.total};
-    ptrdiff_t P = gp->P < held->basis.Z.cols ? gp->P : held->basis.Z.cols;
+    double *extrapolation = NULL;
+    kn_fold f = {.n_train = held_out->rows.n_train,
+                 .n_test = held_out->rows.n_test,
+                 .total = held_out->basis.total};
+    ptrdiff_t P = gp->P < held_out->basis.Z.cols ? gp->P : held_out->basis.Z.cols;
     *out = (kn_gp_maps){.gp = gp,
                         .Y = kn_responses_as_given(problem->Y),
                         .folds = KN_HELD_OUT_ONCE,
@@ -76,25 +76,25 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     out->n_parts = 1;
     KN_TRY(kn_alloc(ctx, out->n, sizeof(int), &memory));
     out->fold = memory;
-    f.train = held->rows.train;
-    f.test = held->rows.test;
-    held->rows.train = held->rows.test = NULL;
-    KN_TRY(kn_mat_copy(ctx, kn_cols(held->basis.Z, 0, P), &f.Z_train));
+    f.train = held_out->rows.train;
+    f.test = held_out->rows.test;
+    held_out->rows.train = held_out->rows.test = NULL;
+    KN_TRY(kn_mat_copy(ctx, kn_cols(held_out->basis.Z, 0, P), &f.Z_train));
     if (gp->P == 0)
-        KN_TRY(kn_alloc_d(ctx, gp->N, &far));
-    KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, 0, far));
-    if (far) {
-        KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
+        KN_TRY(kn_alloc_d(ctx, gp->N, &extrapolation));
+    KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, 0, extrapolation));
+    if (extrapolation) {
+        KN_TRY(kn_alloc_d(ctx, out->n, &out->extrapolation));
         for (ptrdiff_t i = 0; i < out->n; i++)
-            out->far[i] = far[out->part[0].rows[i]];
+            out->extrapolation[i] = extrapolation[out->part[0].rows[i]];
     }
-    KN_TRY(take_basis(ctx, held, P, &out->part[0]));
+    KN_TRY(take_basis(ctx, held_out, P, &out->part[0]));
     out->sample = out->part[0].rows; /* the only part has all rows in order */
     out->part[0].rows = NULL;
     kn_free(out->part[0].train);
     out->part[0].train = NULL;
 out:
-    kn_free(far);
+    kn_free(extrapolation);
     kn_fold_clear(&f);
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -113,7 +113,7 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
     kn_mat Z = {0};
     kn_fold *f = NULL, **each = NULL;
     void *memory = NULL, *list = NULL;
-    bool signs = gp->pca && kn_sees_signs(gp);
+    bool signs = gp->pca && kn_gp_depends_on_signs(gp);
     KN_TRY(kn_gp_maps_folds(ctx, gp, *problem->Y, problem->folds, out));
     if (!gp->pca)
         KN_TRY(kn_user_span_coordinates(ctx, gp, problem->Y, &Z));
@@ -129,17 +129,17 @@ kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
         if (!gp->pca)
             KN_TRY(kn_fold_given(ctx, Z, &f[k]));
         if (gp->axes)
-            KN_TRY(kn_fold_axes(ctx, gp, kn_sees_signs(gp), &f[k]));
+            KN_TRY(kn_fold_axes(ctx, gp, kn_gp_depends_on_signs(gp), &f[k]));
     }
     if (gp->pca)
-        KN_TRY(kn_folds_pca(ctx, gram, gp->P, each, problem->folds));
+        KN_TRY(kn_folds_pca(ctx, problem->Y, gram, gp->P, each, problem->folds));
     else if (gp->spec.noise == KN_NOISE_STRUCTURED)
         KN_TRY(kn_folds_energy(ctx, problem->Y, f, problem->folds));
     for (int k = 0; k < problem->folds; k++) {
         KN_TRY(kn_comm_agree_status(ctx, kn_check_cancel(ctx)));
         if (signs)
             KN_TRY(kn_fold_signs(ctx, problem->Y, &f[k]));
-        KN_TRY(kn_fold_prediction_new(ctx, problem, &f[k], out, k, out->far));
+        KN_TRY(kn_fold_prediction_new(ctx, problem, &f[k], out, k, out->extrapolation));
         kn_fold_clear(&f[k]);
         kn_report_progress(ctx, "cross-validation", k + 1, problem->folds, NAN);
     }
@@ -160,7 +160,7 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, k
     kn_status status = gp->method->cv(ctx, gp, problem, out);
     if (status != KN_OK)
         return status;
-    status = lay_out(ctx, gp->N, problem, out);
+    status = set_rows_and_folds(ctx, gp->N, problem, out);
     if (status != KN_OK)
         kn_gp_maps_clear(out);
     return status;
@@ -175,14 +175,14 @@ static ptrdiff_t fold_size(const kn_problem_size *s, int k)
 void kn_components_cv_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin, coordinates = r->now, kept;
-    ptrdiff_t held = kn_held_out(s->N);
+    ptrdiff_t held_out = kn_held_out(s->N);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* fold twice, sample */
     if (s->folds == KN_HELD_OUT_ONCE && !s->given_basis) {
         begin = r->now;
-        kn_plan_alloc_d(r, KN_NEED_WORK, s->N - held, s->P);
-        kn_fold_prediction_need(r, s, s->N - held, held);
+        kn_plan_alloc_d(r, KN_NEED_WORK, s->N - held_out, s->P);
+        kn_fold_prediction_need(r, s, s->N - held_out, held_out);
         kn_plan_free_to(r, begin);
-        kn_plan_alloc_d(r, KN_NEED_WORK, held, (s->sites > 0 ? 3 : 2) * (s->P + 1));
+        kn_plan_alloc_d(r, KN_NEED_WORK, held_out, (s->sites > 0 ? 3 : 2) * (s->P + 1));
         return;
     }
     begin = r->now;

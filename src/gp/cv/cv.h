@@ -5,7 +5,7 @@
 #define KN_GP_CV_CV_H
 
 #include "base/memory/plan.h"
-#include "gp/method.h"
+#include "gp/fit_problem.h"
 
 /* Computes the maps of all participants with problem->fold >= 0. gp and *problem->Y are borrowed
  * and must outlive `out`, which the caller frees with kn_gp_maps_clear. Calls kn_method.cv.
@@ -13,9 +13,9 @@
 kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
 
 /* The same for a single held-out set: its first gp->P components are the basis. Basis, mean and row
- * lists are moved from *held into `out`. Collective. */
+ * lists are moved from *held_out into `out`. Collective. */
 kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
-                           kn_heldout *held, kn_gp_maps *out);
+                           kn_heldout *held_out, kn_gp_maps *out);
 
 /* Implements kn_method.cv for methods with components. Collective. */
 kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,

@@ -1,9 +1,9 @@
-/* Implements fold_predict.h with the likelihood engine (gp/likelihood) at the hyperparameters of
- * the full fit. */
-#include "gp/cv/fold_predict.h"
+/* Predictions of one fold with the likelihood engine (gp/likelihood) at the hyperparameters of the
+ * full fit. The test participants of the fold are predicted from its training participants. */
+#include "gp/cv/internal.h"
 
 #include "gp/basis/user_span.h"
-#include "gp/methods/common.h"
+#include "gp/method.h"
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
@@ -28,7 +28,7 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, k
     KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f->train, f->n_train, &groups));
     if (all && gp->spec.rank == 0) {
         kn_cov cov = kn_cov_between(&gp->spec.sample);
-        KN_TRY(kn_pairs_some(ctx, all, f->train, X, &cov.stats, &pairs));
+        KN_TRY(kn_pairs_select(ctx, all, f->train, X, &cov.stats, &pairs));
         data.pairs = &pairs;
     }
     KN_TRY(kn_engine_new(ctx, &gp->spec, &data, &e));
@@ -36,17 +36,19 @@ static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, k
         double theta[KN_THETA];
         kn_spec_join(&gp->spec, gp->latent.cell[0].R0.theta, gp->inside, theta);
         KN_TRY(kn_engine_joint(ctx, &e, theta, &lml, NULL));
-        if (f->US.data && !e.iso.diagonal) {
-            KN_TRY(kn_mat_copy(ctx, f->US, &rotated));
-            kn_gemm(ctx, 1, KN_N, rotated, KN_N, e.iso.UC, 0, f->US);
+        if (kn_fold_has_basis(f) && !e.iso.diagonal) {
+            kn_mat own = f->US.data ? f->US : f->B;
+            KN_TRY(kn_mat_copy(ctx, own, &rotated));
+            kn_gemm(ctx, 1, KN_N, rotated, KN_N, e.iso.UC, 0, own);
         }
         if (f->V.data) {
             KN_TRY(kn_user_span_rotation(ctx, gp, f->V, e.iso.diagonal ? kn_mat_none() : e.iso.UC,
                                          rotate));
-        } else if (!f->US.data && gp->UC.data && !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
+        } else if (!kn_fold_has_basis(f) && gp->UC.data &&
+                   !gp->pca) { /* B U_C,f = (B U_C) U_C' U_C,f */
             KN_TRY(kn_mat_copy(ctx, e.iso.UC, rotate));
             kn_gemm(ctx, 1, KN_T, gp->UC, KN_N, e.iso.UC, 0, *rotate);
-        } else if (!f->US.data && !e.iso.diagonal) {
+        } else if (!kn_fold_has_basis(f) && !e.iso.diagonal) {
             *rotate = e.iso.UC;
             e.iso.UC = kn_mat_none();
         }
@@ -84,34 +86,36 @@ out:
     return status;
 }
 
-static kn_status fold_far(kn_ctx *ctx, const kn_latent *model, kn_mat Xs, const kn_fold *f,
-                          double *far)
+/* Extrapolation of the fold's test participants Xs, stored at their rows of `extrapolation` (N). */
+static kn_status fold_extrapolation(kn_ctx *ctx, const kn_latent *model, kn_mat Xs,
+                                    const kn_fold *f, double *extrapolation)
 {
     double *own = NULL;
     kn_status status;
     KN_TRY(kn_alloc_d(ctx, f->n_test, &own));
-    KN_TRY(kn_latent_far(ctx, model, Xs, own));
+    KN_TRY(kn_latent_extrapolation(ctx, model, Xs, own));
     for (ptrdiff_t i = 0; i < f->n_test; i++)
-        far[f->test[i]] = own[i];
+        extrapolation[f->test[i]] = own[i];
 out:
     kn_free(own);
     return status;
 }
 
 /* Means of the held-out rows without site effects. */
-static kn_status fold_alone(kn_ctx *ctx, const kn_latent *model, kn_mat X_alone, const kn_fold *f,
-                            kn_fold_prediction *part)
+static kn_status predict_without_site(kn_ctx *ctx, const kn_latent *model, kn_mat X_without_site,
+                                      const kn_fold *f, kn_fold_prediction *part)
 {
     kn_status status;
     kn_mat Xs = {0}, var = {0};
     double clamped = 0;
-    if (!X_alone.data)
+    if (!X_without_site.data)
         return KN_OK;
-    KN_TRY(kn_mat_new(ctx, f->n_test, X_alone.cols, &Xs));
-    kn_mat_rows(X_alone, f->test, Xs);
-    KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &part->alone));
+    KN_TRY(kn_mat_new(ctx, f->n_test, X_without_site.cols, &Xs));
+    kn_mat_rows(X_without_site, f->test, Xs);
+    KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &part->mean_without_site));
     KN_TRY(kn_mat_new(ctx, f->n_test, model->P, &var));
-    KN_TRY(kn_latent_predict(ctx, model, &(kn_predict_input){.X = Xs}, part->alone, var, &clamped));
+    KN_TRY(kn_latent_predict(ctx, model, &(kn_predict_input){.X = Xs}, part->mean_without_site, var,
+                             &clamped));
 out:
     kn_mat_clear(&var);
     kn_mat_clear(&Xs);
@@ -139,8 +143,21 @@ out:
     return status;
 }
 
+/* Moves row lists and basis of the fold to its part. */
+static void move_basis(kn_fold *f, kn_fold_prediction *part)
+{
+    part->rows = f->test;
+    part->train = f->train;
+    part->US = f->US;
+    part->B = f->B;
+    part->mu = f->mu;
+    f->test = f->train = NULL;
+    f->US = f->B = kn_mat_none();
+    f->mu = NULL;
+}
+
 kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f,
-                                 kn_gp_maps *maps, int k, double *far)
+                                 kn_gp_maps *maps, int k, double *extrapolation)
 {
     kn_status status;
     const kn_gp *gp = maps->gp;
@@ -156,17 +173,13 @@ kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_f
     KN_TRY(kn_mat_new(ctx, f->n_test, model.P, &part->var));
     KN_TRY(kn_latent_predict(ctx, &model, &(kn_predict_input){.X = Xs}, part->mean, part->var,
                              &maps->clamped));
-    KN_TRY(fold_alone(ctx, &model, problem->X_alone, f, part));
+    KN_TRY(predict_without_site(ctx, &model, problem->X_without_site, f, part));
     KN_TRY(fold_noise(ctx, gp, &model, f, part));
-    if (far)
-        KN_TRY(fold_far(ctx, &model, Xs, f, far));
+    if (extrapolation)
+        KN_TRY(fold_extrapolation(ctx, &model, Xs, f, extrapolation));
     if (gp->spec.identity && !gp->complement_component)
         KN_TRY(to_responses(ctx, part));
-    part->rows = f->test;
-    part->train = f->train;
-    part->US = f->US;
-    f->test = f->train = NULL; /* moved */
-    f->US = kn_mat_none();
+    move_basis(f, part);
 out:
     kn_mat_clear(&Xs);
     kn_latent_clear(&model);

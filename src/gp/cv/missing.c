@@ -1,13 +1,11 @@
-/* Implements missing.h: imputes, decomposes and predicts one fold after the other. */
-#include "gp/cv/missing.h"
+/* Cross-validation with missing cells: imputes, decomposes and predicts one fold after the other.
+ * Cells are imputed from the training participants of the fold alone. */
+#include "gp/cv/internal.h"
 
 #include <math.h>
 
 #include "gp/basis/user_span.h"
 #include "gp/cv/fold.h"
-#include "gp/cv/fold_energy.h"
-#include "gp/cv/fold_predict.h"
-#include "gp/cv/fold_signs.h"
 #include "gp/missing/completion.h"
 #include "la/la.h"
 
@@ -51,7 +49,7 @@ static kn_status completed_given(kn_ctx *ctx, const kn_gp *gp, const kn_response
     if (gp->spec.noise == KN_NOISE_STRUCTURED)
         KN_TRY(kn_folds_energy(ctx, Y, f, 1));
     if (gp->axes)
-        KN_TRY(kn_fold_axes(ctx, gp, kn_sees_signs(gp), f));
+        KN_TRY(kn_fold_axes(ctx, gp, kn_gp_depends_on_signs(gp), f));
 out:
     if (f->train != train)
         kn_free(f->train);
@@ -67,27 +65,28 @@ static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_proble
     kn_status status;
     kn_fold f = {0};
     kn_fold_prediction *part = &out->part[k];
-    double *filled = NULL;
+    double *imputed = NULL;
     kn_responses Y;
-    bool signs = gp->pca && kn_sees_signs(gp);
+    bool signs = gp->pca && kn_gp_depends_on_signs(gp);
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_fold_rows(ctx, gp->N, problem->fold, k, &f));
-    KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &filled, &Y));
+    KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &imputed, &Y));
     kn_responses train = kn_responses_rows(&Y, f.train, f.n_train);
     KN_TRY(gp->pca ? kn_fold_completed(ctx, &train, gp->P, &f)
                    : completed_given(ctx, gp, &train, &f));
     if (signs)
         KN_TRY(kn_fold_signs(ctx, &Y, &f));
-    KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, k, out->far));
+    KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, k, out->extrapolation));
     train.rows = part->train; /* moved to the part */
-    KN_TRY(keep_basis(ctx, &train, part));
-    kn_completion_judge(problem->completion, part->train, part->n_train, part->mu);
+    if (!part->mu)
+        KN_TRY(keep_basis(ctx, &train, part));
+    kn_completion_reject_sparse(problem->completion, part->train, part->n_train, part->mu);
     kn_free(part->train);
     part->train = NULL;
     kn_report_progress(ctx, "cross-validation", k + 1, problem->folds, NAN);
 out:
     kn_fold_clear(&f);
-    kn_free(filled);
+    kn_free(imputed);
     return status;
 }
 

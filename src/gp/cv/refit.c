@@ -1,4 +1,4 @@
-/* Implements refit.h. */
+/* Implements refit.h. Responses of a fold's training participants are copied to their own block. */
 #include "gp/cv/refit.h"
 
 #include <math.h>
@@ -21,6 +21,7 @@ static kn_status mean_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* Copies rows of X (n of them) to *out, which the caller owns; an empty X gives an empty matrix. */
 static kn_status rows_of(kn_ctx *ctx, kn_mat X, const ptrdiff_t *rows, ptrdiff_t n, kn_mat *out)
 {
     if (!X.data)
@@ -38,16 +39,16 @@ kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r)
     kn_fold *f = &r->rows;
     KN_TRY(kn_fold_rows(ctx, Y.N, all->fold, r->number, f));
     if (all->completion)
-        KN_TRY(kn_completion_fold(ctx, all->completion, f->train, f->n_train, &r->filled, &Y));
+        KN_TRY(kn_completion_fold(ctx, all->completion, f->train, f->n_train, &r->imputed, &Y));
     r->n = f->n_train;
     r->train = f->train;
     r->Y = kn_responses_rows(&Y, f->train, f->n_train);
     KN_TRY(kn_alloc_d(ctx, Y.T, &r->mu));
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = r->Y},
-                             &(kn_visitor){r->mu, KN_WALK_Y, NULL, mean_block, NULL}, 1));
+                             &(kn_visitor){r->mu, KN_BLOCK_Y, NULL, mean_block, NULL}, 1));
     KN_TRY(rows_of(ctx, all->X, f->train, f->n_train, &r->X));
     KN_TRY(rows_of(ctx, all->X, f->test, f->n_test, &r->Xs));
-    KN_TRY(rows_of(ctx, all->X_alone, f->test, f->n_test, &r->X_alone));
+    KN_TRY(rows_of(ctx, all->X_without_site, f->test, f->n_test, &r->X_without_site));
     KN_TRY(kn_groups_subset(ctx, all->groups, f->train, f->n_train, &r->groups));
 out:
     return status;
@@ -56,18 +57,18 @@ out:
 void kn_refit_close(kn_refit *r)
 {
     kn_groups_clear(&r->groups);
-    kn_free(r->far);
+    kn_free(r->extrapolation);
     kn_free(r->mu);
     kn_mat_clear(&r->X);
     kn_mat_clear(&r->Xs);
-    kn_mat_clear(&r->X_alone);
+    kn_mat_clear(&r->X_without_site);
     kn_fold_clear(&r->rows);
-    kn_free(r->filled);
+    kn_free(r->imputed);
 }
 
 /* Opens, fits and closes one fold; moves rows and mu to its part. */
-static kn_status fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit, kn_refit *r,
-                      kn_gp_maps *out)
+static kn_status refit_fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit, kn_refit *r,
+                            kn_gp_maps *out)
 {
     kn_status status;
     const kn_latent *l = &r->gp->latent;
@@ -76,21 +77,21 @@ static kn_status fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_refit_open(ctx,
                          &(kn_refit_all){problem->fold, problem->Y, problem->completion, l->X,
-                                         problem->X_alone, &l->groups},
+                                         problem->X_without_site, &l->groups},
                          r));
-    if (out->far)
-        KN_TRY(kn_alloc_d(ctx, f->n_test, &r->far));
+    if (out->extrapolation)
+        KN_TRY(kn_alloc_d(ctx, f->n_test, &r->extrapolation));
     part->n = f->n_test;
     part->n_train = f->n_train;
     KN_TRY(fit(ctx, r, part, &out->clamped));
-    for (ptrdiff_t i = 0; r->far && i < f->n_test; i++)
-        out->far[f->test[i]] = r->far[i];
+    for (ptrdiff_t i = 0; r->extrapolation && i < f->n_test; i++)
+        out->extrapolation[f->test[i]] = r->extrapolation[i];
     part->rows = f->test;
     f->test = NULL;
     part->mu = r->mu;
     r->mu = NULL;
     if (problem->completion)
-        kn_completion_judge(problem->completion, f->train, f->n_train, part->mu);
+        kn_completion_reject_sparse(problem->completion, f->train, f->n_train, part->mu);
     kn_report_progress(ctx, "cross-validation", r->number + 1, problem->folds, NAN);
 out:
     kn_refit_close(r);
@@ -103,7 +104,7 @@ kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
     kn_status status;
     KN_TRY(kn_gp_maps_folds(ctx, gp, kn_responses_as_given(problem->Y), problem->folds, out));
     for (int k = 0; k < problem->folds; k++)
-        KN_TRY(fold(ctx, problem, fit, &(kn_refit){.gp = gp, .number = k}, out));
+        KN_TRY(refit_fold(ctx, problem, fit, &(kn_refit){.gp = gp, .number = k}, out));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -117,6 +118,6 @@ void kn_refit_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdif
     kn_plan_alloc_d(r, KN_NEED_WORK, n, s->F);
     kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 2 : 1) * s->F);
     kn_mem_usage mark = r->now;
-    kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_WALK_Y);
+    kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_BLOCK_Y);
     kn_plan_free_to(r, mark);
 }

@@ -6,7 +6,7 @@
 #define KN_GP_CV_REFIT_H
 
 #include "gp/cv/fold.h"
-#include "gp/method.h"
+#include "gp/fit_problem.h"
 
 typedef struct kn_refit {
     const kn_gp *gp;        /* the full model, borrowed: fixed hyperparameters */
@@ -18,10 +18,10 @@ typedef struct kn_refit {
     kn_responses Y;         /* n x T  imputed, uncentred */
     double *mu;             /* T  mean of Y */
     kn_mat Xs;              /* h x F  held-out rows */
-    kn_mat X_alone;         /* h x F  the same without site; none: not requested */
-    double *far;            /* h  output of kn_latent_far if gp->P = 0; else NULL */
+    kn_mat X_without_site;  /* h x F  the same without site; none: not requested */
+    double *extrapolation;  /* h  output of kn_latent_extrapolation if gp->P = 0; else NULL */
     kn_fold rows;           /* row lists: train, and test (held out) */
-    double *filled;         /* imputed values of Y; NULL: no cell is missing */
+    double *imputed;        /* imputed values of Y; NULL: no cell is missing */
 } kn_refit;
 
 /* Data of all participants, from which folds take rows; all borrowed. */
@@ -29,18 +29,19 @@ typedef struct kn_refit_all {
     const int *fold; /* N  fold of each participant */
     const kn_responses *Y;
     const struct kn_completion *completion; /* NULL: no cell is missing */
-    kn_mat X, X_alone;                      /* N x F; X_alone may be none */
+    kn_mat X, X_without_site;               /* N x F; X_without_site may be none */
     const kn_groups *groups;
 } kn_refit_all;
 
-/* Sets all fields of fold r->number except gp and far. The caller calls kn_refit_close, also after
- * a failure. */
+/* Sets all fields of fold r->number except gp and extrapolation. The caller calls kn_refit_close,
+ * also after a failure. */
 kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r);
 /* Frees everything that the fold owns. */
 void kn_refit_close(kn_refit *r);
 
-/* Fits one fold. Must set part->mean and part->var (h x P), part->alone if X_alone is present, and
- * part->B (T x P), the loadings from components to responses. clamped: see kn_clamp_nonnegative. */
+/* Fits one fold. Must set part->mean and part->var (h x P), part->mean_without_site if
+ * X_without_site is present, and part->B (T x P), the loadings from components to responses.
+ * clamped: see kn_clamp_nonnegative. */
 typedef kn_status (*kn_refit_fn)(kn_ctx *ctx, const kn_refit *fold, kn_fold_prediction *part,
                                  double *clamped);
 
@@ -49,8 +50,8 @@ typedef kn_status (*kn_refit_fn)(kn_ctx *ctx, const kn_refit *fold, kn_fold_pred
 kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
                       kn_gp_maps *out);
 
-/* Memory plan of one fold (n training, h held-out rows) besides the method's own fit; the fold's
- * arrays are kept in the plan. */
+/* Memory plan of one fold (n training, h held-out rows) in addition to the method's own fit; the
+ * fold's arrays are kept in the plan. */
 void kn_refit_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 #endif

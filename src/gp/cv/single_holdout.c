@@ -1,5 +1,9 @@
-/* Implements single_holdout.h with the range finder (gp/basis/range_finder.h). */
+/* Implements single_holdout.h with the range finder (gp/basis/range_finder.h), or for few responses
+ * with their products (gp/basis/gram.h). One set of participants is held out instead of folds when
+ * there are very many. */
 #include "gp/cv/single_holdout.h"
+
+#include <math.h>
 
 #include "gp/assign_folds.h"
 
@@ -11,17 +15,52 @@ void kn_heldout_clear(kn_heldout *h)
     *h = (kn_heldout){0};
 }
 
-kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, ptrdiff_t K,
-                         uint64_t seed, kn_heldout *out)
+bool kn_heldout_by_products(ptrdiff_t T)
+{
+    return T <= KN_BLOCK;
+}
+
+/* The exact basis of the training rows by Y'Y. */
+static kn_status basis_by_products(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram,
+                                   ptrdiff_t K, kn_heldout *h)
+{
+    kn_status status;
+    kn_fold *f = &h->rows;
+    kn_responses train = kn_responses_rows(Y, f->train, f->n_train);
+    K = kn_min_size(K, Y->T);
+    KN_TRY(gram ? kn_folds_pca(ctx, Y, gram, K, &f, 1) : kn_fold_completed(ctx, &train, K, f));
+    h->basis = (kn_basis){.B = f->B, .Z = f->Z_train, .total = f->total, .pca = true};
+    h->basis.E = fmax(f->total - kn_sumsq(f->Z_train), 0);
+    h->mean = f->mu;
+    f->B = f->Z_train = kn_mat_none();
+    f->mu = NULL;
+    kn_basis_fix_signs(&h->basis);
+out:
+    return status;
+}
+
+/* The basis of the training rows by the range finder. */
+static kn_status basis_by_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t K, uint64_t seed,
+                                kn_heldout *h)
 {
     kn_status status;
     kn_range_options o = {.centre = true, .passes = 1, .seed = seed};
+    kn_responses train = kn_responses_rows(Y, h->rows.train, h->rows.n_train);
+    KN_TRY(kn_alloc_d(ctx, Y->T, &h->mean));
+    o.mean = h->mean;
+    KN_TRY(kn_basis_range(ctx, &train, K, &o, &h->basis, &h->range));
+out:
+    return status;
+}
+
+kn_status kn_heldout_new(kn_ctx *ctx, const kn_heldout_of *of, ptrdiff_t K, kn_heldout *out)
+{
+    kn_status status;
+    const kn_responses *Y = of->Y;
     *out = (kn_heldout){0};
-    KN_TRY(kn_fold_rows(ctx, Y->N, fold, 0, &out->rows));
-    KN_TRY(kn_alloc_d(ctx, Y->T, &out->mean));
-    kn_responses train = kn_responses_rows(Y, out->rows.train, out->rows.n_train);
-    o.mean = out->mean;
-    KN_TRY(kn_basis_range(ctx, &train, K, &o, &out->basis, &out->range));
+    KN_TRY(kn_fold_rows(ctx, Y->N, of->fold, 0, &out->rows));
+    KN_TRY(kn_heldout_by_products(Y->T) ? basis_by_products(ctx, Y, of->gram, K, out)
+                                        : basis_by_range(ctx, Y, K, of->seed, out));
 out:
     if (status != KN_OK)
         kn_heldout_clear(out);
@@ -66,7 +105,15 @@ void kn_heldout_sketch_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t 
 
 void kn_heldout_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t K)
 {
+    kn_problem_size own = *s;
+    ptrdiff_t n = s->N - kn_held_out(s->N);
+    own.P = K;
+    if (kn_heldout_by_products(s->T)) {
+        kn_fold_need(r, &own, n);
+        kn_folds_pca_need(r, &own, n, 1);
+        return;
+    }
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
-    kn_range_need(r, s->N - kn_held_out(s->N), s->T, K);
+    kn_range_need(r, n, s->T, K);
 }

@@ -1,6 +1,6 @@
-/* A single held-out set in place of folds, for large N: the basis of the other rows comes from a
- * range finder instead of a Gram matrix [METHOD 5b, 6b]. Choice of components and reference use the
- * same set, so that its basis is computed once. */
+/* A single held-out set in place of folds, for large N: the basis of the other rows comes from the
+ * products of responses or, of many responses, from a range finder [METHOD 5b, 6b]. Choice of
+ * components and reference use the same set, so that its basis is computed once. */
 #ifndef KN_GP_CV_SINGLE_HOLDOUT_H
 #define KN_GP_CV_SINGLE_HOLDOUT_H
 
@@ -11,16 +11,25 @@
 enum { KN_RANGE_LADDER = 100 }; /* most components tried: bounds the cost of the range finder */
 
 typedef struct kn_heldout {
-    kn_fold rows;   /* train and test rows; no coordinates */
-    kn_basis basis; /* of the training rows: B T x K, Z n_train x K */
-    double *mean;   /* T  mean of the training rows */
-    kn_range_info range;
+    kn_fold rows;        /* train and test rows; no coordinates */
+    kn_basis basis;      /* of the training rows: B T x K, Z n_train x K */
+    double *mean;        /* T  mean of the training rows */
+    kn_range_info range; /* zeros by Y'Y */
 } kn_heldout;
 
-/* Finds at most K components of the rows with fold[i] = -1; rows with fold[i] = 0 are held out
- * (kn_folds_deal). Reads Y in passes. The caller frees *out. Collective. */
-kn_status kn_heldout_new(kn_ctx *ctx, const kn_responses *Y, const int *fold, ptrdiff_t K,
-                         uint64_t seed, kn_heldout *out);
+/* What a held-out set is made of; all borrowed. */
+typedef struct kn_heldout_of {
+    const kn_responses *Y; /* all N rows */
+    const kn_gram *gram;   /* Y'Y; NULL: computed of the training rows where needed */
+    const int *fold;       /* N  0: held out, -1: training (kn_folds_assign) */
+    uint64_t seed;         /* of the range finder */
+} kn_heldout_of;
+
+/* Finds at most K components of the training rows: exactly by Y'Y of up to KN_BLOCK responses, by a
+ * range finder for more. Reads Y in passes. The caller frees *out. Collective. */
+kn_status kn_heldout_new(kn_ctx *ctx, const kn_heldout_of *of, ptrdiff_t K, kn_heldout *out);
+/* True if the basis for T responses comes from Y'Y. */
+bool kn_heldout_by_products(ptrdiff_t T);
 void kn_heldout_clear(kn_heldout *h); /* {0} is allowed */
 
 /* Computes out (N x at most k) = Y B, a start for the basis of all rows. Reads only the held-out

@@ -1,15 +1,14 @@
 /* Implements engine.h: the state of an evaluation, dense or low rank. The likelihoods themselves
- * are in structured.c and iso.c (with engine_inner.c), the gradient in gradient.c. */
+ * are in structured_noise.c and iso_noise.c (with iso_inner_search.c), the gradient in gradient.c.
+ */
 #include "gp/likelihood/engine.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mpi/comm.h"
-#include "gp/likelihood/engine_inner.h"
-#include "gp/likelihood/gradient.h"
+#include "gp/likelihood/internal.h"
 #include "gp/likelihood/profile_1d.h"
-#include "gp/likelihood/structured.h"
 #include "la/la.h"
 
 static const double EMPTY_COMPLEMENT = 1e-10; /* proportion of |Y|^2, METHOD 2 */
@@ -57,9 +56,9 @@ void kn_engine_donate(kn_engine *e, kn_engine_core *core)
     core->pairs = e->pairs;
     e->pairs = (kn_pairs){0};
     core->n_cells = e->n_cells;
-    core->stands = e->stands;
+    core->decomposed = e->decomposed;
     for (int k = 0; k < e->n_cells; k++) {
-        core->stands = core->stands && e->cell[k].R0.U.data;
+        core->decomposed = core->decomposed && e->cell[k].R0.U.data;
         core->R0[k] = e->cell[k].R0;
         e->cell[k].R0 = (kn_decomp){0};
     }
@@ -70,8 +69,8 @@ static void take_core(kn_engine *e, kn_engine_core *core)
 {
     e->pairs = core->pairs;
     core->pairs = (kn_pairs){0};
-    e->stands = core->stands;
-    for (int k = 0; core->stands && k < e->n_cells; k++) {
+    e->decomposed = core->decomposed;
+    for (int k = 0; core->decomposed && k < e->n_cells; k++) {
         e->cell[k].R0 = core->R0[k];
         core->R0[k] = (kn_decomp){0};
     }
@@ -79,7 +78,7 @@ static void take_core(kn_engine *e, kn_engine_core *core)
 }
 
 /* Allocates all that has as many rows as the decomposition of a cell: A, A2, M, w. */
-static kn_status room(kn_ctx *ctx, kn_engine *e, kn_latent_cell *cell)
+static kn_status allocate_cell(kn_ctx *ctx, kn_engine *e, kn_latent_cell *cell)
 {
     kn_status status = KN_OK;
     ptrdiff_t m = cell->R0.m;
@@ -104,8 +103,8 @@ out:
     return status;
 }
 
-/* N x N matrices of a dense engine besides pair statistics and the eigenvectors of each cell: H
- * and the work space of dsyevd. */
+/* N x N matrices of a dense engine in addition to pair statistics and the eigenvectors of each
+ * cell: H and the work space of dsyevd. */
 enum { DENSE_MATRICES = 4 };
 
 /* KN_ERR_MEMORY, naming sizes that would fit, if the dense N x N matrices exceed the budget. */
@@ -118,8 +117,8 @@ static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats, int n_cells)
     if (need <= have)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_MEMORY,
-                   "%td samples need %.1f GB for dense matrices and %.1f GB are allowed: up to %td "
-                   "samples are possible, or an approximation of rank %d in %.1f GB",
+                   "dense matrices of %td participants need %.1f GB, but %.1f GB are allowed; use "
+                   "at most %td participants, or an approximation of rank %d in %.1f GB",
                    N, need / GB, have / GB, (ptrdiff_t)sqrt(have / each), RANK,
                    8.0 * 1.2 * (double)N * RANK / GB);
 }
@@ -137,12 +136,12 @@ kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e)
     for (int k = 0; k < e->n_cells; k++) {
         kn_decomp *R0 = &e->cell[k].R0;
         double gamma = R0->gamma;
-        if (!e->stands) {
+        if (!e->decomposed) {
             kn_decomp_clear(R0);
             KN_TRY(kn_decomp_new(ctx, e->N, &e->cov, R0));
             R0->gamma = gamma;
         }
-        KN_TRY(room(ctx, e, &e->cell[k]));
+        KN_TRY(allocate_cell(ctx, e, &e->cell[k]));
     }
     KN_TRY(kn_mat_new(ctx, e->N, e->P > WIDE ? e->P : WIDE, &e->V));
     KN_TRY(kn_mat_new(ctx, e->N, e->N, &e->H));
@@ -153,7 +152,7 @@ out:
 /* One cell per gamma if the groups are informative, else one cell with gamma = 0. */
 static void set_cells(kn_engine *e)
 {
-    bool tell = kn_groups_tell(&e->groups);
+    bool tell = kn_groups_identify_gamma(&e->groups);
     e->n_cells = tell ? KN_GAMMAS : 1;
     for (int k = 0; k < e->n_cells; k++)
         e->cell[k] =
@@ -274,13 +273,15 @@ kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned)
     return kn_engine_make_dense(ctx, e);
 }
 
+/* Low-rank features at r0, then decomposition and A = U'Z of each cell. If features show that low
+ * rank does not suffice, spec.rank becomes 0 and no cell is decomposed here. */
 static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status;
     KN_TRY(make_features(ctx, e, r0));
     for (int k = 0; e->spec.rank > 0 && k < e->n_cells; k++) {
         KN_TRY(kn_lowrank_decompose(ctx, &e->low, &e->cell[k].R0));
-        KN_TRY(room(ctx, e, &e->cell[k]));
+        KN_TRY(allocate_cell(ctx, e, &e->cell[k]));
         KN_TRY(kn_lowrank_project(ctx, &e->low, &e->cell[k].R0, e->cell[k].A));
     }
 out:
@@ -288,19 +289,21 @@ out:
 }
 
 /* True if the cells hold the decompositions at r0, as after an earlier search that ended there. */
-static bool stands_at(const kn_engine *e, const double *r0)
+static bool is_decomposed_at(const kn_engine *e, const double *r0)
 {
-    bool same = e->stands && e->spec.rank == 0;
+    bool same = e->decomposed && e->spec.rank == 0;
     for (int k = 0; same && k < e->cov.n_theta; k++)
         same = e->cell[0].R0.theta[k] == r0[k];
     return same;
 }
 
+/* Decomposes R0 of every cell at r0, dense or low rank, unless it is decomposed there; projects Z.
+ * [METHOD 1b] Cost of a dense cell 9 N^3 + 2 N^2 P flops. */
 static kn_status decompose_at(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status = KN_OK;
-    bool there = stands_at(e, r0);
-    e->stands = false; /* until all cells are decomposed */
+    bool there = is_decomposed_at(e, r0);
+    e->decomposed = false; /* until all cells are decomposed */
     e->evals++;
     e->iso.fresh = false;
     if (e->spec.rank > 0)
@@ -311,13 +314,13 @@ static kn_status decompose_at(kn_ctx *ctx, kn_engine *e, const double *r0)
             KN_TRY(kn_decomp_compute(ctx, &cell->R0, &e->pairs, &e->groups, r0));
         kn_gemm(ctx, 1, KN_T, cell->R0.U, KN_N, e->Z, 0, cell->A); /* A = U'Z   m x P */
     }
-    e->stands = e->spec.rank == 0;
+    e->decomposed = e->spec.rank == 0;
     e->decompositions += !there;
 out:
     return status;
 }
 
-kn_status kn_engine_share(kn_ctx *ctx, kn_engine *e)
+kn_status kn_engine_broadcast(kn_ctx *ctx, kn_engine *e)
 {
     kn_status status;
     ptrdiff_t P = e->P, bytes = sizeof(double);
@@ -356,7 +359,7 @@ static kn_status take_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_lat
     }
     out->R0 = from->R0;
     from->R0 = (kn_decomp){0};
-    kn_mat_clear(&out->R0.turn); /* only needed while fitting */
+    kn_mat_clear(&out->R0.rotation); /* only needed while fitting */
 out:
     return status;
 }
@@ -418,7 +421,7 @@ kn_status kn_engine_maximise(kn_ctx *ctx, kn_engine *e, double *lml)
         return kn_structured_eval(ctx, e, lml);
     kn_status status = kn_engine_maximise_inside(ctx, e, lml);
     if (status == KN_OK)
-        kn_engine_take_iso(e);
+        kn_engine_copy_iso(e);
     return status;
 }
 
@@ -453,7 +456,7 @@ kn_status kn_engine_evaluate_at(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, dou
     KN_TRY(kn_engine_sync_rank(ctx, e, &turned));
     if (turned)
         KN_TRY(kn_engine_nested(ctx, e, at, lml, NULL));
-    KN_TRY(kn_engine_share(ctx, e));
+    KN_TRY(kn_engine_broadcast(ctx, e));
 out:
     return status;
 }
@@ -469,7 +472,7 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
     if (status != KN_OK)
         return status;
     memcpy(e->inside, inside, sizeof e->inside);
-    kn_engine_take_iso(e);
+    kn_engine_copy_iso(e);
     if (!g)
         return KN_OK;
     status = kn_gradient_r0(ctx, e, g0);

@@ -9,9 +9,9 @@
 #include "base/memory/plan.h"
 #include "cov/simplex_weights.h"
 #include "gp/latent.h"
-#include "gp/likelihood/iso.h"
+#include "gp/likelihood/iso_noise.h"
+#include "gp/likelihood_spec.h"
 #include "gp/optimise/optimise.h"
-#include "gp/spec.h"
 
 /* What dense engines over the same participants and groups can reuse: pair statistics and the
  * decompositions at the last point. */
@@ -19,7 +19,7 @@ typedef struct kn_engine_core {
     kn_pairs pairs;
     int n_cells;
     kn_decomp R0[KN_GAMMAS]; /* U NULL: none */
-    bool stands;             /* R0[] are the decompositions at R0[0].theta */
+    bool decomposed;         /* R0[] are the decompositions at R0[0].theta */
 } kn_engine_core;
 /* Frees the core and sets it to {0}. */
 void kn_engine_core_clear(kn_engine_core *core);
@@ -54,10 +54,10 @@ typedef struct kn_engine {
     double inside_tolerance; /* inner search, nats */
     bool thorough;           /* try the cold starts in addition to the warm one */
     bool follows;            /* root decides whether the low rank suffices; this rank follows */
-    bool stands;             /* dense: the cells hold the decompositions at cell[0].R0.theta */
+    bool decomposed;         /* dense: the cells hold the decompositions at cell[0].R0.theta */
     int evals, inner_evals;
     int decompositions; /* evaluations that computed a decomposition, not reused one */
-    bool lockstep;      /* root evaluates for all MPI ranks, see lockstep.h */
+    bool lockstep;      /* root evaluates for all MPI ranks, see search/lockstep.c */
 } kn_engine;
 
 /* Input of kn_engine_new. X (N x F, none if pairs are given) and Z (N x P) are borrowed and must
@@ -97,7 +97,7 @@ kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned);
 
 /* Broadcasts c, d, their cells, s2 and the inside parameters of root (iso: only the inside
  * parameters). Each rank keeps its own decomposition. Collective. */
-kn_status kn_engine_share(kn_ctx *ctx, kn_engine *e);
+kn_status kn_engine_broadcast(kn_ctx *ctx, kn_engine *e);
 
 /* Changes a low-rank engine to dense; the caller has set spec.rank to 0. KN_ERR_MEMORY as for
  * kn_engine_new. */
@@ -115,13 +115,13 @@ kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, do
 
 /* The three steps of kn_engine_nested, to be called in this order at one point: decompose R0 and
  * compute A = U'Z; maximise over c, d, gamma or the inside parameters; gradient. A dense engine
- * that already stands at the point reuses its decomposition. */
+ * that is already decomposed at the point reuses its decomposition. */
 kn_status kn_engine_decompose(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
 kn_status kn_engine_maximise(kn_ctx *ctx, kn_engine *e, double *lml);
 kn_status kn_engine_gradient(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *g);
 
 /* kn_engine_nested without gradient on all ranks at root's point, which is broadcast into *at.
- * Includes kn_engine_sync_rank and kn_engine_share. Collective. */
+ * Includes kn_engine_sync_rank and kn_engine_broadcast. Collective. */
 kn_status kn_engine_evaluate_at(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml);
 
 /* Structured noise: LML at parameters r0 of R0 (n_theta of e->cov), maximised over c, d and gamma.
@@ -140,5 +140,26 @@ extern const double kn_rank_tolerance_search, kn_rank_tolerance;
 void kn_engine_need(kn_mem_plan *r, const kn_problem_size *s, bool gradient, bool tasks);
 /* Memory plan of the core of a dense engine, kept; nothing for low rank. */
 void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s);
+
+/* ---- engine inner ----
+ *
+ * Inner search of iso noise: maximises over the inside parameters (C, iso, s2) at a fixed,
+ * decomposed R0 [METHOD 3, 3b]
+ *
+ * L-BFGS from the last maximum; without one, or if the engine is `thorough`, from KN_INSIDE_STARTS
+ * cold starts. One step is one evaluation of gp/likelihood/iso_noise.h and reuses U. */
+
+/* Writes cold start number `which` < KN_INSIDE_STARTS to inside (n_inside): the variance per
+ * component is split between signal and noise in different proportions. With the exact likelihood
+ * the noise comes from the energy outside the basis. */
+enum { KN_INSIDE_STARTS = 3 };
+void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
+
+/* Maximises over the inside parameters. Leaves e->inside and the state of e->iso at the maximum,
+ * which is the next warm start; *lml is the value there. */
+kn_status kn_engine_maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml);
+
+/* Copies c, d and s2 from the iso state to the engine:  d_p = c_p iso + s2. */
+void kn_engine_copy_iso(kn_engine *e);
 
 #endif

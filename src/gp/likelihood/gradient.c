@@ -1,10 +1,9 @@
-/* Implements gradient.h: G is summed over the cells and contracted once with dR0/dtheta. */
-#include "gp/likelihood/gradient.h"
-
-#include "gp/likelihood/structured.h"
+/* Gradient with respect to R0: G is summed over the cells and contracted once with dR0/dtheta. The
+ * outer search over weights and shapes of R0 needs it. */
+#include "gp/likelihood/internal.h"
 
 /* Dense: H = sum of G over the cells, then one contraction per parameter. */
-static void dense(kn_ctx *ctx, kn_engine *e, double *g0)
+static void dense_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     bool iso = e->spec.noise == KN_NOISE_ISO, first = true;
     kn_mat_zero(e->H);
@@ -21,7 +20,7 @@ static void dense(kn_ctx *ctx, kn_engine *e, double *g0)
 }
 
 /* Low rank, structured noise: collects the factors M, w of each cell, then one call for all. */
-static kn_status low(kn_ctx *ctx, kn_engine *e, double *g0)
+static kn_status low_rank_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     kn_status status = KN_OK;
     kn_lowrank_part part[KN_GAMMAS];
@@ -65,7 +64,7 @@ static kn_status low_iso(kn_ctx *ctx, kn_engine *e, double *g0)
 kn_status kn_gradient_r0(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     if (e->spec.rank > 0)
-        return e->spec.noise == KN_NOISE_ISO ? low_iso(ctx, e, g0) : low(ctx, e, g0);
-    dense(ctx, e, g0);
+        return e->spec.noise == KN_NOISE_ISO ? low_iso(ctx, e, g0) : low_rank_gradient(ctx, e, g0);
+    dense_gradient(ctx, e, g0);
     return KN_OK;
 }

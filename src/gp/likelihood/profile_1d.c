@@ -27,12 +27,14 @@ typedef struct problem {
 } problem;
 
 /* LML at the best c = q0/N. */
-static double value(double N, double q0, double logdet)
+static double profile_value(double N, double q0, double logdet)
 {
     return -0.5 * (N * (LN_2PI + 1 + log(q0 / N)) + logdet);
 }
 
-static kn_profile_sums sums(const problem *pr, ptrdiff_t p, double delta)
+/* Sums over eigenvalues of component p at noise ratio delta, with the eigenvalues that are 0 in
+ * closed form. */
+static kn_profile_sums profile_sums(const problem *pr, ptrdiff_t p, double delta)
 {
     kn_profile_sums s = kn_vec_profile(pr->m, pr->r, kn_col(pr->A2, p), delta);
     if (pr->rest) { /* r = 0, u = 1 */
@@ -48,11 +50,11 @@ static kn_profile_sums sums(const problem *pr, ptrdiff_t p, double delta)
 /* Maximum of LML over t in [lo, hi], started at t. The sign of the derivative shrinks the
  * bracket; a Newton step is taken where the function is concave and the step stays inside, else
  * bisection. */
-static double newton(const problem *pr, ptrdiff_t p, double lo, double t, double hi)
+static double maximise_newton(const problem *pr, ptrdiff_t p, double lo, double t, double hi)
 {
     double N = (double)(pr->m + pr->zeros);
     for (int step = 0; step < NEWTON_STEPS; step++) {
-        kn_profile_sums s = sums(pr, p, exp(t));
+        kn_profile_sums s = profile_sums(pr, p, exp(t));
         double ratio = s.q1 / s.q0;
         double g = 0.5 * (N * ratio - s.u);
         double h = 0.5 * (N * ((s.q1 - 2 * s.q2) / s.q0 + ratio * ratio) - s.uu);
@@ -74,7 +76,7 @@ static double newton(const problem *pr, ptrdiff_t p, double lo, double t, double
 }
 
 /* Grid, Newton and the limit delta = infinity (noise only) for components first .. last-1. */
-static void components(void *self, ptrdiff_t first, ptrdiff_t last)
+static void profile_components(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const problem *pr = self;
     double N = (double)(pr->m + pr->zeros);
@@ -82,19 +84,19 @@ static void components(void *self, ptrdiff_t first, ptrdiff_t last)
         int best = 0;
         double top = -INFINITY;
         for (int g = 0; g < GRID; g++) {
-            double l = value(N, kn_at(pr->Q0, p, g), pr->logdet[g]);
+            double l = profile_value(N, kn_at(pr->Q0, p, g), pr->logdet[g]);
             if (l > top) {
                 top = l;
                 best = g;
             }
         }
         double lo = grid_t(best > 0 ? best - 1 : 0), hi = grid_t(best < GRID - 1 ? best + 1 : best);
-        double delta = exp(newton(pr, p, lo, grid_t(best), hi));
-        double q0 = sums(pr, p, delta).q0;
+        double delta = exp(maximise_newton(pr, p, lo, grid_t(best), hi));
+        double q0 = profile_sums(pr, p, delta).q0;
         double logdet = kn_vec_sum_log_shift(pr->m, pr->r, delta);
         if (pr->rest)
             logdet += (double)pr->zeros * log(delta);
-        double l = value(N, q0, logdet);
+        double l = profile_value(N, q0, logdet);
         if (l < top) { /* only by rounding is Newton worse than the grid point */
             delta = exp(grid_t(best));
             q0 = kn_at(pr->Q0, p, best);
@@ -146,7 +148,7 @@ kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double 
     }
     kn_gemm(ctx, 1, KN_T, A2, KN_N, inverse, 1,
             pr.Q0); /* the grid of all components in one product */
-    kn_parallel(ctx, A2.cols, 1 + 20000 / (m + 1), components, &pr);
+    kn_parallel(ctx, A2.cols, 1 + 20000 / (m + 1), profile_components, &pr);
 out:
     kn_mat_clear(&pr.Q0);
     kn_mat_clear(&inverse);

@@ -1,139 +1,160 @@
-/* Implements completion.h: two imputations of all participants with a pilot search in between. */
+/* Implements completion.h: the imputer of a sample, and the imputed cells of one fold. Methods see
+ * a sample without missing cells after it. */
 #include "gp/missing/completion.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "cov/lowrank.h"
 #include "gp/assign_folds.h"
-#include "gp/basis/range_finder.h"
-#include "gp/components/choose_count.h"
-#include "gp/components/pilot.h"
-#include "io/file/path.h"
+#include "gp/likelihood/engine.h"
 
 void kn_completion_clear(kn_completion *c)
 {
-    kn_missing_mask_clear(&c->holes);
-    kn_free(c->filled);
+    kn_missing_mask_clear(&c->missing);
+    kn_free(c->imputed);
     *c = (kn_completion){0};
 }
 
-/* Moves mean_j to the mean of the completed y_j, and shifts the imputed cells accordingly. */
-static kn_status centre_table(kn_ctx *ctx, const kn_responses *Y, kn_scaling *s, double *filled)
-{
-    kn_status status;
-    kn_mat y = {0};
-    ptrdiff_t width = kn_min_size(Y->T, KN_BLOCK);
-    KN_TRY(kn_mat_new(ctx, Y->N, width, &y));
-    for (ptrdiff_t first = 0; first < Y->T; first += width) {
-        kn_mat block = kn_cols(y, 0, kn_min_size(Y->T - first, width));
-        kn_responses_block(ctx, Y, first, block);
-        for (ptrdiff_t k = 0; k < block.cols; k++) {
-            ptrdiff_t j = first + k, words = Y->holes->words;
-            double mean = 0;
-            if (kn_missing_in(Y->holes, j) == 0)
-                continue; /* complete: must not change even by rounding */
-            for (ptrdiff_t i = 0; i < Y->N; i++)
-                mean += kn_at(block, i, k) / (double)Y->N;
-            s->mean[j] += mean * s->sd[j];
-            for (ptrdiff_t c = Y->holes->before[j * words]; c < Y->holes->before[(j + 1) * words];
-                 c++)
-                filled[c] -= mean;
-        }
-    }
-out:
-    kn_mat_clear(&y);
-    return status;
-}
-
-/* R0 by the pilot search on the completed responses. */
-static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found)
-{
-    kn_status status;
-    kn_basis few = {0};
-    kn_range_info range;
-    kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = p->options->search.seed};
-    ptrdiff_t P = kn_min_size(KN_PILOT_COMPONENTS, p->Y.T);
-    if (p->Y.N <= KN_MANY) {
-        KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
-        KN_TRY(kn_pilot_of_gram(ctx, p, info, found));
-        kn_gram_clear(&p->gram);
-    } else {
-        KN_TRY(kn_basis_range(ctx, &p->Y, P, &ro, &few, &range));
-        P = kn_pilot_components(p, few.Z.cols);
-        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, kn_cols(few.Z, 0, P), info, found));
-    }
-out:
-    kn_basis_clear(&few);
-    return status;
-}
-
-/* KN_ERR_MEMORY if the imputation does not fit the budget: imputed cells of all participants and
- * of one fold, and work space. */
-static kn_status check_room(kn_ctx *ctx, const kn_completion *c)
-{
-    double cells = 8 * (double)c->holes.cells, work = kn_imputer_bytes(&c->filler, c->holes.N);
-    double need = (double)kn_memory_now(ctx) + 2 * cells + work, have = (double)kn_memory(ctx);
-    if (need <= have)
-        return KN_OK;
-    return kn_fail(ctx, KN_ERR_MEMORY,
-                   "filling in %td missing cells needs %s, but there is room for %s "
-                   "({missing_responses=drop} leaves such responses out)",
-                   c->holes.cells, kn_size_in_words(need).text, kn_size_in_words(have).text);
-}
-
-kn_status kn_completion_new(kn_ctx *ctx, kn_fit_problem *p, kn_scaling *scaling, bool centre,
-                            kn_fit_info *info, kn_completion *out)
-{
-    kn_status status;
-    *out = (kn_completion){0};
-    KN_TRY(kn_missing_mask_new(ctx, p->Y.Y, scaling->kept, scaling->n_kept, &out->holes));
-    if (out->holes.cells == 0)
-        goto out;
-    p->Y.holes = &out->holes;
-    KN_TRY(kn_imputer_new(ctx, &p->spec, p->X, &p->Y, &out->filler));
-    out->filler.seed = p->options->search.seed;
-    KN_TRY(check_room(ctx, out));
-    KN_TRY(kn_alloc_d(ctx, out->holes.cells, &out->filled));
-    for (int again = 0; again < 2; again++) {
-        kn_report_progress(ctx, "filling in", again, 2, NAN);
-        KN_TRY(kn_imputer_run(ctx, &out->filler, NULL, 0, out->filled, &out->info));
-        p->Y.filled = out->filled;
-        if (centre)
-            KN_TRY(centre_table(ctx, &p->Y, scaling, out->filled));
-        if (again == 0) {
-            KN_TRY(find_r0(ctx, p, info, &out->pilot));
-            kn_imputer_move(&out->filler, &out->pilot.at, p->pilot_rank);
-        }
-    }
-    kn_report_progress(ctx, "filling in", 2, 2, NAN);
-    p->completion = out;
-out:
-    if (status != KN_OK || out->holes.cells == 0)
-        kn_completion_clear(out);
-    return status;
-}
-
 kn_status kn_completion_fold(kn_ctx *ctx, const kn_completion *c, const ptrdiff_t *rows,
-                             ptrdiff_t n, double **filled, kn_responses *Y)
+                             ptrdiff_t n, double **imputed, kn_responses *Y)
 {
     kn_status status;
     kn_impute_info info;
-    KN_TRY(kn_alloc_d(ctx, c->holes.cells, filled));
-    KN_TRY(kn_imputer_run(ctx, &c->filler, rows, n, *filled, &info));
+    KN_TRY(kn_alloc_d(ctx, c->missing.cells, imputed));
+    KN_TRY(kn_imputer_run(ctx, &c->filler, rows, n, *imputed, &info));
     *Y = c->filler.Y;
-    Y->filled = *filled;
+    Y->imputed = *imputed;
 out:
     return status;
 }
 
-void kn_completion_judge(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_t n, double *value)
+void kn_completion_reject_sparse(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_t n,
+                                 double *value)
 {
-    for (ptrdiff_t j = 0; j < c->holes.T; j++) {
+    for (ptrdiff_t j = 0; j < c->missing.T; j++) {
         ptrdiff_t observed = n;
-        if (kn_missing_in(&c->holes, j) + KN_IMPUTE_LEAST <= n)
+        if (kn_missing_in(&c->missing, j) + KN_IMPUTE_MIN <= n)
             continue; /* enough values even if all missing cells were in these rows */
         for (ptrdiff_t i = 0; i < n; i++)
-            observed -= kn_is_missing(&c->holes, rows[i], j);
-        if (observed < KN_IMPUTE_LEAST)
+            observed -= kn_is_missing(&c->missing, rows[i], j);
+        if (observed < KN_IMPUTE_MIN)
             value[j] = NAN;
     }
+}
+
+/* ---- imputer ---- */
+
+kn_status kn_imputer_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
+                         kn_imputer *out)
+{
+    kn_box box;
+    kn_pairs none = {0};
+    *out = (kn_imputer){.X = X,
+                        .Y = kn_responses_as_given(Y),
+                        .cov = kn_cov_between(&spec->sample),
+                        .rank = spec->rank,
+                        .rank_auto = spec->rank_auto};
+    kn_status status = kn_box_new(ctx, &out->cov, &none, X, &box);
+    if (status == KN_OK)
+        kn_cov_theta(&out->cov, &box.middle, out->theta);
+    return status;
+}
+
+void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank)
+{
+    kn_cov_theta(&f->cov, at, f->theta);
+    f->rank = rank;
+    f->rank_auto = false;
+}
+
+/* Low-rank features; Phi stays none if rank_auto finds them insufficient. */
+static kn_status low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+{
+    static const double FAR = 10; /* times the tolerance, as in a search */
+    kn_status status;
+    kn_lowrank low = {0};
+    kn_mat Z = {0};
+    KN_TRY(kn_mat_new(ctx, X.rows, 1, &Z));
+    KN_TRY(kn_lowrank_new(ctx, X, Z, NULL, &f->cov, f->rank, &low));
+    low.tol = kn_rank_tolerance_search;
+    KN_TRY(kn_lowrank_at(ctx, &low, f->theta));
+    ptrdiff_t m = low.gram.rows;
+    if (!f->rank_auto || (low.residual_used <= FAR * low.tol && m <= f->rank))
+        KN_TRY(kn_mat_copy(ctx, kn_cols(low.Phi, 0, m), Phi));
+out:
+    kn_lowrank_clear(&low);
+    kn_mat_clear(&Z);
+    return status;
+}
+
+/* Eigenvectors of a dense R0 times r^1/2, except for 1e-6 of the trace. */
+static kn_status dense_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+{
+    kn_status status;
+    kn_pairs pairs = {0};
+    kn_decomp R0 = {0};
+    KN_TRY(kn_pairs_within(ctx, X, &f->cov.stats, &pairs));
+    KN_TRY(kn_decomp_new(ctx, X.rows, &f->cov, &R0));
+    KN_TRY(kn_decomp_compute(ctx, &R0, &pairs, NULL, f->theta));
+    double trace = 0, left = 0;
+    ptrdiff_t first = 0; /* first eigenvector that is kept: eigenvalues ascend */
+    for (ptrdiff_t k = 0; k < R0.m; k++)
+        trace += R0.r[k];
+    while (first < R0.m - 1 && left + R0.r[first] <= kn_rank_tolerance_search * trace)
+        left += R0.r[first++];
+    KN_TRY(kn_mat_copy(ctx, kn_cols(R0.U, first, R0.m - first), Phi));
+    for (ptrdiff_t k = 0; k < Phi->cols; k++)
+        for (ptrdiff_t i = 0; i < X.rows; i++)
+            kn_col(*Phi, k)[i] *= sqrt(R0.r[first + k]);
+out:
+    kn_decomp_clear(&R0);
+    kn_pairs_clear(&pairs);
+    return status;
+}
+
+kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+{
+    kn_status status = KN_OK;
+    *Phi = kn_mat_none();
+    if (f->rank > 0)
+        status = low_rank(ctx, f, X, Phi);
+    return status == KN_OK && !Phi->data ? dense_features(ctx, f, X, Phi) : status;
+}
+
+kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
+                         double *imputed, kn_impute_info *info)
+{
+    kn_status status;
+    kn_mat X = {0};
+    kn_impute_levels levels = {0};
+    kn_impute_problem p = {.Y = rows ? kn_responses_rows(&f->Y, rows, n) : f->Y,
+                           .rounds = KN_IMPUTE_ROUNDS,
+                           .tolerance = kn_impute_tolerance,
+                           .seed = f->seed,
+                           .levels = &levels};
+    if (rows) {
+        KN_TRY(kn_mat_new(ctx, n, f->X.cols, &X));
+        kn_mat_rows(f->X, rows, X);
+    } else {
+        KN_TRY(kn_mat_copy(ctx, f->X, &X));
+    }
+    KN_TRY(kn_imputer_features(ctx, f, X, &p.Phi));
+    KN_TRY(kn_impute_levels_new(ctx, &f->cov, f->theta, X, &p.Y, &levels));
+    KN_TRY(kn_impute(ctx, &p, imputed, NULL, info));
+out:
+    kn_impute_levels_clear(&levels);
+    kn_mat_clear(&p.Phi);
+    kn_mat_clear(&X);
+    return status;
+}
+
+double kn_imputer_bytes(const kn_imputer *f, ptrdiff_t n)
+{
+    const kn_responses *Y = &f->Y;
+    double N = (double)n, T = (double)Y->T, m = f->rank > 0 ? (double)f->rank : N;
+    double width = fmin(T, KN_BLOCK), square = T <= KN_BLOCK && T <= N ? T * T : N * N;
+    double eigen = n > KN_MANY ? N * 4 * KN_IMPUTE_MAX : 3 * square;
+    return 8 * ((double)Y->missing->cells + 3 * N * m + 6 * N * width + 2 * T * KN_IMPUTE_MAX +
+                N * KN_IMPUTE_MAX * (KN_IMPUTE_MAX + 4) + eigen);
 }

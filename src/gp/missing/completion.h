@@ -1,4 +1,5 @@
-/* The completed responses that a fit uses where cells are missing [METHOD 0b]
+/* The completed responses that a fit uses where cells are missing [METHOD 0b]. kn_completion_new
+ * (gp/methods/fit_steps.h) computes them:
  *
  *     impute at the start R0 -> R0 by the pilot search -> impute again at that R0
  *
@@ -6,32 +7,71 @@
 #ifndef KN_GP_MISSING_COMPLETION_H
 #define KN_GP_MISSING_COMPLETION_H
 
-#include "gp/method.h"
-#include "gp/missing/imputer.h"
+#include "cov/simplex_weights.h"
+#include "gp/likelihood_spec.h"
+#include "gp/missing/impute.h"
+#include "gp/search/search.h"
+
+/* ---- imputer ----
+ *
+ * The imputer: R0 and the missing cells, so that imputation can be repeated for any rows
+ * [METHOD 0b]. Each fold imputes its own training rows afresh, so held-out participants have no
+ * influence on imputed cells of others. */
+
+/* An imputer. Owns nothing. */
+typedef struct kn_imputer {
+    kn_mat X;       /* view, N x F */
+    kn_responses Y; /* all participants, with missing cells */
+    kn_cov cov;     /* covariance of R0 */
+    ptrdiff_t rank; /* as in kn_spec */
+    bool rank_auto;
+    /* parameters of R0 */
+    double theta[KN_COV_THETA];
+    uint64_t seed;
+} kn_imputer;
+
+/* Sets R0 to the start of a search: equal weights, lengths at the median distance. X and Y are
+ * borrowed. */
+kn_status kn_imputer_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
+                         kn_imputer *out);
+/* Sets R0 to the result of a search. */
+void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank);
+
+/* Imputes the n rows (rows NULL: all) into imputed (missing->cells); NaN for other rows.
+ * Collective. */
+kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
+                         double *imputed, kn_impute_info *info);
+
+/* Computes Phi (n x m, owned by the caller) with Phi Phi' = R0 over the rows of X, except for 1e-6
+ * of its trace: low-rank features, or scaled eigenvectors of a dense R0. A small m matters because
+ * every pattern of observed rows costs m^3; the error is far below the uncertainty of imputed
+ * cells. */
+kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi);
+
+/* Bytes of one run over n rows, without the imputed cells themselves. */
+double kn_imputer_bytes(const kn_imputer *f, ptrdiff_t n);
+
+/* ---- completed responses ---- */
 
 /* The imputed cells and what folds need to impute their own. */
 typedef struct kn_completion {
-    kn_missing_mask holes;
-    double *filled; /* holes.cells, standardised, of all participants; NULL: no cell is missing */
+    kn_missing_mask missing;
+    double *imputed; /* holes.cells, standardised, of all participants; NULL: no cell is missing */
     kn_imputer filler;
     kn_impute_info info;
     kn_search_result pilot; /* R0 as the pilot search found it */
 } kn_completion;
 
-/* Imputes the missing cells of p->Y and sets p->Y.holes, p->Y.filled and p->completion, which
- * borrow *out. centre: moves scaling->mean to the mean of the completed responses. Does nothing if
- * no cell is missing. KN_ERR_MEMORY if the work space exceeds the budget. Collective. */
-kn_status kn_completion_new(kn_ctx *ctx, kn_fit_problem *p, kn_scaling *scaling, bool centre,
-                            kn_fit_info *info, kn_completion *out);
 void kn_completion_clear(kn_completion *c); /* {0} is allowed */
 
 /* Imputes the n rows afresh from these rows only. *Y are the responses with these cells imputed
- * and NaN in other rows; Y->filled is *filled, owned by the caller. Collective. */
+ * and NaN in other rows; Y->imputed is *imputed, owned by the caller. Collective. */
 kn_status kn_completion_fold(kn_ctx *ctx, const kn_completion *c, const ptrdiff_t *rows,
-                             ptrdiff_t n, double **filled, kn_responses *Y);
+                             ptrdiff_t n, double **imputed, kn_responses *Y);
 
-/* Sets value[j] to NaN if fewer than KN_IMPUTE_LEAST of the n rows have response j: such a fold
+/* Sets value[j] to NaN if fewer than KN_IMPUTE_MIN of the n rows have response j: such a fold
  * does not predict it. */
-void kn_completion_judge(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_t n, double *value);
+void kn_completion_reject_sparse(const kn_completion *c, const ptrdiff_t *rows, ptrdiff_t n,
+                                 double *value);
 
 #endif

@@ -1,4 +1,5 @@
-/* Implements empty_levels.h: counts observed responses per level of each category term. */
+/* Implements empty_levels.h: counts observed responses per level of each category term. A level
+ * without any observed value of a response has no effect that could be imputed. */
 #include "gp/missing/empty_levels.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ void kn_impute_levels_clear(kn_impute_levels *l)
 
 /* True if the rows of E are indicators that sum to 1: the term of a category itself. Slopes of
  * levels are not. */
-static bool indicators(kn_mat E)
+static bool are_indicators(kn_mat E)
 {
     for (ptrdiff_t i = 0; i < E.rows; i++) {
         double sum = 0;
@@ -40,7 +41,7 @@ static kn_status find_empty(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t 
                             struct kn_impute_category *c, bool *any)
 {
     kn_status status;
-    const kn_missing_mask *h = Y->holes;
+    const kn_missing_mask *h = Y->missing;
     ptrdiff_t L = c->E.cols, *size = NULL, *left = NULL;
     KN_TRY(kn_alloc_i(ctx, L, &size));
     KN_TRY(kn_alloc_i(ctx, L, &left));
@@ -65,6 +66,8 @@ out:
     return status;
 }
 
+/* Sets the level of each training row of a category (-1: none) and finds the levels without a value
+ * per response (empty: L x T); *any becomes true if there are some. c owns the arrays. */
 static kn_status category_new(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *place,
                               struct kn_impute_category *c, bool *any)
 {
@@ -93,13 +96,13 @@ kn_status kn_impute_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *the
     kn_status status;
     ptrdiff_t *place = NULL;
     *out = (kn_impute_levels){.T = Y->T};
-    KN_TRY(kn_impute_places(ctx, Y, &place));
+    KN_TRY(kn_impute_row_index(ctx, Y, &place));
     for (int k = 0; k < cov->n_between; k++) {
         const kn_term *t = &cov->term[k];
         if (t->kernel->course != KN_OF_LEVELS)
             continue;
         kn_mat E = kn_columns(X, t->first, t->count);
-        if (!indicators(E))
+        if (!are_indicators(E))
             continue;
         out->category[out->n] = (struct kn_impute_category){.E = E, .w = exp(2 * theta[t->at])};
         KN_TRY(category_new(ctx, Y, place, &out->category[out->n++], &out->any));

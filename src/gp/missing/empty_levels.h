@@ -8,7 +8,7 @@
 #ifndef KN_GP_MISSING_EMPTY_LEVELS_H
 #define KN_GP_MISSING_EMPTY_LEVELS_H
 
-#include "cov/terms.h"
+#include "cov/kernel_sum.h"
 #include "data/responses/responses.h"
 
 /* Maximal number of categories. */

@@ -5,19 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "gp/missing/impute_basis.h"
-#include "gp/missing/impute_start.h"
+#include "gp/missing/internal.h"
 #include "la/la.h"
 
 const double kn_impute_tolerance = 1e-3;
-static const double LEAST_PSI = 0.05; /* proportion of the variance of a response */
-static const double LEAST_D = 1e-6;
+static const double MIN_PSI = 0.05; /* proportion of the variance of a response */
+static const double MIN_D = 1e-6;
 
 /* State of an imputation. */
 typedef struct filling {
     const kn_impute_problem *p;
     kn_responses Y; /* completed */
-    double *filled, *delta;
+    double *imputed, *delta;
     ptrdiff_t *place; /* index of each row of the data */
     kn_mat U;         /* n x k  R0 = U diag(r) U' */
     double *r;
@@ -37,22 +36,23 @@ ptrdiff_t kn_impute_components(const kn_responses *Y)
 {
     double observed = (double)Y->N * (double)Y->T;
     for (ptrdiff_t j = 0; j < Y->T; j++)
-        for (ptrdiff_t i = 0; kn_missing_in(Y->holes, j) > 0 && i < Y->N; i++)
-            observed -= kn_is_missing(Y->holes, Y->rows ? Y->rows[i] : i, j);
+        for (ptrdiff_t i = 0; kn_missing_in(Y->missing, j) > 0 && i < Y->N; i++)
+            observed -= kn_is_missing(Y->missing, Y->rows ? Y->rows[i] : i, j);
     double P = floor(fmin((double)Y->N / 20, observed / (double)Y->N / 7));
-    return P < 1 ? 1 : P > KN_IMPUTE_MOST ? KN_IMPUTE_MOST : (ptrdiff_t)P;
+    return P < 1 ? 1 : P > KN_IMPUTE_MAX ? KN_IMPUTE_MAX : (ptrdiff_t)P;
 }
 
-kn_status kn_impute_places(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place)
+kn_status kn_impute_row_index(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place)
 {
-    kn_status status = kn_alloc_i(ctx, Y->holes->N, place);
-    for (ptrdiff_t i = 0; status == KN_OK && i < Y->holes->N; i++)
+    kn_status status = kn_alloc_i(ctx, Y->missing->N, place);
+    for (ptrdiff_t i = 0; status == KN_OK && i < Y->missing->N; i++)
         (*place)[i] = Y->rows ? -1 : i;
     for (ptrdiff_t i = 0; status == KN_OK && Y->rows && i < Y->N; i++)
         (*place)[Y->rows[i]] = i;
     return status;
 }
 
+/* Frees the work space of the imputation. */
 static void filling_clear(filling *f)
 {
     kn_mat *m[] = {&f->U, &f->y,   &f->A,     &f->UA,   &f->alpha, &f->effect, &f->F,
@@ -70,6 +70,8 @@ static bool levels_matter(const filling *f)
     return f->p->levels && f->p->levels->any;
 }
 
+/* Allocates the work space of the rounds for P components and blocks of at most KN_BLOCK
+ * responses. */
 static kn_status rounds_new(kn_ctx *ctx, filling *f, ptrdiff_t P)
 {
     kn_status status;
@@ -85,7 +87,7 @@ static kn_status rounds_new(kn_ctx *ctx, filling *f, ptrdiff_t P)
     KN_TRY(kn_mat_new(ctx, P, n, &f->a));
     KN_TRY(kn_mat_new(ctx, P * P, n, &f->less));
     KN_TRY(kn_mat_new(ctx, P, P, &f->all));
-    KN_TRY(kn_alloc_d(ctx, f->Y.holes->cells, &f->g));
+    KN_TRY(kn_alloc_d(ctx, f->Y.missing->cells, &f->g));
     if (levels_matter(f)) {
         KN_TRY(kn_mat_new(ctx, n, width, &f->UA));
         KN_TRY(kn_mat_new(ctx, n, width, &f->alpha));
@@ -99,7 +101,7 @@ out:
 
 /* E (n x count) = y - G for the responses from `first` on, from the completed responses; f->y
  * keeps y, and f->effect the effects of empty levels. */
-static kn_status residuals(kn_ctx *ctx, void *self, ptrdiff_t first, kn_mat E)
+static kn_status compute_residuals(kn_ctx *ctx, void *self, ptrdiff_t first, kn_mat E)
 {
     filling *f = self;
     ptrdiff_t n = E.rows, count = E.cols;
@@ -150,7 +152,7 @@ static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_
     double sum = 0;
     ptrdiff_t observed = 0, j = first + at;
     for (ptrdiff_t i = 0; i < E.rows; i++) {
-        if (kn_is_missing(f->Y.holes, row_of(f, i), j))
+        if (kn_is_missing(f->Y.missing, row_of(f, i), j))
             continue;
         double e = kn_at(E, i, at);
         for (ptrdiff_t p = 0; p < f->F.cols; p++)
@@ -158,7 +160,7 @@ static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_
         sum += e * e;
         observed++;
     }
-    return fmax(observed > 0 ? sum / (double)observed : 0, LEAST_PSI);
+    return fmax(observed > 0 ? sum / (double)observed : 0, MIN_PSI);
 }
 
 /* Removes the missing cells of column `at` from the sums: stores their mean G (or Gn), adds their
@@ -166,11 +168,11 @@ static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_
 static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
 {
     ptrdiff_t j = first + at, P = f->F.cols;
-    if (kn_missing_in(f->Y.holes, j) == 0)
+    if (kn_missing_in(f->Y.missing, j) == 0)
         return;
     for (ptrdiff_t i = 0; i < E.rows; i++) {
         ptrdiff_t row = row_of(f, i);
-        if (!kn_is_missing(f->Y.holes, row, j))
+        if (!kn_is_missing(f->Y.missing, row, j))
             continue;
         double *e = &kn_col(E, at)[i], *less = kn_col(f->less, i);
         double mean = kn_at(f->y, i, at) - *e;
@@ -179,7 +181,7 @@ static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
                 mean -= kn_at(f->effect, i, at);
             kn_col(f->effect, at)[i] = 0;
         }
-        f->g[kn_missing_at(f->Y.holes, row, j)] = mean;
+        f->g[kn_missing_at(f->Y.missing, row, j)] = mean;
         *e = 0;
         for (ptrdiff_t q = 0; q < P; q++)
             for (ptrdiff_t p = q; p < P; p++)
@@ -188,7 +190,7 @@ static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
 }
 
 /* Computes all quantities of a round that are sums over responses, and B, psi. */
-static kn_status second_reading(kn_ctx *ctx, filling *f)
+static kn_status compute_round_sums(kn_ctx *ctx, filling *f)
 {
     kn_status status = KN_OK;
     kn_mat E = {0}, weighted = {0};
@@ -204,7 +206,7 @@ static kn_status second_reading(kn_ctx *ctx, filling *f)
         ptrdiff_t count = T - first < width ? T - first : width;
         kn_mat e = kn_cols(E, 0, count), B = kn_sub(f->B, first, 0, count, P);
         kn_mat w = kn_sub(weighted, 0, 0, count, P);
-        KN_TRY(residuals(ctx, f, first, e));
+        KN_TRY(compute_residuals(ctx, f, first, e));
         kn_gemm(ctx, 1, KN_T, e, KN_N, f->F, 0, B);
         for (ptrdiff_t p = 0; p < P; p++)
             for (ptrdiff_t j = 0; j < count; j++)
@@ -228,7 +230,7 @@ out:
 }
 
 /* Solves M x = b in place by Cholesky (M P x P, lower triangle; P at most 10); L is work space. */
-static void solve(ptrdiff_t P, double *M, double *L, double *b)
+static void solve_small(ptrdiff_t P, double *M, double *L, double *b)
 {
     for (ptrdiff_t j = 0; j < P; j++) {
         double d = M[j * P + j];
@@ -255,16 +257,16 @@ static void solve(ptrdiff_t P, double *M, double *L, double *b)
 }
 
 /* The factor scores a of every participant. */
-static void coordinates(filling *f)
+static void compute_scores(filling *f)
 {
     ptrdiff_t n = f->Y.N, P = f->F.cols;
-    double inverse[KN_IMPUTE_MOST], M[KN_IMPUTE_MOST * KN_IMPUTE_MOST],
-        L[KN_IMPUTE_MOST * KN_IMPUTE_MOST];
+    double inverse[KN_IMPUTE_MAX], M[KN_IMPUTE_MAX * KN_IMPUTE_MAX],
+        L[KN_IMPUTE_MAX * KN_IMPUTE_MAX];
     for (ptrdiff_t p = 0; p < P; p++) {
         double d = f->s2[p] / (double)n;
         for (ptrdiff_t j = 0; j < f->Y.T; j++)
             d -= kn_at(f->B, j, p) * kn_at(f->B, j, p) * f->psi[j];
-        inverse[p] = 1 / fmax(d, LEAST_D);
+        inverse[p] = 1 / fmax(d, MIN_D);
     }
     for (ptrdiff_t i = 0; i < n; i++) {
         for (ptrdiff_t q = 0; q < P; q++)
@@ -276,50 +278,53 @@ static void coordinates(filling *f)
             if (f->a_n.data)
                 kn_col(f->a_n, i)[p] = kn_at(f->rhs, p, i) + kn_at(f->rhs_n, p, i);
         }
-        solve(P, M, L, kn_col(f->a, i));
+        solve_small(P, M, L, kn_col(f->a, i));
         if (f->a_n.data)
-            solve(P, M, L, kn_col(f->a_n, i));
+            solve_small(P, M, L, kn_col(f->a_n, i));
     }
 }
 
 /* Imputes the missing cells anew; returns the rms of their change. */
-static double put(filling *f)
+static double impute_cells(filling *f)
 {
     double sum = 0;
     ptrdiff_t cells = 0, P = f->F.cols;
     for (ptrdiff_t j = 0; j < f->Y.T; j++)
-        for (ptrdiff_t i = 0; kn_missing_in(f->Y.holes, j) > 0 && i < f->Y.N; i++) {
+        for (ptrdiff_t i = 0; kn_missing_in(f->Y.missing, j) > 0 && i < f->Y.N; i++) {
             ptrdiff_t row = row_of(f, i);
-            if (!kn_is_missing(f->Y.holes, row, j))
+            if (!kn_is_missing(f->Y.missing, row, j))
                 continue;
-            ptrdiff_t at = kn_missing_at(f->Y.holes, row, j);
+            ptrdiff_t at = kn_missing_at(f->Y.missing, row, j);
             bool empty = levels_matter(f) && kn_impute_empty(f->p->levels, i, j);
             const double *a = kn_col(empty ? f->a_n : f->a, i);
             double y = f->g[at];
             for (ptrdiff_t p = 0; p < P; p++)
                 y += kn_at(f->B, j, p) * a[p];
-            sum += (y - f->filled[at]) * (y - f->filled[at]);
-            f->filled[at] = y;
+            sum += (y - f->imputed[at]) * (y - f->imputed[at]);
+            f->imputed[at] = y;
             cells++;
         }
     return cells > 0 ? sqrt(sum / (double)cells) : 0;
 }
 
-static kn_status do_rounds(kn_ctx *ctx, filling *f, kn_impute_info *info)
+/* Imputes missing cells by rounds of component scores and loadings until cells change by less than
+ * the tolerance (root mean square) or the rounds are used up.  [METHOD 0b] info gets P, rounds and
+ * the last change. */
+static kn_status impute_rounds(kn_ctx *ctx, filling *f, kn_impute_info *info)
 {
     kn_status status;
     ptrdiff_t P = f->p->P > 0 ? f->p->P : kn_impute_components(&f->Y);
-    P = kn_min_size(kn_min_size(P, KN_IMPUTE_MOST), kn_min_size(f->Y.N - 1, f->Y.T));
+    P = kn_min_size(kn_min_size(P, KN_IMPUTE_MAX), kn_min_size(f->Y.N - 1, f->Y.T));
     kn_mat before = kn_mat_none();
     KN_TRY(rounds_new(ctx, f, P));
     info->P = P;
     do {
-        kn_impute_source from = {f->Y.N, f->Y.T, kn_responses_energy(&f->Y), f, residuals};
+        kn_impute_source from = {f->Y.N, f->Y.T, kn_responses_energy(&f->Y), f, compute_residuals};
         f->F.cols = P;
         KN_TRY(kn_impute_eigen(ctx, &from, before, f->p->seed, &f->F, f->s2));
-        KN_TRY(second_reading(ctx, f));
-        coordinates(f);
-        info->rms_change = put(f);
+        KN_TRY(compute_round_sums(ctx, f));
+        compute_scores(f);
+        info->rms_change = impute_cells(f);
         info->rounds++;
         kn_mat_clear(&before);
         KN_TRY(kn_mat_copy(ctx, f->F, &before));
@@ -329,27 +334,27 @@ out:
     return status;
 }
 
-kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *filled, double *delta,
+kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *imputed, double *delta,
                     kn_impute_info *info)
 {
     kn_status status;
-    const kn_missing_mask *h = p->Y.holes;
+    const kn_missing_mask *h = p->Y.missing;
     double *own = NULL;
-    filling f = {.p = p, .Y = p->Y, .filled = filled, .delta = delta};
+    filling f = {.p = p, .Y = p->Y, .imputed = imputed, .delta = delta};
     *info = (kn_impute_info){0};
-    f.Y.filled = filled;
+    f.Y.imputed = imputed;
     for (ptrdiff_t k = 0; k < h->cells; k++)
-        filled[k] = NAN;
+        imputed[k] = NAN;
     if (!delta) {
         KN_TRY(kn_alloc_d(ctx, p->Y.T, &own));
         f.delta = own;
     }
-    KN_TRY(kn_impute_places(ctx, &p->Y, &f.place));
-    KN_TRY(kn_impute_start(ctx, p, f.place, filled, f.delta));
+    KN_TRY(kn_impute_row_index(ctx, &p->Y, &f.place));
+    KN_TRY(kn_impute_start(ctx, p, f.place, imputed, f.delta));
     for (ptrdiff_t k = 0; k < h->cells; k++)
-        info->cells += isfinite(filled[k]) != 0;
+        info->cells += isfinite(imputed[k]) != 0;
     if (p->rounds > 0 && info->cells > 0)
-        KN_TRY(do_rounds(ctx, &f, info));
+        KN_TRY(impute_rounds(ctx, &f, info));
 out:
     filling_clear(&f);
     kn_free(own);

@@ -1,8 +1,8 @@
 /* Imputation of missing responses, before anything is learned from them [METHOD 0b]
  *
- *     start    each response from its own observed rows: y_u <- its mean given R0  [impute_start.h]
+ *     start    each response from its own observed rows: y_u <- its mean given R0  [impute_start.c]
  *     rounds   m_j = mean of the completed y_j,  G = m + R0 (R0 + delta_j I)^-1 (y - m),  E = Y - G
- *              B, lam: leading P eigenpairs of E'E/N                               [impute_basis.h]
+ *              B, lam: leading P eigenpairs of E'E/N                               [impute_basis.c]
  *              psi_j = max(sum over observed of (E - EBB')^2/n_j, .05)
  *              d_p = max(lam_p - sum_j B_jp^2 psi_j, 1e-6)
  *              a = (diag(1/d) + B_o'Psi_o^-1 B_o)^-1 B_o'Psi_o^-1 (y_o - G_o)   of each participant
@@ -22,8 +22,8 @@
 #include "data/responses/responses.h"
 #include "gp/missing/empty_levels.h"
 
-enum { KN_IMPUTE_ROUNDS = 5, KN_IMPUTE_MOST = 10 }; /* maximal rounds and components */
-enum { KN_IMPUTE_LEAST = 3 }; /* observed values of a response needed for more than its mean */
+enum { KN_IMPUTE_ROUNDS = 5, KN_IMPUTE_MAX = 10 }; /* maximal rounds and components */
+enum { KN_IMPUTE_MIN = 3 }; /* observed values of a response needed for more than its mean */
 /* rms change of the imputed cells that ends the rounds, in sd */
 extern const double kn_impute_tolerance;
 
@@ -49,13 +49,13 @@ typedef struct kn_impute_problem {
 /* Default P: floor(min(n/20, observed cells per participant/7)), 1 to 10. */
 ptrdiff_t kn_impute_components(const kn_responses *Y);
 
-/* Computes filled (holes->cells, standardised): the missing cells of these rows; NaN for other
+/* Computes imputed (missing->cells, standardised): the missing cells of these rows; NaN for other
  * rows. delta: T, or NULL if not wanted; infinity: no signal. Collective. */
-kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *filled, double *delta,
+kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *imputed, double *delta,
                     kn_impute_info *info);
 
 /* *place (holes->N, owned by the caller, kn_free): index of each row of the data among the rows of
  * Y; -1: not among them. */
-kn_status kn_impute_places(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place);
+kn_status kn_impute_row_index(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place);
 
 #endif

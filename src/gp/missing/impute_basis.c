@@ -1,24 +1,26 @@
-/* Implements impute_basis.h: three algorithms, chosen by n and T. */
-#include "gp/missing/impute_basis.h"
+/* Leading components of residuals by three algorithms, chosen by n and T. Imputation alternates
+ * between these components and the missing cells. */
+#include "gp/missing/internal.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/random.h"
-#include "base/sum/reduce.h"
+#include "base/sum/block_sums.h"
 #include "data/responses/responses.h"
 #include "gp/assign_folds.h"
 #include "la/eig_leading.h"
 
-enum { STREAM = 41, MORE = 8, PASSES = 4, PASSES_AGAIN = 2 };
+enum { STREAM = 41, MORE = 8, PASSES = 3, PASSES_AGAIN = 2 };
 
 /* The P largest eigenvalues s2 of w->A (n x n) and their eigenvectors V. */
-static kn_status leading(kn_ctx *ctx, kn_eig_top_work *w, ptrdiff_t n, kn_mat V, double *s2)
+static kn_status leading_eigenpairs(kn_ctx *ctx, kn_eig_leading_work *w, ptrdiff_t n, kn_mat V,
+                                    double *s2)
 {
-    int failed = kn_eig_top(w, n, V.cols, s2, V);
+    int failed = kn_eig_leading(w, n, V.cols, s2, V);
     if (failed == 0)
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_NUMERIC, "the principal components of filled-in responses %s",
+    return kn_fail(ctx, KN_ERR_NUMERIC, "the principal components of imputed responses %s",
                    failed < 0 ? "have values that are not finite" : "did not converge");
 }
 
@@ -27,16 +29,16 @@ static kn_status by_responses(kn_ctx *ctx, const kn_impute_source *from, kn_mat 
 {
     kn_status status;
     kn_mat E = {0}, B = {0};
-    kn_eig_top_work w = {0};
+    kn_eig_leading_work w = {0};
     KN_TRY(kn_mat_new(ctx, from->n, from->T, &E));
     KN_TRY(kn_mat_new(ctx, from->T, F.cols, &B));
-    KN_TRY(kn_eig_top_new(ctx, from->T, F.cols, &w));
+    KN_TRY(kn_eig_leading_new(ctx, from->T, F.cols, &w));
     KN_TRY(from->block(ctx, from->self, 0, E));
     kn_syrk(ctx, 1, KN_T, E, 0, kn_sub(w.A, 0, 0, from->T, from->T));
-    KN_TRY(leading(ctx, &w, from->T, B, s2));
+    KN_TRY(leading_eigenpairs(ctx, &w, from->T, B, s2));
     kn_gemm(ctx, 1, KN_N, E, KN_N, B, 0, F);
 out:
-    kn_eig_top_clear(&w);
+    kn_eig_leading_clear(&w);
     kn_mat_clear(&B);
     kn_mat_clear(&E);
     return status;
@@ -48,7 +50,7 @@ static kn_status by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F,
     kn_status status;
     kn_mat E = {0}, part = {0};
     kn_sum sum = {0};
-    kn_eig_top_work w = {0};
+    kn_eig_leading_work w = {0};
     ptrdiff_t n = from->n, width = from->T < KN_BLOCK ? from->T : KN_BLOCK;
     KN_TRY(kn_mat_new(ctx, n, width, &E));
     KN_TRY(kn_mat_new(ctx, n, n, &part));
@@ -62,14 +64,14 @@ static kn_status by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F,
     KN_TRY(kn_sum_value(ctx, &sum, part));
     kn_mat_clear(&E);
     kn_sum_clear(&sum);
-    KN_TRY(kn_eig_top_new(ctx, n, F.cols, &w));
+    KN_TRY(kn_eig_leading_new(ctx, n, F.cols, &w));
     kn_mat_set(kn_sub(w.A, 0, 0, n, n), part);
-    KN_TRY(leading(ctx, &w, n, F, s2));
+    KN_TRY(leading_eigenpairs(ctx, &w, n, F, s2));
     for (ptrdiff_t p = 0; p < F.cols; p++)
         for (ptrdiff_t i = 0; i < n; i++)
             kn_col(F, p)[i] *= sqrt(fmax(s2[p], 0));
 out:
-    kn_eig_top_clear(&w);
+    kn_eig_leading_clear(&w);
     kn_sum_clear(&sum);
     kn_mat_clear(&part);
     kn_mat_clear(&E);
@@ -77,7 +79,7 @@ out:
 }
 
 /* Q <- Q L^-T, Q'Q = LL', twice (CholeskyQR2). */
-static kn_status orthonormal(kn_ctx *ctx, kn_mat Q)
+static kn_status orthonormalise_columns(kn_ctx *ctx, kn_mat Q)
 {
     kn_status status = KN_OK;
     kn_mat S = {0};
@@ -89,7 +91,7 @@ static kn_status orthonormal(kn_ctx *ctx, kn_mat Q)
             trace += kn_at(S, i, i);
         for (ptrdiff_t i = 0; k == 0 && i < Q.cols; i++) /* regularises directions without energy */
             kn_col(S, i)[i] += 16 * DBL_EPSILON * trace;
-        KN_TRY(kn_chol(ctx, S, "products of filled-in responses"));
+        KN_TRY(kn_chol(ctx, S, "products of imputed responses"));
         kn_trsm_right(ctx, KN_T, S, Q);
     }
 out:
@@ -98,7 +100,7 @@ out:
 }
 
 /* M = E E'Q; reads E once. */
-static kn_status multiply(kn_ctx *ctx, const kn_impute_source *from, kn_mat Q, kn_mat M)
+static kn_status multiply_residuals(kn_ctx *ctx, const kn_impute_source *from, kn_mat Q, kn_mat M)
 {
     kn_status status;
     kn_mat E = {0}, W = {0};
@@ -118,7 +120,29 @@ out:
     return status;
 }
 
-/* Subspace iteration with P + MORE columns, from an earlier F or from random numbers. */
+/* Q = E W, W random (T x Q.cols): does not depend on the order of rows. Reads E once. */
+static kn_status sketch_residuals(kn_ctx *ctx, const kn_impute_source *from, kn_rng *rng, kn_mat Q)
+{
+    kn_status status;
+    kn_mat E = {0}, W = {0};
+    KN_TRY(kn_mat_new(ctx, from->n, KN_BLOCK, &E));
+    KN_TRY(kn_mat_new(ctx, KN_BLOCK, Q.cols, &W));
+    for (ptrdiff_t first = 0; first < from->T; first += KN_BLOCK) {
+        ptrdiff_t count = from->T - first < KN_BLOCK ? from->T - first : KN_BLOCK;
+        kn_mat b = kn_cols(E, 0, count), w = kn_sub(W, 0, 0, count, Q.cols);
+        KN_TRY(from->block(ctx, from->self, first, b));
+        for (ptrdiff_t p = 0; p < w.cols; p++)
+            for (ptrdiff_t j = 0; j < count; j++)
+                kn_col(w, p)[j] = kn_rng_normal(rng);
+        kn_gemm(ctx, 1, KN_N, b, KN_N, w, first > 0, Q);
+    }
+out:
+    kn_mat_clear(&W);
+    kn_mat_clear(&E);
+    return status;
+}
+
+/* Subspace iteration with P + MORE columns, from an earlier F or from a random sketch. */
 static kn_status by_passes(kn_ctx *ctx, const kn_impute_source *from, kn_mat start, uint64_t seed,
                            kn_mat F, double *s2)
 {
@@ -132,14 +156,15 @@ static kn_status by_passes(kn_ctx *ctx, const kn_impute_source *from, kn_mat sta
     KN_TRY(kn_mat_new(ctx, from->n, k, &M));
     KN_TRY(kn_mat_new(ctx, k, k, &H));
     KN_TRY(kn_alloc_d(ctx, k, &w));
-    for (ptrdiff_t p = 0; p < k; p++)
-        for (ptrdiff_t i = 0; i < from->n; i++)
-            kn_col(Q, p)[i] = p < start.cols ? kn_at(start, i, p) : kn_rng_normal(&rng);
+    if (start.cols < k)
+        KN_TRY(sketch_residuals(ctx, from, &rng, kn_cols(Q, start.cols, k - start.cols)));
+    if (start.cols > 0)
+        kn_mat_set(kn_cols(Q, 0, start.cols), start);
     for (int pass = 0; pass < (start.cols > 0 ? PASSES_AGAIN : PASSES); pass++) {
         if (pass > 0)
             kn_mat_set(Q, M);
-        KN_TRY(orthonormal(ctx, Q));
-        KN_TRY(multiply(ctx, from, Q, M));
+        KN_TRY(orthonormalise_columns(ctx, Q));
+        KN_TRY(multiply_residuals(ctx, from, Q, M));
     }
     kn_gemm(ctx, 1, KN_T, Q, KN_N, M, 0, H); /* Q'EE'Q */
     KN_TRY(kn_eig(ctx, H, w));

@@ -1,6 +1,6 @@
-/* Implements impute_start.h: responses are sorted by their pattern of observed rows, and each
- * pattern is decomposed once. */
-#include "gp/missing/impute_start.h"
+/* Start of the imputation: responses are sorted by their pattern of observed rows, and each
+ * pattern is decomposed once. The rounds of impute.c begin with these values. */
+#include "gp/missing/internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static int by_hash(const void *a, const void *b)
     return (x->response > y->response) - (x->response < y->response);
 }
 
-static uint64_t mixed(uint64_t x) /* the finaliser of MurmurHash3 */
+static uint64_t mix_bits(uint64_t x) /* the finaliser of MurmurHash3 */
 {
     x = (x ^ (x >> 33)) * UINT64_C(0xff51afd7ed558ccd);
     x = (x ^ (x >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
@@ -41,7 +41,7 @@ static void take_pattern(const kn_missing_mask *h, const uint64_t *in_use, ptrdi
     *out = (pattern){.response = j};
     for (ptrdiff_t w = 0; w < h->words; w++) {
         uint64_t bits = h->bits[j * h->words + w] & in_use[w];
-        out->hash = mixed(out->hash ^ mixed(bits + (uint64_t)w));
+        out->hash = mix_bits(out->hash ^ mix_bits(bits + (uint64_t)w));
         out->missing += __builtin_popcountll(bits);
     }
 }
@@ -57,15 +57,17 @@ static bool same_rows(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_
 typedef struct starting {
     const kn_impute_problem *p;
     const ptrdiff_t *place;
-    double *filled, *delta;
+    double *imputed, *delta;
     uint64_t *in_use; /* bit mask of the rows of the data in use */
     pattern *pattern; /* T  sorted by hash */
 } starting;
 
+/* Sorts the responses by the pattern of their missing rows, so that equal patterns share one
+ * decomposition. */
 static kn_status find_patterns(kn_ctx *ctx, starting *s)
 {
     kn_status status;
-    const kn_missing_mask *h = s->p->Y.holes;
+    const kn_missing_mask *h = s->p->Y.missing;
     void *memory;
     KN_TRY(kn_alloc(ctx, h->words, sizeof *s->in_use, &memory));
     s->in_use = memory;
@@ -94,8 +96,8 @@ kn_status kn_impute_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r)
     KN_TRY(kn_alloc_d(ctx, size, r));
     kn_syrk(ctx, 1, n < m ? KN_N : KN_T, Phi, 0, S);
     KN_TRY(kn_eig(ctx, S, w));
-    double least = (double)size * DBL_EPSILON * w[size - 1];
-    while (k < size && !(w[k] > least))
+    double lowest = (double)size * DBL_EPSILON * w[size - 1];
+    while (k < size && !(w[k] > lowest))
         k++;
     kn_mat W = kn_cols(S, k, size - k);
     KN_TRY(kn_mat_new(ctx, n, W.cols, U));
@@ -122,6 +124,7 @@ typedef struct own {    /* work space of one pattern */
     double *c, *d, *lml, *rest, *mean;
 } own;
 
+/* Frees the work of one pattern. */
 static void own_clear(own *o)
 {
     kn_mat *m[] = {&o->U, &o->to_all, &o->y, &o->A, &o->A2, &o->g};
@@ -133,6 +136,9 @@ static void own_clear(own *o)
     kn_free(o->row);
 }
 
+/* Work of the `count` responses that share the missing rows of response j: the rows with a value,
+ * decomposition of their covariance (U, r), the map to all rows (N x m), and buffers for at most
+ * TOGETHER responses. On error o is partly filled; the caller clears it. */
 static kn_status own_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, ptrdiff_t count, own *o)
 {
     kn_status status;
@@ -142,7 +148,7 @@ static kn_status own_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, ptrdiff_t 
     double **numbers[] = {&o->c, &o->d, &o->lml, &o->rest, &o->mean};
     KN_TRY(kn_alloc_i(ctx, Y->N, &o->row));
     for (ptrdiff_t i = 0; i < Y->N; i++)
-        if (!kn_is_missing(Y->holes, Y->rows ? Y->rows[i] : i, j))
+        if (!kn_is_missing(Y->missing, Y->rows ? Y->rows[i] : i, j))
             o->row[o->n++] = i;
     KN_TRY(kn_mat_new(ctx, o->n, s->p->Phi.cols, &Phi));
     kn_mat_rows(s->p->Phi, o->row, Phi);
@@ -181,7 +187,7 @@ static void centre_available(own *o, ptrdiff_t width)
 }
 
 /* Computes delta and the smoothed values g (N x width, without the mean) of `width` responses. */
-static kn_status smooth(kn_ctx *ctx, own *o, ptrdiff_t width, double *delta)
+static kn_status smooth_responses(kn_ctx *ctx, own *o, ptrdiff_t width, double *delta)
 {
     kn_status status;
     ptrdiff_t k = o->U.cols;
@@ -209,13 +215,13 @@ out:
 }
 
 /* Sets the missing cells of response j to value (+ g[i], N; g may be NULL). */
-static void put(const starting *s, ptrdiff_t j, double value, const double *g)
+static void write_response(const starting *s, ptrdiff_t j, double value, const double *g)
 {
     const kn_responses *Y = &s->p->Y;
     for (ptrdiff_t i = 0; i < Y->N; i++) {
         ptrdiff_t row = Y->rows ? Y->rows[i] : i;
-        if (kn_is_missing(Y->holes, row, j))
-            s->filled[kn_missing_at(Y->holes, row, j)] = value + (g ? g[i] : 0);
+        if (kn_is_missing(Y->missing, row, j))
+            s->imputed[kn_missing_at(Y->missing, row, j)] = value + (g ? g[i] : 0);
     }
 }
 
@@ -235,7 +241,7 @@ static kn_status means_only(kn_ctx *ctx, const starting *s, const pattern *first
                 sum += y.data[i];
                 n++;
             }
-        put(s, first[k].response, n > 0 ? sum / (double)n : 0, NULL);
+        write_response(s, first[k].response, n > 0 ? sum / (double)n : 0, NULL);
         s->delta[first[k].response] = INFINITY;
     }
 out:
@@ -252,7 +258,7 @@ static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *fi
     kn_responses given = kn_responses_as_given(&s->p->Y);
     ptrdiff_t index[TOGETHER];
     double delta[TOGETHER];
-    if (given.N - first->missing < KN_IMPUTE_LEAST)
+    if (given.N - first->missing < KN_IMPUTE_MIN)
         return means_only(ctx, s, first, count);
     KN_TRY(own_new(ctx, s, first->response, count, &o));
     for (ptrdiff_t k = 0; k < count; k += TOGETHER) {
@@ -261,11 +267,11 @@ static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *fi
             index[j] = first[k + j].response;
         kn_responses_columns(ctx, &given, index, kn_cols(o.y, 0, width));
         centre_available(&o, width);
-        KN_TRY(smooth(ctx, &o, width, delta));
+        KN_TRY(smooth_responses(ctx, &o, width, delta));
         for (ptrdiff_t j = 0; j < width; j++) {
             s->delta[index[j]] = delta[j];
             if (first->missing > 0)
-                put(s, index[j], o.mean[j], kn_col(o.g, j));
+                write_response(s, index[j], o.mean[j], kn_col(o.g, j));
         }
     }
 out:
@@ -274,11 +280,11 @@ out:
 }
 
 kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff_t *place,
-                          double *filled, double *delta)
+                          double *imputed, double *delta)
 {
     kn_status status;
-    starting s = {.p = p, .place = place, .filled = filled, .delta = delta};
-    const kn_missing_mask *h = p->Y.holes;
+    starting s = {.p = p, .place = place, .imputed = imputed, .delta = delta};
+    const kn_missing_mask *h = p->Y.missing;
     KN_TRY(find_patterns(ctx, &s));
     for (ptrdiff_t k = 0, n; k < h->T; k += n) {
         for (n = 1; k + n < h->T && s.pattern[k + n].hash == s.pattern[k].hash &&

@@ -1,12 +1,12 @@
-/* Implements optimise.h: NLopt with an objective that keeps the best point and checks the
- * limits. */
+/* Implements optimise.h: NLopt with an objective that keeps the best point and checks the limits.
+ * NLopt's own stopping rules and return codes are translated into kn_stop. */
 #include "gp/optimise/optimise.h"
 
 #include <math.h>
 #include <nlopt.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "base/mpi/comm.h"
 
 /* A projected gradient below this, per participant, counts as converged: the remaining gain is of
@@ -49,7 +49,7 @@ kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late)
 }
 
 /* True if cancelled or a limit is reached; *value is then what the objective returns. */
-static bool stops(run *r, double *value)
+static bool search_stops(run *r, double *value)
 {
     bool late = false;
     if (kn_cancelled(r->ctx)) {
@@ -70,13 +70,16 @@ static bool stops(run *r, double *value)
     return r->stopped;
 }
 
-static double objective(unsigned n, const double *x, double *grad, void *data)
+/* Objective for NLopt: value and gradient at x (n), both divided by o->unit; keeps the best point
+ * in r->best. Stops NLopt if a limit is reached, the call is cancelled or the objective fails
+ * (r->status). A value that is not finite counts as -infinity with gradient 0. */
+static double nlopt_objective(unsigned n, const double *x, double *grad, void *data)
 {
     run *r = data;
     double value, *g = r->best->work;
     if (r->stopped) /* a line search may call once more after the stop */
         return stop_with(r, r->stop);
-    if (stops(r, &value))
+    if (search_stops(r, &value))
         return value;
     r->calls++;
     r->status = r->f(r->self, r->ctx, x, &value, g);
@@ -134,7 +137,7 @@ kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn
                      (unsigned)o->n);
     if (!r.opt)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the optimiser");
-    nlopt_set_max_objective(r.opt, objective, &r);
+    nlopt_set_max_objective(r.opt, nlopt_objective, &r);
     if (o->lower)
         nlopt_set_lower_bounds(r.opt, o->lower);
     if (o->upper)
@@ -144,8 +147,8 @@ kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn
     nlopt_set_vector_storage(r.opt, o->kept);
     nlopt_result result = nlopt_optimize(r.opt, best->at, &value);
     nlopt_destroy(r.opt);
-    bool stands = best->evals > 0 && kn_cancel_keeps_best(ctx);
-    if (r.status != KN_OK && !(r.status == KN_ERR_CANCELLED && stands))
+    bool keeps_best = best->evals > 0 && kn_cancel_keeps_best(ctx);
+    if (r.status != KN_OK && !(r.status == KN_ERR_CANCELLED && keeps_best))
         return r.status;
     if (result == NLOPT_OUT_OF_MEMORY)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory in the optimiser");
@@ -186,4 +189,55 @@ kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limi
     best->projected = s.projected;
     best->stop = s.stop;
     return KN_OK;
+}
+
+/* ---- L-BFGS with many variables ---- */
+
+enum {
+    KEPT = 10,                 /* steps that approximate the curvature */
+    INSIDE = 2 * KEPT + 6 + 4, /* vectors that NLopt allocates: work, bounds, tolerances */
+};
+
+/* Bytes that NLopt allocates itself; they are counted towards the budget. */
+static size_t inside_bytes(ptrdiff_t n)
+{
+    return (size_t)n * INSIDE * sizeof(double);
+}
+
+kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *limits,
+                            kn_objective_fn f, void *self, kn_large_optimum *best)
+{
+    kn_status status;
+    kn_climb_result s = {.x = best->x};
+    kn_climb_options a = {.algorithm = KN_LBFGS,
+                          .n = o->n,
+                          .lower = o->lower,
+                          .upper = o->upper,
+                          .unit = o->unit,
+                          .f_tolerance = o->f_tolerance,
+                          .kept = KEPT,
+                          .stage = o->stage};
+    KN_TRY(kn_alloc_d(ctx, o->n, &s.grad));
+    KN_TRY(kn_alloc_d(ctx, o->n, &s.at));
+    KN_TRY(kn_alloc_d(ctx, o->n, &s.work));
+    kn_meter_add_block(kn_ctx_meter(ctx), inside_bytes(o->n));
+    status = kn_climb(ctx, &a, limits, f, self, &s);
+    kn_meter_remove_block(kn_ctx_meter(ctx), inside_bytes(o->n));
+    KN_TRY(status);
+    best->value = s.value;
+    best->projected = s.projected;
+    best->stop = s.stop;
+out:
+    best->evals = s.evals;
+    kn_free(s.grad);
+    kn_free(s.at);
+    kn_free(s.work);
+    return status;
+}
+
+void kn_maximise_large_need(kn_mem_plan *r, ptrdiff_t n)
+{
+    for (int k = 0; k < 3; k++)
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, INSIDE);
 }

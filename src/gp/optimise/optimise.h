@@ -1,10 +1,11 @@
 /* Maximisation of a function with gradient inside a box, by NLopt. The best point met is kept,
- * limits and cancellation stop at once, and the reason is reported. Used by gp/search and
- * lbfgs.h. */
+ * limits and cancellation stop at once, and the reason is reported. Used by gp/search and by
+ * methods with many variables (L-BFGS below). */
 #ifndef KN_GP_OPTIMISE_OPTIMISE_H
 #define KN_GP_OPTIMISE_OPTIMISE_H
 
-#include "gp/spec.h"
+#include "base/memory/plan.h"
+#include "gp/likelihood_spec.h"
 
 /* Maximal number of variables of kn_maximise. */
 enum { KN_MAX_DIM = KN_THETA };
@@ -67,14 +68,46 @@ kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn
                    void *self, kn_climb_result *best);
 
 /* Maximises f from best->x, clipped to the bounds; limits are counted down and checked from the
- * second evaluation on. Returns the best point met, also if stopped (best->stop). KN_ERR_CANCELLED
- * if cancelled, unless the context keeps the best point and there is one; KN_ERR_NUMERIC if f is
- * not finite at the start; errors of f. Collective if there is a deadline. */
+ * second evaluation on. Returns the best point evaluated, also if stopped (best->stop).
+ * KN_ERR_CANCELLED if cancelled, unless the context keeps the best point and there is one;
+ * KN_ERR_NUMERIC if f is not finite at the start; errors of f. Collective if there is a deadline.
+ */
 kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
                       kn_objective_fn f, void *self, kn_optimum *best);
 
 /* Largest |g_i| that does not push x against a bound. lower, upper: n or NULL. */
 double kn_projected_gradient(ptrdiff_t n, const double *x, const double *g, const double *lower,
                              const double *upper);
+
+/* ---- lbfgs ----
+ *
+ * Maximisation of a function of many variables with gradient, with or without bounds: the L-BFGS
+ * of optimise.h with heap memory, which counts towards the budget. */
+
+/* Options of kn_maximise_large; pointers are borrowed. */
+typedef struct kn_large_options {
+    ptrdiff_t n;
+    const double *lower, *upper; /* n each, entries may be infinite; NULL: none */
+    double unit;                 /* the objective is divided by this (N) */
+    double f_tolerance;          /* a step that gains less than this ends the search */
+    const char *stage;           /* name in progress reports; NULL: no reports */
+} kn_large_options;
+
+/* Its result. */
+typedef struct kn_large_optimum {
+    double *x; /* n, borrowed: the start; on return the best point met */
+    double value;
+    double projected; /* largest entry of the projected gradient at x, per unit */
+    int evals;
+    kn_stop stop;
+} kn_large_optimum;
+
+/* Maximises f from best->x. If f returns KN_ERR_CANCELLED, the best point met is kept and KN_OK
+ * returned if the context keeps it; errors of f are returned. KN_ERR_NUMERIC if f is not finite at
+ * the start. */
+kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *limits,
+                            kn_objective_fn f, void *self, kn_large_optimum *best);
+
+void kn_maximise_large_need(kn_mem_plan *r, ptrdiff_t n); /* kept while the objective runs */
 
 #endif

@@ -1,5 +1,5 @@
-/* Implements covariance.h: predicts the latent variances of the participant and expands them by the
- * rows J of the basis. */
+/* Implements covariance.h: predicts the latent variances of the participant and expands them by
+ * the rows J of the basis. kronorm.h offers it as kn_covariance. */
 #include "gp/predict/covariance.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ out:
 }
 
 /* M <- Psi_J^1/2 M Psi_J^1/2 */
-static void whiten(const kn_gp *gp, const ptrdiff_t *J, kn_mat M)
+static void scale_covariance(const kn_gp *gp, const ptrdiff_t *J, kn_mat M)
 {
     for (ptrdiff_t j = 0; gp->psi && j < M.cols; j++)
         for (ptrdiff_t i = 0; i < M.rows; i++)
@@ -68,7 +68,7 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
         kn_gemm(ctx, 1, KN_N, scaled, KN_T, BJ, 0, model);
         for (ptrdiff_t j = 0; j < n; j++)
             kn_col(model, j)[j] += v0;
-        whiten(gp, J, model);
+        scale_covariance(gp, J, model);
     }
     if (noise.data) {
         kn_mat_zero(noise);
@@ -78,7 +78,7 @@ kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const
                 for (ptrdiff_t j = 0; j < n; j++)
                     kn_col(scaled, p)[j] = kn_at(BJ, j, p) * (kn_latent_noise(&gp->latent, p) - d0);
             kn_gemm(ctx, 1, KN_N, scaled, KN_T, BJ, 0, noise);
-            whiten(gp, J, noise);
+            scale_covariance(gp, J, noise);
         }
         for (ptrdiff_t j = 0; j < n; j++)
             kn_col(noise, j)[j] = gp->noise[J[j]];

@@ -1,5 +1,5 @@
 /* Implements loo.h from the eigendecomposition of each cell; the low-rank case adds the directions
- * outside U. */
+ * outside U. Nothing is fitted again: the formulas are closed. */
 #include "gp/predict/loo.h"
 
 #include "gp/basis/basis.h"
@@ -35,7 +35,7 @@ static double inverse_diagonal(const leaving *v, ptrdiff_t i)
 }
 
 /* Computes U, 1/k, q = K^-1 z and k = diag(K^-1) of one cell. */
-static kn_status prepare(kn_ctx *ctx, leaving *v)
+static kn_status prepare_cell(kn_ctx *ctx, leaving *v)
 {
     kn_status status;
     const kn_latent *l = v->l;
@@ -83,8 +83,8 @@ out:
 }
 
 /* Writes mean and model variance of row i from residual, variance with noise, and noise. */
-static void put(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual, double with_noise,
-                double noise)
+static void write_row(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual,
+                      double with_noise, double noise)
 {
     ptrdiff_t p = kn_cell_component(v->cell, k);
     double left = with_noise - noise + v->l->c[p] * v->l->iso;
@@ -93,19 +93,20 @@ static void put(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual, dou
 }
 
 /* Holds out each row alone: residual q/k, variance with noise 1/k. */
-static void leave_rows(const leaving *v)
+static void hold_out_rows(const leaving *v)
 {
     for (ptrdiff_t k = 0; k < v->cell->n; k++)
         for (ptrdiff_t i = 0; i < v->Z.rows; i++) {
             double one = 1 / kn_at(v->k, i, k);
-            put(v, i, k, kn_at(v->q, i, k) * one, one, v->l->d[kn_cell_component(v->cell, k)]);
+            write_row(v, i, k, kn_at(v->q, i, k) * one, one,
+                      v->l->d[kn_cell_component(v->cell, k)]);
         }
 }
 
 /* Holds out group g for component k: M = (K_p^-1)_gg, residual M^-1 q_g, variance with noise the
  * diagonal of M^-1. */
-static kn_status leave_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrdiff_t k, kn_mat M,
-                             kn_mat I)
+static kn_status hold_out_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrdiff_t k, kn_mat M,
+                                kn_mat I)
 {
     const kn_groups *groups = &v->l->groups;
     const ptrdiff_t *row = groups->row + groups->start[g];
@@ -131,12 +132,12 @@ static kn_status leave_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrdiff
     kn_trsm_left(ctx, KN_N, M, I);
     kn_trsm_left(ctx, KN_T, M, I); /* M^-1 [I q] */
     for (ptrdiff_t a = 0; a < n; a++)
-        put(v, row[a], k, kn_at(I, a, n), kn_at(I, a, a), d * (1 + gamma));
+        write_row(v, row[a], k, kn_at(I, a, n), kn_at(I, a, a), d * (1 + gamma));
     return KN_OK;
 }
 
 /* Holds out one group after the other. */
-static kn_status leave_groups(kn_ctx *ctx, const leaving *v)
+static kn_status hold_out_groups(kn_ctx *ctx, const leaving *v)
 {
     kn_status status = KN_OK;
     kn_mat M = {0}, I = {0};
@@ -145,7 +146,7 @@ static kn_status leave_groups(kn_ctx *ctx, const leaving *v)
         KN_TRY(kn_mat_new(ctx, n, n, &M));
         KN_TRY(kn_mat_new(ctx, n, n + 1, &I));
         for (ptrdiff_t k = 0; k < v->cell->n; k++)
-            KN_TRY(leave_group(ctx, v, g, k, M, I));
+            KN_TRY(hold_out_group(ctx, v, g, k, M, I));
         kn_mat_clear(&M);
         kn_mat_clear(&I);
     }
@@ -169,11 +170,11 @@ kn_status kn_latent_loo(kn_ctx *ctx, const kn_latent *l, kn_loo_unit leave, kn_m
                      .clamped = clamped};
         if (v.cell->n == 0)
             continue;
-        status = prepare(ctx, &v);
+        status = prepare_cell(ctx, &v);
         if (status == KN_OK && leave == KN_LEAVE_GROUP && l->groups.n > 0)
-            status = leave_groups(ctx, &v);
+            status = hold_out_groups(ctx, &v);
         else if (status == KN_OK)
-            leave_rows(&v);
+            hold_out_rows(&v);
         leaving_clear(&v);
     }
     return status;
@@ -232,8 +233,7 @@ kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *samp
     kn_status status;
     if (maps->own || maps->n_parts != 1 || maps->part[0].rows)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "maps of some samples exist for the multi-task "
-                       "methods only");
+                       "maps of some participants exist for the multi-task methods only");
     KN_TRY(select_rows(ctx, sample, n, &maps->part[0].mean));
     KN_TRY(select_rows(ctx, sample, n, &maps->part[0].var));
     if (maps->part[0].smooth.data)

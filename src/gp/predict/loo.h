@@ -5,7 +5,7 @@
 #define KN_GP_PREDICT_LOO_H
 
 #include "base/memory/plan.h"
-#include "gp/predict/prediction_blocks.h"
+#include "gp/predict/gp_maps.h"
 
 /* Predicts the components of each training participant from the others [METHOD 5]. Z N x P
  * coordinates of the training responses; mean, variance N x P, standardised:

@@ -1,12 +1,13 @@
 /* Implements map_density.h as a block visitor: blocks accumulate z = e_w V, the end of the loop
- * evaluates deviance and density. */
+ * evaluates deviance and density. The density of a whole map takes the correlation of responses
+ * into account. */
 #include "gp/predict/map_density.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/parallel/parallel_for.h"
-#include "base/sum/reduce.h"
+#include "base/sum/block_sums.h"
 #include "gp/method.h"
 #include "gp/predict/map_density_missing.h"
 #include "gp/predict/noise.h"
@@ -26,13 +27,13 @@ void kn_map_density_clear(kn_map_density *l)
 }
 
 /* Frees the work space, but not the results. */
-static void let_go(kn_map_density_walk *w)
+static void let_go(kn_map_density_state *w)
 {
-    for (int k = 0; w->law && k < w->job.maps->n_parts; k++) {
-        kn_map_density_clear(&w->law[k]);
+    for (int k = 0; w->density && k < w->job.maps->n_parts; k++) {
+        kn_map_density_clear(&w->density[k]);
         kn_mat_clear(&w->z[k]);
     }
-    kn_free(w->law);
+    kn_free(w->density);
     kn_free(w->z);
     kn_free(w->q);
     kn_free(w->log_scale);
@@ -45,26 +46,28 @@ static void let_go(kn_map_density_walk *w)
     kn_mat_clear(&w->null);
     kn_free(w->scale);
     kn_free(w->logs);
-    w->law = NULL;
+    w->density = NULL;
     w->z = NULL;
     w->q = w->log_scale = w->known = w->weight = w->scale = w->logs = NULL;
     w->missing = NULL;
     w->gap = NULL;
 }
 
-void kn_map_density_walk_clear(kn_map_density_walk *w)
+void kn_map_density_state_clear(kn_map_density_state *w)
 {
     let_go(w);
     kn_free(w->dev);
     kn_free(w->dev_noise);
     kn_free(w->log_p);
     kn_free(w->log_null);
-    *w = (kn_map_density_walk){0};
+    *w = (kn_map_density_state){0};
 }
 
 /* ---- begin ---- */
 
-static kn_status new_results(kn_ctx *ctx, ptrdiff_t n, kn_map_density_walk *w)
+/* Allocates deviance, deviance by noise, ln density and that of the null model of n
+ * participants. */
+static kn_status new_results(kn_ctx *ctx, ptrdiff_t n, kn_map_density_state *w)
 {
     kn_status status;
     KN_TRY(kn_alloc_d(ctx, n, &w->dev));
@@ -76,7 +79,8 @@ out:
 }
 
 /* Allocates the distribution and the coordinates of each part. */
-static kn_status new_laws(kn_ctx *ctx, const kn_block_loop_plan *plan, kn_map_density_walk *w)
+static kn_status allocate_parts(kn_ctx *ctx, const kn_block_loop_plan *plan,
+                                kn_map_density_state *w)
 {
     kn_status status;
     const kn_gp_maps *maps = w->job.maps;
@@ -84,12 +88,12 @@ static kn_status new_laws(kn_ctx *ctx, const kn_block_loop_plan *plan, kn_map_de
     ptrdiff_t K = 0, rows = 0;
     KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->z, &memory));
     w->z = memory;
-    KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->law, &memory));
-    w->law = memory;
+    KN_TRY(kn_alloc(ctx, maps->n_parts, sizeof *w->density, &memory));
+    w->density = memory;
     for (int k = 0; k < maps->n_parts; k++) {
-        KN_TRY(maps->gp->method->law(ctx, maps, k, &w->law[k]));
-        KN_TRY(kn_mat_new(ctx, maps->part[k].n, w->law[k].K, &w->z[k]));
-        K = w->law[k].K > K ? w->law[k].K : K;
+        KN_TRY(maps->gp->method->map_density(ctx, maps, k, &w->density[k]));
+        KN_TRY(kn_mat_new(ctx, maps->part[k].n, w->density[k].K, &w->z[k]));
+        K = w->density[k].K > K ? w->density[k].K : K;
         rows = maps->part[k].n > rows ? maps->part[k].n : rows;
     }
     KN_TRY(kn_mat_new(ctx, rows, plan->width, &w->e));
@@ -101,10 +105,10 @@ out:
 }
 
 /* Allocates results and work space. */
-static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+static kn_status begin_density(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
-    kn_map_density_walk *w = self;
+    kn_map_density_state *w = self;
     const kn_gp_maps *maps = w->job.maps;
     void *memory;
     w->T = plan->T;
@@ -114,10 +118,10 @@ static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
     KN_TRY(kn_alloc_d(ctx, plan->n, &w->log_scale));
     KN_TRY(kn_alloc_i(ctx, plan->n, &w->missing));
     KN_TRY(kn_mat_new(ctx, plan->width, 3, &w->null));
-    if (maps->gp->method->law) {
+    if (maps->gp->method->map_density) {
         KN_TRY(kn_alloc(ctx, w->words * plan->n, sizeof *w->gap, &memory));
         w->gap = memory;
-        KN_TRY(new_laws(ctx, plan, w));
+        KN_TRY(allocate_parts(ctx, plan, w));
         goto out;
     }
     KN_TRY(kn_alloc_d(ctx, plan->n, &w->weight));
@@ -132,26 +136,26 @@ out:
 /* ---- blocks ---- */
 
 typedef struct block_job {
-    kn_map_density_walk *w;
+    kn_map_density_state *w;
     const kn_block *b;
     int part; /* -1: independent responses */
 } block_job;
 
-static ptrdiff_t row_of(const kn_map_density_walk *w, int part, ptrdiff_t i)
+static ptrdiff_t row_of(const kn_map_density_state *w, int part, ptrdiff_t i)
 {
     const ptrdiff_t *rows = part >= 0 ? w->job.maps->part[part].rows : NULL;
     return rows ? rows[i] : i;
 }
 
 /* Number of rows to evaluate among n. */
-static ptrdiff_t people_of(const kn_map_density_walk *w, ptrdiff_t n)
+static ptrdiff_t participants_of(const kn_map_density_state *w, ptrdiff_t n)
 {
-    return w->job.people > 0 ? kn_min_size(n, w->job.people) : n;
+    return w->job.participants > 0 ? kn_min_size(n, w->job.participants) : n;
 }
 
 /* Returns (y - mean - offset)/scale, NaN if y or mean is missing, and ln scale. */
-static double residual(const kn_map_density_walk *w, const kn_block *b, ptrdiff_t i, ptrdiff_t j,
-                       double *log_scale)
+static double scaled_residual(const kn_map_density_state *w, const kn_block *b, ptrdiff_t i,
+                              ptrdiff_t j, double *log_scale)
 {
     double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j);
     *log_scale = 0;
@@ -166,7 +170,7 @@ static double residual(const kn_map_density_walk *w, const kn_block *b, ptrdiff_
 }
 
 /* Sets mean, 1/sd and ln sd in training of each response of the block. */
-static void set_null(kn_map_density_walk *w, const kn_block *b)
+static void set_null(kn_map_density_state *w, const kn_block *b)
 {
     const kn_scaling *s = w->job.scaling;
     for (ptrdiff_t j = 0; s && j < b->count; j++) {
@@ -178,7 +182,7 @@ static void set_null(kn_map_density_walk *w, const kn_block *b)
 }
 
 /* Log density of response j under the null model, without the constant -1/2 ln 2pi. */
-static double null_density(const kn_map_density_walk *w, ptrdiff_t j, double y)
+static double null_density(const kn_map_density_state *w, ptrdiff_t j, double y)
 {
     double d = (y - kn_at(w->null, j, 0)) * kn_at(w->null, j, 1);
     return -kn_at(w->null, j, 2) - 0.5 * d * d;
@@ -188,12 +192,12 @@ static double null_density(const kn_map_density_walk *w, ptrdiff_t j, double y)
 static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
-    kn_map_density_walk *w = job->w;
+    kn_map_density_state *w = job->w;
     const kn_block *b = job->b;
     for (ptrdiff_t j = 0; j < b->count; j++)
         for (ptrdiff_t i = from; i < to; i++) {
             ptrdiff_t row = row_of(w, job->part, i), t = b->first + j;
-            double log_scale, e = residual(w, b, row, j, &log_scale) / w->scale[j];
+            double log_scale, e = scaled_residual(w, b, row, j, &log_scale) / w->scale[j];
             kn_col(w->e, j)[i] = isnan(e) ? 0 : e;
             if (isnan(e)) {
                 w->missing[row]++;
@@ -208,17 +212,18 @@ static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Independent responses: q and weight accumulate the two deviances, log_p half of ln det. */
-static void judge_cells(void *self, ptrdiff_t from, ptrdiff_t to)
+static void evaluate_independent(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
-    kn_map_density_walk *w = job->w;
+    kn_map_density_state *w = job->w;
     const kn_block *b = job->b;
     const kn_gp_maps *maps = w->job.maps;
     for (ptrdiff_t j = 0; j < b->count; j++)
         for (ptrdiff_t i = from; i < to; i++) {
             bool known = w->known && maps->known[i];
             double noise = (known ? w->known : maps->gp->noise)[b->first + j];
-            double log_scale, e = residual(w, b, i, j, &log_scale), v = kn_at(b->var, i, j) + noise;
+            double log_scale, e = scaled_residual(w, b, i, j, &log_scale),
+                              v = kn_at(b->var, i, j) + noise;
             if (isnan(e)) {
                 w->missing[i]++;
                 continue;
@@ -233,27 +238,27 @@ static void judge_cells(void *self, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Visits a block: independent responses cell by cell, else z += e_w V for each part. */
-static kn_status block(kn_ctx *ctx, void *self, kn_block *b)
+static kn_status add_density_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
-    kn_map_density_walk *w = self;
+    kn_map_density_state *w = self;
     const kn_gp_maps *maps = w->job.maps;
     block_job job = {w, b, -1};
     set_null(w, b);
-    if (!w->law) {
-        kn_parallel(ctx, people_of(w, b->y.rows), ROWS, judge_cells, &job);
+    if (!w->density) {
+        kn_parallel(ctx, participants_of(w, b->y.rows), ROWS, evaluate_independent, &job);
         return KN_OK;
     }
     /* Folds compute V from the responses of all participants; b->y has these only if the maps are
      * of all of them. */
     kn_mat y = maps->sample || !maps->fold ? kn_mat_none() : b->y;
     for (job.part = 0; job.part < maps->n_parts; job.part++) {
-        ptrdiff_t n = maps->part[job.part].n, K = w->law[job.part].K;
+        ptrdiff_t n = maps->part[job.part].n, K = w->density[job.part].K;
         kn_mat V = kn_sub(w->V, 0, 0, b->count, K), e = kn_sub(w->e, 0, 0, n, b->count);
-        KN_TRY(maps->gp->method->law_block(ctx, maps, job.part, b->first, y, V, w->scale));
+        KN_TRY(maps->gp->method->map_density_block(ctx, maps, job.part, b->first, y, V, w->scale));
         for (ptrdiff_t j = 0; j < b->count; j++)
             w->logs[j] = log(w->scale[j]);
-        kn_parallel(ctx, people_of(w, n), ROWS, whiten_rows, &job);
+        kn_parallel(ctx, participants_of(w, n), ROWS, whiten_rows, &job);
         if (K > 0)
             kn_gemm(ctx, 1, KN_N, e, KN_N, V, 1, w->z[job.part]);
     }
@@ -264,8 +269,8 @@ out:
 /* ---- end ---- */
 
 /* Deviance and ln det of a participant without missing responses. */
-static void judge_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_density_row *r,
-                        bool model, double *dev, double *log_det)
+static void evaluate_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_density_row *r,
+                           bool model, double *dev, double *log_det)
 {
     double inside = 0;
     *dev = 0;
@@ -287,8 +292,8 @@ static void judge_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_densi
 }
 
 /* Sets the results of one participant from the deviance and ln det of its observed responses. */
-static void tell(kn_map_density_walk *w, ptrdiff_t row, double dev, double dev_noise,
-                 double log_det)
+static void set_results(kn_map_density_state *w, ptrdiff_t row, double dev, double dev_noise,
+                        double log_det)
 {
     double T = (double)w->T, n = T - (double)w->missing[row];
     bool enough = n > 0 && 2 * n >= T;
@@ -300,42 +305,42 @@ static void tell(kn_map_density_walk *w, ptrdiff_t row, double dev, double dev_n
 }
 
 /* All T rows of V of a part, for participants with missing responses. */
-static kn_status assemble(kn_ctx *ctx, const kn_map_density_walk *w, int part, kn_mat V)
+static kn_status assemble_basis(kn_ctx *ctx, const kn_map_density_state *w, int part, kn_mat V)
 {
     kn_status status = KN_OK;
     const kn_gp_maps *maps = w->job.maps;
     for (ptrdiff_t first = 0; first < w->T; first += w->V.rows) {
         ptrdiff_t n = kn_min_size(w->T - first, w->V.rows);
-        KN_TRY(maps->gp->method->law_block(ctx, maps, part, first, kn_mat_none(),
-                                           kn_sub(V, first, 0, n, V.cols), w->scale));
+        KN_TRY(maps->gp->method->map_density_block(ctx, maps, part, first, kn_mat_none(),
+                                                   kn_sub(V, first, 0, n, V.cols), w->scale));
     }
 out:
     return status;
 }
 
 /* Returns true if some responses are missing, but not more than half. */
-static bool has_gaps(const kn_map_density_walk *w, ptrdiff_t row)
+static bool has_gaps(const kn_map_density_state *w, ptrdiff_t row)
 {
     return w->missing[row] > 0 && 2 * w->missing[row] <= w->T;
 }
 
 /* Evaluates the participants of a part that have missing responses; consecutive participants with
  * the same missing set share its decomposition. */
-static kn_status judge_gaps(kn_ctx *ctx, kn_map_density_walk *w, int part)
+static kn_status evaluate_missing(kn_ctx *ctx, kn_map_density_state *w, int part)
 {
     kn_status status;
     const kn_gp_maps *maps = w->job.maps;
-    const kn_map_density *l = &w->law[part];
+    const kn_map_density *l = &w->density[part];
     kn_mat V = {0};
     kn_map_density_missing g = {0};
     const uint64_t *last = NULL;
     KN_TRY(kn_mat_new(ctx, w->T, l->K, &V));
-    KN_TRY(assemble(ctx, w, part, V));
+    KN_TRY(assemble_basis(ctx, w, part, V));
     KN_TRY(kn_map_density_missing_new(ctx, l, V, &g));
-    for (ptrdiff_t i = 0; i < people_of(w, maps->part[part].n); i++) {
+    for (ptrdiff_t i = 0; i < participants_of(w, maps->part[part].n); i++) {
         ptrdiff_t row = row_of(w, part, i);
         const uint64_t *gap = w->gap + row * w->words;
-        kn_map_density_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
+        kn_map_density_row r = {i, kn_sub(w->z[part], i, 0, 1, 1).data, w->z[part].ld, w->q[row],
                                 maps->known && maps->known[row]};
         double dev, noise, log_det, unused;
         if (!has_gaps(w, row))
@@ -343,9 +348,9 @@ static kn_status judge_gaps(kn_ctx *ctx, kn_map_density_walk *w, int part)
         if (!last || memcmp(last, gap, (size_t)w->words * sizeof *gap) != 0)
             KN_TRY(kn_map_density_missing_set(ctx, &g, gap));
         last = gap;
-        KN_TRY(kn_map_density_missing_judge(ctx, &g, &r, true, &dev, &log_det));
-        KN_TRY(kn_map_density_missing_judge(ctx, &g, &r, false, &noise, &unused));
-        tell(w, row, dev, noise, log_det);
+        KN_TRY(kn_map_density_missing_evaluate(ctx, &g, &r, true, &dev, &log_det));
+        KN_TRY(kn_map_density_missing_evaluate(ctx, &g, &r, false, &noise, &unused));
+        set_results(w, row, dev, noise, log_det);
         KN_TRY(kn_check_cancel(ctx));
     }
 out:
@@ -355,14 +360,14 @@ out:
 }
 
 /* Sums z over MPI ranks, then evaluates all participants of a part. */
-static kn_status judge_part(kn_ctx *ctx, kn_map_density_walk *w, int part)
+static kn_status evaluate_part(kn_ctx *ctx, kn_map_density_state *w, int part)
 {
     const kn_gp_maps *maps = w->job.maps;
     bool gaps = false;
     kn_status status = kn_reduce(ctx, w->z[part].data, w->z[part].rows * w->z[part].cols);
-    for (ptrdiff_t i = 0; status == KN_OK && i < people_of(w, maps->part[part].n); i++) {
+    for (ptrdiff_t i = 0; status == KN_OK && i < participants_of(w, maps->part[part].n); i++) {
         ptrdiff_t row = row_of(w, part, i);
-        kn_map_density_row r = {i, w->z[part].data + i, w->z[part].ld, w->q[row],
+        kn_map_density_row r = {i, kn_sub(w->z[part], i, 0, 1, 1).data, w->z[part].ld, w->q[row],
                                 maps->known && maps->known[row]};
         double dev = NAN, noise = NAN, log_det = NAN, unused;
         if (has_gaps(w, row)) {
@@ -370,42 +375,45 @@ static kn_status judge_part(kn_ctx *ctx, kn_map_density_walk *w, int part)
             continue;
         }
         if (w->missing[row] == 0) {
-            judge_whole(&w->law[part], w->T, &r, true, &dev, &log_det);
-            judge_whole(&w->law[part], w->T, &r, false, &noise, &unused);
+            evaluate_whole(&w->density[part], w->T, &r, true, &dev, &log_det);
+            evaluate_whole(&w->density[part], w->T, &r, false, &noise, &unused);
         }
-        tell(w, row, dev, noise, log_det);
+        set_results(w, row, dev, noise, log_det);
     }
-    return status == KN_OK && gaps ? judge_gaps(ctx, w, part) : status;
+    return status == KN_OK && gaps ? evaluate_missing(ctx, w, part) : status;
 }
 
-static kn_status end(kn_ctx *ctx, void *self)
+/* Ends the block loop: results of each participant from the sums, by part where components are
+ * correlated; frees the work space also on error. */
+static kn_status finish_density(kn_ctx *ctx, void *self)
 {
     kn_status status = KN_OK;
-    kn_map_density_walk *w = self;
-    for (ptrdiff_t i = 0; !w->law && i < people_of(w, w->job.maps->n); i++)
-        tell(w, i, w->q[i], w->weight[i], 2 * w->log_p[i]);
-    for (int k = 0; w->law && k < w->job.maps->n_parts; k++)
-        KN_TRY(judge_part(ctx, w, k));
+    kn_map_density_state *w = self;
+    for (ptrdiff_t i = 0; !w->density && i < participants_of(w, w->job.maps->n); i++)
+        set_results(w, i, w->q[i], w->weight[i], 2 * w->log_p[i]);
+    for (int k = 0; w->density && k < w->job.maps->n_parts; k++)
+        KN_TRY(evaluate_part(ctx, w, k));
 out:
     let_go(w);
     return status;
 }
 
-kn_visitor kn_map_density_visitor(kn_map_density_walk *w)
+kn_visitor kn_map_density_visitor(kn_map_density_state *w)
 {
-    bool joint = w->job.maps->gp->method->law != NULL;
-    return (kn_visitor){w, KN_WALK_Y | (joint ? KN_WALK_MEAN : KN_WALK_MAPS), begin, block, end};
+    bool joint = w->job.maps->gp->method->map_density != NULL;
+    return (kn_visitor){w, KN_BLOCK_Y | (joint ? KN_BLOCK_MEAN : KN_BLOCK_MAPS), begin_density,
+                        add_density_block, finish_density};
 }
 
-kn_status kn_map_density_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
-                                 kn_map_density_walk *out)
+kn_status kn_map_density_evaluate(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
+                                  kn_map_density_state *out)
 {
     kn_block_loop walk = {.Y = Y ? *Y : kn_gp_maps_y(maps), .maps = maps};
-    *out = (kn_map_density_walk){.job = {.maps = maps, .scaling = walk.Y.scaling}};
+    *out = (kn_map_density_state){.job = {.maps = maps, .scaling = walk.Y.scaling}};
     kn_visitor visitor = kn_map_density_visitor(out);
     kn_status status = kn_block_loop_run(ctx, &walk, &visitor, 1);
     if (status != KN_OK)
-        kn_map_density_walk_clear(out);
+        kn_map_density_state_clear(out);
     return status;
 }
 
@@ -414,7 +422,7 @@ void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, 
     ptrdiff_t width = kn_block_loop_width(0, s->T);
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 4 + 3);
     kn_plan_alloc_d(r, KN_NEED_WORK, width, 3);
-    if (s->method->law) {
+    if (s->method->map_density) {
         kn_plan_alloc(r, KN_NEED_WORK, (s->T / WORD + 1) * n, sizeof(uint64_t));
         kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * K + 1 + width);
         kn_plan_alloc_d(r, KN_NEED_WORK, width, K + 2);
@@ -422,4 +430,63 @@ void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, 
     } else {
         kn_plan_alloc_d(r, KN_NEED_WORK, n, 1);
     }
+}
+
+/* ---- density of methods with components ---- */
+
+/* Sets d, d0 and d_known for structured noise, from the fold if it has its own. */
+static kn_status structured_noise(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
+                                  kn_map_density *l)
+{
+    kn_status status = KN_OK;
+    const kn_latent *latent = &maps->gp->latent;
+    for (ptrdiff_t k = 0; k < l->K; k++)
+        l->d[k] = p->d ? p->d[k] : kn_latent_noise(latent, k);
+    double s2 = maps->gp->complement_component ? kn_latent_noise(latent, l->K) : maps->gp->s2;
+    l->d0 = p->d ? p->s2 : s2;
+    if (maps->known && latent->gamma) {
+        KN_TRY(kn_alloc_d(ctx, l->K, &l->d_known));
+        for (ptrdiff_t k = 0; k < l->K; k++)
+            l->d_known[k] = latent->d[k];
+    }
+out:
+    return status;
+}
+
+kn_status kn_components_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                    kn_map_density *out)
+{
+    kn_status status;
+    const kn_gp *gp = maps->gp;
+    const kn_fold_prediction *p = &maps->part[part];
+    *out = (kn_map_density){.K = p->var.cols - gp->complement_component};
+    if (p->direct)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "the task kernel rotates the responses and its folds do not keep the "
+                       "rotation, so there is no whole-map density");
+    KN_TRY(kn_mat_copy(ctx, kn_cols(p->var, 0, out->K), &out->v));
+    KN_TRY(kn_alloc_d(ctx, out->K, &out->d));
+    KN_TRY(kn_alloc_d(ctx, p->n, &out->v0));
+    for (ptrdiff_t i = 0; gp->complement_component && i < p->n; i++)
+        out->v0[i] = kn_at(p->var, i, out->K);
+    if (gp->spec.noise == KN_NOISE_STRUCTURED) {
+        KN_TRY(structured_noise(ctx, maps, p, out));
+        goto out;
+    }
+    out->d0 = gp->s2;
+    for (ptrdiff_t k = 0; k < out->K; k++)
+        out->d[k] = gp->s2;
+out:
+    if (status != KN_OK)
+        kn_map_density_clear(out);
+    return status;
+}
+
+kn_status kn_components_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                          ptrdiff_t first, kn_mat y, kn_mat V, double *scale)
+{
+    const double *psi = maps->part[part].psi ? maps->part[part].psi : maps->gp->psi;
+    for (ptrdiff_t j = 0; j < V.rows; j++)
+        scale[j] = psi ? sqrt(psi[first + j]) : 1;
+    return kn_components_basis(ctx, maps, part, first, y, V);
 }

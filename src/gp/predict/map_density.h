@@ -8,15 +8,15 @@
  *     ln p    = -1/2 (T ln 2pi + ln det + dev)
  *
  * V is T x K with orthonormal columns. If K = T, V may be any invertible matrix, whose determinant
- * is part of log_det, and there are no directions outside V. kn_method.law returns sizes and
- * variances once for each part of the maps; kn_method.law_block returns the rows of V and scale for
- * a block of responses, because folds compute theirs from the responses. A method without these two
- * functions has independent responses, and ln p is the sum over responses. */
+ * is part of log_det, and there are no directions outside V. kn_method.map_density returns sizes
+ * and variances once for each part of the maps; kn_method.map_density_block returns the rows of V
+ * and scale for a block of responses, because folds compute theirs from the responses. A method
+ * without these two functions has independent responses, and ln p is the sum over responses. */
 #ifndef KN_GP_PREDICT_MAP_DENSITY_H
 #define KN_GP_PREDICT_MAP_DENSITY_H
 
 #include "gp/block_visitor.h"
-#include "gp/predict/prediction_blocks.h"
+#include "gp/predict/gp_maps.h"
 
 typedef struct kn_map_density { /* distribution of the n participants of one part of the maps */
     ptrdiff_t K;
@@ -41,15 +41,17 @@ typedef struct kn_map_density_job {
     const kn_scaling *scaling; /* of the training responses; NULL: log_null is NaN */
     kn_map_density_shift (*place)(const void *self, ptrdiff_t i, ptrdiff_t j); /* NULL: no shift */
     const void *self; /* first argument of place, which returns the shift of cell (i, j) */
-    ptrdiff_t people; /* evaluate only the first so many rows, the others are padding; 0: all */
+    ptrdiff_t
+        participants; /* evaluate only the first so many rows, the others are padding; 0: all */
 } kn_map_density_job;
 
 /* State and results of a block visitor over maps and the responses that belong to them; costs 2 n T
- * K flops plus law_block. For a participant with missing responses (NaN) the results are of the set
- * J of observed responses: log_p and log_null are of J, deviances are multiplied by T/|J|. All are
- * NaN if |J| < T/2 or if a direction has no variance. Results do not depend on the number of
- * threads, except for participants that lack more than 512 responses when K = T [la.h, kn_chol]. */
-typedef struct kn_map_density_walk {
+ * K flops plus map_density_block. For a participant with missing responses (NaN) the results are of
+ * the set J of observed responses: log_p and log_null are of J, deviances are multiplied by T/|J|.
+ * All are NaN if |J| < T/2 or if a direction has no variance. Results do not depend on the number
+ * of threads, except for participants that lack more than 512 responses when K = T [la.h, kn_chol].
+ */
+typedef struct kn_map_density_state {
     kn_map_density_job job;
     /* Results, n each, owned: the deviance; the deviance by noise alone (v = 0); the log joint
      * density; the log density of independent normal responses with mean and variance of training.
@@ -57,7 +59,7 @@ typedef struct kn_map_density_walk {
     double *dev, *dev_noise, *log_p, *log_null;
     /* Work space, freed at the end of the loop. */
     ptrdiff_t T;
-    kn_map_density *law;       /* n_parts; NULL: independent responses */
+    kn_map_density *density;   /* n_parts; NULL: independent responses */
     kn_mat *z;                 /* n_parts: n x K coordinates */
     double *q, *log_scale;     /* n: |e_w|^2; sum of ln scale over J */
     ptrdiff_t words, *missing; /* words per row of gap; n: number of missing responses */
@@ -66,21 +68,40 @@ typedef struct kn_map_density_walk {
     kn_mat e, V;            /* of a block: n x width, width x K */
     double *scale, *logs;   /* width: scale of the block and its logarithm */
     kn_mat null;            /* width x 3: mean, 1/sd and ln sd of training, in standardised units */
-} kn_map_density_walk;
+} kn_map_density_state;
 
 /* Returns the visitor of w, which the caller initialises as {.job = ...}. Visitors that follow may
  * overwrite the block. The end of the block loop is a collective. */
-kn_visitor kn_map_density_visitor(kn_map_density_walk *w);
+kn_visitor kn_map_density_visitor(kn_map_density_state *w);
 /* Frees results and work space. */
-void kn_map_density_walk_clear(kn_map_density_walk *w);
+void kn_map_density_state_clear(kn_map_density_state *w);
 
 /* Runs a block loop that only evaluates the joint density. Y n x T: responses of the participants
  * of maps; NULL for cross-validated maps, which hold them. The caller frees *out. Collective. */
-kn_status kn_map_density_density(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
-                                 kn_map_density_walk *out);
+kn_status kn_map_density_evaluate(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
+                                  kn_map_density_state *out);
 
 /* Memory plan of a block loop over n participants with at most K coordinates. The plan keeps
  * results and work space, although all but the results is freed at the end of the loop. */
 void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t K);
+
+/* ---- map density components ----
+ *
+ * Joint density of a map for methods with components: V = B, and one variance outside the basis.
+ * Variances and basis are those of the model or, for a part that is a fold, of the fold.
+ *
+ *     structured   d_p (1 + gamma_p), of known groups d_p; outside v_0 = 0, d_0 = s2
+ *     iso          s2 everywhere, R's iso term is in v; outside v_0 = 0, or c0 R if there is a
+ *                  complement component                                    [METHOD 1b, 1c, 8j]
+ *     scale = psi^1/2 of whitened responses                                        [METHOD 1f] */
+
+/* Implements kn_method.map_density for one part of the maps. Fails with KN_ERR_ARGUMENT if the part
+ * keeps maps of the responses instead of components (kn_fold_prediction.direct). */
+kn_status kn_components_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                    kn_map_density *out);
+/* Implements kn_method.map_density_block: V count x K and scale count of the responses from `first`
+ * on. y N x count is the block of maps->Y, or kn_mat_none(). */
+kn_status kn_components_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                          ptrdiff_t first, kn_mat y, kn_mat V, double *scale);
 
 #endif

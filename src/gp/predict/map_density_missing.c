@@ -1,5 +1,6 @@
 /* Implements map_density_missing.h: an eigenproblem of size K for each set of missing responses if
- * K < T, a Cholesky factor of size |u| if K = T. */
+ * K < T, a Cholesky factor of size |u| if K = T. It gives the same density over the observed
+ * responses of a map. */
 #include "gp/predict/map_density_missing.h"
 
 #include <math.h>
@@ -25,15 +26,15 @@ void kn_map_density_missing_clear(kn_map_density_missing *g)
 
 static bool is_square(const kn_map_density_missing *g)
 {
-    return g->law->K == g->T;
+    return g->density->K == g->T;
 }
 
-kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
+kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *density, kn_mat V,
                                      kn_map_density_missing *out)
 {
     kn_status status;
-    ptrdiff_t T = V.rows, K = law->K, half = T / 2;
-    *out = (kn_map_density_missing){.law = law, .V = V, .T = T};
+    ptrdiff_t T = V.rows, K = density->K, half = T / 2;
+    *out = (kn_map_density_missing){.density = density, .V = V, .T = T};
     ptrdiff_t size = is_square(out) ? half : K;
     ptrdiff_t rows = is_square(out) ? half : kn_min_size(half, CHUNK);
     KN_TRY(kn_alloc_i(ctx, half, &out->u));
@@ -42,7 +43,7 @@ kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *law, kn_
     KN_TRY(kn_mat_new(ctx, size, size, &out->M));
     KN_TRY(kn_mat_new(ctx, size, 1, &out->w));
     KN_TRY(kn_alloc_d(ctx, K, &out->spread));
-    if (law->W.data)
+    if (density->W.data)
         KN_TRY(kn_mat_new(ctx, K, K, &out->S));
     if (!is_square(out)) {
         KN_TRY(kn_mat_new(ctx, K, K, &out->Q));
@@ -56,10 +57,10 @@ out:
 
 /* Computes V_J'V_J = I - V_u'V_u = Q diag(lam) Q' and moves the directions with lam > LEFT to the
  * front. */
-static kn_status decompose(kn_ctx *ctx, kn_map_density_missing *g)
+static kn_status decompose_observed(kn_ctx *ctx, kn_map_density_missing *g)
 {
     kn_status status = KN_OK;
-    ptrdiff_t K = g->law->K, gone = 0;
+    ptrdiff_t K = g->density->K, gone = 0;
     kn_mat_zero(g->Q);
     for (ptrdiff_t k = 0; k < K; k++)
         kn_col(g->Q, k)[k] = 1;
@@ -83,18 +84,18 @@ out:
 
 kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap)
 {
-    ptrdiff_t K = g->law->K;
+    ptrdiff_t K = g->density->K;
     g->n = 0;
     for (ptrdiff_t j = 0; j < g->T; j++)
         if (gap[j / WORD] >> (j % WORD) & 1)
             g->u[g->n++] = j;
     if (!is_square(g))
-        return K > 0 ? decompose(ctx, g) : KN_OK;
+        return K > 0 ? decompose_observed(ctx, g) : KN_OK;
     kn_mat rows = kn_sub(g->Vu, 0, 0, g->n, K);
     kn_mat_rows(g->V, g->u, rows);
-    if (g->law->W.data) { /* X is work space here */
+    if (g->density->W.data) { /* X is work space here */
         kn_mat turned = kn_sub(g->X, 0, 0, g->n, K);
-        kn_gemm(ctx, 1, KN_N, rows, KN_N, g->law->W, 0, turned);
+        kn_gemm(ctx, 1, KN_N, rows, KN_N, g->density->W, 0, turned);
         kn_mat_set(rows, turned);
     }
     return KN_OK;
@@ -104,8 +105,8 @@ kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, con
 static bool set_spread(kn_map_density_missing *g, const kn_map_density_row *r, bool model)
 {
     bool sound = true;
-    for (ptrdiff_t k = 0; k < g->law->K; k++) {
-        g->spread[k] = kn_map_density_variance(g->law, r, k, model);
+    for (ptrdiff_t k = 0; k < g->density->K; k++) {
+        g->spread[k] = kn_map_density_variance(g->density, r, k, model);
         sound = sound && g->spread[k] > 0;
     }
     return sound;
@@ -113,11 +114,11 @@ static bool set_spread(kn_map_density_missing *g, const kn_map_density_row *r, b
 
 /* Sets X = C^1/2 Q lam^1/2 for some root of C: with W, C^-1 = W D^-1 W' = LL' and X = L^-1 Q
  * lam^1/2; without W, X = D^1/2 Q lam^1/2. */
-static kn_status root(kn_ctx *ctx, kn_map_density_missing *g, kn_mat X)
+static kn_status covariance_root(kn_ctx *ctx, kn_map_density_missing *g, kn_mat X)
 {
     kn_status status = KN_OK;
-    kn_mat W = g->law->W;
-    ptrdiff_t K = g->law->K;
+    kn_mat W = g->density->W;
+    ptrdiff_t K = g->density->K;
     for (ptrdiff_t k = 0; k < g->rank; k++)
         for (ptrdiff_t i = 0; i < K; i++)
             kn_col(X, k)[i] =
@@ -136,18 +137,19 @@ out:
 }
 
 /* Case K < T. */
-static kn_status judge_low(kn_ctx *ctx, kn_map_density_missing *g, const kn_map_density_row *r,
-                           double outside, double *dev, double *log_det)
+static kn_status evaluate_low_rank(kn_ctx *ctx, kn_map_density_missing *g,
+                                   const kn_map_density_row *r, double outside, double *dev,
+                                   double *log_det)
 {
     kn_status status = KN_OK;
-    ptrdiff_t K = g->law->K, m = g->rank;
+    ptrdiff_t K = g->density->K, m = g->rank;
     kn_mat X = kn_sub(g->X, 0, 0, K, m), M = kn_sub(g->M, 0, 0, m, m), w = kn_sub(g->w, 0, 0, m, 1);
     double inside = 0;
     *dev = r->q / outside;
     *log_det = (double)(g->T - g->n) * log(outside);
     if (m == 0)
         return KN_OK;
-    KN_TRY(root(ctx, g, X));
+    KN_TRY(covariance_root(ctx, g, X));
     kn_syrk(ctx, 1 / outside, KN_T, X, 0, M);
     for (ptrdiff_t k = 0; k < m; k++) {
         kn_col(M, k)[k] += 1 - g->lam[k];
@@ -157,7 +159,7 @@ static kn_status judge_low(kn_ctx *ctx, kn_map_density_missing *g, const kn_map_
         w.data[k] /= sqrt(g->lam[k]);
         inside += w.data[k] * w.data[k];
     }
-    KN_TRY(kn_chol(ctx, M, "law of a map with missing responses"));
+    KN_TRY(kn_chol(ctx, M, "density of a map with missing responses"));
     kn_trsm_left(ctx, KN_N, M, w);
     *dev = (fmax(r->q - inside, 0) + kn_sumsq(w)) / outside;
     for (ptrdiff_t k = 0; k < m; k++)
@@ -167,15 +169,15 @@ out:
 }
 
 /* Case K = T. */
-static kn_status judge_square(kn_ctx *ctx, kn_map_density_missing *g, const kn_map_density_row *r,
-                              double *dev, double *log_det)
+static kn_status evaluate_square(kn_ctx *ctx, kn_map_density_missing *g,
+                                 const kn_map_density_row *r, double *dev, double *log_det)
 {
     kn_status status = KN_OK;
-    ptrdiff_t K = g->law->K, n = g->n;
+    ptrdiff_t K = g->density->K, n = g->n;
     kn_mat H = kn_sub(g->X, 0, 0, n, K), M = kn_sub(g->M, 0, 0, n, n), w = kn_sub(g->w, 0, 0, n, 1);
-    kn_mat W = g->law->W;
+    kn_mat W = g->density->W;
     *dev = 0;
-    *log_det = g->law->log_det;
+    *log_det = g->density->log_det;
     kn_mat_zero(w);
     for (ptrdiff_t k = 0; k < K; k++) {
         double a = 0, s = sqrt(g->spread[k]);
@@ -190,7 +192,7 @@ static kn_status judge_square(kn_ctx *ctx, kn_map_density_missing *g, const kn_m
         }
     }
     kn_syrk(ctx, 1, KN_N, H, 0, M);
-    KN_TRY(kn_chol(ctx, M, "law of a map with missing responses"));
+    KN_TRY(kn_chol(ctx, M, "density of a map with missing responses"));
     kn_trsm_left(ctx, KN_N, M, w);
     *dev = fmax(*dev - kn_sumsq(w), 0);
     for (ptrdiff_t i = 0; i < n; i++)
@@ -199,17 +201,17 @@ out:
     return status;
 }
 
-kn_status kn_map_density_missing_judge(kn_ctx *ctx, kn_map_density_missing *g,
-                                       const kn_map_density_row *r, bool model, double *dev,
-                                       double *log_det)
+kn_status kn_map_density_missing_evaluate(kn_ctx *ctx, kn_map_density_missing *g,
+                                          const kn_map_density_row *r, bool model, double *dev,
+                                          double *log_det)
 {
     kn_status status = KN_OK;
-    double outside = is_square(g) ? 1 : kn_map_density_outside(g->law, r->i, model);
+    double outside = is_square(g) ? 1 : kn_map_density_outside(g->density, r->i, model);
     *dev = *log_det = NAN;
     if (!set_spread(g, r, model) || !(outside > 0))
         return KN_OK;
-    status = is_square(g) ? judge_square(ctx, g, r, dev, log_det)
-                          : judge_low(ctx, g, r, outside, dev, log_det);
+    status = is_square(g) ? evaluate_square(ctx, g, r, dev, log_det)
+                          : evaluate_low_rank(ctx, g, r, outside, dev, log_det);
     if (status == KN_ERR_NUMERIC) { /* no density for this participant */
         *dev = *log_det = NAN;
         status = KN_OK;

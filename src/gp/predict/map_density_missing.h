@@ -17,8 +17,8 @@
 #include "gp/predict/map_density.h"
 
 typedef struct kn_map_density_missing {
-    const kn_map_density *law; /* borrowed */
-    kn_mat V;                  /* T x K, borrowed */
+    const kn_map_density *density; /* borrowed */
+    kn_mat V;                      /* T x K, borrowed */
     ptrdiff_t T;
     /* The current set u of missing responses. */
     ptrdiff_t n, *u; /* size of u, its responses in ascending order */
@@ -57,8 +57,8 @@ static inline double kn_map_density_outside(const kn_map_density *l, ptrdiff_t i
     return l->d0 + (model && l->v0 ? l->v0[i] : 0);
 }
 
-/* Allocates the work space. law and V (T x K) are borrowed. */
-kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *law, kn_mat V,
+/* Allocates the work space. density and V (T x K) are borrowed. */
+kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *density, kn_mat V,
                                      kn_map_density_missing *out);
 /* Frees the work space and zeroes *g. */
 void kn_map_density_missing_clear(kn_map_density_missing *g);
@@ -68,9 +68,9 @@ kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, con
 /* Computes deviance and ln det of the observed responses of one participant with the current set.
  * model false: with noise variance only. Both are NaN if a variance is not positive or a
  * factorisation fails. */
-kn_status kn_map_density_missing_judge(kn_ctx *ctx, kn_map_density_missing *g,
-                                       const kn_map_density_row *r, bool model, double *dev,
-                                       double *log_det);
+kn_status kn_map_density_missing_evaluate(kn_ctx *ctx, kn_map_density_missing *g,
+                                          const kn_map_density_row *r, bool model, double *dev,
+                                          double *log_det);
 
 /* Memory plan of one part, V included; temporary. */
 void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K);

@@ -1,15 +1,18 @@
-/* Implements noise.h as a block visitor that writes to gp->noise. */
+/* Implements noise.h as a block visitor that writes to gp->noise. Noise variances come from
+ * held-out residuals, and each participant may be left out of its own. */
 #include "gp/predict/noise.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/memory/alloc.h"
 #include "base/parallel/parallel_for.h"
-#include "data/mpi/partition_responses.h"
+#include "data/mpi/gather_responses.h"
 #include "gp/basis/basis.h"
 #include "gp/method.h"
 #include "la/la.h"
 
-static const double FLOOR = 0.5; /* share of the mean squared residual */
+static const double FLOOR = 0.5; /* proportion of the mean squared residual */
 
 enum { TILE = 256, COLUMNS = 16 }; /* responses per parallel task */
 
@@ -50,7 +53,7 @@ void kn_noise_builder_free(kn_noise_builder *m)
 }
 
 /* Computes Z for the in-sample estimate. */
-static kn_status coordinates(kn_ctx *ctx, kn_noise_builder *m)
+static kn_status compute_coordinates(kn_ctx *ctx, kn_noise_builder *m)
 {
     kn_status status;
     const kn_gp *gp = m->gp;
@@ -83,7 +86,7 @@ kn_status kn_noise_builder_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, co
                             .s2 = gp->energy};
     m->made = !m->known && m->in_sample && !gp->method->training_noise;
     if (m->made && !m->s2 && !gp->psi)
-        KN_TRY(coordinates(ctx, m));
+        KN_TRY(compute_coordinates(ctx, m));
 out:
     if (status != KN_OK) {
         kn_noise_builder_free(*out);
@@ -92,7 +95,8 @@ out:
     return status;
 }
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+/* Begins a block loop: work space per worker, unless the noise is known (m->s2, gp->psi). */
+static kn_status begin_noise(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_noise_builder *m = self;
     kn_status status = KN_OK;
@@ -121,10 +125,10 @@ typedef struct block_job {
 static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
 {
     double sum = 0;
-    if (!Y->holes || kn_missing_in(Y->holes, j) == 0)
+    if (!Y->missing || kn_missing_in(Y->missing, j) == 0)
         return kn_sumsq(rest) / (double)Y->N;
     for (ptrdiff_t i = 0; i < Y->N; i++)
-        if (!kn_is_missing(Y->holes, i, j))
+        if (!kn_is_missing(Y->missing, i, j))
             sum += rest.data[i] * rest.data[i];
     return sum / (double)Y->scaling->n[j];
 }
@@ -171,7 +175,7 @@ static void in_sample_sums(const kn_noise_builder *m, const kn_block *b)
 }
 
 /* Sets the noise from the moments of held-out residuals. */
-static void moments(void *self, ptrdiff_t from, ptrdiff_t to)
+static void noise_of_moments(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
     const kn_block *b = job->b;
@@ -232,29 +236,29 @@ static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
         kn_la_parallel(ctx, b->count, TILE, in_sample, &job);
     }
     if (m->held_out)
-        kn_parallel(ctx, b->count, COLUMNS, moments, &job);
+        kn_parallel(ctx, b->count, COLUMNS, noise_of_moments, &job);
     return KN_OK;
 }
 
 kn_visitor kn_noise_visitor(kn_noise_builder *m)
 {
-    unsigned y = !m->known && (m->held_out || !m->s2) ? (unsigned)KN_WALK_Y : 0;
-    unsigned maps = !m->known && m->held_out ? (unsigned)KN_WALK_MAPS : 0;
-    return (kn_visitor){m, y | maps, begin, set_block, NULL};
+    unsigned y = !m->known && (m->held_out || !m->s2) ? (unsigned)KN_BLOCK_Y : 0;
+    unsigned maps = !m->known && m->held_out ? (unsigned)KN_BLOCK_MAPS : 0;
+    return (kn_visitor){m, y | maps, begin_noise, set_block, NULL};
 }
 
-/* If the fit determines the noise of each response separately (method->alone), that noise depends
- * on the participant's own residuals and is corrected; a noise variance common to all responses is
- * used as it is. */
-void kn_noise_of_others(const kn_noise_builder *m, const kn_block *b, ptrdiff_t j,
-                        const kn_exclusion_groups *apart, kn_heldout_residuals of, double *work,
-                        double *noise)
+/* If the fit determines the noise of each response separately (method->independent_responses), that
+ * noise depends on the participant's own residuals and is corrected; a noise variance common to all
+ * responses is used unchanged. */
+void kn_noise_block_leave_one_out(const kn_noise_builder *m, const kn_block *b, ptrdiff_t j,
+                                  const kn_exclusion_groups *apart, kn_heldout_residuals of,
+                                  double *work, double *noise)
 {
     const kn_gp *gp = m->gp;
     of.known = m->known ? gp->noise[b->first + j] : NAN;
-    for (ptrdiff_t i = 0; m->known && !gp->method->alone && i < of.n; i++)
+    for (ptrdiff_t i = 0; m->known && !gp->method->independent_responses && i < of.n; i++)
         noise[i] = of.known;
-    if (!m->known || gp->method->alone)
+    if (!m->known || gp->method->independent_responses)
         kn_noise_leave_one_out(&of, apart, work, noise);
 }
 
@@ -289,7 +293,7 @@ void kn_components_group_noise(const kn_gp *gp, double *noise)
     }
 }
 
-double kn_components_group_share(const kn_gp *gp)
+double kn_components_group_proportion(const kn_gp *gp)
 {
     const kn_latent *l = &gp->latent;
     double own = 0, all = 0;
@@ -303,7 +307,8 @@ double kn_components_group_share(const kn_gp *gp)
 void kn_noise_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     ptrdiff_t width = kn_block_loop_width(0, s->T);
-    if (s->iso || s->method->alone || s->method->training_noise || s->range > 0 || s->folds > 0)
+    if (s->iso || s->method->independent_responses || s->method->training_noise || s->range > 0 ||
+        s->folds > 0)
         return; /* determined by the fit, from energies, or from moments alone */
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->P);
     if (s->M < s->N || s->method->own_covariance)
@@ -312,4 +317,114 @@ void kn_noise_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N, kn_min_size(width, TILE));
     if (n < s->N)
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N, width);
+}
+
+/* ---- leave-one-out noise ---- */
+
+/* Sums over some rows: count, e^2, v. */
+typedef struct sums {
+    double n, square, model;
+} sums;
+
+static int by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+kn_status kn_exclusion_groups_new(kn_ctx *ctx, ptrdiff_t n, const int *of, kn_exclusion_groups *out)
+{
+    kn_status status = KN_OK;
+    void *memory = NULL, *group = NULL;
+    *out = (kn_exclusion_groups){NULL, n};
+    if (!of)
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, n, sizeof(int), &memory));
+    KN_TRY(kn_alloc(ctx, n, sizeof(int), &group));
+    int *sorted = memory;
+    ptrdiff_t different = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        sorted[i] = of[i];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_number);
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (i == 0 || sorted[i] != sorted[i - 1])
+            sorted[different++] = sorted[i];
+    out->group = group;
+    out->n_groups = different;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const int *at = bsearch(&of[i], sorted, (size_t)different, sizeof *sorted, by_number);
+        out->group[i] = (int)(at - sorted);
+    }
+out:
+    kn_free(memory);
+    return status;
+}
+
+void kn_exclusion_groups_clear(kn_exclusion_groups *a)
+{
+    kn_free(a->group);
+    *a = (kn_exclusion_groups){0};
+}
+
+/* Noise variance from the remaining rows. */
+static double noise_from_sums(const kn_heldout_residuals *of, const sums *all, sums rest)
+{
+    if (!isnan(of->known)) {
+        double mean = all->square / all->n;
+        return rest.n > 0 && mean > 0 ? of->known * (rest.square / rest.n) / mean : of->known;
+    }
+    return rest.n > 0 ? fmax((rest.square - rest.model) / rest.n, FLOOR * rest.square / rest.n)
+                      : NAN;
+}
+
+static sums sums_of_participant(const kn_heldout_residuals *of, ptrdiff_t i)
+{
+    return isfinite(of->e[i]) ? (sums){1, of->e[i] * of->e[i], of->v[i]} : (sums){0};
+}
+
+static void add_sums(sums *to, sums more)
+{
+    to->n += more.n;
+    to->square += more.square;
+    to->model += more.model;
+}
+
+/* Noise variance without group g, whose sums are `less`. If g holds more than half of a sum,
+ * subtraction would leave mostly rounding error, so the other rows are summed instead; this can
+ * happen for one g only. */
+static double noise_without_group(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
+                                  const sums *all, const sums *less, ptrdiff_t g)
+{
+    sums rest = {all->n - less->n, all->square - less->square, all->model - less->model};
+    if (2 * less->square > all->square || 2 * less->model > all->model) {
+        rest = (sums){0};
+        for (ptrdiff_t i = 0; i < of->n; i++)
+            if ((apart->group ? apart->group[i] : i) != g)
+                add_sums(&rest, sums_of_participant(of, i));
+    }
+    return noise_from_sums(of, all, rest);
+}
+
+void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
+                            double *work, double *noise)
+{
+    sums all = {0}, *group = (sums *)work;
+    for (ptrdiff_t i = 0; i < of->n; i++)
+        add_sums(&all, sums_of_participant(of, i));
+    if (!apart->group) {
+        for (ptrdiff_t i = 0; i < of->n; i++) {
+            sums own = sums_of_participant(of, i);
+            noise[i] = noise_without_group(of, apart, &all, &own, i);
+        }
+        return;
+    }
+    for (ptrdiff_t g = 0; g < apart->n_groups; g++)
+        group[g] = (sums){0};
+    for (ptrdiff_t i = 0; i < of->n; i++)
+        add_sums(&group[apart->group[i]], sums_of_participant(of, i));
+    for (ptrdiff_t g = 0; g < apart->n_groups; g++)
+        group[g].n = noise_without_group(of, apart, &all, &group[g], g); /* overwrites n: computed
+                                                                          * once per group */
+    for (ptrdiff_t i = 0; i < of->n; i++)
+        noise[i] = group[apart->group[i]].n;
 }

@@ -10,10 +10,49 @@
 #ifndef KN_GP_PREDICT_NOISE_H
 #define KN_GP_PREDICT_NOISE_H
 
+#include "base/context.h"
 #include "base/memory/plan.h"
 #include "gp/block_visitor.h"
-#include "gp/predict/noise_leave_one_out.h"
-#include "gp/predict/prediction_blocks.h"
+#include "gp/predict/gp_maps.h"
+
+/* ---- noise leave one out ----
+ *
+ * Leave-one-out noise variance of a response, for the z-scores of the training participants
+ * [METHOD 5b].
+ *
+ *     noise_j^(-i) = max( sum_{k != i} (e_kj^2 - v_kj), 0.5 sum_{k != i} e_kj^2 ) / (n_j - 1)
+ *
+ * With groups the sums are over the rows of all other groups. noise_j is the mean of the same
+ * residuals that it would divide: z^2 of the training participants would be 1 on average by
+ * construction, and the reference distribution too narrow. With 40 participants one healthy new
+ * participant in six would then look abnormal. */
+
+/* Rows that are held out together. */
+typedef struct kn_exclusion_groups {
+    int *group;         /* n  0 .. n_groups - 1; NULL: each row alone */
+    ptrdiff_t n_groups; /* n if each row is alone */
+} kn_exclusion_groups;
+
+/* Numbers the groups 0 .. n_groups - 1. of: n arbitrary group numbers, or NULL: each row alone. The
+ * caller clears *out. */
+kn_status kn_exclusion_groups_new(kn_ctx *ctx, ptrdiff_t n, const int *of,
+                                  kn_exclusion_groups *out);
+/* Frees the group numbers. */
+void kn_exclusion_groups_clear(kn_exclusion_groups *a);
+
+/* Held-out residuals of one response, n participants, standardised units. */
+typedef struct kn_heldout_residuals {
+    ptrdiff_t n;
+    const double *e, *v; /* n residuals, NaN if missing; n model variances */
+    double known;        /* noise as determined by the fit, else NaN */
+} kn_heldout_residuals;
+/* Computes noise (n) without each row's own group. A noise that the fit determines (known) is
+ * scaled by the ratio of the mean squared residuals without and with the group. work: 3 n_groups
+ * doubles, unused if each row is alone. noise is NaN if no other row has a residual. */
+void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
+                            double *work, double *noise);
+
+/* ---- noise of all responses ---- */
 
 /* Sets gp->noise (T) by a block loop over the cross-validated maps or, if cv is NULL, in-sample. Y
  * N x T: training responses. Collective. */
@@ -34,17 +73,18 @@ void kn_noise_known_group(const kn_gp *gp, double *noise);
 /* Implements kn_method.group_noise for methods with components: max(noise_j - sum_p B_jp^2 d_p
  * gamma_p, 0.5 noise_j). */
 void kn_components_group_noise(const kn_gp *gp, double *noise);
-/* Implements kn_method.group_share: share of group noise in the noise of all components. */
-double kn_components_group_share(const kn_gp *gp);
+/* Implements kn_method.group_noise_proportion: share of group noise in the noise of all components.
+ */
+double kn_components_group_proportion(const kn_gp *gp);
 
 /* Returns the visitor of a builder. It needs y, and with cv mean and variance of the block. */
 kn_visitor kn_noise_visitor(kn_noise_builder *m);
 
 /* Computes the leave-one-out noise variance of response j of the current block for each of its n
  * participants. `of`, `work`: see kn_noise_leave_one_out; of.known is set here. */
-void kn_noise_of_others(const kn_noise_builder *m, const kn_block *b, ptrdiff_t j,
-                        const kn_exclusion_groups *apart, kn_heldout_residuals of, double *work,
-                        double *noise);
+void kn_noise_block_leave_one_out(const kn_noise_builder *m, const kn_block *b, ptrdiff_t j,
+                                  const kn_exclusion_groups *apart, kn_heldout_residuals of,
+                                  double *work, double *noise);
 
 /* Memory plan of a block loop over n of s->N participants; nothing if the fit determines the noise.
  */

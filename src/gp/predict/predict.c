@@ -1,5 +1,5 @@
 /* Implements predict.h: cross-covariances with the training participants, ROWS new participants at
- * a time, one cell after the other. */
+ * a time, one cell after the other. Predictions depend on no other new participant. */
 #include "gp/predict/predict.h"
 
 #include "gp/basis/complement.h"
@@ -9,7 +9,7 @@
 enum { ROWS = 1024 }; /* new participants at a time: bounds the work space at ROWS x N */
 
 /* Work space for the components of one cell. */
-typedef struct facing {
+typedef struct cross_work {
     kn_mat F;                /* ROWS x features (low rank) or ROWS x N (dense): features of new
                               * participants, or R0* */
     kn_mat RU;               /* ROWS x m   R0* U */
@@ -17,9 +17,10 @@ typedef struct facing {
     kn_mat inverse, weights; /* m x n */
     kn_pairs pairs;          /* dense only: distances to the training participants */
     double *self, *sq;       /* ROWS   R0** */
-} facing;
+} cross_work;
 
-static void facing_clear(facing *f)
+/* Frees the work space; it can be allocated again. */
+static void cross_work_clear(cross_work *f)
 {
     kn_mat *m[] = {&f->F, &f->RU, &f->mean, &f->var, &f->inverse, &f->weights};
     for (size_t k = 0; k < sizeof m / sizeof *m; k++)
@@ -27,11 +28,14 @@ static void facing_clear(facing *f)
     kn_pairs_clear(&f->pairs);
     kn_free(f->self);
     kn_free(f->sq);
-    *f = (facing){0};
+    *f = (cross_work){0};
 }
 
-static kn_status facing_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
-                            ptrdiff_t rows, facing *f)
+/* Work space for predicting at most `rows` participants in a cell: features, R0* U, mean and
+ * variance, and the inverse of the cell's spectrum. On error f is partly filled; the caller clears
+ * it. */
+static kn_status cross_work_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
+                                ptrdiff_t rows, cross_work *f)
 {
     kn_status status;
     const kn_decomp *R0 = &cell->R0;
@@ -49,7 +53,8 @@ out:
 }
 
 /* Computes R0* U of some new participants. */
-static kn_status cross(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat Xs, facing *f)
+static kn_status cross_covariance(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat Xs,
+                                  cross_work *f)
 {
     ptrdiff_t n = Xs.rows;
     kn_mat F = kn_sub(f->F, 0, 0, n, f->F.cols), RU = kn_sub(f->RU, 0, 0, n, R0->m);
@@ -70,9 +75,9 @@ static kn_status cross(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_
  *     Q = (R0* + gamma delta G*) U over all directions, those outside U included
  *     mean = Q (A ./ (r + delta)),  v = c (R0** + gamma delta - Q.^2 (1 ./ (r + delta)))
  * With s = sums of U over the group, the directions outside U add
- *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2),  zeta = sum z/(1 + n
- * gamma) c = 0 is the limit: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1) [METHOD 4]
- */
+ *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2)
+ *     zeta = sum z/(1 + n gamma)
+ * Limit c = 0: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1) [METHOD 4]. */
 static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t k, ptrdiff_t g,
                          const double *RU, ptrdiff_t stride, double self, double *mean, double *v)
 {
@@ -95,23 +100,23 @@ static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff
 
 /* Predicts the components of one cell for at most ROWS new participants from `row` on. */
 static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
-                              const kn_predict_input *who, ptrdiff_t row, facing *f,
-                              const kn_latent_prediction *said, double *clamped)
+                              const kn_predict_input *input, ptrdiff_t row, cross_work *f,
+                              const kn_latent_prediction *out, double *clamped)
 {
-    ptrdiff_t n = kn_min_size(who->X.rows - row, ROWS);
-    kn_mat mean = said->mean, variance = said->variance;
-    kn_mat xs = kn_sub(who->X, row, 0, n, who->X.cols), ru = kn_sub(f->RU, 0, 0, n, cell->R0.m);
+    ptrdiff_t n = kn_min_size(input->X.rows - row, ROWS);
+    kn_mat mean = out->mean, variance = out->variance;
+    kn_mat xs = kn_sub(input->X, row, 0, n, input->X.cols), ru = kn_sub(f->RU, 0, 0, n, cell->R0.m);
     kn_mat m = kn_sub(f->mean, 0, 0, n, cell->n), v = kn_sub(f->var, 0, 0, n, cell->n);
-    kn_status status = cross(ctx, l, &cell->R0, xs, f);
+    kn_status status = cross_covariance(ctx, l, &cell->R0, xs, f);
     if (status != KN_OK)
         return status;
     kn_cov_self(&cell->R0.cov, cell->R0.theta, xs, f->sq, f->self);
-    if (said->RU.data)
-        kn_complement_take(l, ru, kn_sub(said->RU, row, 0, n, said->RU.cols));
+    if (out->RU.data)
+        kn_complement_take(l, ru, kn_sub(out->RU, row, 0, n, out->RU.cols));
     kn_gemm(ctx, 1, KN_N, ru, KN_N, f->weights, 0, m);
-    for (ptrdiff_t i = 0; who->group && cell->R0.gamma > 0 && i < n; i++)
-        for (ptrdiff_t k = 0; who->group[row + i] >= 0 && k < cell->n; k++)
-            within_group(l, cell, k, who->group[row + i], &ru.data[i], ru.ld, f->self[i],
+    for (ptrdiff_t i = 0; input->group && cell->R0.gamma > 0 && i < n; i++)
+        for (ptrdiff_t k = 0; input->group[row + i] >= 0 && k < cell->n; k++)
+            within_group(l, cell, k, input->group[row + i], &ru.data[i], ru.ld, f->self[i],
                          &kn_col(m, k)[i], &kn_col(variance, kn_cell_component(cell, k))[row + i]);
     kn_latent_square(ru);
     kn_gemm(ctx, 1, KN_N, ru, KN_N, f->inverse, 0, v); /* H of METHOD 4 */
@@ -120,7 +125,7 @@ static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_c
         double c = l->c[p], own = cell->R0.gamma * l->d[p];
         double *to = kn_col(variance, p) + row;
         for (ptrdiff_t i = 0; i < n; i++) {
-            bool known = who->group && own > 0 && who->group[row + i] >= 0;
+            bool known = input->group && own > 0 && input->group[row + i] >= 0;
             double prior = c * (f->self[i] + l->iso) + (known ? own : 0);
             double left = known ? to[i] : prior - c * c * kn_at(v, i, k);
             to[i] = kn_clamp_nonnegative(left, prior, clamped);
@@ -130,36 +135,36 @@ static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_c
     return KN_OK;
 }
 
-kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *who,
+kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *input,
                             kn_mat mean, kn_mat variance, double *clamped)
 {
-    return kn_latent_predict_all(ctx, l, who,
+    return kn_latent_predict_all(ctx, l, input,
                                  &(kn_latent_prediction){mean, variance, kn_mat_none()}, clamped);
 }
 
-kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *who,
+kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *input,
                                 const kn_latent_prediction *to, double *clamped)
 {
     kn_status status = KN_OK;
-    facing f = {0};
-    ptrdiff_t rows = who->X.rows, most = rows < ROWS ? rows : ROWS;
+    cross_work f = {0};
+    ptrdiff_t rows = input->X.rows, limit = rows < ROWS ? rows : ROWS;
     for (int k = 0; k < l->n_cells; k++) {
         const kn_latent_cell *cell = &l->cell[k];
         if (cell->n == 0)
             continue;
-        KN_TRY(facing_new(ctx, l, cell, most, &f));
+        KN_TRY(cross_work_new(ctx, l, cell, limit, &f));
         for (ptrdiff_t i = 0; i < rows; i += ROWS) {
             KN_TRY(kn_check_cancel(ctx));
-            KN_TRY(predict_rows(ctx, l, cell, who, i, &f, to, clamped));
+            KN_TRY(predict_rows(ctx, l, cell, input, i, &f, to, clamped));
         }
-        facing_clear(&f);
+        cross_work_clear(&f);
     }
 out:
-    facing_clear(&f);
+    cross_work_clear(&f);
     return status;
 }
 
-kn_status kn_latent_far(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *far)
+kn_status kn_latent_extrapolation(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *extrapolation)
 {
     kn_status status;
     double one = 1, clamped = 0;
@@ -169,7 +174,7 @@ kn_status kn_latent_far(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *far)
     KN_TRY(kn_mat_new(ctx, l->cell[0].R0.m, 1, &probe.cell[0].A));
     KN_TRY(kn_mat_new(ctx, Xs.rows, 1, &mean));
     KN_TRY(kn_latent_predict(ctx, &probe, &(kn_predict_input){.X = Xs}, mean,
-                             kn_mat_cols(far, Xs.rows, 1), &clamped));
+                             kn_mat_cols(extrapolation, Xs.rows, 1), &clamped));
 out:
     kn_mat_clear(&mean);
     kn_mat_clear(&probe.cell[0].A);
@@ -179,36 +184,36 @@ out:
 void kn_latent_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
-    ptrdiff_t most = kn_min_size(n, ROWS);
+    ptrdiff_t limit = kn_min_size(n, ROWS);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->M, 2 * (s->P + 1));
-    kn_plan_alloc_d(r, KN_NEED_WORK, most, 2 * (s->P + 1));
-    kn_plan_alloc_d(r, KN_NEED_SAMPLES, most, 2 * s->M + 2);
+    kn_plan_alloc_d(r, KN_NEED_WORK, limit, 2 * (s->P + 1));
+    kn_plan_alloc_d(r, KN_NEED_SAMPLES, limit, 2 * s->M + 2);
     if (s->M >= s->N)
-        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, most, s->N);
+        kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, limit, s->N);
     kn_plan_free_to(r, mark);
 }
 
-kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
+kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *input,
                                 kn_gp_maps *out)
 {
     kn_status status;
-    KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
+    KN_TRY(kn_gp_maps_one_part(ctx, gp, input->X.rows, out));
     kn_fold_prediction *part = &out->part[0];
     if (gp->D0.rows > 0)
         KN_TRY(kn_mat_new(ctx, part->n, gp->D0.rows, &part->RU));
-    KN_TRY(kn_latent_predict_all(ctx, &gp->latent, who,
+    KN_TRY(kn_latent_predict_all(ctx, &gp->latent, input,
                                  &(kn_latent_prediction){part->mean, part->var, part->RU},
                                  &out->clamped));
     if (gp->P == 0) {
-        KN_TRY(kn_alloc_d(ctx, out->n, &out->far));
-        KN_TRY(kn_latent_far(ctx, &gp->latent, who->X, out->far));
+        KN_TRY(kn_alloc_d(ctx, out->n, &out->extrapolation));
+        KN_TRY(kn_latent_extrapolation(ctx, &gp->latent, input->X, out->extrapolation));
     }
-    if (who->group) {
+    if (input->group) {
         void *memory;
         KN_TRY(kn_alloc(ctx, out->n, sizeof *out->known, &memory));
         out->known = memory;
         for (ptrdiff_t i = 0; i < out->n; i++)
-            out->known[i] = who->group[i] >= 0;
+            out->known[i] = input->group[i] >= 0;
     }
 out:
     if (status != KN_OK)
@@ -216,7 +221,8 @@ out:
     return status;
 }
 
-kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who, kn_gp_maps *out)
+kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *input,
+                        kn_gp_maps *out)
 {
-    return gp->method->predict(ctx, gp, who, out);
+    return gp->method->predict(ctx, gp, input, out);
 }

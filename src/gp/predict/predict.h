@@ -1,15 +1,15 @@
 /* Predictive mean and model variance of new participants [METHOD 4], first of the components, then
- * as maps (prediction_blocks.h) of the responses. */
+ * as maps (gp_maps.h) of the responses. Scoring, adaptation and centiles begin here. */
 #ifndef KN_GP_PREDICT_PREDICT_H
 #define KN_GP_PREDICT_PREDICT_H
 
 #include "base/memory/plan.h"
-#include "gp/predict/prediction_blocks.h"
+#include "gp/predict/gp_maps.h"
 
 /* Predicts the components: mean, variance N* x P, variance without noise. In a known group the mean
  * includes the posterior mean of the group's noise, and the variance its posterior variance.
  * clamped: see kn_clamp_nonnegative. Cost: 2 N* N (m + 2P) flops, 1024 participants at a time. */
-kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *who,
+kn_status kn_latent_predict(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *input,
                             kn_mat mean, kn_mat variance, double *clamped);
 
 /* Outputs of kn_latent_predict_all. RU N* x kept, or none: the columns of R0* U that
@@ -18,19 +18,21 @@ typedef struct kn_latent_prediction {
     kn_mat mean, variance, RU;
 } kn_latent_prediction;
 /* The same as kn_latent_predict, and to->RU. */
-kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *who,
+kn_status kn_latent_predict_all(kn_ctx *ctx, const kn_latent *l, const kn_predict_input *input,
                                 const kn_latent_prediction *to, double *clamped);
 
-/* Extrapolation measure for models without components: far (N*) is the model variance of a process
- * with as much noise as signal, R0** - (R0* U).^2 (1 ./ (r + 1)). Xs N* x F. */
-kn_status kn_latent_far(kn_ctx *ctx, const kn_latent *l, kn_mat Xs, double *far);
+/* Extrapolation measure for models without components: extrapolation (N*) is the model variance of
+ * a process with as much noise as signal, R0** - (R0* U).^2 (1 ./ (r + 1)). Xs N* x F. */
+kn_status kn_latent_extrapolation(kn_ctx *ctx, const kn_latent *l, kn_mat Xs,
+                                  double *extrapolation);
 
 /* Predicts the maps of new participants. gp is borrowed and must outlive `out`, which the caller
  * frees with kn_gp_maps_clear. Calls kn_method.predict. */
-kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who, kn_gp_maps *out);
+kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *input,
+                        kn_gp_maps *out);
 
 /* Implements kn_method.predict for methods with components. */
-kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who,
+kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *input,
                                 kn_gp_maps *out);
 
 /* Memory plan of kn_latent_predict for n new participants and a model of s->N; temporary. */

@@ -1,16 +1,17 @@
-/* Implements slope.h: a block visitor sums m d and m^2 of each response, then the sums are gathered
- * over MPI ranks. */
+/* Implements slope.h: a block visitor sums m d and m^2 of each response, then the sums are
+ * gathered over MPI ranks. Slopes shrink predictions that held-out residuals show to be too
+ * large. */
 #include "gp/predict/slope.h"
 
 #include <math.h>
 
 #include "base/parallel/parallel_for.h"
-#include "data/mpi/partition_responses.h"
+#include "data/mpi/gather_responses.h"
 #include "gp/block_visitor.h"
 #include "gp/method.h"
 
 enum { COLUMNS = 16 }; /* responses per parallel task */
-static const double WEIGHT = 20, MOST = 1, MOST_OF_ONE = 1.2;
+static const double WEIGHT = 20, MAX_SLOPE = 1, MAX_OF_ONE = 1.2;
 
 typedef struct gathering {
     const kn_gp_maps *cv;
@@ -30,7 +31,7 @@ static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff
 }
 
 /* Sums m d and m^2 of columns from .. to - 1 over all parts. */
-static void gather(void *self, ptrdiff_t from, ptrdiff_t to)
+static void sum_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const gathering *g = self;
     for (ptrdiff_t j = from; j < to; j++) {
@@ -56,7 +57,7 @@ static kn_status gather_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     gathering *g = self;
     g->b = b;
-    kn_parallel(ctx, b->count, COLUMNS, gather, g);
+    kn_parallel(ctx, b->count, COLUMNS, sum_columns, g);
     return KN_OK;
 }
 
@@ -67,11 +68,11 @@ void kn_slopes(ptrdiff_t T, const double *md, const double *mm, double *slope)
         sum_md += md[j];
         sum_mm += mm[j];
     }
-    double all = sum_mm > 0 ? fmin(fmax(sum_md / sum_mm, 0), MOST) : 1;
+    double all = sum_mm > 0 ? fmin(fmax(sum_md / sum_mm, 0), MAX_SLOPE) : 1;
     double kappa = WEIGHT * sum_mm / (double)T;
     for (ptrdiff_t j = 0; j < T; j++) {
         double weight = mm[j] + kappa;
-        slope[j] = weight > 0 ? fmin(fmax((md[j] + kappa * all) / weight, 0), MOST_OF_ONE) : 1;
+        slope[j] = weight > 0 ? fmin(fmax((md[j] + kappa * all) / weight, 0), MAX_OF_ONE) : 1;
     }
 }
 
@@ -81,7 +82,7 @@ kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv)
     gathering g = {.cv = cv};
     double *slope = NULL;
     kn_block_loop walk = {.Y = kn_gp_maps_y(cv), .maps = cv, .stage = "slope"};
-    kn_visitor visitor = {&g, KN_WALK_Y | KN_WALK_MEAN, NULL, gather_block, NULL};
+    kn_visitor visitor = {&g, KN_BLOCK_Y | KN_BLOCK_MEAN, NULL, gather_block, NULL};
     KN_TRY(kn_alloc_d(ctx, gp->T, &g.md));
     KN_TRY(kn_alloc_d(ctx, gp->T, &g.mm));
     KN_TRY(kn_alloc_d(ctx, gp->T, &slope));
@@ -103,7 +104,7 @@ void kn_slope_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 2);
-    kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_WALK_Y | KN_WALK_MEAN);
+    kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_BLOCK_Y | KN_BLOCK_MEAN);
     s->method->need.block(r, s, KN_MAPS_CV, n);
     kn_plan_free_to(r, mark);
 }

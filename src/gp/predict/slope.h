@@ -12,7 +12,7 @@
 #define KN_GP_PREDICT_SLOPE_H
 
 #include "base/memory/plan.h"
-#include "gp/predict/prediction_blocks.h"
+#include "gp/predict/gp_maps.h"
 
 /* Sets gp->slope (T, owned) by a block loop over the means of cross-validated maps that were made
  * without a slope. Collective. */

@@ -1,13 +1,13 @@
-/* Implements joint.h: kn_maximise on kn_lockstep_joint, from one start and its restarts. */
-#include "gp/search/joint.h"
+/* Joint search: kn_maximise on kn_lockstep_joint, from one start and its restarts. All of theta is
+ * searched at once, as in the paper. */
+#include "gp/search/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mpi/comm.h"
 #include "base/random.h"
-#include "gp/likelihood/engine_inner.h"
-#include "gp/search/space.h"
+#include "gp/likelihood/engine.h"
 
 static kn_status joint_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                  double *grad)

@@ -1,5 +1,6 @@
-/* Implements lockstep.h: one struct per evaluation is broadcast from root. */
-#include "gp/search/lockstep.h"
+/* Evaluations in lock-step: one struct per evaluation is broadcast from root. All ranks therefore
+ * run the same optimiser on the same numbers. */
+#include "gp/search/internal.h"
 
 #include <string.h>
 
@@ -15,6 +16,8 @@ typedef struct evaluation {
     ptrdiff_t pivots[]; /* n_pivots of at most low.max_rank */
 } evaluation;
 
+/* Copies into v what an evaluation changes in root's engine: noise, counts, warm start, bounds,
+ * rank and pivots. */
 static void save_state(const kn_engine *e, evaluation *v)
 {
     v->s2 = e->s2;
@@ -29,6 +32,8 @@ static void save_state(const kn_engine *e, evaluation *v)
         memcpy(v->pivots, e->low.set, (size_t)e->low.n_set * sizeof *v->pivots);
 }
 
+/* Makes the engine of another rank equal to root's. If root found the low rank insufficient, it
+ * becomes dense. */
 static kn_status restore_state(kn_ctx *ctx, const evaluation *v, kn_engine *e)
 {
     memcpy(e->inside, v->inside, sizeof e->inside);
@@ -46,12 +51,15 @@ static kn_status restore_state(kn_ctx *ctx, const evaluation *v, kn_engine *e)
 }
 
 /* A nested evaluation at `at`, or, if that is NULL, a joint one at theta. */
-static kn_status evaluate(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, const double *theta,
-                          double *lml, double *g)
+static kn_status evaluate_step(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at,
+                               const double *theta, double *lml, double *g)
 {
     return at ? kn_engine_nested(ctx, e, at, lml, g) : kn_engine_joint(ctx, e, theta, lml, g);
 }
 
+/* Evaluates the likelihood on root and broadcasts lml, gradient and engine state. at: point of the
+ * nested likelihood; NULL: theta. g: gradient (outer parameters or all of theta), NULL: not needed.
+ * Cancelled if root was cancelled. Collective. */
 static kn_status evaluate_on_root(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at,
                                   const double *theta, double *lml, double *g)
 {
@@ -64,7 +72,7 @@ static kn_status evaluate_on_root(kn_ctx *ctx, kn_engine *e, const kn_cov_point 
     KN_TRY(kn_alloc(ctx, bytes, 1, &memory));
     evaluation *v = memory;
     if (root) {
-        KN_TRY(evaluate(ctx, e, at, theta, &v->lml, g ? v->g : NULL));
+        KN_TRY(evaluate_step(ctx, e, at, theta, &v->lml, g ? v->g : NULL));
         save_state(e, v);
         if (kn_cancelled(ctx) && !kn_cancel_keeps_best(ctx)) {
             status = kn_fail_cancelled(ctx);
@@ -85,10 +93,10 @@ out:
 kn_status kn_lockstep_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                              double *g)
 {
-    return (e->lockstep ? evaluate_on_root : evaluate)(ctx, e, at, NULL, lml, g);
+    return (e->lockstep ? evaluate_on_root : evaluate_step)(ctx, e, at, NULL, lml, g);
 }
 
 kn_status kn_lockstep_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g)
 {
-    return (e->lockstep ? evaluate_on_root : evaluate)(ctx, e, NULL, theta, lml, g);
+    return (e->lockstep ? evaluate_on_root : evaluate_step)(ctx, e, NULL, theta, lml, g);
 }

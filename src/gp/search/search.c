@@ -1,43 +1,41 @@
 /* The sequence of a search: starts, ascents, restarts, vertices of the simplex; the engine is left
- * at the point found [METHOD 3b]. */
+ * at the point found [METHOD 3b]. kn_search is the only call that methods need. */
 #include "gp/search/search.h"
 
 #include <math.h>
 
 #include "base/mpi/comm.h"
 #include "base/random.h"
-#include "gp/search/joint.h"
-#include "gp/search/space.h"
-#include "gp/search/starts.h"
-#include "gp/search/subsample.h"
+#include "gp/search/internal.h"
 
 /* The search space at vertex k: w_k = 1 exactly, which no coordinate reaches. The shapes of term k
  * are free. */
-static kn_search_space at_vertex(const kn_search_space *s, int k, const kn_cov_point *at)
+static kn_search_space space_at_vertex(const kn_search_space *s, int k, const kn_cov_point *at)
 {
     const kn_cov *cov = &s->e->cov;
     kn_search_space v = *s;
     v.vertex = true;
-    v.held = *at;
+    v.fixed = *at;
     for (int m = 0; m < cov->n; m++)
-        v.held.w[m] = m == k;
+        v.fixed.w[m] = m == k;
     v.first = cov->n - 1 + cov->term[k].shape;
     v.n = cov->term[k].kernel->n_shape;
     return v;
 }
 
 /* Tries every vertex of the simplex; with two terms rho = 0 and rho = 1. */
-static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_search_result *found)
+static kn_status search_vertices(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
+                                 kn_search_result *found)
 {
     for (int k = 0; k < s->e->cov.n; k++) {
-        kn_search_space end = at_vertex(s, k, &found->at);
+        kn_search_space end = space_at_vertex(s, k, &found->at);
         double lml;
         bool stop;
         kn_status status = kn_search_stopped(ctx, limits, &stop);
         if (status != KN_OK || stop)
             return status;
         s->e->thorough = true; /* inside parameters of another vertex are no start */
-        status = kn_lockstep_nested(ctx, s->e, &end.held, &lml, NULL);
+        status = kn_lockstep_nested(ctx, s->e, &end.fixed, &lml, NULL);
         s->e->thorough = false;
         if (status != KN_OK)
             return status;
@@ -45,9 +43,9 @@ static kn_status ends(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, kn_sea
             limits->evals_left--;
         if (!(lml > found->lml))
             continue;
-        kn_search_take(found, &end.held, lml, found->stop, found->projected);
+        kn_search_record(found, &end.fixed, lml, found->stop, found->projected);
         if (end.n > 0)
-            status = kn_search_climb(ctx, &end, limits, &end.held, "fit", found);
+            status = kn_search_ascend(ctx, &end, limits, &end.fixed, "fit", found);
         if (status != KN_OK)
             return status;
     }
@@ -80,10 +78,10 @@ static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_o
     *start = s->box.middle;
     *given = isfinite(o->length) || isfinite(o->rho);
     if (*given && !kn_cov_is_rho_length(cov))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "rho and length say where to start for two terms at most, the sample "
-                       "covariance has %d",
-                       cov->n);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{rho} and {length} can start at most two terms, but the sample covariance has %d",
+            cov->n);
     if (*given) {
         kn_cov_rho_length(cov, start, &rho, &length);
         *start = kn_cov_at_rho(cov, isfinite(o->rho) ? o->rho : rho,
@@ -97,8 +95,8 @@ static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_o
 }
 
 /* Restarts from uniformly random points of the box. */
-static kn_status restart(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
-                         kn_limits *limits, kn_search_result *found)
+static kn_status search_restarts(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
+                                 kn_limits *limits, kn_search_result *found)
 {
     kn_status status = KN_OK;
     kn_rng rng;
@@ -112,7 +110,7 @@ static kn_status restart(kn_ctx *ctx, kn_search_space *s, const kn_search_option
         for (int i = 0; i < s->n; i++)
             x[i] = s->box.lower[i] + kn_rng_uniform(&rng) * (s->box.upper[i] - s->box.lower[i]);
         kn_cov_point at = kn_search_point(s, x);
-        KN_TRY(kn_search_climb(ctx, s, limits, &at, "fit", found));
+        KN_TRY(kn_search_ascend(ctx, s, limits, &at, "fit", found));
     }
 out:
     return status;
@@ -124,12 +122,12 @@ out:
 static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
                               kn_search_result *found)
 {
-    enum { MOST = 5 };
+    enum { MAX_COUNT = 5 };
     static const double LIFT = 0.01, ENOUGH = 1e-3; /* of the sum of weights; nats */
     int n = s->e->cov.n;
     kn_status status = KN_OK;
     double before = -INFINITY;
-    for (int k = 0; k < MOST && found->lml - before > ENOUGH; k++) {
+    for (int k = 0; k < MAX_COUNT && found->lml - before > ENOUGH; k++) {
         kn_cov_point at = found->at;
         bool stop;
         KN_TRY(kn_search_stopped(ctx, limits, &stop));
@@ -138,15 +136,15 @@ static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits
         for (int m = 0; m < n; m++)
             at.w[m] = (at.w[m] + LIFT) / (1 + n * LIFT);
         before = found->lml;
-        KN_TRY(kn_search_climb(ctx, s, limits, &at, "fit", found));
+        KN_TRY(kn_search_ascend(ctx, s, limits, &at, "fit", found));
     }
 out:
     return status;
 }
 
 /* The nested search; sets found->at, lml, stop and projected. */
-static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
-                        kn_search_result *found)
+static kn_status search_nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
+                               kn_search_result *found)
 {
     kn_search_space s;
     kn_cov_point at[2];
@@ -158,8 +156,8 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
     KN_TRY(nested_start(ctx, &s, o, &given, &at[0]));
     found->lml = -INFINITY;
     if (!o->optimise || s.n == 0) { /* one term without shape: nothing to search */
-        kn_search_take(found, &at[0], -INFINITY,
-                       o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED, 0);
+        kn_search_record(found, &at[0], -INFINITY,
+                         o->optimise ? KN_STOP_CONVERGED : KN_STOP_NOT_OPTIMISED, 0);
         return KN_OK;
     }
     bool additive = e->spec.additive && !given, small = false;
@@ -170,28 +168,28 @@ static kn_status nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
     else if (!additive && !given)
         KN_TRY(kn_starts_grid(ctx, &s, o, at, &n, found));
     e->low.tol = kn_rank_tolerance_search;
-    KN_TRY(kn_search_climb(ctx, &s, &limits, &at[0], "fit", found));
+    KN_TRY(kn_search_ascend(ctx, &s, &limits, &at[0], "fit", found));
     if (small)
         KN_TRY(climb_lifted(ctx, &s, &limits, found));
     for (int k = 1; k < n; k++) {
         KN_TRY(kn_search_stopped(ctx, &limits, &stop));
         if (!stop)
-            KN_TRY(kn_search_climb(ctx, &s, &limits, &at[k], "fit", found));
+            KN_TRY(kn_search_ascend(ctx, &s, &limits, &at[k], "fit", found));
     }
     if (additive && !small)
         KN_TRY(kn_starts_terms(ctx, &s, &limits, "fit", found));
-    KN_TRY(restart(ctx, &s, o, &limits, found));
+    KN_TRY(search_restarts(ctx, &s, o, &limits, found));
     e->low.tol = kn_rank_tolerance;
     if (e->spec.rank > 0)
         KN_TRY(kn_search_stopped(ctx, &limits, &stop));
     if (e->spec.rank > 0 && !stop) { /* again with the full trace of R0 */
         kn_cov_point rough = found->at;
         found->lml = -INFINITY;
-        KN_TRY(kn_search_climb(ctx, &s, &limits, &rough, "fit", found));
+        KN_TRY(kn_search_ascend(ctx, &s, &limits, &rough, "fit", found));
     }
     /* not for additive sums, where the box keeps every weight above about 1e-3 */
     if (e->cov.n > 1 && !e->spec.additive)
-        KN_TRY(ends(ctx, &s, &limits, found));
+        KN_TRY(search_vertices(ctx, &s, &limits, found));
 out:
     e->low.tol = kn_rank_tolerance;
     return status;
@@ -222,7 +220,7 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_se
             found->stop = KN_STOP_NOT_OPTIMISED;
         }
     } else {
-        KN_TRY(nested(ctx, e, o, found));
+        KN_TRY(search_nested(ctx, e, o, found));
         e->thorough = true;
         /* not in lock-step: the engine of every rank must stand at the point found */
         KN_TRY(kn_engine_evaluate_at(ctx, e, &found->at, &found->lml));
@@ -237,7 +235,7 @@ kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_se
         KN_TRY(kn_engine_joint(ctx, e, found->theta, &found->lml, found->gradient));
     found->evals += e->evals;
     found->inner_evals += e->inner_evals;
-    KN_TRY(kn_engine_share(ctx, e));
+    KN_TRY(kn_engine_broadcast(ctx, e));
     KN_TRY(kn_comm_broadcast(ctx, found, sizeof *found, 0));
 out:
     return status;
@@ -248,7 +246,7 @@ void kn_search_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_engine_need(r, s, true, false);
     kn_mem_usage mark = r->now;
     kn_distances_need(r, s->N);
-    if (s->N <= KN_SUBSAMPLE_LEAST)
+    if (s->N <= KN_SUBSAMPLE_MIN)
         return;
     kn_subsample_need(r, s);
     kn_plan_free_to(r, mark);

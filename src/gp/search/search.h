@@ -1,21 +1,23 @@
 /* The search for the hyperparameters: nested over weights and shapes of R0 [METHOD 3b], or joint
- * over all parameters (joint.h). gp/methods call kn_search through kn_fit_search. */
+ * over all parameters (joint.c). gp/methods call kn_search through kn_fit_search. */
 #ifndef KN_GP_SEARCH_SEARCH_H
 #define KN_GP_SEARCH_SEARCH_H
 
 #include "base/memory/plan.h"
-#include "gp/search/lockstep.h"
+#include "gp/likelihood/engine.h"
 
 /* Options of a search. */
 typedef struct kn_search_options {
     kn_optimiser optimiser;
     int restarts;
     uint64_t seed;
+    const ptrdiff_t
+        *row_order; /* of the engine's rows: subsamples are drawn in it; NULL: by index */
     kn_limits limits;
     bool optimise;       /* false: evaluate at the start only */
     double rho, length;  /* start of a nested search with two terms; NaN: not given */
     const double *theta; /* borrowed; start for iso noise; NULL: not given */
-    bool lockstep; /* all MPI ranks search together, see lockstep.h; false: this process alone */
+    bool lockstep; /* all MPI ranks search together, see lockstep.c; false: this process alone */
 } kn_search_options;
 
 /* The point found and the cost of finding it. */

@@ -1,5 +1,6 @@
-/* Implements space.h: kn_maximise on kn_lockstep_nested, in the coordinates of the box. */
-#include "gp/search/space.h"
+/* The space of a nested search: kn_maximise on kn_lockstep_nested, in the coordinates of the box.
+ * Inner parameters are maximised at every point. */
+#include "gp/search/internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +20,7 @@ kn_cov_point kn_search_point(const kn_search_space *s, const double *x)
 {
     if (!s->vertex)
         return kn_cov_point_at(&s->e->cov, x);
-    kn_cov_point p = s->held;
+    kn_cov_point p = s->fixed;
     for (int i = 0; i < s->n; i++)
         p.shape[s->first - (s->e->cov.n - 1) + i] = exp(x[i]);
     return p;
@@ -44,6 +45,8 @@ kn_status kn_search_stopped(kn_ctx *ctx, const kn_limits *limits, bool *yes)
     return *yes ? KN_OK : kn_deadline_passed(ctx, limits, yes);
 }
 
+/* Objective of the outer search: profile likelihood at x and the gradient of its s->n free
+ * parameters. */
 static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                  double *grad)
 {
@@ -56,8 +59,8 @@ static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, doubl
     return status;
 }
 
-void kn_search_take(kn_search_result *found, const kn_cov_point *at, double lml, kn_stop stop,
-                    double projected)
+void kn_search_record(kn_search_result *found, const kn_cov_point *at, double lml, kn_stop stop,
+                      double projected)
 {
     found->at = *at;
     found->lml = lml;
@@ -65,8 +68,8 @@ void kn_search_take(kn_search_result *found, const kn_cov_point *at, double lml,
     found->projected = projected;
 }
 
-kn_status kn_search_climb(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
-                          const kn_cov_point *start, const char *stage, kn_search_result *found)
+kn_status kn_search_ascend(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
+                           const kn_cov_point *start, const char *stage, kn_search_result *found)
 {
     kn_optimise_options o = {.algorithm = KN_LBFGS,
                              .n = s->n,
@@ -81,8 +84,8 @@ kn_status kn_search_climb(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
     s->e->warm = s->warm;
     KN_TRY(kn_comm_broadcast(ctx, best.x, sizeof best.x, 0));
     KN_TRY(kn_maximise(ctx, &o, limits, outer_objective, s, &best));
-    /* The inside parameters followed one maximum and met a better one: the likelihood jumped, and a
-     * line search failed. Once more from there, with the best of several inside at every step. */
+    /* The inner search switched to a better maximum, so the likelihood jumped and the line search
+     * failed. Repeat from this point, and take the best of several inner starts at every step. */
     if (best.stop == KN_STOP_LINE_SEARCH && s->e->spec.noise == KN_NOISE_ISO) {
         kn_optimum again = best;
         s->e->thorough = true;
@@ -94,7 +97,7 @@ kn_status kn_search_climb(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
     }
     if (best.value > found->lml) {
         kn_cov_point at = kn_search_point(s, best.x);
-        kn_search_take(found, &at, best.value, best.stop, best.projected);
+        kn_search_record(found, &at, best.value, best.stop, best.projected);
     }
 out:
     return status;

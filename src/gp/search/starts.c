@@ -1,11 +1,10 @@
-/* Implements starts.h: the grid of plain sums and the ascents of additive sums, in a subsample
- * where that is cheaper. */
-#include "gp/search/starts.h"
+/* Starts of a nested search: the grid of plain sums and the ascents of additive sums, in a
+ * subsample where that is cheaper. Several starts guard against local maxima. */
+#include "gp/search/internal.h"
 
 #include <math.h>
 
 #include "base/mpi/comm.h"
-#include "gp/search/subsample.h"
 
 enum { CELLS = 5 };
 enum { SUBSAMPLE_LOW = 5000 }; /* rows from which a low-rank R0, which is cheap, uses a subsample */
@@ -15,6 +14,7 @@ typedef struct cell {
     double lml;
 } cell;
 
+/* Inserts c into the best two cells. */
 static void keep_two(cell *best, cell c)
 {
     if (c.lml > best[0].lml) {
@@ -32,9 +32,11 @@ static int grid_rows(const kn_cov *cov)
     return cov->n == 1 ? 1 : cov->n == 2 ? CELLS : cov->n + 1;
 }
 
+/* Weights of start r of the grid, which sum to 1: for two terms a proportion rho, for more one
+ * dominant term or equal weights. */
 static void grid_weights(const kn_cov *cov, int r, double *w)
 {
-    static const double rho[CELLS] = {0.05, 0.25, 0.5, 0.75, 0.95}, most = 0.75;
+    static const double rho[CELLS] = {0.05, 0.25, 0.5, 0.75, 0.95}, limit = 0.75;
     int n = cov->n;
     w[0] = 1;
     if (n == 2) {
@@ -42,11 +44,11 @@ static void grid_weights(const kn_cov *cov, int r, double *w)
         w[1] = rho[r];
     }
     for (int k = 0; n > 2 && k < n; k++)
-        w[k] = r == n ? 1 / (double)n : k == r ? most : (1 - most) / (n - 1);
+        w[k] = r == n ? 1 / (double)n : k == r ? limit : (1 - limit) / (n - 1);
 }
 
 /* The best two cells of the grid: 5 common steps of all lengths by the rows of weights. */
-static kn_status grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
+static kn_status search_grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
 {
     const kn_cov *cov = &s->e->cov;
     int done = 0, rows = grid_rows(cov), steps = cov->n_shapes > 0 ? CELLS : 1;
@@ -98,13 +100,13 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
     kn_search_space here = *s;
     cell best[2];
     int before = s->e->evals;
-    bool smaller = s->e->N > KN_SUBSAMPLE_LEAST;
+    bool smaller = s->e->N > KN_SUBSAMPLE_MIN;
     if (smaller) {
-        KN_TRY(kn_subsample(ctx, s->e, o->seed, &Z, &sub));
+        KN_TRY(kn_subsample(ctx, s->e, o, &Z, &sub));
         sub.lockstep = s->e->lockstep;
         here.e = &sub;
     }
-    KN_TRY(grid(ctx, &here, best));
+    KN_TRY(search_grid(ctx, &here, best));
     *n = best[1].lml > -INFINITY ? 2 : 1;
     for (int k = 0; k < *n; k++) {
         kn_search_result top = {.at = best[k].at, .lml = -INFINITY};
@@ -113,7 +115,7 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
         if (smaller)
             KN_TRY(kn_search_stopped(ctx, &(kn_limits){.evals_left = -1}, &stop));
         if (smaller && !stop)
-            KN_TRY(kn_search_climb(ctx, &here, &limits, &best[k].at, NULL, &top));
+            KN_TRY(kn_search_ascend(ctx, &here, &limits, &best[k].at, NULL, &top));
         at[k] = top.at;
     }
     if (smaller && *n == 2 && same_place(s, &at[0], &at[1]))
@@ -135,7 +137,7 @@ out:
 kn_status kn_starts_terms(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, const char *stage,
                           kn_search_result *found)
 {
-    static const double MOST = 0.75;
+    static const double MAX_WEIGHT = 0.75;
     const kn_cov *cov = &s->e->cov;
     kn_status status = KN_OK;
     bool stop;
@@ -145,8 +147,8 @@ kn_status kn_starts_terms(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, co
         if (stop)
             break;
         for (int m = 0; m < cov->n; m++)
-            at.w[m] = m == k ? MOST : (1 - MOST) / (cov->n - 1);
-        KN_TRY(kn_search_climb(ctx, s, limits, &at, stage, found));
+            at.w[m] = m == k ? MAX_WEIGHT : (1 - MAX_WEIGHT) / (cov->n - 1);
+        KN_TRY(kn_search_ascend(ctx, s, limits, &at, stage, found));
     }
 out:
     return status;
@@ -158,7 +160,7 @@ kn_status kn_starts_small(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, boo
     kn_status status = kn_engine_try_rank(ctx, e, at);
     if (status == KN_OK)
         status = kn_engine_sync_rank(ctx, e, &turned);
-    *small = e->N > (e->spec.rank == 0 ? KN_SUBSAMPLE_LEAST : SUBSAMPLE_LOW);
+    *small = e->N > (e->spec.rank == 0 ? KN_SUBSAMPLE_MIN : SUBSAMPLE_LOW);
     return status;
 }
 
@@ -171,10 +173,10 @@ kn_status kn_starts_additive(kn_ctx *ctx, const kn_search_space *s, const kn_sea
     kn_search_space here = *s;
     kn_search_result top = {.at = *at, .lml = -INFINITY};
     kn_limits limits = {.evals_left = -1, .deadline = o->limits.deadline};
-    KN_TRY(kn_subsample(ctx, s->e, o->seed, &Z, &sub));
+    KN_TRY(kn_subsample(ctx, s->e, o, &Z, &sub));
     sub.lockstep = s->e->lockstep;
     here.e = &sub;
-    KN_TRY(kn_search_climb(ctx, &here, &limits, at, NULL, &top));
+    KN_TRY(kn_search_ascend(ctx, &here, &limits, at, NULL, &top));
     KN_TRY(kn_starts_terms(ctx, &here, &limits, NULL, &top));
     *at = top.at;
     found->evals_subsample += sub.evals;

@@ -1,42 +1,66 @@
-/* Implements subsample.h: picks the rows and scales the energy outside the basis by n/N. */
-#include "gp/search/subsample.h"
+/* Subsample of a search: picks the rows and scales the energy outside the basis by n/N. Starts in
+ * a subsample are cheap, because a dense evaluation is cubic in N. */
+#include "gp/search/internal.h"
 
 #include <math.h>
 
 #include "base/random.h"
 
-enum { MOST = 400, STREAM = 101 };
+enum { MAX_COUNT = 400, STREAM = 101 };
 
 ptrdiff_t kn_subsample_size(ptrdiff_t N)
 {
-    return kn_min_size(N / 3 > KN_SUBSAMPLE_LEAST ? N / 3 : KN_SUBSAMPLE_LEAST, MOST);
+    return kn_min_size(N / 3 > KN_SUBSAMPLE_MIN ? N / 3 : KN_SUBSAMPLE_MIN, MAX_COUNT);
 }
 
-/* index = n seeded rows. Groups are taken whole, so the last one may increase *n. */
-static kn_status pick_rows(kn_ctx *ctx, const kn_engine *e, uint64_t seed, ptrdiff_t *n,
-                           ptrdiff_t *index)
+/* number[k] = the group of which the first row in `order` comes at place k of all first rows. */
+static kn_status order_groups(kn_ctx *ctx, const kn_groups *g, const ptrdiff_t *order,
+                              ptrdiff_t *number)
 {
-    const kn_groups *g = &e->groups;
-    kn_rng rng;
-    ptrdiff_t *order = NULL, rows = 0;
-    kn_status status = KN_OK;
-    kn_rng_init(&rng, seed, STREAM);
-    if (e->n_cells == 1) {
-        kn_rng_permutation(&rng, e->N, index);
-        return KN_OK;
+    void *memory;
+    kn_status status = kn_alloc(ctx, g->n, sizeof(bool), &memory);
+    bool *met = memory;
+    for (ptrdiff_t k = 0, n = 0; status == KN_OK && k < g->N; k++) {
+        ptrdiff_t of = g->of[order ? order[k] : k];
+        if (!met[of])
+            number[n++] = of;
+        met[of] = true;
     }
-    KN_TRY(kn_alloc_i(ctx, g->n, &order));
-    kn_rng_permutation(&rng, g->n, order);
-    for (ptrdiff_t k = 0; k < g->n && rows < *n; k++)
-        for (ptrdiff_t i = g->start[order[k]]; i < g->start[order[k] + 1]; i++)
-            index[rows++] = g->row[i];
-    *n = rows;
-out:
-    kn_free(order);
+    kn_free(memory);
     return status;
 }
 
-kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z, kn_engine *out)
+/* index = n seeded rows of `order`. Groups are taken whole, so the last one may increase *n. */
+static kn_status pick_rows(kn_ctx *ctx, const kn_engine *e, const kn_search_options *o,
+                           ptrdiff_t *n, ptrdiff_t *index)
+{
+    const kn_groups *g = &e->groups;
+    kn_rng rng;
+    ptrdiff_t *drawn = NULL, *number = NULL, rows = 0;
+    kn_status status = KN_OK;
+    kn_rng_init(&rng, o->seed, STREAM);
+    if (e->n_cells == 1) {
+        kn_rng_permutation(&rng, e->N, index);
+        for (ptrdiff_t k = 0; o->row_order && k < e->N; k++)
+            index[k] = o->row_order[index[k]];
+        return KN_OK;
+    }
+    KN_TRY(kn_alloc_i(ctx, g->n, &drawn));
+    KN_TRY(kn_alloc_i(ctx, g->n, &number));
+    KN_TRY(order_groups(ctx, g, o->row_order, number));
+    kn_rng_permutation(&rng, g->n, drawn);
+    for (ptrdiff_t k = 0; k < g->n && rows < *n; k++)
+        for (ptrdiff_t d = number[drawn[k]], i = g->start[d]; i < g->start[d + 1]; i++)
+            index[rows++] = g->row[i];
+    *n = rows;
+out:
+    kn_free(number);
+    kn_free(drawn);
+    return status;
+}
+
+kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, const kn_search_options *o, kn_mat *Z,
+                       kn_engine *out)
 {
     kn_status status;
     ptrdiff_t N = e->N, n = kn_subsample_size(N), *index = NULL;
@@ -44,7 +68,7 @@ kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z
     kn_groups groups = {0};
     kn_mat X = {0};
     KN_TRY(kn_alloc_i(ctx, N, &index));
-    KN_TRY(pick_rows(ctx, e, seed, &n, index));
+    KN_TRY(pick_rows(ctx, e, o, &n, index));
     KN_TRY(kn_mat_new(ctx, n, e->P, Z));
     kn_mat_rows(e->Z, index, *Z);
     if (e->pairs.n > 0) {
@@ -55,13 +79,13 @@ kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, uint64_t seed, kn_mat *Z
         KN_TRY(kn_pairs_within(ctx, X, &e->cov.stats, &pairs));
     }
     KN_TRY(kn_groups_subset(ctx, &e->groups, index, n, &groups));
-    double share = (double)n / (double)N;
+    double proportion = (double)n / (double)N;
     kn_engine_data data = {.Z = *Z,
                            .pairs = &pairs,
                            .groups = &groups,
                            .T = e->T,
-                           .E = e->E * share,
-                           .total = e->complement ? e->E * share : INFINITY,
+                           .E = e->E * proportion,
+                           .total = e->complement ? e->E * proportion : INFINITY,
                            .N_ref = N,
                            .tasks = e->spec.noise == KN_NOISE_ISO ? &e->iso.tasks : NULL};
     KN_TRY(kn_engine_new(ctx, &e->spec, &data, out));

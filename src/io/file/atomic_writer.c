@@ -1,4 +1,5 @@
-/* Implements atomic_writer.h: temporary file, fsync, then link(2) or rename(2). */
+/* Implements atomic_writer.h: temporary file, fsync, then link(2) or rename(2). Readers never see
+ * a partly written file, and a failed run leaves none. */
 #include "io/file/atomic_writer.h"
 
 #include <errno.h>
@@ -8,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
+#include "base/memory/alloc.h"
 #include "io/file/byte_source.h"
-#include "io/file/growable_array.h"
 #include "io/file/path.h"
 
 enum { BUFFER = KN_WRITER_BUFFER };
@@ -26,16 +27,16 @@ struct kn_writer {
     kn_uncommitted_files *pending;
     bool in_memory; /* no file; bytes go to `memory` */
     void *memory;
-    ptrdiff_t room; /* capacity of `memory` */
+    ptrdiff_t capacity; /* capacity of `memory` */
 };
 
-typedef struct kn_uncommitted_files_file {
+typedef struct kn_pending_file {
     char *path, *temporary; /* owned; temporary NULL: already renamed */
     bool force;
 } pending_file;
 
 /* Appends a path to the list. */
-static kn_status note_made(kn_ctx *ctx, kn_created_files *made, const char *path)
+static kn_status append_created_path(kn_ctx *ctx, kn_created_files *made, const char *path)
 {
     void *array = made->path;
     kn_status status = kn_grow(ctx, made->n + 1, sizeof *made->path, &array, &made->capacity);
@@ -49,8 +50,8 @@ static kn_status note_made(kn_ctx *ctx, kn_created_files *made, const char *path
 kn_status kn_created_files_folder(kn_ctx *ctx, kn_created_files *made, const char *path)
 {
     if (mkdir(path, 0777) != 0)
-        return errno == EEXIST ? KN_OK : kn_fail_errno(ctx, path, "cannot be made", errno);
-    kn_status status = note_made(ctx, made, path);
+        return errno == EEXIST ? KN_OK : kn_fail_errno(ctx, path, "cannot be created", errno);
+    kn_status status = append_created_path(ctx, made, path);
     if (status != KN_OK)
         rmdir(path);
     return status;
@@ -78,22 +79,25 @@ const char *kn_writer_path(const kn_writer *w)
 kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options *options)
 {
     struct stat target, input;
-    bool exists = stat(path, &target) == 0;
+    bool exists = stat(path, &target) == 0, link = false;
     if (!exists && errno != ENOENT)
         return kn_fail_errno(ctx, path, "cannot be written", errno);
+    if (!exists) /* stat follows a symbolic link; link(2) and rename(2) do not */
+        link = lstat(path, &target) == 0;
     if (exists && S_ISDIR(target.st_mode))
-        return kn_fail(ctx, KN_ERR_IO, "%s: is a directory, expected a file name", path);
+        return kn_fail(ctx, KN_ERR_IO, "%s is a directory, expected a file name", path);
     if (exists && !S_ISREG(target.st_mode))
-        return kn_fail(ctx, KN_ERR_IO, "%s: is a pipe or a device, expected a file name", path);
+        return kn_fail(ctx, KN_ERR_IO, "%s is a pipe or a device, expected a file name", path);
     for (ptrdiff_t i = 0; exists && options && i < options->n_inputs; i++)
         if (stat(options->inputs[i], &input) == 0 && input.st_dev == target.st_dev &&
             input.st_ino == target.st_ino)
-            return kn_fail(ctx, KN_ERR_IO, "%s: is an input of this run, and is not replaced",
+            return kn_fail(ctx, KN_ERR_IO,
+                           "%s is an input of this run and is not replaced; choose another output",
                            path);
-    if (exists && !(options && options->force))
-        return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use {force} to replace it)", path);
+    if ((exists || link) && !(options && options->force))
+        return kn_fail(ctx, KN_ERR_IO, "%s exists already; use {force} to replace it", path);
     char *folder;
-    kn_status status = kn_path_beside(ctx, path, ".", &folder);
+    kn_status status = kn_path_relative_to(ctx, path, ".", &folder);
     if (status == KN_OK && access(folder, W_OK | X_OK) != 0)
         status = kn_fail_errno(ctx, path, "cannot be written", errno);
     kn_free(folder);
@@ -178,11 +182,11 @@ out:
 }
 
 /* Writes at `offset`, bypassing the buffer. */
-static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
-                     ptrdiff_t n)
+static kn_status write_at(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
+                          ptrdiff_t n)
 {
     if (w->in_memory) {
-        kn_status status = kn_grow(ctx, offset + n, 1, &w->memory, &w->room);
+        kn_status status = kn_grow(ctx, offset + n, 1, &w->memory, &w->capacity);
         if (status == KN_OK && n > 0)
             memcpy((char *)w->memory + offset, bytes, (size_t)n);
         return status;
@@ -201,9 +205,9 @@ static kn_status put(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned
 }
 
 /* Writes the buffer at the end of the file. */
-static kn_status flush(kn_ctx *ctx, kn_writer *w)
+static kn_status flush_buffer(kn_ctx *ctx, kn_writer *w)
 {
-    kn_status status = put(ctx, w, w->end, w->buffer, w->buffered);
+    kn_status status = write_at(ctx, w, w->end, w->buffer, w->buffered);
     if (status == KN_OK) {
         w->end += w->buffered;
         w->buffered = 0;
@@ -215,9 +219,9 @@ kn_status kn_writer_write(kn_ctx *ctx, kn_writer *w, const void *bytes, ptrdiff_
 {
     kn_status status = KN_OK;
     if (n > BUFFER - w->buffered)
-        KN_TRY(flush(ctx, w));
+        KN_TRY(flush_buffer(ctx, w));
     if (n >= BUFFER) {
-        KN_TRY(put(ctx, w, w->end, bytes, n));
+        KN_TRY(write_at(ctx, w, w->end, bytes, n));
         w->end += n;
     } else if (n > 0) {
         memcpy(w->buffer + w->buffered, bytes, (size_t)n);
@@ -231,8 +235,8 @@ kn_status kn_writer_patch(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const voi
                           ptrdiff_t n)
 {
     kn_status status;
-    KN_TRY(flush(ctx, w));
-    KN_TRY(put(ctx, w, offset, bytes, n));
+    KN_TRY(flush_buffer(ctx, w));
+    KN_TRY(write_at(ctx, w, offset, bytes, n));
     if (offset + n > w->end)
         w->end = offset + n;
 out:
@@ -241,7 +245,7 @@ out:
 
 kn_status kn_writer_take(kn_ctx *ctx, kn_writer *w, void **bytes, ptrdiff_t *n)
 {
-    kn_status status = flush(ctx, w);
+    kn_status status = flush_buffer(ctx, w);
     if (status != KN_OK)
         return status;
     *bytes = w->memory;
@@ -260,8 +264,7 @@ static kn_status take_name(kn_ctx *ctx, const pending_file *f)
             return KN_OK;
         }
         if (errno == EEXIST || access(f->path, F_OK) == 0)
-            return kn_fail(ctx, KN_ERR_IO, "%s: exists already (use {force} to replace it)",
-                           f->path);
+            return kn_fail(ctx, KN_ERR_IO, "%s exists already; use {force} to replace it", f->path);
     }
     if (rename(f->temporary, f->path) != 0)
         return kn_fail_errno(ctx, f->path, "cannot be written", errno);
@@ -270,11 +273,11 @@ static kn_status take_name(kn_ctx *ctx, const pending_file *f)
 
 /* Renames one file. Its path is recorded first, because recording can fail (out of memory) and a
  * rename cannot be undone. */
-static kn_status settle(kn_ctx *ctx, pending_file *f, kn_created_files *made)
+static kn_status rename_pending(kn_ctx *ctx, pending_file *f, kn_created_files *made)
 {
     kn_status status = KN_OK;
     if (made)
-        KN_TRY(note_made(ctx, made, f->path));
+        KN_TRY(append_created_path(ctx, made, f->path));
     status = take_name(ctx, f);
     if (status == KN_OK) {
         kn_free(f->temporary);
@@ -302,13 +305,13 @@ kn_status kn_uncommitted_files_commit(kn_ctx *ctx, kn_uncommitted_files *pending
     char *folder = NULL, *next = NULL;
     kn_status status = KN_OK;
     for (ptrdiff_t i = 0; i < pending->n; i++) {
-        KN_TRY(kn_path_beside(ctx, pending->file[i].path, ".", &next));
+        KN_TRY(kn_path_relative_to(ctx, pending->file[i].path, ".", &next));
         if (folder && strcmp(folder, next) != 0)
             sync_folder(folder);
         kn_free(folder);
         folder = next;
         next = NULL;
-        KN_TRY(settle(ctx, &pending->file[i], made));
+        KN_TRY(rename_pending(ctx, &pending->file[i], made));
     }
     if (folder)
         sync_folder(folder);
@@ -327,6 +330,16 @@ static void pending_file_clear(pending_file *f)
     *f = (pending_file){0};
 }
 
+ptrdiff_t kn_uncommitted_files_count(const kn_uncommitted_files *pending)
+{
+    return pending ? pending->n : 0;
+}
+
+const char *kn_uncommitted_files_path(const kn_uncommitted_files *pending, ptrdiff_t i)
+{
+    return pending->file[i].path;
+}
+
 void kn_uncommitted_files_clear(kn_uncommitted_files *pending)
 {
     for (ptrdiff_t i = 0; i < pending->n; i++)
@@ -338,7 +351,7 @@ void kn_uncommitted_files_clear(kn_uncommitted_files *pending)
 /* Flushes, syncs and closes the temporary file. */
 static kn_status make_safe(kn_ctx *ctx, kn_writer *w)
 {
-    kn_status status = flush(ctx, w);
+    kn_status status = flush_buffer(ctx, w);
     if (status != KN_OK)
         return status;
     if (fsync(w->fd) != 0 && errno != EINVAL) /* EINVAL: no fsync on this file system */

@@ -28,7 +28,7 @@ void kn_created_files_clear(kn_created_files *made);
 /* Temporary files that are complete and synced but not yet renamed. A command with several outputs
  * renames all of them at its end, so that until then every target keeps its old content. */
 typedef struct kn_uncommitted_files {
-    struct kn_uncommitted_files_file *file;
+    struct kn_pending_file *file;
     ptrdiff_t n, capacity;
 } kn_uncommitted_files;
 
@@ -36,6 +36,9 @@ typedef struct kn_uncommitted_files {
  * be NULL). Stops at the first failure (KN_ERR_IO); earlier files keep their new names. */
 kn_status kn_uncommitted_files_commit(kn_ctx *ctx, kn_uncommitted_files *pending,
                                       kn_created_files *made);
+/* The number of files, and the final path of file i (borrowed); NULL has none. */
+ptrdiff_t kn_uncommitted_files_count(const kn_uncommitted_files *pending);
+const char *kn_uncommitted_files_path(const kn_uncommitted_files *pending, ptrdiff_t i);
 /* Removes the temporary files that were not renamed, and frees the list. */
 void kn_uncommitted_files_clear(kn_uncommitted_files *pending);
 
@@ -46,6 +49,7 @@ typedef struct kn_write_options {
     kn_created_files *made;        /* borrowed; receives committed paths; NULL: not recorded */
     kn_uncommitted_files *pending; /* borrowed; commit adds the file here instead of renaming it;
                                       NULL: commit renames at once */
+    ptrdiff_t unlisted; /* so many of `pending`, from the first, are not named in summary.json */
 } kn_write_options;
 
 typedef struct kn_writer kn_writer;
@@ -75,7 +79,8 @@ void kn_writer_free(kn_writer *writer);
 const char *kn_writer_path(const kn_writer *writer);
 
 /* Tests before a long computation whether `path` can be written. KN_ERR_IO if it exists (without
- * force), is one of the inputs, is no regular file, or its folder is missing or read-only. */
+ * force; also as a symbolic link to nothing), is one of the inputs, is no regular file, or its
+ * folder is missing or read-only. */
 kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options *options);
 
 /* Writes `text` and a final newline to the file `path`, atomically. options may be NULL. */

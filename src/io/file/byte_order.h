@@ -15,7 +15,7 @@
 #define KN_BIG_ENDIAN false
 #endif
 
-/* kn_load*: the number at p, byte-swapped if `swap`. */
+/* kn_load16 and the like: the number at p, byte-swapped if `swap`. */
 static inline uint16_t kn_load16(const unsigned char *p, bool swap)
 {
     uint16_t x;
@@ -53,7 +53,7 @@ static inline double kn_load_f64(const unsigned char *p, bool swap)
     return x;
 }
 
-/* kn_store*: write x to p, byte-swapped if `swap`. */
+/* kn_store16 and the like: write x to p, byte-swapped if `swap`. */
 static inline void kn_store16(unsigned char *p, uint16_t x, bool swap)
 {
     x = swap ? __builtin_bswap16(x) : x;

@@ -1,4 +1,5 @@
-/* Implements byte_source.h with pread(2), which is safe from several threads. */
+/* Implements byte_source.h with pread(2), which is safe from several threads. A source is a file,
+ * a part of one, or bytes in memory. */
 #include "io/file/byte_source.h"
 
 #include <errno.h>
@@ -15,8 +16,47 @@ kn_status kn_fail_errno(kn_ctx *ctx, const char *path, const char *what, int err
     char reason[128] = "unknown reason";
     if (strerror_r(error, reason, sizeof reason) == 0 && reason[0] >= 'A' && reason[0] <= 'Z')
         reason[0] = (char)(reason[0] + ('a' - 'A'));
-    return kn_fail(ctx, error == ENOMEM ? KN_ERR_MEMORY : KN_ERR_IO, "%s: %s: %s", path, what,
+    return kn_fail(ctx, error == ENOMEM ? KN_ERR_MEMORY : KN_ERR_IO, "%s %s: %s", path, what,
                    reason);
+}
+
+static kn_file_stamp stamp_of(const struct stat *s)
+{
+    return (kn_file_stamp){.exists = true,
+                           .device = (uint64_t)s->st_dev,
+                           .inode = (uint64_t)s->st_ino,
+                           .size = (int64_t)s->st_size,
+                           .seconds = (int64_t)s->st_mtim.tv_sec,
+                           .nanoseconds = (int64_t)s->st_mtim.tv_nsec};
+}
+
+static bool is_same(const kn_file_stamp *a, const kn_file_stamp *b)
+{
+    return a->exists == b->exists && a->device == b->device && a->inode == b->inode &&
+           a->size == b->size && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
+}
+
+static kn_status fail_changed(kn_ctx *ctx, const char *path)
+{
+    return kn_fail(ctx, KN_ERR_IO, "%s changed while it was read; run again when it is complete",
+                   path);
+}
+
+kn_status kn_file_stamp_compare(kn_ctx *ctx, const char *path, const kn_file_stamp *a,
+                                const kn_file_stamp *b)
+{
+    return is_same(a, b) ? KN_OK : fail_changed(ctx, path);
+}
+
+kn_status kn_byte_source_check(kn_ctx *ctx, const kn_byte_source *source)
+{
+    struct stat info;
+    if (!source->stamp.exists)
+        return KN_OK;
+    if (fstat(source->fd, &info) != 0)
+        return kn_fail_errno(ctx, source->name, "cannot be examined", errno);
+    kn_file_stamp now = stamp_of(&info);
+    return is_same(&source->stamp, &now) ? KN_OK : fail_changed(ctx, source->name);
 }
 
 kn_status kn_byte_source_open(kn_ctx *ctx, const char *path, kn_byte_source *out)
@@ -31,15 +71,16 @@ kn_status kn_byte_source_open(kn_ctx *ctx, const char *path, kn_byte_source *out
     if (fstat(fd, &info) != 0)
         status = kn_fail_errno(ctx, path, "cannot be examined", errno);
     else if (S_ISDIR(info.st_mode))
-        status = kn_fail(ctx, KN_ERR_IO, "%s: is a directory, expected a file", path);
+        status = kn_fail(ctx, KN_ERR_IO, "%s is a directory, expected a file", path);
     else if (!S_ISREG(info.st_mode))
-        status = kn_fail(ctx, KN_ERR_IO, "%s: is a pipe or a device, expected a file", path);
+        status = kn_fail(ctx, KN_ERR_IO, "%s is a pipe or a device, expected a file", path);
     if (status != KN_OK) {
         close(fd);
         return status;
     }
     out->fd = fd;
     out->size = (ptrdiff_t)info.st_size;
+    out->stamp = stamp_of(&info);
     return KN_OK;
 }
 
@@ -57,7 +98,7 @@ void kn_byte_source_close(kn_byte_source *source)
 }
 
 /* True if the range lies within the source; safe against overflow. */
-static bool within(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n)
+static bool is_in_source(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n)
 {
     return offset >= 0 && n >= 0 && offset <= source->size && n <= source->size - offset;
 }
@@ -65,7 +106,7 @@ static bool within(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n)
 enum { ENDED = -1 }; /* end of file; errno values are positive */
 
 /* Reads n bytes of a range within the source. Returns 0, an errno value or ENDED. */
-static int fetch(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
+static int read_range(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
 {
     if (source->memory) {
         if (n > 0) /* with n 0, `out` may be NULL, which is undefined for memcpy */
@@ -88,18 +129,18 @@ static int fetch(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, vo
 kn_status kn_byte_source_read(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t offset,
                               ptrdiff_t n, void *out)
 {
-    if (!within(source, offset, n))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: ends after %td bytes, expected more", source->name,
-                       source->size);
-    int error = fetch(source, offset, n, out);
+    if (!is_in_source(source, offset, n))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s ends after %td bytes; the file was cut short",
+                       source->name, source->size);
+    int error = read_range(source, offset, n, out);
     if (error == ENDED)
-        return kn_fail(ctx, KN_ERR_IO, "%s: became shorter while it was read", source->name);
+        return kn_fail(ctx, KN_ERR_IO, "%s became shorter while it was read", source->name);
     return error ? kn_fail_errno(ctx, source->name, "cannot be read", error) : KN_OK;
 }
 
 bool kn_byte_source_try(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
 {
-    return within(source, offset, n) && fetch(source, offset, n, out) == 0;
+    return is_in_source(source, offset, n) && read_range(source, offset, n, out) == 0;
 }
 
 enum { BLOCK = 1 << 20 }; /* bytes per read of a thread */
@@ -111,6 +152,8 @@ typedef struct wide_read {
     atomic_bool failed;
 } wide_read;
 
+/* Body of a parallel read: blocks first to last - 1. A failure sets w->failed, and the caller
+ * repeats the read to get the error. */
 static void read_blocks(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     wide_read *w = self;
@@ -124,7 +167,7 @@ kn_status kn_byte_source_read_wide(kn_ctx *ctx, const kn_byte_source *source, pt
                                    ptrdiff_t n, void *out)
 {
     wide_read w = {source, offset, n, out, false};
-    if (n > BLOCK && within(source, offset, n)) {
+    if (n > BLOCK && is_in_source(source, offset, n)) {
         kn_parallel(ctx, (n - 1) / BLOCK + 1, 1, read_blocks, &w);
         if (!atomic_load(&w.failed))
             return KN_OK;

@@ -3,17 +3,33 @@
 #ifndef KN_IO_FILE_BYTE_SOURCE_H
 #define KN_IO_FILE_BYTE_SOURCE_H
 
+#include <stdint.h>
+
 #include "base/memory/alloc.h"
+
+/* What tells whether a file changed: device and inode, size in bytes, time of its last change. */
+typedef struct kn_file_stamp {
+    bool exists; /* false: bytes in memory */
+    uint64_t device, inode;
+    int64_t size, seconds, nanoseconds;
+} kn_file_stamp;
+
+/* KN_ERR_IO if two stamps of the file `path` differ. */
+kn_status kn_file_stamp_compare(kn_ctx *ctx, const char *path, const kn_file_stamp *a,
+                                const kn_file_stamp *b);
 
 typedef struct kn_byte_source {
     const char *name;            /* borrowed; for messages */
     const unsigned char *memory; /* borrowed; NULL: bytes come from fd */
     int fd;                      /* owned; -1: closed or in memory */
     ptrdiff_t size;              /* total size in bytes */
+    kn_file_stamp stamp;         /* when it was opened; {0}: in memory */
 } kn_byte_source;
 
 /* Opens a regular file. KN_ERR_IO for a folder, pipe or device. `path` is borrowed. */
 kn_status kn_byte_source_open(kn_ctx *ctx, const char *path, kn_byte_source *out);
+/* KN_ERR_IO if the open file was written to since it was opened. Nothing in memory. */
+kn_status kn_byte_source_check(kn_ctx *ctx, const kn_byte_source *source);
 /* Wraps n bytes in memory. `name` and `bytes` are borrowed; bytes may be NULL if n is 0. */
 kn_byte_source kn_byte_source_of(const char *name, const void *bytes, ptrdiff_t n);
 /* Closes the file. A closed source or {0} is allowed. */

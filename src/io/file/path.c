@@ -1,4 +1,4 @@
-/* Implements path.h. */
+/* Implements path.h. No function here touches a file. */
 #include "io/file/path.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ bool kn_path_ends(const char *path, const char *ending)
 }
 
 /* *out = the first n characters of head, followed by tail */
-static kn_status join(kn_ctx *ctx, const char *head, size_t n, const char *tail, char **out)
+static kn_status join_text(kn_ctx *ctx, const char *head, size_t n, const char *tail, char **out)
 {
     size_t m = strlen(tail);
     void *p;
@@ -25,24 +25,33 @@ static kn_status join(kn_ctx *ctx, const char *head, size_t n, const char *tail,
     return status;
 }
 
-kn_status kn_path_swap(kn_ctx *ctx, const char *path, size_t cut, const char *ending, char **out)
+kn_status kn_path_replace_ending(kn_ctx *ctx, const char *path, size_t cut, const char *ending,
+                                 char **out)
 {
-    return join(ctx, path, strlen(path) - cut, ending, out);
+    return join_text(ctx, path, strlen(path) - cut, ending, out);
 }
 
-kn_status kn_path_beside(kn_ctx *ctx, const char *from, const char *path, char **out)
+kn_status kn_path_relative_to(kn_ctx *ctx, const char *from, const char *path, char **out)
 {
     const char *slash = strrchr(from, '/');
     size_t folder = slash && path[0] != '/' ? (size_t)(slash - from) + 1 : 0;
-    return join(ctx, from, folder, path, out);
+    return join_text(ctx, from, folder, path, out);
+}
+
+kn_status kn_path_in_folder(kn_ctx *ctx, const char *folder, const char *name, char *path,
+                            size_t size)
+{
+    return (size_t)snprintf(path, size, "%s/%s", folder, name) < size
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", folder);
 }
 
 kn_status kn_text_copy(kn_ctx *ctx, const char *text, size_t n, char **out)
 {
-    return join(ctx, text, n, "", out);
+    return join_text(ctx, text, n, "", out);
 }
 
-kn_size_text kn_size_in_words(double bytes)
+kn_size_text kn_format_size(double bytes)
 {
     static const char *const unit[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
     kn_size_text t;

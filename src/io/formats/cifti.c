@@ -1,5 +1,6 @@
-/* The image format CIFTI (io/image/format.h), the reader of its XML (cifti.h), and the functions of
- * kn_brain (io/image/image.h). */
+/* The image format CIFTI (io/image/image_format.h), the reader of its XML (cifti.h), and the
+ * functions of kn_brain (io/image/image.h). A CIFTI file is a NIfTI-2 file whose extension
+ * describes the responses of cortex and volume. */
 #include "io/formats/cifti.h"
 
 #include <stdlib.h>
@@ -8,10 +9,9 @@
 #include "base/hash/xxh64.h"
 #include "io/file/byte_order.h"
 #include "io/file/path.h"
-#include "io/formats/cifti_write.h"
-#include "io/formats/xml_reader.h"
+#include "io/formats/internal.h"
 #include "io/gzip/gzip.h"
-#include "io/image/format.h"
+#include "io/image/image_format.h"
 
 void kn_brain_clear(kn_brain *brain)
 {
@@ -33,7 +33,8 @@ kn_status kn_brain_compare(kn_ctx *ctx, const char *name, const kn_brain *brain,
     if (brain->hash == expected->hash)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_SHAPE, "%s: %s those of %s", name,
-                   brain->hash ? "its brain models are not" : "has no brain models, expected",
+                   brain->hash ? "its brain models differ from"
+                               : "it has no brain models, expected",
                    expected_name);
 }
 
@@ -103,10 +104,10 @@ static kn_status check_root(parser *p, const char *name, const char **attributes
         return KN_OK;
     }
     if (strcmp(name, "CIFTI") != 0)
-        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its XML is not CIFTI's", p->x.name);
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its XML is not CIFTI", p->x.name);
     if (!version || version[0] != '2' || (version[1] && version[1] != '.'))
-        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: is CIFTI of version %.20s, expected 2",
-                       p->x.name, version ? version : "none");
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s is CIFTI version %.20s, expected 2", p->x.name,
+                       version ? version : "none");
     return KN_OK;
 }
 
@@ -141,8 +142,8 @@ static kn_status start_model(parser *p, const char **attributes)
     p->count = kn_xml_whole(kn_xml_attribute(attributes, "IndexCount"));
     if (offset < 0 || p->count < 0 || offset > p->expected || p->count > p->expected - offset)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                       "%s: a brain model is not within the %td places of the matrix", p->x.name,
-                       p->expected);
+                       "%s: a brain model is outside the %td grayordinates of the matrix",
+                       p->x.name, p->expected);
     p->total += p->count;
     return KN_OK;
 }
@@ -175,7 +176,7 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
         hash_element(p, name, attributes);
 }
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
@@ -187,9 +188,9 @@ static void XMLCALL on_text(void *self, const char *text, int n)
     if (p->x.status != KN_OK || !p->map_depth)
         return;
     for (int i = 0, end; i < n; i = end) {
-        for (end = i; end < n && blank(text[end]) == blank(text[i]);)
+        for (end = i; end < n && is_blank(text[end]) == is_blank(text[i]);)
             end++;
-        if (blank(text[i])) {
+        if (is_blank(text[i])) {
             p->in_word = false;
             continue;
         }
@@ -209,10 +210,10 @@ static void XMLCALL on_end(void *self, const char *name)
     if (p->x.status != KN_OK)
         return;
     if (p->map_depth && p->listed && p->words != p->listed * p->count) {
-        kn_xml_stop(&p->x,
-                    kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                            "%s: a brain model of %td places lists %td numbers, expected %td",
-                            p->x.name, p->count, p->words, p->listed * p->count));
+        kn_xml_stop(
+            &p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                           "%s: a brain model of %td grayordinates lists %td indices, expected %td",
+                           p->x.name, p->count, p->words, p->listed * p->count));
         return;
     }
     p->listed = 0;
@@ -234,25 +235,25 @@ static kn_status xml_failure(const parser *p)
         return p->x.status;
     if (error == XML_ERROR_NO_MEMORY)
         return kn_xml_no_memory(&p->x);
-    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is broken in line %lu: %s",
+    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is invalid in line %lu: %s",
                    p->x.name, (unsigned long)XML_GetCurrentLineNumber(p->x.xml),
                    XML_ErrorString(error));
 }
 
 /* Checks the result and copies the element of the brain models to *out. */
-static kn_status take(const parser *p, const char *xml, kn_brain *out)
+static kn_status take_models(const parser *p, const char *xml, kn_brain *out)
 {
     static const char start[] = "<MatrixIndicesMap";
     if (p->found && !(p->models && p->scalars))
         return KN_OK; /* another kind of matrix */
     if (!p->found)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                       "%s: its CIFTI XML does not say what its %td places are", p->x.name,
+                       "%s: its CIFTI XML does not describe its %td grayordinates", p->x.name,
                        p->expected);
     if (p->total != p->expected)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                       "%s: its brain models have %td places, the matrix has %td", p->x.name,
-                       p->total, p->expected);
+                       "%s: its brain models have %td grayordinates, but the matrix has %td",
+                       p->x.name, p->total, p->expected);
     if (p->end - p->begin < (XML_Index)sizeof start ||
         memcmp(xml + p->begin, start, sizeof start - 1) != 0)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is not in UTF-8", p->x.name);
@@ -267,12 +268,12 @@ kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff
     parser p = {.expected = places, .hash = kn_hashing_begin(0)};
     *out = (kn_brain){0};
     if (n > KN_CIFTI_MAX_XML)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: its CIFTI XML has %s, at most 67.1 MB are read",
-                       name, kn_size_in_words((double)n).text);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: its CIFTI XML has %s, but at most 67.1 MB are read",
+                       name, kn_format_size((double)n).text);
     kn_status status = kn_xml_open(ctx, name, &handlers, &p.x);
     if (status != KN_OK)
         return status;
-    status = XML_Parse(p.x.xml, xml, (int)n, true) == XML_STATUS_OK ? take(&p, xml, out)
+    status = XML_Parse(p.x.xml, xml, (int)n, true) == XML_STATUS_OK ? take_models(&p, xml, out)
                                                                     : xml_failure(&p);
     XML_ParserFree(p.x.xml);
     return status;
@@ -316,9 +317,8 @@ kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_byte_source *sour
     kn_status status;
     if (end - at > KN_CIFTI_MAX_XML)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: its header extensions have %s, at most 67.1 MB are "
-                       "read",
-                       image->path, kn_size_in_words((double)(end - at)).text);
+                       "%s: its header extensions have %s, but at most 67.1 MB are read",
+                       image->path, kn_format_size((double)(end - at)).text);
     KN_TRY(read_extensions(ctx, image, source, &bytes));
     while (bytes[KN_NIFTI2_SIZE] && end - at >= 8) {
         const unsigned char *p = (const unsigned char *)bytes + at;
@@ -326,7 +326,7 @@ kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_byte_source *sour
                 code = (int32_t)kn_load32(p + 4, h->swapped);
         if (size < 8 || size > end - at) {
             status = kn_fail(ctx, KN_ERR_FORMAT,
-                             "%s: a header extension says that it has %d bytes, %td are there",
+                             "%s: a header extension promises %d bytes, but %td are there",
                              image->path, (int)size, end - at);
             goto out;
         }
@@ -341,7 +341,7 @@ kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_byte_source *sour
         at += size;
     }
     status = kn_fail(ctx, KN_ERR_FORMAT,
-                     "%s: is CIFTI without the XML that says what its places are", image->path);
+                     "%s is CIFTI without the XML that describes its grayordinates", image->path);
 out:
     kn_free(bytes);
     return status;
@@ -352,8 +352,8 @@ static kn_status open_cifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source
 {
     kn_status status = kn_format_nifti.open(ctx, image, source);
     if (status == KN_OK && !image->header.cifti)
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: is named as CIFTI, but is another NIfTI file",
-                         image->path);
+        status = kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s is named as CIFTI, but is another kind of NIfTI file", image->path);
     return status;
 }
 

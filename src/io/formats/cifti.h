@@ -1,6 +1,6 @@
 /* Reads CIFTI-2 files: NIfTI-2 whose header extension 32 is XML that maps each place (row of the
  * matrix, "grayordinate") to a vertex of a surface or to a voxel.
- * https://www.nitrc.org/projects/cifti. Dense scalars and dense series are read; cifti_write.h
+ * https://www.nitrc.org/projects/cifti. Dense scalars and dense series are read; cifti_write.c
  * writes dense scalars with the same brain models. Sizes in the XML are checked against the
  * matrix; entities are not expanded. */
 #ifndef KN_IO_FORMATS_CIFTI_H
@@ -10,7 +10,7 @@
 
 enum {
     KN_CIFTI_CODE = 32,         /* code of the header extension */
-    KN_CIFTI_UNKNOWN = 3000,    /* NIFTI_INTENT_CONNECTIVITY_UNKNOWN: the XML tells the kind */
+    KN_CIFTI_UNKNOWN = 3000,    /* NIFTI_INTENT_CONNECTIVITY_UNKNOWN: the XML states the kind */
     KN_CIFTI_SERIES = 3002,     /* NIFTI_INTENT_CONNECTIVITY_DENSE_SERIES */
     KN_CIFTI_SCALARS = 3006,    /* NIFTI_INTENT_CONNECTIVITY_DENSE_SCALARS */
     KN_CIFTI_MAX_XML = 1 << 26, /* bytes; the usual 91282 places take 1 MB */
@@ -30,5 +30,22 @@ kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff
 /* Reads the extension of a CIFTI file whose header is already in image->header, into image->brain.
  * KN_ERR_FORMAT if there is no CIFTI extension. */
 kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_byte_source *source);
+
+/* ---- vertices of a cortex -------------------------------------------------------------------- */
+
+/* Maps the vertices of a cortical surface to places (rows) of a CIFTI file, from its stored brain
+ * models. */
+
+typedef struct kn_cifti_cortex {
+    int side;           /* 0 left, 1 right */
+    ptrdiff_t places;   /* of the CIFTI file */
+    ptrdiff_t vertices; /* of the surface */
+} kn_cifti_cortex;
+
+/* place[v] = place of vertex v (array of cortex->vertices), -1 if the file has no value there (such
+ * as the medial wall). *found: the file contains this hemisphere. brain->xml must not be NULL;
+ * `name` is for messages. KN_ERR_SHAPE if the file's surface has another number of vertices. */
+kn_status kn_cifti_vertices(kn_ctx *ctx, const char *name, const kn_brain *brain,
+                            const kn_cifti_cortex *cortex, ptrdiff_t *place, bool *found);
 
 #endif

@@ -1,10 +1,11 @@
-/* Implements cifti_vertices.h: parses the stored XML again and collects one VertexIndices list. */
-#include "io/formats/cifti_vertices.h"
+/* Implements kn_cifti_vertices of cifti.h: parses the stored XML again and collects one
+ * VertexIndices list. It is called only for files whose vertices are needed, such as for a
+ * report. */
+#include "io/formats/cifti.h"
 
 #include <string.h>
 
-#include "io/formats/cifti.h"
-#include "io/formats/xml_reader.h"
+#include "io/formats/internal.h"
 
 typedef struct parser {
     kn_xml x;
@@ -30,19 +31,20 @@ static kn_status start_model(parser *p, const char **attributes)
         kn_xml_whole(kn_xml_attribute(attributes, "SurfaceNumberOfVertices"));
     if (vertices != c->vertices)
         return kn_fail(p->x.ctx, KN_ERR_SHAPE,
-                       "%s: its %s cortex has %td vertices, the surface has %td", p->x.name,
+                       "%s: its %s cortex has %td vertices, but the surface has %td", p->x.name,
                        c->side == 0 ? "left" : "right", vertices, c->vertices);
     p->offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
     p->count = kn_xml_whole(kn_xml_attribute(attributes, "IndexCount"));
     if (p->offset < 0 || p->count < 0 || p->offset > c->places || p->count > c->places - p->offset)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                       "%s: a brain model is not within the %td places of the matrix", p->x.name,
-                       c->places);
+                       "%s: a brain model is outside the %td grayordinates of the matrix",
+                       p->x.name, c->places);
     p->found = true;
     p->listed = 0;
     return KN_OK;
 }
 
+/* Expat callback: begins a BrainModel, or the list of its vertices. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -86,6 +88,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
     }
 }
 
+/* Expat callback: ends the list of vertices, whose last number has no delimiter behind it. */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
@@ -103,8 +106,7 @@ kn_status kn_cifti_vertices(kn_ctx *ctx, const char *name, const kn_brain *brain
     const size_t n = strlen(brain->xml);
     *found = false;
     if (n > KN_CIFTI_MAX_XML)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: its brain models are larger than any that is read",
-                       name);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: its brain models are too large to be read", name);
     for (ptrdiff_t v = 0; v < cortex->vertices; v++)
         place[v] = -1;
     kn_status status = kn_xml_open(ctx, name, &handlers, &p.x);
@@ -113,7 +115,7 @@ kn_status kn_cifti_vertices(kn_ctx *ctx, const char *name, const kn_brain *brain
     if (XML_Parse(p.x.xml, brain->xml, (int)n, true) != XML_STATUS_OK)
         status = p.x.status != KN_OK
                      ? p.x.status
-                     : kn_fail(ctx, KN_ERR_FORMAT, "%s: its brain models are broken: %s", name,
+                     : kn_fail(ctx, KN_ERR_FORMAT, "%s: its brain models are invalid: %s", name,
                                XML_ErrorString(XML_GetErrorCode(p.x.xml)));
     XML_ParserFree(p.x.xml);
     *found = p.found;

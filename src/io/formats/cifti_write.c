@@ -1,14 +1,13 @@
-/* Implements cifti_write.h. In the file all maps of a place are contiguous, but maps arrive one
+/* Writes CIFTI-2 (internal.h). In the file all maps of a place are contiguous, but maps arrive one
  * after the other: as many as fit into the buffer are collected and then written, transposed. */
-#include "io/formats/cifti_write.h"
+#include "io/formats/internal.h"
 
 #include <string.h>
 
+#include "base/memory/alloc.h"
 #include "io/file/byte_order.h"
-#include "io/file/growable_array.h"
 #include "io/file/path.h"
 #include "io/formats/cifti.h"
-#include "io/formats/xml_escape.h"
 
 static const ptrdiff_t BUFFER = (ptrdiff_t)1 << 26; /* default of target->memory, bytes */
 
@@ -16,12 +15,13 @@ typedef struct cifti_writer {
     kn_writer *file;
     ptrdiff_t places, maps, done; /* done: maps received */
     ptrdiff_t start;              /* offset of the data in the file */
-    unsigned char *rows;          /* room x places floats: maps not written yet */
-    ptrdiff_t room, waiting;      /* capacity and number of these maps */
-    unsigned char *run;           /* room floats: values of one place */
+    unsigned char *rows;          /* capacity x places floats: maps not written yet */
+    ptrdiff_t capacity, waiting;  /* capacity and number of these maps */
+    unsigned char *run;           /* capacity floats: values of one place */
 } cifti_writer;
 
-static void release(void *state)
+/* Frees the writer; an uncommitted file is removed. NULL is allowed. */
+static void free_cifti_writer(void *state)
 {
     cifti_writer *w = state;
     if (!w)
@@ -35,13 +35,14 @@ static void release(void *state)
 /* A growing text. */
 typedef struct text {
     void *bytes;
-    ptrdiff_t n, room;
+    ptrdiff_t n, capacity;
 } text;
 
-static kn_status add(kn_ctx *ctx, text *t, const char *more)
+/* Appends `more` to the text, which grows as needed and stays without a NUL. */
+static kn_status append_text(kn_ctx *ctx, text *t, const char *more)
 {
     ptrdiff_t n = (ptrdiff_t)strlen(more);
-    kn_status status = kn_grow(ctx, t->n + n, 1, &t->bytes, &t->room);
+    kn_status status = kn_grow(ctx, t->n + n, 1, &t->bytes, &t->capacity);
     if (status == KN_OK) {
         memcpy((char *)t->bytes + t->n, more, (size_t)n);
         t->n += n;
@@ -56,25 +57,25 @@ static kn_status make_extension(kn_ctx *ctx, const kn_image_target *target, ptrd
     enum { ALIGN = 16 };
     char *name = NULL;
     kn_status status;
-    KN_TRY(add(ctx, t,
-               "12345678<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-               "<CIFTI Version=\"2\"><Matrix>"
-               "<MatrixIndicesMap AppliesToMatrixDimension=\"0\" "
-               "IndicesMapToDataType=\"CIFTI_INDEX_TYPE_SCALARS\">"));
+    KN_TRY(append_text(ctx, t,
+                       "12345678<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                       "<CIFTI Version=\"2\"><Matrix>"
+                       "<MatrixIndicesMap AppliesToMatrixDimension=\"0\" "
+                       "IndicesMapToDataType=\"CIFTI_INDEX_TYPE_SCALARS\">"));
     for (ptrdiff_t i = 0; i < maps; i++) {
         KN_TRY(kn_xml_text(ctx, target->names ? target->names[i] : target->description, &name));
-        KN_TRY(add(ctx, t, "<NamedMap><MapName>"));
-        KN_TRY(add(ctx, t, name));
-        KN_TRY(add(ctx, t, "</MapName></NamedMap>"));
+        KN_TRY(append_text(ctx, t, "<NamedMap><MapName>"));
+        KN_TRY(append_text(ctx, t, name));
+        KN_TRY(append_text(ctx, t, "</MapName></NamedMap>"));
         kn_free(name);
         name = NULL;
     }
-    KN_TRY(add(ctx, t, "</MatrixIndicesMap>"));
-    KN_TRY(add(ctx, t, target->brain));
-    KN_TRY(add(ctx, t, "</Matrix></CIFTI>"));
+    KN_TRY(append_text(ctx, t, "</MatrixIndicesMap>"));
+    KN_TRY(append_text(ctx, t, target->brain));
+    KN_TRY(append_text(ctx, t, "</Matrix></CIFTI>"));
     ptrdiff_t before = KN_NIFTI2_SIZE + KN_EXTENDER_SIZE;
     ptrdiff_t padded = (before + t->n + ALIGN - 1) / ALIGN * ALIGN - before;
-    KN_TRY(kn_grow(ctx, padded, 1, &t->bytes, &t->room));
+    KN_TRY(kn_grow(ctx, padded, 1, &t->bytes, &t->capacity));
     memset((char *)t->bytes + t->n, 0, (size_t)(padded - t->n));
     t->n = padded;
     if (padded > INT32_MAX) {
@@ -105,8 +106,8 @@ out:
 }
 
 /* Opens the file and allocates the buffer for as many maps as fit target->memory, at least one. */
-static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
-                       const kn_write_options *options, void **state)
+static kn_status begin_cifti(kn_ctx *ctx, const char *path, const kn_image_target *target,
+                             const kn_write_options *options, void **state)
 {
     const ptrdiff_t *dim = target->geometry->dim;
     cifti_writer *w = NULL;
@@ -115,17 +116,16 @@ static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *tar
 
     *state = NULL;
     if (!target->brain)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: there are no brain models to write it with",
-                       path);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s cannot be written without brain models", path);
     KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
     w = p;
     w->places = dim[0] * dim[1] * dim[2];
     w->maps = kn_image_volumes(target);
     ptrdiff_t fit = (target->memory > 0 ? target->memory : BUFFER) / 4 / w->places;
-    w->room = fit < 1 ? 1 : fit < w->maps ? fit : w->maps;
-    KN_TRY(kn_alloc(ctx, w->places * w->room, sizeof(float), &p));
+    w->capacity = fit < 1 ? 1 : fit < w->maps ? fit : w->maps;
+    KN_TRY(kn_alloc(ctx, w->places * w->capacity, sizeof(float), &p));
     w->rows = p;
-    KN_TRY(kn_alloc(ctx, w->room, sizeof(float), &p));
+    KN_TRY(kn_alloc(ctx, w->capacity, sizeof(float), &p));
     w->run = p;
     KN_TRY(kn_writer_new(ctx, path, options, &w->file));
     KN_TRY(put_start(ctx, w, target));
@@ -133,12 +133,12 @@ out:
     if (status == KN_OK)
         *state = w;
     else
-        release(w);
+        free_cifti_writer(w);
     return status;
 }
 
 /* Writes the waiting maps: sequentially if they are all maps, else as patches, one per place. */
-static kn_status settle(kn_ctx *ctx, cifti_writer *w)
+static kn_status write_waiting(kn_ctx *ctx, cifti_writer *w)
 {
     kn_status status = KN_OK;
     ptrdiff_t n = w->waiting, first = w->done - n;
@@ -162,21 +162,21 @@ static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
     cifti_writer *w = state;
     kn_volume_store(v, w->places, KN_BIG_ENDIAN, w->rows + 4 * w->waiting * w->places);
     w->done++;
-    return ++w->waiting == w->room ? settle(ctx, w) : KN_OK;
+    return ++w->waiting == w->capacity ? write_waiting(ctx, w) : KN_OK;
 }
 
-static kn_status commit(kn_ctx *ctx, void *state)
+static kn_status commit_cifti(kn_ctx *ctx, void *state)
 {
     cifti_writer *w = state;
-    kn_status status = settle(ctx, w);
+    kn_status status = write_waiting(ctx, w);
     return status == KN_OK ? kn_writer_commit(ctx, w->file) : status;
 }
 
 static const char *const ENDINGS[] = {".dscalar.nii", NULL};
 
-const kn_image_writing kn_cifti_writing = {.begin = begin,
+const kn_image_writing kn_cifti_writing = {.begin = begin_cifti,
                                            .volume = put_volume,
-                                           .commit = commit,
-                                           .free = release,
+                                           .commit = commit_cifti,
+                                           .free = free_cifti_writer,
                                            .endings = ENDINGS,
                                            .keeps = false};

@@ -1,5 +1,6 @@
-/* Implements freesurfer_annot.h. The vertices are decoded last, when the colour table is known. */
-#include "io/formats/freesurfer_annot.h"
+/* Reads FreeSurfer annotations (internal.h). The vertices are decoded last, when the colour table
+ * is known. */
+#include "io/formats/internal.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "io/file/path.h"
 
 /* Bytes of a vertex entry, a colour and a table entry without name; version of the table. */
-enum { PAIR = 8, COLOUR = 16, LEAST_ENTRY = 4 + COLOUR, VERSION = 2 };
+enum { PAIR = 8, COLOUR = 16, MIN_ENTRY = 4 + COLOUR, VERSION = 2 };
 
 typedef struct reader {
     kn_ctx *ctx;
@@ -23,19 +24,19 @@ typedef struct reader {
 } reader;
 
 /* Error: the file is truncated. */
-static kn_status cut(const reader *r)
+static kn_status fail_truncated(const reader *r)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT,
-                   "%s: ends within its %s: the file was cut short, or is no annotation", r->name,
-                   r->part);
+                   "%s ends within its %s; the file was cut short, or is not an annotation",
+                   r->name, r->part);
 }
 
 /* Reads the next 32-bit integer. */
-static kn_status take(reader *r, int32_t *out)
+static kn_status read_int(reader *r, int32_t *out)
 {
     *out = 0;
     if (r->size - r->at < 4)
-        return cut(r);
+        return fail_truncated(r);
     *out = (int32_t)kn_load32(r->bytes + r->at, !KN_BIG_ENDIAN);
     r->at += 4;
     return KN_OK;
@@ -45,11 +46,11 @@ static kn_status take(reader *r, int32_t *out)
 static kn_status take_text(reader *r, const char **text, size_t *n)
 {
     int32_t length;
-    kn_status status = take(r, &length);
+    kn_status status = read_int(r, &length);
     if (status != KN_OK)
         return status;
     if (length < 0 || length > r->size - r->at)
-        return cut(r);
+        return fail_truncated(r);
     *text = (const char *)r->bytes + r->at;
     const void *end = length > 0 ? memchr(*text, 0, (size_t)length) : NULL;
     *n = end ? (size_t)((const char *)end - *text) : (size_t)length;
@@ -61,30 +62,30 @@ static kn_status take_text(reader *r, const char **text, size_t *n)
 static kn_status take_head(reader *r)
 {
     kn_status status;
-    int32_t has, count, most;
+    int32_t has, count, limit;
     const char *from;
     size_t n;
-    KN_TRY(take(r, &has));
+    KN_TRY(read_int(r, &has));
     if (!has) {
-        status = kn_fail(r->ctx, KN_ERR_FORMAT,
-                         "%s: has no table of colours, expected names of regions", r->name);
+        status = kn_fail(r->ctx, KN_ERR_FORMAT, "%s has no colour table, expected names of regions",
+                         r->name);
         goto out;
     }
-    KN_TRY(take(r, &count));
+    KN_TRY(read_int(r, &count));
     r->second = count < 0;
     if (r->second && count != -VERSION) {
         status = kn_fail(r->ctx, KN_ERR_FORMAT,
-                         "%s: its table of colours is of version %ld, expected 1 or 2", r->name,
+                         "%s: its colour table is of version %ld, expected 1 or 2", r->name,
                          -(long)count);
         goto out;
     }
     if (r->second)
-        KN_TRY(take(r, &most));
+        KN_TRY(read_int(r, &limit));
     KN_TRY(take_text(r, &from, &n));
     if (r->second)
-        KN_TRY(take(r, &count));
-    if (count < 0 || count > (r->size - r->at) / (LEAST_ENTRY + (r->second ? 4 : 0)))
-        status = cut(r);
+        KN_TRY(read_int(r, &count));
+    if (count < 0 || count > (r->size - r->at) / (MIN_ENTRY + (r->second ? 4 : 0)))
+        status = fail_truncated(r);
     r->count = count;
 out:
     return status;
@@ -98,12 +99,12 @@ static kn_status take_entry(reader *r, ptrdiff_t i)
     const char *text;
     size_t n;
     if (r->second)
-        KN_TRY(take(r, &place));
+        KN_TRY(read_int(r, &place));
     KN_TRY(take_text(r, &text, &n));
-    KN_TRY(take(r, &red));
-    KN_TRY(take(r, &green));
-    KN_TRY(take(r, &blue));
-    KN_TRY(take(r, &flag));
+    KN_TRY(read_int(r, &red));
+    KN_TRY(read_int(r, &green));
+    KN_TRY(read_int(r, &blue));
+    KN_TRY(read_int(r, &flag));
     KN_TRY(kn_text_copy(r->ctx, text, n, &r->out->name[i]));
     const uint32_t colour =
         ((uint32_t)red & 255) | ((uint32_t)green & 255) << 8 | ((uint32_t)blue & 255) << 16;
@@ -120,7 +121,7 @@ static kn_status take_vertices(reader *r)
         const int32_t v = (int32_t)kn_load32(p, !KN_BIG_ENDIAN);
         const uint32_t colour = kn_load32(p + 4, !KN_BIG_ENDIAN) & 0xffffff;
         if (v < 0 || v >= r->out->vertices)
-            return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: has vertex %ld, expected 0 to %td", r->name,
+            return kn_fail(r->ctx, KN_ERR_FORMAT, "%s has vertex %ld, expected 0 to %td", r->name,
                            (long)v, r->out->vertices - 1);
         r->out->region[v] = kn_label_keys_find(r->keys, r->count, (long)colour);
     }
@@ -128,18 +129,18 @@ static kn_status take_vertices(reader *r)
 }
 
 /* Skips the vertices, reads the colour table, then decodes the vertices. */
-static kn_status parse(reader *r)
+static kn_status parse_annotation(reader *r)
 {
     kn_status status;
     int32_t n;
     void *memory = NULL;
-    KN_TRY(take(r, &n));
+    KN_TRY(read_int(r, &n));
     if (n < 1 || n > (r->size - r->at) / PAIR) {
-        status = cut(r);
+        status = fail_truncated(r);
         goto out;
     }
     r->at += (ptrdiff_t)n * PAIR;
-    r->part = "table of colours";
+    r->part = "colour table";
     KN_TRY(take_head(r));
     KN_TRY(kn_vertex_labels_new(r->ctx, n, r->count, r->out));
     KN_TRY(kn_alloc(r->ctx, r->count, sizeof *r->keys, &memory));
@@ -166,7 +167,7 @@ kn_status kn_annot_read_source(kn_ctx *ctx, const kn_byte_source *source, kn_ver
                 .size = source->size,
                 .part = "list of vertices",
                 .out = out};
-    status = parse(&r);
+    status = parse_annotation(&r);
 out:
     kn_free(bytes);
     if (status != KN_OK)

@@ -1,18 +1,17 @@
-/* The image format GIFTI (io/image/format.h), and its reader (gifti.h): a streaming XML parser
- * whose handlers collect the text of each DataArray and the label table. */
+/* The image format GIFTI (io/image/image_format.h), and its reader (gifti.h): a streaming XML
+ * parser whose handlers collect the text of each DataArray and the label table. Maps on surfaces,
+ * meshes and labels come in this format. */
 #include "io/formats/gifti.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/alloc.h"
 #include "io/file/byte_order.h"
-#include "io/file/growable_array.h"
 #include "io/file/path.h"
-#include "io/formats/gifti_values.h"
-#include "io/formats/gifti_write.h"
-#include "io/formats/xml_reader.h"
+#include "io/formats/internal.h"
 #include "io/gzip/gzip.h"
-#include "io/image/format.h"
+#include "io/image/image_format.h"
 
 enum {
     PIECE = 1 << 16, /* bytes of XML per call of expat */
@@ -30,10 +29,10 @@ typedef struct parser {
     bool in_array, in_data, in_table, in_label;
     long key;    /* of the current label */
     char *label; /* its name so far */
-    ptrdiff_t label_length, label_room;
+    ptrdiff_t label_length, label_capacity;
     kn_gifti_form form; /* of the current array */
     char *text;         /* its text so far */
-    ptrdiff_t length, room;
+    ptrdiff_t length, capacity;
     kn_gifti *out;
 } parser;
 
@@ -74,8 +73,9 @@ static kn_status bad_attribute(const parser *p, const char *name, const char *va
     if (!value)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: data array %td has no %s", p->x.name,
                        p->out->count, name);
-    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: data array %td has %s %.40s, which is not read",
-                   p->x.name, p->out->count, name, value);
+    return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                   "%s: data array %td has %s %.40s, which is not supported", p->x.name,
+                   p->out->count, name, value);
 }
 
 /* Looks up the value of an attribute in a NULL-terminated table. */
@@ -91,7 +91,7 @@ static kn_status take_word(const parser *p, const char **attributes, const char 
     return bad_attribute(p, name, value);
 }
 
-static bool whole(const char *text, ptrdiff_t *out)
+static bool parse_whole(const char *text, ptrdiff_t *out)
 {
     *out = kn_xml_whole(text);
     return *out >= 0;
@@ -102,13 +102,13 @@ static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_ar
 {
     ptrdiff_t dims, d[MAX_DIMS] = {1, 1, 1, 1, 1, 1};
     const char *value = kn_xml_attribute(attributes, "Dimensionality");
-    if (!whole(value, &dims) || dims < 1 || dims > MAX_DIMS)
+    if (!parse_whole(value, &dims) || dims < 1 || dims > MAX_DIMS)
         return bad_attribute(p, "Dimensionality", value);
     for (int i = 0; i < dims; i++) {
         char name[8];
         snprintf(name, sizeof name, "Dim%d", i);
         value = kn_xml_attribute(attributes, name);
-        if (!whole(value, &d[i]) || d[i] < 1 || (i > 1 && d[i] > 1))
+        if (!parse_whole(value, &d[i]) || d[i] < 1 || (i > 1 && d[i] > 1))
             return bad_attribute(p, name, value);
     }
     if (d[0] > PTRDIFF_MAX / 64 / d[1])
@@ -130,7 +130,8 @@ static kn_status start_array(parser *p, const char **attributes)
     int type, encoding, big, columns;
     kn_status status;
 
-    status = kn_grow(p->x.ctx, p->out->count + 1, sizeof *p->out->array, &arrays, &p->out->room);
+    status =
+        kn_grow(p->x.ctx, p->out->count + 1, sizeof *p->out->array, &arrays, &p->out->capacity);
     p->out->array = arrays;
     if (status != KN_OK)
         return status;
@@ -151,7 +152,7 @@ static kn_status start_array(parser *p, const char **attributes)
     if (p->form.encoding == KN_GIFTI_EXTERNAL) {
         const char *name = kn_xml_attribute(attributes, "ExternalFileName");
         const char *offset = kn_xml_attribute(attributes, "ExternalFileOffset");
-        if (offset && *offset && !whole(offset, &p->form.offset))
+        if (offset && *offset && !parse_whole(offset, &p->form.offset))
             return bad_attribute(p, "ExternalFileOffset", offset);
         if (name)
             KN_TRY(kn_text_copy(p->x.ctx, name, strlen(name), &p->form.external));
@@ -166,7 +167,7 @@ static void start_label(parser *p, const char **attributes)
     const char *key = kn_xml_attribute(attributes, "Key");
     ptrdiff_t value;
     bool minus = key && *key == '-';
-    p->in_label = key && whole(key + minus, &value) && value <= INT32_MAX;
+    p->in_label = key && parse_whole(key + minus, &value) && value <= INT32_MAX;
     p->key = p->in_label ? (long)(minus ? -value : value) : 0;
     p->label_length = 0;
 }
@@ -179,8 +180,8 @@ static kn_status end_label(parser *p)
     kn_status status;
     p->in_label = false;
     const size_t n = (size_t)p->label_length;
-    KN_TRY(
-        kn_grow(p->x.ctx, p->out->labels + 1, sizeof *p->out->label, &labels, &p->out->label_room));
+    KN_TRY(kn_grow(p->x.ctx, p->out->labels + 1, sizeof *p->out->label, &labels,
+                   &p->out->label_capacity));
     KN_TRY(kn_text_copy(p->x.ctx, n > 0 ? p->label : "", n, &name));
     if (strcmp(name, "???") == 0) {
         p->out->has_unknown = true;
@@ -201,7 +202,7 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
         return;
     p->depth++;
     if (p->depth == 1 && strcmp(name, "GIFTI") != 0)
-        kn_xml_stop(&p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: is not a GIFTI file", p->x.name));
+        kn_xml_stop(&p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s is not a GIFTI file", p->x.name));
     else if (p->depth > MAX_DEPTH)
         kn_xml_stop(&p->x,
                     kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: elements are nested more than %d deep",
@@ -219,12 +220,12 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
 }
 
 /* Appends n characters and a NUL to a growing text. */
-static kn_status append(const parser *p, const char *text, int n, char **to, ptrdiff_t *length,
-                        ptrdiff_t *size)
+static kn_status append_text(const parser *p, const char *text, int n, char **to, ptrdiff_t *length,
+                             ptrdiff_t *size)
 {
-    void *room = *to;
-    kn_status status = kn_grow(p->x.ctx, *length + n + 1, 1, &room, size);
-    *to = room;
+    void *memory = *to;
+    kn_status status = kn_grow(p->x.ctx, *length + n + 1, 1, &memory, size);
+    *to = memory;
     if (status != KN_OK)
         return status;
     memcpy(*to + *length, text, (size_t)n);
@@ -239,8 +240,9 @@ static void XMLCALL on_text(void *self, const char *text, int n)
     parser *p = self;
     if (p->x.status != KN_OK || !(p->in_data || p->in_label))
         return;
-    kn_status status = p->in_label ? append(p, text, n, &p->label, &p->label_length, &p->label_room)
-                                   : append(p, text, n, &p->text, &p->length, &p->room);
+    kn_status status =
+        p->in_label ? append_text(p, text, n, &p->label, &p->label_length, &p->label_capacity)
+                    : append_text(p, text, n, &p->text, &p->length, &p->capacity);
     if (status != KN_OK)
         kn_xml_stop(&p->x, status);
 }
@@ -284,15 +286,15 @@ static kn_status xml_failure(const parser *p)
     case XML_ERROR_UNCLOSED_CDATA_SECTION:
     case XML_ERROR_PARTIAL_CHAR:
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                       "%s: the XML ends too early: the file was cut short", p->x.name);
+                       "%s: the XML ends too early; the file was cut short", p->x.name);
     default:
-        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s line %lu: is not XML: %s", p->x.name,
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s line %lu: invalid XML (%s)", p->x.name,
                        (unsigned long)XML_GetCurrentLineNumber(p->x.xml), XML_ErrorString(error));
     }
 }
 
 /* Feeds the source, plain or gzip, to the parser in pieces. */
-static kn_status feed(parser *p)
+static kn_status feed_parser(parser *p)
 {
     kn_gunzip *g = NULL;
     unsigned char head[2];
@@ -341,7 +343,7 @@ kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_byte_source *source, bool o
     status = kn_xml_open(ctx, source->name, &handlers, &p.x);
     if (status != KN_OK)
         return status;
-    status = feed(&p);
+    status = feed_parser(&p);
     XML_ParserFree(p.x.xml);
     kn_free(p.text);
     kn_free(p.label);
@@ -381,13 +383,13 @@ kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, 
     const kn_gifti_array *first = gifti->array;
     *h = (kn_nifti_header){.version = 1, .pixdim = {1, 1, 1, 1}, .slope = 1, .inter = -0.0};
     if (gifti->count == 0)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: has no data arrays", name);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s has no data arrays", name);
     for (ptrdiff_t i = 0; i < gifti->count; i++) {
         const kn_gifti_array *a = &gifti->array[i];
         if (a->dim[1] > 1)
             return kn_fail(ctx, KN_ERR_SHAPE,
-                           "%s: data array %td is %td x %td, expected one value a vertex", name,
-                           i + 1, a->dim[0], a->dim[1]);
+                           "%s: data array %td is %td x %td; it must have one value per vertex",
+                           name, i + 1, a->dim[0], a->dim[1]);
         if (a->dim[0] != first->dim[0])
             return kn_fail(ctx, KN_ERR_SHAPE,
                            "%s: data array %td has %td values, expected %td as in the first", name,

@@ -24,12 +24,12 @@ typedef struct kn_gifti_label {
 } kn_gifti_label;
 
 typedef struct kn_gifti {
-    ptrdiff_t count, room; /* number and capacity of `array` */
+    ptrdiff_t count, capacity; /* number and capacity of `array` */
     kn_gifti_array *array;
-    ptrdiff_t labels, label_room; /* number and capacity of `label` */
-    kn_gifti_label *label;        /* the label table; entries without an integer key are skipped */
-    bool has_unknown;             /* the table has a label '???' (no region) ... */
-    long unknown;                 /* ... with this key */
+    ptrdiff_t labels, label_capacity; /* number and capacity of `label` */
+    kn_gifti_label *label; /* the label table; entries without an integer key are skipped */
+    bool has_unknown;      /* the table has a label '???' (no region) ... */
+    long unknown;          /* ... with this key */
 } kn_gifti;
 
 /* Reads all arrays and the label table. KN_ERR_FORMAT if the file is damaged or uses another type

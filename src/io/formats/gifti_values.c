@@ -1,6 +1,6 @@
-/* Implements gifti_values.h: text, base64, zlib and external files; then byte order and
- * transposition. */
-#include "io/formats/gifti_values.h"
+/* Decodes the values of GIFTI (internal.h): text, base64, zlib and external files; then byte order
+ * and transposition. Every size is checked against the bytes that exist. */
+#include "io/formats/internal.h"
 
 #include <libdeflate.h>
 #include <math.h>
@@ -22,21 +22,21 @@ typedef struct job {
     ptrdiff_t count, bytes; /* numbers of the array, and their size */
 } job;
 
-static kn_status fail(const job *j, const char *what)
+static kn_status fail_array(const job *j, const char *what)
 {
     return kn_fail(j->ctx, KN_ERR_FORMAT, "%s: data array %td %s", j->file, j->number, what);
 }
 
 /* Error: the array has more bytes than `has`, which its data hold at most. */
-static kn_status too_short(const job *j, double has)
+static kn_status fail_too_short(const job *j, double has)
 {
     return kn_fail(j->ctx, KN_ERR_FORMAT,
-                   "%s: data array %td promises %s, its data are no more than %s", j->file,
-                   j->number, kn_size_in_words((double)j->bytes).text, kn_size_in_words(has).text);
+                   "%s: data array %td promises %s, but its data have at most %s", j->file,
+                   j->number, kn_format_size((double)j->bytes).text, kn_format_size(has).text);
 }
 
 /* Allocates array->data. Called only after the text is known to be long enough. */
-static kn_status reserve(const job *j)
+static kn_status alloc_values(const job *j)
 {
     return kn_alloc(j->ctx, j->bytes, 1, &j->array->data);
 }
@@ -86,9 +86,9 @@ static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
     ptrdiff_t found = 0;
     if (j->count > n / 2 + 1) /* a number takes a digit and a space */
         return kn_fail(j->ctx, KN_ERR_FORMAT,
-                       "%s: data array %td promises %td numbers, its text has %td characters",
+                       "%s: data array %td promises %td numbers, but its text has %td characters",
                        j->file, j->number, j->count, n);
-    kn_status status = reserve(j);
+    kn_status status = alloc_values(j);
     if (status != KN_OK)
         return status;
     unsigned char *to = j->array->data;
@@ -131,7 +131,7 @@ static int digit_of(char c)
 static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
 {
     uint32_t bits = 0;
-    int held = 0;
+    int n_bits = 0;
     ptrdiff_t i = 0, out = 0;
     for (; i < n && text[i] != '='; i++) {
         if (is_space(text[i]))
@@ -140,10 +140,10 @@ static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
         if (d < 0)
             return false;
         bits = (bits << 6 | (uint32_t)d) & 0xffff;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            text[out++] = (char)(unsigned char)(bits >> held & 0xff);
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            text[out++] = (char)(unsigned char)(bits >> n_bits & 0xff);
         }
     }
     for (; i < n; i++)
@@ -158,20 +158,20 @@ static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 {
     ptrdiff_t got;
     if (!from_base64(text, n, &got))
-        return fail(j, "is not base64");
+        return fail_array(j, "is not base64");
     if (j->form->encoding == KN_GIFTI_BASE64) {
         if (got < j->bytes)
-            return too_short(j, (double)got);
+            return fail_too_short(j, (double)got);
         if (got > j->bytes)
-            return fail(j, "has more data than its dimensions say");
-        kn_status status = reserve(j);
+            return fail_array(j, "has more data than its dimensions allow");
+        kn_status status = alloc_values(j);
         if (status == KN_OK)
             memcpy(j->array->data, text, (size_t)got);
         return status;
     }
     if (j->bytes / KN_GZIP_MAX_RATIO > got)
-        return too_short(j, (double)got * KN_GZIP_MAX_RATIO);
-    kn_status status = reserve(j);
+        return fail_too_short(j, (double)got * KN_GZIP_MAX_RATIO);
+    kn_status status = alloc_values(j);
     if (status != KN_OK)
         return status;
     struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
@@ -182,10 +182,10 @@ static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
         libdeflate_zlib_decompress(d, text, (size_t)got, j->array->data, (size_t)j->bytes, &size);
     libdeflate_free_decompressor(d);
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
-        return fail(j, "has more data than its dimensions say");
+        return fail_array(j, "has more data than its dimensions allow");
     if (result != LIBDEFLATE_SUCCESS)
-        return fail(j, "is damaged: it cannot be decompressed");
-    return (ptrdiff_t)size < j->bytes ? too_short(j, (double)size) : KN_OK;
+        return fail_array(j, "is damaged: it cannot be decompressed");
+    return (ptrdiff_t)size < j->bytes ? fail_too_short(j, (double)size) : KN_OK;
 }
 
 /* ---- another file ------------------------------------------------------------------------- */
@@ -200,19 +200,19 @@ static kn_status decode_external(const job *j, bool others)
     kn_status status;
 
     if (!others)
-        return fail(j, "is in another file");
+        return fail_array(j, "is in another file");
     if (!name || !*name || strchr(name, '/'))
-        return fail(j, "is in another file, which must be in the same folder");
-    KN_TRY(kn_path_beside(j->ctx, j->file, name, &path));
+        return fail_array(j, "is in another file, which must be in the same folder");
+    KN_TRY(kn_path_relative_to(j->ctx, j->file, name, &path));
     KN_TRY(kn_byte_source_open(j->ctx, path, &source));
     if (j->form->offset > source.size || j->bytes > source.size - j->form->offset) {
         status = kn_fail(j->ctx, KN_ERR_FORMAT,
                          "%s: data array %td of %s needs %s, the file has %s", path, j->number,
-                         j->file, kn_size_in_words((double)j->form->offset + (double)j->bytes).text,
-                         kn_size_in_words((double)source.size).text);
+                         j->file, kn_format_size((double)j->form->offset + (double)j->bytes).text,
+                         kn_format_size((double)source.size).text);
         goto out;
     }
-    KN_TRY(reserve(j));
+    KN_TRY(alloc_values(j));
     KN_TRY(kn_byte_source_read(j->ctx, &source, j->form->offset, j->bytes, j->array->data));
 out:
     kn_byte_source_close(&source);
@@ -232,7 +232,7 @@ static void swap_bytes(const job *j)
 }
 
 /* Column-major to row-major. */
-static kn_status transpose(const job *j)
+static kn_status transpose_values(const job *j)
 {
     ptrdiff_t rows = j->array->dim[0], cols = j->array->dim[1], size = j->array->type->bytes;
     unsigned char *from = j->array->data;
@@ -265,7 +265,7 @@ kn_status kn_gifti_decode(kn_ctx *ctx, const char *file, ptrdiff_t number, bool 
     if (form->swapped && form->encoding != KN_GIFTI_ASCII)
         swap_bytes(&j);
     if (form->columns && array->dim[0] > 1 && array->dim[1] > 1)
-        KN_TRY(transpose(&j));
+        KN_TRY(transpose_values(&j));
 out:
     return status;
 }

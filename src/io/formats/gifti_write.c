@@ -1,20 +1,20 @@
-/* Implements gifti_write.h. Holds one volume, its compressed form and its base64 text in memory. */
-#include "io/formats/gifti_write.h"
+/* Writes GIFTI (internal.h). Holds one volume, its compressed form and its base64 text in memory.
+ */
+#include "io/formats/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "io/file/byte_order.h"
-#include "io/formats/xml_escape.h"
-#include "io/gzip/maybe_gzip_file.h"
+#include "io/gzip/gzip.h"
 
 typedef struct gifti_writer {
     kn_maybe_gzip_file file;
     unsigned char *volume, *packed;
     char *text;
-    ptrdiff_t room, voxels, done; /* bytes of `packed`; voxels per volume; volumes written */
-    const char *const *names;     /* borrowed until the state is freed; NULL: description */
+    ptrdiff_t capacity, voxels, done; /* bytes of `packed`; voxels per volume; volumes written */
+    const char *const *names;         /* borrowed until the state is freed; NULL: description */
     char description[80];
 } gifti_writer;
 
@@ -38,12 +38,13 @@ static void to_base64(const unsigned char *bytes, ptrdiff_t n, char *out)
     *out = '\0';
 }
 
-static kn_status put(kn_ctx *ctx, gifti_writer *w, const char *text)
+static kn_status write_text(kn_ctx *ctx, gifti_writer *w, const char *text)
 {
-    return kn_maybe_gzip_put(ctx, &w->file, text, (ptrdiff_t)strlen(text));
+    return kn_maybe_gzip_write(ctx, &w->file, text, (ptrdiff_t)strlen(text));
 }
 
-static void release(void *state)
+/* Frees the writer; an uncommitted file is removed. NULL is allowed. */
+static void free_gifti_writer(void *state)
 {
     gifti_writer *w = state;
     if (!w)
@@ -61,20 +62,20 @@ static kn_status put_meta(kn_ctx *ctx, gifti_writer *w, const char *name, const 
     kn_status status;
     char *escaped = NULL;
     if (!value)
-        return put(ctx, w, "<MetaData/>\n");
+        return write_text(ctx, w, "<MetaData/>\n");
     KN_TRY(kn_xml_text(ctx, value, &escaped));
-    KN_TRY(put(ctx, w, "<MetaData><MD><Name>"));
-    KN_TRY(put(ctx, w, name));
-    KN_TRY(put(ctx, w, "</Name><Value>"));
-    KN_TRY(put(ctx, w, escaped));
-    KN_TRY(put(ctx, w, "</Value></MD></MetaData>\n"));
+    KN_TRY(write_text(ctx, w, "<MetaData><MD><Name>"));
+    KN_TRY(write_text(ctx, w, name));
+    KN_TRY(write_text(ctx, w, "</Name><Value>"));
+    KN_TRY(write_text(ctx, w, escaped));
+    KN_TRY(write_text(ctx, w, "</Value></MD></MetaData>\n"));
 out:
     kn_free(escaped);
     return status;
 }
 
 /* GIFTI's name of a hemisphere; NULL if unknown. */
-static const char *structure(const char *side)
+static const char *structure_name(const char *side)
 {
     return !side                     ? NULL
            : strcmp(side, "lh") == 0 ? "CortexLeft"
@@ -83,8 +84,8 @@ static const char *structure(const char *side)
 }
 
 /* Opens the file and writes the XML up to the first DataArray. */
-static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *target,
-                       const kn_write_options *options, void **state)
+static kn_status begin_gifti(kn_ctx *ctx, const char *path, const kn_image_target *target,
+                             const kn_write_options *options, void **state)
 {
     const ptrdiff_t *dim = target->geometry->dim;
     gifti_writer *w = NULL;
@@ -98,28 +99,28 @@ static kn_status begin(kn_ctx *ctx, const char *path, const kn_image_target *tar
     w->voxels = dim[0] * dim[1] * dim[2];
     w->names = target->names;
     snprintf(w->description, sizeof w->description, "%s", target->description);
-    w->room = (ptrdiff_t)compressBound((uLong)(4 * w->voxels));
+    w->capacity = (ptrdiff_t)compressBound((uLong)(4 * w->voxels));
     KN_TRY(kn_alloc(ctx, w->voxels, sizeof(float), &p));
     w->volume = p;
-    KN_TRY(kn_alloc(ctx, w->room, 1, &p));
+    KN_TRY(kn_alloc(ctx, w->capacity, 1, &p));
     w->packed = p;
-    KN_TRY(kn_alloc(ctx, base64_size(w->room) + 1, 1, &p));
+    KN_TRY(kn_alloc(ctx, base64_size(w->capacity) + 1, 1, &p));
     w->text = p;
     KN_TRY(kn_maybe_gzip_open(ctx, path, options, &w->file));
-    KN_TRY(put(ctx, w,
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-               "<!DOCTYPE GIFTI SYSTEM "
-               "\"http://www.nitrc.org/frs/download.php/115/gifti.dtd\">\n"));
+    KN_TRY(write_text(ctx, w,
+                      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                      "<!DOCTYPE GIFTI SYSTEM "
+                      "\"http://www.nitrc.org/frs/download.php/115/gifti.dtd\">\n"));
     snprintf(line, sizeof line, "<GIFTI Version=\"1.0\" NumberOfDataArrays=\"%td\">\n",
              kn_image_volumes(target));
-    KN_TRY(put(ctx, w, line));
-    KN_TRY(put_meta(ctx, w, "AnatomicalStructurePrimary", structure(target->side)));
-    KN_TRY(put(ctx, w, "<LabelTable/>\n"));
+    KN_TRY(write_text(ctx, w, line));
+    KN_TRY(put_meta(ctx, w, "AnatomicalStructurePrimary", structure_name(target->side)));
+    KN_TRY(write_text(ctx, w, "<LabelTable/>\n"));
 out:
     if (status == KN_OK)
         *state = w;
     else
-        release(w);
+        free_gifti_writer(w);
     return status;
 }
 
@@ -127,7 +128,7 @@ out:
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     gifti_writer *w = state;
-    uLongf packed = (uLongf)w->room;
+    uLongf packed = (uLongf)w->capacity;
     char line[512];
     kn_status status;
     kn_volume_store(v, w->voxels, KN_BIG_ENDIAN, w->volume);
@@ -142,28 +143,28 @@ static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
              "Encoding=\"GZipBase64Binary\" Endian=\"LittleEndian\" ExternalFileName=\"\" "
              "ExternalFileOffset=\"\">\n",
              w->voxels);
-    KN_TRY(put(ctx, w, line));
+    KN_TRY(write_text(ctx, w, line));
     KN_TRY(put_meta(ctx, w, "Name", w->names ? w->names[w->done] : w->description));
-    KN_TRY(put(ctx, w, "<Data>"));
-    KN_TRY(put(ctx, w, w->text));
-    KN_TRY(put(ctx, w, "</Data>\n</DataArray>\n"));
+    KN_TRY(write_text(ctx, w, "<Data>"));
+    KN_TRY(write_text(ctx, w, w->text));
+    KN_TRY(write_text(ctx, w, "</Data>\n</DataArray>\n"));
     w->done++;
 out:
     return status;
 }
 
-static kn_status commit(kn_ctx *ctx, void *state)
+static kn_status commit_gifti(kn_ctx *ctx, void *state)
 {
     gifti_writer *w = state;
-    kn_status status = put(ctx, w, "</GIFTI>\n");
+    kn_status status = write_text(ctx, w, "</GIFTI>\n");
     return status == KN_OK ? kn_maybe_gzip_commit(ctx, &w->file) : status;
 }
 
 static const char *const ENDINGS[] = {".gii", ".func.gii", ".shape.gii", ".gii.gz", NULL};
 
-const kn_image_writing kn_gifti_writing = {.begin = begin,
+const kn_image_writing kn_gifti_writing = {.begin = begin_gifti,
                                            .volume = put_volume,
-                                           .commit = commit,
-                                           .free = release,
+                                           .commit = commit_gifti,
+                                           .free = free_gifti_writer,
                                            .endings = ENDINGS,
                                            .keeps = true};

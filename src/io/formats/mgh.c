@@ -1,11 +1,14 @@
-/* The image format MGH (io/image/format.h), and its headers (mgh.h). */
-#include "io/formats/mgh.h"
+/* The image format MGH (io/image/image_format.h), and its headers (internal.h). This is the format
+ * of FreeSurfer's maps, big-endian and with a footer that is ignored. */
+#include "io/formats/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "io/file/byte_order.h"
-#include "io/formats/mgh_write.h"
+#include "io/image/image_format.h"
+
+/* ---- header and reader ----------------------------------------------------------------------- */
 
 /* Byte offsets of the fields. */
 enum {
@@ -94,7 +97,7 @@ kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char
     if (n < KN_MGH_OFFSET)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes are too few for an MGH header", name, n);
     if ((kn_load32(bytes, SWAP) & ~(uint32_t)INTENT) != 1)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: is not an MGH file", name);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is not an MGH file", name);
     kn_status status = take_dims(ctx, name, bytes, h);
     if (status != KN_OK)
         return status;
@@ -137,13 +140,41 @@ void kn_mgh_header_encode(const kn_geometry *g, ptrdiff_t frames, unsigned char 
 
 static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
+    enum { TAGS = 1 << 24 }; /* bytes of tags after the voxels: transforms, a colour table */
     kn_status status = kn_image_open_header(ctx, image, source, kn_mgh_header_parse);
-    return status == KN_OK ? kn_image_check_size(ctx, image, source) : status;
+    return status == KN_OK ? kn_image_check_size(ctx, image, source, TAGS) : status;
 }
 
-static const char *const ENDINGS[] = {".mgh", ".mgz", ".mgh.gz", NULL};
+static const char *const READ_ENDINGS[] = {".mgh", ".mgz", ".mgh.gz", NULL};
 
-const kn_image_format kn_format_mgh = {.endings = ENDINGS,
+const kn_image_format kn_format_mgh = {.endings = READ_ENDINGS,
                                        .names = ".mgh, .mgz",
                                        .open = open_mgh,
                                        .writing = &kn_mgh_writing};
+
+/* ---- writer ---------------------------------------------------------------------------------- */
+
+/* Encodes the header; KN_ERR_SHAPE if a dimension exceeds 32 bits. */
+static kn_status begin_mgh(kn_ctx *ctx, const char *path, const kn_image_target *target,
+                           const kn_write_options *options, void **state)
+{
+    unsigned char header[KN_MGH_OFFSET];
+    const ptrdiff_t *dim = target->geometry->dim, frames = kn_image_volumes(target);
+    *state = NULL;
+    for (int i = 0; i < 4; i++)
+        if ((i < 3 ? dim[i] : frames) > INT32_MAX)
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s: %td exceeds what MGH can store", path,
+                           i < 3 ? dim[i] : frames);
+    kn_mgh_header_encode(target->geometry, frames, header);
+    kn_volume_layout layout = {header, sizeof header, dim[0] * dim[1] * dim[2], !KN_BIG_ENDIAN};
+    return kn_volume_file_begin(ctx, path, &layout, options, state);
+}
+
+static const char *const WRITTEN_ENDINGS[] = {".mgz", ".mgh", NULL};
+
+const kn_image_writing kn_mgh_writing = {.begin = begin_mgh,
+                                         .volume = kn_volume_file_write,
+                                         .commit = kn_volume_file_commit,
+                                         .free = kn_volume_file_free,
+                                         .endings = WRITTEN_ENDINGS,
+                                         .keeps = true};

@@ -1,14 +1,47 @@
-/* The image format NIfTI (io/image/format.h): NIfTI-1, NIfTI-2 and ANALYZE 7.5, as one file or as a
- * pair .hdr and .img. */
+/* The image format NIfTI (io/image/image_format.h): NIfTI-1, NIfTI-2 and ANALYZE 7.5, as one file
+ * or as a pair .hdr and .img. Volumes are read in place unless they are compressed
+ * (io/image/read_voxels.c). */
+#include "io/formats/internal.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "io/file/byte_order.h"
 #include "io/file/path.h"
 #include "io/formats/cifti.h"
-#include "io/formats/nifti_write.h"
 #include "io/gzip/gzip.h"
-#include "io/image/format.h"
+#include "io/image/image_format.h"
+
+/* ---- writer ---------------------------------------------------------------------------------- */
+
+/* Takes the header of the geometry, sets volumes and description, and opens the file. */
+static kn_status begin_nifti(kn_ctx *ctx, const char *path, const kn_image_target *target,
+                             const kn_write_options *options, void **state)
+{
+    unsigned char header[KN_NIFTI2_SIZE + 4];
+    const kn_geometry *geometry = target->geometry;
+    kn_nifti_header h;
+    *state = NULL;
+    kn_status status =
+        kn_nifti_header_parse(ctx, path, geometry->header, geometry->header_size, &h);
+    if (status != KN_OK)
+        return status;
+    ptrdiff_t n = kn_nifti_header_encode(&h, target->volumes, target->description, header);
+    kn_volume_layout layout = {header, n, kn_nifti_voxels(&h), KN_BIG_ENDIAN};
+    return kn_volume_file_begin(ctx, path, &layout, options, state);
+}
+
+static const char *const WRITTEN_ENDINGS[] = {".nii.gz", ".nii", NULL};
+
+const kn_image_writing kn_nifti_writing = {.begin = begin_nifti,
+                                           .volume = kn_volume_file_write,
+                                           .commit = kn_volume_file_commit,
+                                           .free = kn_volume_file_free,
+                                           .endings = WRITTEN_ENDINGS,
+                                           .keeps = false};
+
+/* ---- reader ---------------------------------------------------------------------------------- */
 
 /* For a file of a pair with this extension: the extensions of header and data file; NULL: the given
  * file itself. */
@@ -33,8 +66,8 @@ static int pair_of(const char *path)
 
 /* *out = `path` with its extension `ending` replaced by `wanted` or `wanted`.gz, whichever exists;
  * a copy of the path if wanted is NULL. KN_ERR_IO if neither exists. */
-static kn_status partner(kn_ctx *ctx, const char *path, const char *ending, const char *wanted,
-                         char **out)
+static kn_status find_partner(kn_ctx *ctx, const char *path, const char *ending, const char *wanted,
+                              char **out)
 {
     char compressed[16];
     char *plain = NULL;
@@ -43,15 +76,16 @@ static kn_status partner(kn_ctx *ctx, const char *path, const char *ending, cons
     *out = NULL;
     if (!wanted)
         return kn_text_copy(ctx, path, strlen(path), out);
-    KN_TRY(kn_path_swap(ctx, path, strlen(ending), wanted, &plain));
+    KN_TRY(kn_path_replace_ending(ctx, path, strlen(ending), wanted, &plain));
     if (access(plain, F_OK) == 0) {
         *out = plain;
         return KN_OK;
     }
     snprintf(compressed, sizeof compressed, "%s.gz", wanted);
-    KN_TRY(kn_path_swap(ctx, path, strlen(ending), compressed, out));
+    KN_TRY(kn_path_replace_ending(ctx, path, strlen(ending), compressed, out));
     if (access(*out, F_OK) != 0) {
-        status = kn_fail(ctx, KN_ERR_IO, "%s: its other half, %s, is missing", path, plain);
+        status =
+            kn_fail(ctx, KN_ERR_IO, "%s: the other file of the pair, %s, is missing", path, plain);
         kn_free(*out);
         *out = NULL;
     }
@@ -62,14 +96,14 @@ out:
 
 /* Switches image->data_path and *source to the file of the pair with extension `wanted`; NULL: the
  * given file. */
-static kn_status turn_to(kn_ctx *ctx, kn_image *image, const char *ending, const char *wanted,
-                         kn_byte_source *source)
+static kn_status open_file_of_pair(kn_ctx *ctx, kn_image *image, const char *ending,
+                                   const char *wanted, kn_byte_source *source)
 {
     kn_status status;
     kn_byte_source_close(source);
     kn_free(image->data_path);
     image->data_path = NULL;
-    KN_TRY(partner(ctx, image->path, ending, wanted, &image->data_path));
+    KN_TRY(find_partner(ctx, image->path, ending, wanted, &image->data_path));
     KN_TRY(kn_byte_source_open(ctx, image->data_path, source));
 out:
     return status;
@@ -83,9 +117,9 @@ static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_byte_sou
     if (!image->data_path)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: its data are in another file", image->path);
     if (pair == N_PAIRS)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: is the header of a pair .hdr and .img without data",
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is the header of a .hdr/.img pair without data",
                        image->path);
-    KN_TRY(turn_to(ctx, image, PAIRS[pair].ending, PAIRS[pair].data, source));
+    KN_TRY(open_file_of_pair(ctx, image, PAIRS[pair].ending, PAIRS[pair].data, source));
     ptrdiff_t n = source->size < 2 ? source->size : 2;
     KN_TRY(kn_byte_source_read(ctx, source, 0, n, head));
     /* The extension is needed too: raw voxels may begin with the two bytes of gzip. */
@@ -97,24 +131,25 @@ out:
 /* Finds the header of a pair, reads it, switches to the data file, and reads CIFTI's XML if any. */
 static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
+    enum { PADDING = 1 << 16 }; /* bytes that may follow the voxels */
     kn_status status;
     int pair = pair_of(image->path);
     if (image->data_path && pair < N_PAIRS && PAIRS[pair].header)
-        KN_TRY(turn_to(ctx, image, PAIRS[pair].ending, PAIRS[pair].header, source));
+        KN_TRY(open_file_of_pair(ctx, image, PAIRS[pair].ending, PAIRS[pair].header, source));
     KN_TRY(kn_image_open_header(ctx, image, source, kn_nifti_header_parse));
     if (image->header.pair)
         KN_TRY(open_voxels(ctx, image, pair, source));
-    KN_TRY(kn_image_check_size(ctx, image, source));
+    KN_TRY(kn_image_check_size(ctx, image, source, PADDING));
     if (kn_cifti_may_be_dense(&image->header))
         KN_TRY(kn_cifti_open(ctx, image, source));
 out:
     return status;
 }
 
-static const char *const ENDINGS[] = {".nii.gz", ".nii", ".hdr.gz", ".hdr",
-                                      ".img.gz", ".img", NULL};
+static const char *const READ_ENDINGS[] = {".nii.gz", ".nii", ".hdr.gz", ".hdr",
+                                           ".img.gz", ".img", NULL};
 
-const kn_image_format kn_format_nifti = {.endings = ENDINGS,
+const kn_image_format kn_format_nifti = {.endings = READ_ENDINGS,
                                          .names = ".nii, .nii.gz, .hdr, .img",
                                          .open = open_nifti,
                                          .writing = &kn_nifti_writing};

@@ -1,4 +1,5 @@
-/* Parses and encodes NIfTI headers (nifti_header.h); image/geometry.c has the geometry. */
+/* Parses and encodes NIfTI headers (nifti_header.h); image/geometry.c has the geometry. Headers of
+ * either byte order are accepted and checked before any size is used. */
 #include "io/formats/nifti_header.h"
 
 #include <math.h>
@@ -65,30 +66,30 @@ typedef struct raw_fields {
 } raw_fields;
 
 /* n floats of NIfTI-1 (4 bytes each). */
-static void floats1(const unsigned char *p, bool swap, int n, double *out)
+static void load_floats1(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (double)kn_load_f32(p + 4 * i, swap);
 }
 
 /* n floats of NIfTI-2 (8 bytes each). */
-static void floats2(const unsigned char *p, bool swap, int n, double *out)
+static void load_floats2(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = kn_load_f64(p + 8 * i, swap);
 }
 
 /* Loads the fields of NIfTI-1 or ANALYZE. */
-static void load1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
+static void load_fields1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
     for (int i = 0; i < 8; i++)
         raw->dim[i] = (int16_t)kn_load16(p + V1_DIM + 2 * i, s);
     raw->datatype = (int16_t)kn_load16(p + V1_DATATYPE, s);
-    floats1(p + V1_OFFSET, s, 1, &raw->offset);
-    floats1(p + V1_SLOPE, s, 1, &raw->slope);
-    floats1(p + V1_INTER, s, 1, &raw->inter);
-    floats1(p + V1_PIXDIM, s, 8, h->pixdim);
+    load_floats1(p + V1_OFFSET, s, 1, &raw->offset);
+    load_floats1(p + V1_SLOPE, s, 1, &raw->slope);
+    load_floats1(p + V1_INTER, s, 1, &raw->inter);
+    load_floats1(p + V1_PIXDIM, s, 8, h->pixdim);
     if (h->version == 0) {
         for (int i = 0; i < 3; i++)
             h->origin[i] = (int16_t)kn_load16(p + ANALYZE_ORIGIN + 2 * i, s);
@@ -102,34 +103,34 @@ static void load1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
     h->xyzt_units = p[V1_UNITS];
     h->qform_code = (int16_t)kn_load16(p + V1_QFORM, s);
     h->sform_code = (int16_t)kn_load16(p + V1_SFORM, s);
-    floats1(p + V1_QUATERN, s, 3, h->quatern);
-    floats1(p + V1_QOFFSET, s, 3, h->qoffset);
-    floats1(p + V1_SROW, s, 12, &h->srow[0][0]);
+    load_floats1(p + V1_QUATERN, s, 3, h->quatern);
+    load_floats1(p + V1_QOFFSET, s, 3, h->qoffset);
+    load_floats1(p + V1_SROW, s, 12, &h->srow[0][0]);
 }
 
 /* Loads the fields of NIfTI-2. */
-static void load2(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
+static void load_fields2(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
     for (int i = 0; i < 8; i++)
         raw->dim[i] = (int64_t)kn_load64(p + V2_DIM + 8 * i, s);
     raw->datatype = (int16_t)kn_load16(p + V2_DATATYPE, s);
     raw->offset = (double)(int64_t)kn_load64(p + V2_OFFSET, s);
-    floats2(p + V2_SLOPE, s, 1, &raw->slope);
-    floats2(p + V2_INTER, s, 1, &raw->inter);
-    floats2(p + V2_PIXDIM, s, 8, h->pixdim);
+    load_floats2(p + V2_SLOPE, s, 1, &raw->slope);
+    load_floats2(p + V2_INTER, s, 1, &raw->inter);
+    load_floats2(p + V2_PIXDIM, s, 8, h->pixdim);
     h->intent_code = (int32_t)kn_load32(p + V2_INTENT, s);
     h->xyzt_units = (int32_t)kn_load32(p + V2_UNITS, s);
     h->qform_code = (int32_t)kn_load32(p + V2_QFORM, s);
     h->sform_code = (int32_t)kn_load32(p + V2_SFORM, s);
-    floats2(p + V2_QUATERN, s, 3, h->quatern);
-    floats2(p + V2_QOFFSET, s, 3, h->qoffset);
-    floats2(p + V2_SROW, s, 12, &h->srow[0][0]);
+    load_floats2(p + V2_QUATERN, s, 3, h->quatern);
+    load_floats2(p + V2_QOFFSET, s, 3, h->qoffset);
+    load_floats2(p + V2_SROW, s, 12, &h->srow[0][0]);
 }
 
 /* Sets version, byte order and pair from sizeof_hdr and the magic bytes. */
-static kn_status identify(kn_ctx *ctx, const char *name, const unsigned char *p, ptrdiff_t n,
-                          kn_nifti_header *h)
+static kn_status identify_header(kn_ctx *ctx, const char *name, const unsigned char *p, ptrdiff_t n,
+                                 kn_nifti_header *h)
 {
     if (n < KN_NIFTI1_SIZE)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes are too few for a NIfTI header", name, n);
@@ -154,7 +155,7 @@ static kn_status identify(kn_ctx *ctx, const char *name, const unsigned char *p,
         h->pair = true;
         return KN_OK;
     }
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: is not a NIfTI file", name);
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s is not a NIfTI file", name);
 }
 
 /* CIFTI-2 has its matrix in axes 5 and 6 (maps x places); axes 1 to 4 have length 1. */
@@ -229,9 +230,9 @@ static kn_status take_offset(kn_ctx *ctx, const char *name, const raw_fields *ra
                              kn_nifti_header *h)
 {
     const double largest = 0x1p53; /* doubles hold all integers up to here */
-    double least = h->pair ? 0 : (h->version == 2 ? KN_NIFTI2_SIZE : KN_NIFTI1_SIZE) + EXTENDER;
+    double lowest = h->pair ? 0 : (h->version == 2 ? KN_NIFTI2_SIZE : KN_NIFTI1_SIZE) + EXTENDER;
     double offset = raw->offset;
-    if (!(offset >= least && offset <= largest) || offset != floor(offset))
+    if (!(offset >= lowest && offset <= largest) || offset != floor(offset))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: the data cannot start at byte %g", name, offset);
     h->data_offset = (ptrdiff_t)offset;
     return KN_OK;
@@ -246,8 +247,8 @@ static kn_status check_analyze(kn_ctx *ctx, const char *name, const kn_nifti_hea
             plausible && h->origin[i] > -(double)h->dim[i] && h->origin[i] < 2 * (double)h->dim[i];
     if (!plausible)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: is an ANALYZE 7.5 header, which does not say where the image is "
-                       "(convert it to NIfTI)",
+                       "%s is an ANALYZE 7.5 header, which does not define the position of the "
+                       "image; convert it to NIfTI",
                        name);
     return KN_OK;
 }
@@ -259,11 +260,11 @@ kn_status kn_nifti_header_parse(kn_ctx *ctx, const char *name, const unsigned ch
     kn_status status;
 
     *h = (kn_nifti_header){0};
-    KN_TRY(identify(ctx, name, bytes, n, h));
+    KN_TRY(identify_header(ctx, name, bytes, n, h));
     if (h->version == 2)
-        load2(bytes, h, &raw);
+        load_fields2(bytes, h, &raw);
     else
-        load1(bytes, h, &raw);
+        load_fields1(bytes, h, &raw);
     KN_TRY(take_dims(ctx, name, &raw, h));
     if (h->version == 0)
         KN_TRY(check_analyze(ctx, name, h));
@@ -304,7 +305,7 @@ static void store_floats2(unsigned char *p, int n, const double *x)
 }
 
 /* Encodes a NIfTI-1 header (float32) into zeroed bytes. */
-static void encode1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
+static void encode_nifti1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1, offset = KN_NIFTI1_SIZE + EXTENDER;
     kn_store32(p, KN_NIFTI1_SIZE, KN_BIG_ENDIAN);
@@ -325,7 +326,7 @@ static void encode1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned c
 }
 
 /* Encodes a NIfTI-2 header (float32) into zeroed bytes. */
-static void encode2(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
+static void encode_nifti2(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1;
     kn_store32(p, KN_NIFTI2_SIZE, KN_BIG_ENDIAN);
@@ -356,9 +357,9 @@ ptrdiff_t kn_nifti_header_encode(const kn_nifti_header *h, ptrdiff_t volumes,
         large = large || dim[i] > KN_NIFTI_MAX_DIM1;
     memset(out, 0, KN_NIFTI2_SIZE + EXTENDER);
     if (large)
-        encode2(h, dim, out);
+        encode_nifti2(h, dim, out);
     else
-        encode1(h, dim, out);
+        encode_nifti1(h, dim, out);
     snprintf((char *)out + (large ? V2_DESCRIP : V1_DESCRIP), DESCRIP_SIZE, "%s", description);
     return (large ? KN_NIFTI2_SIZE : KN_NIFTI1_SIZE) + EXTENDER;
 }
@@ -369,7 +370,7 @@ void kn_nifti_header_cifti(ptrdiff_t places, ptrdiff_t maps, ptrdiff_t offset,
     const kn_nifti_header h = {.pixdim = {1, 1, 1, 1, 1, 1, 1, 1}};
     const ptrdiff_t dim[8] = {6, 1, 1, 1, 1, maps, places, 1};
     memset(out, 0, KN_NIFTI2_SIZE + EXTENDER);
-    encode2(&h, dim, out);
+    encode_nifti2(&h, dim, out);
     kn_store64(out + V2_OFFSET, (uint64_t)offset, KN_BIG_ENDIAN);
     kn_store32(out + V2_INTENT, CIFTI_SCALARS, KN_BIG_ENDIAN);
     snprintf((char *)out + V2_INTENT_NAME, INTENT_NAME_SIZE, "ConnDenseScalar");

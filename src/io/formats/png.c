@@ -1,5 +1,5 @@
 /* Implements png.h: each picture is compressed with and without the Sub filter, and the smaller
- * file is returned. */
+ * file is returned. The report embeds its maps in this format. */
 #include "io/formats/png.h"
 
 #include <assert.h>
@@ -81,10 +81,10 @@ static void filter_rows(const picture *p, unsigned char *rows)
     }
 }
 
-/* Writes the whole file to `out`, which is large enough for any content; *n = its size. room: bytes
- * for the compressed rows. */
+/* Writes the whole file to `out`, which is large enough for any content; *n = its size. capacity:
+ * bytes for the compressed rows. */
 static void put_file(const picture *p, struct libdeflate_compressor *c, const unsigned char *rows,
-                     ptrdiff_t room, unsigned char *out, ptrdiff_t *n)
+                     ptrdiff_t capacity, unsigned char *out, ptrdiff_t *n)
 {
     static const unsigned char signature[] = {137, 'P', 'N', 'G', '\r', '\n', 26, '\n'};
     unsigned char header[HEADER] = {0}, *at = out + SIGNATURE;
@@ -98,8 +98,8 @@ static void put_file(const picture *p, struct libdeflate_compressor *c, const un
         at = put_chunk(at, "PLTE", p->palette, 3 * p->colours);
     if (p->transparent > 0)
         at = put_chunk(at, "tRNS", p->alpha, p->transparent);
-    size_t packed =
-        libdeflate_zlib_compress(c, rows, (size_t)(p->height * (p->row + 1)), at + 8, (size_t)room);
+    size_t packed = libdeflate_zlib_compress(c, rows, (size_t)(p->height * (p->row + 1)), at + 8,
+                                             (size_t)capacity);
     assert(packed > 0);
     at = put_chunk(at, "IDAT", at + 8, (ptrdiff_t)packed);
     at = put_chunk(at, "IEND", NULL, 0);
@@ -110,7 +110,7 @@ static void put_file(const picture *p, struct libdeflate_compressor *c, const un
 static kn_status write_picture(kn_ctx *ctx, const picture *p, const uint8_t *pixel, void **bytes,
                                ptrdiff_t *n)
 {
-    /* bytes of the file besides the compressed rows, at most */
+    /* bytes of the file without the compressed rows, at most */
     enum { BEFORE = SIGNATURE + 5 * CHUNK + HEADER + 4 * KN_PNG_COLOURS };
     kn_status status;
     void *rows = NULL, *file[2] = {NULL, NULL};
@@ -124,13 +124,13 @@ static kn_status write_picture(kn_ctx *ctx, const picture *p, const uint8_t *pix
         status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for compression");
         goto out;
     }
-    ptrdiff_t room =
+    ptrdiff_t capacity =
         (ptrdiff_t)libdeflate_zlib_compress_bound(c, (size_t)(p->height * (p->row + 1)));
     for (int filter = NONE; filter <= SUB; filter++) {
         if (filter == SUB)
             filter_rows(p, rows);
-        KN_TRY(kn_alloc(ctx, BEFORE + room, 1, &file[filter]));
-        put_file(p, c, rows, room, file[filter], &size[filter]);
+        KN_TRY(kn_alloc(ctx, BEFORE + capacity, 1, &file[filter]));
+        put_file(p, c, rows, capacity, file[filter], &size[filter]);
     }
     int best = size[SUB] < size[NONE];
     KN_TRY(kn_alloc(ctx, size[best], 1, bytes));

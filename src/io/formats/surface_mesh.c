@@ -1,4 +1,4 @@
-/* Implements surface_mesh.h. */
+/* Implements surface_mesh.h. Indices of triangles are checked against the number of vertices. */
 #include "io/formats/surface_mesh.h"
 
 #include <math.h>
@@ -22,19 +22,19 @@ static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti
         if (strcmp(a->intent, intent) != 0)
             continue;
         if (*out)
-            return kn_fail(ctx, KN_ERR_FORMAT, "%s: has two arrays of %s, expected one surface",
-                           name, intent);
+            return kn_fail(ctx, KN_ERR_FORMAT,
+                           "%s has two arrays of %s; it must contain one surface", name, intent);
         if (a->dim[1] != 3 || a->type->code != type)
             return kn_fail(ctx, KN_ERR_FORMAT,
                            "%s: data array %td is %td x %td of %s, expected 3 %s", name, i + 1,
                            a->dim[0], a->dim[1], a->type->name,
-                           type == KN_VOXEL_INT32 ? "vertices a triangle, int32"
-                                                  : "coordinates a vertex, float32");
+                           type == KN_VOXEL_INT32 ? "vertices per triangle (int32)"
+                                                  : "coordinates per vertex (float32)");
         *out = a;
     }
     return *out ? KN_OK
                 : kn_fail(ctx, KN_ERR_FORMAT,
-                          "%s: has no data array of %s, expected a surface: coordinates and "
+                          "%s has no data array of %s, expected a surface with coordinates and "
                           "triangles",
                           name, intent);
 }

@@ -1,5 +1,6 @@
 /* Reads a triangulated surface: GIFTI with one array of coordinates (NIFTI_INTENT_POINTSET,
- * float32) and one of triangles (NIFTI_INTENT_TRIANGLE, int32), such as lh.pial.surf.gii. */
+ * float32) and one of triangles (NIFTI_INTENT_TRIANGLE, int32), such as lh.pial.surf.gii. Surface
+ * harmonics and the maps of the report need it. */
 #ifndef KN_IO_FORMATS_SURFACE_MESH_H
 #define KN_IO_FORMATS_SURFACE_MESH_H
 

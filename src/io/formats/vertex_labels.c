@@ -1,4 +1,5 @@
-/* Implements vertex_labels.h, and the conversion from GIFTI labels. */
+/* Implements vertex_labels.h, and the conversion from GIFTI labels. Labels are looked up by key in
+ * a sorted list. */
 #include "io/formats/vertex_labels.h"
 
 #include <stdint.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 #include "io/file/path.h"
-#include "io/formats/freesurfer_annot.h"
+#include "io/formats/internal.h"
 
 void kn_vertex_labels_clear(kn_vertex_labels *l)
 {
@@ -72,17 +73,17 @@ static const kn_gifti_array *find_array(const kn_gifti *gifti)
 }
 
 /* KN_ERR_FORMAT unless there is a label table and an array of one int32 per vertex. */
-static kn_status check(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
-                       const kn_gifti_array *a)
+static kn_status check_labels(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
+                              const kn_gifti_array *a)
 {
     if (!a || gifti->labels == 0)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: has no %s, expected labels of vertices and their names", name,
-                       a ? "table of labels" : "data arrays");
+                       "%s has no %s, expected labels of vertices and their names", name,
+                       a ? "label table" : "data arrays");
     if (a->type->code != KN_VOXEL_INT32 || a->dim[1] != 1)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: its labels are %td x %td of %s, expected one int32 a vertex", name,
-                       a->dim[0], a->dim[1], a->type->name);
+                       "%s: its labels are %td x %td of %s; there must be one int32 per vertex",
+                       name, a->dim[0], a->dim[1], a->type->name);
     return KN_OK;
 }
 
@@ -93,7 +94,7 @@ kn_status kn_vertex_labels_of(kn_ctx *ctx, const char *name, const kn_gifti *gif
     void *memory = NULL;
     const kn_gifti_array *a = find_array(gifti);
     *out = (kn_vertex_labels){0};
-    KN_TRY(check(ctx, name, gifti, a));
+    KN_TRY(check_labels(ctx, name, gifti, a));
     KN_TRY(kn_alloc(ctx, gifti->labels, sizeof(kn_label_key), &memory));
     kn_label_key *keys = memory;
     KN_TRY(kn_vertex_labels_new(ctx, a->dim[0], gifti->labels, out));
@@ -129,7 +130,7 @@ kn_status kn_vertex_labels_read(kn_ctx *ctx, const char *path, kn_vertex_labels 
         KN_TRY(kn_vertex_labels_of(ctx, path, &gifti, out));
     } else {
         status = kn_fail(ctx, KN_ERR_FORMAT,
-                         "%s: expected labels of vertices, named .label.gii or .annot", path);
+                         "%s is not a label file, expected .label.gii or .annot", path);
     }
 out:
     kn_byte_source_close(&source);

@@ -1,6 +1,6 @@
-/* Reads the region of each vertex of a surface from GIFTI labels (.gii, .gii.gz: the first array of
- * intent NIFTI_INTENT_LABEL, else the first array, and the label table) or from a FreeSurfer
- * annotation (.annot). */
+/* Reads the region of each vertex of a surface from GIFTI labels (.gii, .gii.gz: the first array
+ * of intent NIFTI_INTENT_LABEL, else the first array, and the label table) or from a FreeSurfer
+ * annotation (.annot). Atlases on surfaces come in these two formats. */
 #ifndef KN_IO_FORMATS_VERTEX_LABELS_H
 #define KN_IO_FORMATS_VERTEX_LABELS_H
 

@@ -1,4 +1,5 @@
-/* Reads gzip (gzip.h): streams with zlib, whole buffers with libdeflate. */
+/* Reads gzip (gzip.h): streams with zlib, whole buffers with libdeflate. Files of several members
+ * and BGZF are accepted. */
 #include <libdeflate.h>
 #include <limits.h>
 #include <string.h>
@@ -116,7 +117,7 @@ kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_byte_source *sourc
 }
 
 /* Refills g->in from the source, after the bytes that are not consumed yet. */
-static kn_status fetch(kn_ctx *ctx, kn_gunzip *g)
+static kn_status refill_input(kn_ctx *ctx, kn_gunzip *g)
 {
     ptrdiff_t left = (ptrdiff_t)g->z.avail_in, n = g->source.size - g->offset;
     if (left > 0)
@@ -137,7 +138,7 @@ static kn_status next_member(kn_ctx *ctx, kn_gunzip *g)
 {
     kn_status status = KN_OK;
     if (g->z.avail_in < KN_GZIP_MIN_SIZE)
-        status = fetch(ctx, g);
+        status = refill_input(ctx, g);
     if (status != KN_OK)
         return status;
     if (kn_is_gzip(g->z.next_in, (ptrdiff_t)g->z.avail_in))
@@ -154,26 +155,27 @@ static kn_status inflate_error(kn_ctx *ctx, const kn_gunzip *g, int code)
         return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for decompression", g->source.name);
     if (code == Z_BUF_ERROR)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: the compressed data end too early: the file was cut short",
+                       "%s: the compressed data end too early; the file was cut short",
                        g->source.name);
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: the compressed data are damaged (%s)", g->source.name,
                    g->z.msg ? g->z.msg : "no gzip data");
 }
 
 /* Decompresses at most n bytes with one call of inflate. */
-static kn_status step(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, unsigned char *out, ptrdiff_t *got)
+static kn_status inflate_step(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, unsigned char *out,
+                              ptrdiff_t *got)
 {
     kn_status status = KN_OK;
     *got = 0;
     if (g->z.avail_in == 0)
-        status = fetch(ctx, g);
+        status = refill_input(ctx, g);
     if (status != KN_OK)
         return status;
-    unsigned room = n > INT_MAX ? INT_MAX : (unsigned)n;
+    unsigned capacity = n > INT_MAX ? INT_MAX : (unsigned)n;
     g->z.next_out = out;
-    g->z.avail_out = room;
+    g->z.avail_out = capacity;
     int code = g->z.avail_in > 0 ? inflate(&g->z, Z_NO_FLUSH) : Z_BUF_ERROR;
-    *got = (ptrdiff_t)(room - g->z.avail_out);
+    *got = (ptrdiff_t)(capacity - g->z.avail_out);
     if (code == Z_STREAM_END)
         return next_member(ctx, g);
     return code == Z_OK ? KN_OK : inflate_error(ctx, g, code);
@@ -191,23 +193,24 @@ kn_status kn_gunzip_read(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, void *out, ptrd
     while (*got < n && !g->ended) {
         ptrdiff_t now, left = n - *got;
         if (out)
-            KN_TRY(step(ctx, g, left, (unsigned char *)out + *got, &now));
+            KN_TRY(inflate_step(ctx, g, left, (unsigned char *)out + *got, &now));
         else
-            KN_TRY(step(ctx, g, left < CHUNK ? left : CHUNK, g->beyond, &now));
+            KN_TRY(inflate_step(ctx, g, left < CHUNK ? left : CHUNK, g->beyond, &now));
         *got += now;
     }
 out:
     return status;
 }
 
-kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length)
+kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t limit,
+                         ptrdiff_t *length)
 {
     kn_gunzip *g = NULL;
     kn_status status;
     *length = 0;
     KN_TRY(kn_gunzip_new(ctx, &g));
     KN_TRY(kn_gunzip_start(ctx, g, source));
-    KN_TRY(kn_gunzip_read(ctx, g, PTRDIFF_MAX, NULL, length));
+    KN_TRY(kn_gunzip_read(ctx, g, limit, NULL, length));
 out:
     kn_gunzip_free(g);
     return status;
@@ -244,18 +247,19 @@ void kn_inflater_free(kn_inflater *inflater)
 
 /* Sets the message for damaged data: libdeflate does not report the cause, so zlib reads the data
  * again. */
-static kn_status explain(kn_ctx *ctx, const char *name, const unsigned char *bytes, ptrdiff_t n)
+static kn_status fail_damaged(kn_ctx *ctx, const char *name, const unsigned char *bytes,
+                              ptrdiff_t n)
 {
     kn_byte_source source = kn_byte_source_of(name, bytes, n);
     ptrdiff_t length;
-    kn_status status = kn_gzip_length(ctx, &source, &length);
+    kn_status status = kn_gzip_length(ctx, &source, PTRDIFF_MAX, &length);
     if (status == KN_OK)
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the compressed data are damaged", name);
     return status;
 }
 
 kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
-                     const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
+                     const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t capacity,
                      ptrdiff_t *got, bool *fits)
 {
     *got = 0;
@@ -264,14 +268,14 @@ kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
         size_t used = 0, made = 0;
         enum libdeflate_result r =
             libdeflate_gzip_decompress_ex(inflater->d, bytes + at, (size_t)(n - at),
-                                          (unsigned char *)out + *got, (size_t)(room - *got), &used,
-                                          &made);
+                                          (unsigned char *)out + *got, (size_t)(capacity - *got),
+                                          &used, &made);
         if (r == LIBDEFLATE_INSUFFICIENT_SPACE) {
             *fits = false;
             return KN_OK;
         }
         if (r != LIBDEFLATE_SUCCESS)
-            return explain(ctx, name, bytes, n);
+            return fail_damaged(ctx, name, bytes, n);
         at += (ptrdiff_t)used;
         *got += (ptrdiff_t)made;
     }

@@ -1,4 +1,5 @@
-/* Writes gzip (gzip.h): parallel compression of fixed chunks into one member. */
+/* Writes gzip (gzip.h): parallel compression of fixed chunks into one member. The bytes are the
+ * same for any number of threads. */
 #include "io/gzip/gzip.h"
 
 #include <assert.h>
@@ -8,12 +9,13 @@
 
 #include "base/parallel/parallel_for.h"
 #include "io/file/byte_order.h"
+#include "io/file/path.h"
 
 /* Strategy Z_RLE: maps of floats are noise plus runs of one value (outside the mask), so matches
  * further back than the previous byte hardly exist. On z-maps with their background, Z_RLE is
  * smaller than zlib's level 6 (0.237 of the contents against 0.238) in a third of the time. */
 enum { LEVEL = 1, RAW_WINDOW = -15, MEMORY_LEVEL = 8 };
-enum { CHUNK = 1 << 19, MAX_SLOTS = 32, MARKER = 16 }; /* MARKER: room for Z_SYNC_FLUSH's block */
+enum { CHUNK = 1 << 19, MAX_SLOTS = 32, MARKER = 16 }; /* MARKER: space for Z_SYNC_FLUSH's block */
 
 typedef struct slot { /* one chunk that is being compressed */
     const unsigned char *in;
@@ -27,8 +29,8 @@ typedef struct slot { /* one chunk that is being compressed */
 struct kn_gzip_writer {
     kn_writer *to; /* borrowed */
     unsigned char *in;
-    ptrdiff_t used, room; /* bytes in `in`, and its size, n_slots * CHUNK */
-    int n_slots;          /* two per thread, at most MAX_SLOTS */
+    ptrdiff_t used, capacity; /* bytes in `in`, and its size, n_slots * CHUNK */
+    int n_slots;              /* two per thread, at most MAX_SLOTS */
     slot slot[MAX_SLOTS];
     uint32_t crc, total; /* CRC-32 and length modulo 2^32 of all content so far */
 };
@@ -45,8 +47,8 @@ kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, kn_gzip_writer **out)
     w = p;
     w->to = to;
     w->n_slots = 2 * kn_threads(ctx) < MAX_SLOTS ? 2 * kn_threads(ctx) : MAX_SLOTS;
-    w->room = (ptrdiff_t)w->n_slots * CHUNK;
-    KN_TRY(kn_alloc(ctx, w->room, 1, &p));
+    w->capacity = (ptrdiff_t)w->n_slots * CHUNK;
+    KN_TRY(kn_alloc(ctx, w->capacity, 1, &p));
     w->in = p;
     KN_TRY(kn_writer_write(ctx, to, header, sizeof header));
 out:
@@ -71,7 +73,7 @@ void kn_gzip_writer_free(kn_gzip_writer *w)
 }
 
 /* Allocates the compressor and output buffer of a slot on its first use. */
-static kn_status prepare(kn_ctx *ctx, slot *s)
+static kn_status prepare_slot(kn_ctx *ctx, slot *s)
 {
     void *p;
     if (s->ready)
@@ -86,34 +88,34 @@ static kn_status prepare(kn_ctx *ctx, slot *s)
 
 /* Compresses slots first .. last-1. Z_SYNC_FLUSH ends a chunk with a non-final block at a byte
  * boundary, so that chunks can be concatenated. */
-static void pack(void *self, ptrdiff_t first, ptrdiff_t last)
+static void compress_slots(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     for (slot *s = (slot *)self + first; s < (slot *)self + last; s++) {
-        uInt room = (uInt)deflateBound(&s->z, CHUNK) + MARKER;
+        uInt capacity = (uInt)deflateBound(&s->z, CHUNK) + MARKER;
         s->crc = libdeflate_crc32(0, s->in, (size_t)s->n);
         deflateReset(&s->z);
         s->z.next_in = (unsigned char *)s->in; /* zlib does not modify it */
         s->z.avail_in = (uInt)s->n;
         s->z.next_out = s->out;
-        s->z.avail_out = room;
+        s->z.avail_out = capacity;
         deflate(&s->z, Z_SYNC_FLUSH);
         assert(s->z.avail_in == 0 && s->z.avail_out > 0);
-        s->packed = (ptrdiff_t)(room - s->z.avail_out);
+        s->packed = (ptrdiff_t)(capacity - s->z.avail_out);
     }
 }
 
 /* Compresses the buffered bytes in chunks, in parallel, and writes them in order. */
-static kn_status empty(kn_ctx *ctx, kn_gzip_writer *w)
+static kn_status flush_slots(kn_ctx *ctx, kn_gzip_writer *w)
 {
     kn_status status = KN_OK;
     ptrdiff_t n = 0;
     for (ptrdiff_t at = 0; at < w->used; at += CHUNK) {
         slot *s = &w->slot[n++];
-        KN_TRY(prepare(ctx, s));
+        KN_TRY(prepare_slot(ctx, s));
         s->in = w->in + at;
         s->n = w->used - at < CHUNK ? w->used - at : CHUNK;
     }
-    kn_parallel(ctx, n, 1, pack, w->slot);
+    kn_parallel(ctx, n, 1, compress_slots, w->slot);
     for (slot *s = w->slot; s < w->slot + n; s++) {
         w->crc = (uint32_t)crc32_combine(w->crc, s->crc, s->n);
         w->total += (uint32_t)s->n;
@@ -128,13 +130,13 @@ kn_status kn_gzip_writer_write(kn_ctx *ctx, kn_gzip_writer *w, const void *bytes
 {
     kn_status status = KN_OK;
     for (const unsigned char *from = bytes; n > 0;) {
-        ptrdiff_t now = n < w->room - w->used ? n : w->room - w->used;
+        ptrdiff_t now = n < w->capacity - w->used ? n : w->capacity - w->used;
         memcpy(w->in + w->used, from, (size_t)now);
         w->used += now;
         from += now;
         n -= now;
-        if (w->used == w->room)
-            KN_TRY(empty(ctx, w));
+        if (w->used == w->capacity)
+            KN_TRY(flush_slots(ctx, w));
     }
 out:
     return status;
@@ -144,10 +146,45 @@ kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w)
 {
     unsigned char end[10] = {3, 0}; /* an empty final block, CRC-32, length */
     kn_status status;
-    KN_TRY(empty(ctx, w));
+    KN_TRY(flush_slots(ctx, w));
     kn_store32(end + 2, w->crc, KN_BIG_ENDIAN);
     kn_store32(end + 6, w->total, KN_BIG_ENDIAN);
     KN_TRY(kn_writer_write(ctx, w->to, end, sizeof end));
 out:
     return status;
+}
+
+/* ---- file that may be compressed ------------------------------------------------------------- */
+
+kn_status kn_maybe_gzip_open(kn_ctx *ctx, const char *path, const kn_write_options *options,
+                             kn_maybe_gzip_file *out)
+{
+    kn_status status;
+    *out = (kn_maybe_gzip_file){0};
+    KN_TRY(kn_writer_new(ctx, path, options, &out->file));
+    if (kn_path_ends(path, ".gz") || kn_path_ends(path, ".mgz"))
+        KN_TRY(kn_gzip_writer_new(ctx, out->file, &out->gzip));
+out:
+    if (status != KN_OK)
+        kn_maybe_gzip_clear(out);
+    return status;
+}
+
+kn_status kn_maybe_gzip_write(kn_ctx *ctx, kn_maybe_gzip_file *f, const void *bytes, ptrdiff_t n)
+{
+    return f->gzip ? kn_gzip_writer_write(ctx, f->gzip, bytes, n)
+                   : kn_writer_write(ctx, f->file, bytes, n);
+}
+
+kn_status kn_maybe_gzip_commit(kn_ctx *ctx, kn_maybe_gzip_file *f)
+{
+    kn_status status = f->gzip ? kn_gzip_writer_finish(ctx, f->gzip) : KN_OK;
+    return status == KN_OK ? kn_writer_commit(ctx, f->file) : status;
+}
+
+void kn_maybe_gzip_clear(kn_maybe_gzip_file *f)
+{
+    kn_gzip_writer_free(f->gzip);
+    kn_writer_free(f->file);
+    *f = (kn_maybe_gzip_file){0};
 }

@@ -36,9 +36,10 @@ kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_byte_source *sourc
  * KN_ERR_FORMAT if the data are damaged or truncated. */
 kn_status kn_gunzip_read(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, void *out, ptrdiff_t *got);
 
-/* *length = uncompressed size, by decompressing all of the source without storing it. Checksums are
- * verified. */
-kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *length);
+/* *length = uncompressed size, by decompressing the source without storing it, at most `limit`
+ * bytes of it. Checksums of what is read are verified. */
+kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t limit,
+                         ptrdiff_t *length);
 
 /* ---- whole buffers ------------------------------------------------------------------------ */
 
@@ -49,10 +50,11 @@ kn_status kn_inflater_new(kn_ctx *ctx, kn_inflater **out);
 /* Frees the state. NULL is allowed. */
 void kn_inflater_free(kn_inflater *inflater);
 
-/* Decompresses n bytes of gzip into `out`, which holds `room` bytes; *got = bytes written. If the
- * content is larger than `room`, returns KN_OK with *fits false. KN_ERR_FORMAT if damaged. */
+/* Decompresses n bytes of gzip into `out`, which holds `capacity` bytes; *got = bytes written. If
+ * the content is larger than `capacity`, returns KN_OK with *fits false. KN_ERR_FORMAT if damaged.
+ */
 kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
-                     const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t room,
+                     const unsigned char *bytes, ptrdiff_t n, void *out, ptrdiff_t capacity,
                      ptrdiff_t *got, bool *fits);
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -71,5 +73,24 @@ kn_status kn_gzip_writer_write(kn_ctx *ctx, kn_gzip_writer *w, const void *bytes
 kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w);
 /* Frees the compressor, not the kn_writer. NULL is allowed. */
 void kn_gzip_writer_free(kn_gzip_writer *w);
+
+/* ---- file that may be compressed ------------------------------------------------------------- */
+
+/* A file that is written sequentially, compressed if its extension is .gz or .mgz. */
+
+typedef struct kn_maybe_gzip_file {
+    kn_writer *file;      /* owned */
+    kn_gzip_writer *gzip; /* owned; NULL: not compressed */
+} kn_maybe_gzip_file;
+
+/* Opens the file; options as in kn_writer_new. On failure *out is {0}. */
+kn_status kn_maybe_gzip_open(kn_ctx *ctx, const char *path, const kn_write_options *options,
+                             kn_maybe_gzip_file *out);
+/* Appends n bytes. */
+kn_status kn_maybe_gzip_write(kn_ctx *ctx, kn_maybe_gzip_file *f, const void *bytes, ptrdiff_t n);
+/* Completes the file. */
+kn_status kn_maybe_gzip_commit(kn_ctx *ctx, kn_maybe_gzip_file *f);
+/* Frees the writers; an uncommitted file is removed. {0} is allowed. */
+void kn_maybe_gzip_clear(kn_maybe_gzip_file *f);
 
 #endif

@@ -1,4 +1,5 @@
-/* Geometry of an image (io/formats/nifti_header.h): the affine from sform, qform or pixdim. */
+/* Geometry of an image (io/formats/nifti_header.h): the affine from sform, qform or pixdim. Two
+ * images have one geometry if their shapes agree and their affines nearly do. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ static const double AFFINE_TOLERANCE = 1e-3; /* mm, on each entry */
 
 /* R = rotation matrix of the unit quaternion (a, b, c, d) with q = (b, c, d). The file omits
  * a = sqrt(1 - |q|^2) >= 0. */
-static void rotation(const double q[3], double R[3][3])
+static void rotation_matrix(const double q[3], double R[3][3])
 {
     double b = q[0], c = q[1], d = q[2], a2 = 1 - (b * b + c * c + d * d), a = 0;
     const double tiny = 1e-14; /* relative to 1 */
@@ -28,7 +29,7 @@ static void rotation(const double q[3], double R[3][3])
 }
 
 /* Voxel size along axis i in mm: the absolute value of the stored size; 1 if that is 0. */
-static double step(const kn_nifti_header *h, int i)
+static double voxel_size(const kn_nifti_header *h, int i)
 {
     double size = fabs(h->pixdim[i + 1]);
     return size == 0 ? 1 : size;
@@ -38,10 +39,10 @@ static double step(const kn_nifti_header *h, int i)
 static void from_qform(const kn_nifti_header *h, double A[4][4])
 {
     double R[3][3], qfac = h->pixdim[0] == -1 ? -1 : 1;
-    rotation(h->quatern, R);
+    rotation_matrix(h->quatern, R);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++)
-            A[i][j] = R[i][j] * step(h, j) * (j == 2 ? qfac : 1);
+            A[i][j] = R[i][j] * voxel_size(h, j) * (j == 2 ? qfac : 1);
         A[i][3] = h->qoffset[i];
     }
 }
@@ -52,7 +53,7 @@ static void from_pixdim(const kn_nifti_header *h, double A[4][4])
 {
     for (int i = 0; i < 3; i++) {
         double origin = h->version == 0 ? h->origin[i] - 1 : ((double)h->dim[i] - 1) / 2;
-        A[i][i] = i == 0 ? -step(h, i) : step(h, i);
+        A[i][i] = i == 0 ? -voxel_size(h, i) : voxel_size(h, i);
         A[i][3] = -A[i][i] * origin;
     }
 }

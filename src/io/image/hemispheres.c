@@ -1,5 +1,6 @@
-/* Implements hemispheres.h. */
-#include "io/image/hemispheres.h"
+/* Implements the hemispheres of image_set.h: one or two images that form a row of responses. The
+ * left hemisphere comes first. */
+#include "io/image/image_set.h"
 
 #include <stdio.h>
 #include <string.h>

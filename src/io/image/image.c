@@ -1,4 +1,5 @@
-/* Implements image.h except reading voxels (read.c): formats by extension, opening, size check. */
+/* Implements image.h except reading voxels (read_voxels.c): formats by extension, opening, size
+ * check. A format is chosen by the extension of the file name, in the order of KN_IMAGE_FORMATS. */
 #include "io/image/image.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 #include "io/file/byte_order.h"
 #include "io/file/path.h"
 #include "io/gzip/gzip.h"
-#include "io/image/format.h"
+#include "io/image/image_format.h"
 
 #define ROW(name) &kn_format_##name,
 static const kn_image_format *const FORMATS[] = {KN_IMAGE_FORMATS(ROW)};
@@ -15,7 +16,7 @@ static const kn_image_format *const FORMATS[] = {KN_IMAGE_FORMATS(ROW)};
 enum { N_FORMATS = sizeof FORMATS / sizeof *FORMATS };
 
 /* True if the path has one of the NULL-terminated extensions. */
-static bool ends_as(const char *path, const char *const *endings)
+static bool has_extension(const char *path, const char *const *endings)
 {
     for (; *endings; endings++)
         if (kn_path_ends(path, *endings))
@@ -26,7 +27,7 @@ static bool ends_as(const char *path, const char *const *endings)
 const kn_image_writing *kn_image_writing_of(const char *path)
 {
     for (int i = 0; i < N_FORMATS; i++)
-        if (ends_as(path, FORMATS[i]->writing->endings))
+        if (has_extension(path, FORMATS[i]->writing->endings))
             return FORMATS[i]->writing;
     return NULL;
 }
@@ -35,7 +36,7 @@ const kn_image_writing *kn_image_writing_of(const char *path)
 static const kn_image_format *format_of(const char *path)
 {
     for (int i = 0; i < N_FORMATS; i++)
-        if (ends_as(path, FORMATS[i]->endings))
+        if (has_extension(path, FORMATS[i]->endings))
             return FORMATS[i];
     return NULL;
 }
@@ -113,38 +114,51 @@ kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_byte_sourc
 }
 
 /* Error: the header announces more bytes than the file has or can have. */
-static kn_status too_short(kn_ctx *ctx, const char *name, const kn_nifti_header *h,
-                           const char *limit, ptrdiff_t has)
+static kn_status fail_too_short(kn_ctx *ctx, const char *name, const kn_nifti_header *h,
+                                const char *limit, ptrdiff_t has)
 {
     double need = (double)h->data_offset + (double)kn_nifti_data_size(h);
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header promises %s, %s %s", name,
-                   kn_size_in_words(need).text, limit, kn_size_in_words((double)has).text);
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header promises %s, but %s %s", name,
+                   kn_format_size(need).text, limit, kn_format_size((double)has).text);
 }
 
-/* The file must have data_offset + data size bytes. A compressed file is accepted if deflate can
- * hold that much and the length in its last bytes agrees; else (several members, bytes after the
- * image, a truncated file) it is decompressed once, without storing. */
-kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source)
+static kn_status fail_too_long(kn_ctx *ctx, const char *name, ptrdiff_t need)
+{
+    return kn_fail(ctx, KN_ERR_FORMAT,
+                   "%s: the header promises %s, but the data go on after that; the header or the "
+                   "file is wrong",
+                   name, kn_format_size((double)need).text);
+}
+
+/* The file must have data_offset + data size bytes, and at most `surplus` more. A compressed file
+ * is accepted if deflate can hold that much and the length in its last bytes agrees; else (several
+ * members, bytes after the image, a truncated file) it is decompressed once, without storing. */
+kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
+                              ptrdiff_t surplus)
 {
     const kn_nifti_header *h = &image->header;
-    ptrdiff_t size = kn_nifti_data_size(h), has = source->size, hint;
-    if (!image->gzip)
-        return h->data_offset <= has && size <= has - h->data_offset
-                   ? KN_OK
-                   : too_short(ctx, source->name, h, "the file has", has);
-    if (size > PTRDIFF_MAX - h->data_offset || has > PTRDIFF_MAX / KN_GZIP_MAX_RATIO ||
-        h->data_offset + size > has * KN_GZIP_MAX_RATIO)
-        return too_short(ctx, source->name, h, "the compressed file cannot hold more than",
-                         has > PTRDIFF_MAX / KN_GZIP_MAX_RATIO ? PTRDIFF_MAX
-                                                               : has * KN_GZIP_MAX_RATIO);
-    kn_status status = kn_gzip_hint(ctx, source, &hint);
-    /* the hint is the length modulo 2^32 */
-    if (status != KN_OK || hint == ((h->data_offset + size) & 0xffffffff))
-        return status;
-    status = kn_gzip_length(ctx, source, &has);
-    if (status == KN_OK && h->data_offset + size > has)
-        status = too_short(ctx, source->name, h, "the decompressed file has", has);
-    return status;
+    ptrdiff_t size = kn_nifti_data_size(h), has = source->size, hint, need;
+    if (!image->gzip && (h->data_offset > has || size > has - h->data_offset))
+        return fail_too_short(ctx, source->name, h, "the file has", has);
+    if (image->gzip &&
+        (size > PTRDIFF_MAX - h->data_offset - surplus - 1 ||
+         has > PTRDIFF_MAX / KN_GZIP_MAX_RATIO || h->data_offset + size > has * KN_GZIP_MAX_RATIO))
+        return fail_too_short(ctx, source->name, h, "the compressed file cannot hold more than",
+                              has > PTRDIFF_MAX / KN_GZIP_MAX_RATIO ? PTRDIFF_MAX
+                                                                    : has * KN_GZIP_MAX_RATIO);
+    need = h->data_offset + size;
+    if (image->gzip) {
+        kn_status status = kn_gzip_hint(ctx, source, &hint);
+        /* the hint is the length modulo 2^32 */
+        if (status != KN_OK || hint == (need & 0xffffffff))
+            return status;
+        status = kn_gzip_length(ctx, source, need + surplus + 1, &has);
+        if (status == KN_OK && need > has)
+            status = fail_too_short(ctx, source->name, h, "the decompressed file has", has);
+        if (status != KN_OK)
+            return status;
+    }
+    return has - need > surplus ? fail_too_long(ctx, source->name, need) : KN_OK;
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -155,6 +169,7 @@ static kn_status open_source(kn_ctx *ctx, kn_byte_source *source, kn_image *imag
     kn_status status;
     KN_TRY(image->format->open(ctx, image, source));
     KN_TRY(kn_geometry_of(ctx, image->path, &image->header, &image->geometry));
+    image->stamp = source->stamp;
 out:
     kn_byte_source_close(source);
     if (status != KN_OK)
@@ -180,7 +195,7 @@ kn_status kn_image_open(kn_ctx *ctx, const char *path, kn_image *out)
     kn_status status;
     *out = (kn_image){.format = format_of(path)};
     if (!out->format)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s)", path,
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is not an image (%s)", path,
                        kn_image_known_names().text);
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path));
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->data_path));

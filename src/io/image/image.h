@@ -1,13 +1,14 @@
 /* Reads 3D and 4D images of any supported format: kn_image_open, then kn_image_read per volume.
  *
- * Formats are listed in io/image/format.h. Opening reads the header and checks that the file holds
- * all its data, before anything large is allocated. Voxels are float32 in file order (x fastest),
- * with the file's scaling applied. Every header is converted to a kn_nifti_header. */
+ * Formats are listed in io/image/image_format.h. Opening reads the header and checks that the file
+ * holds all its data, before anything large is allocated. Voxels are float32 in file order (x
+ * fastest), with the file's scaling applied. Every header is converted to a kn_nifti_header. */
 #ifndef KN_IO_IMAGE_IMAGE_H
 #define KN_IO_IMAGE_IMAGE_H
 
 #include <stdint.h>
 
+#include "io/file/atomic_writer.h"
 #include "io/file/byte_source.h"
 #include "io/formats/nifti_header.h"
 
@@ -34,7 +35,8 @@ typedef struct kn_image {
     const unsigned char *memory; /* borrowed; bytes of the file; NULL: on disk */
     ptrdiff_t memory_size;
     const kn_image_format *format;
-    bool gzip; /* the data file is compressed, whatever its extension */
+    kn_file_stamp stamp; /* of data_path when the header was read */
+    bool gzip;           /* the data file is compressed, with any extension */
     kn_nifti_header header;
     kn_geometry geometry;
     kn_brain brain; /* only of dense CIFTI */
@@ -96,5 +98,45 @@ bool kn_image_fits(const kn_image *image, ptrdiff_t memory);
 /* True if volumes cannot be read independently, so that the file needs a single reader: gzip, GIFTI
  * (XML), and CIFTI with several maps. */
 bool kn_image_in_one_stream(const kn_image *image);
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Writes float32 images in a given geometry, volume by volume; the file's extension selects the
+ * format. Use: _new, _volume for each volume, _commit, _free. */
+
+/* What to write. `names` is borrowed until the writer is freed, the other pointers only during
+ * kn_image_writer_new. */
+typedef struct kn_image_target {
+    const kn_geometry *geometry;
+    ptrdiff_t volumes;        /* 0: a 3D image; n > 0: a 4D image of n volumes */
+    const char *description;  /* for the header */
+    const char *const *names; /* of the volumes, for GIFTI and CIFTI; NULL: none */
+    const char *brain;        /* kn_brain.xml, needed for CIFTI */
+    ptrdiff_t memory;         /* bytes for CIFTI's transposition buffer; 0: default (64 MB) */
+    const char *side;         /* "lh" or "rh"; any other or NULL: unknown */
+} kn_image_target;
+
+/* Values of one volume: voxel index[i] = values[i * stride], i < n; all other voxels = outside.
+ * index NULL: voxel i. */
+typedef struct kn_volume {
+    const float *values;
+    ptrdiff_t stride;
+    const ptrdiff_t *index;
+    ptrdiff_t n;
+    float outside;
+} kn_volume;
+
+typedef struct kn_image_writer kn_image_writer;
+
+/* Opens the file. KN_ERR_ARGUMENT if no format writes this extension; options as in
+ * kn_writer_new. */
+kn_status kn_image_writer_new(kn_ctx *ctx, const char *path, const kn_image_target *target,
+                              const kn_write_options *options, kn_image_writer **out);
+/* Writes the next volume. KN_ERR_ARGUMENT after the last one. */
+kn_status kn_image_writer_volume(kn_ctx *ctx, kn_image_writer *writer, const kn_volume *volume);
+/* Completes the file. KN_ERR_ARGUMENT if volumes are missing. */
+kn_status kn_image_writer_commit(kn_ctx *ctx, kn_image_writer *writer);
+/* Frees the writer; an uncommitted file is removed. NULL is allowed. */
+void kn_image_writer_free(kn_image_writer *writer);
 
 #endif

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "io/file/path.h"
-#include "io/image/image_set_internal.h"
+#include "io/image/internal.h"
 
 bool kn_images_is_name(const char *path)
 {
@@ -29,11 +29,9 @@ static kn_status open_part(kn_ctx *ctx, const char *path, kn_image *out)
 {
     kn_status status = kn_image_open(ctx, path, out);
     if (status == KN_OK && out->header.cifti && !out->brain.hash)
-        return kn_fail(
-            ctx, KN_ERR_FORMAT,
-            "%s: is CIFTI of another kind (intent %d), expected dense scalars or a dense "
-            "series",
-            path, out->header.intent_code);
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s has CIFTI intent %d, expected dense scalars or a dense series", path,
+                       out->header.intent_code);
     return status;
 }
 
@@ -44,7 +42,7 @@ static kn_status compare_first(kn_ctx *ctx, kn_image *file, const kn_image *firs
     const char *side = kn_image_side(file->path), *expected = kn_image_side(first->path);
     kn_status status;
     if (*side && *expected && strcmp(side, expected) != 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: is %s by its name, expected %s as in %s", file->path,
+        return kn_fail(ctx, KN_ERR_DATA, "%s is %s by its name, expected %s as in %s", file->path,
                        side, expected, first->path);
     KN_TRY(kn_geometry_compare(ctx, file->path, &file->geometry, first->path, &first->geometry));
     KN_TRY(kn_brain_compare(ctx, file->path, &file->brain, first->path, &first->brain));
@@ -63,7 +61,7 @@ static kn_status open_listed(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
         kn_image *file = &images->file[at];
         KN_TRY(open_part(ctx, images->list.path[at], file));
         if (file->header.volumes > 1)
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected a 3D image in a list",
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes, expected a 3D image in a list",
                            file->path, file->header.volumes);
         if (i > 0)
             KN_TRY(compare_first(ctx, file, &images->file[k]));
@@ -93,6 +91,8 @@ static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
     return status;
 }
 
+/* Opens a text file or a pattern as a list of images. All headers are read, or only the first if
+ * images->later. */
 static kn_status open_list(kn_ctx *ctx, const char *path, kn_images *images)
 {
     kn_status status;
@@ -132,8 +132,8 @@ static kn_status open_4d(kn_ctx *ctx, const char *path, kn_images *images)
     if (comma) {
         KN_TRY(open_part(ctx, comma + 1, &images->file[1]));
         if (images->file[1].header.volumes != images->count)
-            status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected %td as in %s", comma + 1,
-                             images->file[1].header.volumes, images->count, first);
+            status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes, expected %td as in %s",
+                             comma + 1, images->file[1].header.volumes, images->count, first);
     }
 out:
     kn_free(first);
@@ -152,6 +152,8 @@ out:
     return status;
 }
 
+/* Opens one 4D image, a list or a pattern. memory: bytes for decompressed volumes, 0:
+ * KN_IMAGE_MEMORY. *out is owned by the caller; on error it is NULL. */
 static kn_status open_all(kn_ctx *ctx, const char *path, ptrdiff_t memory, bool later,
                           kn_images **out)
 {
@@ -161,7 +163,7 @@ static kn_status open_all(kn_ctx *ctx, const char *path, ptrdiff_t memory, bool 
 
     *out = NULL;
     if (!kn_images_is_name(path))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s) or a .txt list of images",
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is neither an image (%s) nor a .txt list of images",
                        path, kn_image_known_names().text);
     KN_TRY(kn_alloc(ctx, 1, sizeof *images, &p));
     images = p;

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/parallel/parallel_for.h"
-#include "io/image/image_set_internal.h"
+#include "io/image/internal.h"
 
 typedef struct worker {
     kn_ctx *ctx; /* owned; a context belongs to one thread */
@@ -50,18 +50,18 @@ int kn_images_readers(kn_ctx *ctx, const kn_images *images)
 
 /* True if the single reader of each part will hold its whole file, so that all workers can convert
  * volumes from it. */
-static bool may_be_held(const kn_images *images)
+static bool may_be_in_memory(const kn_images *images)
 {
-    bool held = true;
+    bool in_memory = true;
     for (int k = 0; k < images->parts; k++)
-        held = held && kn_image_fits(&images->file[k], images->memory / images->parts);
-    return held;
+        in_memory = in_memory && kn_image_fits(&images->file[k], images->memory / images->parts);
+    return in_memory;
 }
 
 int kn_images_workers(kn_ctx *ctx, const kn_images *images)
 {
     ptrdiff_t threads = kn_threads(ctx);
-    if (in_one_stream(images) && !may_be_held(images))
+    if (in_one_stream(images) && !may_be_in_memory(images))
         return 1;
     return (int)(threads < images->count ? threads : images->count);
 }
@@ -103,7 +103,7 @@ static bool take_one(reading *r, ptrdiff_t w)
 }
 
 /* One item of the parallel loop is one worker, which takes images until none is left. */
-static void work(void *self, ptrdiff_t begin, ptrdiff_t end)
+static void run_workers(void *self, ptrdiff_t begin, ptrdiff_t end)
 {
     for (ptrdiff_t w = begin; w < end; w++)
         while (take_one(self, w))
@@ -111,7 +111,7 @@ static void work(void *self, ptrdiff_t begin, ptrdiff_t end)
 }
 
 /* The error of the image that comes first, so that the message does not depend on timing. */
-static kn_status outcome(const reading *r, int workers)
+static kn_status first_failure(const reading *r, int workers)
 {
     const worker *earliest = NULL;
     for (int w = 0; w < workers; w++)
@@ -123,7 +123,7 @@ static kn_status outcome(const reading *r, int workers)
 }
 
 /* Splits the voxels (ascending `index`, or the first n) into those of each part. */
-static kn_status divide(reading *r, const ptrdiff_t *index)
+static kn_status split_voxels(reading *r, const ptrdiff_t *index)
 {
     ptrdiff_t first = kn_geometry_voxels(&r->images->part[0].geometry), cut = 0;
     kn_status status = KN_OK;
@@ -148,7 +148,7 @@ out:
 }
 
 /* Gives a worker its context, readers and buffer. */
-static kn_status equip(reading *r, worker *me, int threads)
+static kn_status init_worker(reading *r, worker *me, int threads)
 {
     kn_status status = KN_OK;
     me->ctx = kn_ctx_new();
@@ -173,12 +173,12 @@ out:
  * it does not fit, one worker streams the rest. */
 static void read_stream(reading *r, int workers)
 {
-    bool held = true;
+    bool in_memory = true;
     take_one(r, 0);
     for (int k = 0; k < r->images->parts; k++)
-        held = held && (r->of_part[k] == 0 ||
-                        kn_image_reader_holds(r->images->kept[k], &r->images->file[k]));
-    kn_parallel(r->ctx, held ? workers : 1, 1, work, r);
+        in_memory = in_memory && (r->of_part[k] == 0 ||
+                                  kn_image_reader_holds(r->images->kept[k], &r->images->file[k]));
+    kn_parallel(r->ctx, in_memory ? workers : 1, 1, run_workers, r);
 }
 
 /* Opens the needed images whose headers kn_images_open_later has not read. */
@@ -195,7 +195,7 @@ static kn_status open_wanted(const reading *r)
 }
 
 /* Reads the requested images: opens them, splits the voxels by part, and starts the workers. */
-static kn_status run(reading *r, const ptrdiff_t *index)
+static kn_status read_images(reading *r, const ptrdiff_t *index)
 {
     int all = kn_threads(r->ctx), workers = kn_images_workers(r->ctx, r->images);
     bool stream = in_one_stream(r->images);
@@ -203,18 +203,18 @@ static kn_status run(reading *r, const ptrdiff_t *index)
     kn_status status;
 
     KN_TRY(open_wanted(r));
-    KN_TRY(divide(r, index));
+    KN_TRY(split_voxels(r, index));
     KN_TRY(kn_alloc(r->ctx, workers, sizeof(worker), &p));
     r->workers = p;
     for (int w = 0; w < workers; w++)
-        KN_TRY(equip(r, &r->workers[w], stream ? all : all / workers));
+        KN_TRY(init_worker(r, &r->workers[w], stream ? all : all / workers));
     atomic_init(&r->next, 0);
     atomic_init(&r->stop, false);
     if (stream)
         read_stream(r, workers);
     else
-        kn_parallel(r->ctx, workers, 1, work, r);
-    status = outcome(r, workers);
+        kn_parallel(r->ctx, workers, 1, run_workers, r);
+    status = first_failure(r, workers);
 out:
     for (int w = 0; r->workers && w < workers; w++) {
         kn_ctx_free(r->workers[w].ctx);
@@ -235,7 +235,7 @@ kn_status kn_images_read_rows(kn_ctx *ctx, kn_images *images, ptrdiff_t first, p
         return kn_fail(ctx, KN_ERR_ARGUMENT, "images %td to %td of %td were asked for", first + 1,
                        first + count, images->count);
     reading r = {.ctx = ctx, .images = images, .first = first, .count = count, .n = n, .out = out};
-    return run(&r, index);
+    return read_images(&r, index);
 }
 
 kn_status kn_images_read_these(kn_ctx *ctx, kn_images *images, const kn_image_rows *these,
@@ -243,7 +243,7 @@ kn_status kn_images_read_these(kn_ctx *ctx, kn_images *images, const kn_image_ro
 {
     reading r = {.ctx = ctx, .images = images, .rows = these->row, .n = n, .out = out};
     r.count = these->count;
-    return run(&r, index);
+    return read_images(&r, index);
 }
 
 kn_status kn_images_read(kn_ctx *ctx, kn_images *images, const ptrdiff_t *index, ptrdiff_t n,
@@ -262,5 +262,5 @@ kn_status kn_images_visit(kn_ctx *ctx, kn_images *images, kn_image_fn take, void
                  .take = take,
                  .states = states,
                  .state_size = size};
-    return run(&r, NULL);
+    return read_images(&r, NULL);
 }

@@ -1,5 +1,6 @@
-/* Implements list_file.h. */
-#include "io/image/list_file.h"
+/* Reads the list of images (internal.h). A list names one image, or one per hemisphere, in each
+ * line, optionally with an id. */
+#include "io/image/internal.h"
 
 #include <ctype.h>
 #include <glob.h>
@@ -8,9 +9,10 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "io/file/growable_array.h"
+#include "base/memory/alloc.h"
 #include "io/file/path.h"
 #include "io/image/image.h"
+#include "io/image/pattern_hint.h"
 
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28; /* of a list file */
 
@@ -95,7 +97,7 @@ static bool is_header(const char *text)
 static bool is_there(kn_ctx *ctx, const char *list, const char *path)
 {
     char *full = NULL;
-    bool there = kn_path_beside(ctx, list, path, &full) == KN_OK && access(full, F_OK) == 0;
+    bool there = kn_path_relative_to(ctx, list, path, &full) == KN_OK && access(full, F_OK) == 0;
     kn_free(full);
     return there;
 }
@@ -122,7 +124,7 @@ typedef struct fields {
 
 /* Splits the line at its tabs. Two fields are two paths if the first has an image extension, else
  * an id and a path. False: an empty field or more than three. */
-static bool cut(char *text, fields *out)
+static bool split_line(char *text, fields *out)
 {
     char *field[MAX_FIELDS];
     int n = 0;
@@ -152,25 +154,25 @@ static kn_status take_line(kn_ctx *ctx, const char *name, char *text, ptrdiff_t 
     fields f;
     kn_status status;
 
-    if (!cut(text, &f))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: expected an id, one tab and a path", name,
+    if (!split_line(text, &f))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: expected an ID, one tab and a path", name,
                        line);
     if (list->count > 0 && (f.id != NULL) != (list->id != NULL))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the lines before", name, line,
-                       f.id ? "an id and a path" : "a path without an id");
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the previous lines", name, line,
+                       f.id ? "an ID and a path" : "a path without an ID");
     if (list->count > 0 && f.parts != list->parts)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the lines before", name, line,
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the previous lines", name, line,
                        f.parts > 1 ? "two paths" : "one path");
     list->parts = f.parts;
     status =
-        kn_grow(ctx, (list->count + 1) * f.parts, sizeof *list->path, &paths, &list->path_room);
+        kn_grow(ctx, (list->count + 1) * f.parts, sizeof *list->path, &paths, &list->path_capacity);
     list->path = paths;
     KN_TRY(status);
-    status = kn_grow(ctx, list->count + 1, sizeof *list->line, &lines, &list->line_room);
+    status = kn_grow(ctx, list->count + 1, sizeof *list->line, &lines, &list->line_capacity);
     list->line = lines;
     KN_TRY(status);
     if (f.id) {
-        status = kn_grow(ctx, list->count + 1, sizeof *list->id, &ids, &list->id_room);
+        status = kn_grow(ctx, list->count + 1, sizeof *list->id, &ids, &list->id_capacity);
         list->id = ids;
         KN_TRY(status);
     }
@@ -178,7 +180,7 @@ static kn_status take_line(kn_ctx *ctx, const char *name, char *text, ptrdiff_t 
     ptrdiff_t i = list->count++;
     list->line[i] = line;
     for (int k = 0; k < f.parts; k++)
-        KN_TRY(kn_path_beside(ctx, name, f.path[k], &list->path[i * f.parts + k]));
+        KN_TRY(kn_path_relative_to(ctx, name, f.path[k], &list->path[i * f.parts + k]));
     if (f.id)
         KN_TRY(kn_text_copy(ctx, f.id, strlen(f.id), &list->id[i]));
 out:
@@ -198,7 +200,7 @@ kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, p
     KN_TRY(kn_text_copy(ctx, text, (size_t)n, &copy));
     if ((ptrdiff_t)strlen(copy) != n) {
         status =
-            kn_fail(ctx, KN_ERR_FORMAT, "%s: holds a NUL byte, expected a list of images", name);
+            kn_fail(ctx, KN_ERR_FORMAT, "%s contains a NUL byte, expected a list of images", name);
         goto out;
     }
     char *at = strncmp(copy, "\xef\xbb\xbf", 3) == 0 ? copy + 3 : copy;
@@ -220,7 +222,7 @@ kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, p
         KN_TRY(take_line(ctx, name, at, line, out, (char **)written + out->count));
     }
     if (out->count == 0) {
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: names no images", name);
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s lists no images", name);
         goto out;
     }
     KN_TRY(labels_as_ids(ctx, out, written));
@@ -242,11 +244,12 @@ kn_status kn_image_list_read(kn_ctx *ctx, const char *path, kn_image_list *out)
     KN_TRY(kn_byte_source_open(ctx, path, &source));
     if (source.size > MAX_BYTES) {
         status = kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is too large for a list of images", path,
-                         kn_size_in_words((double)source.size).text);
+                         kn_format_size((double)source.size).text);
         goto out;
     }
     KN_TRY(kn_alloc(ctx, source.size + 1, 1, &text));
     KN_TRY(kn_byte_source_read(ctx, &source, 0, source.size, text));
+    KN_TRY(kn_byte_source_check(ctx, &source));
     KN_TRY(kn_image_list_parse(ctx, path, text, source.size, out));
 out:
     kn_free(text);
@@ -262,6 +265,7 @@ static int by_name(const void *a, const void *b)
 kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *out)
 {
     glob_t found = {0};
+    char hint[KN_PATTERN_HINT];
     void *memory;
     kn_status status = KN_OK;
 
@@ -270,7 +274,8 @@ kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *ou
     if (failed) {
         status = failed == GLOB_NOSPACE
                      ? kn_fail(ctx, KN_ERR_MEMORY, "out of memory")
-                     : kn_fail(ctx, KN_ERR_IO, "%s: no file has such a name", pattern);
+                     : kn_fail(ctx, KN_ERR_IO, "%s: no file matches this pattern%s", pattern,
+                               kn_pattern_hint(pattern, hint));
         goto out;
     }
     ptrdiff_t n = (ptrdiff_t)found.gl_pathc;

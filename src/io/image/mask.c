@@ -11,7 +11,7 @@ void kn_mask_clear(kn_mask *mask)
 }
 
 /* Indices of the voxels that are finite and not 0. */
-static kn_status collect(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out)
+static kn_status collect_voxels(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out)
 {
     ptrdiff_t count = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -34,11 +34,11 @@ kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
 
     *out = (kn_mask){0};
     if (!kn_image_is_name(path))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: expected an image (%s)", path,
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is not an image (%s)", path,
                        kn_image_known_names().text);
     KN_TRY(kn_images_open(ctx, path, 0, &images));
     if (kn_images_count(images) > 1) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td volumes, expected a 3D mask", path,
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes, expected a 3D mask", path,
                          kn_images_count(images));
         goto out;
     }
@@ -47,10 +47,10 @@ kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
     ptrdiff_t n = kn_geometry_voxels(kn_images_geometry(images));
     KN_TRY(kn_alloc_f(ctx, n, &voxels));
     KN_TRY(kn_images_read(ctx, images, NULL, n, voxels));
-    KN_TRY(collect(ctx, voxels, n, out));
+    KN_TRY(collect_voxels(ctx, voxels, n, out));
     out->brain = kn_images_part(images, 0)->brain.hash;
     if (out->count == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: the mask is empty: no voxel is other than 0", path);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: the mask is empty; every voxel is 0", path);
 out:
     if (status != KN_OK)
         kn_mask_clear(out);
@@ -69,7 +69,7 @@ typedef struct range {
 } range;
 
 /* Visitor: updates the range of a worker with one image. */
-static void widen(void *state, const float *voxels, ptrdiff_t n)
+static void widen_range(void *state, const float *voxels, ptrdiff_t n)
 {
     range *r = state;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -84,7 +84,7 @@ static void widen(void *state, const float *voxels, ptrdiff_t n)
 }
 
 /* Merges the range of another worker into `to`. */
-static void merge(range *to, const range *from, ptrdiff_t n)
+static void merge_range(range *to, const range *from, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         bool bad = isnan(to->low[i]) || isnan(from->low[i]);
@@ -118,11 +118,11 @@ kn_status kn_mask_default(kn_ctx *ctx, kn_images *images, kn_mask *out)
     return kn_mask_observed(ctx, images, PTRDIFF_MAX, out);
 }
 
-kn_status kn_mask_observed(kn_ctx *ctx, kn_images *images, ptrdiff_t least, kn_mask *out)
+kn_status kn_mask_observed(kn_ctx *ctx, kn_images *images, ptrdiff_t min_images, kn_mask *out)
 {
     const kn_geometry *g = kn_images_geometry(images);
     ptrdiff_t n = g->dim[0] * g->dim[1] * g->dim[2];
-    bool single = kn_images_count(images) == 1, some = least < kn_images_count(images);
+    bool single = kn_images_count(images) == 1, some = min_images < kn_images_count(images);
     int workers = kn_images_workers(ctx, images);
     void *p = NULL;
     range *ranges = NULL;
@@ -132,19 +132,20 @@ kn_status kn_mask_observed(kn_ctx *ctx, kn_images *images, ptrdiff_t least, kn_m
     KN_TRY(kn_alloc(ctx, workers, sizeof *ranges, &p));
     ranges = p;
     KN_TRY(make_ranges(ctx, ranges, workers, n, some));
-    KN_TRY(kn_images_visit(ctx, images, widen, ranges, sizeof *ranges));
+    KN_TRY(kn_images_visit(ctx, images, widen_range, ranges, sizeof *ranges));
     for (int w = 1; w < workers; w++)
-        merge(&ranges[0], &ranges[w], n);
+        merge_range(&ranges[0], &ranges[w], n);
     float *in = ranges[0].low;
     for (ptrdiff_t i = 0; i < n; i++)
         in[i] = (single ? isfinite(in[i]) : ranges[0].high[i] > in[i]) &&
-                        (!some || ranges[0].count[i] >= (float)least)
+                        (!some || ranges[0].count[i] >= (float)min_images)
                     ? 1.0f
                     : 0.0f;
-    KN_TRY(collect(ctx, in, n, out));
+    KN_TRY(collect_voxels(ctx, in, n, out));
     if (out->count == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: no voxel is finite in %s images and varies",
-                         kn_images_path(images, 0), some ? "enough" : "all");
+        status =
+            kn_fail(ctx, KN_ERR_DATA, "%s: no voxel is finite in %s images and varies between them",
+                    kn_images_path(images, 0), some ? "enough" : "all");
 out:
     if (status != KN_OK)
         kn_mask_clear(out);

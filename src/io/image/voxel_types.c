@@ -1,9 +1,10 @@
-/* Implements voxel_types.h: one set of conversion loops per type and byte order, made by macros. */
+/* Implements voxel_types.h: one set of conversion loops per type and byte order, made by macros.
+ * The type code of the header selects the loop. */
 #include "io/image/voxel_types.h"
 
 #include "io/file/byte_order.h"
 
-static inline uint8_t load8(const unsigned char *p, bool swap)
+static inline uint8_t load_byte(const unsigned char *p, bool swap)
 {
     (void)swap;
     return *p;
@@ -40,8 +41,8 @@ static inline uint8_t load8(const unsigned char *p, bool swap)
 
 /* clang-format off */
 #define TYPES(DO)                                                                                  \
-    DO(uint8,   uint8_t,  load8,       KN_VOXEL_UINT8)                                             \
-    DO(int8,    int8_t,   load8,       KN_VOXEL_INT8)                                              \
+    DO(uint8,   uint8_t,  load_byte,       KN_VOXEL_UINT8)                                             \
+    DO(int8,    int8_t,   load_byte,       KN_VOXEL_INT8)                                              \
     DO(int16,   int16_t,  kn_load16,   KN_VOXEL_INT16)                                             \
     DO(uint16,  uint16_t, kn_load16,   KN_VOXEL_UINT16)                                            \
     DO(int32,   int32_t,  kn_load32,   KN_VOXEL_INT32)                                             \

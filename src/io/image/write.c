@@ -1,11 +1,13 @@
-/* Implements write.h: finds the format by extension and counts volumes. */
-#include "io/image/write.h"
+/* Implements the writers of image.h and image_format.h: finds the format by extension and counts
+ * volumes. Images are written volume by volume, since all of them may not fit into memory. */
+#include "io/image/image_format.h"
 
 #include <string.h>
 
 #include "io/file/byte_order.h"
 #include "io/file/path.h"
-#include "io/image/format.h"
+#include "io/gzip/gzip.h"
+#include "io/image/image.h"
 
 void kn_volume_store(const kn_volume *v, ptrdiff_t voxels, bool swap, unsigned char *out)
 {
@@ -38,7 +40,7 @@ kn_status kn_image_writer_new(kn_ctx *ctx, const char *path, const kn_image_targ
     *out = NULL;
     if (!how)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: expected an image named .nii, .nii.gz, .mgh, .mgz or .gii", path);
+                       "%s cannot be an image; name it .nii, .nii.gz, .mgh, .mgz or .gii", path);
     KN_TRY(kn_alloc(ctx, 1, sizeof *w, &memory));
     w = memory;
     w->how = how;
@@ -74,4 +76,59 @@ void kn_image_writer_free(kn_image_writer *w)
     w->how->free(w->state);
     kn_free(w->path);
     kn_free(w);
+}
+
+/* ---- writer of volumes one after the other --------------------------------------------------- */
+
+typedef struct volume_file {
+    kn_maybe_gzip_file file;
+    unsigned char *volume; /* 4 voxels bytes: the encoded volume */
+    ptrdiff_t voxels;
+    bool swap;
+} volume_file;
+
+void kn_volume_file_free(void *state)
+{
+    volume_file *f = state;
+    if (!f)
+        return;
+    kn_maybe_gzip_clear(&f->file);
+    kn_free(f->volume);
+    kn_free(f);
+}
+
+kn_status kn_volume_file_begin(kn_ctx *ctx, const char *path, const kn_volume_layout *layout,
+                               const kn_write_options *options, void **state)
+{
+    volume_file *f = NULL;
+    void *p;
+    kn_status status;
+    *state = NULL;
+    KN_TRY(kn_alloc(ctx, 1, sizeof *f, &p));
+    f = p;
+    f->voxels = layout->voxels;
+    f->swap = layout->swap;
+    KN_TRY(kn_alloc(ctx, f->voxels, sizeof(float), &p));
+    f->volume = p;
+    KN_TRY(kn_maybe_gzip_open(ctx, path, options, &f->file));
+    KN_TRY(kn_maybe_gzip_write(ctx, &f->file, layout->header, layout->header_size));
+out:
+    if (status == KN_OK)
+        *state = f;
+    else
+        kn_volume_file_free(f);
+    return status;
+}
+
+kn_status kn_volume_file_write(kn_ctx *ctx, void *state, const kn_volume *volume)
+{
+    volume_file *f = state;
+    kn_volume_store(volume, f->voxels, f->swap, f->volume);
+    return kn_maybe_gzip_write(ctx, &f->file, f->volume, 4 * f->voxels);
+}
+
+kn_status kn_volume_file_commit(kn_ctx *ctx, void *state)
+{
+    volume_file *f = state;
+    return kn_maybe_gzip_commit(ctx, &f->file);
 }

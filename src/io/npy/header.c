@@ -1,5 +1,6 @@
-/* Implements header.h: a recursive-descent parser of the Python literal. */
-#include "io/npy/header.h"
+/* Implements kn_npy_header_read of npy.h: a recursive-descent parser of the Python literal. An
+ * array of more than two dimensions is refused with a sentence. */
+#include "io/npy/npy.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ static void skip_spaces(cursor *c)
 }
 
 /* Skips spaces, then consumes the character `wanted` if it comes next. */
-static bool take(cursor *c, char wanted)
+static bool take_character(cursor *c, char wanted)
 {
     skip_spaces(c);
     if (c->at == c->end || *c->at != wanted)
@@ -28,6 +29,7 @@ static bool take(cursor *c, char wanted)
     return true;
 }
 
+/* Skips spaces and this word; returns false, with only spaces skipped, if another text follows. */
 static bool take_word(cursor *c, const char *word)
 {
     size_t n = strlen(word);
@@ -49,7 +51,7 @@ static bool take_string(cursor *c, char out[MAX_DESCR])
     while (c->at < c->end && *c->at != quote && *c->at != '\\' && n + 1 < MAX_DESCR)
         out[n++] = *c->at++;
     out[n] = '\0';
-    return take(c, quote);
+    return take_character(c, quote);
 }
 
 /* A non-negative integer; false if it overflows. */
@@ -65,7 +67,7 @@ static bool take_size(cursor *c, ptrdiff_t *out)
     }
     if (c->at == start)
         return false;
-    take(c, 'L'); /* Python 2 wrote 3L */
+    take_character(c, 'L'); /* Python 2 wrote 3L */
     return true;
 }
 
@@ -74,19 +76,19 @@ static bool take_shape(cursor *c, ptrdiff_t shape[2], int *dims)
 {
     enum { MAX_DIMS = 32 };
     *dims = 0;
-    if (!take(c, '('))
+    if (!take_character(c, '('))
         return false;
-    while (!take(c, ')')) {
+    while (!take_character(c, ')')) {
         ptrdiff_t n;
         if (*dims == MAX_DIMS || !take_size(c, &n))
             return false;
         if (*dims < 2)
             shape[*dims] = n;
         ++*dims;
-        if (!take(c, ',')) {
+        if (!take_character(c, ',')) {
             if (*dims == 1) /* (3) is a number in Python, not a tuple */
                 return false;
-            return take(c, ')');
+            return take_character(c, ')');
         }
     }
     return true;
@@ -123,14 +125,14 @@ static kn_status find_type(kn_ctx *ctx, const char *name, const char *descr, kn_
 
 static kn_status bad_header(kn_ctx *ctx, const char *name)
 {
-    return kn_fail(ctx, KN_ERR_FORMAT,
-                   "%s: the header is not a plain array's 'descr', 'fortran_order' and 'shape'",
-                   name);
+    return kn_fail(
+        ctx, KN_ERR_FORMAT,
+        "%s: the header is not that of a plain array ('descr', 'fortran_order', 'shape')", name);
 }
 
 /* Parses the literal and fills the header, except data_offset. */
-static kn_status parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
-                       kn_npy_header *h)
+static kn_status parse_literal(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
+                               kn_npy_header *h)
 {
     cursor c = {text, text + n};
     char key[MAX_DESCR], descr[MAX_DESCR];
@@ -138,11 +140,11 @@ static kn_status parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_
     bool seen[3] = {false, false, false};
     static const char *const keys[3] = {"descr", "fortran_order", "shape"};
 
-    if (!take(&c, '{'))
+    if (!take_character(&c, '{'))
         return bad_header(ctx, name);
-    while (!take(&c, '}')) {
+    while (!take_character(&c, '}')) {
         size_t k = 0;
-        if (!take_string(&c, key) || !take(&c, ':'))
+        if (!take_string(&c, key) || !take_character(&c, ':'))
             return bad_header(ctx, name);
         while (k < 3 && strcmp(key, keys[k]) != 0)
             k++;
@@ -154,8 +156,8 @@ static kn_status parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_
                              : take_shape(&c, shape, &h->dims);
         if (!fine)
             return bad_header(ctx, name);
-        if (!take(&c, ',')) {
-            if (!take(&c, '}'))
+        if (!take_character(&c, ',')) {
+            if (!take_character(&c, '}'))
                 return bad_header(ctx, name);
             break;
         }
@@ -177,13 +179,13 @@ static kn_status check_size(kn_ctx *ctx, const kn_byte_source *source, const kn_
     if (h->rows == 0 || h->cols == 0)
         return kn_fail(ctx, KN_ERR_SHAPE, "%s: an array of %td x %td has no values", source->name,
                        h->rows, h->cols);
-    ptrdiff_t has = source->size - h->data_offset, room = PTRDIFF_MAX / 16;
-    bool huge = h->rows > room / h->cols;
+    ptrdiff_t has = source->size - h->data_offset, capacity = PTRDIFF_MAX / 16;
+    bool huge = h->rows > capacity / h->cols;
     if (!huge && h->rows * h->cols * h->type->bytes == has)
         return KN_OK;
     double wanted = (double)h->rows * (double)h->cols * h->type->bytes;
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header promises %s of data, the file has %s",
-                   source->name, kn_size_in_words(wanted).text, kn_size_in_words((double)has).text);
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header promises %s of data, but the file has %s",
+                   source->name, kn_format_size(wanted).text, kn_format_size((double)has).text);
 }
 
 kn_status kn_npy_header_read(kn_ctx *ctx, const kn_byte_source *source, kn_npy_header *out)
@@ -198,7 +200,7 @@ kn_status kn_npy_header_read(kn_ctx *ctx, const kn_byte_source *source, kn_npy_h
                        source->name, source->size);
     KN_TRY(kn_byte_source_read(ctx, source, 0, PREFIX, prefix));
     if (memcmp(prefix, "\x93NUMPY", 6) != 0)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: does not start as a .npy file", source->name);
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s does not start as a .npy file", source->name);
     int major = prefix[6], minor = prefix[7];
     if (major < 1 || major > 3 || minor != 0)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0",
@@ -207,11 +209,11 @@ kn_status kn_npy_header_read(kn_ctx *ctx, const kn_byte_source *source, kn_npy_h
     ptrdiff_t n = major == 1 ? (ptrdiff_t)kn_load16(prefix + 8, KN_BIG_ENDIAN)
                              : (ptrdiff_t)kn_load32(prefix + 8, KN_BIG_ENDIAN);
     if (n > MAX_HEADER || n > source->size - start)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header's length of %td bytes is not credible",
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header's length of %td bytes is not plausible",
                        source->name, n);
     KN_TRY(kn_alloc(ctx, n + 1, 1, &text));
     KN_TRY(kn_byte_source_read(ctx, source, start, n, text));
-    KN_TRY(parse(ctx, source->name, text, n, out));
+    KN_TRY(parse_literal(ctx, source->name, text, n, out));
     out->data_offset = start + n;
     KN_TRY(check_size(ctx, source, out));
 out:

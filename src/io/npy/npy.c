@@ -13,7 +13,7 @@ static kn_npy_file file_of(kn_byte_source source, const kn_npy_header *h)
     return (kn_npy_file){source, *h, h->type->code == KN_VOXEL_FLOAT32 ? KN_F32 : KN_F64};
 }
 
-static size_t element(kn_type type)
+static size_t element_size(kn_type type)
 {
     return type == KN_F32 ? sizeof(float) : sizeof(double);
 }
@@ -43,7 +43,7 @@ static chunk chunk_of(const conversion *c, ptrdiff_t k)
 }
 
 /* Converts the raw elements of a chunk to their position in c->out. */
-static void convert(const conversion *c, chunk at, const unsigned char *raw)
+static void convert_chunk(const conversion *c, chunk at, const unsigned char *raw)
 {
     const kn_npy_header *h = &c->file->header;
     if (c->file->type == KN_F32)
@@ -62,7 +62,7 @@ static void read_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     for (ptrdiff_t k = first; k < last; k++) {
         chunk at = chunk_of(c, k);
         if (kn_byte_source_try(&c->file->source, at.offset, at.n * bytes, raw))
-            convert(c, at, raw);
+            convert_chunk(c, at, raw);
         else
             atomic_store(&c->failed, true);
     }
@@ -73,8 +73,9 @@ static kn_status read_converted(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t 
                                 void *out)
 {
     enum { CHUNK = 1 << 20 }; /* bytes; a multiple of every element size */
-    ptrdiff_t bytes = file->header.type->bytes, most = CHUNK / bytes;
-    conversion c = {.file = file, .first = first, .n = n, .step = n < most ? n : most, .out = out};
+    ptrdiff_t bytes = file->header.type->bytes, limit = CHUNK / bytes;
+    conversion c = {
+        .file = file, .first = first, .n = n, .step = n < limit ? n : limit, .out = out};
     ptrdiff_t chunks = n > 0 ? (n - 1) / c.step + 1 : 0;
     void *memory = NULL;
     kn_status status;
@@ -86,7 +87,7 @@ static kn_status read_converted(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t 
     for (ptrdiff_t k = 0; atomic_load(&c.failed) && k < chunks; k++) {
         chunk at = chunk_of(&c, k);
         KN_TRY(kn_byte_source_read(ctx, &file->source, at.offset, at.n * bytes, c.chunks));
-        convert(&c, at, c.chunks);
+        convert_chunk(&c, at, c.chunks);
     }
 out:
     kn_free(memory);
@@ -113,11 +114,12 @@ static kn_status read_source(kn_ctx *ctx, const kn_byte_source *source, kn_npy *
     *out = (kn_npy){0};
     KN_TRY(kn_npy_header_read(ctx, source, &h));
     kn_npy_file file = file_of(*source, &h);
-    KN_TRY(kn_alloc_raw(ctx, h.rows * h.cols, element(file.type), &out->data));
+    KN_TRY(kn_alloc_raw(ctx, h.rows * h.cols, element_size(file.type), &out->data));
     out->dims = h.dims;
     out->view = (kn_view){
         out->data, file.type, h.rows, h.cols, h.fortran ? 1 : h.cols, h.fortran ? h.rows : 1};
     KN_TRY(kn_npy_elements(ctx, &file, 0, h.rows * h.cols, out->data));
+    KN_TRY(kn_byte_source_check(ctx, source));
 out:
     if (status != KN_OK)
         kn_npy_clear(out);

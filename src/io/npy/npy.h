@@ -5,7 +5,30 @@
 #define KN_IO_NPY_NPY_H
 
 #include "io/file/atomic_writer.h"
-#include "io/npy/header.h"
+#include "io/file/byte_source.h"
+#include "io/image/voxel_types.h"
+
+/* ---- header ---------------------------------------------------------------------------------- */
+
+/* Reads the header of a .npy file: a magic number, a version, and a Python literal such as
+ *     {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
+ * The parser is strict: exactly these three keys, in any order. */
+
+typedef struct kn_npy_header {
+    const kn_voxel_type *type; /* of the stored numbers; bool is uint8 */
+    bool swapped;              /* the file's byte order is not this machine's */
+    bool fortran;              /* column-major */
+    int dims;                  /* 1 or 2 */
+    ptrdiff_t rows, cols;      /* 1-D: n x 1 */
+    ptrdiff_t data_offset;     /* bytes before the first of rows * cols elements */
+} kn_npy_header;
+
+/* Reads and checks the header. KN_ERR_FORMAT for a malformed header, another element type, or a
+ * file size that does not match the shape exactly; KN_ERR_SHAPE for other than 1 or 2 dimensions or
+ * an empty array. */
+kn_status kn_npy_header_read(kn_ctx *ctx, const kn_byte_source *source, kn_npy_header *out);
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 typedef struct kn_npy {
     void *data;   /* owned; double or float, in the order of the file */
@@ -14,7 +37,7 @@ typedef struct kn_npy {
 } kn_npy;
 
 /* Reads a whole array. KN_ERR_FORMAT or KN_ERR_SHAPE for a file that is damaged or of another kind
- * (see header.h), KN_ERR_IO. Free with kn_npy_clear. */
+ * (see kn_npy_header_read), KN_ERR_IO. Free with kn_npy_clear. */
 kn_status kn_npy_read(kn_ctx *ctx, const char *path, kn_npy *out);
 /* The same from the n bytes of a file in memory; `name` is for messages. */
 kn_status kn_npy_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n, kn_npy *out);

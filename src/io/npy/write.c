@@ -1,4 +1,5 @@
-/* Writes .npy arrays (npy.h) row by row. */
+/* Writes .npy arrays (npy.h) row by row. The number of rows is fixed at the start and checked at
+ * the end. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,11 +1,12 @@
-/* Layout constants shared by the reader (safetensors.c) and the writer (write.c). */
+/* Layout constants shared by the reader (safetensors.c) and the writer (write.c). Model files and
+ * job parts are in this format. */
 #ifndef KN_IO_SAFETENSORS_INTERNAL_H
 #define KN_IO_SAFETENSORS_INTERNAL_H
 
 #include "io/file/byte_order.h"
 #include "io/safetensors/safetensors.h"
 
-_Static_assert(!KN_BIG_ENDIAN, "mapped arrays are used in place: the host must be little-endian");
+_Static_assert(!KN_BIG_ENDIAN, "arrays are read as they are: the host must be little-endian");
 
 #define KN_ST_METADATA_KEY "__metadata__"
 

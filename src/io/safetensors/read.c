@@ -1,8 +1,10 @@
-/* Copies tensors with a check of type and shape (second half of safetensors.h). */
+/* Copies tensors with a check of type and shape (second half of safetensors.h). Every function
+ * fails with KN_ERR_FORMAT for a tensor that is missing or different from what is expected. */
 #include <stdio.h>
 #include <string.h>
 
-#include "io/file/path.h"
+#include "base/memory/plan.h"
+#include "io/file/byte_order.h"
 #include "io/safetensors/safetensors.h"
 
 kn_status kn_st_need(kn_ctx *ctx, const kn_st_file *file, const char *name,
@@ -39,6 +41,7 @@ static kn_status need_count(kn_ctx *ctx, const kn_st_file *file, const kn_st_ten
     return KN_OK;
 }
 
+/* Fails with KN_ERR_FORMAT unless the tensor has ndim dimensions. */
 static kn_status need_dimensions(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t,
                                  int ndim)
 {
@@ -55,6 +58,27 @@ static const char *size_text(ptrdiff_t size, char out[32])
         return "any";
     snprintf(out, 32, "%td", size);
     return out;
+}
+
+/* Transposes the rows of the file into columns, about ROWS_BYTES at a time. */
+static kn_status read_rows(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t, kn_mat out)
+{
+    enum { ROWS_BYTES = 1 << 22 };
+    ptrdiff_t size = kn_st_type_size(t->type), n = ROWS_BYTES / size / out.cols;
+    void *rows = NULL;
+    kn_status status;
+    n = n < 1 ? 1 : kn_min_size(n, out.rows);
+    KN_TRY(kn_alloc(ctx, n * out.cols, (size_t)size, &rows));
+    for (ptrdiff_t i = 0; i < out.rows; i += n) {
+        n = kn_min_size(n, out.rows - i);
+        KN_TRY(kn_st_values(ctx, file, t, i * out.cols, n * out.cols, rows));
+        kn_view_block((kn_view){rows, t->type == KN_ST_F32 ? KN_F32 : KN_F64, n, out.cols, out.cols,
+                                1},
+                      0, kn_sub(out, i, 0, n, out.cols));
+    }
+out:
+    kn_free(rows);
+    return status;
 }
 
 kn_status kn_st_read_mat(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t rows,
@@ -74,14 +98,19 @@ kn_status kn_st_read_mat(kn_ctx *ctx, const kn_st_file *file, const char *name, 
                        size_text(cols, c));
     }
     KN_TRY(kn_mat_new(ctx, t->shape[0], t->shape[1], out));
-    if (t->count == 0) /* the other dimension may be huge: no loop over it */
-        return KN_OK;
-    kn_view values = {t->data,   t->type == KN_ST_F32 ? KN_F32 : KN_F64,
-                      out->rows, out->cols,
-                      out->cols, 1};
-    kn_view_block(values, 0, *out);
+    if (t->count > 0) /* otherwise the other dimension may be huge: no loop over it */
+        KN_TRY(read_rows(ctx, file, t, *out));
 out:
+    if (status != KN_OK)
+        kn_mat_clear(out);
     return status;
+}
+
+/* Converts n floats at the start of x in place, from the last to the first. */
+static void widen_floats(double *x, ptrdiff_t n)
+{
+    for (ptrdiff_t i = n; i-- > 0;)
+        x[i] = (double)kn_load_f32((const unsigned char *)x + i * (ptrdiff_t)sizeof(float), false);
 }
 
 kn_status kn_st_read_doubles(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t n,
@@ -97,22 +126,25 @@ kn_status kn_st_read_doubles(kn_ctx *ctx, const kn_st_file *file, const char *na
         return fail_type(ctx, file, t, "F64 or F32");
     KN_TRY(need_count(ctx, file, t, n));
     KN_TRY(kn_alloc_d(ctx, t->count, out));
-    for (ptrdiff_t i = 0; i < t->count; i++)
-        (*out)[i] = t->type == KN_ST_F64 ? ((const double *)t->data)[i]
-                                         : (double)((const float *)t->data)[i];
+    KN_TRY(kn_st_values(ctx, file, t, 0, t->count, *out));
+    if (t->type == KN_ST_F32)
+        widen_floats(*out, t->count);
     if (count)
         *count = t->count;
 out:
+    if (status != KN_OK) {
+        kn_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 
-static int64_t integer_at(const kn_st_tensor *t, ptrdiff_t i)
+/* Converts n integers of a type at the start of x in place, from the last to the first. */
+static void widen_integers(int64_t *x, kn_st_type type, ptrdiff_t n)
 {
-    switch (t->type) {
-    case KN_ST_I64: return ((const int64_t *)t->data)[i];
-    case KN_ST_I32: return ((const int32_t *)t->data)[i];
-    default: return ((const uint8_t *)t->data)[i];
-    }
+    const unsigned char *bytes = (const unsigned char *)x;
+    for (ptrdiff_t i = n; type != KN_ST_I64 && i-- > 0;)
+        x[i] = type == KN_ST_I32 ? (int32_t)kn_load32(bytes + 4 * i, false) : bytes[i];
 }
 
 kn_status kn_st_read_i64(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t n,
@@ -130,27 +162,40 @@ kn_status kn_st_read_i64(kn_ctx *ctx, const kn_st_file *file, const char *name, 
     KN_TRY(need_count(ctx, file, t, n));
     KN_TRY(kn_alloc(ctx, t->count, sizeof **out, &p));
     *out = p;
-    for (ptrdiff_t i = 0; i < t->count; i++)
-        (*out)[i] = integer_at(t, i);
+    KN_TRY(kn_st_values(ctx, file, t, 0, t->count, p));
+    widen_integers(*out, t->type, t->count);
     if (count)
         *count = t->count;
 out:
+    if (status != KN_OK) {
+        kn_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 
 kn_status kn_st_read_text(kn_ctx *ctx, const kn_st_file *file, const char *name, char **out)
 {
     const kn_st_tensor *t;
+    void *p = NULL;
     kn_status status;
     *out = NULL;
     KN_TRY(kn_st_need(ctx, file, name, &t));
     if (t->type != KN_ST_U8)
         return fail_type(ctx, file, t, "U8");
     KN_TRY(need_dimensions(ctx, file, t, 1));
-    if (t->count > 0 && memchr(t->data, 0, (size_t)t->count))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' is not a text, it holds a 0 byte",
-                       kn_st_name(file), name);
-    KN_TRY(kn_text_copy(ctx, t->data, (size_t)t->count, out));
+    KN_TRY(kn_alloc(ctx, t->count + 1, 1, &p));
+    KN_TRY(kn_st_values(ctx, file, t, 0, t->count, p));
+    if (memchr(p, 0, (size_t)t->count)) {
+        status = kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s: tensor '%s' is not a text, because it contains a 0 byte",
+                         kn_st_name(file), name);
+        goto out;
+    }
+    *out = p;
+    (*out)[t->count] = '\0';
+    p = NULL;
 out:
+    kn_free(p);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Reader of safetensors files (safetensors.h): parses the JSON header with jansson, checks types,
- * shapes and offsets, and points the tensors into the mapped file. */
+ * shapes and offsets, and reads ranges of the file. The file is believed in nothing: every offset
+ * is checked before a tensor can be used. */
 #include "io/safetensors/safetensors.h"
 
 #include <errno.h>
@@ -8,23 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/hash/xxh64.h"
+#include "base/memory/plan.h"
 #include "io/file/byte_source.h"
 #include "io/file/path.h"
 #include "io/safetensors/internal.h"
 
 struct kn_st_file {
     char *name;
-    const unsigned char *bytes; /* the whole file */
-    ptrdiff_t size;
-    void *map; /* owned; NULL: `bytes` are borrowed */
-    size_t map_size;
-    json_t *header; /* owns the names and the metadata */
+    kn_byte_source source; /* owned */
+    json_t *header;        /* owns the names and the metadata */
     kn_st_tensor *tensors;
     ptrdiff_t count;
-    void **copies; /* count: aligned copy of an unaligned tensor; NULL: used in place */
     const char **keys, **values;
     ptrdiff_t metadata_count;
 };
@@ -67,7 +64,7 @@ bool kn_st_size_of(kn_st_type type, int ndim, const ptrdiff_t *shape, ptrdiff_t 
 
 /* Text from a file for a message; replaced if long or with control characters, because messages go
  * to a terminal. */
-static const char *shown(const char *text)
+static const char *printable_name(const char *text)
 {
     enum { LONGEST = 100 };
     size_t n = 0;
@@ -79,7 +76,8 @@ static const char *shown(const char *text)
 
 static kn_status fail_entry(kn_ctx *ctx, const kn_st_file *file, const char *name, const char *what)
 {
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' %s", file->name, shown(name), what);
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' %s", file->name, printable_name(name),
+                   what);
 }
 
 /* Reads dtype; only the five types of kn_st_type are supported. */
@@ -96,7 +94,7 @@ static kn_status read_type(kn_ctx *ctx, const kn_st_file *file, const json_t *en
         }
     return kn_fail(ctx, KN_ERR_FORMAT,
                    "%s: tensor '%s' has dtype '%s', expected F64, F32, I64, I32 or U8", file->name,
-                   shown(t->name), shown(dtype));
+                   printable_name(t->name), printable_name(dtype));
 }
 
 /* Reads the shape; *bytes = size of the tensor. */
@@ -108,7 +106,7 @@ static kn_status read_shape(kn_ctx *ctx, const kn_st_file *file, const json_t *e
         return fail_entry(ctx, file, t->name, "has no shape");
     if (json_array_size(shape) > KN_ST_DIMS)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' has %zu dimensions, expected 0 to %d",
-                       file->name, shown(t->name), json_array_size(shape), KN_ST_DIMS);
+                       file->name, printable_name(t->name), json_array_size(shape), KN_ST_DIMS);
     t->ndim = (int)json_array_size(shape);
     for (int i = 0; i < t->ndim; i++) {
         const json_t *size = json_array_get(shape, (size_t)i);
@@ -121,10 +119,10 @@ static kn_status read_shape(kn_ctx *ctx, const kn_st_file *file, const json_t *e
     return KN_OK;
 }
 
-/* Reads data_offsets and compares them with the `bytes` of the shape. room: largest offset that
+/* Reads data_offsets and compares them with the `bytes` of the shape. capacity: largest offset that
  * does not overflow when added to the start of the data. */
 static kn_status read_offsets(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
-                              const kn_st_tensor *t, ptrdiff_t room, ptrdiff_t bytes, span *out)
+                              const kn_st_tensor *t, ptrdiff_t capacity, ptrdiff_t bytes, span *out)
 {
     const json_t *offsets = json_object_get(entry, "data_offsets");
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
@@ -132,13 +130,13 @@ static kn_status read_offsets(kn_ctx *ctx, const kn_st_file *file, const json_t 
         return fail_entry(ctx, file, t->name, "has no data_offsets [begin, end]");
     out->begin = (ptrdiff_t)json_integer_value(begin);
     out->end = (ptrdiff_t)json_integer_value(end);
-    if (out->begin < 0 || out->end < out->begin || out->end > room)
+    if (out->begin < 0 || out->end < out->begin || out->end > capacity)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' has impossible offsets %td to %td",
-                       file->name, shown(t->name), out->begin, out->end);
+                       file->name, printable_name(t->name), out->begin, out->end);
     if (out->end - out->begin != bytes)
         return kn_fail(ctx, KN_ERR_FORMAT,
                        "%s: tensor '%s' has %td bytes, its shape and dtype need %td", file->name,
-                       shown(t->name), out->end - out->begin, bytes);
+                       printable_name(t->name), out->end - out->begin, bytes);
     return KN_OK;
 }
 
@@ -160,7 +158,7 @@ static kn_status read_metadata(kn_ctx *ctx, kn_st_file *file, json_t *map)
     {
         if (!json_is_string(value))
             return kn_fail(ctx, KN_ERR_FORMAT, "%s: metadata '%s' is not a text", file->name,
-                           shown(key));
+                           printable_name(key));
         file->keys[file->metadata_count] = key;
         file->values[file->metadata_count++] = json_string_value(value);
     }
@@ -168,8 +166,8 @@ out:
     return status;
 }
 
-/* Fills the tensors (except data), the metadata, and one span per tensor. */
-static kn_status read_entries(kn_ctx *ctx, kn_st_file *file, ptrdiff_t room, span *spans)
+/* Fills the tensors (except their place), the metadata, and one span per tensor. */
+static kn_status read_entries(kn_ctx *ctx, kn_st_file *file, ptrdiff_t capacity, span *spans)
 {
     const char *name;
     json_t *entry;
@@ -189,13 +187,13 @@ static kn_status read_entries(kn_ctx *ctx, kn_st_file *file, ptrdiff_t room, spa
             return fail_entry(ctx, file, name, "is not an object");
         KN_TRY(read_type(ctx, file, entry, t));
         KN_TRY(read_shape(ctx, file, entry, t, &bytes));
-        KN_TRY(read_offsets(ctx, file, entry, t, room, bytes, s));
+        KN_TRY(read_offsets(ctx, file, entry, t, capacity, bytes, s));
     }
 out:
     return status;
 }
 
-static int compare(ptrdiff_t a, ptrdiff_t b)
+static int compare_sizes(ptrdiff_t a, ptrdiff_t b)
 {
     return (a > b) - (a < b);
 }
@@ -204,10 +202,10 @@ static int compare(ptrdiff_t a, ptrdiff_t b)
 static int by_place(const void *a, const void *b)
 {
     const span *x = a, *y = b;
-    int order = compare(x->begin, y->begin);
+    int order = compare_sizes(x->begin, y->begin);
     if (order == 0)
-        order = compare(x->end, y->end);
-    return order ? order : compare(x->tensor, y->tensor);
+        order = compare_sizes(x->end, y->end);
+    return order ? order : compare_sizes(x->tensor, y->tensor);
 }
 
 /* Sorts the spans and checks that they cover the `size` bytes after `start` without gap or
@@ -219,10 +217,10 @@ static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, 
     if (file->count > 0)
         qsort(spans, (size_t)file->count, sizeof *spans, by_place);
     for (ptrdiff_t i = 0; i < file->count; end = spans[i++].end) {
-        const char *name = shown(file->tensors[spans[i].tensor].name);
+        const char *name = printable_name(file->tensors[spans[i].tensor].name);
         if (spans[i].begin < end)
             return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' overlaps '%s'", file->name, name,
-                           shown(file->tensors[spans[i - 1].tensor].name));
+                           printable_name(file->tensors[spans[i - 1].tensor].name));
         if (spans[i].begin > end)
             return kn_fail(ctx, KN_ERR_FORMAT, "%s: %td bytes before tensor '%s' belong to none",
                            file->name, spans[i].begin - end, name);
@@ -236,79 +234,80 @@ static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, 
     return KN_OK;
 }
 
-/* Sets tensor data pointers; a tensor that is not aligned for its type is copied. */
-static kn_status place_data(kn_ctx *ctx, kn_st_file *file, const span *spans,
-                            const unsigned char *data)
+/* KN_ERR_FORMAT unless the file begins as a safetensors file; *length = bytes of the JSON. */
+static kn_status read_header_length(kn_ctx *ctx, const kn_st_file *file, ptrdiff_t *length)
 {
-    static const int64_t nothing; /* aligned address for empty tensors */
-    void *p;
-    kn_status status;
-    KN_TRY(kn_alloc(ctx, file->count, sizeof *file->copies, &p));
-    file->copies = p;
-    for (ptrdiff_t i = 0; i < file->count; i++) {
-        kn_st_tensor *t = &file->tensors[spans[i].tensor];
-        t->data = data + spans[i].begin;
-        if (t->count == 0)
-            t->data = &nothing;
-        if ((uintptr_t)t->data % (uintptr_t)types[t->type].size == 0)
-            continue;
-        KN_TRY(kn_alloc(ctx, t->count, (size_t)types[t->type].size, &p));
-        memcpy(p, t->data, (size_t)(spans[i].end - spans[i].begin));
-        t->data = file->copies[spans[i].tensor] = p;
-    }
-out:
-    return status;
-}
-
-/* Reads the header length and the JSON; *start = offset of the data. */
-static kn_status read_header(kn_ctx *ctx, kn_st_file *file, const unsigned char *bytes, ptrdiff_t n,
-                             ptrdiff_t *start)
-{
-    json_error_t error;
+    unsigned char start[KN_ST_START + 1] = {0};
+    ptrdiff_t n = file->source.size;
     if (n < KN_ST_START)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: is not a safetensors file: %td bytes are too few for one", file->name,
+                       "%s is not a safetensors file; %td bytes are too few for one", file->name,
                        n);
-    uint64_t length = kn_load64(bytes, KN_BIG_ENDIAN);
-    if (length < 2 || length > KN_ST_MAX_HEADER || (n > KN_ST_START && bytes[KN_ST_START] != '{'))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: is not a safetensors file", file->name);
-    if ((ptrdiff_t)length > n - KN_ST_START)
+    kn_status status =
+        kn_byte_source_read(ctx, &file->source, 0, kn_min_size(n, sizeof start), start);
+    if (status != KN_OK)
+        return status;
+    uint64_t bytes = kn_load64(start, KN_BIG_ENDIAN);
+    if (bytes < 2 || bytes > KN_ST_MAX_HEADER || (n > KN_ST_START && start[KN_ST_START] != '{'))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is not a safetensors file", file->name);
+    *length = (ptrdiff_t)bytes;
+    if (*length > n - KN_ST_START)
         return kn_fail(ctx, KN_ERR_FORMAT,
                        "%s: the file ends after %td bytes, in a header of %td bytes", file->name, n,
-                       (ptrdiff_t)length);
-    *start = KN_ST_START + (ptrdiff_t)length;
-    file->header =
-        json_loadb((const char *)bytes + KN_ST_START, length, JSON_REJECT_DUPLICATES, &error);
+                       *length);
+    return KN_OK;
+}
+
+/* Parses `length` bytes of JSON into file->header. */
+static kn_status parse_header(kn_ctx *ctx, kn_st_file *file, const char *text, ptrdiff_t length)
+{
+    json_error_t error;
+    file->header = json_loadb(text, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (file->header)
         return KN_OK;
     if (json_error_code(&error) == json_error_out_of_memory)
         return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", file->name);
     if (json_error_code(&error) == json_error_duplicate_key)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header names something twice, near byte %d",
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header has a duplicate key near byte %d",
                        file->name, KN_ST_START + error.position);
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header is not valid JSON, near byte %d", file->name,
                    KN_ST_START + error.position);
 }
 
-/* Reads header, entries and data pointers from the n bytes of a file. */
-static kn_status parse(kn_ctx *ctx, kn_st_file *file, const unsigned char *bytes, ptrdiff_t n)
+/* Reads the header length and the JSON; *start = offset of the data. */
+static kn_status read_header(kn_ctx *ctx, kn_st_file *file, ptrdiff_t *start)
+{
+    kn_status status;
+    ptrdiff_t length = 0;
+    void *text = NULL;
+    KN_TRY(read_header_length(ctx, file, &length));
+    *start = KN_ST_START + length;
+    KN_TRY(kn_alloc(ctx, length, 1, &text));
+    KN_TRY(kn_byte_source_read(ctx, &file->source, KN_ST_START, length, text));
+    KN_TRY(parse_header(ctx, file, text, length));
+out:
+    kn_free(text);
+    return status;
+}
+
+/* Reads the header and the places of the tensors from file->source. */
+static kn_status parse_file(kn_ctx *ctx, kn_st_file *file)
 {
     span *spans = NULL;
     ptrdiff_t start;
     void *p;
     kn_status status;
 
-    file->bytes = bytes;
-    file->size = n;
-    KN_TRY(read_header(ctx, file, bytes, n, &start));
+    KN_TRY(read_header(ctx, file, &start));
     ptrdiff_t entries = (ptrdiff_t)json_object_size(file->header);
     KN_TRY(kn_alloc(ctx, entries, sizeof *file->tensors, &p));
     file->tensors = p;
     KN_TRY(kn_alloc(ctx, entries, sizeof *spans, &p));
     spans = p;
     KN_TRY(read_entries(ctx, file, PTRDIFF_MAX - start, spans));
-    KN_TRY(check_places(ctx, file, spans, start, n - start));
-    KN_TRY(place_data(ctx, file, spans, bytes + start));
+    KN_TRY(check_places(ctx, file, spans, start, file->source.size - start));
+    for (ptrdiff_t i = 0; i < file->count; i++)
+        file->tensors[spans[i].tensor].at = start + spans[i].begin;
 out:
     kn_free(spans);
     return status;
@@ -322,14 +321,18 @@ static kn_status new_file(kn_ctx *ctx, const char *name, kn_st_file **out)
     return status == KN_OK ? kn_text_copy(ctx, name, strlen(name), &(*out)->name) : status;
 }
 
-kn_status kn_st_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
-                      kn_st_file **out)
+/* Takes the source over, also on failure. */
+static kn_status open_source(kn_ctx *ctx, const char *name, kn_byte_source source, kn_st_file **out)
 {
     kn_st_file *file = NULL;
-    kn_status status;
-    *out = NULL;
-    KN_TRY(new_file(ctx, name, &file));
-    KN_TRY(parse(ctx, file, bytes, n));
+    kn_status status = new_file(ctx, name, &file);
+    if (status != KN_OK) {
+        kn_byte_source_close(&source);
+        goto out;
+    }
+    file->source = source;
+    file->source.name = file->name;
+    KN_TRY(parse_file(ctx, file));
     *out = file;
     file = NULL;
 out:
@@ -337,81 +340,101 @@ out:
     return status;
 }
 
+kn_status kn_st_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
+                      kn_st_file **out)
+{
+    *out = NULL;
+    return open_source(ctx, name, kn_byte_source_of(name, bytes, n), out);
+}
+
 kn_status kn_st_open(kn_ctx *ctx, const char *path, kn_st_file **out)
 {
-    kn_byte_source source = {.fd = -1};
-    kn_st_file *file = NULL;
-    kn_status status;
+    kn_byte_source source;
     *out = NULL;
-    KN_TRY(kn_byte_source_open(ctx, path, &source));
-    KN_TRY(new_file(ctx, path, &file));
-    if (source.size > 0) { /* an empty file cannot be mapped; parse() reports it */
-        void *map = mmap(NULL, (size_t)source.size, PROT_READ, MAP_PRIVATE, source.fd, 0);
-        if (map == MAP_FAILED) {
-            status = kn_fail_errno(ctx, path, "cannot be mapped", errno);
-            goto out;
-        }
-        file->map = map;
-        file->map_size = (size_t)source.size;
-    }
-    KN_TRY(parse(ctx, file, file->map, source.size));
-    *out = file;
-    file = NULL;
-out:
-    kn_st_close(file);
-    kn_byte_source_close(&source);
-    return status;
+    kn_status status = kn_byte_source_open(ctx, path, &source);
+    return status == KN_OK ? open_source(ctx, path, source, out) : status;
 }
 
 void kn_st_close(kn_st_file *file)
 {
     if (!file)
         return;
-    for (ptrdiff_t i = 0; file->copies && i < file->count; i++)
-        kn_free(file->copies[i]);
-    kn_free(file->copies);
+    kn_byte_source_close(&file->source);
     kn_free(file->tensors);
     kn_free(file->keys);
     kn_free(file->values);
     json_decref(file->header);
-    if (file->map)
-        munmap(file->map, file->map_size);
     kn_free(file->name);
     kn_free(file);
 }
 
+/* Adds the bytes from `at` to the end of the file to a hash. */
+static kn_status hash_from(kn_ctx *ctx, const kn_st_file *file, ptrdiff_t at, kn_hashing *h)
+{
+    enum { PIECE = 1 << 20 }; /* bytes between two checks for cancellation */
+    void *piece;
+    kn_status status = kn_alloc(ctx, PIECE, 1, &piece);
+    for (ptrdiff_t n; status == KN_OK && at < file->source.size; at += n) {
+        n = kn_min_size(file->source.size - at, PIECE);
+        KN_TRY(kn_check_cancel(ctx));
+        KN_TRY(kn_byte_source_read(ctx, &file->source, at, n, piece));
+        kn_hashing_add(h, piece, (size_t)n);
+    }
+out:
+    kn_free(piece);
+    return status;
+}
+
+/* Adds the bytes of a sealed file, with zeros in place of its checksum, to a hash. */
+static kn_status hash_sealed(kn_ctx *ctx, const kn_st_file *file, kn_hashing *h)
+{
+    unsigned char start[KN_ST_SEAL];
+    if (file->source.size < KN_ST_SEAL + KN_ST_DIGITS)
+        return KN_OK;
+    kn_status status = kn_byte_source_read(ctx, &file->source, 0, KN_ST_SEAL, start);
+    if (status != KN_OK)
+        return status;
+    kn_hashing_add(h, start, KN_ST_SEAL);
+    kn_hashing_add(h, KN_ST_NO_DIGITS, KN_ST_DIGITS);
+    return hash_from(ctx, file, KN_ST_SEAL + KN_ST_DIGITS, h);
+}
+
 kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed)
 {
-    enum { PIECE = 1 << 24 }; /* bytes between two checks for cancellation */
     const char *digits = kn_st_metadata(file, KN_ST_CHECKSUM);
     char found[KN_ST_DIGITS + 1];
     kn_hashing h = kn_hashing_begin(0);
     *sealed = digits != NULL;
-    if (!digits)
-        return KN_OK;
-    if (file->size >= KN_ST_SEAL + KN_ST_DIGITS) {
-        kn_hashing_add(&h, file->bytes, KN_ST_SEAL);
-        kn_hashing_add(&h, KN_ST_NO_DIGITS, KN_ST_DIGITS);
-        for (ptrdiff_t at = KN_ST_SEAL + KN_ST_DIGITS, n; at < file->size; at += n) {
-            n = file->size - at < PIECE ? file->size - at : PIECE;
-            kn_hashing_add(&h, file->bytes + at, (size_t)n);
-            kn_status status = kn_check_cancel(ctx);
-            if (status != KN_OK)
-                return status;
-        }
-    }
+    kn_status status = digits ? hash_sealed(ctx, file, &h) : KN_OK;
+    if (!digits || status != KN_OK)
+        return status;
     snprintf(found, sizeof found, "%016" PRIx64, kn_hashing_end(&h));
     if (strcmp(digits, found) != 0)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: the checksum of the file is %s, but %s was written: the file was "
+                       "%s: the checksum of the file is %s, but %s was written; the file was "
                        "changed or damaged",
-                       file->name, found, shown(digits));
+                       file->name, found, printable_name(digits));
     return KN_OK;
 }
 
-uint64_t kn_st_hash(const kn_st_file *file)
+kn_status kn_st_hash(kn_ctx *ctx, const kn_st_file *file, uint64_t *out)
 {
-    return kn_hash(file->bytes, (size_t)file->size, 0);
+    kn_hashing h = kn_hashing_begin(0);
+    kn_status status = hash_from(ctx, file, 0, &h);
+    *out = status == KN_OK ? kn_hashing_end(&h) : 0;
+    return status;
+}
+
+kn_status kn_st_check_unchanged(kn_ctx *ctx, const kn_st_file *file)
+{
+    return kn_byte_source_check(ctx, &file->source);
+}
+
+kn_status kn_st_values(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t, ptrdiff_t first,
+                       ptrdiff_t n, void *out)
+{
+    ptrdiff_t size = types[t->type].size;
+    return kn_byte_source_read_wide(ctx, &file->source, t->at + first * size, n * size, out);
 }
 
 const char *kn_st_name(const kn_st_file *file)

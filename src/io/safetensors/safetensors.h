@@ -84,21 +84,21 @@ kn_status kn_st_write_hash(kn_ctx *ctx, const kn_st_writer *writer, uint64_t *ou
 typedef struct kn_st_file kn_st_file;
 
 typedef struct kn_st_tensor {
-    const char *name; /* borrowed from the file, as is `data` */
+    const char *name; /* borrowed from the file */
     kn_st_type type;
     int ndim;
     ptrdiff_t shape[KN_ST_DIMS];
-    ptrdiff_t count;  /* number of elements */
-    const void *data; /* in C order, aligned for the type */
+    ptrdiff_t count; /* number of elements */
+    ptrdiff_t at;    /* offset of the first one in the file; in C order */
 } kn_st_tensor;
 
-/* Maps the file. It must not be truncated while open (replacing it by rename is safe). Arrays are
- * used in place; unaligned ones are copied. KN_ERR_FORMAT if it is no valid safetensors file. */
+/* Opens the file and reads its header; arrays are read when they are asked for, so that a file that
+ * becomes shorter is KN_ERR_IO and not SIGBUS. KN_ERR_FORMAT if it is no valid safetensors file. */
 kn_status kn_st_open(kn_ctx *ctx, const char *path, kn_st_file **out);
 /* The same from n bytes in memory, which are borrowed; `name` is for messages. */
 kn_status kn_st_parse(kn_ctx *ctx, const char *name, const void *bytes, ptrdiff_t n,
                       kn_st_file **out);
-/* Frees the file and its mapping. NULL is allowed. */
+/* Closes and frees the file. NULL is allowed. */
 void kn_st_close(kn_st_file *file);
 /* The path or name as given, for messages. */
 const char *kn_st_name(const kn_st_file *file);
@@ -106,8 +106,10 @@ const char *kn_st_name(const kn_st_file *file);
 /* Verifies the checksum of a sealed file: KN_ERR_FORMAT if it does not match. *sealed is false if
  * the file has none. Reads the whole file once. */
 kn_status kn_st_verify(kn_ctx *ctx, const kn_st_file *file, bool *sealed);
-/* XXH64 of the whole file. */
-uint64_t kn_st_hash(const kn_st_file *file);
+/* XXH64 of the whole file, which is read once. */
+kn_status kn_st_hash(kn_ctx *ctx, const kn_st_file *file, uint64_t *out);
+/* KN_ERR_IO if the file was written to since it was opened; call it after the last array. */
+kn_status kn_st_check_unchanged(kn_ctx *ctx, const kn_st_file *file);
 
 /* Arrays, in the order of the header. */
 ptrdiff_t kn_st_count(const kn_st_file *file);
@@ -124,6 +126,10 @@ kn_status kn_st_need(kn_ctx *ctx, const kn_st_file *file, const char *name,
                      const kn_st_tensor **out);
 kn_status kn_st_need_metadata(kn_ctx *ctx, const kn_st_file *file, const char *key,
                               const char **out);
+
+/* Reads elements first .. first + n - 1 of an array of this file, in its own type. */
+kn_status kn_st_values(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t, ptrdiff_t first,
+                       ptrdiff_t n, void *out);
 
 /* Copies of arrays; KN_ERR_FORMAT if the array is missing, or its type or size differs. rows, cols
  * and n are the expected sizes, -1 for any; count may be NULL. Free with kn_mat_clear or kn_free.

@@ -1,5 +1,6 @@
 /* Writer of safetensors files (safetensors.h): collects entries, then writes header and data in
- * blocks while hashing them; the checksum of a sealed file is patched in at the end. */
+ * blocks while hashing them; the checksum of a sealed file is patched in at the end. The same
+ * tensors give the same bytes. */
 #include <assert.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -9,8 +10,8 @@
 #include <string.h>
 
 #include "base/hash/xxh64.h"
+#include "base/memory/alloc.h"
 #include "io/file/byte_order.h"
-#include "io/file/growable_array.h"
 #include "io/file/path.h"
 #include "io/safetensors/internal.h"
 #include "io/safetensors/safetensors.h"
@@ -43,13 +44,13 @@ typedef struct putting {
     const char *digits; /* checksum to write if it is known; NULL: zeros */
 } putting;
 
-static const char *path_of(const putting *to)
+static const char *output_path(const putting *to)
 {
     return to->file ? kn_writer_path(to->file) : "memory";
 }
 
 /* Writes bytes to the file, if any, and adds them to the hash. */
-static kn_status put(kn_ctx *ctx, putting *to, const void *bytes, ptrdiff_t n)
+static kn_status put_bytes(kn_ctx *ctx, putting *to, const void *bytes, ptrdiff_t n)
 {
     kn_hashing_add(&to->hash, bytes, (size_t)n);
     return to->file ? kn_writer_write(ctx, to->file, bytes, n) : KN_OK;
@@ -203,13 +204,13 @@ static kn_status fill_view(kn_ctx *ctx, const char *path, const entry *e, ptrdif
  * line of a column serves several rows, as long as 16 rows stay below 32 MB. */
 static ptrdiff_t block_size(const entry *e)
 {
-    enum { USUAL = 1 << 17, MOST = 1 << 22, ROWS = 16 };
+    enum { USUAL = 1 << 17, MAX_COUNT = 1 << 22, ROWS = 16 };
     ptrdiff_t width = e->ndim > 0 ? e->shape[e->ndim - 1] : 1;
-    if (width > MOST)
-        return MOST;
+    if (width > MAX_COUNT)
+        return MAX_COUNT;
     ptrdiff_t rows = USUAL / width;
     if (rows < ROWS)
-        rows = MOST / width < ROWS ? MOST / width : ROWS;
+        rows = MAX_COUNT / width < ROWS ? MAX_COUNT / width : ROWS;
     return e->count < rows * width ? e->count : rows * width;
 }
 
@@ -234,9 +235,9 @@ static kn_status put_entry(kn_ctx *ctx, putting *to, const entry *e)
         if (e->fill)
             KN_TRY(e->fill(ctx, e->user, first, n, block));
         else if (e->view.data)
-            KN_TRY(fill_view(ctx, path_of(to), e, first, n, block));
+            KN_TRY(fill_view(ctx, output_path(to), e, first, n, block));
         const void *bytes = in_place ? (const unsigned char *)e->data + first * size : block;
-        KN_TRY(put(ctx, to, bytes, n * size));
+        KN_TRY(put_bytes(ctx, to, bytes, n * size));
     }
 out:
     kn_free(block);
@@ -244,7 +245,7 @@ out:
 }
 
 /* {"dtype":"F64","shape":[2,3],"data_offsets":[0,48]} */
-static json_t *describe(const entry *e, ptrdiff_t offset)
+static json_t *describe_entry(const entry *e, ptrdiff_t offset)
 {
     json_t *shape = json_array();
     for (int i = 0; i < e->ndim; i++)
@@ -265,7 +266,7 @@ static char *make_header(const kn_st_writer *w, const ptrdiff_t *offsets)
         whole = whole && json_object_set(header, KN_ST_METADATA_KEY, w->metadata) == 0;
     for (ptrdiff_t i = 0; whole && i < w->count; i++)
         whole = json_object_set_new(header, w->entries[i].name,
-                                    describe(&w->entries[i], offsets[i])) == 0;
+                                    describe_entry(&w->entries[i], offsets[i])) == 0;
     char *text = whole ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
     return text;
@@ -299,11 +300,11 @@ static kn_status put_header(kn_ctx *ctx, putting *to, const char *text)
     kn_status status;
     if (n + padding > KN_ST_MAX_HEADER)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: a header of %zu bytes, allowed are %d",
-                       path_of(to), n + padding, KN_ST_MAX_HEADER);
+                       output_path(to), n + padding, KN_ST_MAX_HEADER);
     kn_store64(start, n + padding, KN_BIG_ENDIAN);
-    KN_TRY(put(ctx, to, start, KN_ST_START));
-    KN_TRY(put(ctx, to, text, (ptrdiff_t)n));
-    KN_TRY(put(ctx, to, spaces, (ptrdiff_t)padding));
+    KN_TRY(put_bytes(ctx, to, start, KN_ST_START));
+    KN_TRY(put_bytes(ctx, to, text, (ptrdiff_t)n));
+    KN_TRY(put_bytes(ctx, to, spaces, (ptrdiff_t)padding));
 out:
     return status;
 }
@@ -323,10 +324,10 @@ static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, putting *to)
 
     to->hash = kn_hashing_begin(0);
     KN_TRY(kn_alloc_i(ctx, w->count, &offsets));
-    KN_TRY(lay_out(ctx, w, path_of(to), offsets));
+    KN_TRY(lay_out(ctx, w, output_path(to), offsets));
     text = make_header(w, offsets);
     if (!text) {
-        status = kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", path_of(to));
+        status = kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for the header", output_path(to));
         goto out;
     }
     assert(!w->sealed || strncmp(text, KN_ST_SEALED, sizeof KN_ST_SEALED - 1) == 0);

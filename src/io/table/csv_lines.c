@@ -1,12 +1,13 @@
-/* Implements csv_lines.h on top of libcsv in strict mode. */
-#include "io/table/csv_lines.h"
+/* Implements kn_lines (internal.h) on top of libcsv in strict mode. It is used for quoted cells,
+ * which may contain separators and line ends. */
+#include "io/table/internal.h"
 
 #include <string.h>
 
 /* Values of libcsv's csv_parser.pstate, which its header does not name. */
 enum { ROW_NOT_BEGUN = 0, FIELD_BEGUN = 2 };
 
-static int never(unsigned char c)
+static int is_never_space(unsigned char c)
 {
     (void)c;
     return 0;
@@ -17,7 +18,7 @@ bool kn_lines_begin(kn_lines *l, char separator)
     if (csv_init(&l->csv, CSV_STRICT) != 0)
         return false;
     csv_set_delim(&l->csv, (unsigned char)separator);
-    csv_set_space_func(&l->csv, never); /* do not trim cells */
+    csv_set_space_func(&l->csv, is_never_space); /* do not trim cells */
     return true;
 }
 

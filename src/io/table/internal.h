@@ -1,8 +1,15 @@
-/* Definition of kn_table, shared by parse.c (files) and table.c (memory, access). */
+/* What only the files of this folder use: the struct behind kn_table, the lines of a CSV file and
+ * fast conversion of numbers. Start with table.h. */
 #ifndef KN_IO_TABLE_INTERNAL_H
 #define KN_IO_TABLE_INTERNAL_H
 
+#include <csv.h>
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "io/table/table.h"
+
+/* ---- parse.c --------------------------------------------------------------------------------- */
 
 struct kn_table {
     char *path;
@@ -17,5 +24,61 @@ struct kn_table {
 
 /* Sorts the column names for kn_table_find. KN_ERR_FORMAT if two columns have the same name. */
 kn_status kn_table_index_names(kn_ctx *ctx, kn_table *t);
+
+/* Detects the field separator of a table whose separator differs from that of its extension. */
+
+/* The separator according to the first line of `text`: `usual`, unless that line has none of it and
+ * exactly one of the others (comma, tab, semicolon). Quoted text is ignored. */
+char kn_separator_of(const char *text, ptrdiff_t n, char usual);
+/* "commas", "tabs" or "semicolons", for messages. */
+const char *kn_separator_name(char separator);
+
+/* ---- csv_lines.c ----------------------------------------------------------------------------- */
+
+/* Feeds a table line by line to libcsv, which calls back for every field and row, and keeps track
+ * of line numbers for messages. Used by io/table/parse.c. */
+
+typedef struct kn_lines {
+    struct csv_parser csv;
+    void (*field)(void *bytes, size_t n, void *self); /* end of a field; bytes NULL if n is 0 */
+    void (*row)(int terminator, void *self);          /* end of a row */
+    void *self;                                       /* passed to both */
+    bool stop;                /* a callback sets it to skip the rest of the text */
+    ptrdiff_t line, row_line; /* current line, from 1; line on which the current row starts */
+} kn_lines;
+
+/* Starts the parser. The caller sets field, row and self; all else must be zero. False: out of
+ * memory. */
+bool kn_lines_begin(kn_lines *l, char separator);
+/* Frees the parser. */
+void kn_lines_clear(kn_lines *l);
+
+/* Parses n characters: whole lines, or all up to the end of the text. False: syntax error or out of
+ * memory in line l->line (csv_error says which). */
+bool kn_lines_feed(kn_lines *l, const char *text, ptrdiff_t n);
+/* Ends the text: calls back for a last field and row without a newline. False: error. */
+bool kn_lines_end(kn_lines *l);
+
+/* True if the text so far ends within a quoted field. */
+bool kn_lines_in_quotes(const kn_lines *l);
+
+/* Length of the first line including its end: LF, CRLF or a lone CR. */
+ptrdiff_t kn_line_length(const char *text, ptrdiff_t n);
+
+/* ---- number.c -------------------------------------------------------------------------------- */
+
+/* Fast conversion of decimal text to the nearest double (ties to even) in integer arithmetic. Gives
+ * the same result as strtod in the C locale, for the numbers that it accepts. */
+
+/* White space that is allowed around a number. */
+static inline bool kn_is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Converts [sign] digits [. digits] [e [sign] digits], with spaces around it, up to the NUL. False,
+ * with *out unset, for any other text, and for the few numbers that need strtod: digits beyond
+ * 2^64 (leading zeros not counted), or a power of ten beyond 27 after removing the point. */
+bool kn_fast_strtod(const char *text, double *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Conversion between text and double that does not depend on the locale of the host program. */
+/* Conversion between text and double that does not depend on the locale of the host program.
+ * Tables, options and reports use it. */
 #ifndef KN_IO_TABLE_NUMBER_H
 #define KN_IO_TABLE_NUMBER_H
 
@@ -7,7 +8,7 @@
 /* The kind of a table cell. */
 typedef enum kn_cell {
     KN_CELL_NUMBER,  /* a finite decimal number */
-    KN_CELL_MISSING, /* empty, n/a, NA or NaN, in any case */
+    KN_CELL_MISSING, /* empty, n/a, NA, NaN, #N/A, NULL, in any case, or a dot */
     KN_CELL_TEXT     /* all else, including inf, hexadecimal and 1e999 */
 } kn_cell;
 
@@ -20,7 +21,7 @@ enum { KN_NUMBER_SIZE = 32 };
 
 /* Formats x with 15 to 17 digits, the fewest that read back as the same double; NaN is "n/a". */
 void kn_number_text(double x, char out[KN_NUMBER_SIZE]);
-/* Formats x with ten digits, for output that is read by people; NaN is "n/a". */
+/* Formats x with ten digits, for output that users read; NaN is "n/a". */
 void kn_number_short(double x, char out[KN_NUMBER_SIZE]);
 
 #endif

@@ -1,6 +1,7 @@
 /* Tables in memory and access to cells (table.h). Column names are found by binary search. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "io/file/path.h"
 #include "io/table/internal.h"
@@ -48,7 +49,7 @@ bool kn_table_is_name(const char *path)
 }
 
 /* Text of the cell in `row`; row -1: the column's name. */
-static const char *given(const kn_table_column *c, ptrdiff_t row)
+static const char *cell_text(const kn_table_column *c, ptrdiff_t row)
 {
     return row < 0 ? c->name : c->text[row] ? c->text[row] : "";
 }
@@ -64,7 +65,7 @@ kn_status kn_table_make(kn_ctx *ctx, const char *name, const kn_table_column *co
     *out = NULL;
     for (ptrdiff_t j = 0; j < cols; j++)
         for (ptrdiff_t i = -1; i < rows; i++)
-            bytes += strlen(given(&column[j], i)) + 1;
+            bytes += strlen(cell_text(&column[j], i)) + 1;
     KN_TRY(kn_alloc(ctx, 1, sizeof *t, &memory));
     t = memory;
     t->rows = rows;
@@ -81,7 +82,7 @@ kn_status kn_table_make(kn_ctx *ctx, const char *name, const kn_table_column *co
     for (ptrdiff_t i = -1; i < rows; i++) {
         t->line[i + 1] = i + 1;
         for (ptrdiff_t j = 0; j < cols; j++) {
-            const char *text = given(&column[j], i);
+            const char *text = cell_text(&column[j], i);
             t->start[cell++] = (ptrdiff_t)bytes;
             strcpy(t->text + bytes, text);
             bytes += strlen(text) + 1;
@@ -170,6 +171,26 @@ ptrdiff_t kn_table_find(const kn_table *t, const char *name)
             high = middle;
     }
     return -1;
+}
+
+/* Returns whether a cell is a word (table.h). */
+static bool is_word(const char *cell, const char *word)
+{
+    static const char spaces[] = " \t\r\n";
+    double x, y;
+    if (kn_number_parse(word, &x) == KN_CELL_NUMBER)
+        return kn_number_parse(cell, &y) == KN_CELL_NUMBER && x == y;
+    cell += strspn(cell, spaces);
+    size_t n = strlen(word);
+    return strncasecmp(cell, word, n) == 0 && cell[n + strspn(cell + n, spaces)] == '\0';
+}
+
+void kn_table_blank(kn_table *t, const char *const *words, ptrdiff_t n)
+{
+    for (ptrdiff_t k = t->head * t->cols; k < (t->head + t->rows) * t->cols; k++)
+        for (ptrdiff_t i = 0; i < n; i++)
+            if (is_word(t->text + t->start[k], words[i]))
+                t->text[t->start[k]] = '\0';
 }
 
 kn_cell kn_table_number(const kn_table *t, ptrdiff_t row, ptrdiff_t col, double *out)

@@ -2,7 +2,9 @@
  * separator is accepted if the header line uses it.
  *
  * Cells are kept as text, so that an 18-digit id stays exact, and are converted on access. Quoted
- * fields, CRLF, a byte order mark and blank lines are supported. */
+ * fields, CRLF, a byte order mark and blank lines are supported, and what spreadsheet programs
+ * write: a first line "sep=;", empty columns and rows at the end, and decimal commas where the
+ * separator is another and no number has a decimal point. */
 #ifndef KN_IO_TABLE_TABLE_H
 #define KN_IO_TABLE_TABLE_H
 
@@ -27,6 +29,10 @@ kn_status kn_table_of_bytes(kn_ctx *ctx, const char *path, const void *bytes, pt
                             kn_table **out);
 /* Reads a table without header: every row is data, and columns have no names. */
 kn_status kn_table_read_bare(kn_ctx *ctx, const char *path, kn_table **out);
+
+/* Empties the cells that are one of n words, regardless of case and spaces around them; if a word
+ * is a number, the cells that are this number. The header stays. */
+void kn_table_blank(kn_table *table, const char *const *words, ptrdiff_t n);
 
 typedef struct kn_table_column {
     char *name;
@@ -93,7 +99,10 @@ kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x)
 kn_status kn_table_writer_short(kn_ctx *ctx, kn_table_writer *writer, double x);
 /* Ends the row with a newline. */
 kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);
-/* Completes the file. */
+/* Makes the commit write a JSON sidecar too (io/table/sidecar.h), with the options of this writer.
+ * file: the table in src/columns.def. Call before the header row. */
+kn_status kn_table_writer_describe(kn_ctx *ctx, kn_table_writer *writer, const char *file);
+/* Completes the file, and its sidecar if it is described. */
 kn_status kn_table_writer_commit(kn_ctx *ctx, kn_table_writer *writer);
 /* Frees the writer; an uncommitted file is removed. NULL is allowed. */
 void kn_table_writer_free(kn_table_writer *writer);

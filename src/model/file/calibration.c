@@ -1,14 +1,14 @@
-/* Implements model/file/calibration.h. */
-#include "model/file/calibration.h"
+/* Calibration section of a model file. Contracts: model/file/internal.h. */
+#include "model/file/internal.h"
 
 #include <limits.h>
 #include <math.h>
 
 #include "base/memory/alloc.h"
-#include "model/file/validated_arrays.h"
-#include "model/info_json.h"
+#include "model/fit_info_json.h"
 #include "norm/calibration/shash_fit.h"
 
+/* JSON array of the columns of the noise scale, by which new covariates are standardised. Owned. */
 static json_t *columns_json(const kn_noise_scale_columns *c)
 {
     json_t *list = json_array();
@@ -24,6 +24,14 @@ static json_t *columns_json(const kn_noise_scale_columns *c)
     return list;
 }
 
+/* A component that failed has no gain that means anything. */
+static json_t *part_json(const kn_calibration_component *c)
+{
+    return c->failed ? json_pack("{s:b s:b}", "kept", false, "failed", true)
+                     : json_pack("{s:b s:o s:o}", "kept", c->kept, "gain", kn_json_number(c->gain),
+                                 "gain_se", kn_json_number(c->se));
+}
+
 json_t *kn_calibration_to_json(const kn_calibration_transform *l)
 {
     json_t *parts = json_object();
@@ -32,16 +40,15 @@ json_t *kn_calibration_to_json(const kn_calibration_transform *l)
         return json_null();
     }
     for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
-        if (l->part[k].tried)
+        if (l->component[k].tried)
             json_object_set_new(parts, kn_calibration_component_name[k],
-                                json_pack("{s:b s:o s:o}", "kept", l->part[k].kept, "gain",
-                                          kn_json_number(l->part[k].gain), "gain_se",
-                                          kn_json_number(l->part[k].se)));
-    json_t *layer = json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts,
-                              "columns", columns_json(&l->columns), "shape", l->theta.data != NULL);
+                                part_json(&l->component[k]));
+    json_t *calibration =
+        json_pack("{s:o s:o s:o s:b}", "nu", kn_json_number(l->nu), "parts", parts, "columns",
+                  columns_json(&l->columns), "shape", l->theta.data != NULL);
     if (l->S > 0)
-        json_object_set_new(layer, "sites", json_integer(l->S));
-    return layer;
+        json_object_set_new(calibration, "sites", json_integer(l->S));
+    return calibration;
 }
 
 kn_status kn_calibration_add(kn_ctx *ctx, const kn_calibration_transform *l, kn_st_writer *w)
@@ -57,7 +64,7 @@ out:
     return status;
 }
 
-static int whole(json_t *object, const char *key, int otherwise)
+static int read_whole_number(json_t *object, const char *key, int otherwise)
 {
     json_t *v = json_object_get(object, key);
     json_int_t i = json_integer_value(v);
@@ -81,10 +88,10 @@ static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
 static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
                               kn_noise_scale_columns *out)
 {
-    enum { MOST = 10000, UNKNOWN = -7 };
+    enum { MAX_COUNT = 10000, UNKNOWN = -7 };
     void *memory;
     size_t n = json_array_size(list);
-    if (!json_is_array(list) || n > MOST)
+    if (!json_is_array(list) || n > MAX_COUNT)
         return kn_st_bad(ctx, f, "'layer'");
     if (n == 0)
         return KN_OK;
@@ -96,8 +103,9 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     for (size_t i = 0; i < n; i++) {
         json_t *j = json_array_get(list, i);
         out->column[i] =
-            (kn_noise_scale_column){.kind = (kn_noise_scale_kind)whole(j, "kind", UNKNOWN),
-                                    .source = whole(j, "source", UNKNOWN),
+            (kn_noise_scale_column){.kind =
+                                        (kn_noise_scale_kind)read_whole_number(j, "kind", UNKNOWN),
+                                    .source = read_whole_number(j, "source", UNKNOWN),
                                     .mean = kn_json_value(j, "mean", NAN),
                                     .sd = kn_json_value(j, "sd", NAN),
                                     .low = kn_json_value(j, "low", -INFINITY), /* null: no bound */
@@ -109,27 +117,31 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     return KN_OK;
 }
 
+/* Reads which components of the calibration were tried and kept, and their gain; absent ones stay
+ * untried. */
 static void read_parts(json_t *parts, kn_calibration_transform *l)
 {
     for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++) {
         json_t *p = json_object_get(parts, kn_calibration_component_name[k]);
         if (json_is_object(p))
-            l->part[k] = (kn_calibration_component){true, json_is_true(json_object_get(p, "kept")),
-                                                    kn_json_value(p, "gain", NAN),
-                                                    kn_json_value(p, "gain_se", NAN)};
+            l->component[k] =
+                (kn_calibration_component){true, json_is_true(json_object_get(p, "kept")),
+                                           json_is_true(json_object_get(p, "failed")),
+                                           kn_json_value(p, "gain", NAN),
+                                           kn_json_value(p, "gain_se", NAN)};
     }
 }
 
 /* True if all coefficients are in a range that a fit can produce. */
 static bool are_sound(const kn_calibration_transform *l)
 {
-    static const double MOST = 1e6;
+    static const double MAX_COEFFICIENT = 1e6;
     for (ptrdiff_t j = 0; j < l->beta.cols; j++)
         for (ptrdiff_t f = 0; f < l->beta.rows; f++)
-            if (!(fabs(kn_at(l->beta, f, j)) <= MOST))
+            if (!(fabs(kn_at(l->beta, f, j)) <= MAX_COEFFICIENT))
                 return false;
     for (ptrdiff_t s = 0; s < l->S; s++)
-        if (!(fabs(l->batch[s]) <= MOST))
+        if (!(fabs(l->batch[s]) <= MAX_COEFFICIENT))
             return false;
     for (ptrdiff_t j = 0; j < l->theta.cols; j++)
         if (!kn_shash_allowed(kn_col(l->theta, j)))
@@ -138,10 +150,10 @@ static bool are_sound(const kn_calibration_transform *l)
 }
 
 /* Read the site terms; their number must be S. */
-static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *layer, ptrdiff_t S,
+static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *calibration, ptrdiff_t S,
                             kn_calibration_transform *out)
 {
-    json_t *sites = json_object_get(layer, "sites");
+    json_t *sites = json_object_get(calibration, "sites");
     if (!sites)
         return KN_OK;
     if (S < 2 || !json_is_integer(sites) || json_integer_value(sites) != (json_int_t)S)
@@ -173,6 +185,51 @@ kn_status kn_calibration_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
         goto out;
     }
     KN_TRY(kn_calibration_prepare(ctx, out));
+out:
+    return status;
+}
+
+/* ---- null model ------------------------------------------------------------------------------ */
+
+json_t *kn_null_to_json(const kn_null_calibration *c)
+{
+    return json_pack("{s:o s:b}", "nu", kn_json_number(c->transform.nu), "shape",
+                     c->transform.theta.data != NULL);
+}
+
+kn_status kn_null_add(kn_ctx *ctx, const kn_null_calibration *c, ptrdiff_t T, kn_st_writer *w)
+{
+    kn_status status = KN_OK;
+    if (c->noise)
+        KN_TRY(kn_st_add_doubles(ctx, w, "null_noise", c->noise, T));
+    if (c->noise)
+        KN_TRY(kn_st_add_doubles(ctx, w, "cv_R2", c->R2, T));
+    if (c->noise && c->transform.theta.data)
+        KN_TRY(kn_st_add_mat(ctx, w, "null_shape", c->transform.theta, KN_ST_F64));
+out:
+    return status;
+}
+
+kn_status kn_null_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, ptrdiff_t T,
+                       kn_null_calibration *out)
+{
+    kn_status status;
+    json_t *j = json_object_get(record, "null");
+    kn_calibration_transform *l = &out->transform;
+    if (!j)
+        return KN_OK;
+    l->nu = kn_json_value(j, "nu", NAN);
+    if (!(l->nu >= 0) || !isfinite(l->nu))
+        return kn_st_bad(ctx, f, "'null'");
+    KN_TRY(kn_st_read_positive(ctx, f, "null_noise", T, true, &out->noise));
+    KN_TRY(kn_st_read_doubles(ctx, f, "cv_R2", T, &out->R2, NULL));
+    if (json_is_true(json_object_get(j, "shape")))
+        KN_TRY(kn_st_read_mat(ctx, f, "null_shape", 2, T, &l->theta));
+    if (!are_sound(l)) {
+        status = kn_st_bad(ctx, f, "'null'");
+        goto out;
+    }
+    KN_TRY(kn_calibration_prepare(ctx, l));
 out:
     return status;
 }

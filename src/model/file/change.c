@@ -1,4 +1,5 @@
-/* Implements model/file/change.h. */
+/* Implements model/file/change.h. The section exists only in models that `kronorm change --save`
+ * wrote. */
 #include "model/file/change.h"
 
 #include <math.h>
@@ -6,30 +7,30 @@
 #include <string.h>
 
 #include "io/file/path.h"
-#include "model/file/validated_arrays.h"
-#include "model/info_json.h"
+#include "model/file/internal.h"
+#include "model/fit_info_json.h"
 
 static const char RECORD[] = "'change'";
 
 json_t *kn_change_to_json(const kn_change_reference *r)
 {
-    const kn_change_distribution *l = &r->law;
-    double people = (double)r->people;
-    return json_pack("{s:I s:I s:I s:s s:o s:o s:o s:o s:o s:o s:{s:s? s:o s:o}}", "people",
-                     (json_int_t)r->people, "pairs", (json_int_t)r->pairs, "unknown_sites",
+    const kn_change_distribution *l = &r->distribution;
+    double participants = (double)r->participants;
+    return json_pack("{s:I s:I s:I s:s s:o s:o s:o s:o s:o s:o s:{s:s? s:o s:o}}", "participants",
+                     (json_int_t)r->participants, "pairs", (json_int_t)r->pairs, "unknown_sites",
                      (json_int_t)r->unknown, "formula",
                      l->conditional ? "conditional" : "difference", "gamma",
                      kn_json_number(l->gamma), "d0", kn_json_number(l->d0), "s0",
                      kn_json_number(l->s0), "df",
-                     kn_json_number(l->d0 + (l->conditional ? people - 1 : people)), "threshold",
-                     kn_json_number(r->threshold), "top", kn_json_number(r->top), "interval",
-                     "column", r->interval_name, "least", kn_json_number(r->interval[0]), "largest",
-                     kn_json_number(r->interval[1]));
+                     kn_json_number(l->d0 + (l->conditional ? participants - 1 : participants)),
+                     "threshold", kn_json_number(r->threshold), "top", kn_json_number(r->top),
+                     "interval", "column", r->interval_name, "least",
+                     kn_json_number(r->interval[0]), "largest", kn_json_number(r->interval[1]));
 }
 
 static const char *value_name(int k, char name[64])
 {
-    snprintf(name, 64, "change_%s", kn_change_value_name[k]);
+    snprintf(name, 64, "change_%s", kn_change_column[k]);
     return name;
 }
 
@@ -37,11 +38,11 @@ kn_status kn_change_add(kn_ctx *ctx, const kn_change_reference *r, kn_st_writer 
 {
     kn_status status = KN_OK;
     char name[64];
-    if (r->law.T == 0)
+    if (r->distribution.T == 0)
         return KN_OK;
-    KN_TRY(kn_st_add_doubles(ctx, w, "change_q", r->law.q, r->law.T));
-    KN_TRY(kn_st_add_doubles(ctx, w, "change_m1", r->law.m1, r->law.T));
-    KN_TRY(kn_st_add_doubles(ctx, w, "change_n", r->law.n, r->law.T));
+    KN_TRY(kn_st_add_doubles(ctx, w, "change_q", r->distribution.q, r->distribution.T));
+    KN_TRY(kn_st_add_doubles(ctx, w, "change_m1", r->distribution.m1, r->distribution.T));
+    KN_TRY(kn_st_add_doubles(ctx, w, "change_n", r->distribution.n, r->distribution.T));
     for (int k = 0; k < KN_CHANGE_VALUES; k++)
         KN_TRY(kn_st_add_doubles(ctx, w, value_name(k, name), r->sorted[k], r->n[k]));
 out:
@@ -51,10 +52,10 @@ out:
 /* True if all numbers are in a range that a fit can produce. */
 static bool is_sound(const kn_change_reference *r)
 {
-    const kn_change_distribution *l = &r->law;
+    const kn_change_distribution *l = &r->distribution;
     bool interval =
         isnan(r->interval[0]) ? isnan(r->interval[1]) : r->interval[1] >= r->interval[0];
-    if (!(r->people >= KN_CHANGE_LEAST && r->pairs >= r->people && r->unknown >= 0 &&
+    if (!(r->participants >= KN_CHANGE_MIN && r->pairs >= r->participants && r->unknown >= 0 &&
           r->unknown <= r->pairs && l->gamma >= -1 && l->gamma <= 0 && l->d0 >= 0 && l->s0 > 0 &&
           isfinite(l->s0) && r->threshold > 0 && r->top > 0 && r->top <= 1 && interval))
         return false;
@@ -77,11 +78,11 @@ static kn_status read_record(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_cha
     bool conditional = formula && strcmp(formula, "conditional") == 0;
     if (!formula || (!conditional && strcmp(formula, "difference") != 0))
         return kn_st_bad(ctx, f, RECORD);
-    r->law.conditional = conditional;
-    r->law.gamma = kn_json_value(j, "gamma", NAN);
-    r->law.d0 = kn_json_value(j, "d0", INFINITY);
-    r->law.s0 = kn_json_value(j, "s0", NAN);
-    r->people = (ptrdiff_t)json_integer_value(json_object_get(j, "people"));
+    r->distribution.conditional = conditional;
+    r->distribution.gamma = kn_json_value(j, "gamma", NAN);
+    r->distribution.d0 = kn_json_value(j, "d0", INFINITY);
+    r->distribution.s0 = kn_json_value(j, "s0", NAN);
+    r->participants = (ptrdiff_t)json_integer_value(json_object_get(j, "participants"));
     r->pairs = (ptrdiff_t)json_integer_value(json_object_get(j, "pairs"));
     r->unknown = (ptrdiff_t)json_integer_value(json_object_get(j, "unknown_sites"));
     r->threshold = kn_json_value(j, "threshold", NAN);
@@ -100,17 +101,17 @@ kn_status kn_change_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, ptrdi
     if (!json_is_object(j))
         return KN_OK;
     KN_TRY(read_record(ctx, f, j, r));
-    KN_TRY(kn_st_read_positive(ctx, f, "change_q", T, true, &r->law.q));
-    KN_TRY(kn_st_read_doubles(ctx, f, "change_m1", T, &r->law.m1, NULL));
-    KN_TRY(kn_st_read_positive(ctx, f, "change_n", T, true, &r->law.n));
-    r->law.T = T;
+    KN_TRY(kn_st_read_positive(ctx, f, "change_q", T, true, &r->distribution.q));
+    KN_TRY(kn_st_read_doubles(ctx, f, "change_m1", T, &r->distribution.m1, NULL));
+    KN_TRY(kn_st_read_positive(ctx, f, "change_n", T, true, &r->distribution.n));
+    r->distribution.T = T;
     for (int k = 0; k < KN_CHANGE_VALUES; k++)
         KN_TRY(kn_st_read_doubles(ctx, f, value_name(k, name), -1, &r->sorted[k], &r->n[k]));
     if (!is_sound(r)) {
         status = kn_st_bad(ctx, f, RECORD);
         goto out;
     }
-    KN_TRY(kn_change_prepare(ctx, &r->law));
+    KN_TRY(kn_change_prepare(ctx, &r->distribution));
 out:
     return status;
 }

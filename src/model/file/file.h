@@ -1,7 +1,7 @@
 /* Reads and writes a model as one file: safetensors arrays and a JSON record in the metadata.
  * The file suffices to predict and score on another machine [METHOD 4]. Its bytes depend on the
- * model alone, so it holds no timings. Layout in docs/formats.md; the sections have files of
- * their own. */
+ * model alone, so it holds no timings. Layout in docs/developers/model_file.md; the sections have
+ * files of their own. */
 #ifndef KN_MODEL_FILE_FILE_H
 #define KN_MODEL_FILE_FILE_H
 
@@ -32,5 +32,9 @@ kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out);
 
 /* Free everything that the model owns, but not the struct. */
 void kn_model_clear(kn_model *model);
+
+/* Gives *model of root to the ranks that have none (NULL), as the bytes of its file; no transfer
+ * if all have one. Collective. */
+kn_status kn_model_broadcast(kn_ctx *ctx, kn_model **model);
 
 #endif

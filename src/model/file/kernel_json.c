@@ -1,16 +1,16 @@
-/* Implements kernel_json.h. */
-#include "model/file/kernel_json.h"
+/* Covariances of a model as JSON. Contracts: model/file/internal.h. */
+#include "model/file/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cov/simplex_weights.h"
-#include "model/info_json.h"
+#include "model/fit_info_json.h"
 
-static kn_status bad(kn_ctx *ctx, const char *file)
+static kn_status refuse_kernel(kn_ctx *ctx, const char *file)
 {
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'kernel' is missing or not what it should be", file);
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'kernel' is missing or invalid", file);
 }
 
 /* theta = [C's, R's, noise], the parts that the method has */
@@ -85,7 +85,7 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
                      (int)spec->task_scale, "iso", kn_json_number(gp->latent.iso), "s2",
                      kn_json_number(gp->s2), "pca", gp->pca, "axes", gp->axes,
                      "complement_component", gp->complement_component, "exact", spec->sample.exact,
-                     "least", kn_json_number(spec->sample.least), "gammas", gammas);
+                     "least", kn_json_number(spec->sample.lowest), "gammas", gammas);
 }
 
 /* ---- from JSON ------------------------------------------------------------------------------ */
@@ -98,26 +98,26 @@ static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F,
     const kn_kernel *kernel = name ? kn_kernel_named(name, strlen(name)) : NULL;
     json_int_t first = 0, count = KN_ALL_COLUMNS;
     if (!kernel)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s has a term '%s' that this kronorm %s does not know",
-                       file, name ? name : "", kn_version());
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s has a term '%s' that kronorm %s does not know", file,
+                       name ? name : "", kn_version());
     if (F > 0 && !kernel->same_sample_only) {
         first = json_integer_value(json_array_get(columns, 0));
         count = json_integer_value(json_array_get(columns, 1));
         if (first < 0 || count < 1 || first > F || count > F - first)
-            return bad(ctx, file);
+            return refuse_kernel(ctx, file);
     }
     kn_status status = kn_cov_add(ctx, cov, kernel, (ptrdiff_t)first, (ptrdiff_t)count);
-    return status == KN_OK ? KN_OK : bad(ctx, file);
+    return status == KN_OK ? KN_OK : refuse_kernel(ctx, file);
 }
 
 /* Read terms and their theta in order; null is -infinity: the term is off. */
 static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdiff_t F, kn_cov *cov,
                             double *theta)
 {
-    static const double MOST = 50;
+    static const double MAX_THETA = 50;
     *cov = (kn_cov){0};
     if (!json_is_array(terms))
-        return bad(ctx, file);
+        return refuse_kernel(ctx, file);
     for (size_t k = 0; k < json_array_size(terms); k++) {
         kn_status status = add_term(ctx, file, json_array_get(terms, k), F, cov);
         if (status != KN_OK)
@@ -130,8 +130,8 @@ static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdif
             json_t *v = json_object_get(own, param_name(t->kernel, i));
             theta[t->at + i] = kn_json_real(v, v ? -INFINITY : 0);
             /* an amplitude may be -infinity, a shape may not; larger logarithms are invalid */
-            if (!(theta[t->at + i] <= MOST) || (i > 0 && !(theta[t->at + i] >= -MOST)))
-                return bad(ctx, file);
+            if (!(theta[t->at + i] <= MAX_THETA) || (i > 0 && !(theta[t->at + i] >= -MAX_THETA)))
+                return refuse_kernel(ctx, file);
         }
     }
     return KN_OK;
@@ -153,15 +153,17 @@ out:
     return status;
 }
 
-/* Cells of components by their gamma, ascending; models without groups have one. */
+/* Read the cells of components by their gamma, ascending. Without `gammas` there is one cell if the
+ * responses share R0 (cell[0].R0.m > 0), and none otherwise, as after a fit. */
 static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp *gp)
 {
     kn_latent *l = &gp->latent;
     size_t n = json_array_size(gammas);
     if (n > KN_GAMMAS)
-        return bad(ctx, file);
-    l->n_cells = n > 0 ? (int)n : 1;
+        return refuse_kernel(ctx, file);
+    l->n_cells = n == 0 && has_weights(gp) ? 1 : (int)n;
     l->cell[0].R0.cov = kn_cov_between(&gp->spec.sample);
+    l->cell[0].R0.N = gp->N;
     for (int k = 0; k < l->n_cells; k++) {
         kn_decomp *R0 = &l->cell[k].R0;
         R0->N = gp->N;
@@ -169,7 +171,7 @@ static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp
         R0->cov = l->cell[0].R0.cov;
         memcpy(R0->theta, l->cell[0].R0.theta, sizeof R0->theta);
         if (!(R0->gamma >= 0) || (k > 0 && !(R0->gamma > l->cell[k - 1].R0.gamma)))
-            return bad(ctx, file);
+            return refuse_kernel(ctx, file);
     }
     return KN_OK;
 }
@@ -181,7 +183,7 @@ kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, kn_
     KN_TRY(read_covariances(ctx, file, kernel, gp));
     gp->spec.task_scale = (kn_task_scale)scale;
     gp->spec.sample.exact = json_is_true(json_object_get(kernel, "exact"));
-    gp->spec.sample.least = kn_json_value(kernel, "least", 0);
+    gp->spec.sample.lowest = kn_json_value(kernel, "least", 0);
     KN_TRY(read_cells(ctx, file, json_object_get(kernel, "gammas"), gp));
     gp->latent.iso = kn_json_value(kernel, "iso", NAN);
     gp->s2 = kn_json_value(kernel, "s2", NAN);
@@ -190,7 +192,7 @@ kn_status kn_kernel_from_json(kn_ctx *ctx, const char *file, json_t *kernel, kn_
     gp->complement_component = json_is_true(json_object_get(kernel, "complement_component"));
     if (gp->spec.sample.n_between < 1 || scale < 0 || scale > 1 || !(gp->latent.iso >= 0) ||
         !(gp->s2 >= 0))
-        status = bad(ctx, file);
+        status = refuse_kernel(ctx, file);
 out:
     return status;
 }

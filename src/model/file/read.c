@@ -1,20 +1,17 @@
 /* Reads a model: implements kn_model_read(), _parse(), _copy() and _clear() of file.h. The
  * sections are read in the order of their dependencies, and every size is checked before it is
  * used. */
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mpi/comm.h"
 #include "gp/method.h"
 #include "io/file/path.h"
-#include "model/file/calibration.h"
 #include "model/file/change.h"
 #include "model/file/file.h"
-#include "model/file/kernel_json.h"
-#include "model/file/reference.h"
-#include "model/file/sites.h"
-#include "model/file/space.h"
-#include "model/file/validated_arrays.h"
-#include "model/info_json.h"
+#include "model/file/internal.h"
+#include "model/fit_info_json.h"
 #include "model/missing_record.h"
 
 void kn_model_clear(kn_model *m)
@@ -22,11 +19,13 @@ void kn_model_clear(kn_model *m)
     kn_names_free(m->ids, m->info.n_samples);
     kn_names_free(m->group_name, m->gp.latent.groups.n);
     kn_free(m->group_column);
+    kn_free(m->row_order);
     kn_space_clear(&m->space);
-    kn_encoding_clear(&m->recipe);
+    kn_encoding_clear(&m->encoding);
     kn_reference_clear(&m->reference);
     kn_change_reference_clear(&m->change);
-    kn_calibration_clear(&m->layer);
+    kn_calibration_clear(&m->calibration);
+    kn_null_calibration_clear(&m->null);
     kn_adapted_clear(&m->adapted);
     kn_site_levels_clear(&m->batch);
     kn_sites_clear(&m->sites);
@@ -34,7 +33,8 @@ void kn_model_clear(kn_model *m)
     kn_scaling_clear(&m->y);
     kn_gp_clear(&m->gp);
     free(m->options);
-    kn_free(m->missing_share);
+    free(m->fit);
+    kn_free(m->missing_proportion);
     kn_free(m->empty_level);
 }
 
@@ -52,20 +52,21 @@ static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
         return kn_st_bad(ctx, f, "format_version");
     if (v != KN_MODEL_FORMAT)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s has format version %ld, this kronorm %s reads version %d: fit again, or "
+                       "%s has format version %ld, but kronorm %s reads version %d; fit again, or "
                        "use the kronorm that wrote it",
                        kn_st_name(f), v, kn_version(), KN_MODEL_FORMAT);
     return KN_OK;
 }
 
+/* Fails with KN_ERR_FORMAT if the file has no checksum or another one. */
 static kn_status check_checksum(kn_ctx *ctx, const kn_st_file *f)
 {
     bool sealed;
     kn_status status = kn_st_verify(ctx, f, &sealed);
     if (status == KN_OK && !sealed)
         status = kn_fail(ctx, KN_ERR_FORMAT,
-                         "%s: has no checksum: the file was changed, or a draft of kronorm wrote "
-                         "it; fit again",
+                         "%s has no checksum, because it was changed or written by a draft of "
+                         "kronorm; fit again",
                          kn_st_name(f));
     return status;
 }
@@ -106,12 +107,13 @@ typedef struct reading {
     const kn_st_file *f;
 } reading;
 
+/* Visitor: reads n doubles under the name; unless KN_ANY, they must be positive or not negative. */
 static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
                                double **data)
 {
     const kn_st_file *f = ((reading *)a)->f;
     return which == KN_ANY
-               ? kn_st_read_doubles(a->ctx, f, name, n, data, NULL)
+               ? kn_st_read_numbers(a->ctx, f, name, n, true, data, NULL)
                : kn_st_read_positive(a->ctx, f, name, n, which == KN_NOT_NEGATIVE, data);
 }
 
@@ -163,12 +165,12 @@ static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, 
     gp->N = info->n_samples;
     gp->T = m->y.n_kept;
     gp->P = info->n_components;
-    gp->shared = m->shareable;
-    gp->latent.cell[0].R0.m = gp->method->alone || gp->method->own_covariance
+    gp->shared = m->deidentified;
+    gp->latent.cell[0].R0.m = gp->method->independent_responses || gp->method->own_covariance
                                   ? 0
                                   : info->rank; /* otherwise responses have their own R0 */
     gp->latent.cell[0].R0.residual = info->rank_residual;
-    if (gp->method->alone && info->rank < gp->N)
+    if (gp->method->independent_responses && info->rank < gp->N)
         gp->spec.rank = info->rank; /* rank of each response's R0 */
     KN_TRY(kn_kernel_from_json(ctx, kn_st_name(f), json_object_get(record, "kernel"), gp));
     if (!gp->shared)
@@ -187,7 +189,7 @@ static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, k
     kn_design_scale scale = {.C = m->info.n_covariates};
     json_t *design = json_object_get(record, "design"),
            *columns = json_object_get(record, "n_columns");
-    KN_TRY(kn_st_read_doubles(ctx, f, "x_mean", scale.C, &mean, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "x_mean", scale.C, false, &mean, NULL));
     KN_TRY(kn_st_read_positive(ctx, f, "x_sd", scale.C, false, &sd));
     scale.mean = mean;
     scale.sd = sd;
@@ -237,9 +239,9 @@ static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
     m->y.n_kept = kept;
     if (m->y.n_kept < 1)
         return kn_st_bad(ctx, f, "kept");
-    KN_TRY(kn_st_read_doubles(ctx, f, "y_mean", m->y.n_kept, &m->y.mean, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "y_mean", m->y.n_kept, false, &m->y.mean, NULL));
     KN_TRY(kn_st_read_positive(ctx, f, "y_sd", m->y.n_kept, false, &m->y.sd));
-    KN_TRY(kn_st_read_doubles(ctx, f, "y_trivial_mean", m->y.n_kept, &m->y.mean0, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "y_trivial_mean", m->y.n_kept, false, &m->y.mean0, NULL));
     KN_TRY(kn_st_read_positive(ctx, f, "y_trivial_sd", m->y.n_kept, false, &m->y.sd0));
 out:
     return status;
@@ -273,35 +275,67 @@ out:
     return status;
 }
 
-/* Read the encoding, which must produce the columns that the design expects. */
-static kn_status read_recipe(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
+/* Reads the encoding (key "recipe") into m->encoding; without that key the model has none, which is
+ * KN_OK. m->x must have been read. KN_ERR_FORMAT if its width, levels or batch effects differ from
+ * those of m->x. */
+static kn_status read_encoding(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
-    json_t *recipe = json_object_get(record, "recipe");
-    if (!json_is_object(recipe))
+    json_t *encoding = json_object_get(record, "recipe");
+    if (!json_is_object(encoding))
         return KN_OK;
-    kn_status status = kn_encoding_from_json(ctx, kn_st_name(f), recipe, &m->recipe);
+    kn_status status = kn_encoding_from_json(ctx, kn_st_name(f), encoding, &m->encoding);
     if (status != KN_OK)
         return status;
-    if (kn_encoding_width(&m->recipe) != m->x.C)
+    if (kn_encoding_width(&m->encoding) != m->x.C)
         return kn_st_bad(ctx, f, "'recipe'");
     for (ptrdiff_t c = 0; c < m->x.C; c++)
-        if (m->x.column[c].levels != (m->recipe.codes ? (int)m->recipe.column[c].levels.n : 0) ||
-            (m->recipe.codes && m->x.column[c].batch != m->recipe.column[c].batch))
+        if (m->x.column[c].levels !=
+                (m->encoding.codes ? (int)m->encoding.column[c].levels.n : 0) ||
+            (m->encoding.codes && m->x.column[c].batch != m->encoding.column[c].batch))
             return kn_st_bad(ctx, f, "'recipe'");
     return KN_OK;
 }
 
+/* Read the order of the folds, which must be a permutation of the participants. */
+static kn_status read_row_order(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
+{
+    kn_status status;
+    void *memory = NULL;
+    int64_t *order = NULL;
+    ptrdiff_t N = m->info.n_samples;
+    if (m->deidentified || !kn_st_find(f, "row_order"))
+        return KN_OK;
+    KN_TRY(kn_alloc(ctx, N, sizeof(bool), &memory));
+    bool *met = memory;
+    KN_TRY(kn_st_read_i64(ctx, f, "row_order", N, &order, NULL));
+    KN_TRY(kn_alloc_i(ctx, N, &m->row_order));
+    for (ptrdiff_t k = 0; k < N; k++) {
+        int64_t i = order[k];
+        if (i < 0 || i >= N || met[i]) {
+            status = kn_st_bad(ctx, f, "row_order");
+            goto out;
+        }
+        met[i] = true;
+        m->row_order[k] = (ptrdiff_t)i;
+    }
+out:
+    kn_free(order);
+    kn_free(memory);
+    return status;
+}
+
+/* Fails with KN_ERR_FORMAT for sizes that no fit can have. */
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
         i->rank > i->n_samples ||
-        (i->n_components < 1 && !i->method->alone && !i->nothing_predicted))
+        (i->n_components < 1 && !i->method->independent_responses && !i->nothing_predicted))
         return kn_st_bad(ctx, f, "a size");
     return KN_OK;
 }
 
 /* Read all sections. Later sections depend on sizes that earlier ones have set. */
-static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
+static kn_status read_sections(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
 {
     kn_status status;
     kn_model *m = NULL;
@@ -324,30 +358,35 @@ static kn_status assemble(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
     m->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     m->folds = (int)json_integer_value(json_object_get(record, "folds"));
     m->grouped = json_is_true(json_object_get(record, "grouped"));
-    m->shareable = json_is_true(json_object_get(record, "shareable"));
+    m->deidentified = json_is_true(json_object_get(record, "shareable"));
     KN_TRY(read_scaling(ctx, f, m));
     KN_TRY(read_design(ctx, f, record, m));
     KN_TRY(kn_missing_record_read(ctx, f, record, m));
     KN_TRY(read_process(ctx, f, record, m));
     KN_TRY(read_groups(ctx, f, record, m));
+    KN_TRY(read_row_order(ctx, f, m));
     KN_TRY(kn_calibration_read(ctx, f, record, (kn_calibration_for){&m->x, m->gp.T, m->batch.S},
-                               &m->layer));
+                               &m->calibration));
+    KN_TRY(kn_null_read(ctx, f, record, m->gp.T, &m->null));
     KN_TRY(kn_sites_read(ctx, f, record, m->gp.T, &m->sites));
     KN_TRY(kn_reference_read(ctx, f, record,
-                             (kn_reference_for){m->info.n_samples, m->gp.T, m->shareable,
+                             (kn_reference_for){m->info.n_samples, m->gp.T, m->deidentified,
                                                 m->gp.method->own_deviance},
                              &m->reference));
     KN_TRY(
         kn_adapted_read(ctx, f, record, (kn_adapted_for){&m->x, &m->batch, m->gp.T}, &m->adapted));
     KN_TRY(kn_change_read(ctx, f, record, m->gp.T, &m->change));
     KN_TRY(read_space(ctx, f, record, m));
-    if (kn_st_metadata(f, "ids") && !m->shareable)
+    if (kn_st_metadata(f, "ids") && !m->deidentified)
         KN_TRY(read_texts(ctx, f, "ids", m->info.n_samples, &m->ids));
     json_t *options = json_object_get(record, "options");
     if (json_is_object(options)) /* the fit had options */
         m->options = json_dumps(options, JSON_COMPACT);
+    json_t *fit = json_object_get(record, "fit");
+    if (json_is_object(fit))
+        m->fit = json_dumps(fit, JSON_COMPACT);
     kn_model_finalise(m);
-    KN_TRY(read_recipe(ctx, f, record, m));
+    KN_TRY(read_encoding(ctx, f, record, m));
 out:
     json_decref(record);
     if (status != KN_OK && m) {
@@ -359,12 +398,21 @@ out:
     return status;
 }
 
+/* Reads the model, keeps the file's hash and closes the file, also on error. */
 static kn_status assemble_and_close(kn_ctx *ctx, kn_st_file *f, kn_model **out)
 {
-    kn_status status = assemble(ctx, f, out);
-    if (status == KN_OK)
-        (*out)->hash = kn_st_hash(f);
+    uint64_t hash = 0;
+    kn_status status;
+    KN_TRY(read_sections(ctx, f, out));
+    KN_TRY(kn_st_hash(ctx, f, &hash));
+    KN_TRY(kn_st_check_unchanged(ctx, f));
+    (*out)->hash = hash;
+out:
     kn_st_close(f);
+    if (status != KN_OK) {
+        kn_model_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 
@@ -395,6 +443,52 @@ kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out)
         status = kn_model_parse(ctx, "a copy of the model", bytes, n, out);
     if (status == KN_OK)
         (*out)->hash = 0; /* the caller may change the copy */
+    kn_free(bytes);
+    return status;
+}
+
+/* ---- broadcast over MPI ranks ---------------------------------------------------------------- */
+
+/* Gives the cross-validated z of root, which a file without ids does not hold, to ranks that lack
+ * it: p-values of participants with missing responses need it. Collective. */
+static kn_status broadcast_z(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
+{
+    kn_status status;
+    void *memory;
+    double there = r->z != NULL, lacks = !r->z;
+    KN_TRY(kn_comm_broadcast(ctx, &there, sizeof there, 0));
+    KN_TRY(kn_comm_max(ctx, &lacks, 1));
+    if (there == 0 || lacks == 0)
+        return KN_OK;
+    if (!r->z) {
+        KN_TRY(kn_alloc(ctx, r->n * T, sizeof *r->z, &memory));
+        r->z = memory;
+    }
+    KN_TRY(kn_comm_broadcast(ctx, r->z, r->n * T * (ptrdiff_t)sizeof *r->z, 0));
+out:
+    return status;
+}
+
+kn_status kn_model_broadcast(kn_ctx *ctx, kn_model **model)
+{
+    kn_status status;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    double lacks = !*model;
+    void *bytes = NULL;
+    ptrdiff_t n = 0;
+    KN_TRY(kn_comm_max(ctx, &lacks, 1));
+    if (lacks == 0)
+        return KN_OK;
+    if (c->rank == 0)
+        KN_TRY(kn_model_write_bytes(ctx, *model, &bytes, &n));
+    KN_TRY(kn_comm_broadcast(ctx, &n, sizeof n, 0));
+    if (c->rank > 0)
+        KN_TRY(kn_alloc_raw(ctx, n, 1, &bytes));
+    KN_TRY(kn_comm_broadcast(ctx, bytes, n, 0));
+    if (!*model)
+        KN_TRY(kn_model_parse(ctx, "the model of rank 0", bytes, n, model));
+    KN_TRY(broadcast_z(ctx, &(*model)->reference, (*model)->gp.T));
+out:
     kn_free(bytes);
     return status;
 }

@@ -1,12 +1,11 @@
-/* Implements model/file/reference.h. */
-#include "model/file/reference.h"
+/* Reference section of a model file. Contracts: model/file/internal.h. */
+#include "model/file/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "model/file/validated_arrays.h"
-#include "model/info_json.h"
+#include "model/fit_info_json.h"
 #include "norm/reference/deidentify.h"
 
 static json_t *gev_json(bool has, kn_gev g)
@@ -48,7 +47,7 @@ json_t *kn_reference_to_json(const kn_reference *r)
         json_object_set_new(j, "quantiles", quantiles_json(r));
     if (r->mean_z) {
         json_object_set_new(j, "units", json_integer((json_int_t)r->units));
-        json_object_set_new(j, "fdr_share", kn_json_number(r->fdr_share));
+        json_object_set_new(j, "fdr_share", kn_json_number(r->fdr_proportion));
     }
     return j;
 }
@@ -98,17 +97,17 @@ kn_status kn_reference_add(kn_ctx *ctx, const kn_reference *r, ptrdiff_t T, bool
         return add_quantiles(ctx, r, w);
     if (r->sample)
         KN_TRY(kn_st_add(ctx, w, "reference_sample", KN_ST_I64, 1, &r->n, r->sample));
-    KN_TRY(kn_st_add_doubles(ctx, w, "statistic", r->statistic, r->n));
+    KN_TRY(kn_st_add_doubles(ctx, w, "extreme_z", r->statistic, r->n));
     if (r->mean_z) {
         KN_TRY(kn_st_add_doubles(ctx, w, "mean_z", r->mean_z, r->n));
-        KN_TRY(kn_st_add_doubles(ctx, w, "negative", r->negative, r->n));
-        KN_TRY(kn_st_add_doubles(ctx, w, "positive", r->positive, r->n));
+        KN_TRY(kn_st_add_doubles(ctx, w, "n_low", r->negative, r->n));
+        KN_TRY(kn_st_add_doubles(ctx, w, "n_high", r->positive, r->n));
     }
     KN_TRY(kn_st_add_doubles(ctx, w, "extrapolation", r->extrapolation, r->n));
     if (r->y_sum)
         KN_TRY(kn_st_add_doubles(ctx, w, "y_sum", r->y_sum, r->n));
     if (r->loo_statistic)
-        KN_TRY(kn_st_add_doubles(ctx, w, "statistic_loo", r->loo_statistic, r->n));
+        KN_TRY(kn_st_add_doubles(ctx, w, "extreme_z_loo", r->loo_statistic, r->n));
     if (r->has_deviance) {
         KN_TRY(add_deviance(ctx, &r->deviance, "", true, w));
         KN_TRY(add_deviance(ctx, &r->deviance_noise, "_noise", true, w));
@@ -129,12 +128,12 @@ static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suf
     char name[64];
     d->T = T;
 #define NAME(stem) (snprintf(name, sizeof name, "deviance%s_%s", suffix, stem), name)
-    KN_TRY(kn_st_read_doubles(ctx, f, NAME("lam"), -1, &d->lam, &d->K));
+    KN_TRY(kn_st_read_numbers(ctx, f, NAME("lam"), -1, false, &d->lam, &d->K));
     KN_TRY(kn_st_read_finite(ctx, f, NAME("Q"), T, d->K, &d->Q));
     KN_TRY(kn_st_read_positive(ctx, f, NAME("psi"), T, false, &d->psi));
     d->n_ref = n_ref;
     if (!d->ref)
-        KN_TRY(kn_st_read_doubles(ctx, f, NAME("ref"), n_ref, &d->ref, &d->n_ref));
+        KN_TRY(kn_st_read_numbers(ctx, f, NAME("ref"), n_ref, true, &d->ref, &d->n_ref));
 #undef NAME
     KN_TRY(kn_deviance_prepare(ctx, d));
 out:
@@ -149,16 +148,15 @@ static kn_status read_own_deviance(kn_ctx *ctx, const kn_st_file *f, const char 
     double *ref = d->ref;
     d->ref = NULL;
     if (!ref)
-        KN_TRY(kn_st_read_doubles(ctx, f, name, n_ref, &ref, NULL));
-    for (ptrdiff_t i = 0; i < n_ref; i++)
-        if (isinf(ref[i]))
-            KN_TRY(kn_st_bad(ctx, f, name));
+        KN_TRY(kn_st_read_numbers(ctx, f, name, n_ref, true, &ref, NULL));
     KN_TRY(kn_deviance_of_values(ctx, ref, n_ref, d));
 out:
     kn_free(ref);
     return status;
 }
 
+/* Reads the extreme-value distribution; *has is false without one. KN_ERR_FORMAT for impossible
+ * parameters. */
 static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has, kn_gev *out)
 {
     *has = json_is_object(j);
@@ -192,13 +190,13 @@ static kn_status read_burden(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_ref
 {
     kn_status status = KN_OK;
     json_t *units = json_object_get(j, "units");
-    r->fdr_share = kn_json_value(j, "fdr_share", NAN);
+    r->fdr_proportion = kn_json_value(j, "fdr_share", NAN);
     r->units = (ptrdiff_t)json_integer_value(units);
     if (r->units < 1 || r->units > r->n)
         return kn_st_bad(ctx, f, "'units'");
-    KN_TRY(kn_st_read_doubles(ctx, f, "mean_z", r->n, &r->mean_z, NULL));
-    KN_TRY(kn_st_read_doubles(ctx, f, "negative", r->n, &r->negative, NULL));
-    KN_TRY(kn_st_read_doubles(ctx, f, "positive", r->n, &r->positive, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "mean_z", r->n, true, &r->mean_z, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "n_low", r->n, true, &r->negative, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "n_high", r->n, true, &r->positive, NULL));
 out:
     return status;
 }
@@ -219,7 +217,7 @@ static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *of,
     q->n = (ptrdiff_t)n;
     q->K = kn_quantiles_count(q->n);
     if (q->K > 0)
-        KN_TRY(kn_st_read_doubles(ctx, f, name, q->K, &q->knot, NULL));
+        KN_TRY(kn_st_read_numbers(ctx, f, name, q->K, true, &q->knot, NULL));
     for (ptrdiff_t k = 0; k < q->K; k++)
         if (!isfinite(q->knot[k]) || (k > 0 && q->knot[k] < q->knot[k - 1]))
             return kn_st_bad(ctx, f, name);
@@ -232,14 +230,14 @@ out:
 static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
     enum {
-        MOST = 1000000
+        MAX_COUNT = 1000000
     }; /* limit for n, since values are recomputed and no array in the file has that length */
     kn_status status = KN_OK;
     json_t *of = json_object_get(j, "quantiles"), *units = json_object_get(j, "units");
     r->shared = true;
     r->units = (ptrdiff_t)json_integer_value(units);
-    r->fdr_share = kn_json_value(j, "fdr_share", NAN);
-    if (!json_is_object(of) || r->n > MOST || r->units < 1 || r->units > r->n)
+    r->fdr_proportion = kn_json_value(j, "fdr_share", NAN);
+    if (!json_is_object(of) || r->n > MAX_COUNT || r->units < 1 || r->units > r->n)
         return kn_st_bad(ctx, f, "'quantiles'");
     for (int k = 0; k < KN_REFERENCE_KINDS; k++)
         KN_TRY(read_quantiles_of(ctx, f, json_object_get(of, kn_reference_kinds[k].name), k, r));
@@ -254,21 +252,21 @@ out:
 }
 
 /* Read the statistics of each participant. */
-static kn_status read_people(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference_for of,
-                             kn_reference *r)
+static kn_status read_participants(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference_for of,
+                                   kn_reference *r)
 {
     kn_status status = KN_OK;
     if (r->n < of.N) {
         ptrdiff_t count = r->n;
         KN_TRY(kn_st_read_indices(ctx, f, "reference_sample", of.N, &r->sample, &count));
     }
-    KN_TRY(kn_st_read_doubles(ctx, f, "statistic", r->n, &r->statistic, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "extreme_z", r->n, true, &r->statistic, NULL));
     KN_TRY(read_burden(ctx, f, j, r));
-    KN_TRY(kn_st_read_doubles(ctx, f, "extrapolation", r->n, &r->extrapolation, NULL));
+    KN_TRY(kn_st_read_numbers(ctx, f, "extrapolation", r->n, true, &r->extrapolation, NULL));
     if (kn_st_find(f, "y_sum"))
-        KN_TRY(kn_st_read_doubles(ctx, f, "y_sum", r->n, &r->y_sum, NULL));
-    if (kn_st_find(f, "statistic_loo"))
-        KN_TRY(kn_st_read_doubles(ctx, f, "statistic_loo", r->n, &r->loo_statistic, NULL));
+        KN_TRY(kn_st_read_numbers(ctx, f, "y_sum", r->n, true, &r->y_sum, NULL));
+    if (kn_st_find(f, "extreme_z_loo"))
+        KN_TRY(kn_st_read_numbers(ctx, f, "extreme_z_loo", r->n, true, &r->loo_statistic, NULL));
 out:
     return status;
 }
@@ -282,14 +280,12 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
     if (!json_is_object(j) || n < 0 || n > of.N)
         return kn_st_bad(ctx, f, "'reference'");
     r->top = kn_json_value(j, "top", NAN);
-    if (n == 0 && r->top == 0)
-        r->top = 0.05; /* early models stored it only with a reference */
     if (!(r->top > 0 && r->top <= 1))
         return kn_st_bad(ctx, f, "'reference'");
     if (n == 0)
         return KN_OK;
     r->n = (ptrdiff_t)n;
-    KN_TRY(of.shared ? read_quantiles(ctx, f, j, r) : read_people(ctx, f, j, of, r));
+    KN_TRY(of.shared ? read_quantiles(ctx, f, j, r) : read_participants(ctx, f, j, of, r));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev_loo"), &r->has_loo_gev, &r->loo_gev));
     json_t *se = json_object_get(j, "gev_se"); /* NaN if the fit is not regular */
@@ -315,7 +311,7 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
         if (z->type != KN_ST_F32 || z->ndim != 2 || z->shape[0] != r->n || z->shape[1] != of.T)
             return kn_st_bad(ctx, f, "z_cv");
         KN_TRY(kn_alloc_f(ctx, z->count, &r->z));
-        memcpy(r->z, z->data, (size_t)z->count * sizeof *r->z);
+        KN_TRY(kn_st_values(ctx, f, z, 0, z->count, r->z));
     }
 out:
     return status;

@@ -1,12 +1,11 @@
-/* Implements model/file/sites.h. */
-#include "model/file/sites.h"
+/* Site section of a model file. Contracts: model/file/internal.h. */
+#include "model/file/internal.h"
 
 #include <float.h>
 #include <limits.h>
 #include <math.h>
 
-#include "model/file/validated_arrays.h"
-#include "model/info_json.h"
+#include "model/fit_info_json.h"
 
 json_t *kn_sites_to_json(const kn_sites *s)
 {
@@ -32,7 +31,7 @@ out:
     return status;
 }
 
-static bool within(double x, double low, double high)
+static bool is_within(double x, double low, double high)
 {
     return x >= low && x <= high; /* false for NaN */
 }
@@ -41,12 +40,13 @@ static bool within(double x, double low, double high)
 static bool is_sound(const kn_sites *s)
 {
     double T = (double)s->T;
-    return s->S >= 1 && within(s->S1, 1, INT_MAX) && within(s->kurt, 0, DBL_MAX) &&
-           within(s->T_eff_offset, 1, T) && within(s->T_eff_scale, 1, T) &&
-           within(s->v_a, DBL_MIN, DBL_MAX) && within(s->v_b, DBL_MIN, DBL_MAX) &&
+    return s->S >= 1 && is_within(s->S1, 1, INT_MAX) && is_within(s->kurt, 0, DBL_MAX) &&
+           is_within(s->T_eff_offset, 1, T) && is_within(s->T_eff_scale, 1, T) &&
+           is_within(s->v_a, DBL_MIN, DBL_MAX) && is_within(s->v_b, DBL_MIN, DBL_MAX) &&
            (s->S > 1 || !s->between);
 }
 
+/* Reads the mean site effect of each response (T, standardised), which must be finite. */
 static kn_status read_mu(kn_ctx *ctx, const kn_st_file *f, kn_sites *out)
 {
     kn_status status = kn_st_read_doubles(ctx, f, "site_mu", out->T, &out->mu, NULL);

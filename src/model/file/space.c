@@ -1,11 +1,10 @@
-/* Implements model/file/space.h. */
-#include "model/file/space.h"
+/* Image space in a model file. Contracts: model/file/internal.h. */
+#include "model/file/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "io/formats/cifti.h"
-#include "model/file/validated_arrays.h"
 
 /* Array name of part k: "stem.1", "stem.2". */
 typedef struct array_name {
@@ -47,17 +46,24 @@ out:
     return status;
 }
 
+/* Reads a stored NIfTI header and makes the geometry from it. out owns what it refers to. */
 static kn_status read_header(kn_ctx *ctx, const kn_st_file *f, const char *name, kn_geometry *out)
 {
     const kn_st_tensor *h;
-    kn_status status = kn_st_need(ctx, f, name, &h);
-    if (status != KN_OK)
-        return status;
+    void *bytes = NULL;
+    kn_status status;
+    KN_TRY(kn_st_need(ctx, f, name, &h));
     if (h->type != KN_ST_U8)
         return kn_st_bad(ctx, f, name);
-    return kn_geometry_from_header(ctx, kn_st_name(f), h->data, h->count, out);
+    KN_TRY(kn_alloc(ctx, h->count, 1, &bytes));
+    KN_TRY(kn_st_values(ctx, f, h, 0, h->count, bytes));
+    KN_TRY(kn_geometry_from_header(ctx, kn_st_name(f), bytes, h->count, out));
+out:
+    kn_free(bytes);
+    return status;
 }
 
+/* Reads the CIFTI description of a part, if the file has one; part owns it. */
 static kn_status read_brain(kn_ctx *ctx, const kn_st_file *f, const char *name, kn_image_part *part)
 {
     kn_status status;

@@ -1,12 +1,11 @@
-/* Implements validated_arrays.h. */
-#include "model/file/validated_arrays.h"
+/* Reads arrays of a model file and validates their values. Contracts: model/file/internal.h. */
+#include "model/file/internal.h"
 
 #include <math.h>
 
 kn_status kn_st_bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
 {
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or not what it should be", kn_st_name(f),
-                   what);
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or invalid", kn_st_name(f), what);
 }
 
 kn_status kn_st_read_indices(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t limit,
@@ -25,6 +24,19 @@ kn_status kn_st_read_indices(kn_ctx *ctx, const kn_st_file *f, const char *name,
     return KN_OK;
 }
 
+kn_status kn_st_read_numbers(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t n,
+                             bool nan, double **out, ptrdiff_t *count)
+{
+    ptrdiff_t found;
+    kn_status status = kn_st_read_doubles(ctx, f, name, n, out, &found);
+    for (ptrdiff_t i = 0; status == KN_OK && i < found; i++)
+        if (isinf((*out)[i]) || (isnan((*out)[i]) && !nan))
+            return kn_st_bad(ctx, f, name);
+    if (count)
+        *count = found;
+    return status;
+}
+
 kn_status kn_st_read_positive(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t n,
                               bool zero, double **out)
 {
@@ -35,11 +47,13 @@ kn_status kn_st_read_positive(kn_ctx *ctx, const kn_st_file *f, const char *name
     return status;
 }
 
+/* Are all entries finite? */
 static bool finite_matrix(kn_mat m)
 {
+    static const double LARGEST = 1e100;
     for (ptrdiff_t j = 0; j < m.cols; j++)
         for (ptrdiff_t i = 0; i < m.rows; i++)
-            if (!isfinite(kn_at(m, i, j)))
+            if (!(fabs(kn_at(m, i, j)) <= LARGEST))
                 return false;
     return true;
 }

@@ -1,17 +1,13 @@
-/* Writes a model: implements kn_model_write(), _write_bytes() and _hash() of file.h. collect()
- * lists everything in the file. */
+/* Writes a model: implements kn_model_write(), _write_bytes() and _hash() of file.h. add_record(),
+ * add_process() and add_sections() list everything in the file. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gp/method.h"
-#include "model/file/calibration.h"
 #include "model/file/change.h"
 #include "model/file/file.h"
-#include "model/file/kernel_json.h"
-#include "model/file/reference.h"
-#include "model/file/sites.h"
-#include "model/file/space.h"
-#include "model/info_json.h"
+#include "model/file/internal.h"
+#include "model/fit_info_json.h"
 #include "model/missing_record.h"
 
 static kn_status out_of_memory(kn_ctx *ctx)
@@ -51,20 +47,22 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     json_object_set_new(record, "folds", json_integer(m->folds));
     if (m->grouped)
         json_object_set_new(record, "grouped", json_true());
-    if (m->shareable)
+    if (m->deidentified)
         json_object_set_new(record, "shareable", json_true());
     json_object_set_new(record, "kernel", kn_kernel_to_json(&m->gp));
-    json_object_set_new(record, "layer", kn_calibration_to_json(&m->layer));
+    json_object_set_new(record, "layer", kn_calibration_to_json(&m->calibration));
+    if (m->null.noise)
+        json_object_set_new(record, "null", kn_null_to_json(&m->null));
     if (m->sites.T > 0)
         json_object_set_new(record, "sites", kn_sites_to_json(&m->sites));
     json_object_set_new(record, "reference", kn_reference_to_json(&m->reference));
-    if (m->change.law.T > 0)
+    if (m->change.distribution.T > 0)
         json_object_set_new(record, "change", kn_change_to_json(&m->change));
     json_object_set_new(record, "space", json_string(kinds[m->space.kind]));
     if (m->space.kind == KN_SPACE_IMAGE)
         json_object_set_new(record, "parts", kn_space_parts_to_json(&m->space));
     json_object_set_new(record, "recipe",
-                        m->recipe.n > 0 ? kn_encoding_to_json(&m->recipe) : json_null());
+                        m->encoding.n > 0 ? kn_encoding_to_json(&m->encoding) : json_null());
     json_object_set_new(record, "n_columns", json_integer((json_int_t)m->gp.F));
     json_object_set_new(record, "design", kn_design_to_json(&m->x));
     if (m->batch.M > 0)
@@ -80,6 +78,8 @@ static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
         json_object_set_new(record, "missing", missing);
     if (m->options)
         json_object_set_new(record, "options", json_loads(m->options, 0, NULL));
+    if (m->fit)
+        json_object_set_new(record, "fit", json_loads(m->fit, 0, NULL));
     dump = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(record);
     if (!dump)
@@ -152,6 +152,7 @@ out:
     return status;
 }
 
+/* Adds the names of table columns, or the geometry and voxel indices of images, to the file. */
 static kn_status add_space(kn_ctx *ctx, const kn_space *s, kn_st_writer *w)
 {
     kn_status status = KN_OK;
@@ -166,7 +167,7 @@ out:
 }
 
 /* Add everything that goes into the file, in its order. */
-static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
+static kn_status add_sections(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     _Static_assert(sizeof(ptrdiff_t) == 8, "indices are written as 64-bit integers");
     kn_status status;
@@ -176,6 +177,8 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     if (m->group_name)
         KN_TRY(add_texts(ctx, w, "groups", m->group_name, m->gp.latent.groups.n));
     KN_TRY(add_process(ctx, &m->gp, w));
+    if (m->row_order)
+        KN_TRY(kn_st_add(ctx, w, "row_order", KN_ST_I64, 1, &m->info.n_samples, m->row_order));
     KN_TRY(kn_st_add(ctx, w, "kept", KN_ST_I64, 1, &m->y.n_kept, m->y.kept));
     KN_TRY(kn_st_add_doubles(ctx, w, "y_mean", m->y.mean, m->y.n_kept));
     KN_TRY(kn_st_add_doubles(ctx, w, "y_sd", m->y.sd, m->y.n_kept));
@@ -183,14 +186,15 @@ static kn_status collect(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
     KN_TRY(kn_st_add_doubles(ctx, w, "y_trivial_sd", m->y.sd0, m->y.n_kept));
     if (m->y.n)
         KN_TRY(kn_st_add(ctx, w, "y_values", KN_ST_I64, 1, &m->y.n_kept, m->y.n));
-    if (m->missing_share)
-        KN_TRY(kn_st_add_doubles(ctx, w, "missing_share", m->missing_share, m->x.F));
+    if (m->missing_proportion)
+        KN_TRY(kn_st_add_doubles(ctx, w, "missing_share", m->missing_proportion, m->x.F));
     if (m->empty_level)
         KN_TRY(kn_st_add(ctx, w, "empty_level", KN_ST_U8, 2,
                          (ptrdiff_t[]){m->n_levels, m->y.n_kept}, m->empty_level));
     KN_TRY(kn_st_add_doubles(ctx, w, "x_mean", m->x.mean, m->x.C));
     KN_TRY(kn_st_add_doubles(ctx, w, "x_sd", m->x.sd, m->x.C));
-    KN_TRY(kn_calibration_add(ctx, &m->layer, w));
+    KN_TRY(kn_calibration_add(ctx, &m->calibration, w));
+    KN_TRY(kn_null_add(ctx, &m->null, m->gp.T, w));
     KN_TRY(kn_sites_add(ctx, &m->sites, w));
     KN_TRY(kn_reference_add(ctx, &m->reference, m->gp.T, m->ids != NULL, w));
     KN_TRY(kn_adapted_add(ctx, &m->adapted, w));
@@ -206,7 +210,7 @@ kn_status kn_model_write(kn_ctx *ctx, const kn_model *m, const char *path,
     kn_status status;
     kn_st_writer *w = NULL;
     KN_TRY(kn_st_writer_new(ctx, &w));
-    KN_TRY(collect(ctx, m, w));
+    KN_TRY(add_sections(ctx, m, w));
     KN_TRY(kn_st_write(ctx, w, path, options));
 out:
     kn_st_writer_free(w);
@@ -219,7 +223,7 @@ kn_status kn_model_write_bytes(kn_ctx *ctx, const kn_model *m, void **bytes, ptr
     kn_st_writer *w = NULL;
     *bytes = NULL;
     KN_TRY(kn_st_writer_new(ctx, &w));
-    KN_TRY(collect(ctx, m, w));
+    KN_TRY(add_sections(ctx, m, w));
     KN_TRY(kn_st_write_bytes(ctx, w, bytes, n));
 out:
     kn_st_writer_free(w);
@@ -234,7 +238,7 @@ kn_status kn_model_hash(kn_ctx *ctx, const kn_model *m, uint64_t *out)
     if (m->hash)
         return KN_OK;
     KN_TRY(kn_st_writer_new(ctx, &w));
-    KN_TRY(collect(ctx, m, w));
+    KN_TRY(add_sections(ctx, m, w));
     KN_TRY(kn_st_write_hash(ctx, w, out));
 out:
     kn_st_writer_free(w);

@@ -1,9 +1,8 @@
-/* Implements learn_site_noise.h. */
-#include "norm/calibration/learn_site_noise.h"
+/* Learns the noise scale of each site (internal.h). It is one component of the calibration that
+ * learn_structure.c may keep. */
+#include "norm/calibration/internal.h"
 
 #include <math.h>
-
-#include "norm/calibration/learn_structure.h"
 
 /* Add the squares of one response to the sites (S) without fold f; -1: all participants. Each
  * fold is summed separately: the difference of two sums may be rounding error only. */
@@ -18,8 +17,8 @@ static void add_response(const kn_learner *l, const int *site, const double *z1,
 }
 
 /* Count the participants of each site with any value, without fold f. */
-static void count_people(const kn_learner *l, const int *site, kn_mat z1, int f,
-                         kn_noise_scale_level *level)
+static void count_participants(const kn_learner *l, const int *site, kn_mat z1, int f,
+                               kn_noise_scale_level *level)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++) {
         bool any = false;
@@ -53,7 +52,7 @@ static kn_status make_terms(kn_ctx *ctx, const kn_learner *l, const int *site, k
     }
     for (int f = 0; f <= folds; f++) {
         int without = f < folds ? f : -1;
-        count_people(l, site, z1, without, level + f * S);
+        count_participants(l, site, z1, without, level + f * S);
         KN_TRY(kn_learner_squares(ctx, l, z1, without, &squares));
         kn_noise_scale_batch(S, level + f * S, squares.kurt, squares.T_sq, kn_col(term, f));
     }
@@ -68,8 +67,8 @@ out:
 static void take_terms(kn_learner *l, const int *site, kn_mat term)
 {
     ptrdiff_t n = l->job.n;
-    for (ptrdiff_t s = 0; s < l->layer->S; s++)
-        l->layer->batch[s] = kn_at(term, s, l->job.folds);
+    for (ptrdiff_t s = 0; s < l->calibration->S; s++)
+        l->calibration->batch[s] = kn_at(term, s, l->job.folds);
     for (ptrdiff_t i = 0; i < n; i++)
         l->shift[i] = site[i] >= 0 ? kn_at(term, site[i], l->fold[i]) : 0;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -83,7 +82,7 @@ kn_status kn_learner_batch(kn_ctx *ctx, kn_learner *l, const double *before, kn_
 {
     kn_status status;
     ptrdiff_t n = l->job.n;
-    kn_calibration_component *part = &l->layer->part[KN_CALIBRATION_SITE];
+    kn_calibration_component *component = &l->calibration->component[KN_CALIBRATION_SITE];
     kn_mat term = {0};
     void *memory = NULL;
     double *after = NULL;
@@ -98,12 +97,12 @@ kn_status kn_learner_batch(kn_ctx *ctx, kn_learner *l, const double *before, kn_
     KN_TRY(kn_alloc_d(ctx, n, &after));
     KN_TRY(make_terms(ctx, l, site, z1, term));
     KN_TRY(kn_alloc_d(ctx, n, &l->shift));
-    KN_TRY(kn_alloc_d(ctx, l->job.S, &l->layer->batch));
-    l->layer->S = l->job.S;
+    KN_TRY(kn_alloc_d(ctx, l->job.S, &l->calibration->batch));
+    l->calibration->S = l->job.S;
     take_terms(l, site, term);
     kn_learner_score(l, l->factor, after);
-    part->tried = part->kept = true;
-    part->gain = kn_learner_gain(n, before, after, &part->se);
+    component->tried = component->kept = true;
+    component->gain = kn_learner_gain(n, before, after, &component->se);
 out:
     kn_free(after);
     kn_mat_clear(&term);

@@ -1,29 +1,28 @@
-/* Chooses the components of the calibration on the response subsample; see learner.h
- * [METHOD 8c]. */
-#include "norm/calibration/learn_structure.h"
+/* Chooses the components of the calibration on the response subsample; see learner.h [METHOD 8c].
+ * A component is kept if it lowers the held-out loss by more than its standard error. */
+#include "norm/calibration/internal.h"
 
 #include <math.h>
 
 #include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
 #include "gp/assign_folds.h"
-#include "norm/calibration/learn_site_noise.h"
 #include "norm/calibration/learn_subsample.h"
-#include "norm/calibration/z2_moments.h"
 #include "stats/normal.h"
 
-enum { PEOPLE_A_COLUMN = 10, GRAIN = 8 };
+enum { PARTICIPANTS_PER_COLUMN = 10, GRAIN = 8 };
 
 /* A candidate noise scale. */
-typedef struct trial {
+typedef struct candidate {
     kn_noise_scale_columns columns;
     kn_mat D;
     kn_noise_scale_prior prior, *without;
     kn_mat factor; /* n x sampled, of each participant without its fold */
     double *score; /* n: mean loss over the subsample */
-} trial;
+} candidate;
 
-static void trial_clear(trial *t, int folds)
+/* Frees a candidate noise scale with its `folds` priors; it can be filled again. */
+static void candidate_clear(candidate *t, int folds)
 {
     kn_noise_scale_columns_clear(&t->columns);
     kn_mat_clear(&t->D);
@@ -33,7 +32,7 @@ static void trial_clear(trial *t, int folds)
     kn_free(t->without);
     kn_mat_clear(&t->factor);
     kn_free(t->score);
-    *t = (trial){0};
+    *t = (candidate){0};
 }
 
 void kn_learner_score(const kn_learner *l, kn_mat factor, double *score)
@@ -72,30 +71,30 @@ kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fol
                              kn_noise_scale_prior *out)
 {
     kn_z2_moments s = {0};
-    kn_mat room = {0};
+    kn_mat column = {0};
     ptrdiff_t from = fold < 0 ? 0 : l->start[fold], to = fold < 0 ? 0 : l->start[fold + 1];
     kn_status status = kn_check_cancel(ctx);
     if (status == KN_OK)
         status = kn_z2_moments_init(ctx, l->job.n, &s);
     if (status == KN_OK)
-        status = kn_mat_new(ctx, l->job.n, 1, &room);
+        status = kn_mat_new(ctx, l->job.n, 1, &column);
     for (ptrdiff_t j = 0; status == KN_OK && j < z.cols; j++) {
         for (ptrdiff_t i = 0; i < l->job.n; i++)
-            room.data[i] = i >= from && i < to ? NAN : kn_at(z, i, j);
-        kn_z2_moments_add(&s, room);
+            column.data[i] = i >= from && i < to ? NAN : kn_at(z, i, j);
+        kn_z2_moments_add(&s, column);
     }
     if (status == KN_OK) {
         out->kurt = kn_z2_moments_kurt(&s);
         out->T_sq = kn_effective_responses(&s);
     }
-    kn_mat_clear(&room);
+    kn_mat_clear(&column);
     kn_z2_moments_clear(&s);
     return status;
 }
 
 typedef struct factor_job {
     const kn_learner *l;
-    trial *t;
+    candidate *t;
     kn_mat z0, beta;
     kn_mat work; /* one column per worker */
 } factor_job;
@@ -107,19 +106,20 @@ static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     const kn_learner *l = job->l;
     ptrdiff_t F = job->t->D.cols;
     double *work = kn_col(job->work, worker);
-    kn_mat apart = {work, F, l->job.folds, F};
-    double *spread = work + F * l->job.folds, *room = spread + l->job.folds;
+    kn_mat without_fold = {work, F, l->job.folds, F};
+    double *spread = work + F * l->job.folds, *scratch = spread + l->job.folds;
     kn_noise_scale_folds rows = {l->fold, l->job.folds, job->t->without, spread};
     for (ptrdiff_t j = first; j < last; j++) {
         kn_learner_spread(l, kn_col(l->e, j), spread);
-        kn_noise_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j), room,
-                             apart);
-        kn_learner_factors(l, job->t->D, apart, kn_col(job->t->factor, j));
+        kn_noise_scale_refit(job->t->D, kn_col(job->z0, j), &rows, kn_col(job->beta, j), scratch,
+                             without_fold);
+        kn_learner_factors(l, job->t->D, without_fold, kn_col(job->t->factor, j));
     }
 }
 
 /* Priors from all participants and without each fold; b (F x sampled) receives the b_j. */
-static kn_status trial_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_mat b, trial *t)
+static kn_status candidate_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_mat b,
+                                  candidate *t)
 {
     kn_status status;
     void *memory;
@@ -147,7 +147,7 @@ out:
 }
 
 /* Fit a candidate scale to the subsample, and score every participant without its fold. */
-static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *t)
+static kn_status candidate_new(kn_ctx *ctx, const kn_learner *l, kn_mat z0, candidate *t)
 {
     kn_status status;
     ptrdiff_t n = l->job.n, F = t->columns.F;
@@ -160,7 +160,7 @@ static kn_status trial_make(kn_ctx *ctx, const kn_learner *l, kn_mat z0, trial *
     for (ptrdiff_t f = 0; f < F; f++)
         kn_learner_in_order(l, kn_col(D, f), kn_col(t->D, f));
     KN_TRY(kn_mat_new(ctx, F, l->sampled, &b));
-    KN_TRY(trial_priors(ctx, l, z0, b, t));
+    KN_TRY(candidate_priors(ctx, l, z0, b, t));
     KN_TRY(kn_noise_scale_fit(ctx, t->D, z0, &t->prior, b));
     KN_TRY(kn_mat_new(ctx, n, l->sampled, &t->factor));
     KN_TRY(kn_mat_new(ctx, (F + 1) * folds + kn_noise_scale_refit_work(n, F, folds),
@@ -176,10 +176,16 @@ out:
     return status;
 }
 
-static bool keeps(const kn_learner *l, kn_calibration_component *part)
+/* A component that loses so much held-out density, in nats per response, describes nothing: one
+ * value that is far off has bent it. */
+static const double FAILED = 1;
+
+static bool keeps_component(const kn_learner *l, kn_calibration_component *component)
 {
-    part->kept = l->job.how == KN_CALIBRATE_FULL || part->gain > part->se;
-    return part->kept;
+    component->failed = !(component->gain > -FAILED);
+    component->kept =
+        !component->failed && (l->job.how == KN_CALIBRATE_FULL || component->gain > component->se);
+    return component->kept;
 }
 
 static bool has_square(const kn_noise_scale_columns *c)
@@ -191,27 +197,27 @@ static bool has_square(const kn_noise_scale_columns *c)
 }
 
 /* Try one kind of scale; the loser of the comparison with *best is freed. */
-static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic, trial *best)
+static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic, candidate *best)
 {
     kn_status status;
-    trial t = {0};
-    kn_calibration_component *part =
-        &l->layer->part[quadratic ? KN_CALIBRATION_SQUARE : KN_CALIBRATION_LINE];
+    candidate t = {0};
+    kn_calibration_component *component =
+        &l->calibration->component[quadratic ? KN_CALIBRATION_SQUARE : KN_CALIBRATION_LINE];
     KN_TRY(kn_noise_scale_columns_new(ctx, l->job.x, quadratic, &t.columns));
-    if (t.columns.F < 2 || t.columns.F * PEOPLE_A_COLUMN > l->job.n ||
+    if (t.columns.F < 2 || t.columns.F * PARTICIPANTS_PER_COLUMN > l->job.n ||
         (quadratic && !has_square(&t.columns)))
         goto out; /* no covariate that varies, too few participants, or no new column */
-    KN_TRY(trial_make(ctx, l, z0, &t));
-    part->tried = true;
-    part->gain = kn_learner_gain(l->job.n, best->score, t.score, &part->se);
-    KN_TRY(kn_comm_broadcast(ctx, part, sizeof *part, 0));
-    if (keeps(l, part)) {
-        trial old = *best;
+    KN_TRY(candidate_new(ctx, l, z0, &t));
+    component->tried = true;
+    component->gain = kn_learner_gain(l->job.n, best->score, t.score, &component->se);
+    KN_TRY(kn_comm_broadcast(ctx, component, sizeof *component, 0));
+    if (keeps_component(l, component)) {
+        candidate old = *best;
         *best = t;
         t = old;
     }
 out:
-    trial_clear(&t, l->job.folds);
+    candidate_clear(&t, l->job.folds);
     return status;
 }
 
@@ -228,8 +234,8 @@ static void student_sample(const kn_learner *l, kn_mat z)
         double *zj = kn_col(z, j);
         for (ptrdiff_t i = 0; i < z.rows; i++)
             zj[i] = kn_learner_plain_z(l, i, j);
-        if (l->layer->map)
-            kn_student_map_apply(l->layer->map, z.rows, zj);
+        if (l->calibration->map)
+            kn_student_map_apply(l->calibration->map, z.rows, zj);
     }
 }
 
@@ -253,17 +259,17 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
         kn_learner_spread(l, kn_col(l->e, j), spread);
         for (ptrdiff_t i = 0; i < l->job.n; i++)
             z1[i] = kn_learner_plain_z(l, i, j);
-        kn_shash_point at = kn_shash_point_at(&l->layer->nodes, kn_col(theta, j));
+        kn_shash_point at = kn_shash_point_at(&l->calibration->nodes, kn_col(theta, j));
         for (int f = 0; f < folds; f++) {
             double own[2];
-            ptrdiff_t n = kn_learner_rest(l, z1, f, spread[f], some);
+            ptrdiff_t n = kn_learner_training_z(l, z1, f, spread[f], some);
             kn_shash_step(&at, &l->shape, n, some, kn_col(theta, j), own);
-            kn_shash law = kn_shash_at(&l->layer->nodes, own);
+            kn_shash shash = kn_shash_at(&l->calibration->nodes, own);
             for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++) {
                 if (isnan(z[i]))
                     continue;
                 before[i] += 0.5 * (z[i] * z[i] + KN_LOG_2PI);
-                after[i] += kn_shash_nll(&law, z[i]);
+                after[i] += kn_shash_nll(&shash, z[i]);
                 cells[i]++;
             }
         }
@@ -284,17 +290,17 @@ static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
     kn_mat theta = {0};
     double *scores = NULL;
     kn_noise_scale_prior squares;
-    kn_calibration_component *part = &l->layer->part[KN_CALIBRATION_SHAPE];
+    kn_calibration_component *component = &l->calibration->component[KN_CALIBRATION_SHAPE];
     student_sample(l, zt);
     KN_TRY(kn_learner_squares(ctx, l, zt, -1, &squares));
     KN_TRY(kn_mat_new(ctx, 2, l->sampled, &theta));
-    KN_TRY(kn_shash_prior_fit(ctx, &l->layer->nodes, zt, squares.T_sq, theta, &l->shape));
+    KN_TRY(kn_shash_prior_fit(ctx, &l->calibration->nodes, zt, squares.T_sq, theta, &l->shape));
     KN_TRY(kn_alloc_d(ctx, 2 * l->job.n, &scores));
     KN_TRY(shape_scores(ctx, l, zt, theta, scores, scores + l->job.n));
-    part->tried = true;
-    part->gain = kn_learner_gain(l->job.n, scores, scores + l->job.n, &part->se);
-    KN_TRY(kn_comm_broadcast(ctx, part, sizeof *part, 0));
-    *kept = keeps(l, part);
+    component->tried = true;
+    component->gain = kn_learner_gain(l->job.n, scores, scores + l->job.n, &component->se);
+    KN_TRY(kn_comm_broadcast(ctx, component, sizeof *component, 0));
+    *kept = keeps_component(l, component);
 out:
     kn_free(scores);
     kn_mat_clear(&theta);
@@ -302,10 +308,10 @@ out:
 }
 
 /* Move the chosen scale from t to the learner and the transform. */
-static void take_scale(kn_learner *l, trial *t)
+static void take_scale(kn_learner *l, candidate *t)
 {
-    kn_noise_scale_columns_clear(&l->layer->columns);
-    l->layer->columns = t->columns;
+    kn_noise_scale_columns_clear(&l->calibration->columns);
+    l->calibration->columns = t->columns;
     l->D = t->D;
     l->prior = t->prior;
     l->without = t->without;
@@ -318,7 +324,7 @@ static void take_scale(kn_learner *l, trial *t)
 kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l)
 {
     kn_status status;
-    trial best = {0};
+    candidate best = {0};
     kn_mat z = {0}, sample[] = {l->e, l->v, l->others, l->factor};
     bool shape = false;
     KN_TRY(kn_mat_new(ctx, l->job.n, l->sampled, &z));
@@ -337,25 +343,25 @@ kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l)
             for (ptrdiff_t i = 0; i < l->job.n; i++)
                 kn_col(l->factor, j)[i] = kn_at(best.factor, i, j);
         take_scale(l, &best);
-        KN_TRY(kn_mat_new(ctx, l->layer->columns.F, l->job.T, &l->layer->beta));
+        KN_TRY(kn_mat_new(ctx, l->calibration->columns.F, l->job.T, &l->calibration->beta));
     }
     if (l->job.site && l->job.S >= 2)
         KN_TRY(kn_learner_batch(ctx, l, best.score, z));
     KN_TRY(try_shape(ctx, l, z, &shape));
     if (shape)
-        KN_TRY(kn_mat_new(ctx, 2, l->job.T, &l->layer->theta));
+        KN_TRY(kn_mat_new(ctx, 2, l->job.T, &l->calibration->theta));
 out:
     for (size_t i = 0; i < sizeof sample / sizeof *sample; i++)
         kn_mat_clear(&sample[i]);
     l->e = l->v = l->others = l->factor = kn_mat_none();
     kn_mat_clear(&z);
-    trial_clear(&best, l->job.folds);
+    candidate_clear(&best, l->job.folds);
     return status;
 }
 
-ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n)
+ptrdiff_t kn_learner_columns_max(const kn_problem_size *s, ptrdiff_t n)
 {
-    ptrdiff_t F = kn_min_size(1 + s->F, n / PEOPLE_A_COLUMN);
+    ptrdiff_t F = kn_min_size(1 + s->F, n / PARTICIPANTS_PER_COLUMN);
     return kn_learner_chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
 }
 
@@ -363,7 +369,7 @@ ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n)
  * each fold come first. */
 static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t some)
 {
-    ptrdiff_t F = kn_learner_columns_most(s, n);
+    ptrdiff_t F = kn_learner_columns_max(s, n);
     int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
     kn_plan_alloc_d(r, KN_NEED_WORK, n, some); /* z */
     if (F > 0) {
@@ -382,7 +388,7 @@ static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, p
 void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     kn_plan_alloc(r, KN_NEED_WORK, n, sizeof(ptrdiff_t) + sizeof(int));
-    kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_learner_columns_most(s, n) + 1); /* D and shift */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_learner_columns_max(s, n) + 1); /* D and shift */
     if (!kn_learner_chooses((kn_calibrate)s->calibrate, n))
         return;
     kn_mem_usage mark = r->now;
@@ -397,5 +403,5 @@ void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
         return;
     kn_plan_alloc_bytes(r, KN_NEED_REFERENCE, KN_STUDENT_MAP_BYTES);
     if (kn_learner_chooses((kn_calibrate)s->calibrate, n))
-        kn_plan_alloc_d(r, KN_NEED_REFERENCE, kn_learner_columns_most(s, n) + OF_SHAPE, s->T);
+        kn_plan_alloc_d(r, KN_NEED_REFERENCE, kn_learner_columns_max(s, n) + OF_SHAPE, s->T);
 }

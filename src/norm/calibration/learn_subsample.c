@@ -6,17 +6,18 @@
 #include <string.h>
 
 #include "base/mpi/comm.h"
+#include "data/canonical_order.h"
 #include "gp/method.h"
-#include "norm/calibration/learn_structure.h"
+#include "norm/calibration/internal.h"
 
 static const double SAMPLE_CELLS = 6e5;
-enum { SAMPLE_LEAST = 500, SAMPLE_MOST = 5000, AUTO_FROM = 50 };
+enum { SAMPLE_MIN = 500, SAMPLE_MAX = 5000, AUTO_FROM = 50 };
 
 static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
 {
-    ptrdiff_t most = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
-    most = most < SAMPLE_LEAST ? SAMPLE_LEAST : kn_min_size(most, SAMPLE_MOST);
-    return kn_min_size(T, most);
+    ptrdiff_t limit = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
+    limit = limit < SAMPLE_MIN ? SAMPLE_MIN : kn_min_size(limit, SAMPLE_MAX);
+    return kn_min_size(T, limit);
 }
 
 bool kn_learner_chooses(kn_calibrate how, ptrdiff_t n)
@@ -34,16 +35,18 @@ ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every)
     return some;
 }
 
+/* Begins the loop that draws responses: residuals, variances, other noise and factors (n x at most
+ * T). */
 static kn_status begin_sample(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
     kn_learner *l = self;
-    ptrdiff_t most = kn_min_size(plan->blocks * plan->width, l->job.T);
+    ptrdiff_t limit = kn_min_size(plan->blocks * plan->width, l->job.T);
     l->sampled = 0;
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->e));
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->v));
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->others));
-    KN_TRY(kn_mat_new(ctx, plan->n, most, &l->factor));
+    KN_TRY(kn_mat_new(ctx, plan->n, limit, &l->e));
+    KN_TRY(kn_mat_new(ctx, plan->n, limit, &l->v));
+    KN_TRY(kn_mat_new(ctx, plan->n, limit, &l->others));
+    KN_TRY(kn_mat_new(ctx, plan->n, limit, &l->factor));
 out:
     return status;
 }
@@ -60,7 +63,7 @@ static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
         const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
         for (ptrdiff_t i = 0; i < n; i++)
             e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
-        kn_learner_others(l, b, j, (kn_heldout_residuals){.e = e, .v = v}, sums, noise);
+        kn_learner_loo_noise(l, b, j, (kn_heldout_residuals){.e = e, .v = v}, sums, noise);
         kn_learner_in_order(l, e, kn_col(l->e, l->sampled));
         kn_learner_in_order(l, v, kn_col(l->v, l->sampled));
         kn_learner_in_order(l, noise, kn_col(l->others, l->sampled));
@@ -71,7 +74,8 @@ static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
 }
 
 /* Broadcast n columns from position `at` on, from rank r. */
-static kn_status share_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t at, ptrdiff_t n, int r)
+static kn_status broadcast_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t at, ptrdiff_t n,
+                                   int r)
 {
     kn_status status = KN_OK;
     const kn_mat of[] = {l->e, l->v, l->others};
@@ -101,7 +105,7 @@ static kn_status end_sample(kn_ctx *ctx, void *self)
         memmove(kn_col(of[k], at), of[k].data, (size_t)(mine * of[k].ld) * sizeof *of[k].data);
     l->sampled = 0;
     for (int r = 0; r < c->size; r++) {
-        KN_TRY(share_columns(ctx, l, l->sampled, (ptrdiff_t)counts[r], r));
+        KN_TRY(broadcast_columns(ctx, l, l->sampled, (ptrdiff_t)counts[r], r));
         l->sampled += (ptrdiff_t)counts[r];
     }
 out:
@@ -111,21 +115,25 @@ out:
 
 kn_visitor kn_learner_visitor(kn_learner *l)
 {
-    return (kn_visitor){l, KN_WALK_Y | KN_WALK_MAPS, begin_sample, sample_block, end_sample};
+    return (kn_visitor){l, KN_BLOCK_Y | KN_BLOCK_MAPS, begin_sample, sample_block, end_sample};
 }
 
 /* The block loop leaves what the maps keep in memory. */
 ptrdiff_t kn_learner_sample_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     enum { SAMPLE = 4 }; /* e, v, others, factor */
-    ptrdiff_t some = sample_size(n, s->T), most = kn_min_size(some + KN_LEARNER_CUT, s->T);
-    kn_plan_alloc_d(r, KN_NEED_WORK, n, SAMPLE * most);
-    kn_mem_usage mark = r->now, room;
+    ptrdiff_t some = sample_size(n, s->T), limit = kn_min_size(some + KN_LEARNER_CUT, s->T);
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, SAMPLE * limit);
+    kn_mem_usage mark = r->now, end;
+    if (some < s->T) {
+        kn_plan_alloc(r, KN_NEED_WORK, some, sizeof(ptrdiff_t));
+        kn_responses_draw_need(r, s->T);
+    }
     kn_block_loop_need(r, n, kn_block_loop_width(some < s->T ? KN_LEARNER_CUT : 0, s->T),
-                       KN_WALK_Y | KN_WALK_MAPS);
+                       KN_BLOCK_Y | KN_BLOCK_MAPS);
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 5);
-    room = r->now;
+    end = r->now;
     s->method->need.block(r, s, KN_MAPS_CV, n);
-    kn_plan_free(r, mark, room);
-    return most;
+    kn_plan_free(r, mark, end);
+    return limit;
 }

@@ -1,5 +1,6 @@
 /* Subsample of the responses on which the calibration components are chosen [METHOD 8c]: about
- * SAMPLE_CELLS cells, evenly spaced over the responses. A block visitor stores e, v and the
+ * SAMPLE_CELLS cells, of images evenly spaced over the responses, of tables drawn by key
+ * [data/canonical_order.h]. A block visitor stores e, v and the
  * leave-one-out noise variance (n x sampled) in the learner, the same on all ranks. */
 #ifndef KN_NORM_CALIBRATION_LEARN_SUBSAMPLE_H
 #define KN_NORM_CALIBRATION_LEARN_SUBSAMPLE_H

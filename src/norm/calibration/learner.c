@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "norm/calibration/learn_structure.h"
+#include "norm/calibration/internal.h"
 
 void kn_learner_free(kn_learner *l)
 {
@@ -48,8 +48,8 @@ out:
     return status;
 }
 
-kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_calibration_transform *layer,
-                         kn_learner **out)
+kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job,
+                         kn_calibration_transform *calibration, kn_learner **out)
 {
     kn_status status;
     kn_learner *l = NULL;
@@ -57,10 +57,10 @@ kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_calibration_
     *out = NULL;
     KN_TRY(kn_alloc(ctx, 1, sizeof *l, &memory));
     l = memory;
-    *l = (kn_learner){.job = *job, .layer = layer};
-    kn_calibration_clear(layer);
-    layer->nu = job->how == KN_CALIBRATE_NONE ? 0 : (double)(job->n - 1);
-    KN_TRY(kn_calibration_prepare(ctx, layer));
+    *l = (kn_learner){.job = *job, .calibration = calibration};
+    kn_calibration_clear(calibration);
+    calibration->nu = job->how == KN_CALIBRATE_NONE ? 0 : (double)(job->n - 1);
+    KN_TRY(kn_calibration_prepare(ctx, calibration));
     KN_TRY(put_in_order(ctx, l));
     *out = l;
     l = NULL;
@@ -77,15 +77,18 @@ void kn_learner_in_order(const kn_learner *l, const double *from, double *to)
         to[i] = from[l->order[i]];
 }
 
-void kn_learner_others(const kn_learner *l, const kn_block *b, ptrdiff_t j, kn_heldout_residuals of,
-                       double *sums, double *noise)
+void kn_learner_loo_noise(const kn_learner *l, const kn_block *b, ptrdiff_t j,
+                          kn_heldout_residuals of, double *sums, double *noise)
 {
     const kn_learner_job *job = &l->job;
     of.n = job->n;
     for (ptrdiff_t i = 0; i < job->n; i++)
         noise[i] = job->noise_of_all[b->first + j];
+    of.known = NAN;
     if (job->noise)
-        kn_noise_of_others(job->noise, b, j, job->apart, of, sums, noise);
+        kn_noise_block_leave_one_out(job->noise, b, j, job->exclusions, of, sums, noise);
+    else if (job->mean_square)
+        kn_noise_leave_one_out(&of, job->exclusions, sums, noise);
 }
 
 void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *factor)
@@ -107,29 +110,30 @@ void kn_learner_spread(const kn_learner *l, const double *e, double *spread)
             n++;
         }
     for (int f = 0; f < l->job.folds; f++) {
-        double rest = all, left = n;
+        double remaining = all, left = n;
         for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++)
             if (isfinite(e[i])) {
-                rest -= e[i] * e[i];
+                remaining -= e[i] * e[i];
                 left--;
             }
-        spread[f] = left > 0 && rest > 0 ? sqrt(all / n * left / rest) : 1;
+        spread[f] = left > 0 && remaining > 0 ? sqrt(all / n * left / remaining) : 1;
     }
 }
 
-ptrdiff_t kn_learner_rest(const kn_learner *l, const double *z1, int f, double spread, double *some)
+ptrdiff_t kn_learner_training_z(const kn_learner *l, const double *z1, int f, double spread,
+                                double *some)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         if (l->fold[i] != f && isfinite(z1[i]))
             some[n++] = z1[i] * spread;
-    if (l->layer->map)
-        kn_student_map_apply(l->layer->map, n, some);
+    if (l->calibration->map)
+        kn_student_map_apply(l->calibration->map, n, some);
     return n;
 }
 
 /* Inverse of kn_learner_in_order(). */
-static void as_they_came(const kn_learner *l, const double *from, double *to)
+static void restore_order(const kn_learner *l, const double *from, double *to)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         to[l->order[i]] = from[i];
@@ -137,7 +141,7 @@ static void as_they_came(const kn_learner *l, const double *from, double *to)
 
 /* ---- one response after the other ----------------------------------------------------------- */
 
-/* Columns of n doubles in the work array of a thread, followed by 3 n for kn_learner_others(),
+/* Columns of n doubles in the work array of a thread, followed by 3 n for kn_learner_loo_noise(),
  * the work of the noise scale, and 3 folds (spread, theta without each fold). */
 enum { E, V_MODEL, OTHERS, Z0, FACTOR, TOTAL, ZT, LOSS, COLUMNS };
 
@@ -152,7 +156,7 @@ ptrdiff_t kn_learner_work(const kn_learner *l)
     return kn_learner_work_of(l->job.n, l->D.cols, l->job.folds);
 }
 
-static double *column(const kn_learner *l, double *work, int k)
+static double *column_of_worker(const kn_learner *l, double *work, int k)
 {
     return work + k * l->job.n;
 }
@@ -162,66 +166,67 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
                         double *work)
 {
     ptrdiff_t n = l->job.n, F = l->D.cols;
-    double *beta, *z0 = column(l, work, Z0), *factor = column(l, work, FACTOR);
-    double *room = work + (COLUMNS + 3) * n;
+    double *beta, *z0 = column_of_worker(l, work, Z0), *factor = column_of_worker(l, work, FACTOR);
+    double *scratch = work + (COLUMNS + 3) * n;
     if (F == 0) {
         kn_calibration_factor(kn_mat_none(), NULL, n, l->shift, factor);
         return;
     }
-    beta = kn_col(l->layer->beta, c->b->first + c->j);
-    kn_mat apart = {room, F, l->job.folds, F};
+    beta = kn_col(l->calibration->beta, c->b->first + c->j);
+    kn_mat without_fold = {scratch, F, l->job.folds, F};
     kn_noise_scale_penalty penalty = {l->prior.mu, l->prior.weight};
     kn_noise_scale_folds rows = {l->fold, l->job.folds, l->without, spread};
-    room += F * l->job.folds;
-    if (!c->known && isnan(kn_noise_scale_newton(l->D, z0, &penalty, room, beta)))
+    scratch += F * l->job.folds;
+    if (!c->known && isnan(kn_noise_scale_newton(l->D, z0, &penalty, scratch, beta)))
         for (ptrdiff_t f = 0; f < F; f++)
             beta[f] = l->prior.mu[f];
-    kn_noise_scale_refit(l->D, z0, &rows, beta, room, apart);
-    kn_learner_factors(l, l->D, apart, factor);
+    kn_noise_scale_refit(l->D, z0, &rows, beta, scratch, without_fold);
+    kn_learner_factors(l, l->D, without_fold, factor);
 }
 
-/* apart (2 x folds): theta without each fold; theta_j of the transform from all participants. */
+/* without_fold (2 x folds): theta without each fold; theta_j of the transform from all
+ * participants. */
 static void learn_shape(const kn_learner *l, const kn_learner_column *c, const double *spread,
-                        double *work, kn_mat apart)
+                        double *work, kn_mat without_fold)
 {
     ptrdiff_t n = l->job.n;
-    const double *e = column(l, work, E), *total = column(l, work, TOTAL);
-    double *z1 = column(l, work, ZT), *some = column(l, work, LOSS);
-    double *theta = kn_col(l->layer->theta, c->b->first + c->j);
+    const double *e = column_of_worker(l, work, E), *total = column_of_worker(l, work, TOTAL);
+    double *z1 = column_of_worker(l, work, ZT), *some = column_of_worker(l, work, LOSS);
+    double *theta = kn_col(l->calibration->theta, c->b->first + c->j);
     for (ptrdiff_t i = 0; i < n; i++)
         z1[i] = total[i] > 0 ? e[i] / sqrt(total[i]) : NAN;
-    ptrdiff_t finite = kn_learner_rest(l, z1, -1, 1, some);
+    ptrdiff_t finite = kn_learner_training_z(l, z1, -1, 1, some);
     if (!c->known) {
         theta[0] = l->shape.mu[0];
         theta[1] = l->shape.mu[1];
-        kn_shash_newton(&l->layer->nodes, &l->shape, finite, some, theta);
+        kn_shash_newton(&l->calibration->nodes, &l->shape, finite, some, theta);
     }
-    kn_shash_point at = kn_shash_point_at(&l->layer->nodes, theta);
+    kn_shash_point at = kn_shash_point_at(&l->calibration->nodes, theta);
     for (int f = 0; f < l->job.folds; f++) {
-        finite = kn_learner_rest(l, z1, f, spread[f], some);
-        kn_shash_step(&at, &l->shape, finite, some, theta, kn_col(apart, f));
+        finite = kn_learner_training_z(l, z1, f, spread[f], some);
+        kn_shash_step(&at, &l->shape, finite, some, theta, kn_col(without_fold, f));
     }
 }
 
 /* z from the total variances, with theta of each fold, back in the order of the data. */
-static void by_fold(const kn_learner *l, kn_mat apart, double *work, double *z, double *loss)
+static void by_fold(const kn_learner *l, kn_mat without_fold, double *work, double *z, double *loss)
 {
-    const double *e = column(l, work, E), *total = column(l, work, TOTAL);
-    double *made = column(l, work, ZT), *losses = column(l, work, LOSS);
+    const double *e = column_of_worker(l, work, E), *total = column_of_worker(l, work, TOTAL);
+    double *made = column_of_worker(l, work, ZT), *losses = column_of_worker(l, work, LOSS);
     for (int f = 0; f < l->job.folds; f++) {
         ptrdiff_t from = l->start[f], n = l->start[f + 1] - from;
         kn_calibration_cells cells = {n, e + from, total + from, made + from,
                                       loss ? losses + from : NULL};
-        if (apart.data) {
-            kn_shash law = kn_shash_at(&l->layer->nodes, kn_col(apart, f));
-            kn_calibration_z(l->layer, &law, &cells);
+        if (without_fold.data) {
+            kn_shash shash = kn_shash_at(&l->calibration->nodes, kn_col(without_fold, f));
+            kn_calibration_z(l->calibration, &shash, &cells);
         } else {
-            kn_calibration_z(l->layer, NULL, &cells);
+            kn_calibration_z(l->calibration, NULL, &cells);
         }
     }
-    as_they_came(l, made, z);
+    restore_order(l, made, z);
     if (loss)
-        as_they_came(l, losses, loss);
+        restore_order(l, losses, loss);
 }
 
 /* TOTAL = v + noise factor; without `noise`, own is the noise of all participants; v only if
@@ -229,8 +234,9 @@ static void by_fold(const kn_learner *l, kn_mat apart, double *work, double *z, 
 static void total_variance(const kn_learner *l, const double *noise, double own, bool model,
                            double *work)
 {
-    const double *v = column(l, work, V_MODEL), *factor = column(l, work, FACTOR);
-    double *total = column(l, work, TOTAL);
+    const double *v = column_of_worker(l, work, V_MODEL),
+                 *factor = column_of_worker(l, work, FACTOR);
+    double *total = column_of_worker(l, work, TOTAL);
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         total[i] = (model ? v[i] : 0) + (noise ? noise[i] : own) * factor[i];
 }
@@ -239,13 +245,13 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
 {
     ptrdiff_t n = l->job.n;
     double own = l->job.noise_of_all[c->b->first + c->j];
-    double *others = column(l, work, OTHERS), *z0 = column(l, work, Z0);
-    double *e = column(l, work, E), *v = column(l, work, V_MODEL);
-    kn_mat apart = kn_mat_none();
+    double *others = column_of_worker(l, work, OTHERS), *z0 = column_of_worker(l, work, Z0);
+    double *e = column_of_worker(l, work, E), *v = column_of_worker(l, work, V_MODEL);
+    kn_mat without_fold = kn_mat_none();
     kn_learner_in_order(l, c->e, e);
     kn_learner_in_order(l, c->v, v);
-    kn_learner_others(l, c->b, c->j, (kn_heldout_residuals){.e = c->e, .v = c->v},
-                      work + COLUMNS * n, z0);
+    kn_learner_loo_noise(l, c->b, c->j, (kn_heldout_residuals){.e = c->e, .v = c->v},
+                         work + COLUMNS * n, z0);
     kn_learner_in_order(l, z0, others);
     for (ptrdiff_t i = 0; i < n; i++) {
         double V = v[i] + others[i];
@@ -255,18 +261,18 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
     kn_learner_spread(l, e, spread);
     learn_scale(l, c, spread, work);
     total_variance(l, others, 0, true, work);
-    if (l->layer->theta.data) {
-        apart = (kn_mat){spread + l->job.folds, 2, l->job.folds, 2};
-        learn_shape(l, c, spread, work, apart);
+    if (l->calibration->theta.data) {
+        without_fold = (kn_mat){spread + l->job.folds, 2, l->job.folds, 2};
+        learn_shape(l, c, spread, work, without_fold);
     }
     if (c->z)
-        by_fold(l, apart, work, c->z, c->loss);
+        by_fold(l, without_fold, work, c->z, c->loss);
     if (c->joint) {
         total_variance(l, NULL, own, true, work);
-        by_fold(l, apart, work, c->joint, NULL);
+        by_fold(l, without_fold, work, c->joint, NULL);
     }
-    if (c->alone) {
+    if (c->noise_only) {
         total_variance(l, NULL, own, false, work);
-        by_fold(l, apart, work, c->alone, NULL);
+        by_fold(l, without_fold, work, c->noise_only, NULL);
     }
 }

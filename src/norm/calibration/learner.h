@@ -2,7 +2,7 @@
  * training participant under a transform that was learned without the participant's fold
  * [METHOD 8c]
  *
- *     z0   = e / sqrt(v + noise^(-i))      leave-one-out noise (gp/predict/noise_leave_one_out.h)
+ *     z0   = e / sqrt(v + noise^(-i))      leave-one-out noise (gp/predict/noise.h)
  *     eta  from z0, a and b from zt;       without each fold: one Newton step from the fit to all
  *
  * Use: kn_learner_new(); a block loop over the subsample of responses (learn_subsample.h);
@@ -18,9 +18,9 @@
 
 #include "base/memory/plan.h"
 #include "gp/predict/noise.h"
+#include "norm/calibration/calibration_transform.h"
 #include "norm/calibration/noise_scale.h"
 #include "norm/calibration/shash_fit.h"
-#include "norm/calibration/transform.h"
 
 typedef struct kn_learner_job {
     kn_calibrate how;
@@ -29,8 +29,10 @@ typedef struct kn_learner_job {
     ptrdiff_t n, T;  /* training participants, responses */
     const int *fold; /* n */
     int folds;
-    const kn_noise_builder *noise;    /* leave-one-out noise; NULL: noise_j for all participants */
-    const kn_exclusion_groups *apart; /* participants that are left out together with each one */
+    const kn_noise_builder *noise; /* leave-one-out noise; NULL: noise_j for all participants ... */
+    bool mean_square;              /* ... or the mean square of e of the others */
+    const kn_exclusion_groups
+        *exclusions; /* participants that are left out together with each one */
     /* T: noise_j, standardised; the noise visitor sets it block by block */
     const double *noise_of_all;
     const int *site; /* n: 0 .. S-1, -1: no site; NULL: there are no sites */
@@ -39,12 +41,12 @@ typedef struct kn_learner_job {
 
 typedef struct kn_learner {
     kn_learner_job job;
-    kn_calibration_transform *layer;      /* borrowed: receives the transform */
-    ptrdiff_t *order;                     /* n: the participant at each position of fold order */
-    int *fold;                            /* n, fold order: the fold, ascending */
-    ptrdiff_t *start;                     /* folds + 1: first position of each fold */
-    kn_mat D;                             /* n x F, fold order; none: no scale component */
-    kn_noise_scale_prior prior, *without; /* from all participants; without each fold (folds) */
+    kn_calibration_transform *calibration; /* borrowed: receives the transform */
+    ptrdiff_t *order;                      /* n: the participant at each position of fold order */
+    int *fold;                             /* n, fold order: the fold, ascending */
+    ptrdiff_t *start;                      /* folds + 1: first position of each fold */
+    kn_mat D;                              /* n x F, fold order; none: no scale component */
+    kn_noise_scale_prior prior, *without;  /* from all participants; without each fold (folds) */
     kn_shash_prior shape;
     /* n, fold order: term of the participant's site, estimated without its fold; NULL: none */
     double *shift;
@@ -53,10 +55,11 @@ typedef struct kn_learner {
     kn_mat e, v, others, factor;
 } kn_learner;
 
-/* Create a learner that fills `layer` (borrowed, must outlive the learner; cleared first). `job`
- * is copied, its arrays are borrowed. Release it with kn_learner_free(), which accepts NULL. */
-kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job, kn_calibration_transform *layer,
-                         kn_learner **out);
+/* Create a learner that fills `calibration` (borrowed, must outlive the learner; cleared first).
+ * `job` is copied, its arrays are borrowed. Release it with kn_learner_free(), which accepts NULL.
+ */
+kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job,
+                         kn_calibration_transform *calibration, kn_learner **out);
 void kn_learner_free(kn_learner *l);
 
 /* Choose the components and fit the priors; run it after the block loop over the subsample
@@ -65,14 +68,14 @@ kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l);
 
 /* Input and output for one response. e, v (n) are residual and model variance, standardised
  * units, in the order of the data. Outputs (n each): z; and, where not NULL, loss (-ln p(y) -
- * 1/2 ln 2pi), joint (z of the whole-map deviance, by noise_j of all participants) and alone
+ * 1/2 ln 2pi), joint (z of the whole-map deviance, by noise_j of all participants) and noise_only
  * (the same without v). */
 typedef struct kn_learner_column {
     const kn_block *b;
     ptrdiff_t j; /* column in block b */
     const double *e, *v;
-    double *z, *loss, *joint, *alone;
-    bool known; /* beta_j, theta_j are already set, and only joint and alone are computed */
+    double *z, *loss, *joint, *noise_only;
+    bool known; /* beta_j, theta_j are already set, and only joint and noise_only are computed */
 } kn_learner_column;
 /* Doubles of work that kn_learner_learn() needs per thread. */
 ptrdiff_t kn_learner_work(const kn_learner *l);
@@ -90,7 +93,7 @@ void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 /* Memory plan of the learned arrays of the transform. */
 void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 /* The largest number of scale columns including the constant; 0: no scale. */
-ptrdiff_t kn_learner_columns_most(const kn_problem_size *s, ptrdiff_t n);
+ptrdiff_t kn_learner_columns_max(const kn_problem_size *s, ptrdiff_t n);
 /* kn_learner_work() from sizes. */
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds);
 

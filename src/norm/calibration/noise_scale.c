@@ -1,4 +1,5 @@
-/* Implements noise_scale.h by Newton's method with a small Cholesky solver. */
+/* Implements noise_scale.h by Newton's method with a small Cholesky solver. The scale multiplies
+ * the noise variance by exp(D beta), with a normal prior of beta over responses. */
 #include "norm/calibration/noise_scale.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ static const double LONGEST = 1;      /* longest step in any coefficient */
 static const double SHORT = 1e-7;     /* the step after one like this would be 1e-14 */
 static const double ROUNDING = 1e-13; /* relative error of the value */
 static const double SINGULAR = 1e-10; /* times n, added to the diagonal of D'D */
-static const double LEAST_SHARE = 0.02, LEAST_V_A = 1e-4;
+static const double MIN_PROPORTION = 0.02, MIN_V_A = 1e-4;
 
 /* ---- one response --------------------------------------------------------------------------- */
 
@@ -86,6 +87,7 @@ static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H
     }
 }
 
+/* Adds gradient (F) and diagonal Hessian (F x F) of the penalty on the coefficients. */
 static void add_penalty(const kn_noise_scale_penalty *p, ptrdiff_t F, const double *beta, double *g,
                         double *H)
 {
@@ -96,7 +98,7 @@ static void add_penalty(const kn_noise_scale_penalty *p, ptrdiff_t F, const doub
 }
 
 /* g = D'(1 - e)/2 + weight (beta - mu),  H = D' diag(e) D/2 + diag(weight). */
-static void derivatives(problem *p, const double *beta)
+static void compute_derivatives(problem *p, const double *beta)
 {
     ptrdiff_t F = p->F;
     memset(p->H, 0, (size_t)(F * F) * sizeof *p->H);
@@ -108,7 +110,7 @@ static void derivatives(problem *p, const double *beta)
 
 /* Solve A x = b for a small positive definite A, lower triangle by rows, by Cholesky in place: F
  * is small, and a call of LAPACK would cost more. False if A is not positive definite. */
-static bool solve(ptrdiff_t F, double *A, double *x)
+static bool solve_small(ptrdiff_t F, double *A, double *x)
 {
     for (ptrdiff_t f = 0; f < F; f++) {
         for (ptrdiff_t h = 0; h <= f; h++) {
@@ -132,11 +134,11 @@ static bool solve(ptrdiff_t F, double *A, double *x)
 }
 
 /* One Newton step. Returns the largest change of beta, 0 if no step lowers the value. */
-static double step(problem *p, double *value, double *beta)
+static double newton_step(problem *p, double *value, double *beta)
 {
     double size = 0, scale = 1;
-    derivatives(p, beta);
-    if (!solve(p->F, p->H, p->g))
+    compute_derivatives(p, beta);
+    if (!solve_small(p->F, p->H, p->g))
         return 0;
     for (ptrdiff_t f = 0; f < p->F; f++)
         size = fmax(size, fabs(p->g[f]));
@@ -168,7 +170,7 @@ double kn_noise_scale_newton(kn_mat D, const double *z0, const kn_noise_scale_pe
     beta[0] = log(mean);
     double value = value_at(&p, beta);
     for (int i = 0; i < NEWTON_STEPS; i++)
-        if (step(&p, &value, beta) <= SHORT)
+        if (newton_step(&p, &value, beta) <= SHORT)
             break;
     return value;
 }
@@ -183,7 +185,7 @@ ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
 /* to = beta - H^-1 g with limited step length; beta if H is singular. */
 static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, double *to)
 {
-    double size = 0, scale = solve(F, H, g) ? 1 : 0;
+    double size = 0, scale = solve_small(F, H, g) ? 1 : 0;
     for (ptrdiff_t f = 0; f < F; f++)
         size = fmax(size, fabs(g[f]));
     if (size > LONGEST)
@@ -194,7 +196,7 @@ static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, 
 
 /* Change g and H as if every z0^2 were multiplied by `by`: g = D'(1 - e)/2, and because of the
  * column of ones the first column of H is D'e/2. */
-static void stretch(ptrdiff_t F, double by, double *g, double *H)
+static void rescale_derivatives(ptrdiff_t F, double by, double *g, double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++)
         g[f] += (1 - by) * H[f * F];
@@ -208,27 +210,28 @@ void kn_noise_scale_refit(kn_mat D, const double *z0, const kn_noise_scale_folds
     ptrdiff_t F = D.cols, one = F * (F + 1), k = 0;
     kn_noise_scale_penalty first = {rows->prior[0].mu, rows->prior[0].weight};
     problem p = problem_of(D, z0, &first, work);
-    double *part = work + kn_noise_scale_work(D.rows, F), *total = p.H; /* H, g: F^2 + F in a row */
+    double *fold_sums = work + kn_noise_scale_work(D.rows, F),
+           *total = p.H; /* H, g: F^2 + F in a row */
     value_at(&p, beta);
-    memset(part, 0, (size_t)(rows->folds * one) * sizeof *part);
+    memset(fold_sums, 0, (size_t)(rows->folds * one) * sizeof *fold_sums);
     memset(total, 0, (size_t)one * sizeof *total);
     for (ptrdiff_t i = 0; i < D.rows; i++)
         if (!isnan(z0[i])) {
-            double *own = part + rows->fold[i] * one;
+            double *own = fold_sums + rows->fold[i] * one;
             add_row(F, p.X + k * F, p.e[k], own + F * F, own);
             k++;
         }
     for (ptrdiff_t c = 0; c < rows->folds * one; c++)
-        total[c % one] += part[c];
+        total[c % one] += fold_sums[c];
     for (int f = 0; f < rows->folds; f++) {
         kn_noise_scale_penalty penalty = {rows->prior[f].mu, rows->prior[f].weight};
-        double *rest = part + f * one;
+        double *remaining = fold_sums + f * one;
         for (ptrdiff_t c = 0; c < one; c++)
-            rest[c] = total[c] - rest[c];
+            remaining[c] = total[c] - remaining[c];
         if (rows->spread)
-            stretch(F, rows->spread[f] * rows->spread[f], rest + F * F, rest);
-        add_penalty(&penalty, F, beta, rest + F * F, rest);
-        limited_step(F, beta, rest + F * F, rest, kn_col(out, f));
+            rescale_derivatives(F, rows->spread[f] * rows->spread[f], remaining + F * F, remaining);
+        add_penalty(&penalty, F, beta, remaining + F * F, remaining);
+        limited_step(F, beta, remaining + F * F, remaining, kn_col(out, f));
     }
 }
 
@@ -241,7 +244,9 @@ typedef struct block_job {
     double *work;
 } block_job;
 
-static void fit_some(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+/* Fits the log-linear noise scale of responses first to last - 1. A response whose fit fails gets
+ * the coefficients `otherwise`, or NaN. */
+static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_job *job = self;
     double *work = job->work + worker * kn_noise_scale_work(job->D.rows, job->D.cols);
@@ -253,6 +258,7 @@ static void fit_some(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* Fits all responses of a block in parallel: z0 (n x T), beta (F x T). Cancelled between chunks. */
 static kn_status fit_block(kn_ctx *ctx, block_job *job)
 {
     enum { GRAIN = 16 };
@@ -260,7 +266,7 @@ static kn_status fit_block(kn_ctx *ctx, block_job *job)
     assert(job->D.rows == job->z0.rows && job->beta.rows == job->D.cols && job->beta.cols == T);
     kn_status status = kn_alloc_d(ctx, kn_workers(ctx, T, GRAIN) * one, &job->work);
     if (status == KN_OK)
-        status = kn_parallel_or_stop(ctx, T, GRAIN, fit_some, job);
+        status = kn_parallel_or_stop(ctx, T, GRAIN, fit_responses, job);
     kn_free(job->work);
     return status;
 }
@@ -311,12 +317,12 @@ static void inverse_column(kn_mat D, ptrdiff_t f, double *A, double *x)
             A[g * D.cols + h] = s + (g == h) * SINGULAR * (double)D.rows;
         }
     }
-    if (!solve(D.cols, A, x))
+    if (!solve_small(D.cols, A, x))
         x[f] = 1 / (SINGULAR * (double)D.rows);
 }
 
 /* mean_j n/n_j over the responses that enter the prior. */
-static double thinning(kn_mat z0, kn_mat b)
+static double missing_factor(kn_mat z0, kn_mat b)
 {
     double sum = 0, T = 0;
     for (ptrdiff_t j = 0; j < z0.cols; j++) {
@@ -346,7 +352,7 @@ static void column_prior(kn_mat b, ptrdiff_t f, kn_noise_scale_prior *p)
             var += pow(kn_at(b, f, j) - mean, 2) / T;
     double S = p->S[f], keep = 1 - S / (p->T_sq * mean * mean); /* mean = 0: -inf */
     p->mu[f] = f == 0 ? mean : keep > 0 ? mean * keep : 0;
-    p->v[f] = fmax(var - S * (1 - 1 / p->T_sq), LEAST_SHARE * S);
+    p->v[f] = fmax(var - S * (1 - 1 / p->T_sq), MIN_PROPORTION * S);
     p->weight[f] = 2 / (p->kurt * p->v[f]);
 }
 
@@ -364,7 +370,7 @@ kn_status kn_noise_scale_prior_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
     kn_noise_scale_penalty ridge = {flat, flat + F};
     block_job job = {D, z0, b, &ridge, NULL, NULL};
     KN_TRY(fit_block(ctx, &job));
-    double thin = thinning(z0, b);
+    double thin = missing_factor(z0, b);
     for (ptrdiff_t f = 0; f < F; f++) {
         inverse_column(D, f, A, x);
         prior->S[f] = prior->kurt * x[f] * thin;
@@ -377,18 +383,18 @@ out:
     return status;
 }
 
-/* Copy the rows of D outside fold f to `room`. */
-static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat room)
+/* Copy the rows of D outside fold f to `scratch`. */
+static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat scratch)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < D.rows; i++) {
         if (fold[i] == f)
             continue;
         for (ptrdiff_t c = 0; c < D.cols; c++)
-            kn_col(room, c)[n] = kn_at(D, i, c);
+            kn_col(scratch, c)[n] = kn_at(D, i, c);
         n++;
     }
-    return kn_sub(room, 0, 0, n, D.cols);
+    return kn_sub(scratch, 0, 0, n, D.cols);
 }
 
 kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample *of,
@@ -400,12 +406,12 @@ kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample
     kn_noise_scale_folds own = *rows;
     ptrdiff_t F = D.cols, T = z0.cols;
     double *A = NULL, *work = NULL;
-    kn_mat apart = {0}, each = {0}, room = {0};
+    kn_mat without_fold = {0}, each = {0}, scratch = {0};
     KN_TRY(kn_alloc_d(ctx, F * F + F, &A));
     KN_TRY(kn_alloc_d(ctx, kn_noise_scale_refit_work(D.rows, F, rows->folds), &work));
     KN_TRY(kn_mat_new(ctx, F, rows->folds, &each));
-    KN_TRY(kn_mat_new(ctx, F, rows->folds * T, &apart));
-    KN_TRY(kn_mat_new(ctx, D.rows, F, &room));
+    KN_TRY(kn_mat_new(ctx, F, rows->folds * T, &without_fold));
+    KN_TRY(kn_mat_new(ctx, D.rows, F, &scratch));
     for (int f = 0; f < rows->folds; f++)
         for (ptrdiff_t c = 0; c < F; c++) {
             priors[f].mu[c] = 0;
@@ -413,26 +419,26 @@ kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample
         }
     for (ptrdiff_t j = 0; j < T; j++) {
         KN_TRY(kn_check_cancel(ctx));
-        bool part = !isnan(kn_at(b, 0, j));
+        bool finite = !isnan(kn_at(b, 0, j));
         own.spread = of->spread.data ? kn_col(of->spread, j) : NULL;
-        if (part)
+        if (finite)
             kn_noise_scale_refit(D, kn_col(z0, j), &own, kn_col(b, j), work, each);
         for (int f = 0; f < rows->folds; f++)
             for (ptrdiff_t c = 0; c < F; c++)
-                kn_col(apart, f * T + j)[c] = part ? kn_at(each, c, f) : NAN;
+                kn_col(without_fold, f * T + j)[c] = finite ? kn_at(each, c, f) : NAN;
     }
-    double thin = thinning(z0, b);
+    double thin = missing_factor(z0, b);
     for (int f = 0; f < rows->folds; f++) {
-        kn_mat rest = rows_without(D, rows->fold, f, room);
+        kn_mat remaining = rows_without(D, rows->fold, f, scratch);
         for (ptrdiff_t c = 0; c < F; c++) {
-            inverse_column(rest, c, A, A + F * F);
+            inverse_column(remaining, c, A, A + F * F);
             priors[f].S[c] = priors[f].kurt * A[F * F + c] * thin;
-            column_prior(kn_cols(apart, f * T, T), c, &priors[f]);
+            column_prior(kn_cols(without_fold, f * T, T), c, &priors[f]);
         }
     }
 out:
-    kn_mat_clear(&room);
-    kn_mat_clear(&apart);
+    kn_mat_clear(&scratch);
+    kn_mat_clear(&without_fold);
     kn_mat_clear(&each);
     kn_free(work);
     kn_free(A);
@@ -455,11 +461,11 @@ double kn_noise_scale_batch(ptrdiff_t S, const kn_noise_scale_level *level, doub
         }
     }
     if (N == 0)
-        return LEAST_V_A;
+        return MIN_V_A;
     for (ptrdiff_t s = 0; s < S; s++)
         if (level[s].n > 0 && level[s].z2 > 0)
             var += level[s].n / N * pow(term[s] - mean / N, 2);
-    double v_a = fmax(var - q / N, LEAST_V_A);
+    double v_a = fmax(var - q / N, MIN_V_A);
     for (ptrdiff_t s = 0; s < S; s++)
         if (level[s].n > 0)
             term[s] *= v_a / (v_a + kurt / (level[s].n * T_sq));

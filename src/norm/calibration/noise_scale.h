@@ -9,11 +9,13 @@
  *
  * Both problems are convex: Newton from (ln mean z0^2, 0 ..), steps limited to 1 and halved
  * until the value falls. The prior comes from a subsample of responses in memory (kurt, T_sq:
- * z2_moments.h); given the prior, each response is fitted by itself. A response without values,
+ * internal.h); given the prior, each response is fitted by itself. A response without values,
  * or with z0 = 0 everywhere, does not enter the prior; its b_j is NaN and its beta_j is mu. n
  * F^2 flops and n exponentials per step. */
 #ifndef KN_NORM_CALIBRATION_NOISE_SCALE_H
 #define KN_NORM_CALIBRATION_NOISE_SCALE_H
+
+#include <stdbool.h>
 
 #include "base/matrix.h"
 
@@ -90,5 +92,52 @@ typedef struct kn_noise_scale_level {
  * term (S) is 0 for a site without participants or values. Returns v_a. */
 double kn_noise_scale_batch(ptrdiff_t S, const kn_noise_scale_level *level, double kurt,
                             double T_sq, double *term);
+
+/* ---- noise_scale_columns.c -------------------------------------------------------------------
+ *
+ * Columns of the noise-scale design: the logarithm of the noise variance is linear in them
+ * [METHOD 8c].
+ *
+ *     D = [1 | t, t^2 of each numeric covariate | (second level) - 1/2 of each two-level category]
+ *
+ * t is standardised by the training sample (divisor N) and clipped to the training range; t^2 is
+ * included on request if training has 5 different values or more. The training mean is
+ * subtracted from every column but the first. A column that is constant in training, or a linear
+ * combination of columns before it, is not included. A missing number or level counts as the
+ * training mean. */
+
+typedef enum kn_noise_scale_kind { /* stored in model files: never renumbered */
+                                   KN_SCALE_ONE = 0,
+                                   KN_SCALE_LINE = 1,
+                                   KN_SCALE_SQUARE = 2,
+                                   KN_SCALE_LEVEL = 3
+} kn_noise_scale_kind;
+
+typedef struct kn_noise_scale_column {
+    kn_noise_scale_kind kind;
+    ptrdiff_t source; /* column of the numeric or of the level matrix; -1 for ONE */
+    double mean, sd;  /* t = (x - mean)/sd; 0 and 1 for a level */
+    double low, high; /* training range, to which x is clipped */
+    double centre;    /* training mean of the column, which is subtracted */
+} kn_noise_scale_column;
+
+typedef struct kn_noise_scale_columns {
+    ptrdiff_t F;
+    kn_noise_scale_column *column;
+} kn_noise_scale_columns;
+
+/* same participants in both; either may have no columns */
+typedef struct kn_noise_scale_covariates {
+    kn_mat numeric; /* n x C, original units; NaN: missing */
+    kn_mat level;   /* n x L: 0 the first level, 1 the second, NaN: missing */
+} kn_noise_scale_covariates;
+
+/* Choose the columns from the covariates of the training sample; `quadratic`: with t^2. */
+kn_status kn_noise_scale_columns_new(kn_ctx *ctx, const kn_noise_scale_covariates *training,
+                                     bool quadratic, kn_noise_scale_columns *out);
+void kn_noise_scale_columns_clear(kn_noise_scale_columns *columns);
+/* Fill D (n x F) for n participants. */
+void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
+                                  const kn_noise_scale_covariates *covariates, kn_mat D);
 
 #endif

@@ -1,5 +1,6 @@
-/* Implements noise_scale_columns.h; linearly dependent columns are found by Gram-Schmidt. */
-#include "norm/calibration/noise_scale_columns.h"
+/* Columns of the noise scale (noise_scale.h); linearly dependent columns are found by
+ * Gram-Schmidt. They are covariates and their squares, standardised by the training sample. */
+#include "norm/calibration/noise_scale.h"
 
 #include <assert.h>
 #include <math.h>
@@ -11,12 +12,13 @@ static const double DEPENDENT =
     1e-8; /* share of a column's sum of squares that must remain after projection */
 
 /* Value of a column for participant i; 0, the training mean, if the covariate is missing. */
-static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_covariates *people,
+static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_covariates *covariates,
                        ptrdiff_t i)
 {
     if (c->kind == KN_SCALE_ONE)
         return 1;
-    double x = kn_at(c->kind == KN_SCALE_LEVEL ? people->level : people->numeric, i, c->source);
+    double x =
+        kn_at(c->kind == KN_SCALE_LEVEL ? covariates->level : covariates->numeric, i, c->source);
     if (isnan(x))
         return 0;
     if (c->kind == KN_SCALE_LEVEL)
@@ -26,20 +28,20 @@ static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_cova
 }
 
 void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
-                                  const kn_noise_scale_covariates *people, kn_mat D)
+                                  const kn_noise_scale_covariates *covariates, kn_mat D)
 {
     assert(D.cols == columns->F);
     for (ptrdiff_t f = 0; f < columns->F; f++)
         for (ptrdiff_t i = 0; i < D.rows; i++)
-            kn_col(D, f)[i] = value_of(&columns->column[f], people, i);
+            kn_col(D, f)[i] = value_of(&columns->column[f], covariates, i);
 }
 
-/* Number of different values in a column, at most `most`. */
-static int different(kn_mat x, ptrdiff_t c, int most)
+/* Number of different values in a column, at most `limit`. */
+static int count_different(kn_mat x, ptrdiff_t c, int limit)
 {
     double seen[SQUARE_VALUES];
     int n = 0;
-    for (ptrdiff_t i = 0; i < x.rows && n < most; i++) {
+    for (ptrdiff_t i = 0; i < x.rows && n < limit; i++) {
         bool known = isnan(kn_at(x, i, c));
         for (int k = 0; k < n && !known; k++)
             known = seen[k] == kn_at(x, i, c);
@@ -73,8 +75,8 @@ static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
 }
 
 /* Append a column after computing its training mean. */
-static void add(kn_noise_scale_columns *to, kn_noise_scale_column c,
-                const kn_noise_scale_covariates *training, ptrdiff_t n)
+static void append_column(kn_noise_scale_columns *to, kn_noise_scale_column c,
+                          const kn_noise_scale_covariates *training, ptrdiff_t n)
 {
     double sum = 0, count = 0;
     kn_mat from = c.kind == KN_SCALE_LEVEL ? training->level : training->numeric;
@@ -123,27 +125,28 @@ kn_status kn_noise_scale_columns_new(kn_ctx *ctx, const kn_noise_scale_covariate
                                      bool quadratic, kn_noise_scale_columns *out)
 {
     kn_mat x = training->numeric, level = training->level;
-    void *room = NULL;
+    void *memory = NULL;
     *out = (kn_noise_scale_columns){0};
-    kn_status status = kn_alloc(ctx, 1 + 2 * x.cols + level.cols, sizeof *out->column, &room);
+    kn_status status = kn_alloc(ctx, 1 + 2 * x.cols + level.cols, sizeof *out->column, &memory);
     if (status != KN_OK)
         return status;
-    out->column = room;
-    add(out, (kn_noise_scale_column){KN_SCALE_ONE, -1, 0, 1, -INFINITY, INFINITY, 0}, training, 0);
+    out->column = memory;
+    append_column(out, (kn_noise_scale_column){KN_SCALE_ONE, -1, 0, 1, -INFINITY, INFINITY, 0},
+                  training, 0);
     for (ptrdiff_t c = 0; c < x.cols; c++) {
-        int values = different(x, c, SQUARE_VALUES);
+        int values = count_different(x, c, SQUARE_VALUES);
         if (values < 2)
             continue;
         kn_noise_scale_column line = line_of(x, c);
-        add(out, line, training, x.rows);
+        append_column(out, line, training, x.rows);
         line.kind = KN_SCALE_SQUARE;
         if (quadratic && values == SQUARE_VALUES)
-            add(out, line, training, x.rows);
+            append_column(out, line, training, x.rows);
     }
     for (ptrdiff_t c = 0; c < level.cols; c++)
-        if (different(level, c, 2) == 2)
-            add(out, (kn_noise_scale_column){KN_SCALE_LEVEL, c, 0, 1, 0, 1, 0}, training,
-                level.rows);
+        if (count_different(level, c, 2) == 2)
+            append_column(out, (kn_noise_scale_column){KN_SCALE_LEVEL, c, 0, 1, 0, 1, 0}, training,
+                          level.rows);
     status = drop_dependent(ctx, training, x.cols > 0 ? x.rows : level.rows, out);
     if (status != KN_OK)
         kn_noise_scale_columns_clear(out);

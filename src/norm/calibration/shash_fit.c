@@ -1,4 +1,5 @@
-/* Implements shash_fit.h: damped Newton for each response, and the prior by fixed-point rounds. */
+/* Implements shash_fit.h: damped Newton for each response, and the prior by fixed-point rounds.
+ * The transformation corrects skewness and tails of the residuals of each response. */
 #include "norm/calibration/shash_fit.h"
 
 #include <assert.h>
@@ -27,11 +28,13 @@ bool kn_shash_allowed(const double theta[2])
            theta[1] <= HIGHEST[1];
 }
 
-static double within(int k, double x)
+static double clamp_parameter(int k, double x)
 {
     return fmin(fmax(x, LOWEST[k]), HIGHEST[k]);
 }
 
+/* Adds the loss of the normal prior of both parameters, its gradient and the diagonal of its
+ * Hessian. */
 static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_shash_sums *s)
 {
     for (int k = 0; k < 2; k++) {
@@ -48,19 +51,19 @@ static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_sha
 static void newton_step(const kn_shash_sums *s, const double theta[2], double step[2])
 {
     double a = s->hessian[0], c = s->hessian[1], b = s->hessian[2];
-    double mid = (a + b) / 2, half = hypot((a - b) / 2, c), least = mid - half;
+    double mid = (a + b) / 2, half = hypot((a - b) / 2, c), lowest = mid - half;
     double floor = 1e-8 * (fabs(mid) + half);
-    bool held[2];
-    if (least < floor) {
-        double lift = 0.1 * fmax(fabs(mid + half), fabs(least)) - least;
+    bool at_bound[2];
+    if (lowest < floor) {
+        double lift = 0.1 * fmax(fabs(mid + half), fabs(lowest)) - lowest;
         a += lift;
         b += lift;
     }
     for (int k = 0; k < 2; k++)
-        held[k] = (theta[k] <= LOWEST[k] && s->gradient[k] > 0) ||
-                  (theta[k] >= HIGHEST[k] && s->gradient[k] < 0);
-    double g[2] = {held[0] ? 0 : s->gradient[0], held[1] ? 0 : s->gradient[1]};
-    if (held[0] || held[1])
+        at_bound[k] = (theta[k] <= LOWEST[k] && s->gradient[k] > 0) ||
+                      (theta[k] >= HIGHEST[k] && s->gradient[k] < 0);
+    double g[2] = {at_bound[0] ? 0 : s->gradient[0], at_bound[1] ? 0 : s->gradient[1]};
+    if (at_bound[0] || at_bound[1])
         c = 0;
     double det = a * b - c * c;
     step[0] = -(b * g[0] - c * g[1]) / det;
@@ -77,7 +80,8 @@ typedef struct problem {
     const double *zt;
 } problem;
 
-static kn_shash_sums evaluate(const problem *p, const double theta[2])
+/* Negative log posterior of theta with gradient and Hessian. */
+static kn_shash_sums evaluate_loss(const problem *p, const double theta[2])
 {
     kn_shash_sums s = {0};
     kn_shash_point at = kn_shash_point_at(p->nodes, theta);
@@ -87,17 +91,18 @@ static kn_shash_sums evaluate(const problem *p, const double theta[2])
 }
 
 /* Move theta and s along the step, halved until the value does not rise. Returns the distance. */
-static double descend(const problem *p, const double step[2], double theta[2], kn_shash_sums *s)
+static double descend_line(const problem *p, const double step[2], double theta[2],
+                           kn_shash_sums *s)
 {
     double scale = 1;
     for (int h = 0; h < HALVINGS; h++, scale /= 2) {
-        double to[2] = {within(0, theta[0] + scale * step[0]),
-                        within(1, theta[1] + scale * step[1])};
+        double to[2] = {clamp_parameter(0, theta[0] + scale * step[0]),
+                        clamp_parameter(1, theta[1] + scale * step[1])};
         double moved = fmax(fabs(to[0] - theta[0]), fabs(to[1] - theta[1]));
         bool last = moved <= SHORT;
         kn_shash_sums t = {0};
         if (!last)
-            t = evaluate(p, to);
+            t = evaluate_loss(p, to);
         if (last || t.value <= s->value + ROUNDING * (1 + fabs(s->value))) {
             theta[0] = to[0];
             theta[1] = to[1];
@@ -113,14 +118,14 @@ void kn_shash_newton(const kn_shash_nodes *nodes, const kn_shash_prior *prior, p
 {
     problem p = {nodes, prior, n, zt};
     for (int k = 0; k < 2; k++)
-        theta[k] = within(k, n > 0 ? theta[k] : prior->mu[k]);
+        theta[k] = clamp_parameter(k, n > 0 ? theta[k] : prior->mu[k]);
     if (n == 0)
         return;
-    kn_shash_sums s = evaluate(&p, theta);
+    kn_shash_sums s = evaluate_loss(&p, theta);
     for (int i = 0; i < NEWTON_STEPS; i++) {
         double step[2];
         newton_step(&s, theta, step);
-        if (descend(&p, step, theta, &s) <= SHORT)
+        if (descend_line(&p, step, theta, &s) <= SHORT)
             break;
     }
 }
@@ -134,12 +139,13 @@ void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdif
     add_prior(prior, theta, &s);
     newton_step(&s, theta, step);
     for (int k = 0; k < 2; k++)
-        out[k] = within(k, theta[k] + step[k]);
+        out[k] = clamp_parameter(k, theta[k] + step[k]);
 }
 
 /* ---- many responses ------------------------------------------------------------------------- */
 
-static ptrdiff_t observed(ptrdiff_t n, const double *zt, double *out)
+/* Copies the values that are not NaN to out and returns their number. */
+static ptrdiff_t copy_observed(ptrdiff_t n, const double *zt, double *out)
 {
     ptrdiff_t m = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -155,12 +161,13 @@ typedef struct block_job {
     double *work; /* zt.rows per worker */
 } block_job;
 
-static void fit_some(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+/* Fits theta of columns first to last - 1 from their observed values, by Newton's method. */
+static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_job *job = self;
     double *work = job->work + worker * job->zt.rows;
     for (ptrdiff_t j = first; j < last; j++) {
-        ptrdiff_t n = observed(job->zt.rows, kn_col(job->zt, j), work);
+        ptrdiff_t n = copy_observed(job->zt.rows, kn_col(job->zt, j), work);
         kn_shash_newton(job->nodes, job->prior, n, work, kn_col(job->theta, j));
     }
 }
@@ -172,7 +179,7 @@ kn_status kn_shash_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, const kn_shash_
     block_job job = {nodes, prior, zt, theta, NULL};
     kn_status status = kn_alloc_d(ctx, kn_workers(ctx, zt.cols, GRAIN) * zt.rows, &job.work);
     if (status == KN_OK)
-        status = kn_parallel_or_stop(ctx, zt.cols, GRAIN, fit_some, &job);
+        status = kn_parallel_or_stop(ctx, zt.cols, GRAIN, fit_responses, &job);
     kn_free(job.work);
     return status;
 }
@@ -197,7 +204,7 @@ void kn_shash_information(const kn_shash_nodes *nodes, kn_mat zt, double G[2])
         T += any_value(zt, j);
         for (ptrdiff_t i = 0; i < zt.rows; i += GATHER) {
             ptrdiff_t m = zt.rows - i < GATHER ? zt.rows - i : GATHER;
-            kn_shash_add(&at, observed(m, kn_col(zt, j) + i, some), some, &s);
+            kn_shash_add(&at, copy_observed(m, kn_col(zt, j) + i, some), some, &s);
         }
     }
     for (int k = 0; k < 2; k++)

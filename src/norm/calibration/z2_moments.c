@@ -1,10 +1,10 @@
-/* Implements z2_moments.h. */
-#include "norm/calibration/z2_moments.h"
+/* Moments of z^2 (internal.h). They say how many independent responses a map is worth. */
+#include "norm/calibration/internal.h"
 
 #include <assert.h>
 #include <math.h>
 
-static const double LEAST_KURT = 0.5;
+static const double MIN_KURT = 0.5;
 
 kn_status kn_z2_moments_init(kn_ctx *ctx, ptrdiff_t n, kn_z2_moments *s)
 {
@@ -59,7 +59,7 @@ void kn_z2_moments_add(kn_z2_moments *s, kn_mat z)
 double kn_z2_moments_kurt(const kn_z2_moments *s)
 {
     double kurt = s->cells * s->z4 / (s->z2 * s->z2) - 1;
-    return kurt > LEAST_KURT ? kurt : LEAST_KURT; /* also for 0/0 */
+    return kurt > MIN_KURT ? kurt : MIN_KURT; /* also for 0/0 */
 }
 
 double kn_effective_responses(const kn_z2_moments *s)

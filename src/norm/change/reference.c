@@ -1,5 +1,5 @@
 /* Implements reference.h of this folder: one fit to all pairs, and one fit without each
- * participant. */
+ * participant. A participant of the reference is judged by the others alone. */
 #include "norm/change/reference.h"
 
 #include <math.h>
@@ -7,16 +7,15 @@
 
 #include "norm/metrics/burden.h"
 #include "norm/metrics/extreme_statistic.h"
-#include "stats/quantile_summary.h"
-#include "stats/sort_select.h"
-#include "stats/tail_probability.h"
+#include "stats/order_statistics.h"
+#include "stats/p_values.h"
 
-const char *const kn_change_value_name[KN_CHANGE_VALUES] = {"statistic", "mean_z", "negative",
-                                                            "positive", "deviance"};
+const char *const kn_change_column[KN_CHANGE_VALUES] = {"extreme_z", "mean_z", "n_low", "n_high",
+                                                        "mean_z2"};
 
 void kn_change_reference_clear(kn_change_reference *r)
 {
-    kn_change_distribution_clear(&r->law);
+    kn_change_distribution_clear(&r->distribution);
     for (int k = 0; k < KN_CHANGE_VALUES; k++)
         kn_free(r->sorted[k]);
     kn_free(r->interval_name);
@@ -31,11 +30,11 @@ ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_refere
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(z[j]))
             squares += (double)z[j] * (double)z[j];
-    value[KN_CHANGE_STATISTIC] = kn_extreme_f(z, 1, T, r->top, work);
+    value[KN_CHANGE_EXTREME_Z] = kn_extreme_f(z, 1, T, r->top, work);
     value[KN_CHANGE_MEAN_Z] = b.mean_z;
-    value[KN_CHANGE_NEGATIVE] = b.negative;
-    value[KN_CHANGE_POSITIVE] = b.positive;
-    value[KN_CHANGE_DEVIANCE] = b.n > 0 ? squares / (double)b.n : NAN;
+    value[KN_CHANGE_N_LOW] = b.negative;
+    value[KN_CHANGE_N_HIGH] = b.positive;
+    value[KN_CHANGE_MEAN_Z2] = b.n > 0 ? squares / (double)b.n : NAN;
     return b.n;
 }
 
@@ -45,14 +44,14 @@ static void to_doubles(const float *x, ptrdiff_t n, double *out)
         out[j] = (double)x[j];
 }
 
-void kn_change_pair_z(const kn_change_distribution *law, const double *noise, const float *r1,
-                      const float *r2, double *work, float *z)
+void kn_change_pair_z(const kn_change_distribution *distribution, const double *noise,
+                      const float *r1, const float *r2, double *work, float *z)
 {
-    ptrdiff_t T = law->T;
+    ptrdiff_t T = distribution->T;
     double *a = work, *b = work + T, *out = work + 2 * T;
     to_doubles(r1, T, a);
     to_doubles(r2, T, b);
-    kn_change_z(law, noise, a, b, out);
+    kn_change_z(distribution, noise, a, b, out);
     for (ptrdiff_t j = 0; j < T; j++)
         z[j] = (float)out[j];
 }
@@ -75,22 +74,23 @@ static const float *row_of(const kn_change_pairs *p, ptrdiff_t row)
 }
 
 /* End of the pairs of the participant of pair i. */
-static ptrdiff_t end_of(const kn_change_pairs *p, ptrdiff_t i)
+static ptrdiff_t find_end_of_participant(const kn_change_pairs *p, ptrdiff_t i)
 {
     ptrdiff_t k = i + 1;
-    while (k < p->n && p->person[k] == p->person[i])
+    while (k < p->n && p->participant[k] == p->participant[i])
         k++;
     return k;
 }
 
 static bool is_part(const kn_change_pairs *p, ptrdiff_t i)
 {
-    return !p->apart || !p->apart[i];
+    return !p->excluded || !p->excluded[i];
 }
 
 /* Add (sign 1) or remove (sign -1) all pairs of a participant that are part of the reference,
  * with weight 1/k. */
-static void add_person(const job *w, ptrdiff_t from, ptrdiff_t to, double sign, kn_change_sums *s)
+static void add_participant(const job *w, ptrdiff_t from, ptrdiff_t to, double sign,
+                            kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
     double n = 0;
@@ -110,18 +110,18 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
                            ptrdiff_t to, kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
-    kn_change_distribution law = {0};
+    kn_change_distribution distribution = {0};
     double value[KN_CHANGE_VALUES];
     kn_mat_set(s->of, all->of);
-    add_person(w, from, to, -1, s);
-    kn_status status =
-        kn_change_fit(ctx, s, w->noise, w->r->law.conditional, KN_CHANGE_LEAST - 1, &law);
+    add_participant(w, from, to, -1, s);
+    kn_status status = kn_change_fit(ctx, s, w->noise, w->r->distribution.conditional,
+                                     KN_CHANGE_MIN - 1, &distribution);
     for (ptrdiff_t i = from; status == KN_OK && i < to; i++) {
         float *z = w->z;
-        kn_change_pair_z(&law, w->noise, row_of(p, p->first[i]), row_of(p, p->second[i]), w->work,
-                         z);
+        kn_change_pair_z(&distribution, w->noise, row_of(p, p->first[i]), row_of(p, p->second[i]),
+                         w->work, z);
         for (ptrdiff_t j = 0; j < p->T; j++)
-            if (!(w->r->law.q[j] > 0)) /* new participants have no z here either */
+            if (!(w->r->distribution.q[j] > 0)) /* new participants have no z here either */
                 z[j] = NAN;
         kn_change_describe(z, p->T, w->r, w->work, value);
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
@@ -129,7 +129,7 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
         if (w->sink)
             status = w->sink->take(w->sink->self, ctx, i, z);
     }
-    kn_change_distribution_clear(&law);
+    kn_change_distribution_clear(&distribution);
     return status;
 }
 
@@ -160,18 +160,18 @@ kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *p, const 
     KN_TRY(kn_change_sums_new(ctx, p->T, &others));
     KN_TRY(kn_alloc_d(ctx, 3 * p->T, &w.work));
     KN_TRY(kn_alloc_f(ctx, p->T, &w.z));
-    r->people = 0;
+    r->participants = 0;
     r->pairs = 0;
     for (ptrdiff_t i = 0; i < p->n; i++)
         r->pairs += is_part(p, i);
-    for (ptrdiff_t i = 0, to; i < p->n; i = to, r->people++) {
-        to = end_of(p, i);
-        add_person(&w, i, to, 1, &all);
+    for (ptrdiff_t i = 0, to; i < p->n; i = to, r->participants++) {
+        to = find_end_of_participant(p, i);
+        add_participant(&w, i, to, 1, &all);
     }
-    KN_TRY(kn_change_fit(ctx, &all, noise, r->people >= KN_CHANGE_CONDITIONAL, KN_CHANGE_LEAST,
-                         &r->law));
+    KN_TRY(kn_change_fit(ctx, &all, noise, r->participants >= KN_CHANGE_CONDITIONAL, KN_CHANGE_MIN,
+                         &r->distribution));
     for (ptrdiff_t i = 0, to; i < p->n; i = to) {
-        to = end_of(p, i);
+        to = find_end_of_participant(p, i);
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(leave_out(ctx, &w, &all, i, to, &others));
         kn_report_progress(ctx, "reference", to, p->n, NAN);
@@ -187,15 +187,15 @@ out:
 
 double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which)
 {
-    return fmax(kn_tail_p_least(r->people), 1 / ((double)r->n[which] + 1));
+    return fmax(kn_tail_p_min(r->participants), 1 / ((double)r->n[which] + 1));
 }
 
-kn_status kn_change_reference_share(kn_ctx *ctx, kn_change_reference *r)
+kn_status kn_change_reference_deidentify(kn_ctx *ctx, kn_change_reference *r)
 {
     kn_status status = KN_OK;
     for (int k = 0; k < KN_CHANGE_VALUES && status == KN_OK; k++) {
         kn_quantiles q;
-        bool whole = k == KN_CHANGE_NEGATIVE || k == KN_CHANGE_POSITIVE;
+        bool whole = k == KN_CHANGE_N_LOW || k == KN_CHANGE_N_HIGH;
         status = kn_quantiles_new(ctx, r->sorted[k], r->n[k], &q);
         if (status != KN_OK)
             break;
@@ -224,5 +224,5 @@ double kn_change_p(const kn_change_reference *r, kn_change_value which, double v
     if (n < 1)
         return NAN;
     double p = (double)(1 + above) / (double)(n + 1);
-    return fmax(p, kn_tail_p_least(r->people - (n_own > 0)));
+    return fmax(p, kn_tail_p_min(r->participants - (n_own > 0)));
 }

@@ -1,11 +1,11 @@
 /* Reference for change between visits: the distribution of z in stable participants, and the
  * sorted statistics of their pairs, from which p-values of other pairs follow [METHOD 8g].
  *
- *     of a pair:  statistic    trimmed mean of the 5 % largest |z|, as extreme_statistic.h
- *                 mean_z, negative, positive    as burden.h
- *                 deviance     mean_j z_j^2
+ *     of a pair:  extreme_z    trimmed mean of the 5 % largest |z|, as extreme_statistic.h
+ *                 mean_z, n_low, n_high    as burden.h
+ *                 mean_z2      mean_j z_j^2
  *     p = (1 + #{reference value >= value})/(n + 1), of mean_z by |mean_z|; at least as
- *         stats/tail_probability.h has it
+ *         stats/p_values.h has it
  *
  * The z of the reference's own pairs come from a distribution without all pairs of that
  * participant, so no participant is compared with itself. Each statistic is sorted by itself, so
@@ -13,29 +13,31 @@
 #ifndef KN_NORM_CHANGE_REFERENCE_H
 #define KN_NORM_CHANGE_REFERENCE_H
 
-#include "norm/change/model.h"
+#include "norm/change/change_distribution.h"
 
 typedef enum kn_change_value {
-    KN_CHANGE_STATISTIC,
+    KN_CHANGE_EXTREME_Z,
     KN_CHANGE_MEAN_Z,
-    KN_CHANGE_NEGATIVE,
-    KN_CHANGE_POSITIVE,
-    KN_CHANGE_DEVIANCE,
+    KN_CHANGE_N_LOW,
+    KN_CHANGE_N_HIGH,
+    KN_CHANGE_MEAN_Z2,
     KN_CHANGE_VALUES
 } kn_change_value;
 
-/* Names, as in tables and model files. */
-extern const char *const kn_change_value_name[KN_CHANGE_VALUES];
+#define KN_CHANGE_FLAG KN_CHANGE_MEAN_Z2 /* its p is KN_FLAG_CHANGE_COLUMN (stats/flag.h) */
+
+/* Names of the statistics in change.tsv, and after "change_" in the model file. */
+extern const char *const kn_change_column[KN_CHANGE_VALUES];
 
 /* Pairs of visits: two rows of R, which has T floats per row (standardised residuals). */
 typedef struct kn_change_pairs {
     const float *R;
     ptrdiff_t T, n;
     const ptrdiff_t *first, *second; /* n: rows of R */
-    const ptrdiff_t *person;         /* n: 0 ..; pairs of one participant are contiguous */
+    const ptrdiff_t *participant;    /* n: 0 ..; pairs of one participant are contiguous */
     /* n: true if the pair is scored but is no part of the reference, such as a whole course
      * beside its steps; not true for all pairs of a participant. NULL: none */
-    const bool *apart;
+    const bool *excluded;
 } kn_change_pairs;
 
 typedef struct kn_change_sink { /* receives the z of pair i, in order; T floats, borrowed */
@@ -44,8 +46,8 @@ typedef struct kn_change_sink { /* receives the z of pair i, in order; T floats,
 } kn_change_sink;
 
 typedef struct kn_change_reference {
-    kn_change_distribution law; /* T = 0: no reference */
-    ptrdiff_t people, pairs;    /* number in the reference */
+    kn_change_distribution distribution; /* T = 0: no reference */
+    ptrdiff_t participants, pairs;       /* number in the reference */
     /* pairs whose first visit was at a site that the model did not know */
     ptrdiff_t unknown;
     double threshold, top;            /* |z| limit of the counts, fraction of the statistic */
@@ -65,20 +67,20 @@ ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_refere
 
 /* Fit the reference; r->threshold and r->top must be set. noise: T, standardised. value
  * (pairs->n x KN_CHANGE_VALUES), and z to the sink (may be NULL), of each pair under the
- * distribution without its participant. One fit per participant, O(pairs T) besides. */
+ * distribution without its participant. One fit per participant, and O(pairs T) for the rest. */
 kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *pairs, const double *noise,
                                    kn_mat value, const kn_change_sink *sink,
                                    kn_change_reference *r);
 
 /* z of a pair of rows, as floats; work: 3 T doubles. */
-void kn_change_pair_z(const kn_change_distribution *law, const double *noise, const float *r1,
-                      const float *r2, double *work, float *z);
+void kn_change_pair_z(const kn_change_distribution *distribution, const double *noise,
+                      const float *r1, const float *r2, double *work, float *z);
 
 /* Smallest p-value that a new participant can get. */
 double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which);
 
 /* De-identify in place: values are recomputed from quantiles, as many as before [METHOD 8h]. */
-kn_status kn_change_reference_share(kn_ctx *ctx, kn_change_reference *r);
+kn_status kn_change_reference_deidentify(kn_ctx *ctx, kn_change_reference *r);
 
 /* p-value of a pair. own: the n_own values of the same participant among the reference's, which
  * are left out; NULL: a new participant. NaN if value is not finite or no other pair is left. */

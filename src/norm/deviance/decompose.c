@@ -1,50 +1,84 @@
-/* Implements decompose.h: rank r of n solves parts r, r + n, ... and broadcasts them
- * [METHOD 8b]. */
-#include "norm/deviance/decompose.h"
+/* Eigenproblems of a deviance fit (internal.h): rank r of n solves parts r, r + n, ... and
+ * broadcasts them [METHOD 8b]. */
+#include "norm/deviance/internal.h"
+
+#include <math.h>
 
 #include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
 #include "la/eig_leading.h"
-#include "la/eig_leading_f32.h"
+#include "la/la.h"
 
 static const double PSI_FLOOR = 1e-6; /* of the mean square of z */
 
 typedef kn_deviance_fitter fitter;
-typedef kn_deviance_fold part;
+typedef kn_deviance_fold fold_fit;
 
 typedef struct decomposing {
     fitter *f;
     int rank, ranks;
-    kn_eig_top_work *work;     /* one per worker, in double or ... */
-    kn_eig_top_single *single; /* ... single precision */
-    kn_mat *V;                 /* one per worker */
-    int *failed;               /* per part: -1 not finite, -2 all zero, > 0 not converged */
+    kn_eig_leading_work *work;       /* one per worker, in double or ... */
+    kn_eig_leading_f32_work *single; /* ... single precision */
+    kn_mat *V;                       /* one per worker */
+    kn_mat S;                        /* T x T  z'z of all rows; by responses only */
+    kn_mat *rows;                    /* one per worker: held-out rows of z; by responses only */
+    int *failed;                     /* per part: -1 not finite, -2 all zero, > 0 not converged */
 } decomposing;
 
-/* Worker: copy the training rows of a part from G, decompose them, and store s2, floor and V. */
-static void decompose_parts(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
+/* A = G_tr,tr, lower triangle. */
+static void sample_products(const fitter *f, const fold_fit *pt, kn_mat A)
+{
+    for (ptrdiff_t j = 0; j < pt->n; j++) {
+        ptrdiff_t b = f->order[j < pt->first ? j : j + pt->count];
+        for (ptrdiff_t i = j; i < pt->n; i++) {
+            ptrdiff_t a = f->order[i < pt->first ? i : i + pt->count];
+            kn_col(A, j)[i] = a > b ? kn_at(f->G, a, b) : kn_at(f->G, b, a);
+        }
+    }
+}
+
+/* A = z_tr'z_tr, lower triangle: all rows less the held-out ones. */
+static void response_products(const decomposing *d, int worker, const fold_fit *pt, kn_mat A)
+{
+    ptrdiff_t T = d->S.rows;
+    kn_mat test_rows = kn_sub(d->rows[worker], 0, 0, pt->count, T);
+    A = kn_sub(A, 0, 0, T, T);
+    for (ptrdiff_t j = 0; j < T; j++)
+        for (ptrdiff_t i = j; i < T; i++)
+            kn_col(A, j)[i] = kn_at(d->S, i, j);
+    kn_mat_rows(d->f->z, d->f->order + pt->first, test_rows);
+    if (pt->count > 0)
+        kn_syrk(NULL, -1, KN_T, test_rows, 1, A);
+}
+
+/* Scales eigenvectors: C_k = Q_k s_k. */
+static void scale_vectors(const fold_fit *pt, kn_mat V)
+{
+    for (ptrdiff_t k = 0; k < V.cols; k++)
+        for (ptrdiff_t j = 0; j < V.rows; j++)
+            kn_col(V, k)[j] *= sqrt(pt->s2[k]);
+}
+
+/* Worker: the products of the training rows of a part, their eigenvectors; stores s2, floor and V,
+ * or C by responses. */
+static void decompose_folds(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
 {
     decomposing *d = self;
     fitter *f = d->f;
     kn_mat A = f->single ? d->single[worker].A : d->work[worker].A;
     for (; at < end; at++) {
         ptrdiff_t p = d->rank + at * d->ranks;
-        part *pt = &f->parts[p];
-        kn_mat V = kn_sub(d->V[worker], 0, 0, pt->n, f->Kmax);
+        fold_fit *pt = &f->fold_fits[p];
+        ptrdiff_t n = f->by_responses ? f->T : pt->n;
+        kn_mat V = kn_sub(d->V[worker], 0, 0, n, f->Kmax);
         double trace = 0;
-        for (ptrdiff_t j = 0; j < pt->n; j++) {
-            ptrdiff_t b = f->order[j < pt->first ? j : j + pt->count];
-            for (ptrdiff_t i = j; i < pt->n; i++) {
-                ptrdiff_t a = f->order[i < pt->first ? i : i + pt->count];
-                kn_col(A, j)[i] = a > b ? kn_at(f->G, a, b) : kn_at(f->G, b, a);
-            }
+        f->by_responses ? response_products(d, worker, pt, A) : sample_products(f, pt, A);
+        for (ptrdiff_t j = 0; j < n; j++)
             trace += kn_at(A, j, j);
-        }
         pt->floor = PSI_FLOOR * trace / ((double)pt->n * (double)f->T);
-        d->failed[p] = trace == 0 ? -2
-                       : f->single
-                           ? kn_eig_top_single_of(&d->single[worker], pt->n, f->Kmax, pt->s2, V)
-                           : kn_eig_top(&d->work[worker], pt->n, f->Kmax, pt->s2, V);
+        d->failed[p] = trace == 0  ? -2
+                       : f->single ? kn_eig_leading_f32(&d->single[worker], n, f->Kmax, pt->s2, V)
+                                   : kn_eig_leading(&d->work[worker], n, f->Kmax, pt->s2, V);
         if (d->failed[p] != 0)
             continue;
         for (ptrdiff_t k = 0; k < f->Kmax; k++)
@@ -53,22 +87,40 @@ static void decompose_parts(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
                 pt->s2[k] = 0;
                 kn_mat_zero(kn_cols(V, k, 1));
             }
+        if (f->by_responses)
+            scale_vectors(pt, V);
         kn_deviance_pass_vectors(f, (int)p, V);
     }
 }
 
+/* z'z, and space for the held-out rows of each worker. */
+static kn_status prepare_products(kn_ctx *ctx, int workers, decomposing *d)
+{
+    kn_status status;
+    const fitter *f = d->f;
+    void *memory;
+    KN_TRY(kn_mat_new(ctx, f->T, f->T, &d->S));
+    kn_syrk(ctx, 1, KN_T, f->z, 0, d->S);
+    KN_TRY(kn_alloc(ctx, workers, sizeof *d->rows, &memory));
+    d->rows = memory;
+    for (int w = 0; w < workers; w++)
+        KN_TRY(kn_mat_new(ctx, kn_deviance_largest_fold(f), f->T, &d->rows[w]));
+out:
+    return status;
+}
+
 /* Broadcast the results of each part from the rank that solved it. */
-static kn_status share_parts(kn_ctx *ctx, const decomposing *d)
+static kn_status broadcast_folds(kn_ctx *ctx, const decomposing *d)
 {
     kn_status status = KN_OK;
     fitter *f = d->f;
     for (int p = 0; d->ranks > 1 && p <= f->folds; p++) {
-        part *pt = &f->parts[p];
+        fold_fit *pt = &f->fold_fits[p];
         int root = p % d->ranks;
         KN_TRY(kn_comm_broadcast(ctx, &d->failed[p], sizeof d->failed[p], root));
         KN_TRY(kn_comm_broadcast(ctx, &pt->floor, sizeof pt->floor, root));
         KN_TRY(kn_comm_broadcast(ctx, pt->s2, f->Kmax * (ptrdiff_t)sizeof *pt->s2, root));
-        KN_TRY(kn_deviance_pass_share(ctx, f, p, root));
+        KN_TRY(kn_deviance_pass_broadcast(ctx, f, p, root));
     }
 out:
     return status;
@@ -79,9 +131,12 @@ kn_status kn_deviance_decompose(kn_ctx *ctx, fitter *f)
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
     decomposing d = {.f = f, .rank = c->rank, .ranks = c->size};
-    ptrdiff_t parts = (f->folds + c->size - c->rank) / c->size; /* parts of this rank */
-    int workers = parts > 0 ? kn_workers(ctx, parts, 1) : 0;
+    ptrdiff_t problems = (f->folds + c->size - c->rank) / c->size; /* parts of this rank */
+    int workers = problems > 0 ? kn_workers(ctx, problems, 1) : 0;
     void *work = NULL, *V = NULL, *failed = NULL;
+    ptrdiff_t size = f->by_responses ? f->T : f->N;
+    if (f->by_responses)
+        KN_TRY(prepare_products(ctx, workers, &d));
     KN_TRY(kn_alloc(ctx, workers, f->single ? sizeof *d.single : sizeof *d.work, &work));
     if (f->single)
         d.single = work;
@@ -92,31 +147,37 @@ kn_status kn_deviance_decompose(kn_ctx *ctx, fitter *f)
     KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *d.failed, &failed));
     d.failed = failed;
     for (int w = 0; w < workers; w++) {
-        KN_TRY(f->single ? kn_eig_top_single_new(ctx, f->N, f->Kmax, &d.single[w])
-                         : kn_eig_top_new(ctx, f->N, f->Kmax, &d.work[w]));
-        KN_TRY(kn_mat_new(ctx, f->N, f->Kmax, &d.V[w]));
+        KN_TRY(f->single ? kn_eig_leading_f32_new(ctx, size, f->Kmax, &d.single[w])
+                         : kn_eig_leading_new(ctx, size, f->Kmax, &d.work[w]));
+        KN_TRY(kn_mat_new(ctx, size, f->Kmax, &d.V[w]));
     }
-    if (parts > 0)
-        KN_TRY(kn_la_parallel_or_stop(ctx, parts, 1, decompose_parts, &d));
-    KN_TRY(share_parts(ctx, &d));
+    if (problems > 0)
+        KN_TRY(kn_la_parallel_or_stop(ctx, problems, 1, decompose_folds, &d));
+    KN_TRY(broadcast_folds(ctx, &d));
     for (int p = 0; p <= f->folds && status == KN_OK; p++)
         if (d.failed[p] == -2)
-            status = kn_fail(ctx, KN_ERR_DATA, "deviance: every reference z is zero");
+            status = kn_fail(ctx, KN_ERR_DATA, "deviance: every reference z-score is zero");
         else if (d.failed[p] == -1)
-            status = kn_fail(ctx, KN_ERR_NUMERIC, "deviance: the sums of squares of z overflow");
+            status = kn_fail(ctx, KN_ERR_NUMERIC,
+                             "deviance: the sums of squares of the z-scores overflow");
         else if (d.failed[p] != 0)
             status = kn_fail(ctx, KN_ERR_NUMERIC,
                              "deviance: the eigenproblem of fold %d did not converge (info %d)", p,
                              d.failed[p]);
 out:
     for (int w = 0; w < workers; w++) {
+        if (d.rows)
+            kn_mat_clear(&d.rows[w]);
         if (d.work)
-            kn_eig_top_clear(&d.work[w]);
+            kn_eig_leading_clear(&d.work[w]);
         if (d.single)
-            kn_eig_top_single_clear(&d.single[w]);
+            kn_eig_leading_f32_clear(&d.single[w]);
         if (d.V)
             kn_mat_clear(&d.V[w]);
     }
+    kn_free(d.rows);
+    kn_mat_clear(&d.S);
+    kn_mat_clear(&f->z);
     kn_free(work);
     kn_free(V);
     kn_free(failed);
@@ -125,8 +186,14 @@ out:
 
 void kn_deviance_decompose_need(kn_mem_plan *r, const fitter *f, int threads)
 {
+    ptrdiff_t size = f->by_responses ? f->T : f->N;
+    if (f->by_responses)
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, f->T, f->T);
+    ptrdiff_t test_rows = f->by_responses ? (f->N + f->folds - 1) / f->folds : 0;
     for (int w = 0; w < kn_workers_of(threads, f->folds + 1, 1); w++) {
-        (f->single ? kn_eig_top_single_need : kn_eig_top_need)(r, KN_NEED_SAMPLES, f->N, f->Kmax);
-        kn_plan_alloc_d(r, KN_NEED_SAMPLES, f->N, f->Kmax);
+        (f->single ? kn_eig_leading_f32_need : kn_eig_leading_need)(r, KN_NEED_SAMPLES, size,
+                                                                    f->Kmax);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, size, f->Kmax);
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, test_rows, f->T);
     }
 }

@@ -7,8 +7,8 @@
 
 #include "gp/block_visitor.h"
 #include "la/la.h"
-#include "stats/sort_select.h"
-#include "stats/tail_probability.h"
+#include "stats/order_statistics.h"
+#include "stats/p_values.h"
 
 enum { CHUNK = 512, WORD = 64 };
 
@@ -16,6 +16,7 @@ enum { CHUNK = 512, WORD = 64 };
  * the smallest eigenvalue of M_J, which is at least 1; M_J is then summed over J instead. */
 static const double SUBTRACT_LIMIT = 1e6;
 
+/* Frees what kn_deviance prepares for scoring and can compute again. */
 static void clear_prepared(kn_deviance *d)
 {
     kn_mat_clear(&d->M);
@@ -61,16 +62,19 @@ static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
                        d->Q.cols, d->T, d->K);
     for (ptrdiff_t j = 0; j < d->T; j++)
         if (!(d->psi[j] > 0 && isfinite(d->psi[j])))
-            return kn_fail(ctx, KN_ERR_DATA,
-                           "deviance: residual variance of response %td is %g, expected above 0",
-                           j + 1, d->psi[j]);
+            return kn_fail(
+                ctx, KN_ERR_DATA,
+                "deviance: the residual variance of response %td is %g, expected above 0", j + 1,
+                d->psi[j]);
     for (ptrdiff_t i = 0; i < d->n_ref; i++)
         if (isinf(d->ref[i])) /* NaN: participant with too few responses */
-            return kn_fail(ctx, KN_ERR_DATA, "deviance: that of reference sample %td is not finite",
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "deviance: the deviance of reference participant %td is not finite",
                            i + 1);
     return KN_OK;
 }
 
+/* Sorts the reference deviances, without NaN, for p-values by rank. */
 static void sort_reference(kn_deviance *d)
 {
     d->n_sorted = 0;
@@ -142,10 +146,10 @@ double kn_deviance_p(const kn_deviance *d, double dev)
 
 typedef struct scoring {
     const kn_deviance *d;
-    ptrdiff_t rows, people, words; /* words of 64 responses */
-    kn_mat A;                      /* rows x K: a before w */
-    double *q;                     /* rows: sum z^2/psi */
-    ptrdiff_t *missing;            /* rows: number of missing z */
+    ptrdiff_t rows, participants, words; /* words of 64 responses */
+    kn_mat A;                            /* rows x K: a before w */
+    double *q;                           /* rows: sum z^2/psi */
+    ptrdiff_t *missing;                  /* rows: number of missing z */
     uint64_t *mask; /* words x rows: bit set of missing z; NULL until one is missing */
     kn_mat work, L; /* for a participant with missing z */
 } scoring;
@@ -174,7 +178,7 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     ptrdiff_t first = b->first;
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         double *zj = kn_col(z, j), psi = d->psi[first + j];
-        for (ptrdiff_t i = 0; i < s->people; i++) {
+        for (ptrdiff_t i = 0; i < s->participants; i++) {
             if (!isfinite(zj[i])) {
                 kn_status status = mark_missing(ctx, s, i, first + j);
                 if (status != KN_OK)
@@ -212,7 +216,7 @@ static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
             n = 0;
         }
     }
-    return kn_chol(ctx, s->L, "deviance matrix M of a sample with missing values");
+    return kn_chol(ctx, s->L, "deviance matrix M of a participant with missing values");
 }
 
 /* dev = (q - |L^-1 a|^2) T/|J| for participant i. */
@@ -250,7 +254,7 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
 {
     scoring s = {.d = d,
                  .rows = z->rows,
-                 .people = z->people > 0 ? z->people : z->rows,
+                 .participants = z->participants > 0 ? z->participants : z->rows,
                  .words = (d->T + WORD - 1) / WORD};
     kn_visitor visitor = {&s, 0, NULL, add_block, NULL};
     ptrdiff_t factored = -1;
@@ -264,8 +268,8 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
     KN_TRY(kn_mat_new(ctx, d->K, d->K, &s.L));
     KN_TRY(kn_alloc_d(ctx, z->rows, &s.q));
     KN_TRY(kn_alloc_i(ctx, z->rows, &s.missing));
-    KN_TRY(kn_z_walk(ctx, z, (kn_block_loop){0}, &visitor));
-    for (ptrdiff_t i = 0; i < s.people; i++)
+    KN_TRY(kn_z_visit(ctx, z, (kn_block_loop){0}, &visitor));
+    for (ptrdiff_t i = 0; i < s.participants; i++)
         KN_TRY(finish_row(ctx, &s, i, &factored, &dev[i]));
 out:
     kn_mat_clear(&s.A);
@@ -288,10 +292,64 @@ void kn_deviance_prepare_need(kn_mem_plan *r, ptrdiff_t K)
 void kn_deviance_score_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T)
 {
     kn_mem_usage mark = r->now;
-    ptrdiff_t K = kn_min_size(KN_DEVIANCE_MOST, T);
+    ptrdiff_t K = kn_min_size(KN_DEVIANCE_MAX, T);
     kn_plan_alloc_d(r, KN_NEED_WORK, rows + CHUNK + K, K);
     kn_plan_alloc_d(r, KN_NEED_WORK, rows, 2);
     kn_plan_alloc(r, KN_NEED_WORK, (T / WORD + 1) * rows, sizeof(uint64_t));
     kn_plan_alloc_d(r, KN_NEED_WORK, rows, kn_block_loop_width(0, T)); /* z */
     kn_plan_free_to(r, mark);
+}
+
+/* ---- source of z maps ------------------------------------------------------------------------ */
+
+static kn_status copy_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
+{
+    (void)ctx;
+    kn_mat *matrix = self;
+    kn_mat_set(z, kn_cols(*matrix, first, count));
+    return KN_OK;
+}
+
+kn_z_source kn_z_from_mat(kn_mat *z)
+{
+    return (kn_z_source){.self = z, .rows = z->rows, .cols = z->cols, .block = copy_block};
+}
+
+typedef struct maker {
+    const kn_z_source *source;
+    kn_mat z; /* rows x width */
+} maker;
+
+static kn_status begin_blocks(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+{
+    maker *m = self;
+    return kn_mat_new(ctx, plan->n, plan->width, &m->z);
+}
+
+static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
+{
+    maker *m = self;
+    b->z = kn_cols(m->z, 0, b->count);
+    return m->source->block(m->source->self, ctx, b->first, b->count, b->z);
+}
+
+static kn_responses numbering_of(const kn_z_source *z)
+{
+    return (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};
+}
+
+kn_block_loop_plan kn_z_plan(const kn_z_source *z)
+{
+    return kn_block_loop_plan_of(&(kn_block_loop){.Y = numbering_of(z)});
+}
+
+kn_status kn_z_visit(kn_ctx *ctx, const kn_z_source *z, kn_block_loop loop,
+                     const kn_visitor *visitor)
+{
+    maker m = {.source = z};
+    kn_visitor both[] = {{&m, 0, begin_blocks, make_block, NULL}, *visitor};
+    loop.Y = numbering_of(z);
+    kn_status status = kn_block_loop_run(ctx, &loop, both, 2);
+    kn_mat_clear(&m.z);
+    return status;
 }

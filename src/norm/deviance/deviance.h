@@ -15,7 +15,32 @@
 #define KN_NORM_DEVIANCE_DEVIANCE_H
 
 #include "base/memory/plan.h"
-#include "norm/deviance/zmap_source.h"
+#include "gp/block_visitor.h"
+
+/* ---- source of z maps ------------------------------------------------------------------------
+ *
+ * Source of z maps: blocks of responses on demand, so that no participants x T matrix is needed. */
+
+typedef struct kn_z_source {
+    void *self;
+    ptrdiff_t rows, cols; /* participants, T responses */
+    /* Fill z (rows x count) with responses first .. first + count - 1 of every participant. */
+    kn_status (*block)(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z);
+    const kn_scaling *scaling; /* numbering at which blocks are cut; NULL: 0 .. cols-1 */
+    ptrdiff_t participants;    /* participants; the rows after them are zero padding. 0: all rows */
+} kn_z_source;
+
+/* A source for a matrix in memory; *z is borrowed and must outlive the source. */
+kn_z_source kn_z_from_mat(kn_mat *z);
+
+/* Run a block loop over the source; the visitor finds z in each block. Collective if the
+ * visitor's end is. */
+kn_status kn_z_visit(kn_ctx *ctx, const kn_z_source *z, kn_block_loop loop,
+                     const kn_visitor *visitor);
+/* Number and width of the blocks of such a loop. */
+kn_block_loop_plan kn_z_plan(const kn_z_source *z);
+
+/* ---- deviance -------------------------------------------------------------------------------- */
 
 enum { KN_DEVIANCE_LADDER = 9, KN_DEVIANCE_AUTO = -1 }; /* K = 0 1 2 4 8 16 32 64 128 */
 
@@ -59,7 +84,7 @@ kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source
 
 double kn_deviance_p(const kn_deviance *d, double dev); /* p-value: rank of dev among d->ref */
 
-enum { KN_DEVIANCE_MOST = 1 << (KN_DEVIANCE_LADDER - 2) }; /* largest K of the ladder */
+enum { KN_DEVIANCE_MAX = 1 << (KN_DEVIANCE_LADDER - 2) }; /* largest K of the ladder */
 /* Memory plan of what kn_deviance_prepare() keeps for at most K components. */
 void kn_deviance_prepare_need(kn_mem_plan *r, ptrdiff_t K);
 /* Memory plan of scoring `rows` maps, temporary. */

@@ -1,31 +1,29 @@
 /* Implements fit.h: set-up of the folds and of the ladder of K, and the final step after both
- * passes. Formulas in deviance.h, sums in passes.h [METHOD 8b]. */
+ * passes. Formulas in deviance.h, sums in internal.h [METHOD 8b]. */
 #include "norm/deviance/fit.h"
 
 #include <math.h>
 
 #include "base/parallel/parallel_for.h"
-#include "data/mpi/partition_responses.h"
+#include "data/mpi/gather_responses.h"
 #include "la/la.h"
-#include "norm/deviance/decompose.h"
-#include "norm/deviance/passes.h"
-#include "norm/deviance/sums.h"
+#include "norm/deviance/internal.h"
 
-static const double LADDER_SHARE = 0.8; /* K stays below this share of N */
-static const double MOST_Z2 = 0x1p20;   /* assumed bound of the mean square of a participant's z */
+static const double LADDER_PROPORTION = 0.8; /* K stays below this share of N */
+static const double MAX_Z2 = 0x1p20; /* assumed bound of the mean square of a participant's z */
 static const double SINGLE_FROM =
     5e9; /* N (N + 2 folds K) T from which products are in single precision */
 
 typedef kn_deviance_fitter fitter;
-typedef kn_deviance_fold part;
+typedef kn_deviance_fold fold_fit;
 
 void kn_deviance_fitter_free(fitter *f)
 {
     if (!f)
         return;
     kn_deviance_pass_free(f);
-    for (int p = 0; f->parts && p <= f->folds; p++) {
-        part *pt = &f->parts[p];
+    for (int p = 0; f->fold_fits && p <= f->folds; p++) {
+        fold_fit *pt = &f->fold_fits[p];
         for (int l = 0; l < f->n_stages; l++) {
             kn_mat_clear(&pt->H[l]);
             kn_mat_clear(&pt->A[l]);
@@ -34,12 +32,13 @@ void kn_deviance_fitter_free(fitter *f)
         kn_mat_clear(&pt->q);
         kn_free(pt->s2);
     }
-    kn_free(f->parts);
+    kn_free(f->fold_fits);
     kn_free(f->order);
     kn_free(f->ss);
     kn_sum_clear(&f->sum);
     kn_gathered_clear(f);
     kn_mat_clear(&f->G);
+    kn_mat_clear(&f->z);
     kn_mat_clear(&f->Q);
     kn_mat_clear(&f->fold_ss);
     kn_free(f);
@@ -49,26 +48,26 @@ void kn_deviance_fitter_free(fitter *f)
 static kn_status lay_out_folds(kn_ctx *ctx, fitter *f, const int *fold)
 {
     kn_status status;
-    void *parts;
-    KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *f->parts, &parts));
-    f->parts = parts;
+    void *memory;
+    KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *f->fold_fits, &memory));
+    f->fold_fits = memory;
     KN_TRY(kn_alloc_i(ctx, f->N, &f->order));
     for (ptrdiff_t i = 0; i < f->N; i++) {
         if (fold[i] < 0 || fold[i] >= f->folds) {
             status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                             "deviance: sample %td is in fold %d, expected 0 to %d", i + 1, fold[i],
-                             f->folds - 1);
+                             "deviance: participant %td is in fold %d, expected 0 to %d", i + 1,
+                             fold[i], f->folds - 1);
             goto out;
         }
-        f->parts[fold[i]].count++;
+        f->fold_fits[fold[i]].count++;
     }
     ptrdiff_t at = 0;
     for (int p = 0; p < f->folds; p++) {
-        part *pt = &f->parts[p];
+        fold_fit *pt = &f->fold_fits[p];
         if (pt->count == 0 || f->N - pt->count < 2) {
             status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                             "deviance: fold %d has %td of %td samples, expected at least 1 in it "
-                             "and 2 outside",
+                             "deviance: fold %d has %td of %td participants, expected at least 1 "
+                             "in it and 2 outside",
                              p, pt->count, f->N);
             goto out;
         }
@@ -78,17 +77,17 @@ static kn_status lay_out_folds(kn_ctx *ctx, fitter *f, const int *fold)
             if (fold[i] == p)
                 f->order[at++] = i;
     }
-    f->parts[f->folds] = (part){.first = f->N, .n = f->N};
+    f->fold_fits[f->folds] = (fold_fit){.first = f->N, .n = f->N};
 out:
     return status;
 }
 
-/* Set the ladder of K; least: the smallest training size of a fold. */
-static void climb(fitter *f, ptrdiff_t least)
+/* Set the ladder of K; lowest: the smallest training size of a fold. */
+static void set_ladder(fitter *f, ptrdiff_t lowest)
 {
     for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
         ptrdiff_t k = l == 0 ? 0 : (ptrdiff_t)1 << (l - 1);
-        if (k > 0 && ((double)k >= LADDER_SHARE * (double)f->N || k >= least || k > f->T))
+        if (k > 0 && ((double)k >= LADDER_PROPORTION * (double)f->N || k >= lowest || k > f->T))
             break;
         f->ladder[f->n_stages++] = f->Kmax = k;
     }
@@ -103,20 +102,20 @@ static bool is_large(const fitter *f)
 /* The ladder of K: a given K alone, or all that the data allow. */
 static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
 {
-    ptrdiff_t least = f->N; /* the smallest training size */
+    ptrdiff_t lowest = f->N; /* the smallest training size */
     for (int p = 0; p < f->folds; p++)
-        least = f->parts[p].n < least ? f->parts[p].n : least;
+        lowest = f->fold_fits[p].n < lowest ? f->fold_fits[p].n : lowest;
     if (K != KN_DEVIANCE_AUTO) {
-        if (K < 0 || K >= least || K > f->T)
+        if (K < 0 || K >= lowest || K > f->T)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "deviance: %td components, expected 0 to %td for %td samples (%td "
+                           "deviance: %td components, expected 0 to %td for %td participants (%td "
                            "outside the largest fold) and %td responses",
-                           K, least - 1 < f->T ? least - 1 : f->T, f->N, least, f->T);
+                           K, lowest - 1 < f->T ? lowest - 1 : f->T, f->N, lowest, f->T);
         f->ladder[0] = f->Kmax = K;
         f->n_stages = 1;
         return KN_OK;
     }
-    climb(f, least);
+    set_ladder(f, lowest);
     return KN_OK;
 }
 
@@ -126,11 +125,13 @@ static kn_status new_sum(kn_ctx *ctx, fitter *f, double bound)
     return kn_sum_new_lower(ctx, f->N, bound, f->single ? 1 : 2, &f->sum);
 }
 
-static kn_status allocate(kn_ctx *ctx, fitter *f)
+/* Allocates sums and products of all folds and stages, as sizes in f say. On error f is partly
+ * filled; the caller frees it. */
+static kn_status alloc_fitter(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
     for (int p = 0; p <= f->folds; p++) {
-        part *pt = &f->parts[p];
+        fold_fit *pt = &f->fold_fits[p];
         KN_TRY(kn_alloc_d(ctx, f->Kmax, &pt->s2));
         for (int l = 0; p < f->folds && l < f->n_stages; l++) {
             KN_TRY(kn_mat_new(ctx, f->ladder[l], f->ladder[l], &pt->H[l]));
@@ -140,7 +141,8 @@ static kn_status allocate(kn_ctx *ctx, fitter *f)
         KN_TRY(kn_mat_new(ctx, pt->count, f->n_stages, &pt->q));
     }
     KN_TRY(kn_alloc_d(ctx, f->T, &f->ss));
-    KN_TRY(new_sum(ctx, f, MOST_Z2 * (double)f->T));
+    KN_TRY(f->by_responses ? kn_mat_new(ctx, f->N, f->T, &f->z)
+                           : new_sum(ctx, f, MAX_Z2 * (double)f->T));
     KN_TRY(kn_mat_new(ctx, f->block, f->folds, &f->fold_ss));
     KN_TRY(kn_deviance_pass_new(ctx, f));
 out:
@@ -154,9 +156,10 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter
     fitter *f = NULL;
     *out = NULL;
     if (s->T < 1 || s->N < 3 || s->folds < 2)
-        return kn_fail(ctx, KN_ERR_SHAPE,
-                       "deviance: %td samples, %td responses, %d folds; expected at least 3, 1, 2",
-                       s->N, s->T, s->folds);
+        return kn_fail(
+            ctx, KN_ERR_SHAPE,
+            "deviance: %td participants, %td responses and %d folds, expected at least 3, 1 and 2",
+            s->N, s->T, s->folds);
     KN_TRY(kn_alloc(ctx, 1, sizeof *f, &memory));
     f = memory;
     *f = (fitter){.N = s->N,
@@ -164,12 +167,14 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter
                   .Y = s->Y,
                   .block = s->plan.width,
                   .folds = s->folds,
+                  .by_responses = kn_by_responses(s->Y.side, s->N, s->T),
+                  .zz = s->zz,
                   .automatic = s->K == KN_DEVIANCE_AUTO,
                   .workers = kn_workers(ctx, s->N, 1)};
     KN_TRY(lay_out_folds(ctx, f, s->fold));
     KN_TRY(lay_out_ladder(ctx, f, s->K));
     f->single = s->precision == KN_SINGLE || (s->precision == KN_BY_SIZE && is_large(f));
-    KN_TRY(allocate(ctx, f));
+    KN_TRY(alloc_fitter(ctx, f));
 out:
     if (status != KN_OK) {
         kn_deviance_fitter_free(f);
@@ -186,22 +191,31 @@ static fitter sizes_of(const kn_deviance_sizes *s)
                 .T = s->T,
                 .block = kn_block_loop_width(0, s->T),
                 .folds = s->folds,
+                .by_responses = kn_by_responses(KN_SIDE_BY_SIZE, s->N, s->T),
                 .workers = kn_workers_of(s->threads, s->N, 1)};
-    climb(&f, s->N - (s->N + s->folds - 1) / s->folds);
+    set_ladder(&f, s->N - (s->N + s->folds - 1) / s->folds);
     f.single = is_large(&f);
     return f;
 }
 
 static void sum_need(kn_mem_plan *r, const fitter *f)
 {
-    kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){f->N, f->N, true, {0}}, f->single ? 1 : 2);
+    if (!f->by_responses)
+        kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){f->N, f->N, true, {0}}, f->single ? 1 : 2);
+}
+
+/* z in fold order. */
+static void stored_need(kn_mem_plan *r, const fitter *f)
+{
+    if (f->by_responses)
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, f->N, f->T);
 }
 
 void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
-    ptrdiff_t most = (s->N + s->folds - 1) / s->folds;
-    kn_plan_alloc(r, KN_NEED_WORK, f.folds + 1, sizeof *f.parts);
+    ptrdiff_t limit = (s->N + s->folds - 1) / s->folds;
+    kn_plan_alloc(r, KN_NEED_WORK, f.folds + 1, sizeof *f.fold_fits);
     for (int l = 0; l < f.n_stages; l++) {
         kn_plan_alloc_d(r, KN_NEED_WORK, f.folds * f.ladder[l], f.ladder[l]);
         kn_plan_alloc_d(r, KN_NEED_WORK, f.N, f.ladder[l]);
@@ -211,10 +225,17 @@ void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s)
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, 1);
     sum_need(r, &f);
     kn_plan_alloc_d(r, KN_NEED_WORK, f.block, f.folds);
-    kn_deviance_pass_need(r, &f, most);
+    stored_need(r, &f);
+    kn_deviance_pass_need(r, &f, limit);
 }
 
-void kn_deviance_turn_need(kn_mem_plan *r, const kn_deviance_sizes *s)
+void kn_deviance_gram_need(kn_mem_plan *r, const kn_deviance_sizes *s)
+{
+    if (sizes_of(s).by_responses) /* else the sum of pass 1 becomes zz' */
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->N);
+}
+
+void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
     kn_mem_plan given = {0};
@@ -228,6 +249,9 @@ void kn_deviance_turn_need(kn_mem_plan *r, const kn_deviance_sizes *s)
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, f.N, f.N);
     kn_deviance_decompose_need(r, &f, s->threads);
     kn_plan_free_to(r, mark);
+    given = (kn_mem_plan){0};
+    stored_need(&given, &f);
+    kn_plan_free(r, (kn_mem_usage){0}, given.now);
     kn_gathered_need(r, &f);
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
 }
@@ -259,9 +283,30 @@ kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
         for (ptrdiff_t i = 0; !isfinite(f->ss[first + j]) && i < f->N; i++)
             if (!isfinite(kn_at(z, i, j)))
                 return kn_fail(ctx, KN_ERR_DATA,
-                               "deviance: z of reference sample %td, response %td is not finite",
+                               "deviance: the z-score of reference participant %td, response %td "
+                               "is not finite",
                                i + 1, first + j + 1);
     return KN_OK;
+}
+
+/* z of the responses of all ranks, and G if the caller wants it. */
+static kn_status gather_z(kn_ctx *ctx, fitter *f)
+{
+    kn_status status;
+    double trace = 0;
+    KN_TRY(kn_allgather_responses_d(ctx, &f->Y, f->ss));
+    KN_TRY(kn_allgather_response_cols(ctx, &f->Y, f->z));
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        trace += f->ss[j];
+    if (!isfinite(trace))
+        return kn_fail(ctx, KN_ERR_NUMERIC,
+                       "deviance: the sums of squares of the z-scores overflow");
+    if (f->zz) {
+        KN_TRY(kn_mat_new(ctx, f->N, f->N, &f->G));
+        kn_syrk(ctx, 1, KN_N, f->z, 0, f->G);
+    }
+out:
+    return status;
 }
 
 /* Compute G from its sum. If the assumed bound was exceeded, set *again and use the trace as the
@@ -279,7 +324,8 @@ static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
     for (ptrdiff_t j = 0; j < f->T; j++)
         trace += f->ss[j];
     if (f->repeated || !isfinite(trace))
-        return kn_fail(ctx, KN_ERR_NUMERIC, "deviance: the sums of squares of z overflow");
+        return kn_fail(ctx, KN_ERR_NUMERIC,
+                       "deviance: the sums of squares of the z-scores overflow");
     *again = f->repeated = true;
     KN_TRY(new_sum(ctx, f, 2 * trace));
 out:
@@ -289,7 +335,7 @@ out:
 kn_status kn_deviance_gram(kn_ctx *ctx, fitter *f, bool *again, kn_mat *zz)
 {
     *again = false;
-    kn_status status = take_gram(ctx, f, again);
+    kn_status status = f->by_responses ? gather_z(ctx, f) : take_gram(ctx, f, again);
     if (status == KN_OK && !*again) {
         kn_sum_clear(&f->sum);
         kn_deviance_pass_gram_end(f);
@@ -298,7 +344,7 @@ kn_status kn_deviance_gram(kn_ctx *ctx, fitter *f, bool *again, kn_mat *zz)
     return status;
 }
 
-kn_status kn_deviance_turn(kn_ctx *ctx, fitter *f)
+kn_status kn_deviance_begin_pass2(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
     KN_TRY(kn_deviance_decompose(ctx, f));
@@ -316,7 +362,7 @@ kn_status kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
 
 /* Deviance and log density of a fold's held-out rows for one K, with Q = C s^-1:
  *     M = I + w s^-1 H s^-1 w,  a = A s^-1 w */
-static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const part *pt, int l, kn_mat dev,
+static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const fold_fit *pt, int l, kn_mat dev,
                               kn_mat density)
 {
     kn_status status = KN_OK;
@@ -350,7 +396,7 @@ out:
 }
 
 /* Choose the smallest K with the highest mean density; its deviances are the reference values. */
-static kn_status choose(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density, kn_deviance *d)
+static kn_status choose_k(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density, kn_deviance *d)
 {
     int chosen = 0;
     for (int l = 0; l < f->n_stages; l++) {
@@ -386,10 +432,10 @@ static void fix_signs(kn_mat Q)
 
 /* Covariance of all participants at the chosen K: psi from C, then C scaled to Q and cut to K
  * columns. */
-static kn_status finish_whole(kn_ctx *ctx, fitter *f, kn_deviance *d)
+static kn_status finish_fit(kn_ctx *ctx, fitter *f, kn_deviance *d)
 {
     kn_status status;
-    const part *all = &f->parts[f->folds];
+    const fold_fit *all = &f->fold_fits[f->folds];
     KN_TRY(kn_alloc_d(ctx, d->K, &d->lam));
     KN_TRY(kn_alloc_d(ctx, f->T, &d->psi));
     for (ptrdiff_t j = 0; j < f->T; j++)
@@ -422,14 +468,14 @@ kn_status kn_deviance_finish(kn_ctx *ctx, fitter *f, kn_deviance *out)
     kn_deviance d = {.T = f->T};
     kn_mat dev = {0}, density = {0}; /* N x stages */
     *out = (kn_deviance){0};
-    KN_TRY(kn_gathered_take(ctx, f));
+    KN_TRY(kn_gathered_reduce(ctx, f));
     KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &dev));
     KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &density));
     for (int p = 0; p < f->folds; p++)
         for (int l = 0; l < f->n_stages; l++)
-            KN_TRY(finish_stage(ctx, f, &f->parts[p], l, dev, density));
-    KN_TRY(choose(ctx, f, dev, density, &d));
-    KN_TRY(finish_whole(ctx, f, &d));
+            KN_TRY(finish_stage(ctx, f, &f->fold_fits[p], l, dev, density));
+    KN_TRY(choose_k(ctx, f, dev, density, &d));
+    KN_TRY(finish_fit(ctx, f, &d));
     *out = d;
     d = (kn_deviance){0};
 out:
@@ -456,19 +502,19 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
     fitter *f = NULL;
     kn_mat zz;
     bool again;
-    kn_block_loop walk = {.stage = "deviance", .total = 2 * z->cols};
+    kn_block_loop loop = {.stage = "deviance", .total = 2 * z->cols};
     kn_deviance_shape shape = {
         .N = z->rows, .T = z->cols, .plan = kn_z_plan(z), .fold = fold, .folds = folds, .K = K};
     shape.Y = (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};
     *out = (kn_deviance){0};
     KN_TRY(kn_deviance_fitter_new(ctx, &shape, &f));
     do {
-        KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, first_block, NULL}));
+        KN_TRY(kn_z_visit(ctx, z, loop, &(kn_visitor){f, 0, NULL, first_block, NULL}));
         KN_TRY(kn_deviance_gram(ctx, f, &again, &zz));
     } while (again);
-    KN_TRY(kn_deviance_turn(ctx, f));
-    walk.done = z->cols;
-    KN_TRY(kn_z_walk(ctx, z, walk, &(kn_visitor){f, 0, NULL, second_block, NULL}));
+    KN_TRY(kn_deviance_begin_pass2(ctx, f));
+    loop.done = z->cols;
+    KN_TRY(kn_z_visit(ctx, z, loop, &(kn_visitor){f, 0, NULL, second_block, NULL}));
     KN_TRY(kn_deviance_finish(ctx, f, out));
 out:
     kn_deviance_fitter_free(f);

@@ -8,10 +8,10 @@
 
 /* Fit to the N x T maps of z with the folds fold[N], numbered 0 .. folds-1, none empty.
  *
- * K: KN_DEVIANCE_AUTO takes from the ladder, as far as K < 0.8 N, K <= T and K < every fold's
- * training size, the smallest with the highest mean held-out log density. A given K is used as
- * it is. ref_i is cross-fitted: participant i has no part in the eigenvectors, lam or psi that
- * its deviance is computed with.
+ * K: KN_DEVIANCE_AUTO chooses the value of the ladder with the highest mean held-out log density
+ * (the smallest of equals) among K < 0.8 N, K <= T and K < the training size of every fold. A
+ * given K is used unchanged. ref_i is cross-fitted: participant i has no part in the eigenvectors,
+ * lam or psi that its deviance is computed with.
  *
  * z is read twice, in blocks. Pass 1 computes zz', which contains the problem of every fold.
  * Pass 2 computes each fold's eigenvectors block by block, and everything that depends on them,
@@ -20,7 +20,8 @@
  *     N^2 T  +  2 N K T (folds - 1)  +  4/3 K^2 T folds  +  4 N K T  +  2 N K T     flops, K = 128
  *     zz'       Q of each fold          Q' Psi^-1 Q          Q' Psi^-1 z'  Q of all
  *
- * and folds + 1 eigenproblems of size N. From N (N + 2 folds K) T = 5e9 on these products are
+ * and folds + 1 eigenproblems of size min(N, T); with T < N each block's Q is known from these, and
+ * z is stored until then. From N (N + 2 folds K) T = 5e9 on these products are
  * taken in single precision and summed over blocks in double, which is twice as fast; deviances
  * are then accurate to about 1e-5. Memory: T x min(128, 0.8 N) for Q until K is chosen. The bits
  * do not depend on the number of threads. z must be finite (KN_ERR_DATA names the participant
@@ -29,11 +30,12 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
                           ptrdiff_t K, kn_deviance *out);
 
 /* The same fit, fed block by block, for a caller that computes several kinds of z at once:
- * _first with every block of responses, _gram, _turn, _second with every block again, _finish.
- * Blocks may come in any order, and each to one rank: sums over them are exact. zz' is first
- * summed under the assumed bound |z| = 1024; if its diagonal exceeds that, _gram sets `again`,
- * and every block must be passed to _first once more. zz: the sum, N x N, lower triangle,
- * borrowed from the fitter and valid until _turn. */
+ * _first with every block of responses, _gram, _begin_pass2, _second with every block again,
+ * _finish. Blocks may come in any order, and each to one rank: sums over them are exact. zz' is
+ * first summed under the assumed bound |z| = 1024; if its diagonal exceeds that, _gram sets
+ * `again`, and every block must be passed to _first once more. zz: the sum, N x N, lower triangle,
+ * borrowed from the fitter and valid until _begin_pass2; with T < N only if the shape asks for it.
+ */
 typedef struct kn_deviance_fitter kn_deviance_fitter;
 typedef enum kn_precision { KN_BY_SIZE, KN_DOUBLE, KN_SINGLE } kn_precision;
 typedef struct kn_deviance_shape {
@@ -44,6 +46,7 @@ typedef struct kn_deviance_shape {
     int folds;
     ptrdiff_t K;            /* components, or KN_DEVIANCE_AUTO */
     kn_precision precision; /* KN_BY_SIZE, except in tests */
+    bool zz;                /* the caller wants zz' */
 } kn_deviance_shape;
 /* Create a fitter. KN_ERR_SHAPE or KN_ERR_ARGUMENT for fewer than 3 participants, 1 response or
  * 2 folds, an empty fold or a K that is too large. */
@@ -57,7 +60,7 @@ kn_status kn_deviance_first(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first,
  * Collective. */
 kn_status kn_deviance_gram(kn_ctx *ctx, kn_deviance_fitter *f, bool *again, kn_mat *zz);
 /* Solve the eigenproblems and allocate the sums of pass 2; zz is freed. Collective. */
-kn_status kn_deviance_turn(kn_ctx *ctx, kn_deviance_fitter *f);
+kn_status kn_deviance_begin_pass2(kn_ctx *ctx, kn_deviance_fitter *f);
 /* Add a block of responses to pass 2. */
 kn_status kn_deviance_second(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 /* Choose K, compute the reference deviances and the covariance of all participants; out is owned
@@ -71,8 +74,10 @@ typedef struct kn_deviance_sizes {
 } kn_deviance_sizes;
 /* Memory plan of a fitter until _gram. */
 void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s);
-/* Memory plan of what _gram and _turn free and allocate. */
-void kn_deviance_turn_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+/* Memory plan of zz' after _gram, for a caller that goes no further. */
+void kn_deviance_gram_need(kn_mem_plan *r, const kn_deviance_sizes *s);
+/* Memory plan of what _gram and _begin_pass2 free and allocate. */
+void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 /* Memory plan of what _finish adds. */
 void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 /* Memory plan of what a kn_deviance finally keeps, at most. */

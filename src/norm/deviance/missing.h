@@ -10,8 +10,10 @@
  *     ref_i         over the observed set of i, times T/|J|, by Q, lam, psi of the other folds,
  *                   which are imputed by themselves; NaN where |J| < T/2
  *
- * One n x n Gram matrix per round, n^2 T flops, folds + 1 times; n x T floats for the completed
- * z. */
+ * One Gram matrix per round, n x n, n^2 T flops, or T x T, n T^2 flops, where T < n; folds + 1
+ * times; n x T floats for the completed z.
+ *
+ * fit.h describes the fit without missing cells. */
 #ifndef KN_NORM_DEVIANCE_MISSING_H
 #define KN_NORM_DEVIANCE_MISSING_H
 
@@ -22,6 +24,7 @@ typedef struct kn_deviance_missing_cells {
     const float *z;  /* n x T, column-major, NaN where missing */
     const int *fold; /* n */
     int folds;
+    kn_product_side side;
 } kn_deviance_missing_cells;
 
 /* Fit to all T responses: a fit with missing cells runs on root alone. gram (may be NULL): zz'

@@ -4,18 +4,18 @@
 
 enum { NAME(CHUNK) = 2048 / sizeof(REAL) }; /* responses */
 
-typedef struct NAME(scratch) { /* buffers of one worker */
-    MAT C, C2, Cs;             /* CHUNK x Kmax: C, its squares, C psi^-1/2 */
-    MAT zs;                    /* held-out x CHUNK: z squared, then z psi^-1/2 */
-    MAT psi, inverse;          /* CHUNK x stages */
-    MAT product;               /* C' Psi^-1 C, or z_te Psi^-1 C */
-    double *rest, *column;     /* CHUNK: residual sum of squares so far; psi of one K */
+typedef struct NAME(scratch) {  /* buffers of one worker */
+    MAT C, C2, Cs;              /* CHUNK x Kmax: C, its squares, C psi^-1/2 */
+    MAT zs;                     /* held-out x CHUNK: z squared, then z psi^-1/2 */
+    MAT psi, inverse;           /* CHUNK x stages */
+    MAT product;                /* C' Psi^-1 C, or z_te Psi^-1 C */
+    double *remaining, *column; /* CHUNK: residual sum of squares so far; psi of one K */
 } NAME(scratch);
 
 typedef struct NAME(space) {
     MAT z;  /* N x block: rows in fold order (pass 2) */
-    MAT G;  /* N x N: zz' of one block (pass 1) */
-    MAT *V; /* folds + 1: n x Kmax */
+    MAT G;  /* N x N: zz' of one block (pass 1); not by responses */
+    MAT *V; /* folds + 1: n x Kmax, or by responses C, T x Kmax */
     NAME(scratch) * scratch;
 } NAME(space);
 
@@ -25,6 +25,7 @@ typedef struct NAME(job) { /* a block of responses */
     kn_mat given;
 } NAME(job);
 
+/* Frees the work space, f->space; also if it is partly allocated. */
 static void NAME(space_free)(kn_deviance_fitter *f)
 {
     NAME(space) *s = f->space;
@@ -35,7 +36,7 @@ static void NAME(space_free)(kn_deviance_fitter *f)
         MAT *m[] = {&c->C, &c->C2, &c->Cs, &c->zs, &c->psi, &c->inverse, &c->product};
         for (size_t i = 0; i < sizeof m / sizeof *m; i++)
             CLEAR(m[i]);
-        kn_free(c->rest);
+        kn_free(c->remaining);
         kn_free(c->column);
     }
     for (int p = 0; s->V && p <= f->folds; p++)
@@ -48,32 +49,34 @@ static void NAME(space_free)(kn_deviance_fitter *f)
     f->space = NULL;
 }
 
-static kn_status NAME(scratch_new)(kn_ctx *ctx, const kn_deviance_fitter *f, ptrdiff_t most,
+/* Allocates the work space of one worker for chunks of responses. limit: most held-out rows of a
+ * fold. */
+static kn_status NAME(scratch_new)(kn_ctx *ctx, const kn_deviance_fitter *f, ptrdiff_t limit,
                                    NAME(scratch) * c)
 {
     kn_status status;
-    ptrdiff_t side = f->Kmax, rows = side > most ? side : most;
+    ptrdiff_t side = f->Kmax, rows = side > limit ? side : limit;
     KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C));
     KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->C2));
     KN_TRY(NEW(ctx, NAME(CHUNK), f->Kmax, &c->Cs));
-    KN_TRY(NEW(ctx, most, NAME(CHUNK), &c->zs));
+    KN_TRY(NEW(ctx, limit, NAME(CHUNK), &c->zs));
     KN_TRY(NEW(ctx, NAME(CHUNK), f->n_stages, &c->psi));
     KN_TRY(NEW(ctx, NAME(CHUNK), f->n_stages, &c->inverse));
     KN_TRY(NEW(ctx, rows, side > f->n_stages ? side : f->n_stages, &c->product));
-    KN_TRY(kn_alloc_d(ctx, NAME(CHUNK), &c->rest));
+    KN_TRY(kn_alloc_d(ctx, NAME(CHUNK), &c->remaining));
     KN_TRY(kn_alloc_d(ctx, NAME(CHUNK), &c->column));
 out:
     return status;
 }
 
+/* Allocates f->space: z of a block (N x block), the Gram matrix, V of each fold, and the workers'
+ * space. On error it is partly filled; the caller frees it. */
 static kn_status NAME(space_new)(kn_ctx *ctx, kn_deviance_fitter *f)
 {
     kn_status status;
     NAME(space) * s;
     void *memory;
-    ptrdiff_t most = 0; /* most held-out rows of a fold */
-    for (int p = 0; p < f->folds; p++)
-        most = f->parts[p].count > most ? f->parts[p].count : most;
+    ptrdiff_t limit = kn_deviance_largest_fold(f);
     KN_TRY(kn_alloc(ctx, 1, sizeof *s, &f->space));
     s = f->space;
     KN_TRY(kn_alloc(ctx, f->workers, sizeof *s->scratch, &memory));
@@ -81,22 +84,26 @@ static kn_status NAME(space_new)(kn_ctx *ctx, kn_deviance_fitter *f)
     KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *s->V, &memory));
     s->V = memory;
     KN_TRY(NEW(ctx, f->N, f->block, &s->z));
-    KN_TRY(NEW(ctx, f->N, f->N, &s->G));
+    if (!f->by_responses)
+        KN_TRY(NEW(ctx, f->N, f->N, &s->G));
     for (int p = 0; p <= f->folds; p++)
-        KN_TRY(NEW(ctx, f->parts[p].n, f->Kmax, &s->V[p]));
+        KN_TRY(NEW(ctx, f->by_responses ? f->T : f->fold_fits[p].n, f->Kmax, &s->V[p]));
     for (int w = 0; w < f->workers; w++)
-        KN_TRY(NAME(scratch_new)(ctx, f, most, &s->scratch[w]));
+        KN_TRY(NAME(scratch_new)(ctx, f, limit, &s->scratch[w]));
 out:
     return status;
 }
 
-static void NAME(space_need)(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t most)
+/* Predicted memory of space_new, without the Gram matrix. */
+static void NAME(space_need)(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t limit)
 {
-    ptrdiff_t side = f->Kmax, rows = side > most ? side : most;
+    ptrdiff_t side = f->Kmax, rows = side > limit ? side : limit;
     kn_plan_alloc(r, KN_NEED_WORK, f->N * f->block, sizeof(REAL));
-    kn_plan_alloc(r, KN_NEED_WORK, f->N * f->folds * f->Kmax, sizeof(REAL)); /* V */
+    kn_plan_alloc(r, KN_NEED_WORK,
+                  (f->by_responses ? f->T * (f->folds + 1) : f->N * f->folds) * f->Kmax,
+                  sizeof(REAL)); /* V */
     for (int w = 0; w < f->workers; w++) {
-        kn_plan_alloc(r, KN_NEED_WORK, NAME(CHUNK) * (3 * f->Kmax + most + 2 * f->n_stages),
+        kn_plan_alloc(r, KN_NEED_WORK, NAME(CHUNK) * (3 * f->Kmax + limit + 2 * f->n_stages),
                       sizeof(REAL));
         kn_plan_alloc(r, KN_NEED_WORK, rows * (side > f->n_stages ? side : f->n_stages),
                       sizeof(REAL));
@@ -110,23 +117,25 @@ static void NAME(end_gram)(kn_deviance_fitter *f)
     CLEAR(&s->G);
 }
 
-static void NAME(put_vectors)(kn_deviance_fitter *f, int part, kn_mat V)
+static void NAME(put_vectors)(kn_deviance_fitter *f, int fold_fit, kn_mat V)
 {
     NAME(space) *s = f->space;
     for (ptrdiff_t k = 0; k < V.cols; k++)
         for (ptrdiff_t i = 0; i < V.rows; i++)
-            COL(s->V[part], k)[i] = (REAL)kn_at(V, i, k);
+            COL(s->V[fold_fit], k)[i] = (REAL)kn_at(V, i, k);
 }
 
-static kn_status NAME(share_vectors)(kn_ctx *ctx, kn_deviance_fitter *f, int part, int root)
+static kn_status NAME(broadcast_vectors)(kn_ctx *ctx, kn_deviance_fitter *f, int fold_fit, int root)
 {
     NAME(space) *s = f->space;
-    MAT V = s->V[part];
+    MAT V = s->V[fold_fit];
     return kn_comm_broadcast(ctx, V.data, V.ld * V.cols * (ptrdiff_t)sizeof *V.data, root);
 }
 
-/* ---- pass 1: G += zz'   N^2 width flops ------------------------------------------------------ */
+/* ---- pass 1: G += zz'   N^2 width flops; by responses z is stored
+ * ------------------------------------------------------ */
 
+/* Copies columns from to to - 1 of the block to REAL precision and stores their sums of squares. */
 static void NAME(take_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     NAME(job) *b = self;
@@ -134,17 +143,24 @@ static void NAME(take_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t j = from; j < to; j++) {
         const double *z = kn_col(b->given, j);
         REAL *out = COL(s->z, j);
+        b->f->ss[b->first + j] = kn_vec_dot(b->f->N, z, z);
+        if (b->f->by_responses) {
+            memcpy(kn_col(b->f->z, b->first + j), z, (size_t)b->f->N * sizeof *z);
+            continue;
+        }
         for (ptrdiff_t i = 0; i < b->f->N; i++)
             out[i] = (REAL)z[i];
-        b->f->ss[b->first + j] = kn_vec_dot(b->f->N, z, z);
     }
 }
 
+/* First pass: adds z z' of the block to the exact sum f->sum. */
 static void NAME(gram)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
 {
     NAME(job) b = {f, first, z.cols, z};
     NAME(space) *s = f->space;
     kn_parallel(ctx, z.cols, 1 + 50000 / f->N, NAME(take_columns), &b);
+    if (f->by_responses)
+        return;
     SYRK(ctx, 1, KN_N, SUB(s->z, 0, 0, f->N, z.cols), 0, s->G);
     ADD(ctx, &f->sum, s->G);
 }
@@ -162,8 +178,8 @@ static void NAME(sort_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
         REAL *out = COL(s->z, j);
         for (int p = 0; p < f->folds; p++) {
             double ss = 0;
-            ptrdiff_t last = f->parts[p].first + f->parts[p].count;
-            for (ptrdiff_t i = f->parts[p].first; i < last; i++) {
+            ptrdiff_t last = f->fold_fits[p].first + f->fold_fits[p].count;
+            for (ptrdiff_t i = f->fold_fits[p].first; i < last; i++) {
                 double v = z[f->order[i]];
                 ss += v * v;
                 out[i] = (REAL)v;
@@ -173,11 +189,23 @@ static void NAME(sort_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* C = z_tr' V   n x Kmax, from the rows above and below the held-out ones. */
-static void NAME(project)(const kn_deviance_fitter *f, int p, ptrdiff_t at, MAT C)
+/* The rows of a stored C from response `first` on. */
+static void NAME(recall)(MAT all, ptrdiff_t first, MAT C)
+{
+    for (ptrdiff_t k = 0; k < C.cols; k++)
+        memcpy(COL(C, k), COL(all, k) + first, (size_t)C.rows * sizeof(REAL));
+}
+
+/* C = z_tr' V   n x Kmax, from the rows above and below the held-out ones; by responses it is
+ * stored. The responses are first + at ... */
+static void NAME(project)(const kn_deviance_fitter *f, int p, ptrdiff_t first, ptrdiff_t at, MAT C)
 {
     const NAME(space) *s = f->space;
-    const kn_deviance_fold *pt = &f->parts[p];
+    if (f->by_responses) {
+        NAME(recall)(s->V[p], first + at, C);
+        return;
+    }
+    const kn_deviance_fold *pt = &f->fold_fits[p];
     ptrdiff_t below = pt->n - pt->first;
     if (pt->first > 0)
         GEMM(NULL, 1, KN_T, SUB(s->z, 0, at, pt->first, C.rows), KN_N,
@@ -236,20 +264,20 @@ KN_CLONES static void NAME(subtract)(const REAL *a, ptrdiff_t n, double *b)
 static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at,
                            ptrdiff_t n)
 {
-    kn_deviance_fold *pt = &f->parts[p];
-    double *rest = c->rest, *psi = c->column;
+    kn_deviance_fold *pt = &f->fold_fits[p];
+    double *remaining = c->remaining, *psi = c->column;
     ptrdiff_t k = 0;
     for (ptrdiff_t j = 0; j < n; j++)
-        rest[j] = 0;
+        remaining[j] = 0;
     for (int g = 0; g < f->folds; g++)
         for (ptrdiff_t j = 0; g != p && j < n; j++)
-            rest[j] += kn_col(f->fold_ss, g)[at + j];
+            remaining[j] += kn_col(f->fold_ss, g)[at + j];
     for (int l = 0; l < f->n_stages; l++) {
         double dof = (double)(pt->n - f->ladder[l]);
         for (; k < f->ladder[l]; k++)
-            NAME(subtract)(COL(c->C2, k), n, rest);
+            NAME(subtract)(COL(c->C2, k), n, remaining);
         for (ptrdiff_t j = 0; j < n; j++) {
-            psi[j] = rest[j] / dof > pt->floor ? rest[j] / dof : pt->floor;
+            psi[j] = remaining[j] / dof > pt->floor ? remaining[j] / dof : pt->floor;
             COL(c->psi, l)[j] = (REAL)psi[j];
             COL(c->inverse, l)[j] = (REAL)(1 / psi[j]);
         }
@@ -264,7 +292,7 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
                         ptrdiff_t n)
 {
     const NAME(space) *s = f->space;
-    kn_deviance_fold *pt = &f->parts[p];
+    kn_deviance_fold *pt = &f->fold_fits[p];
     ptrdiff_t K = f->ladder[l];
     MAT Cs = SUB(c->Cs, 0, 0, n, K), zs = SUB(c->zs, 0, 0, pt->count, n);
     MAT H = SUB(c->product, 0, 0, K, K), A = SUB(c->product, 0, 0, pt->count, K);
@@ -280,14 +308,15 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
 }
 
 /* Contribution of n responses to all sums of fold p. */
-static void NAME(chunk)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at, ptrdiff_t n)
+static void NAME(chunk)(const NAME(job) * b, int p, NAME(scratch) * c, ptrdiff_t at, ptrdiff_t n)
 {
+    kn_deviance_fitter *f = b->f;
     const NAME(space) *s = f->space;
-    kn_deviance_fold *pt = &f->parts[p];
+    kn_deviance_fold *pt = &f->fold_fits[p];
     ptrdiff_t L = f->n_stages;
     MAT C2 = SUB(c->C2, 0, 0, n, f->Kmax), z2 = SUB(c->zs, 0, 0, pt->count, n);
     MAT own = SUB(c->product, 0, 0, f->Kmax, L), q = SUB(c->product, 0, 0, pt->count, L);
-    NAME(project)(f, p, at, SUB(c->C, 0, 0, n, f->Kmax));
+    NAME(project)(f, p, b->first, at, SUB(c->C, 0, 0, n, f->Kmax));
     NAME(square)(c->C, C2);
     NAME(make_psi)(f, p, c, at, n);
     GEMM(NULL, 1, KN_T, C2, KN_N, SUB(c->psi, 0, 0, n, L), 0, own);
@@ -301,6 +330,8 @@ static void NAME(chunk)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff
             NAME(stage)(f, p, l, c, at, n);
 }
 
+/* Second pass: folds p to end - 1 of the block in chunks; number f->folds is the whole sample,
+ * whose projection becomes Q (T x K). */
 static void NAME(parts)(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
 {
     NAME(job) *b = self;
@@ -310,11 +341,11 @@ static void NAME(parts)(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
         for (ptrdiff_t at = 0; at < b->width; at += NAME(CHUNK)) {
             ptrdiff_t n = b->width - at < NAME(CHUNK) ? b->width - at : NAME(CHUNK);
             if (p < f->folds) {
-                NAME(chunk)(f, (int)p, c, at, n);
+                NAME(chunk)(b, (int)p, c, at, n);
                 continue;
             }
             MAT C = SUB(c->C, 0, 0, n, f->Kmax);
-            NAME(project)(f, f->folds, at, C);
+            NAME(project)(f, f->folds, b->first, at, C);
             for (ptrdiff_t k = 0; k < f->Kmax; k++)
                 for (ptrdiff_t j = 0; j < n; j++)
                     kn_col(f->Q, k)[b->first + at + j] = (double)COL(C, k)[j];

@@ -1,18 +1,19 @@
-/* Implements sums.h with exact sums (base/sum), which need a bound for their terms. */
-#include "norm/deviance/sums.h"
+/* Sums of pass 2 (internal.h): with exact sums (base/sum), which need a bound for their terms.
+ * They are the same for any number of ranks. */
+#include "norm/deviance/internal.h"
 
 #include <math.h>
 
-#include "data/mpi/partition_responses.h"
+#include "data/mpi/gather_responses.h"
 
 typedef kn_deviance_fitter fitter;
-typedef kn_deviance_fold part;
+typedef kn_deviance_fold fold_fit;
 
 ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, int l)
 {
     ptrdiff_t before = 0,
               all = 0; /* columns, or elements of H, of the stages before l and of all stages */
-    const kn_deviance_fold *pt = &f->parts[p];
+    const kn_deviance_fold *pt = &f->fold_fits[p];
     for (int k = 0; k < f->n_stages; k++) {
         ptrdiff_t K = f->ladder[k], n = what == KN_GATHER_H ? K * K : what == KN_GATHER_A ? K : 1;
         before += k < l ? n : 0;
@@ -26,6 +27,8 @@ ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, i
     }
 }
 
+/* Number of doubles of a kind of sum over all folds and stages, for the buffer that ranks
+ * exchange. */
 static ptrdiff_t gathered_size(const fitter *f, kn_gathered what)
 {
     ptrdiff_t K = 0, K2 = 0, L = f->n_stages;
@@ -59,23 +62,24 @@ void kn_gathered_need(kn_mem_plan *r, const fitter *f)
  * z^2/psi is above sum_j ss_j/floor, and no sum C^2 psi above sum_j ss_j max psi. */
 kn_status kn_gathered_new(kn_ctx *ctx, fitter *f)
 {
-    static const double GENEROUS = 2, MOST = 1e300, LOG = 1000; /* > |ln x| of any double x > 0 */
+    static const double GENEROUS = 2, MAX_BOUND = 1e300,
+                        LOG = 1000; /* > |ln x| of any double x > 0 */
     kn_status status = KN_OK;
-    double total = 0, most = 0, floor = INFINITY, psi = 0;
+    double total = 0, limit = 0, floor = INFINITY, psi = 0;
     for (ptrdiff_t j = 0; j < f->T; j++) {
         total += f->ss[j];
-        most = fmax(most, f->ss[j]);
+        limit = fmax(limit, f->ss[j]);
     }
     for (int p = 0; p < f->folds; p++) {
-        const part *pt = &f->parts[p];
+        const fold_fit *pt = &f->fold_fits[p];
         floor = fmin(floor, pt->floor);
-        psi = fmax(psi, fmax(pt->floor, most / (double)(pt->n - f->Kmax)));
+        psi = fmax(psi, fmax(pt->floor, limit / (double)(pt->n - f->Kmax)));
     }
     for (int k = 0; k < KN_GATHERED; k++) {
         double bound = k == KN_GATHER_LOG   ? LOG * (double)f->T
                        : k == KN_GATHER_OWN ? GENEROUS * total * psi
                                             : GENEROUS * total / floor;
-        KN_TRY(kn_exact_sum_new(ctx, gathered_size(f, (kn_gathered)k), fmin(bound, MOST), 2,
+        KN_TRY(kn_exact_sum_new(ctx, gathered_size(f, (kn_gathered)k), fmin(bound, MAX_BOUND), 2,
                                 &f->gathered[k]));
     }
 out:
@@ -88,7 +92,7 @@ static void take_columns(const kn_exact_sum *from, ptrdiff_t at, kn_mat to)
         kn_exact_sum_value(from, at + j * to.rows, to.rows, kn_col(to, j));
 }
 
-kn_status kn_gathered_take(kn_ctx *ctx, fitter *f)
+kn_status kn_gathered_reduce(kn_ctx *ctx, fitter *f)
 {
     kn_status status = KN_OK;
     kn_exact_sum *from = f->gathered;
@@ -96,7 +100,7 @@ kn_status kn_gathered_take(kn_ctx *ctx, fitter *f)
         KN_TRY(kn_exact_sum_reduce(ctx, &from[k]));
     KN_TRY(kn_allgather_response_rows(ctx, &f->Y, f->Q));
     for (int p = 0; p < f->folds; p++) {
-        part *pt = &f->parts[p];
+        fold_fit *pt = &f->fold_fits[p];
         for (int l = 0; l < f->n_stages; l++) {
             take_columns(&from[KN_GATHER_H], kn_gathered_at(f, KN_GATHER_H, p, l), pt->H[l]);
             take_columns(&from[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l), pt->A[l]);

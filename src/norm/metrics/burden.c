@@ -1,14 +1,14 @@
-/* Implements burden.h. */
+/* Implements burden.h. A burden needs a minimum number of finite responses. */
 #include "norm/metrics/burden.h"
 
 #include <math.h>
 
 #include "base/memory/alloc.h"
 #include "norm/metrics/extreme_statistic.h"
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 
 /* z: n finite values, which are reordered and whose signs change. */
-static kn_burden of_finite(double *z, ptrdiff_t n, double threshold, double fraction)
+static kn_burden burden_of_finite(double *z, ptrdiff_t n, double threshold, double fraction)
 {
     kn_burden b = {n, NAN, NAN, NAN, NAN, NAN};
     double sum = 0, below = 0, above = 0;
@@ -20,14 +20,14 @@ static kn_burden of_finite(double *z, ptrdiff_t n, double threshold, double frac
         above += z[j] > threshold;
     }
     b.mean_z = sum / (double)n;
-    if (n >= KN_BURDEN_LEAST) {
+    if (n >= KN_BURDEN_MIN) {
         b.negative = below;
         b.positive = above;
     }
-    b.top_positive = kn_extreme_signed(z, n, fraction);
+    b.extreme_z_high = kn_extreme_signed(z, n, fraction);
     for (ptrdiff_t j = 0; j < n; j++)
         z[j] = -z[j];
-    b.top_negative = -kn_extreme_signed(z, n, fraction);
+    b.extreme_z_low = -kn_extreme_signed(z, n, fraction);
     return b;
 }
 
@@ -38,5 +38,5 @@ kn_burden kn_burden_row(const float *z, ptrdiff_t T, double threshold, double fr
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(z[j]))
             work[n++] = (double)z[j];
-    return of_finite(work, n, threshold, fraction);
+    return burden_of_finite(work, n, threshold, fraction);
 }

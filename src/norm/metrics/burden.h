@@ -1,26 +1,26 @@
 /* Signed burden of a participant: how many responses deviate, and to which side [METHOD 8d].
  *
  *     mean_z = mean_j z_j      negative = #{z < -t},  positive = #{z > t}
- *     top_negative, top_positive: mean of the lowest and of the highest 5 %, trimmed as in
+ *     extreme_z_low, extreme_z_high: mean of the lowest and of the highest 5 %, trimmed as in
  *                                 extreme_statistic.h
- *     negative_p, positive_p = (1 + #{reference count >= count})/(n + 1)
+ *     n_low_p, n_high_p = (1 + #{reference count >= count})/(n + 1)
  *     mean_z_p               = (1 + #{|reference mean_z| >= |mean_z|})/(n + 1)
  *
- * over the finite z. With fewer than KN_BURDEN_LEAST of them counts are NaN; without any all is
+ * over the finite z. With fewer than KN_BURDEN_MIN of them counts are NaN; without any all is
  * NaN. Counts are not binomial, so p-values come from a reference only
- * (stats/tail_probability.h); ties count against the participant. */
+ * (stats/p_values.h); ties count against the participant. */
 #ifndef KN_NORM_METRICS_BURDEN_H
 #define KN_NORM_METRICS_BURDEN_H
 
 #include "base/context.h"
 
-enum { KN_BURDEN_LEAST = 20 };
+enum { KN_BURDEN_MIN = 20 };
 #define KN_BURDEN_THRESHOLD 1.96
 
 typedef struct kn_burden {
     ptrdiff_t n; /* finite z */
     double mean_z, negative, positive;
-    double top_negative, top_positive;
+    double extreme_z_low, extreme_z_high;
 } kn_burden;
 
 /* Burden of one participant: T values, not finite where missing; work: T doubles. O(T). */

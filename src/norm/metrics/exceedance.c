@@ -1,14 +1,16 @@
-/* Implements exceedance.h with bit sets. */
+/* Implements exceedance.h with bit sets. Two sets are compared by counting common bits. */
 #include "norm/metrics/exceedance.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Allocates T bit sets of `words` 64-bit words, all empty; fails if the size overflows. */
 static kn_status alloc_sets(kn_ctx *ctx, ptrdiff_t T, ptrdiff_t words, uint64_t **out)
 {
     void *memory;
     if (T > PTRDIFF_MAX / 8 / words)
-        return kn_fail(ctx, KN_ERR_MEMORY, "%td sets of %td people cannot exist", T, 64 * words);
+        return kn_fail(ctx, KN_ERR_MEMORY, "%td sets of %td participants cannot exist", T,
+                       64 * words);
     kn_status status = kn_alloc(ctx, T * words, sizeof **out, &memory);
     *out = memory;
     return status;
@@ -77,7 +79,7 @@ void kn_exceedance_drop_zeros(kn_exceedance *e, ptrdiff_t *kept)
     e->T = k;
 }
 
-static ptrdiff_t common(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
+static ptrdiff_t count_common(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t w = 0; w < words; w++)
@@ -85,14 +87,15 @@ static ptrdiff_t common(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
     return n;
 }
 
-void kn_exceedance_share(const kn_exceedance *e, const uint64_t *group, kn_share out)
+void kn_exceedance_group(const kn_exceedance *e, const uint64_t *group,
+                         kn_exceedance_proportions out)
 {
     for (ptrdiff_t j = 0; j < e->T; j++) {
-        ptrdiff_t at = j * e->words, n = common(e->observed + at, group, e->words);
+        ptrdiff_t at = j * e->words, n = count_common(e->observed + at, group, e->words);
         out.n[j] = (double)n;
         for (int s = 0; s < KN_SIGNS; s++) {
-            ptrdiff_t beyond = common(e->beyond[s] + at, group, e->words);
-            out.share[s][j] = n > 0 ? (double)beyond / (double)n : NAN;
+            ptrdiff_t beyond = count_common(e->beyond[s] + at, group, e->words);
+            out.proportion[s][j] = n > 0 ? (double)beyond / (double)n : NAN;
         }
     }
 }

@@ -40,13 +40,14 @@ static inline void kn_set_add(uint64_t *set, ptrdiff_t i)
     set[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
-/* Result of kn_exceedance_share(), T doubles each, allocated by the caller. */
-typedef struct kn_share {
-    double *n, *share[KN_SIGNS];
-} kn_share;
+/* Result of kn_exceedance_group(), T doubles each, allocated by the caller. */
+typedef struct kn_exceedance_proportions {
+    double *n, *proportion[KN_SIGNS];
+} kn_exceedance_proportions;
 
-/* out.n: number of members of `group` observed at each response; out.share: the share of these
+/* out.n: number of members of `group` observed at each response; out.proportion: the share of these
  * that is beyond, NaN if none is observed. */
-void kn_exceedance_share(const kn_exceedance *e, const uint64_t *group, kn_share out);
+void kn_exceedance_group(const kn_exceedance *e, const uint64_t *group,
+                         kn_exceedance_proportions out);
 
 #endif

@@ -1,9 +1,9 @@
-/* Implements extrapolation.h. */
+/* Implements extrapolation.h. Values are variances of predictions relative to the noise. */
 #include "norm/metrics/extrapolation.h"
 
 #include <math.h>
 
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 
 void kn_extrapolation_add(kn_mat v, const double *iso, const double *noise, double *model,
                           double *noise_sum)

@@ -1,5 +1,5 @@
 /* Implements extreme_statistic.h: selection for one map, and a stream of candidates for all
- * participants. */
+ * participants. The stream finds the statistic from blocks of responses, without whole maps. */
 #include "norm/metrics/extreme_statistic.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 #include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 
 enum { TRIM = 20 }; /* one value in twenty is trimmed at each end */
 
@@ -60,7 +60,8 @@ typedef struct rows_job {
     double fraction, *work, *m; /* work: lanes x T */
 } rows_job;
 
-static void some_lanes(void *self, ptrdiff_t first, ptrdiff_t last)
+/* Extreme-value statistic of rows lane, lane + lanes, ...; each lane has T floats of work space. */
+static void compute_lanes(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     rows_job *job = self;
     for (ptrdiff_t lane = first; lane < last; lane++)
@@ -76,7 +77,7 @@ kn_status kn_extreme_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t
     rows_job job = {.z = z, .rows = rows, .T = T, .lanes = lanes, .fraction = fraction, .m = m};
     kn_status status = kn_alloc_d(ctx, lanes * T, &job.work);
     if (status == KN_OK)
-        kn_parallel(ctx, lanes, 1, some_lanes, &job);
+        kn_parallel(ctx, lanes, 1, compute_lanes, &job);
     kn_free(job.work);
     return status;
 }
@@ -94,11 +95,11 @@ kn_status kn_extreme_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, doubl
     kn_status status;
     *s = (kn_extreme_stream){.rows = rows, .fraction = fraction};
     if (!(fraction > 0 && fraction <= 1))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "top fraction is %g, expected above 0 and at most 1",
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "top fraction is %g; it must be above 0 and at most 1",
                        fraction);
     s->k = kn_extreme_count(T, fraction);
     KN_TRY(kn_mat_new(ctx, 2 * s->k, rows, &s->best));
-    KN_TRY(kn_alloc_i(ctx, rows, &s->held));
+    KN_TRY(kn_alloc_i(ctx, rows, &s->n_candidates));
     KN_TRY(kn_alloc_i(ctx, rows, &s->finite));
     KN_TRY(kn_alloc_d(ctx, rows, &s->bar));
 out:
@@ -116,7 +117,7 @@ void kn_extreme_stream_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double 
 void kn_extreme_stream_clear(kn_extreme_stream *s)
 {
     kn_mat_clear(&s->best);
-    kn_free(s->held);
+    kn_free(s->n_candidates);
     kn_free(s->finite);
     kn_free(s->bar);
     *s = (kn_extreme_stream){0};
@@ -127,7 +128,7 @@ typedef struct add_job {
     kn_mat z;
 } add_job;
 
-static ptrdiff_t not_below(const double *x, ptrdiff_t n, double bar)
+static ptrdiff_t count_at_least(const double *x, ptrdiff_t n, double bar)
 {
     ptrdiff_t count = 0;
     for (ptrdiff_t l = 0; l < n; l++)
@@ -138,20 +139,20 @@ static ptrdiff_t not_below(const double *x, ptrdiff_t n, double bar)
 /* Reduce the candidates of participant i to about half: bisection finds a bar with k to 5/4 k
  * candidates not below it, without data-dependent branches. Which others are removed does not
  * matter, as long as the k largest stay. */
-static void shrink(kn_extreme_stream *s, ptrdiff_t i)
+static void drop_candidates(kn_extreme_stream *s, ptrdiff_t i)
 {
     enum { TRIES = 24, SLACK = 4 };
     double *best = kn_col(s->best, i), low = INFINITY, high = 0;
-    ptrdiff_t n = s->held[i], kept = 0, count = n, most = s->k + s->k / SLACK;
+    ptrdiff_t n = s->n_candidates[i], kept = 0, count = n, limit = s->k + s->k / SLACK;
     for (ptrdiff_t l = 0; l < n; l++) {
         low = best[l] < low ? best[l] : low;
         high = best[l] > high ? best[l] : high;
     }
     double bar = low;
-    for (int t = 0; t < TRIES && count > most;
-         t++) { /* invariant: not_below(low) = count >= k > not_below(high) */
+    for (int t = 0; t < TRIES && count > limit;
+         t++) { /* invariant: count_at_least(low) = count >= k > count_at_least(high) */
         double middle = low + (high - low) / 2;
-        ptrdiff_t here = not_below(best, n, middle);
+        ptrdiff_t here = count_at_least(best, n, middle);
         if (here >= s->k) {
             low = bar = middle;
             count = here;
@@ -159,9 +160,9 @@ static void shrink(kn_extreme_stream *s, ptrdiff_t i)
             high = middle;
         }
     }
-    if (count > most) { /* many equal values */
+    if (count > limit) { /* many equal values */
         kn_select_largest(best, n, s->k);
-        s->held[i] = s->k;
+        s->n_candidates[i] = s->k;
         for (ptrdiff_t l = 0; l < s->k; l++)
             bar = l == 0 ? best[l] : fmin(bar, best[l]);
     } else {
@@ -170,16 +171,16 @@ static void shrink(kn_extreme_stream *s, ptrdiff_t i)
             best[kept] = a;
             kept += a >= bar;
         }
-        s->held[i] = kept;
+        s->n_candidates[i] = kept;
     }
     s->bar[i] = bar;
 }
 
-static void take(kn_extreme_stream *s, ptrdiff_t i, double a)
+static void add_candidate(kn_extreme_stream *s, ptrdiff_t i, double a)
 {
-    kn_col(s->best, i)[s->held[i]++] = a;
-    if (s->held[i] == s->best.rows)
-        shrink(s, i);
+    kn_col(s->best, i)[s->n_candidates[i]++] = a;
+    if (s->n_candidates[i] == s->best.rows)
+        drop_candidates(s, i);
 }
 
 /* Branch-free: every value is written behind the candidates, and stays if it is one. About a
@@ -190,7 +191,7 @@ static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
     add_job *job = self;
     kn_extreme_stream *s = job->stream;
     const kn_mat best = s->best;
-    ptrdiff_t *held = s->held, *seen = s->finite;
+    ptrdiff_t *n_candidates = s->n_candidates, *seen = s->finite;
     const double *bar = s->bar;
     for (ptrdiff_t j = 0; j < job->z.cols; j++) {
         const double *z = kn_col(job->z, j);
@@ -200,13 +201,13 @@ static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
         for (ptrdiff_t i = first; i < last; i++) {
             double a = fabs(z[i]);
             bool finite = a <= DBL_MAX; /* false for NaN */
-            ptrdiff_t n = held[i];
+            ptrdiff_t n = n_candidates[i];
             seen[i] += finite;
             kn_col(best, i)[n] = a;
             n += finite & (a >= bar[i]);
-            held[i] = n;
+            n_candidates[i] = n;
             if (n == best.rows)
-                shrink(s, i);
+                drop_candidates(s, i);
         }
     }
 }
@@ -229,53 +230,53 @@ typedef struct parcel {
 } parcel;
 
 /* Pack the k largest candidates of each participant into the message. */
-static void wrap(const kn_extreme_stream *s, const parcel *p)
+static void pack_candidates(const kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
         double *to = p->values + i * (s->k + 1), *best = kn_col(s->best, p->first + i);
-        ptrdiff_t held = s->held[p->first + i];
-        if (held > s->k)
-            kn_select_largest(best, held, s->k);
-        held = held < s->k ? held : s->k;
-        to[0] = (double)held;
-        for (ptrdiff_t l = 0; l < held; l++)
+        ptrdiff_t n_candidates = s->n_candidates[p->first + i];
+        if (n_candidates > s->k)
+            kn_select_largest(best, n_candidates, s->k);
+        n_candidates = n_candidates < s->k ? n_candidates : s->k;
+        to[0] = (double)n_candidates;
+        for (ptrdiff_t l = 0; l < n_candidates; l++)
             to[1 + l] = best[l];
     }
 }
 
 /* Add the candidates of a message from another rank. */
-static void unwrap(kn_extreme_stream *s, const parcel *p)
+static void unpack_candidates(kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
         const double *from = p->values + i * (s->k + 1);
         for (ptrdiff_t l = 1; l <= (ptrdiff_t)from[0]; l++)
             if (from[l] >= s->bar[p->first + i])
-                take(s, p->first + i, from[l]);
+                add_candidate(s, p->first + i, from[l]);
     }
 }
 
 /* Combine the candidates of the participants of p over ranks; each rank broadcasts what it had
  * at first. */
-static kn_status join(kn_ctx *ctx, kn_extreme_stream *s, parcel p, double *mine)
+static kn_status combine_ranks(kn_ctx *ctx, kn_extreme_stream *s, parcel p, double *mine)
 {
     kn_status status = KN_OK;
     const kn_comm *c = kn_ctx_comm(ctx);
     double *theirs = p.values;
     ptrdiff_t numbers = p.n * (s->k + 1);
     p.values = mine;
-    wrap(s, &p);
+    pack_candidates(s, &p);
     for (int r = 0; r < c->size; r++) {
         p.values = r == c->rank ? mine : theirs;
         KN_TRY(kn_comm_broadcast(ctx, p.values, numbers * (ptrdiff_t)sizeof(double), r));
         if (r != c->rank)
-            unwrap(s, &p);
+            unpack_candidates(s, &p);
     }
 out:
     return status;
 }
 
 /* Participants per message. */
-static ptrdiff_t at_a_time(ptrdiff_t rows, ptrdiff_t k)
+static ptrdiff_t participants_per_message(ptrdiff_t rows, ptrdiff_t k)
 {
     enum { NUMBERS = 1 << 20 };
     ptrdiff_t some = NUMBERS / (k + 1) + 1;
@@ -286,7 +287,7 @@ void kn_extreme_join_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fr
 {
     kn_mem_usage mark = r->now;
     ptrdiff_t k = kn_extreme_count(T, fraction);
-    kn_plan_alloc_d(r, KN_NEED_REFERENCE, 2 * at_a_time(rows, k), k + 1);
+    kn_plan_alloc_d(r, KN_NEED_REFERENCE, 2 * participants_per_message(rows, k), k + 1);
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, rows, 1);
     kn_plan_free_to(r, mark);
 }
@@ -294,11 +295,11 @@ void kn_extreme_join_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fr
 kn_status kn_extreme_stream_join(kn_ctx *ctx, kn_extreme_stream *s)
 {
     kn_status status = KN_OK;
-    double *room = NULL, *finite = NULL;
-    ptrdiff_t some = at_a_time(s->rows, s->k);
+    double *work = NULL, *finite = NULL;
+    ptrdiff_t some = participants_per_message(s->rows, s->k);
     if (kn_ctx_comm(ctx)->size == 1)
         return KN_OK;
-    KN_TRY(kn_alloc_d(ctx, 2 * some * (s->k + 1), &room));
+    KN_TRY(kn_alloc_d(ctx, 2 * some * (s->k + 1), &work));
     KN_TRY(kn_alloc_d(ctx, s->rows, &finite));
     for (ptrdiff_t i = 0; i < s->rows; i++)
         finite[i] = (double)s->finite[i];
@@ -307,11 +308,11 @@ kn_status kn_extreme_stream_join(kn_ctx *ctx, kn_extreme_stream *s)
         s->finite[i] = (ptrdiff_t)finite[i];
     for (ptrdiff_t i = 0; i < s->rows; i += some) {
         ptrdiff_t n = s->rows - i < some ? s->rows - i : some;
-        KN_TRY(join(ctx, s, (parcel){i, n, room}, room + some * (s->k + 1)));
+        KN_TRY(combine_ranks(ctx, s, (parcel){i, n, work}, work + some * (s->k + 1)));
     }
 out:
     kn_free(finite);
-    kn_free(room);
+    kn_free(work);
     return status;
 }
 
@@ -319,7 +320,7 @@ void kn_extreme_stream_result(kn_extreme_stream *s, double *m)
 {
     for (ptrdiff_t i = 0; i < s->rows; i++)
         m[i] = s->finite[i] > 0
-                   ? trimmed_mean_of_largest(kn_col(s->best, i), s->held[i],
+                   ? trimmed_mean_of_largest(kn_col(s->best, i), s->n_candidates[i],
                                              kn_extreme_count(s->finite[i], s->fraction))
                    : NAN;
 }

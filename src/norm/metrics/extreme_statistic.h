@@ -33,10 +33,10 @@ kn_status kn_extreme_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t
 typedef struct kn_extreme_stream {
     ptrdiff_t rows, k; /* k for T finite values: no participant needs more */
     double fraction;
-    kn_mat best;       /* 2k x rows: the candidates of participant i in column i */
-    ptrdiff_t *held;   /* rows: number of candidates in use */
-    ptrdiff_t *finite; /* rows: number of finite z so far */
-    double *bar;       /* rows: smaller values cannot be among the k largest */
+    kn_mat best;             /* 2k x rows: the candidates of participant i in column i */
+    ptrdiff_t *n_candidates; /* rows: number of candidates in use */
+    ptrdiff_t *finite;       /* rows: number of finite z so far */
+    double *bar;             /* rows: smaller values cannot be among the k largest */
 } kn_extreme_stream;
 
 /* Start a stream; KN_ERR_ARGUMENT if fraction is not in (0, 1]. */

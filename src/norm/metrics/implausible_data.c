@@ -1,9 +1,9 @@
-/* Implements implausible_data.h. */
+/* Implements implausible_data.h. A lesion, however strong, is not implausible. */
 #include "norm/metrics/implausible_data.h"
 
 #include <math.h>
 
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 
 static const double TIMES = 5;      /* factor between a value and its size in training */
 static const double FROM_ZERO = 3;  /* smallest |mean| in sd for the test "smaller" */
@@ -15,10 +15,10 @@ const char *kn_implausible_words(kn_implausible why)
     static const char *const words[KN_N_IMPLAUSIBLE] = {
         "",
         "blank or constant",
-        "far larger than in training: other units?",
-        "far smaller than in training: other units?",
-        "far from expected on more than half of the responses",
-        "holds -999 or -9999 where training has nothing like it: a missing value?"};
+        "far larger than in the training sample: other units?",
+        "far smaller than in the training sample: other units?",
+        "far from the expected value in more than half of the responses",
+        "contains -999 or -9999, unlike the training sample: missing values?"};
     return words[why];
 }
 
@@ -41,7 +41,7 @@ kn_implausible kn_implausible_values(kn_view Y, ptrdiff_t i, const kn_scaling *s
             smaller += fabs(y) * TIMES < mean;
         }
     }
-    if (finite >= KN_CONSTANT_LEAST && constant)
+    if (finite >= KN_CONSTANT_MIN && constant)
         return KN_IMPLAUSIBLE_CONSTANT;
     if (2 * larger > finite)
         return KN_IMPLAUSIBLE_LARGER;
@@ -61,7 +61,7 @@ kn_implausible kn_implausible_z(const float *z, ptrdiff_t T, double *work)
         }
     /* the mean of the smaller half is at most the median, so most participants end here */
     ptrdiff_t larger = n / 2;
-    if (n < KN_IMPLAUSIBLE_Z_LEAST || beyond <= larger)
+    if (n < KN_IMPLAUSIBLE_Z_MIN || beyond <= larger)
         return KN_PLAUSIBLE;
     kn_select_largest(work, n, larger);
     for (ptrdiff_t j = larger; j < n; j++)

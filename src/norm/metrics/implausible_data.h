@@ -26,7 +26,7 @@ typedef enum kn_implausible {
 } kn_implausible;
 
 /* Smallest number of responses for the z test, and for "constant". */
-enum { KN_IMPLAUSIBLE_Z_LEAST = 8, KN_CONSTANT_LEAST = 2 };
+enum { KN_IMPLAUSIBLE_Z_MIN = 8, KN_CONSTANT_MIN = 2 };
 
 /* Description for messages, such as "blank or constant"; "" if plausible. */
 const char *kn_implausible_words(kn_implausible why);

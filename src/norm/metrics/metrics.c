@@ -1,4 +1,5 @@
-/* Implements metrics.h. */
+/* Implements metrics.h. Sums are added over minibatches and ranks before metrics are computed from
+ * them. */
 #include "norm/metrics/metrics.h"
 
 #include <assert.h>
@@ -7,8 +8,8 @@
 #include "base/parallel/parallel_for.h"
 #include "gp/zscore.h"
 
-const char *const kn_metric_name[KN_N_METRICS] = {"R2",   "rho",  "rho2", "RMSE",
-                                                  "SMSE", "EXPV", "MSLL", "z2"};
+const char *const kn_metric_name[KN_N_METRICS] = {"R2",   "rho",  "rho2", "RMSE", "SMSE",
+                                                  "EXPV", "MSLL", "gain", "z2"};
 
 typedef struct job {
     const kn_measured *m;
@@ -54,19 +55,20 @@ static scored_value scored_value_of(const job *of, ptrdiff_t i, ptrdiff_t j)
                   : (scored_value){NAN, NAN};
 }
 
+/* Adds every finite cell of response j, of the rows in use, to its sums. */
 static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
 {
     const kn_measured *b = of->m;
     const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j);
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
-        scored_value said = scored_value_of(of, i, j);
-        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && isfinite(said.loss))
-            add_sample(s, y[i], m[i], said, b->mean0[j], b->var0[j]);
+        scored_value scored = scored_value_of(of, i, j);
+        if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && isfinite(scored.loss))
+            add_sample(s, y[i], m[i], scored, b->mean0[j], b->var0[j]);
     }
 }
 
 /* Write the metrics of response j to row j of out. */
-static void report(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
+static void write_metrics(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
 {
     double value[KN_N_METRICS];
     for (int k = 0; k < KN_N_METRICS; k++)
@@ -76,6 +78,8 @@ static void report(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
         value[KN_METRIC_Z2] = s->z2 / s->n;
         value[KN_METRIC_MSLL] = s->loss / s->n;
     }
+    if (s->gained > 0)
+        value[KN_METRIC_GAIN] = kn_mean_gain(s->gain, s->gained);
     if (s->yy > 0) {
         value[KN_METRIC_R2] = 1 - s->e2 / s->yy;
         value[KN_METRIC_SMSE] = s->e2 / s->yy;
@@ -89,36 +93,39 @@ static void report(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
         kn_col(out, k)[j] = value[k];
 }
 
-static void some_responses(void *self, ptrdiff_t first, ptrdiff_t last)
+/* Responses first to last - 1: adds to their sums, or writes the metrics where no sums are kept. */
+static void add_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const job *b = self;
     for (ptrdiff_t j = first; j < last; j++) {
         kn_metric_sums own = {0};
         add_response(b, j, b->sums ? &b->sums[j] : &own);
         if (!b->sums)
-            report(&own, j, b->out);
+            write_metrics(&own, j, b->out);
     }
 }
 
-static void run(kn_ctx *ctx, job *b)
+/* Adds all responses of a block in parallel; asserts that y, mean and variance have the same
+ * shape. */
+static void add_in_parallel(kn_ctx *ctx, job *b)
 {
     enum { RESPONSES = 64, FLOPS = 50 }; /* a cell */
     const kn_measured *m = b->m;
     assert(m->mean.rows == m->y.rows && m->mean.cols == m->y.cols);
     assert(m->v.rows == m->y.rows && m->v.cols == m->y.cols);
-    kn_parallel(ctx, m->y.cols, kn_chunk_size(RESPONSES, FLOPS * m->y.rows), some_responses, b);
+    kn_parallel(ctx, m->y.cols, kn_chunk_size(RESPONSES, FLOPS * m->y.rows), add_response_range, b);
 }
 
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums)
 {
-    run(ctx, &(job){.m = m, .sums = sums});
+    add_in_parallel(ctx, &(job){.m = m, .sums = sums});
 }
 
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out)
 {
     assert(out.cols == KN_N_METRICS);
     for (ptrdiff_t j = 0; j < out.rows; j++)
-        report(&sums[j], j, out);
+        write_metrics(&sums[j], j, out);
 }
 
 kn_metric_sums kn_metrics_in_units(const kn_metric_sums *sums, double shift, double scale)
@@ -145,12 +152,12 @@ kn_metric_sums kn_metrics_joined(const kn_metric_sums *a, const kn_metric_sums *
         return a->n == 0 ? *b : *a;
     kn_metric_sums s = *a;
     s.n = a->n + b->n;
-    double share = b->n / s.n, w = a->n * share;
+    double weight = b->n / s.n, w = a->n * weight;
     double dy = b->y0 - a->y0 + b->y - a->y, dm = b->m0 - a->m0 + b->m - a->m;
     double de = b->e0 - a->e0 + b->e - a->e;
-    s.y += share * dy;
-    s.m += share * dm;
-    s.e += share * de;
+    s.y += weight * dy;
+    s.m += weight * dm;
+    s.e += weight * de;
     s.yy += b->yy + w * dy * dy;
     s.mm += b->mm + w * dm * dm;
     s.ym += b->ym + w * dy * dm;
@@ -158,24 +165,157 @@ kn_metric_sums kn_metrics_joined(const kn_metric_sums *a, const kn_metric_sums *
     s.e2 += b->e2;
     s.z2 += b->z2;
     s.loss += b->loss;
+    s.gain += b->gain;
+    s.gained += b->gained;
     return s;
 }
 
 void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out)
 {
     assert(out.rows == m->y.cols && out.cols == KN_N_METRICS);
-    run(ctx, &(job){.m = m, .out = out});
+    add_in_parallel(ctx, &(job){.m = m, .out = out});
 }
 
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS])
 {
+    bool varies = false;
+    for (ptrdiff_t j = 0; j < metrics.rows; j++)
+        varies = varies || isfinite(kn_at(metrics, j, KN_METRIC_R2));
     for (int k = 0; k < KN_N_METRICS; k++) {
         double sum = 0, n = 0;
         for (ptrdiff_t j = 0; j < metrics.rows; j++)
-            if (isfinite(kn_at(metrics, j, k))) {
+            if (isfinite(kn_at(metrics, j, k)) &&
+                (!varies || isfinite(kn_at(metrics, j, KN_METRIC_R2)))) {
                 sum += kn_at(metrics, j, k);
                 n++;
             }
         mean[k] = n > 0 ? sum / n : NAN;
     }
+}
+
+/* ---- order-independent sums for scoring ------------------------------------------------------ */
+
+typedef struct tally_job {
+    const kn_measured *m;
+    const kn_cell_losses *of;
+    kn_metric_tally *tally;
+} tally_job;
+
+/* Extend the range [*low, *high] by x; n = 0: start it. */
+static void extend_range(double x, double n, double *low, double *high)
+{
+    *low = n == 0 ? x : fmin(*low, x);
+    *high = n == 0 ? x : fmax(*high, x);
+}
+
+/* y and m are relative to the training mean. */
+static void tally_sample(kn_metric_tally *t, double y, double m, double e)
+{
+    extend_range(y, t->n, &t->y_low, &t->y_high);
+    extend_range(m, t->n, &t->m_low, &t->m_high);
+    t->n++;
+    kn_binned_sum_add(&t->y, y);
+    kn_binned_sum_add(&t->m, m);
+    kn_binned_sum_add(&t->yy, y * y);
+    kn_binned_sum_add(&t->mm, m * m);
+    kn_binned_sum_add(&t->ym, y * m);
+    kn_binned_sum_add(&t->e2, e * e);
+}
+
+/* Add the gain of participant i for response j, if the null model has a density there. */
+static void tally_gain(const kn_cell_losses *of, ptrdiff_t i, ptrdiff_t j, kn_metric_tally *t)
+{
+    double gain = of->null.data ? kn_at(of->null, i, j) - kn_at(of->loss, i, j) : NAN;
+    if (!isfinite(gain))
+        return;
+    t->gained++;
+    kn_binned_sum_add(&t->gain, gain);
+}
+
+/* Add one response; the loss is relative to that of the trivial model (mean0, var0). */
+static void tally_response(const tally_job *of, ptrdiff_t j)
+{
+    const kn_measured *b = of->m;
+    kn_metric_tally *t = &of->tally[j];
+    const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j);
+    const double *z = kn_col(of->of->z, j), *loss = kn_col(of->of->loss, j);
+    double mean0 = b->mean0[j], var0 = b->var0[j], log_var = var0 > 0 ? log(var0) : NAN;
+    for (ptrdiff_t i = 0; i < b->y.rows; i++) {
+        if ((b->use && !b->use[i]) || !isfinite(y[i]) || !isfinite(m[i]) || !isfinite(loss[i]))
+            continue;
+        tally_sample(t, y[i] - mean0, m[i] - mean0, y[i] - m[i]);
+        kn_binned_sum_add(&t->z2, z[i] * z[i]);
+        kn_binned_sum_add(&t->loss, loss[i] - 0.5 * (log_var + kn_z2(y[i] - mean0, var0)));
+        tally_gain(of->of, i, j, t);
+    }
+}
+
+static void tally_responses(void *self, ptrdiff_t first, ptrdiff_t last)
+{
+    for (ptrdiff_t j = first; j < last; j++)
+        tally_response(self, j);
+}
+
+void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, const kn_cell_losses *of,
+                    kn_metric_tally *tally)
+{
+    enum { RESPONSES = 64, FLOPS = 150 }; /* a cell */
+    kn_parallel(ctx, m->y.cols, kn_chunk_size(RESPONSES, FLOPS * m->y.rows), tally_responses,
+                &(tally_job){m, of, tally});
+}
+
+void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t n)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        kn_metric_tally *t = &to[j];
+        const kn_metric_tally *f = &from[j];
+        if (f->n == 0)
+            continue;
+        extend_range(f->y_low, t->n, &t->y_low, &t->y_high);
+        extend_range(f->y_high, 1, &t->y_low, &t->y_high);
+        extend_range(f->m_low, t->n, &t->m_low, &t->m_high);
+        extend_range(f->m_high, 1, &t->m_low, &t->m_high);
+        t->n += f->n;
+        kn_binned_sum_merge(&t->y, &f->y);
+        kn_binned_sum_merge(&t->m, &f->m);
+        kn_binned_sum_merge(&t->yy, &f->yy);
+        kn_binned_sum_merge(&t->mm, &f->mm);
+        kn_binned_sum_merge(&t->ym, &f->ym);
+        kn_binned_sum_merge(&t->e2, &f->e2);
+        kn_binned_sum_merge(&t->z2, &f->z2);
+        kn_binned_sum_merge(&t->loss, &f->loss);
+        t->gained += f->gained;
+        kn_binned_sum_merge(&t->gain, &f->gain);
+    }
+}
+
+/* sum (a - abar)(b - bbar) from sum ab, sum a and sum b. */
+static double centred_sum(double ab, double a, double b, double n)
+{
+    return ab - a / n * b;
+}
+
+kn_metric_sums kn_tally_sums(const kn_metric_tally *t, double mean0)
+{
+    double y = kn_binned_sum_value(&t->y), m = kn_binned_sum_value(&t->m),
+           e2 = kn_binned_sum_value(&t->e2);
+    bool varies = t->y_high > t->y_low, moves = t->m_high > t->m_low;
+    if (t->n == 0)
+        return (kn_metric_sums){0};
+    kn_metric_sums s = {.n = t->n, .y0 = mean0, .m0 = mean0, .e2 = e2};
+    s.y = y / t->n;
+    s.m = m / t->n;
+    s.e = s.y - s.m;
+    if (varies)
+        s.yy = fmax(0, centred_sum(kn_binned_sum_value(&t->yy), y, y, t->n));
+    if (moves)
+        s.mm = fmax(0, centred_sum(kn_binned_sum_value(&t->mm), m, m, t->n));
+    if (varies && moves)
+        s.ym = centred_sum(kn_binned_sum_value(&t->ym), y, m, t->n);
+    s.ee = fmax(0, centred_sum(e2, y - m, y - m, t->n));
+    s.z2 = kn_binned_sum_value(&t->z2);
+    s.loss = kn_binned_sum_value(&t->loss);
+    s.gain = kn_binned_sum_value(&t->gain);
+    s.gained = t->gained;
+    return s;
 }

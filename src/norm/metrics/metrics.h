@@ -5,8 +5,10 @@
  *     RMSE = sqrt(mean e^2)   SMSE = mean e^2 / var y   EXPV = 1 - var e / var y   (divisor n)
  *     MSLL = mean [1/2 ln(2 pi s2) + e^2/(2 s2)] - mean [1/2 ln(2 pi var0) + (y - y0)^2/(2 var0)]
  *     z2 = mean e^2/s2
+ *     gain = mean of the log density minus that of the null model (norm/calibration/null_model.h)
  *
- * With calibration z2 = mean z^2, and MSLL uses the full density (norm/calibration/transform.h).
+ * With calibration z2 = mean z^2, and MSLL uses the full density
+ * (norm/calibration/calibration_transform.h).
  *
  * A participant counts where y is finite and mean and s2 are usable. Undefined metrics are NaN:
  * R2, rho, rho2, SMSE, EXPV if y does not vary over the participants that count (so also for a
@@ -17,6 +19,7 @@
 #include <stdbool.h>
 
 #include "base/matrix.h"
+#include "base/sum/binned_sum.h"
 
 typedef enum kn_metric {
     KN_METRIC_R2,
@@ -26,6 +29,7 @@ typedef enum kn_metric {
     KN_METRIC_SMSE,
     KN_METRIC_EXPV,
     KN_METRIC_MSLL,
+    KN_METRIC_GAIN,
     KN_METRIC_Z2,
     KN_N_METRICS
 } kn_metric;
@@ -43,6 +47,7 @@ typedef struct kn_metric_sums {
     double yy, mm, ym, ee;
     /* sum e^2; sum e^2/s2; log loss minus that of the trivial model (mean0, var0) */
     double e2, z2, loss;
+    double gain, gained; /* sum of the gains over the null model, and number of participants */
 } kn_metric_sums;
 
 /* Predictions for N* participants and some responses, all in the same units, standardised or
@@ -54,7 +59,7 @@ typedef struct kn_measured {
 } kn_measured;
 
 /* Add them to the sums of their responses (count), in parallel; {0} is an empty sum. Scored
- * participants go to norm/metrics/accumulator.h instead. */
+ * participants go to kn_tallies_add() instead. */
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums);
 /* Metrics from the sums; out: count x KN_N_METRICS. */
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out);
@@ -68,7 +73,45 @@ kn_metric_sums kn_metrics_joined(const kn_metric_sums *a, const kn_metric_sums *
 /* Metrics of all participants at once; out: count x KN_N_METRICS. */
 void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out);
 
-/* Mean of each metric over the responses for which it is defined; NaN if there are none. */
+/* Mean of each metric over the responses for which it is defined; NaN if there are none. Where R2
+ * is defined for some, the others do not vary and are left out of every mean: a column of zeros
+ * must not speak for the rest. */
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS]);
+
+/* ---- order-independent sums for scoring ------------------------------------------------------
+ *
+ * Order-independent sums for the metrics of scored participants: minibatches and runs may come
+ * in any order and give the same bits [METHOD 8]. Job parts store them and join them.
+ *
+ * Values are taken relative to the training mean: a sum of squares about the mean over these
+ * participants has a relative error of 1e-16 (1 + (mean - training mean)^2 / variance). Minima
+ * and maxima show whether a value varies. Cost: nine sums of base/sum/binned_sum.h per
+ * cell. */
+
+/* Sums of one response; {0}: no participants. Doubles only, so that it can be stored in a file
+ * as it is. */
+typedef struct kn_metric_tally {
+    double n;                            /* participants that count */
+    double y_low, y_high, m_low, m_high; /* ranges of y and mean, relative to the training mean */
+    kn_binned_sum y, m, yy, mm, ym, e2, z2, loss;
+    double gained; /* participants with a gain */
+    kn_binned_sum gain;
+} kn_metric_tally;
+
+enum { KN_TALLY_DOUBLES = sizeof(kn_metric_tally) / sizeof(double) };
+
+/* What the metrics need beside the predictions, N* x count each: z and loss as kn_calibration_z()
+ * computes them, null as kn_null_losses(); null may be kn_mat_none(). */
+typedef struct kn_cell_losses {
+    kn_mat z, loss, null;
+} kn_cell_losses;
+/* Add a minibatch: y, mean, mean0, var0 and use of `m`. tally: count. Responses run in
+ * parallel. */
+void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, const kn_cell_losses *of,
+                    kn_metric_tally *tally);
+/* Add from[j] to to[j], n responses. */
+void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t n);
+/* Convert to the sums of metrics.h; mean0: the training mean that values are relative to. */
+kn_metric_sums kn_tally_sums(const kn_metric_tally *t, double mean0);
 
 #endif

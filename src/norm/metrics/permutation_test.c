@@ -1,5 +1,6 @@
 /* Implements permutation_test.h: popcounts over bit sets, with responses in the order of their
- * largest possible difference. */
+ * largest possible difference. Family-wise p-values come from the largest difference of each
+ * permutation. */
 #include "norm/metrics/permutation_test.h"
 
 #include <math.h>
@@ -7,27 +8,27 @@
 
 #include "base/parallel/parallel_for.h"
 #include "base/random.h"
-#include "la/target_clones.h"
-#include "stats/fdr.h"
+#include "la/vec.h"
+#include "stats/p_values.h"
 
 enum { BLOCK = 256 }; /* responses that stay in cache */
 enum { STREAM_LABELS = 401 };
 
 /* ---- labels --------------------------------------------------------------------------------- */
 
-kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, ptrdiff_t B, uint64_t seed,
-                        kn_labels *out)
+kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, const ptrdiff_t *order,
+                        ptrdiff_t B, uint64_t seed, kn_labels *out)
 {
     kn_status status;
     void *memory;
-    ptrdiff_t *order = NULL;
+    ptrdiff_t *place = NULL;
     kn_rng rng;
     *out = (kn_labels){.n = n, .words = (n + 63) / 64, .B = B};
     KN_TRY(kn_alloc(ctx, out->words, sizeof(uint64_t), &memory));
     out->second = memory;
     KN_TRY(kn_alloc(ctx, B * out->words, sizeof(uint64_t), &memory));
     out->drawn = memory;
-    KN_TRY(kn_alloc_i(ctx, n, &order));
+    KN_TRY(kn_alloc_i(ctx, n, &place));
     for (ptrdiff_t i = 0; i < n; i++)
         if (second[i]) {
             kn_set_add(out->second, i);
@@ -35,12 +36,12 @@ kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, ptrdiff_t 
         }
     kn_rng_init(&rng, seed, STREAM_LABELS);
     for (ptrdiff_t b = 0; b < B; b++) {
-        kn_rng_permutation(&rng, n, order);
+        kn_rng_permutation(&rng, n, place);
         for (ptrdiff_t k = 0; k < out->m; k++)
-            kn_set_add(out->drawn + b * out->words, order[k]);
+            kn_set_add(out->drawn + b * out->words, order ? order[place[k]] : place[k]);
     }
 out:
-    kn_free(order);
+    kn_free(place);
     if (status != KN_OK)
         kn_labels_clear(out);
     return status;
@@ -70,12 +71,12 @@ typedef struct pass {
     reach *order;                     /* T: descending by bound */
     ptrdiff_t first;                  /* position in that order of the loop's item 0 */
     ptrdiff_t *n_beyond, *n_observed; /* T: e_j and N_j */
-    double *most;          /* workers x B: max_k |d*_bk| over the responses of a worker */
+    double *limit;         /* workers x B: max_k |d*_bk| over the responses of a worker */
     double *log_factorial; /* 0 .. n */
     double *own;           /* T: own_j, NaN without a difference */
 } pass;
 
-static inline ptrdiff_t count(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
+static inline ptrdiff_t count_members(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t w = 0; w < words; w++)
@@ -84,40 +85,41 @@ static inline ptrdiff_t count(const uint64_t *a, const uint64_t *b, ptrdiff_t wo
 }
 
 /* (a N - e m) / (m (N - m)); NaN where a group is empty. */
-static inline double difference(ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
+static inline double difference_of(ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
 {
     return m > 0 && m < N ? (double)(a * N - e * m) / ((double)m * (double)(N - m)) : NAN;
 }
 
-/* The larger of `most` and max |d*| over some responses in descending order of bound; it stops
- * when the bound is not above `most`. */
-KN_CLONES static double most_of(const pass *p, const uint64_t *set, const reach *some, ptrdiff_t n,
-                                double most)
+/* The larger of `limit` and max |d*| over some responses in descending order of bound; it stops
+ * when the bound is not above `limit`. */
+KN_CLONES static double max_of(const pass *p, const uint64_t *set, const reach *some, ptrdiff_t n,
+                               double limit)
 {
     ptrdiff_t words = p->e->words;
-    for (ptrdiff_t k = 0; k < n && some[k].bound > most; k++) {
+    for (ptrdiff_t k = 0; k < n && some[k].bound > limit; k++) {
         ptrdiff_t j = some[k].response, N = p->n_observed[j], m = p->labels->m;
         if (N < p->labels->n)
-            m = count(p->e->observed + j * words, set, words);
-        double d = fabs(difference(count(p->beyond + j * words, set, words), p->n_beyond[j], m, N));
-        most = d > most ? d : most; /* false for NaN */
+            m = count_members(p->e->observed + j * words, set, words);
+        double d = fabs(
+            difference_of(count_members(p->beyond + j * words, set, words), p->n_beyond[j], m, N));
+        limit = d > limit ? d : limit; /* false for NaN */
     }
-    return most;
+    return limit;
 }
 
 /* All permutations for one block of responses. */
-static void meet(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+static void permute_block(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const pass *p = self;
     const kn_labels *l = p->labels;
-    double *most = p->most + worker * l->B;
+    double *limit = p->limit + worker * l->B;
     for (ptrdiff_t b = 0; b < l->B; b++)
-        most[b] =
-            most_of(p, l->drawn + b * l->words, p->order + p->first + from, to - from, most[b]);
+        limit[b] =
+            max_of(p, l->drawn + b * l->words, p->order + p->first + from, to - from, limit[b]);
 }
 
 /* own = sum of C(e, x) C(N - e, m - x) / C(N, m) over x with a difference at least as large. */
-static double own_p(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
+static double exact_p_of_response(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
 {
     const double *f = p->log_factorial;
     ptrdiff_t low = e + m - N > 0 ? e + m - N : 0, high = e < m ? e : m;
@@ -130,48 +132,49 @@ static double own_p(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdif
 }
 
 /* Worker: observed difference, its bound and own p of each response. */
-static void prepare(void *self, ptrdiff_t from, ptrdiff_t to)
+static void prepare_responses(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const pass *p = self;
     const kn_labels *l = p->labels;
     for (ptrdiff_t j = from; j < to; j++) {
         const uint64_t *beyond = p->beyond + j * l->words;
         const uint64_t *observed = p->e->observed + j * l->words;
-        ptrdiff_t e = count(beyond, beyond, l->words), N = count(observed, observed, l->words);
-        ptrdiff_t a = count(beyond, l->second, l->words);
-        ptrdiff_t m = count(observed, l->second, l->words);
+        ptrdiff_t e = count_members(beyond, beyond, l->words),
+                  N = count_members(observed, observed, l->words);
+        ptrdiff_t a = count_members(beyond, l->second, l->words);
+        ptrdiff_t m = count_members(observed, l->second, l->words);
         p->n_beyond[j] = e;
         p->n_observed[j] = N;
-        p->out.difference[j] = difference(a, e, m, N);
-        ptrdiff_t least = (l->m < l->n - l->m ? l->m : l->n - l->m) - (l->n - N);
-        p->order[j] = (reach){e < least ? (double)e / (double)least : e > 0, j};
-        p->own[j] = isnan(p->out.difference[j]) ? NAN : own_p(p, a, e, m, N);
+        p->out.difference[j] = difference_of(a, e, m, N);
+        ptrdiff_t lowest = (l->m < l->n - l->m ? l->m : l->n - l->m) - (l->n - N);
+        p->order[j] = (reach){e < lowest ? (double)e / (double)lowest : e > 0, j};
+        p->own[j] = isnan(p->out.difference[j]) ? NAN : exact_p_of_response(p, a, e, m, N);
     }
 }
 
 /* ---- p -------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* Family-wise p from the maxima of all workers, which are merged into the first row and sorted. */
-static void family_wise(pass *p, int workers)
+static void compute_family_wise_p(pass *p, int workers)
 {
     ptrdiff_t B = p->labels->B;
-    double *most = p->most;
+    double *limit = p->limit;
     for (int w = 1; w < workers; w++)
         for (ptrdiff_t b = 0; b < B; b++)
-            most[b] = most[w * B + b] > most[b] ? most[w * B + b] : most[b];
-    qsort(most, (size_t)B, sizeof *most, ascending);
+            limit[b] = limit[w * B + b] > limit[b] ? limit[w * B + b] : limit[b];
+    qsort(limit, (size_t)B, sizeof *limit, compare_numbers);
     for (ptrdiff_t j = 0; j < p->e->T; j++) {
         double d = fabs(p->out.difference[j]);
         ptrdiff_t low = 0, high = B; /* the first that is not below d */
         while (low < high) {
             ptrdiff_t middle = low + (high - low) / 2;
-            if (most[middle] < d)
+            if (limit[middle] < d)
                 low = middle + 1;
             else
                 high = middle;
@@ -181,7 +184,7 @@ static void family_wise(pass *p, int workers)
 }
 
 /* Adjust own_j over the responses that have a difference. */
-static kn_status adjust(kn_ctx *ctx, const pass *p)
+static kn_status adjust_p(kn_ctx *ctx, const pass *p)
 {
     kn_status status;
     double *some = NULL;
@@ -213,7 +216,7 @@ static kn_status meet_all(kn_ctx *ctx, pass *p)
     for (p->first = 0; p->first < T; p->first += step) {
         ptrdiff_t some = T - p->first < step ? T - p->first : step;
         KN_TRY(kn_check_cancel(ctx));
-        kn_parallel_workers(ctx, some, BLOCK, meet, p);
+        kn_parallel_workers(ctx, some, BLOCK, permute_block, p);
         kn_report_progress(ctx, "permuting", p->first + some, T, NAN);
     }
 out:
@@ -230,23 +233,23 @@ kn_status kn_permutation_test(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign,
     KN_TRY(kn_alloc_i(ctx, e->T, &p.n_beyond));
     KN_TRY(kn_alloc_i(ctx, e->T, &p.n_observed));
     KN_TRY(kn_alloc_d(ctx, e->T, &p.own));
-    KN_TRY(kn_alloc_d(ctx, workers * labels->B, &p.most));
+    KN_TRY(kn_alloc_d(ctx, workers * labels->B, &p.limit));
     KN_TRY(kn_alloc_d(ctx, labels->n + 1, &p.log_factorial));
     for (ptrdiff_t i = 1; i <= labels->n; i++)
         p.log_factorial[i] = p.log_factorial[i - 1] + log((double)i);
     KN_TRY(kn_alloc(ctx, e->T, sizeof *p.order, &memory));
     p.order = memory;
-    kn_parallel(ctx, e->T, BLOCK, prepare, &p);
+    kn_parallel(ctx, e->T, BLOCK, prepare_responses, &p);
     qsort(p.order, (size_t)e->T, sizeof *p.order, by_bound);
     KN_TRY(meet_all(ctx, &p));
-    family_wise(&p, workers);
-    KN_TRY(adjust(ctx, &p));
+    compute_family_wise_p(&p, workers);
+    KN_TRY(adjust_p(ctx, &p));
 out:
     kn_free(p.n_beyond);
     kn_free(p.n_observed);
     kn_free(p.own);
     kn_free(p.order);
-    kn_free(p.most);
+    kn_free(p.limit);
     kn_free(p.log_factorial);
     return status;
 }

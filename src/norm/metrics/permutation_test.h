@@ -25,9 +25,9 @@ typedef struct kn_labels {
 } kn_labels;
 
 /* Draw B permutations. second[i]: participant i is in the second group; neither group may be
- * empty. */
-kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, ptrdiff_t B, uint64_t seed,
-                        kn_labels *out);
+ * empty. order (n; NULL: by index): the participants in the order in which labels are drawn. */
+kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, const ptrdiff_t *order,
+                        ptrdiff_t B, uint64_t seed, kn_labels *out);
 /* Free the labels; {0} is allowed. */
 void kn_labels_clear(kn_labels *labels);
 

@@ -1,15 +1,16 @@
-/* Implements deidentify.h with stats/quantile_summary.h. */
+/* Implements deidentify.h with stats/order_statistics.h. Values of participants become quantiles
+ * of their distribution. */
 #include "norm/reference/deidentify.h"
 
 #include <math.h>
 
 const kn_reference_kind kn_reference_kinds[KN_REFERENCE_KINDS] = {
-    [KN_REFERENCE_STATISTIC] = {"statistic", false},
+    [KN_REFERENCE_STATISTIC] = {"extreme_z", false},
     [KN_REFERENCE_MEAN_Z] = {"mean_z", false},
-    [KN_REFERENCE_NEGATIVE] = {"negative", true},
-    [KN_REFERENCE_POSITIVE] = {"positive", true},
+    [KN_REFERENCE_NEGATIVE] = {"n_low", true},
+    [KN_REFERENCE_POSITIVE] = {"n_high", true},
     [KN_REFERENCE_EXTRAPOLATION] = {"extrapolation", false},
-    [KN_REFERENCE_LOO] = {"statistic_loo", false},
+    [KN_REFERENCE_LOO] = {"extreme_z_loo", false},
     [KN_REFERENCE_DEVIANCE] = {"deviance_ref", false},
     [KN_REFERENCE_DEVIANCE_NOISE] = {"deviance_noise_ref", false},
 };
@@ -43,14 +44,14 @@ kn_status kn_reference_spread(kn_ctx *ctx, kn_reference *r, int kind)
 }
 
 /* Rebuild d->sorted from d->ref, which is ascending with NaN at the end. */
-static void sort_again(kn_deviance *d, const kn_quantiles *q)
+static void rebuild_sorted(kn_deviance *d, const kn_quantiles *q)
 {
     d->n_sorted = q->K > 0 ? q->n : 0;
     for (ptrdiff_t i = 0; i < d->n_sorted; i++)
         d->sorted[i] = d->ref[i];
 }
 
-kn_status kn_reference_share(kn_ctx *ctx, kn_reference *r)
+kn_status kn_reference_deidentify(kn_ctx *ctx, kn_reference *r)
 {
     kn_status status = KN_OK;
     r->shared = true;
@@ -63,8 +64,8 @@ kn_status kn_reference_share(kn_ctx *ctx, kn_reference *r)
         KN_TRY(kn_reference_spread(ctx, r, k));
     }
     if (r->has_deviance) {
-        sort_again(&r->deviance, &r->quantiles[KN_REFERENCE_DEVIANCE]);
-        sort_again(&r->deviance_noise, &r->quantiles[KN_REFERENCE_DEVIANCE_NOISE]);
+        rebuild_sorted(&r->deviance, &r->quantiles[KN_REFERENCE_DEVIANCE]);
+        rebuild_sorted(&r->deviance_noise, &r->quantiles[KN_REFERENCE_DEVIANCE_NOISE]);
     }
     kn_free(r->sample);
     kn_free(r->y_sum);

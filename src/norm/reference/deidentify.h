@@ -20,7 +20,7 @@ double **kn_reference_values(kn_reference *r, int kind);
 /* De-identify r in place: quantiles replace the values of each statistic, which are then
  * recomputed from them in ascending order; mean_z loses its sign, which no p-value uses; the
  * participant indices, z maps and response sums are freed. */
-kn_status kn_reference_share(kn_ctx *ctx, kn_reference *r);
+kn_status kn_reference_deidentify(kn_ctx *ctx, kn_reference *r);
 
 /* Recompute the r->n values of one statistic from r->quantiles[kind]; participants for whom the
  * statistic was not defined get NaN, at the end. Allocates the array if it is NULL. */

@@ -1,15 +1,16 @@
-/* Implements norm/reference/deviance.h. */
-#include "norm/reference/deviance.h"
+/* Both whole-map deviances of the reference sample (internal.h). One measures the whole predictive
+ * variance, the other the noise alone. */
+#include "norm/reference/internal.h"
 
 #include <math.h>
 
 #include "base/memory/alloc.h"
 #include "base/mpi/comm.h"
-#include "data/mpi/partition_responses.h"
+#include "data/responses/responses.h"
 #include "norm/deviance/missing.h"
 #include "norm/reference/memory.h"
 
-void kn_reference_drop_deviances(kn_reference_walk *w)
+void kn_reference_drop_deviances(kn_reference_build *w)
 {
     for (int k = 0; k < 2; k++) {
         kn_deviance_fitter_free(w->deviance[k]);
@@ -22,14 +23,14 @@ void kn_reference_drop_deviances(kn_reference_walk *w)
 
 /* Handle the status of a deviance fit, which all ranks agree on first: a KN_ERR_DATA,
  * KN_ERR_NUMERIC or KN_ERR_ARGUMENT becomes a warning, and all ranks drop the deviances. */
-static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_walk *w)
+static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_build *w)
 {
     status = kn_comm_agree_status(ctx, status);
     if (status == KN_OK)
         return KN_OK;
     if (status != KN_ERR_DATA && status != KN_ERR_NUMERIC && status != KN_ERR_ARGUMENT)
         return status;
-    kn_log(ctx, KN_LOG_WARNING, "no joint deviance: %s", kn_message(ctx));
+    kn_log(ctx, KN_LOG_WARNING, "no whole-map deviance: %s", kn_message(ctx));
     kn_comm_clear_error(ctx);
     kn_reference_drop_deviances(w);
     return KN_OK;
@@ -39,7 +40,7 @@ static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_walk *w
  * allows. The cache saves time only and changes no number. With missing cells the deviance is
  * fitted to the cache, so that its existence must not depend on memory: then only job->keep_z
  * decides. */
-static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
     const kn_responses *Y = &job->cv->Y;
@@ -50,8 +51,8 @@ static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     *k = (kn_z_cache){.n = n, .T = job->gp->T, .z = w->r->z};
     if (job->keep_z)
         k->own = kn_response_range(ctx, Y);
-    else if (!Y->holes && !w->own)
-        k->own = kn_reference_room(ctx, Y, &sizes, job->top);
+    else if (!Y->missing && !w->own)
+        k->own = kn_reference_cached_range(ctx, Y, &sizes, job->top);
     for (int i = 0; i < 2 && k->own.last > k->own.first; i++) {
         KN_TRY(kn_alloc_raw(ctx, n * (k->own.last - k->own.first), sizeof(float), &memory));
         k->joint[i] = memory;
@@ -61,33 +62,36 @@ out:
 }
 
 /* One fitter per deviance; only one, for zz', if the method has its own deviance. */
-static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
-    kn_block_loop walk = kn_z_builder_walk(&w->z, NULL);
+    kn_block_loop loop = kn_z_builder_loop(&w->z, NULL);
     kn_deviance_shape shape = {.N = w->r->n,
                                .T = w->z.gp->T,
-                               .plan = kn_block_loop_plan_of(&walk),
-                               .Y = walk.Y,
+                               .plan = kn_block_loop_plan_of(&loop),
+                               .Y = loop.Y,
                                .fold = job->fold,
                                .folds = job->folds,
                                .K = KN_DEVIANCE_AUTO};
-    for (int k = 0; k < (w->own ? 1 : 2) && status == KN_OK; k++)
+    for (int k = 0; k < (w->own ? 1 : 2) && status == KN_OK; k++) {
+        shape.zz = k == 0 && !job->cv->sample; /* for the table-order test */
         status = kn_deviance_fitter_new(ctx, &shape, &w->deviance[k]);
+    }
     return no_deviance(ctx, status, w);
 }
 
-kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job,
+                                     kn_reference_build *w)
 {
     kn_status status = new_keeper(ctx, job, w);
-    return status == KN_OK && !job->cv->Y.holes ? new_fitters(ctx, job, w) : status;
+    return status == KN_OK && !job->cv->Y.missing ? new_fitters(ctx, job, w) : status;
 }
 
 /* Pass 1 of both fitters for a block. */
 static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
-    kn_reference_walk *w = self;
+    kn_reference_build *w = self;
     for (int k = 0; k < 2 && w->deviance[k] && status == KN_OK; k++)
         status = kn_deviance_first(ctx, w->deviance[k], b->first, k == 0 ? b->z_joint : b->z_noise);
     if (status ==
@@ -99,15 +103,16 @@ static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
-kn_visitor kn_reference_deviances_visitor(kn_reference_walk *w)
+kn_visitor kn_reference_deviances_visitor(kn_reference_build *w)
 {
     return (kn_visitor){w, 0, NULL, first_deviance, NULL};
 }
 
+/* Block visitor of the second pass: projects the z-scores of the block for both deviances. */
 static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status;
-    kn_reference_walk *w = self;
+    kn_reference_build *w = self;
     KN_TRY(kn_deviance_second(ctx, w->deviance[0], b->first, b->z_joint));
     KN_TRY(kn_deviance_second(ctx, w->deviance[1], b->first, b->z_noise));
 out:
@@ -115,46 +120,46 @@ out:
 }
 
 /* Pass 1 again for one of the two fitters. */
-static kn_status again_z(kn_ctx *ctx, void *self, kn_block *b)
+static kn_status repeat_pass1_z(kn_ctx *ctx, void *self, kn_block *b)
 {
-    return kn_deviance_first(ctx, ((kn_reference_walk *)self)->deviance[0], b->first, b->z_joint);
+    return kn_deviance_first(ctx, ((kn_reference_build *)self)->deviance[0], b->first, b->z_joint);
 }
 
-static kn_status again_noise(kn_ctx *ctx, void *self, kn_block *b)
+static kn_status repeat_pass1_noise(kn_ctx *ctx, void *self, kn_block *b)
 {
-    return kn_deviance_first(ctx, ((kn_reference_walk *)self)->deviance[1], b->first, b->z_noise);
+    return kn_deviance_first(ctx, ((kn_reference_build *)self)->deviance[1], b->first, b->z_noise);
 }
 
-/* Run a loop over the z of the deviances again: from the cache where they were stored, otherwise
- * computed again, for which the noise visitor runs again too. */
-static kn_status walk_again(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w,
-                            kn_visitor visitor)
+/* Repeats a loop over z. Cached blocks are read; the others are recomputed, together with the
+ * noise. */
+static kn_status repeat_z_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w,
+                               kn_visitor visitor)
 {
     kn_status status = KN_OK;
-    kn_block_loop walk = kn_z_builder_walk(&w->z, "deviance");
+    kn_block_loop loop = kn_z_builder_loop(&w->z, "deviance");
     kn_visitor recall[] = {kn_z_replay(&w->keeper), visitor}, make[3];
-    kn_range all = kn_response_range(ctx, &walk.Y), kept = w->keeper.own;
+    kn_index_range all = kn_response_range(ctx, &loop.Y), kept = w->keeper.own;
     int n = 0;
     if (w->keeper.joint[0]) {
-        walk.to = kept.last;
-        KN_TRY(kn_block_loop_run(ctx, &walk, recall, 2));
+        loop.to = kept.last;
+        KN_TRY(kn_block_loop_run(ctx, &loop, recall, 2));
         kn_z_cache_clear(&w->keeper);
-        walk.from = kept.last;
-        walk.to = all.last;
+        loop.from = kept.last;
+        loop.to = all.last;
     }
-    if (walk.from >= all.last)
+    if (loop.from >= all.last)
         return KN_OK;
     if (job->noise)
         make[n++] = kn_noise_visitor(job->noise);
     make[n++] = kn_z_builder_again(&w->z);
     make[n++] = visitor;
-    KN_TRY(kn_block_loop_run(ctx, &walk, make, n));
+    KN_TRY(kn_block_loop_run(ctx, &loop, make, n));
 out:
     return status;
 }
 
 /* Between the passes: zz', table-order test and eigenproblems; then pass 2 and the result. */
-static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+static kn_status run_second_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
     for (int k = 0; k < 2 && w->deviance[k]; k++) {
@@ -162,17 +167,18 @@ static kn_status second_walk(kn_ctx *ctx, const kn_reference_job *job, kn_refere
         bool again;
         KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         while (again) { /* z exceeded the assumed bound: only this zz' is computed again */
-            kn_visitor it = {w, 0, NULL, k == 0 ? again_z : again_noise, NULL};
-            KN_TRY(walk_again(ctx, job, w, it));
+            kn_visitor it = {w, 0, NULL, k == 0 ? repeat_pass1_z : repeat_pass1_noise, NULL};
+            KN_TRY(repeat_z_loop(ctx, job, w, it));
             KN_TRY(kn_deviance_gram(ctx, w->deviance[k], &again, &zz));
         }
         if (k == 0 && !job->cv->sample)
-            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &w->r->neighbours));
+            KN_TRY(
+                kn_table_order_test(ctx, zz, job->order, job->group, job->seed, &w->r->neighbours));
         if (w->own)
             return KN_OK;
-        KN_TRY(kn_deviance_turn(ctx, w->deviance[k]));
+        KN_TRY(kn_deviance_begin_pass2(ctx, w->deviance[k]));
     }
-    KN_TRY(walk_again(ctx, job, w, (kn_visitor){w, 0, NULL, second_deviance, NULL}));
+    KN_TRY(repeat_z_loop(ctx, job, w, (kn_visitor){w, 0, NULL, second_deviance, NULL}));
     KN_TRY(kn_deviance_finish(ctx, w->deviance[0], &w->r->deviance));
     kn_deviance_fitter_free(w->deviance[0]);
     w->deviance[0] = NULL;
@@ -183,8 +189,8 @@ out:
 }
 
 /* With missing cells: fit both deviances to the cached z. */
-static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job,
-                                      kn_reference_walk *w)
+static kn_status deviances_with_missing(kn_ctx *ctx, const kn_reference_job *job,
+                                        kn_reference_build *w)
 {
     kn_status status = KN_OK;
     kn_reference *r = w->r;
@@ -192,15 +198,16 @@ static kn_status deviances_with_holes(kn_ctx *ctx, const kn_reference_job *job,
     kn_deviance *to[2] = {&r->deviance, &r->deviance_noise};
     if (!w->keeper.joint[0]) {
         kn_log(ctx, KN_LOG_WARNING,
-               "no joint deviance: responses are missing, and z of all samples have no room");
+               "no whole-map deviance: responses are missing, and the z-scores of all participants "
+               "do not fit in memory");
         return KN_OK;
     }
     for (int k = 0; k < (w->own ? 1 : 2); k++) {
-        kn_deviance_missing_cells from = {r->n, job->gp->T, w->keeper.joint[k], job->fold,
-                                          job->folds};
+        kn_deviance_missing_cells from = {r->n,      job->gp->T, w->keeper.joint[k],
+                                          job->fold, job->folds, job->cv->Y.side};
         KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, to[k]));
         if (k == 0 && !job->cv->sample)
-            KN_TRY(kn_neighbours(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
+            KN_TRY(kn_table_order_test(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
     }
     if (w->own) /* only the table-order test was needed */
         kn_deviance_clear(&r->deviance);
@@ -212,53 +219,53 @@ out:
 
 /* Deviances of the model's own density, each participant's by the model of the other folds
  * [METHOD 8j]. */
-static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
     kn_reference *r = w->r;
     bool sound = true, some = false;
     for (ptrdiff_t i = 0; i < r->n; i++) {
-        some = some || isfinite(w->law.dev_noise[i]);
-        sound = sound && (job->cv->Y.holes || isfinite(w->law.dev_noise[i]));
+        some = some || isfinite(w->map_density.dev_noise[i]);
+        sound = sound && (job->cv->Y.missing || isfinite(w->map_density.dev_noise[i]));
     }
     if (!sound || !some) {
-        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
+        kn_log(ctx, KN_LOG_WARNING, "no whole-map deviance: some responses have no noise");
         return KN_OK;
     }
     kn_deviance_clear(&r->deviance);
     kn_deviance_clear(&r->deviance_noise);
-    KN_TRY(kn_deviance_of_values(ctx, w->law.dev, r->n, &r->deviance));
-    KN_TRY(kn_deviance_of_values(ctx, w->law.dev_noise, r->n, &r->deviance_noise));
+    KN_TRY(kn_deviance_of_values(ctx, w->map_density.dev, r->n, &r->deviance));
+    KN_TRY(kn_deviance_of_values(ctx, w->map_density.dev_noise, r->n, &r->deviance_noise));
     r->has_deviance = r->own_deviance = true;
 out:
     return status;
 }
 
 /* x rounded to 0 where %.2f would print -0.00. */
-static double hundredths(double x)
+static double round_hundredths(double x)
 {
     return fabs(x) < 0.005 ? 0 : x;
 }
 
+/* Warns if maps of adjacent rows of the table resemble each other more than by chance. */
 static void warn_of_neighbours(kn_ctx *ctx, const kn_resemblance *n)
 {
     if (n->resemble)
         kn_log(ctx, KN_LOG_WARNING,
-               "people next to each other in the table resemble each other (their residual maps "
-               "correlate by %.2f, %.2f by chance): is there a site, scanner or session that a "
-               "covariate should name?",
-               hundredths(n->correlation), hundredths(n->chance));
+               "residual maps of participants in adjacent rows correlate by %.2f (%.2f by chance); "
+               "if the table is ordered by site, scanner or session, add it as a covariate",
+               round_hundredths(n->correlation), round_hundredths(n->chance));
 }
 
-kn_status kn_reference_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+kn_status kn_reference_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
     if (w->noiseless && !w->own)
-        kn_log(ctx, KN_LOG_WARNING, "no joint deviance: some responses have no noise at all");
-    if (job->cv->Y.holes)
-        KN_TRY(no_deviance(ctx, deviances_with_holes(ctx, job, w), w));
+        kn_log(ctx, KN_LOG_WARNING, "no whole-map deviance: some responses have no noise");
+    if (job->cv->Y.missing)
+        KN_TRY(no_deviance(ctx, deviances_with_missing(ctx, job, w), w));
     if (w->deviance[0])
-        KN_TRY(no_deviance(ctx, second_walk(ctx, job, w), w));
+        KN_TRY(no_deviance(ctx, run_second_loop(ctx, job, w), w));
     if (w->own)
         KN_TRY(own_deviances(ctx, job, w));
     warn_of_neighbours(ctx, &w->r->neighbours);

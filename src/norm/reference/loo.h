@@ -1,4 +1,5 @@
-/* Reference statistics by leave-one-out, in addition to those by folds         [METHOD 5, 8] */
+/* Reference statistics by leave-one-out, in addition to those by folds [METHOD 5, 8]. They are
+ * optimistic, because the basis is that of all participants. */
 #ifndef KN_NORM_REFERENCE_LOO_H
 #define KN_NORM_REFERENCE_LOO_H
 
@@ -8,7 +9,7 @@
 typedef struct kn_loo_job {
     const kn_gp *gp;
     const kn_responses *Y;
-    const kn_calibration_transform *layer;
+    const kn_calibration_transform *calibration;
     kn_mat D;            /* noise-scale columns of all training participants; none without scale */
     const double *shift; /* site terms of all training participants; NULL: none */
 } kn_loo_job;

@@ -8,13 +8,15 @@
 
 #include "base/memory/alloc.h"
 #include "base/mpi/comm.h"
-#include "data/mpi/partition_responses.h"
+#include "data/canonical_order.h"
+#include "data/mpi/gather_responses.h"
 #include "gp/method.h"
 #include "norm/calibration/learn_subsample.h"
 #include "norm/metrics/extrapolation.h"
-#include "norm/reference/deviance.h"
-#include "norm/reference/distribution.h"
-#include "stats/sort_select.h"
+#include "norm/reference/internal.h"
+#include "stats/gev.h"
+#include "stats/order_statistics.h"
+#include "stats/p_values.h"
 
 void kn_reference_clear(kn_reference *r)
 {
@@ -34,7 +36,7 @@ void kn_reference_clear(kn_reference *r)
     *r = (kn_reference){0};
 }
 
-double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j)
+double kn_reference_iso_variance(const kn_gp *gp, ptrdiff_t j)
 {
     double sum = 0, row = 0, unit = gp->psi ? gp->psi[j] : 1;
     if (!(gp->latent.iso > 0))
@@ -51,8 +53,8 @@ double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j)
 
 bool kn_reference_keeps_z(ptrdiff_t n, ptrdiff_t T)
 {
-    static const double MOST = 1e9; /* bytes */
-    return (double)sizeof(float) * (double)n * (double)T <= MOST;
+    static const double MAX_BYTES = 1e9; /* bytes */
+    return (double)sizeof(float) * (double)n * (double)T <= MAX_BYTES;
 }
 
 ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
@@ -70,7 +72,8 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
     return low < r->n && r->sample[low] == t ? low : -1;
 }
 
-static void walk_clear(kn_reference_walk *w)
+/* Frees all work of the reference's block loops. */
+static void build_clear(kn_reference_build *w)
 {
     for (int k = 0; k < 2; k++)
         kn_deviance_fitter_free(w->deviance[k]);
@@ -78,24 +81,31 @@ static void walk_clear(kn_reference_walk *w)
     kn_z_cache_clear(&w->keeper);
     kn_free(w->keeper.joint[0]);
     kn_free(w->keeper.joint[1]);
-    kn_exclusion_groups_clear(&w->apart);
+    kn_exclusion_groups_clear(&w->exclusions);
     kn_learner_free(w->learner);
-    kn_calibration_clear(&w->layer);
-    kn_map_density_walk_clear(&w->law);
+    kn_null_learner_clear(&w->null);
+    kn_calibration_clear(&w->calibration);
+    kn_map_density_state_clear(&w->map_density);
 }
 
 /* All-gather what the first loop has set per response. If any rank found a response without
  * noise, which has no z, all ranks drop the deviances. */
-static kn_status bring_together(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+static kn_status exchange_results(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
     const kn_responses *Y = &job->cv->Y;
-    const kn_calibration_transform *layer = job->layer ? job->layer : &w->layer;
+    const kn_calibration_transform *calibration =
+        job->calibration ? job->calibration : &w->calibration;
     double noiseless = w->noiseless;
     ptrdiff_t element = sizeof(float), T = job->gp->T;
     KN_TRY(kn_allgather_responses_d(ctx, Y, job->gp->noise));
-    KN_TRY(kn_allgather_response_cols(ctx, Y, layer->beta));
-    KN_TRY(kn_allgather_response_cols(ctx, Y, layer->theta));
+    KN_TRY(kn_allgather_response_cols(ctx, Y, calibration->beta));
+    KN_TRY(kn_allgather_response_cols(ctx, Y, calibration->theta));
+    if (job->null) {
+        KN_TRY(kn_allgather_responses_d(ctx, Y, job->null->noise));
+        KN_TRY(kn_allgather_responses_d(ctx, Y, job->null->R2));
+        KN_TRY(kn_allgather_response_cols(ctx, Y, job->null->transform.theta));
+    }
     KN_TRY(
         kn_allgather_responses(ctx, Y, (kn_of_responses){w->r->z, w->r->n, T * element, element}));
     KN_TRY(kn_extreme_stream_join(ctx, &w->z.top));
@@ -109,7 +119,7 @@ out:
 }
 
 /* mean_z and counts from the sums over blocks. */
-static kn_status take_burden(kn_ctx *ctx, kn_reference_walk *w)
+static kn_status combine_burden(kn_ctx *ctx, kn_reference_build *w)
 {
     kn_status status;
     double *sums = NULL;
@@ -128,44 +138,46 @@ out:
 
 /* First block loop: noise, z, cache and pass 1 of the deviances; then the sums over all ranks.
  * *finite: every response has a z. */
-static kn_status first_walk(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w,
-                            bool *finite)
+static kn_status run_first_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w,
+                                bool *finite)
 {
     kn_status status;
     kn_reference *r = w->r;
     kn_z_builder *z = &w->z;
-    kn_block_loop walk = kn_z_builder_walk(z, "reference");
+    kn_block_loop loop = kn_z_builder_loop(z, "reference");
     kn_visitor visitor[5];
     double noise;
     int n = 0;
     if (job->noise)
         visitor[n++] = kn_noise_visitor(job->noise);
     if (w->own) /* before the visitor that overwrites the block with z */
-        visitor[n++] = kn_map_density_visitor(&w->law);
+        visitor[n++] = kn_map_density_visitor(&w->map_density);
     visitor[n++] = kn_z_builder_visitor(z);
     visitor[n++] = kn_z_keep(&w->keeper);
     visitor[n++] = kn_reference_deviances_visitor(w);
-    KN_TRY(kn_block_loop_run(ctx, &walk, visitor, n));
-    KN_TRY(bring_together(ctx, job, w));
+    KN_TRY(kn_block_loop_run(ctx, &loop, visitor, n));
+    KN_TRY(exchange_results(ctx, job, w));
     KN_TRY(kn_slots_sum(ctx, &z->noise_sum, &noise));
-    KN_TRY(take_burden(ctx, w));
+    KN_TRY(combine_burden(ctx, w));
     KN_TRY(kn_slots_sum(ctx, &z->y, r->y_sum));
     KN_TRY(kn_slots_sum(ctx, &z->model, r->extrapolation));
     *finite = true;
-    for (ptrdiff_t i = 0; !job->cv->Y.holes && i < r->n; i++)
+    for (ptrdiff_t i = 0; !job->cv->Y.missing && i < r->n; i++)
         *finite = *finite && z->top.finite[i] == z->gp->T;
-    for (ptrdiff_t j = 0; job->cv->Y.holes && j < z->gp->T;
+    for (ptrdiff_t j = 0; job->cv->Y.missing && j < z->gp->T;
          j++) /* missing cells have no z either */
         *finite = *finite && !(z->gp->noise[j] <= 0);
     kn_extreme_stream_result(&z->top, r->statistic);
     kn_extrapolation_ratio(r->extrapolation, r->n, noise);
-    for (ptrdiff_t i = 0; job->cv->far && i < r->n; i++)
-        r->extrapolation[i] = job->cv->far[i];
+    for (ptrdiff_t i = 0; job->cv->extrapolation && i < r->n; i++)
+        r->extrapolation[i] = job->cv->extrapolation[i];
     kn_sort(r->extrapolation, r->n);
 out:
     return status;
 }
 
+/* Allocates the statistics of n participants, and z (n x T float) if job->keep_z. On error r is
+ * partly filled. */
 static kn_status reference_new(kn_ctx *ctx, const kn_reference_job *job, kn_reference *r)
 {
     kn_status status;
@@ -189,7 +201,8 @@ out:
 }
 
 /* Set the groups that are left out together, and the number of independent units. */
-static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+static kn_status find_exclusion_groups(kn_ctx *ctx, const kn_reference_job *job,
+                                       kn_reference_build *w)
 {
     kn_status status = KN_OK;
     void *memory = NULL;
@@ -201,62 +214,103 @@ static kn_status part_groups(kn_ctx *ctx, const kn_reference_job *job, kn_refere
         for (ptrdiff_t i = 0; i < cv->n; i++)
             of[i] = job->group[cv->sample ? cv->sample[i] : i];
     }
-    KN_TRY(kn_exclusion_groups_new(ctx, cv->n, of, &w->apart));
-    w->r->units = w->apart.n_groups;
+    KN_TRY(kn_exclusion_groups_new(ctx, cv->n, of, &w->exclusions));
+    w->r->units = w->exclusions.n_groups;
 out:
     kn_free(memory);
     return status;
 }
 
 /* Log which components of the calibration were tried and kept. */
-static void say_layer(kn_ctx *ctx, const kn_calibration_transform *l)
+static void log_calibration(kn_ctx *ctx, const kn_calibration_transform *l)
 {
-    const kn_calibration_component *batch = &l->part[KN_CALIBRATION_SITE];
+    const kn_calibration_component *batch = &l->component[KN_CALIBRATION_SITE];
     for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++)
-        if (l->part[k].tried)
+        if (l->component[k].failed)
+            kn_log(ctx, KN_LOG_WARNING,
+                   "calibration: the fit of %s failed, and it is left out; check the responses for "
+                   "values that are far from all others",
+                   kn_calibration_component_words[k]);
+        else if (l->component[k].tried)
             kn_log(ctx, KN_LOG_DETAIL,
                    "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
-                   kn_calibration_component_words[k], l->part[k].kept ? "kept" : "not kept",
-                   l->part[k].gain, l->part[k].se);
+                   kn_calibration_component_words[k], l->component[k].kept ? "kept" : "not kept",
+                   l->component[k].gain, l->component[k].se);
     if (batch->tried && batch->gain < -batch->se)
         kn_log(ctx, KN_LOG_INFO,
-               "calibration: %s is kept where there is a batch, although people held out lose by "
-               "it",
+               "calibration: %s is kept because the model has a batch effect, although it lowers "
+               "the held-out likelihood",
                kn_calibration_component_words[KN_CALIBRATION_SITE]);
 }
 
+/* Decide on the shape of the null model, on the same responses; it needs no maps of the model. */
+static kn_status learn_null(kn_ctx *ctx, const kn_reference_job *job, const kn_learner_job *of,
+                            kn_reference_build *w)
+{
+    kn_status status;
+    ptrdiff_t every = 1;
+    kn_visitor visitor[2];
+    if (!job->null)
+        return KN_OK;
+    KN_TRY(kn_null_learner_init(ctx, of, job->gp->N, job->cv->Y.scaling, job->null, &w->null));
+    w->z.null = &w->null;
+    if (kn_learner_sample(w->null.learner, &every) == 0)
+        goto out;
+    kn_block_loop loop = kn_z_builder_loop(&w->z, NULL);
+    loop.maps = NULL;
+    loop.cut = every > 1 ? KN_LEARNER_CUT : 0;
+    loop.every = every;
+    visitor[0] = kn_null_visitor(&w->null);
+    visitor[1] = kn_learner_visitor(w->null.learner);
+    visitor[1].needs = KN_BLOCK_Y; /* mean and variance are those of the null model */
+    KN_TRY(kn_block_loop_run(ctx, &loop, visitor, 2));
+    KN_TRY(kn_learner_choose(ctx, w->null.learner));
+out:
+    return status;
+}
+
 /* Choose the calibration components and fit their priors, on the subsample of responses. */
-static kn_status learn(kn_ctx *ctx, const kn_reference_job *job, kn_reference_walk *w)
+static kn_status learn_calibration(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
     kn_visitor visitor[2];
     int n = 0;
-    ptrdiff_t every = 1;
-    kn_learner_job of = {.how = job->layer ? job->calibrate : KN_CALIBRATE_NONE,
+    ptrdiff_t every = 1, some, *drawn = NULL;
+    kn_learner_job of = {.how = job->calibration ? job->calibrate : KN_CALIBRATE_NONE,
                          .x = job->x,
                          .n = job->cv->n,
                          .T = job->gp->T,
                          .fold = job->fold,
                          .folds = job->folds,
                          .noise = job->noise,
-                         .apart = &w->apart,
+                         .exclusions = &w->exclusions,
                          .noise_of_all = job->gp->noise,
                          .site = job->site,
                          .S = job->S};
-    KN_TRY(kn_learner_new(ctx, &of, job->layer ? job->layer : &w->layer, &w->learner));
+    KN_TRY(kn_learner_new(ctx, &of, job->calibration ? job->calibration : &w->calibration,
+                          &w->learner));
     w->z.learner = w->learner;
-    if (kn_learner_sample(w->learner, &every) == 0)
+    KN_TRY(learn_null(ctx, job, &of, w));
+    some = kn_learner_sample(w->learner, &every);
+    if (some == 0)
         goto out;
-    kn_block_loop walk = kn_z_builder_walk(&w->z, NULL);
-    walk.cut = every > 1 ? KN_LEARNER_CUT : 0;
-    walk.every = every;
+    kn_block_loop loop = kn_z_builder_loop(&w->z, NULL);
+    loop.cut = every > 1 ? KN_LEARNER_CUT : 0;
+    loop.every = every;
+    if (loop.Y.key && every > 1) {
+        KN_TRY(kn_alloc_i(ctx, some, &drawn));
+        KN_TRY(kn_responses_draw(ctx, loop.Y.key, loop.Y.T, job->seed, some, drawn));
+        loop.only = drawn;
+        loop.n_only = some;
+    }
     if (job->noise)
         visitor[n++] = kn_noise_visitor(job->noise);
     visitor[n++] = kn_learner_visitor(w->learner);
-    KN_TRY(kn_block_loop_run(ctx, &walk, visitor, n));
+    KN_TRY(kn_block_loop_run(ctx, &loop, visitor, n));
     KN_TRY(kn_learner_choose(ctx, w->learner));
-    say_layer(ctx, w->learner->layer);
+    log_calibration(ctx, w->learner->calibration);
 out:
+    kn_free(drawn);
     return status;
 }
 
@@ -266,21 +320,22 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     kn_status status;
     bool finite;
     double losses[KN_N_LOSSES];
-    kn_reference_walk w = {.r = out,
-                           .own = job->gp->method->own_deviance,
-                           .law = {.job = {.maps = job->cv, .scaling = job->cv->Y.scaling}},
-                           .z = {.gp = job->gp, .maps = job->cv, .share = job->top, .whole = true}};
+    kn_reference_build w = {
+        .r = out,
+        .own = job->gp->method->own_deviance,
+        .map_density = {.job = {.maps = job->cv, .scaling = job->cv->Y.scaling}},
+        .z = {.gp = job->gp, .maps = job->cv, .proportion = job->top, .whole = true}};
     KN_TRY(reference_new(ctx, job, out));
-    KN_TRY(part_groups(ctx, job, &w));
-    KN_TRY(learn(ctx, job, &w));
+    KN_TRY(find_exclusion_groups(ctx, job, &w));
+    KN_TRY(learn_calibration(ctx, job, &w));
     KN_TRY(kn_reference_new_deviances(ctx, job, &w));
-    KN_TRY(first_walk(ctx, job, &w, &finite));
+    KN_TRY(run_first_loop(ctx, job, &w, &finite));
     KN_TRY(kn_slots_sum(ctx, &w.z.losses, losses));
     *summary = kn_losses_summary(losses, job->cv->folds);
     if (!finite) { /* a response without any noise has no z */
         kn_log(ctx, KN_LOG_WARNING,
-               "some responses have no noise at all, so their z are undefined: "
-               "no abnormality statistics");
+               "some responses have no noise, so their z-scores are undefined and there are no "
+               "abnormality statistics");
         goto out;
     }
     kn_extreme_stream_clear(&w.z.top);
@@ -288,11 +343,68 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     KN_TRY(kn_reference_findings(ctx, out, job->gp->T));
     KN_TRY(kn_reference_deviances(ctx, job, &w));
 out:
-    walk_clear(&w);
+    build_clear(&w);
     if (status != KN_OK) {
         kn_reference_clear(out);
-        if (job->layer) /* no partial calibration after an error */
-            kn_calibration_clear(job->layer);
+        if (job->calibration) /* no partial calibration after an error */
+            kn_calibration_clear(job->calibration);
+        if (job->null)
+            kn_null_calibration_clear(job->null);
     }
+    return status;
+}
+
+/* ---- distribution of the statistics ---------------------------------------------------------- */
+
+kn_status kn_reference_distribution(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
+{
+    kn_gev_estimate e;
+    const char *what = r->units < r->n ? "groups" : "participants";
+    if (r->units < KN_GEV_FROM || T == 1) {
+        char why[64] = "there is only one response";
+        if (T > 1)
+            snprintf(why, sizeof why, "there are only %td reference %s", r->units, what);
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s, so p-values are computed from ranks and cannot be below %.2g", why,
+               kn_tail_p_smallest(&(kn_tail_p_reference){.n = r->n, .units = r->units}));
+        return KN_OK;
+    }
+    kn_status status = kn_gev_fit(ctx, r->statistic, r->n, &e);
+    if (status == KN_ERR_DATA || status == KN_ERR_NUMERIC) {
+        kn_log(ctx, KN_LOG_WARNING, "p-values are computed from ranks in the reference sample: %s",
+               kn_message(ctx));
+        return KN_OK;
+    }
+    if (status != KN_OK)
+        return status;
+    r->has_gev = true;
+    r->gev = e.gev;
+    r->gev_se = e.se;
+    r->gev_at_bound = e.at_bound;
+    if (e.at_bound)
+        kn_log(ctx, KN_LOG_WARNING,
+               "the fit of the extreme-value distribution ended at the bound of its shape (%.2f); "
+               "interpret p-values near 0 and 1 with care",
+               e.gev.xi);
+    if (r->units < KN_LOG_MIN_P_BELOW)
+        kn_log(ctx, KN_LOG_INFO, "%td reference %s: extreme_z_p is at least %.2g", r->units, what,
+               kn_tail_p_min(r->units));
+    return KN_OK;
+}
+
+kn_status kn_reference_findings(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
+{
+    double *work = NULL, found = 0;
+    r->fdr_proportion = NAN;
+    if (!r->z)
+        return KN_OK;
+    kn_status status = kn_alloc_d(ctx, T, &work);
+    for (ptrdiff_t i = 0; status == KN_OK && i < r->n; i++) {
+        kn_fdr f = kn_fdr_row(r->z + i * T, T, KN_FDR_Q, work);
+        found += f.negative + f.positive > 0;
+    }
+    if (status == KN_OK)
+        r->fdr_proportion = found / (double)r->n;
+    kn_free(work);
     return status;
 }

@@ -1,19 +1,22 @@
 /* The reference sample: statistics of the training participants' own cross-validated maps, with
  * which new participants are compared [METHOD 5b, 8, 8b]
  *
- * kn_reference_make() fills it at the end of a fit; model/file/reference.h stores it. */
+ * kn_reference_make() fills it at the end of a fit; model/file/reference.c stores it.
+ *
+ * Each participant is scored by a model that was fitted without it. */
 #ifndef KN_NORM_REFERENCE_REFERENCE_H
 #define KN_NORM_REFERENCE_REFERENCE_H
 
 #include "gp/block_visitor.h"
+#include "gp/predict/gp_maps.h"
 #include "gp/predict/noise.h"
-#include "gp/predict/prediction_blocks.h"
+#include "norm/calibration/calibration_transform.h"
 #include "norm/calibration/learner.h"
-#include "norm/calibration/transform.h"
+#include "norm/calibration/null_model.h"
 #include "norm/deviance/deviance.h"
 #include "norm/reference/table_order_test.h"
 #include "stats/gev.h"
-#include "stats/quantile_summary.h"
+#include "stats/order_statistics.h"
 
 /* Statistics that the reference has for each participant. */
 enum {
@@ -38,7 +41,7 @@ typedef struct kn_reference {
     double *mean_z, *negative, *positive;
     ptrdiff_t units; /* independent units: participants, or groups of repeated measures */
     /* share of participants with any response significant after FDR; NaN: not known */
-    double fdr_share;
+    double fdr_proportion;
     bool has_gev;
     kn_gev gev;
     kn_gev gev_se;     /* standard errors of gev */
@@ -89,7 +92,9 @@ typedef struct kn_reference_job {
     const kn_noise_scale_covariates *x;
     const int *site; /* cv->n: 0 .. S-1, -1: no site; NULL: no sites */
     ptrdiff_t S;
-    kn_calibration_transform *layer; /* borrowed: receives the calibration; NULL: none is learned */
+    kn_calibration_transform
+        *calibration;          /* borrowed: receives the calibration; NULL: none is learned */
+    kn_null_calibration *null; /* borrowed: receives the null model; NULL: none is learned */
 } kn_reference_job;
 
 /* Compute the reference from the cross-validated maps, and learn the calibration. A part that
@@ -109,6 +114,6 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
 
 /* Part of the model variance of response j that is R's iso term, sum_p B_jp^2 c_p iso,
  * standardised; it is subtracted for the extrapolation ratio. 0 without an iso term. */
-double kn_reference_iso_share(const kn_gp *gp, ptrdiff_t j);
+double kn_reference_iso_variance(const kn_gp *gp, ptrdiff_t j);
 
 #endif

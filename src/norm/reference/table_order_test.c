@@ -16,19 +16,20 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 
 enum {
     STREAM_NEIGHBOURS = 301,
     PERMUTATIONS = 999,
     RANK = 990, /* rank of the limit: above it p = (1 + #{as large})/(999 + 1) is at most 0.01 */
-    LEAST = 6   /* fewest runs: 5 have 60 orders, up to reversal, and no 99th percentile */
+    MIN = 6     /* fewest runs: 5 have 60 orders, up to reversal, and no 99th percentile */
 };
 
 /* r of two participants with a batch in common is the share of the variance of z that the batch
- * explains, beyond chance. With thousands of participants the limit falls to where a model's own
- * errors show (those of its mean are shared by participants with similar covariates, about F/N),
- * and a fiftieth of the variance is too little to ask the user for a covariate. */
+ * explains, beyond chance. With thousands of participants the permutation limit becomes so small
+ * that errors of the model itself exceed it (errors of its mean are shared by participants with
+ * similar covariates, about F/N), and a fiftieth of the variance is too little to ask the user for
+ * a covariate. */
 static const double NEGLIGIBLE = 0.02;
 
 typedef struct table {
@@ -36,7 +37,7 @@ typedef struct table {
     const int *group;
     double *scale;           /* n: 1/sqrt(zz'_ii) */
     ptrdiff_t *first, *last; /* n_runs: participants at both ends of a run */
-    ptrdiff_t *turn;         /* n_runs: current order of the runs */
+    ptrdiff_t *order;        /* n_runs: current order of the runs */
     ptrdiff_t n_runs;
 } table;
 
@@ -45,7 +46,7 @@ static bool same_group(const table *t, ptrdiff_t a, ptrdiff_t b)
     return t->group && t->group[a] == t->group[b];
 }
 
-static double resemblance(const table *t, ptrdiff_t a, ptrdiff_t b)
+static double pair_resemblance(const table *t, ptrdiff_t a, ptrdiff_t b)
 {
     double dot = a > b ? kn_at(t->zz, a, b) : kn_at(t->zz, b, a);
     return dot * t->scale[a] * t->scale[b];
@@ -59,17 +60,17 @@ static double mean_of_pairs(const table *t, ptrdiff_t *pairs)
     double sum = 0;
     *pairs = 0;
     for (ptrdiff_t k = 1; k < t->n_runs; k++) {
-        ptrdiff_t a = t->last[t->turn[k - 1]], b = t->first[t->turn[k]];
+        ptrdiff_t a = t->last[t->order[k - 1]], b = t->first[t->order[k]];
         if (same_group(t, a, b))
             continue;
-        sum += resemblance(t, a, b);
+        sum += pair_resemblance(t, a, b);
         ++*pairs;
     }
     return sum / (double)*pairs;
 }
 
 /* Cut the table into runs; participants without z are skipped. */
-static void cut(table *t, const ptrdiff_t *order)
+static void cut_runs(table *t, const ptrdiff_t *order)
 {
     for (ptrdiff_t k = 0; k < t->zz.rows; k++) {
         ptrdiff_t i = order ? order[k] : k, run = t->n_runs;
@@ -81,14 +82,14 @@ static void cut(table *t, const ptrdiff_t *order)
             t->last[run - 1] = i;
             continue;
         }
-        t->turn[run] = run;
+        t->order[run] = run;
         t->first[run] = t->last[run] = i;
         t->n_runs++;
     }
 }
 
 /* Compare the statistic with its distribution over permutations of the runs. */
-static void judge(table *t, uint64_t seed, kn_resemblance *out)
+static void test_order(table *t, uint64_t seed, kn_resemblance *out)
 {
     kn_rng rng;
     ptrdiff_t pairs;
@@ -96,7 +97,7 @@ static void judge(table *t, uint64_t seed, kn_resemblance *out)
     out->correlation = mean_of_pairs(t, &out->pairs);
     kn_rng_init(&rng, seed, STREAM_NEIGHBOURS);
     for (int k = 0; k < PERMUTATIONS; k++) {
-        kn_rng_permutation(&rng, t->n_runs, t->turn);
+        kn_rng_permutation(&rng, t->n_runs, t->order);
         drawn[k] = mean_of_pairs(t, &pairs);
         sum += drawn[k];
     }
@@ -106,8 +107,8 @@ static void judge(table *t, uint64_t seed, kn_resemblance *out)
     out->resemble = out->correlation > out->limit && out->correlation - out->chance >= NEGLIGIBLE;
 }
 
-kn_status kn_neighbours(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
-                        uint64_t seed, kn_resemblance *out)
+kn_status kn_table_order_test(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
+                              uint64_t seed, kn_resemblance *out)
 {
     kn_status status;
     table t = {.zz = zz, .group = group};
@@ -115,19 +116,19 @@ kn_status kn_neighbours(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const in
     KN_TRY(kn_alloc_d(ctx, zz.rows, &t.scale));
     KN_TRY(kn_alloc_i(ctx, zz.rows, &t.first));
     KN_TRY(kn_alloc_i(ctx, zz.rows, &t.last));
-    KN_TRY(kn_alloc_i(ctx, zz.rows, &t.turn));
-    cut(&t, order);
-    if (t.n_runs >= LEAST)
-        judge(&t, seed, out);
+    KN_TRY(kn_alloc_i(ctx, zz.rows, &t.order));
+    cut_runs(&t, order);
+    if (t.n_runs >= MIN)
+        test_order(&t, seed, out);
 out:
     kn_free(t.scale);
     kn_free(t.first);
     kn_free(t.last);
-    kn_free(t.turn);
+    kn_free(t.order);
     return status;
 }
 
-void kn_neighbours_need(kn_mem_plan *r, ptrdiff_t n)
+void kn_table_order_test_need(kn_mem_plan *r, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, 4);

@@ -19,9 +19,9 @@ typedef struct kn_resemblance {
  * order. group: of each participant; NULL: none; two members of a group are no pair, since the
  * group explains their resemblance. Participants without any z (zz'_ii = 0) are skipped. With
  * fewer than 6 runs, out->pairs is 0. O(n) for each of 999 permutations. */
-kn_status kn_neighbours(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
-                        uint64_t seed, kn_resemblance *out);
+kn_status kn_table_order_test(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
+                              uint64_t seed, kn_resemblance *out);
 /* Memory plan, temporary. */
-void kn_neighbours_need(kn_mem_plan *r, ptrdiff_t n);
+void kn_table_order_test_need(kn_mem_plan *r, ptrdiff_t n);
 
 #endif

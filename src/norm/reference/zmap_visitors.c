@@ -1,5 +1,6 @@
-/* Implements zmap_visitors.h. */
-#include "norm/reference/zmap_visitors.h"
+/* Visitors that make, cache and replay z maps (internal.h). z-scores are computed once and cached
+ * if they fit into memory. */
+#include "norm/reference/internal.h"
 
 #include <math.h>
 
@@ -12,9 +13,12 @@ enum { ROWS = 32, COLUMNS = 16 }; /* chunk sizes of the parallel loops */
 
 /* ---- computation of z ----------------------------------------------------------------------- */
 
-/* Work of a thread: residuals, total variances, z, losses, n each; then the work of the learner. */
-enum { E, V, Z, LOSS, WORK };
+/* Work of a thread: residuals, total variances, z, losses, losses by the null model, n each; then
+ * the work of either learner. */
+enum { E, V, Z, LOSS, NULL_LOSS, WORK };
 
+/* Allocates one slot per block of the sums over responses, so that they do not depend on the
+ * ranks. */
 static kn_status begin_sums(kn_ctx *ctx, kn_z_builder *m, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -27,6 +31,8 @@ out:
     return status;
 }
 
+/* Begins a block loop: work space per worker, loss slots, and the stream of the extreme-value
+ * statistic. */
 static kn_status begin_z(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -34,12 +40,14 @@ static kn_status begin_z(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan
     void *memory;
     KN_TRY(kn_alloc(ctx, plan->width, sizeof *m->column, &memory));
     m->column = memory;
-    ptrdiff_t work = WORK * plan->n + (m->learner ? kn_learner_work(m->learner) : 0);
+    ptrdiff_t learner = m->learner ? kn_learner_work(m->learner) : 0;
+    ptrdiff_t null = m->null ? kn_null_work(m->null) : 0;
+    ptrdiff_t work = WORK * plan->n + (learner > null ? learner : null);
     KN_TRY(kn_mat_new(ctx, work, kn_workers(ctx, plan->width, COLUMNS), &m->work));
     KN_TRY(kn_slots_new(ctx, plan->blocks, KN_N_LOSSES, &m->losses));
     if (m->whole)
         KN_TRY(begin_sums(ctx, m, plan));
-    KN_TRY(kn_extreme_stream_init(ctx, plan->n, plan->T, m->share, &m->top));
+    KN_TRY(kn_extreme_stream_init(ctx, plan->n, plan->T, m->proportion, &m->top));
 out:
     return status;
 }
@@ -85,20 +93,20 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* z and losses of one response by a fixed calibration. */
-static void apply_layer(const kn_z_builder *m, ptrdiff_t j, const kn_calibration_cells *cells,
-                        const double *v, double *total)
+static void apply_calibration(const kn_z_builder *m, ptrdiff_t j, const kn_calibration_cells *cells,
+                              const double *v, double *total)
 {
-    const kn_calibration_transform *l = m->layer;
-    const kn_shash *law = NULL;
+    const kn_calibration_transform *l = m->calibration;
+    const kn_shash *shash = NULL;
     kn_shash own;
     kn_calibration_factor(m->D, m->D.data ? kn_col(l->beta, j) : NULL, cells->n, m->shift, total);
     for (ptrdiff_t i = 0; i < cells->n; i++)
         total[i] = v[i] + m->gp->noise[j] * total[i];
     if (l->theta.data) {
         own = kn_calibration_distribution(l, j);
-        law = &own;
+        shash = &own;
     }
-    kn_calibration_z(l, law, cells);
+    kn_calibration_z(l, shash, cells);
 }
 
 /* Compute z of one response, and its losses unless this is a second loop (m->column is NULL). */
@@ -107,8 +115,11 @@ static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, d
     ptrdiff_t n = b->y.rows, t = b->first + j;
     double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j), *v = kn_col(b->var, j);
     double *e = work + E * n, *z = work + Z * n, *loss = work + LOSS * n, *V_ = work + V * n;
+    double *null = m->null ? work + NULL_LOSS * n : NULL;
     for (ptrdiff_t i = 0; i < n; i++)
         e[i] = isfinite(y[i]) ? y[i] - mean[i] : NAN;
+    if (null && m->column)
+        kn_null_learn(m->null, b, j, work + WORK * n, null);
     if (m->learner) {
         for (ptrdiff_t i = 0; i < n; i++)
             V_[i] = v[i];
@@ -119,18 +130,20 @@ static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, d
                                .z = m->column ? z : NULL,
                                .loss = loss,
                                .joint = v,
-                               .alone = mean,
+                               .noise_only = mean,
                                .known = !m->column};
         kn_learner_learn(m->learner, &c, work + WORK * n);
     } else {
-        apply_layer(m, t, &(kn_calibration_cells){n, e, V_, z, loss}, v, V_);
+        apply_calibration(m, t, &(kn_calibration_cells){n, e, V_, z, loss}, v, V_);
     }
     if (!m->column)
         return;
     const kn_scaling *s = m->maps->Y.scaling;
     double sd = s->sd0[t] / s->sd[t];
     kn_null_model trivial = {(s->mean0[t] - s->mean[t]) / s->sd[t], sd * sd};
-    m->column[j] = kn_losses_of(n, y, z, loss, trivial);
+    m->column[j] = kn_losses_of(&(kn_loss_cells){n, y, e, z, loss, null}, trivial);
+    if (m->null)
+        m->null->null->R2[t] = m->column[j].responses > 0 ? m->column[j].R2 : NAN;
     for (ptrdiff_t i = 0; i < n; i++)
         y[i] = z[i];
 }
@@ -158,7 +171,7 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
     double *losses = kn_slot(&m->losses, b->number);
     if (m->whole) {
         for (ptrdiff_t j = 0; j < b->count; j++) {
-            m->iso[j] = kn_reference_iso_share(m->gp, b->first + j);
+            m->iso[j] = kn_reference_iso_variance(m->gp, b->first + j);
             *kn_slot(&m->noise_sum, b->number) += m->gp->noise[b->first + j];
         }
         kn_parallel(ctx, b->y.rows, ROWS, sum_rows, &job);
@@ -196,21 +209,21 @@ static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
-kn_block_loop kn_z_builder_walk(const kn_z_builder *m, const char *stage)
+kn_block_loop kn_z_builder_loop(const kn_z_builder *m, const char *stage)
 {
     return (kn_block_loop){.Y = kn_gp_maps_y(m->maps), .maps = m->maps, .stage = stage};
 }
 
 kn_visitor kn_z_builder_visitor(kn_z_builder *m)
 {
-    return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, begin_z, make_z, NULL};
+    return (kn_visitor){m, KN_BLOCK_Y | KN_BLOCK_MAPS, begin_z, make_z, NULL};
 }
 
 kn_visitor kn_z_builder_again(kn_z_builder *m)
 {
     kn_free(m->column); /* without `column`, z itself and the losses are not computed */
     m->column = NULL;
-    return (kn_visitor){m, KN_WALK_Y | KN_WALK_MAPS, NULL, make_z_again, NULL};
+    return (kn_visitor){m, KN_BLOCK_Y | KN_BLOCK_MAPS, NULL, make_z_again, NULL};
 }
 
 void kn_z_builder_clear(kn_z_builder *m)
@@ -229,7 +242,8 @@ void kn_z_builder_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, bo
     ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_block_loop_width(0, s->T);
     kn_plan_alloc(r, KN_NEED_WORK, width, sizeof(kn_losses));
     int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
-    ptrdiff_t learner = kn_learner_work_of(n, kn_learner_columns_most(s, n), folds);
+    ptrdiff_t learner = kn_learner_work_of(n, kn_learner_columns_max(s, n), folds);
+    learner = learner > kn_null_work_of(n, folds) ? learner : kn_null_work_of(n, folds);
     kn_plan_alloc_d(r, KN_NEED_WORK, WORK * n + (whole ? learner : 0),
                     kn_workers_of(s->threads, width, COLUMNS));
     kn_slots_need(r, KN_NEED_WORK, blocks, KN_N_LOSSES);
@@ -277,6 +291,7 @@ static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
+/* Block visitor: stores the z-scores of the block as float for a later loop. */
 static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kept_job job = {self, b};
@@ -287,6 +302,7 @@ static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* Begins a loop over stored z-scores: allocates one block of both kinds. */
 static kn_status begin_recall(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -304,6 +320,7 @@ void kn_z_replay_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T)
     kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_block_loop_width(0, T));
 }
 
+/* Copies stored z of columns from to to - 1 of the block, of both kinds, to double precision. */
 static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
@@ -317,6 +334,7 @@ static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
+/* Block visitor: sets z_joint and z_noise of the block from what keep_z stored. */
 static kn_status recall_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_cache *k = self;

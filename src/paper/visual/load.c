@@ -1,4 +1,5 @@
-/* Implements load.h: finds the runs, checks all files, then reads and detrends the scans. */
+/* Implements load.h: finds the runs, checks all files, then reads and detrends the scans. Changes
+ * of the data are recognised by a hash. */
 #include "paper/visual/load.h"
 
 #include <dirent.h>
@@ -11,7 +12,7 @@
 #include "io/image/mask.h"
 #include "io/table/table.h"
 
-enum { PATH = 4096, LEAST_SCANS = 3 }; /* two points are always on a line */
+enum { PATH = 4096, MIN_SCANS = 3 }; /* two points are always on a line */
 static const double REST = -1;
 static const char *const KIND[2] = {"random", "figure"};
 
@@ -93,7 +94,7 @@ static kn_status find_runs(kn_ctx *ctx, loader *l, kn_visual *v)
         if (last[k] == 0) {
             status = kn_fail(ctx, KN_ERR_IO,
                              "%s: no func/data_%s_run01.nii.gz there, expected the layout of the "
-                             "Miyawaki 2008 data set (kronorm simulate {kind=miyawaki} makes one)",
+                             "Miyawaki 2008 data set; kronorm simulate {kind=miyawaki} makes one",
                              l->dir, KIND[k]);
             goto out;
         }
@@ -116,7 +117,7 @@ static kn_status find_runs(kn_ctx *ctx, loader *l, kn_visual *v)
             FILE *f = fopen(needed[i], "rb");
             if (!f && errno == ENOENT)
                 return kn_fail(ctx, KN_ERR_IO,
-                               "%s: is missing, expected runs 01 to %02d of %s patterns", needed[i],
+                               "%s is missing, expected runs 01 to %02d of %s patterns", needed[i],
                                last[u->kind], kind);
             if (!f)
                 return kn_fail_errno(ctx, needed[i], "cannot be read", errno);
@@ -141,7 +142,7 @@ static kn_status check_row(kn_ctx *ctx, const run *u, const kn_table *table, ptr
         if ((kn_at(u->labels, t, j) == REST) != is_rest(u->labels, t))
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s line %td column %td: %g in a row that begins with %g, expected -1 "
-                           "in all of a row of rest and in no other",
+                           "in every column of a rest row and in no other row",
                            u->label, kn_table_line(table, t), j + 1, kn_at(u->labels, t, j),
                            kn_at(u->labels, t, 0));
     return KN_OK;
@@ -156,14 +157,14 @@ static kn_status read_labels(kn_ctx *ctx, loader *l, run *u, ptrdiff_t scans)
     KN_TRY(kn_table_read_bare(ctx, u->label, &table));
     ptrdiff_t rows = kn_table_rows(table), cols = kn_table_cols(table);
     if (rows != scans) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td rows, expected %td, one for each scan of %s",
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td rows, expected %td, one per scan of %s",
                          u->label, rows, scans, u->func);
         goto out;
     }
     if (l->pixels == 0)
         l->pixels = cols;
     if (cols != l->pixels) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td columns, expected %td as in %s", u->label,
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td columns, expected %td as in %s", u->label,
                          cols, l->pixels, l->run[0].label);
         goto out;
     }
@@ -200,9 +201,9 @@ static kn_status check_runs(kn_ctx *ctx, loader *l, kn_visual *v)
         }
         KN_TRY(kn_geometry_compare(ctx, u->func, &image.geometry, l->run[0].func, &l->geometry));
         ptrdiff_t scans = image.header.volumes;
-        if (scans < LEAST_SCANS) {
-            status = kn_fail(ctx, KN_ERR_SHAPE, "%s: %td scans, expected a run of at least %d",
-                             u->func, scans, LEAST_SCANS);
+        if (scans < MIN_SCANS) {
+            status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td scans, expected a run of at least %d",
+                             u->func, scans, MIN_SCANS);
             goto out;
         }
         KN_TRY(read_labels(ctx, l, u, scans));
@@ -221,7 +222,7 @@ out:
 /* ---- scans ---- */
 
 /* FNV-1a over 32-bit words. */
-static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
+static uint64_t mix_hash(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *p = data;
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
@@ -234,7 +235,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
 
 /* Subtracts the least-squares line over t = 0 .. n-1:  mean + slope (t - tbar),
  * slope = sum (t - tbar) y / sum (t - tbar)^2,  sum (t - tbar)^2 = n (n^2 - 1) / 12 */
-static void detrend(double *y, ptrdiff_t n)
+static void subtract_line(double *y, ptrdiff_t n)
 {
     double m = (double)n, middle = (m - 1) / 2, mean = 0, slope = 0;
     for (ptrdiff_t t = 0; t < n; t++) {
@@ -258,13 +259,13 @@ static kn_status read_run(kn_ctx *ctx, const loader *l, const run *u, ptrdiff_t 
     KN_TRY(kn_alloc_d(ctx, scans, &y));
     KN_TRY(kn_images_open(ctx, u->func, 0, &images));
     KN_TRY(kn_images_read(ctx, images, l->mask.index, T, raw));
-    v->fingerprint = mix(v->fingerprint, raw, (size_t)(scans * T) * sizeof *raw);
+    v->fingerprint = mix_hash(v->fingerprint, raw, (size_t)(scans * T) * sizeof *raw);
     v->fingerprint =
-        mix(v->fingerprint, u->labels.data, (size_t)(scans * l->pixels) * sizeof(double));
+        mix_hash(v->fingerprint, u->labels.data, (size_t)(scans * l->pixels) * sizeof(double));
     for (ptrdiff_t j = 0; j < T; j++) {
         for (ptrdiff_t t = 0; t < scans; t++)
             y[t] = (double)raw[t * T + j];
-        detrend(y, scans);
+        subtract_line(y, scans);
         double *to = kn_col(v->Y, j) + row;
         for (ptrdiff_t t = 0; t + KN_VISUAL_SHIFT < scans; t++)
             if (!is_rest(u->labels, t))
@@ -290,6 +291,7 @@ static bool same_row(kn_mat X, ptrdiff_t a, ptrdiff_t b)
     return true;
 }
 
+/* Sets the pattern of each scan to the first scan with the same pixels. */
 static void find_patterns(kn_visual *v)
 {
     for (ptrdiff_t i = 0; i < v->n; i++) {

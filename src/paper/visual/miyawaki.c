@@ -1,4 +1,5 @@
-/* Implements miyawaki.h: truth maps, patterns, runs, and the other files of the data set. */
+/* Implements miyawaki.h: truth maps, patterns, runs, and the other files of the data set. It has
+ * the layout and the size of the data of Miyawaki et al. 2008. */
 #include "paper/visual/miyawaki.h"
 
 #include <math.h>
@@ -6,11 +7,9 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "cohort/image.h"
+#include "cohort/output_folder.h"
 #include "cohort/random_field.h"
-#include "paper/visual/masks.h"
-#include "paper/visual/patterns.h"
-#include "paper/visual/retinotopy.h"
+#include "paper/visual/internal.h"
 
 /* ---- parameters ---- */
 
@@ -20,7 +19,7 @@ enum { ABNORMALITY = COMPONENTS + DRIFTS, BASE, SD_FIELD, FIELDS };
 enum { STREAM_PATTERNS = 1, STREAM_ORDER, STREAM_GAIN, STREAM_FIELDS = 100, STREAM_RUNS = 1000 };
 
 /* Share of the noise variance; correlation between scans. */
-static const double SMOOTH_SHARE = 0.4, MEMORY = 0.4;
+static const double SMOOTH_PROPORTION = 0.4, MEMORY = 0.4;
 static const double NOISE_LENGTH = 15, DRIFT_LENGTH = 40, ABNORMAL_LENGTH = 6, FIELD_LENGTH = 30;
 static const double DRIFT_LINE = 2, DRIFT_WAVE = 0.15; /* noise sd over a run; amplitude */
 static const double BASE_MEAN = 900, BASE_SPREAD = 100, SD_MEAN = 12, SD_SPREAD = 0.3;
@@ -74,7 +73,7 @@ static ptrdiff_t images_of(const kind *k)
 }
 
 /* Returns the image of the run shown at this scan; -1 in rest. */
-static ptrdiff_t shown(const kind *k, ptrdiff_t scan)
+static ptrdiff_t image_shown(const kind *k, ptrdiff_t scan)
 {
     ptrdiff_t t = scan - LEAD;
     bool on = t >= 0 && t < 2 * k->scans * k->images && t % (2 * k->scans) < k->scans;
@@ -100,6 +99,7 @@ void kn_miyawaki_grid(kn_miyawaki_size size, kn_nifti_header *grid, ptrdiff_t *v
     *voxels = SIZE[size].voxels;
 }
 
+/* Makes the voxels of the simulated visual cortex with their receptive fields. */
 static kn_status set_voxels(kn_ctx *ctx, experiment *e)
 {
     kn_status status;
@@ -146,7 +146,7 @@ out:
     return status;
 }
 
-/* Draws the random fields and scales them; the smooth noise has variance SMOOTH_SHARE
+/* Draws the random fields and scales them; the smooth noise has variance SMOOTH_PROPORTION
  * everywhere. */
 static kn_status set_maps(kn_ctx *ctx, experiment *e)
 {
@@ -168,7 +168,7 @@ static kn_status set_maps(kn_ctx *ctx, experiment *e)
         for (int k = 0; k < COMPONENTS; k++)
             squares += at[k * T] * at[k * T];
         for (int k = 0; k < COMPONENTS; k++) /* so that the noise has variance 1 at every voxel */
-            at[k * T] *= sqrt(SMOOTH_SHARE / squares);
+            at[k * T] *= sqrt(SMOOTH_PROPORTION / squares);
         at[BASE * T] = BASE_MEAN + BASE_SPREAD * at[BASE * T];
         at[SD_FIELD * T] = SD_MEAN * exp(SD_SPREAD * at[SD_FIELD * T]);
     }
@@ -203,7 +203,8 @@ out:
     return status;
 }
 
-static double response(const experiment *e, ptrdiff_t v, const unsigned char *x)
+/* Response of voxel v to the pixels x: a saturating function of their weighted sum. */
+static double voxel_response(const experiment *e, ptrdiff_t v, const unsigned char *x)
 {
     const double *w = e->weights + v * KN_PIXELS;
     double d = -e->offset[v];
@@ -222,7 +223,7 @@ static double mean_fill(const unsigned char *x, ptrdiff_t images)
 
 /* Fills the summary; r2 is the mean over voxels of variance / (variance + 1) of the response to
  * random patterns. */
-static void measure(experiment *e)
+static void summarise_responses(experiment *e)
 {
     kn_miyawaki_summary *s = &e->summary;
     ptrdiff_t n = images_of(&e->random), m = images_of(&e->figure);
@@ -237,7 +238,7 @@ static void measure(experiment *e)
     for (ptrdiff_t v = 0; v < e->T; v++) {
         double mean = 0, square = 0;
         for (ptrdiff_t i = 0; i < n; i++) {
-            double r = e->gain[v] * response(e, v, e->patterns + i * KN_PIXELS);
+            double r = e->gain[v] * voxel_response(e, v, e->patterns + i * KN_PIXELS);
             mean += r / (double)n;
             square += r * r / (double)n;
         }
@@ -261,6 +262,7 @@ typedef struct run { /* data shared by the scans of a run */
     ptrdiff_t evoked_by; /* image whose response is in `evoked`; -1: none yet */
 } run;
 
+/* Draws the initial state of the noise and the slow drifts of a run. */
 static void start_run(run *r)
 {
     for (int k = 0; k < COMPONENTS; k++)
@@ -274,13 +276,13 @@ static void start_run(run *r)
 }
 
 /* evoked = g (1 + r(x)) + a u A */
-static void evoke(run *r, ptrdiff_t image)
+static void compute_evoked(run *r, ptrdiff_t image)
 {
     const experiment *e = r->e;
     const double *A = e->maps + ABNORMALITY * e->T, a = r->abnormal ? r->abnormal[image] : 0;
     for (ptrdiff_t v = 0; v < e->T && r->evoked_by != image; v++)
         r->evoked[v] =
-            e->gain[v] * (1 + response(e, v, r->patterns + image * KN_PIXELS)) + a * A[v];
+            e->gain[v] * (1 + voxel_response(e, v, r->patterns + image * KN_PIXELS)) + a * A[v];
     r->evoked_by = image;
 }
 
@@ -289,9 +291,9 @@ static void evoke(run *r, ptrdiff_t image)
 static void make_scan(run *r, ptrdiff_t t)
 {
     const experiment *e = r->e;
-    double *y = r->y, weight[COMPONENTS + DRIFTS], white = sqrt(1 - SMOOTH_SHARE);
+    double *y = r->y, weight[COMPONENTS + DRIFTS], white = sqrt(1 - SMOOTH_PROPORTION);
     double tau = (double)t / (double)(r->scans - 1) - 0.5; /* -1/2 .. 1/2 over the run */
-    ptrdiff_t T = e->T, image = shown(r->k, t - SHIFT);
+    ptrdiff_t T = e->T, image = image_shown(r->k, t - SHIFT);
 
     for (int k = 0; k < COMPONENTS; k++) {
         if (t > 0)
@@ -301,7 +303,7 @@ static void make_scan(run *r, ptrdiff_t t)
     for (int k = 0; k < DRIFTS; k++)
         weight[COMPONENTS + k] = r->line[k] * tau + r->wave[k] * cos(TWO_PI * tau + r->phase[k]);
     if (image >= 0)
-        evoke(r, image);
+        compute_evoked(r, image);
     for (ptrdiff_t v = 0; v < T; v++)
         y[v] = white * kn_rng_normal(&r->rng) + (image >= 0 ? r->evoked[v] : 0);
     for (int k = 0; k < COMPONENTS + DRIFTS; k++)
@@ -323,7 +325,7 @@ static kn_status write_labels(kn_ctx *ctx, const run *r, const char *name)
     KN_TRY(kn_alloc(ctx, r->scans, CELL * KN_PIXELS, &p));
     text = p;
     for (ptrdiff_t t = 0; t < r->scans; t++) {
-        ptrdiff_t image = shown(r->k, t);
+        ptrdiff_t image = image_shown(r->k, t);
         for (int i = 0; i < KN_PIXELS; i++) {
             if (image < 0)
                 text[used++] = '-';
@@ -337,6 +339,7 @@ out:
     return status;
 }
 
+/* Simulates run `item` and writes its labels and images. */
 static kn_status write_run(kn_ctx *ctx, void *self, ptrdiff_t item)
 {
     const experiment *e = self;
@@ -373,7 +376,8 @@ out:
 
 /* ---- other files ---- */
 
-static json_t *truth(const experiment *e)
+/* JSON of everything that the simulation chose. Owned. */
+static json_t *truth_json(const experiment *e)
 {
     const kn_miyawaki_summary *s = &e->summary;
     json_t *figures = json_array();
@@ -385,7 +389,7 @@ static json_t *truth(const experiment *e)
         "s:f, s:f, s:s}}",
         "kind", "miyawaki", "seed", (json_int_t)e->o->seed, "voxels", (json_int_t)s->voxels, "r2",
         s->r2, "shift_scans", (int)SHIFT, "random_fill", s->random_fill, "figure_fill",
-        s->figure_fill, "figures", figures, "noise", "smooth_variance_share", SMOOTH_SHARE,
+        s->figure_fill, "figures", figures, "noise", "smooth_variance_share", SMOOTH_PROPORTION,
         "components", (int)COMPONENTS, "length_mm", NOISE_LENGTH, "correlation_from_scan_to_scan",
         MEMORY, "drift_in_noise_sd", "line", DRIFT_LINE, "wave", DRIFT_WAVE, "abnormality",
         "strength_in_noise_sd", e->o->strength, "strength_spread", STRENGTH_SPREAD, "length_mm",
@@ -402,12 +406,13 @@ static kn_status write_truth(kn_ctx *ctx, const experiment *e)
         effect[v] = e->o->strength * e->maps[ABNORMALITY * e->T + v] * e->maps[SD_FIELD * e->T + v];
     KN_TRY(kn_sim_image_write(ctx, e->folder, "truth/abnormality.nii.gz", &e->grid,
                               KN_VOXEL_FLOAT64, effect, e->index, e->T));
-    KN_TRY(kn_folder_json(ctx, e->folder, "truth/truth.json", truth(e)));
+    KN_TRY(kn_folder_json(ctx, e->folder, "truth/truth.json", truth_json(e)));
 out:
     kn_free(effect);
     return status;
 }
 
+/* Writes the data folder: runs, masks, true values, README and LICENSE. */
 static kn_status write_all(kn_ctx *ctx, experiment *e)
 {
     static const char *const folders[] = {"func", "label", "mask", "truth"};
@@ -416,12 +421,12 @@ static kn_status write_all(kn_ctx *ctx, experiment *e)
         "Miyawaki et al. 2008, Neuron 60:915. No measured data are in here.\n"
         "truth/truth.json says what was put in.\n";
     static const char license[] = "Simulated data: use them as you like.\n";
-    const kn_miyawaki_places places = {e->folder, &e->grid, e->voxel, e->index, e->T};
+    const kn_miyawaki_masks places = {e->folder, &e->grid, e->voxel, e->index, e->T};
     kn_status status;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         KN_TRY(kn_folder_sub(ctx, e->folder, folders[i]));
-    KN_TRY(kn_each(ctx, "runs", e->random.runs + e->figure.runs, write_run, e));
-    KN_TRY(kn_miyawaki_write_places(ctx, &places));
+    KN_TRY(kn_for_each_item(ctx, "runs", e->random.runs + e->figure.runs, write_run, e));
+    KN_TRY(kn_miyawaki_write_masks(ctx, &places));
     KN_TRY(write_truth(ctx, e));
     KN_TRY(kn_folder_text(ctx, e->folder, "README", readme, sizeof readme - 1));
     KN_TRY(kn_folder_text(ctx, e->folder, "LICENSE", license, sizeof license - 1));
@@ -429,7 +434,8 @@ out:
     return status;
 }
 
-static kn_status check(kn_ctx *ctx, const kn_miyawaki_options *o)
+/* Fails with KN_ERR_ARGUMENT for a strength or size that does not exist. */
+static kn_status check_options(kn_ctx *ctx, const kn_miyawaki_options *o)
 {
     if (!(isfinite(o->strength) && o->strength >= 0))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "abnormality of strength %g, expected 0 or more",
@@ -446,7 +452,7 @@ kn_status kn_sim_miyawaki(kn_ctx *ctx, const kn_miyawaki_options *options, kn_mi
 
     if (out)
         *out = (kn_miyawaki_summary){0};
-    KN_TRY(check(ctx, options));
+    KN_TRY(check_options(ctx, options));
     e.random = SIZE[options->size].random;
     e.figure = SIZE[options->size].figure;
     KN_TRY(kn_folder_open(ctx, options->dir, options->force, &e.folder));
@@ -454,7 +460,7 @@ kn_status kn_sim_miyawaki(kn_ctx *ctx, const kn_miyawaki_options *options, kn_mi
     KN_TRY(set_receptive_fields(ctx, &e));
     KN_TRY(set_maps(ctx, &e));
     KN_TRY(draw_patterns(ctx, &e));
-    measure(&e);
+    summarise_responses(&e);
     KN_TRY(write_all(ctx, &e));
     if (out)
         *out = e.summary;

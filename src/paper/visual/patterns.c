@@ -1,5 +1,6 @@
-/* Implements patterns.h: strokes of each figure, and the pixels nearest to them. */
-#include "paper/visual/patterns.h"
+/* The images that are shown: strokes of each figure, and the pixels nearest to them. They are the
+ * covariates of the experiment. */
+#include "paper/visual/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,13 +68,13 @@ const char *kn_pattern_name(int figure)
 
 int kn_pattern_fill(int figure)
 {
-    enum { LEAST = 34, STEP = 3, LEVELS = 5 };
-    return LEAST +
+    enum { MIN = 34, STEP = 3, LEVELS = 5 };
+    return MIN +
            /* So that the three styles of a letter differ. */
            STEP * ((figure + figure / LEVELS) % LEVELS);
 }
 
-static double distance(stroke s, double x, double y)
+static double stroke_distance(stroke s, double x, double y)
 {
     double dx = s.x1 - s.x0, dy = s.y1 - s.y0;
     double t = ((x - s.x0) * dx + (y - s.y0) * dy) / (dx * dx + dy * dy);
@@ -106,7 +107,7 @@ void kn_pattern_figure(int figure, unsigned char x[KN_PIXELS])
         double v = (i % KN_SCREEN - middle) / scale + 0.5, nearest = INFINITY;
         double u = (i / KN_SCREEN - middle - 2 * slant * (0.5 - v)) / scale + 0.5;
         for (int k = 0; k < DRAWING[d].n; k++)
-            nearest = fmin(nearest, distance(DRAWING[d].s[k], u, v));
+            nearest = fmin(nearest, stroke_distance(DRAWING[d].s[k], u, v));
         order[i] = (near_pixel){floor(nearest * digits + 0.5), i};
         x[i] = 0;
     }

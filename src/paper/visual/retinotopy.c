@@ -1,10 +1,13 @@
-/* Implements retinotopy.h. */
-#include "paper/visual/retinotopy.h"
+/* A simulated visual cortex: voxels with areas and receptive fields, and the mask images of them.
+ * Areas and bands are assigned by the rank of a voxel's position. */
+#include "paper/visual/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory/alloc.h"
+#include "cohort/output_folder.h"
 #include "cohort/random_field.h"
 
 /* Centre and radii of the ellipsoid of a hemisphere, mm; x is mirrored for the left one. */
@@ -45,7 +48,7 @@ static int by_index(const void *a, const void *b)
 
 /* Distance from the ellipsoid of the nearer pole; rounded, so that mirror images are equally
  * far. */
-static double distance(const double p[3])
+static double pole_distance(const double p[3])
 {
     const double digits = 1e6;
     double r = 0, q[3] = {fabs(p[0]), p[1], p[2]};
@@ -55,17 +58,17 @@ static double distance(const double p[3])
 }
 
 /* Assigns the area and angle from the rank of a voxel in its hemisphere, 0 <= share < 1. */
-static void set_area(kn_visual_voxel *v, double share)
+static void set_area(kn_visual_voxel *v, double proportion)
 {
-    double x = share * KN_AREAS;
+    double x = proportion * KN_AREAS;
     v->area = (int)x;
     v->row = AREA[v->area].from + (x - v->area) * (AREA[v->area].to - AREA[v->area].from);
 }
 
-static void set_band(kn_visual_voxel *v, double share)
+static void set_band(kn_visual_voxel *v, double proportion)
 {
-    v->band = (int)(share * KN_BANDS);
-    v->col = ECCENTRICITY_MIN + share * (ECCENTRICITY_MAX - ECCENTRICITY_MIN);
+    v->band = (int)(proportion * KN_BANDS);
+    v->col = ECCENTRICITY_MIN + proportion * (ECCENTRICITY_MAX - ECCENTRICITY_MIN);
 }
 
 /* Converts polar angle and eccentricity, held in row and col until now, to a position on the
@@ -78,6 +81,8 @@ static void set_field(kn_visual_voxel *v)
     v->width = AREA[v->area].width * (WIDTH_MIN + WIDTH_SLOPE * e);
 }
 
+/* Assigns areas or bands to the voxels of one hemisphere by their rank in angle or position. order:
+ * work space. */
 static void rank_hemisphere(int side, kn_visual_voxel *voxel, ptrdiff_t count, ranked *order,
                             bool areas)
 {
@@ -105,20 +110,20 @@ kn_status kn_retinotopy_new(kn_ctx *ctx, const kn_nifti_header *grid, ptrdiff_t 
 
     *out = NULL;
     if (count > all)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td voxels of %td were asked for", count, all);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td voxels of %td were requested", count, all);
     KN_TRY(kn_alloc(ctx, all, sizeof *order, &p));
     order = p;
     KN_TRY(kn_alloc(ctx, count, sizeof **out, &p));
     kn_visual_voxel *voxel = p;
     for (ptrdiff_t i = 0; i < all; i++) {
         double place[3];
-        kn_place(grid, i, place);
-        order[i] = (ranked){distance(place), i};
+        kn_voxel_position(grid, i, place);
+        order[i] = (ranked){pole_distance(place), i};
     }
     qsort(order, (size_t)all, sizeof *order, by_key);
     for (ptrdiff_t i = 0; i < count; i++) {
         voxel[i].index = order[i].item;
-        kn_place(grid, voxel[i].index, voxel[i].place);
+        kn_voxel_position(grid, voxel[i].index, voxel[i].place);
         voxel[i].hemisphere = voxel[i].place[0] > 0; /* x grows to the right */
     }
     qsort(voxel, (size_t)count, sizeof *voxel, by_index);
@@ -132,4 +137,79 @@ kn_status kn_retinotopy_new(kn_ctx *ctx, const kn_nifti_header *grid, ptrdiff_t 
 out:
     kn_free(order);
     return status;
+}
+
+/* ---- masks of areas and eccentricity bands ---- */
+
+/* Writes the mask of one hemisphere's area (band -1) or eccentricity band (area -1). */
+static kn_status write_part(kn_ctx *ctx, const kn_miyawaki_masks *e, const char *name,
+                            int hemisphere, int area, int band)
+{
+    ptrdiff_t *index, n = 0;
+    kn_status status = kn_alloc_i(ctx, e->T, &index);
+    for (ptrdiff_t v = 0; status == KN_OK && v < e->T; v++) {
+        const kn_visual_voxel *x = &e->voxel[v];
+        if (x->hemisphere == hemisphere && (x->area == area || x->band == band))
+            index[n++] = x->index;
+    }
+    if (status == KN_OK)
+        status = kn_sim_image_write(ctx, e->folder, name, e->grid, KN_VOXEL_INT64, NULL, index, n);
+    kn_free(index);
+    return status;
+}
+
+/* Writes the masks: of all voxels, and of each area and band per hemisphere. */
+static kn_status write_masks(kn_ctx *ctx, const kn_miyawaki_masks *e)
+{
+    static const char *const side[] = {"LH", "RH"};
+    char name[64];
+    kn_status status;
+    KN_TRY(kn_sim_image_write(ctx, e->folder, "mask/mask.nii.gz", e->grid, KN_VOXEL_INT64, NULL,
+                              e->index, e->T));
+    for (int h = 0; h < 2; h++) {
+        for (int a = 0; a < KN_AREAS; a++) {
+            snprintf(name, sizeof name, "mask/%s%s.nii.gz", side[h], kn_area_name[a]);
+            KN_TRY(write_part(ctx, e, name, h, a, -1));
+        }
+        for (int b = 0; b < KN_BANDS; b++) {
+            snprintf(name, sizeof name, "mask/%slag%dto%d.nii.gz", side[h], b, b + 1);
+            KN_TRY(write_part(ctx, e, name, h, -1, b));
+        }
+    }
+out:
+    return status;
+}
+
+/* Writes a background head, darker towards its surface. */
+static kn_status write_background(kn_ctx *ctx, const kn_miyawaki_masks *e)
+{
+    const double centre[3] = {0, -25, 0}, radii[3] = {72, 92, 62}, bright = 1000;
+    ptrdiff_t all = kn_nifti_voxels(e->grid), n = 0, *index = NULL;
+    double *values = NULL, p[3];
+    kn_status status;
+
+    KN_TRY(kn_alloc_i(ctx, all, &index));
+    KN_TRY(kn_alloc_d(ctx, all, &values));
+    for (ptrdiff_t v = 0; v < all; v++) {
+        double r = 0;
+        kn_voxel_position(e->grid, v, p);
+        for (int d = 0; d < 3; d++)
+            r += (p[d] - centre[d]) * (p[d] - centre[d]) / (radii[d] * radii[d]);
+        if (r <= 1) {
+            index[n] = v;
+            values[n++] = bright * (1 - r / 2);
+        }
+    }
+    KN_TRY(kn_sim_image_write(ctx, e->folder, "bg.nii.gz", e->grid, KN_VOXEL_FLOAT64, values, index,
+                              n));
+out:
+    kn_free(values);
+    kn_free(index);
+    return status;
+}
+
+kn_status kn_miyawaki_write_masks(kn_ctx *ctx, const kn_miyawaki_masks *e)
+{
+    kn_status status = write_masks(ctx, e);
+    return status == KN_OK ? write_background(ctx, e) : status;
 }

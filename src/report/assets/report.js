@@ -50,7 +50,7 @@
         found.replaceChildren(make("b", ids[i]), " " + words + " ");
         if (row) found.append(link(i, "row", "row"), " ");
         if (card) found.append(link(i, "card", "card"));
-        if (!row && !card) found.append("not among the rows of the table");
+        if (!row && !card) found.append("not in the table");
     };
     const matches = (text) => {
         const asked = text.trim().toLowerCase();
@@ -68,7 +68,7 @@
             else {
                 forget();
                 byId("found").textContent = find.value.trim() === "" ? ""
-                    : find.value.trim()[0] === "#" ? "There is nobody of this number." : "Nobody has this in the id.";
+                    : find.value.trim()[0] === "#" ? "No participant has this number." : "No ID contains this text.";
             }
         };
         const next = () => {
@@ -100,7 +100,7 @@
     /* ---- the table ---- */
     const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
     const number = (text) => { /* as kn_html_fixed and kn_html_p write them */
-        const plain = text.replace(/^< /, "").replace(/−/g, "-").replace("∞", "Infinity").replace(/\s*%$/, "")
+        const plain = text.replace(/^[<≤] /, "").replace(/−/g, "-").replace("∞", "Infinity").replace(/\s*%$/, "")
             .replace(/×10⁻([⁰¹²³⁴-⁹]+)$/, (all, up) => "e-" + [...up].map((c) => RAISED.indexOf(c)).join(""));
         return plain === "" || plain === "n/a" ? NaN : Number(plain);
     };
@@ -133,7 +133,7 @@
     const cards = all(".card"), fold = byId("fold");
     const folds = () => { /* what the button would do now */
         const some = cards.some((card) => !card.open);
-        fold.textContent = some ? "Open all cards" : "Fold all cards";
+        fold.textContent = some ? "Open all cards" : "Close all cards";
         return some;
     };
     if (fold) {
@@ -149,7 +149,7 @@
     addEventListener("hashchange", arrive);
     arrive();
     for (const viewer of all(".viewer")) {
-        const line = make("p", ""), button = make("button", "Look through the slices");
+        const line = make("p", ""), button = make("button", "Browse slices");
         line.className = "control";
         button.type = "button";
         button.addEventListener("click", () => {
@@ -177,7 +177,7 @@
     for (const button of all("[data-copy]"))
         button.addEventListener("click", () => {
             const done = copy(byId(button.dataset.copy));
-            button.parentNode.querySelector("[role=status]").textContent = done ? "Copied." : "Selected: copy it with the keyboard.";
+            button.parentNode.querySelector("[role=status]").textContent = done ? "Copied." : "Selected. Copy it with the keyboard.";
         });
 
     /* ---- a figure as a file, with the rules that it uses and the colours of paper ---- */

@@ -1,4 +1,5 @@
-/* Implements atlas_tables.h: the names of FreeSurfer's regions and Schaefer's networks. */
+/* Implements atlas_tables.h: the names of FreeSurfer's regions and Schaefer's networks. One row
+ * per region: its key, spellings, full name and lobe. */
 #include "report/atlas/atlas_tables.h"
 
 const char *const kn_atlas_name[KN_ATLAS_KINDS] = {"Desikan-Killiany", "Destrieux",

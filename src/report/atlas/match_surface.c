@@ -1,5 +1,5 @@
 /* Places the regions of a table on a surface: a response matches a label of the same side and
- * name. */
+ * name. A table of regions can then be drawn like a map. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,9 @@ static int by_region(const void *a, const void *b)
     return (x->t > y->t) - (x->t < y->t);
 }
 
-static ptrdiff_t list(const kn_region_table *table, response *out)
+/* Parses the names of the T responses; out (T): those that name a region, sorted by by_region.
+ * Returns their number. */
+static ptrdiff_t list_responses(const kn_region_table *table, response *out)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t t = 0; t < table->T; t++) {
@@ -44,7 +46,7 @@ static ptrdiff_t list(const kn_region_table *table, response *out)
 }
 
 /* Returns the first entry with this key and side or a later one; n: none. */
-static ptrdiff_t search(const response *list, ptrdiff_t n, const char *key, int side)
+static ptrdiff_t search_region(const response *list, ptrdiff_t n, const char *key, int side)
 {
     ptrdiff_t low = 0, high = n;
     while (low < high) {
@@ -58,18 +60,22 @@ static ptrdiff_t search(const response *list, ptrdiff_t n, const char *key, int 
     return low;
 }
 
-static ptrdiff_t find(const response *list, ptrdiff_t n, const char *label, int side, bool *matched)
+/* Returns the column of the table (response.t) for an atlas label of this side, otherwise the one
+ * for both sides; -1: none. Sets matched[t] for every response of this region, also of other
+ * measures. matched: one entry per column of the table. list: n responses sorted by by_region. */
+static ptrdiff_t find_response(const response *list, ptrdiff_t n, const char *label, int side,
+                               bool *matched)
 {
     kn_region_name parsed;
     ptrdiff_t found = -1;
     if (!kn_region_parse(label, &parsed) || (parsed.side >= 0 && parsed.side != side))
         return -1;
     for (int k = 0; k < 2 && found < 0; k++) { /* of the side, else of both sides */
-        const int of = k == 0 ? side : -1;
-        ptrdiff_t i = search(list, n, parsed.key, of);
-        if (i < n && list[i].side == of && strcmp(list[i].key, parsed.key) == 0)
+        const int response_of = k == 0 ? side : -1;
+        ptrdiff_t i = search_region(list, n, parsed.key, response_of);
+        if (i < n && list[i].side == response_of && strcmp(list[i].key, parsed.key) == 0)
             found = list[i].t;
-        for (; i < n && list[i].side == of && strcmp(list[i].key, parsed.key) == 0; i++)
+        for (; i < n && list[i].side == response_of && strcmp(list[i].key, parsed.key) == 0; i++)
             matched[list[i].t] = true; /* also for other measures: their region exists */
     }
     return found;
@@ -80,20 +86,21 @@ kn_status kn_regions_match(kn_ctx *ctx, const kn_region_table *table,
 {
     kn_status status;
     void *memory = NULL;
-    ptrdiff_t *of = NULL;
+    ptrdiff_t *response_of = NULL;
     KN_TRY(kn_alloc(ctx, table->T, sizeof(response), &memory));
-    KN_TRY(kn_alloc_i(ctx, labels->count, &of));
-    const ptrdiff_t n = list(table, memory);
+    KN_TRY(kn_alloc_i(ctx, labels->count, &response_of));
+    const ptrdiff_t n = list_responses(table, memory);
     for (ptrdiff_t k = 0; k < labels->count; k++)
-        of[k] = find(memory, n, labels->name[k], mesh->side, table->matched);
+        response_of[k] = find_response(memory, n, labels->name[k], mesh->side, table->matched);
     for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
-        mesh->response[v] = labels->region[v] >= 0 ? of[labels->region[v]] : -1;
+        mesh->response[v] = labels->region[v] >= 0 ? response_of[labels->region[v]] : -1;
 out:
     kn_free(memory);
-    kn_free(of);
+    kn_free(response_of);
     return status;
 }
 
+/* Is this label of an annotation no region, such as the medial wall? */
 static bool is_nothing(const char *label)
 {
     static const char *const NOTHING[] = {"unknown",
@@ -122,7 +129,7 @@ kn_status kn_regions_label(kn_ctx *ctx, kn_arena *arena, const kn_vertex_labels 
     mesh->region = memory;
     for (ptrdiff_t k = 0; k < labels->count; k++)
         if (!is_nothing(labels->name[k]))
-            KN_TRY(kn_region_words(ctx, arena, labels->name[k], mesh->side, &word[k]));
+            KN_TRY(kn_region_describe(ctx, arena, labels->name[k], mesh->side, &word[k]));
     for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
         mesh->region[v] = labels->region[v] >= 0 ? word[labels->region[v]] : NULL;
 out:

@@ -1,4 +1,5 @@
-/* Implements regions.h: splits names into words and looks them up in atlas_tables.h. */
+/* Implements regions.h: splits names into words and looks them up in atlas_tables.h. The names in
+ * tables are spelled in many ways, such as lh_precuneus_thickness. */
 #include "report/atlas/regions.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "report/atlas/atlas_tables.h"
 
-static const double LEAST_SHARE = 0.8; /* least share of responses that must be known regions */
+static const double MIN_PROPORTION = 0.8; /* least share of responses that must be known regions */
 
 /* ---- parsing ---- */
 
@@ -39,18 +40,18 @@ static const char *const NOISE[] = {"ctx", "and", "roi", "aparc", "a2009s", "ase
 static const char *const GLUED[] = {"thal",   "caud",    "put",       "pal",      "hippo", "amyg",
                                     "accumb", "latvent", "thickness", "surfarea", NULL};
 
-static bool alnum(char c)
+static bool is_name_character(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c & 0x80) != 0;
 }
 
-static char lower(char c)
+static char to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static bool among(const char *token, const char *const *words)
+static bool is_among(const char *token, const char *const *words)
 {
     for (; *words; words++)
         if (strcasecmp(token, *words) == 0)
@@ -70,26 +71,26 @@ static int side_of(const char *token)
 {
     static const char *const LEFT[] = {"lh", "left", "l", NULL}, *const RIGHT[] = {"rh", "right",
                                                                                    "r", NULL};
-    return among(token, LEFT) ? 0 : among(token, RIGHT) ? 1 : -1;
+    return is_among(token, LEFT) ? 0 : is_among(token, RIGHT) ? 1 : -1;
 }
 
 /* Splits lhCortexVol or Lcaud: returns the side, and advances to the rest. */
 static int glued_side(const char **token)
 {
     const char *t = *token;
-    const int side = lower(t[0]) == 'l' ? 0 : lower(t[0]) == 'r' ? 1 : -1;
+    const int side = to_lower(t[0]) == 'l' ? 0 : to_lower(t[0]) == 'r' ? 1 : -1;
     if (side >= 0 && t[1] == 'h' && t[2] >= 'A' && t[2] <= 'Z') {
         *token = t + 2;
         return side;
     }
-    if (side >= 0 && among(t + 1, GLUED)) {
+    if (side >= 0 && is_among(t + 1, GLUED)) {
         *token = t + 1;
         return side;
     }
     return -1;
 }
 
-static void drop(kn_region_name *n, int i)
+static void remove_token(kn_region_name *n, int i)
 {
     for (; i + 1 < n->tokens; i++)
         n->token[i] = n->token[i + 1];
@@ -97,21 +98,21 @@ static void drop(kn_region_name *n, int i)
 }
 
 /* Splits a name at everything that is not a letter or digit; false if it is too long or empty. */
-static bool split(const char *name, kn_region_name *out)
+static bool split_name(const char *name, kn_region_name *out)
 {
     const size_t length = strlen(name);
     if (length >= sizeof out->text)
         return false;
     memcpy(out->text, name, length + 1);
     for (char *c = out->text; *c;) {
-        while (*c && !alnum(*c))
+        while (*c && !is_name_character(*c))
             *c++ = '\0';
         if (!*c)
             break;
         if (out->tokens == KN_REGION_TOKENS)
             return false;
         out->token[out->tokens++] = c;
-        while (alnum(*c))
+        while (is_name_character(*c))
             c++;
     }
     const char *first = out->tokens > 0 ? out->token[0] : "";
@@ -120,12 +121,14 @@ static bool split(const char *name, kn_region_name *out)
     return out->tokens > 0;
 }
 
+/* Finds the side of a parsed name and removes its token: "lh", "left", or glued to the name as in
+ * "lhprecuneus". */
 static void find_side(kn_region_name *n)
 {
     for (int i = 0; i < n->tokens && n->tokens > 1 && n->side < 0; i++) {
         n->side = side_of(n->token[i]);
         if (n->side >= 0)
-            drop(n, i);
+            remove_token(n, i);
     }
     if (n->side < 0)
         n->side = glued_side(&n->token[0]);
@@ -134,22 +137,22 @@ static void find_side(kn_region_name *n)
 bool kn_region_parse(const char *name, kn_region_name *out)
 {
     *out = (kn_region_name){.side = -1};
-    if (!split(name, out))
+    if (!split_name(name, out))
         return false;
     for (int i = out->tokens - 1; i >= 0; i--)
-        if (out->tokens > 1 && among(out->token[i], NOISE))
-            drop(out, i);
+        if (out->tokens > 1 && is_among(out->token[i], NOISE))
+            remove_token(out, i);
     find_side(out);
     for (int end = 0; end < 2 && out->tokens > 1 && !out->measure; end++) {
         const int i = end == 0 ? out->tokens - 1 : 0;
         out->measure = measure_of(out->token[i]);
         if (out->measure)
-            drop(out, i);
+            remove_token(out, i);
     }
     size_t n = 0;
     for (int i = 0; i < out->tokens; i++)
         for (const char *c = out->token[i]; *c; c++)
-            out->key[n++] = lower(*c);
+            out->key[n++] = to_lower(*c);
     out->key[n] = '\0';
     return n > 0;
 }
@@ -158,7 +161,7 @@ const char *kn_regions_measure(const char *const *name, ptrdiff_t T)
 {
     ptrdiff_t count[sizeof MEASURES / sizeof *MEASURES] = {0};
     const char *best = NULL;
-    ptrdiff_t most = 0;
+    ptrdiff_t limit = 0;
     for (ptrdiff_t t = 0; t < T; t++) {
         kn_region_name n;
         if (!kn_region_parse(name[t], &n) || !n.measure)
@@ -166,8 +169,8 @@ const char *kn_regions_measure(const char *const *name, ptrdiff_t T)
         int k = 0; /* of synonyms the first */
         while (strcmp(MEASURES[k].means, n.measure) != 0)
             k++;
-        if (++count[k] > most) {
-            most = count[k];
+        if (++count[k] > limit) {
+            limit = count[k];
             best = MEASURES[k].means;
         }
     }
@@ -184,7 +187,7 @@ typedef struct entry {
 enum { ENTRIES = 256 };
 
 typedef struct catalogue {
-    entry at[ENTRIES];
+    entry entry[ENTRIES];
     size_t n;
 } catalogue;
 
@@ -193,34 +196,37 @@ static int by_key(const void *a, const void *b)
     return strcmp(((const entry *)a)->key, ((const entry *)b)->key);
 }
 
-static void catalogue_add(catalogue *x, const kn_atlas_region *region, const char *spelling)
+/* Adds one spelling of a region; none is added for NULL, or beyond ENTRIES. */
+static void add_to_catalogue(catalogue *x, const kn_atlas_region *region, const char *spelling)
 {
     kn_region_name n;
     if (!spelling || !kn_region_parse(spelling, &n) || x->n == ENTRIES ||
-        strlen(n.key) >= sizeof x->at->key)
+        strlen(n.key) >= sizeof x->entry->key)
         return;
-    memcpy(x->at[x->n].key, n.key, strlen(n.key) + 1);
-    x->at[x->n++].region = region;
+    memcpy(x->entry[x->n].key, n.key, strlen(n.key) + 1);
+    x->entry[x->n++].region = region;
 }
 
-static void catalogue_make(catalogue *x)
+/* Fills the catalogue with both spellings of every region of the atlases, sorted by key. */
+static void fill_catalogue(catalogue *x)
 {
     x->n = 0;
     for (const kn_atlas_region *r = kn_atlas_regions; r->name; r++) {
-        catalogue_add(x, r, r->name);
-        catalogue_add(x, r, r->other);
+        add_to_catalogue(x, r, r->name);
+        add_to_catalogue(x, r, r->other);
     }
-    qsort(x->at, x->n, sizeof *x->at, by_key);
+    qsort(x->entry, x->n, sizeof *x->entry, by_key);
 }
 
-static const kn_atlas_region *catalogue_find(const catalogue *x, const char *key)
+/* Returns the region of this key by binary search; NULL: unknown. */
+static const kn_atlas_region *find_in_catalogue(const catalogue *x, const char *key)
 {
     size_t low = 0, high = x->n;
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        const int order = strcmp(x->at[middle].key, key);
+        const int order = strcmp(x->entry[middle].key, key);
         if (order == 0)
-            return x->at[middle].region;
+            return x->entry[middle].region;
         if (order < 0)
             low = middle + 1;
         else
@@ -244,35 +250,35 @@ static const kn_atlas_network *network_of(const kn_region_name *n, int *first)
 }
 
 /* Fills a region of Schaefer's parcellation; leaves out->name NULL if the name is not one. */
-static kn_status schaefer(kn_ctx *ctx, kn_arena *arena, const kn_region_name *n,
-                          kn_report_region *out)
+static kn_status parse_schaefer(kn_ctx *ctx, kn_arena *arena, const kn_region_name *n,
+                                kn_report_region *out)
 {
     kn_status status;
     int first;
     const kn_atlas_network *w = network_of(n, &first);
     if (!w)
         return KN_OK;
-    char where[KN_REGION_TEXT] = "";
+    char position[KN_REGION_TEXT] = "";
     size_t length = 0;
     for (int i = first + 1; i < n->tokens - 1; i++) {
         const size_t add = strlen(n->token[i]);
-        memcpy(where + length, n->token[i], add);
-        where[length + add] = ' ';
+        memcpy(position + length, n->token[i], add);
+        position[length + add] = ' ';
         length += add + 1;
     }
-    where[length] = '\0';
+    position[length] = '\0';
     const char *number = n->token[n->tokens - 1];
-    KN_TRY(kn_arena_print(ctx, arena, &out->name, "%s %s%s", w->name, where, number));
+    KN_TRY(kn_arena_print(ctx, arena, &out->name, "%s %s%s", w->name, position, number));
     KN_TRY(kn_arena_print(ctx, arena, &out->full, "%s%s %s%s", w->full, length > 0 ? "," : "",
-                          where, number));
+                          position, number));
     out->lobe = w->full;
 out:
     return status;
 }
 
 /* Looks a name up in the catalogue, then among Schaefer's; *kind is KN_ATLAS_KINDS if unknown. */
-static kn_status know(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const char *name,
-                      kn_report_region *out, kn_atlas_kind *kind)
+static kn_status identify_region(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const char *name,
+                                 kn_report_region *out, kn_atlas_kind *kind)
 {
     kn_region_name n;
     *out = (kn_report_region){.side = -1};
@@ -280,7 +286,7 @@ static kn_status know(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const ch
     if (!kn_region_parse(name, &n))
         return KN_OK;
     out->side = n.side;
-    const kn_atlas_region *r = catalogue_find(x, n.key);
+    const kn_atlas_region *r = find_in_catalogue(x, n.key);
     if (r) {
         *kind = r->atlas;
         out->name = r->name;
@@ -290,7 +296,7 @@ static kn_status know(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const ch
         return KN_OK;
     }
     out->measure = n.measure;
-    kn_status status = schaefer(ctx, arena, &n, out);
+    kn_status status = parse_schaefer(ctx, arena, &n, out);
     if (out->name)
         *kind = KN_ATLAS_SCHAEFER;
     return status;
@@ -306,16 +312,16 @@ kn_status kn_regions_identify(kn_ctx *ctx, kn_arena *arena, const char *const *n
     space->atlas = NULL;
     KN_TRY(kn_alloc(ctx, 1, sizeof(catalogue), &memory));
     catalogue *x = memory;
-    catalogue_make(x);
+    fill_catalogue(x);
     KN_TRY(kn_arena_alloc(ctx, arena, T, sizeof(kn_report_region), &regions));
     kn_report_region *region = regions;
     for (ptrdiff_t t = 0; t < T; t++) {
         kn_atlas_kind kind;
-        KN_TRY(know(ctx, arena, x, name[t], &region[t], &kind));
+        KN_TRY(identify_region(ctx, arena, x, name[t], &region[t], &kind));
         count[kind]++;
         known += kind != KN_ATLAS_KINDS;
     }
-    if (known == 0 || (double)known < LEAST_SHARE * (double)T)
+    if (known == 0 || (double)known < MIN_PROPORTION * (double)T)
         goto out;
     /* Cortical tables also contain volumes: these name the atlas only if nothing else does. */
     int best = KN_ATLAS_SUBCORTICAL;
@@ -330,8 +336,8 @@ out:
     return status;
 }
 
-kn_status kn_region_words(kn_ctx *ctx, kn_arena *arena, const char *label, int side,
-                          const char **out)
+kn_status kn_region_describe(kn_ctx *ctx, kn_arena *arena, const char *label, int side,
+                             const char **out)
 {
     kn_status status;
     kn_report_region region;
@@ -339,11 +345,11 @@ kn_status kn_region_words(kn_ctx *ctx, kn_arena *arena, const char *label, int s
     void *memory = NULL;
     *out = NULL;
     KN_TRY(kn_alloc(ctx, 1, sizeof(catalogue), &memory));
-    catalogue_make(memory);
-    KN_TRY(know(ctx, arena, memory, label, &region, &kind));
-    const char *of = side == 0 ? "left " : side == 1 ? "right " : "";
+    fill_catalogue(memory);
+    KN_TRY(identify_region(ctx, arena, memory, label, &region, &kind));
+    const char *side_name = side == 0 ? "left " : side == 1 ? "right " : "";
     if (region.full)
-        KN_TRY(kn_arena_print(ctx, arena, out, "%s%s", of, region.full));
+        KN_TRY(kn_arena_print(ctx, arena, out, "%s%s", side_name, region.full));
     else
         KN_TRY(kn_arena_text(ctx, arena, label, out));
 out:

@@ -33,8 +33,8 @@ kn_status kn_regions_identify(kn_ctx *ctx, kn_arena *arena, const char *const *n
 
 /* Formats the label of a surface as words, "left superior temporal gyrus"; *out is the label
  * itself if it is unknown. *out is in the arena. */
-kn_status kn_region_words(kn_ctx *ctx, kn_arena *arena, const char *label, int side,
-                          const char **out);
+kn_status kn_region_describe(kn_ctx *ctx, kn_arena *arena, const char *label, int side,
+                             const char **out);
 
 typedef struct kn_region_table { /* the responses of a table of regions */
     const char *const *name;

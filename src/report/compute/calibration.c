@@ -1,49 +1,53 @@
-/* Calibration of the z-scores: are they of mean 0, variance 1 and normal   [METHOD 11a]
+/* Calibration of the z-scores: are their mean 0, their variance 1 and their distribution normal?
+ * [METHOD 11a]
  *
- * Statistics are over distinct participants: the responses of a participant are correlated, and
+ * Statistics are over distinct participants: the responses of one participant are correlated, and
  * bands over responses would be too narrow. With x_u the mean of participant u, s its standard
- * deviation over n participants, N of training:
+ * deviation over the n participants, and N the size of the training sample:
  *
- *     interval    mean -+ t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N);  for z^2 with s no less than that
- * of training: if few participants have small z they also vary less, and their interval would miss
- * 1 too often worm        F^-1(Phi(q)) - q,  F the mean of the participants' histograms, linear in
- * a bin PIT         20 times the mean share of Phi(z) in each twentieth band        -+ c se
- * sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
+ *     interval   mean -+ t_{n-1,.975} s/sqrt(n) sqrt(1 + n/N)
+ *     worm       F^-1(Phi(q)) - q, F the mean of the participants' histograms, linear in a bin
+ *     PIT        20 times the mean proportion of Phi(z) in each twentieth
+ *     band       -+ c se sqrt(n/(n-1)) t_{n-1,.975}/Phi^-1(.975) sqrt(1 + n/N)
  *
- * se is the standard deviation over 400 bootstrap samples of participants, c the 95 % point of
- * their largest |difference|/se over all points: a simultaneous band. The band of the PIT is
- * flat, se 1 for all bars. There is no point where fewer than 5 z are expected beyond q; no band
- * for fewer than 10 participants, and none of the worm for fewer than 15: that of 10 held
- * everywhere in only 78 to 88 % of simulated studies, as few participants determine the tails.
+ * For z^2, s is not below that of the training sample: if few participants have small z, they also
+ * vary less, and their interval would miss 1 too often. se is the standard deviation over 400
+ * bootstrap samples of participants, c the 95 % point of their largest |difference|/se over all
+ * points: a simultaneous band. The band of the PIT is flat, se is 1 for all bars. There is no point
+ * where fewer than 5 z are expected beyond q; no band for fewer than 10 participants, and none of
+ * the worm for fewer than 15: with 10, it covered in only 78 to 88 % of simulated studies, because
+ * few participants determine the tails.
+ *
  * Cost: 400 n (ZBINS + PIT). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
-#include "report/compute/distinct_participants.h"
+#include "report/compute/internal.h"
 #include "stats/normal.h"
 #include "stats/student_t.h"
 
 enum {
     BOOTSTRAPS = 400,
     CUT = 380,
-    LEAST_PEOPLE = 10,
-    LEAST_WORM = 15,
+    MIN_PARTICIPANTS = 10,
+    MIN_WORM = 15,
     TENTH = KN_REPORT_PIT / 10
 };
-static const double LEAST_EXPECTED = 5, SAME = 1e-12;
+static const double MIN_EXPECTED = 5, SAME = 1e-12;
 /* Stream of training; the scored participants use the next one. */
 static const uint64_t STREAM = 0x70616765;
 
-typedef struct crowd { /* distribution of each participant's z-scores */
+typedef struct z_sample { /* distribution of each participant's z-scores */
     ptrdiff_t n;
     double z_count;
     double *hist, *pit;         /* n x ZBINS, n x PIT */
     double *mean, *z2, *inside; /* n; inside n x COVERAGES */
-} crowd;
+} z_sample;
 
-static void crowd_clear(crowd *c)
+/* Frees the sums of the z-scores. */
+static void z_sample_clear(z_sample *c)
 {
     kn_free(c->hist);
     kn_free(c->pit);
@@ -58,15 +62,15 @@ static void add_counts(double *to, const uint32_t *from, ptrdiff_t n)
         to[k] += from[k];
 }
 
-static void divide(double *x, ptrdiff_t n, double by)
+static void divide_values(double *x, ptrdiff_t n, double by)
 {
     for (ptrdiff_t k = 0; k < n; k++)
         x[k] /= by;
 }
 
 /* Adds the rows of one participant, then normalises each participant to a total of 1. */
-static kn_status crowd_new(kn_ctx *ctx, const kn_report_zhist *h, const kn_distinct_participants *u,
-                           crowd *c)
+static kn_status z_sample_new(kn_ctx *ctx, const kn_report_zhist *h,
+                              const kn_distinct_participants *u, z_sample *c)
 {
     kn_status status;
     double *total = NULL;
@@ -90,9 +94,9 @@ static kn_status crowd_new(kn_ctx *ctx, const kn_report_zhist *h, const kn_disti
         total[k] += (double)h->responses[i];
     }
     for (ptrdiff_t k = 0; k < u->n; k++) {
-        divide(c->hist + k * KN_REPORT_ZBINS, KN_REPORT_ZBINS, total[k]);
-        divide(c->pit + k * KN_REPORT_PIT, KN_REPORT_PIT, total[k] / KN_REPORT_PIT);
-        divide(c->inside + k * KN_REPORT_COVERAGES, KN_REPORT_COVERAGES, total[k]);
+        divide_values(c->hist + k * KN_REPORT_ZBINS, KN_REPORT_ZBINS, total[k]);
+        divide_values(c->pit + k * KN_REPORT_PIT, KN_REPORT_PIT, total[k] / KN_REPORT_PIT);
+        divide_values(c->inside + k * KN_REPORT_COVERAGES, KN_REPORT_COVERAGES, total[k]);
         c->mean[k] /= total[k];
         c->z2[k] /= total[k];
         c->z_count += total[k];
@@ -113,7 +117,8 @@ static double mean_of(const double *x, ptrdiff_t n)
 }
 
 /* spread: lower bound of the standard deviation. */
-static void interval(const double *x, ptrdiff_t n, double widening, double spread, double out[3])
+static void compute_interval(const double *x, ptrdiff_t n, double widening, double spread,
+                             double out[3])
 {
     double mean = mean_of(x, n), ss = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -134,16 +139,18 @@ enum {
     AT_TENTH = AT_PIT + KN_REPORT_PIT,
     FIGURES = AT_TENTH + 2
 };
-typedef struct part { /* a range of the points, with one simultaneous band */
+typedef struct band_range { /* a range of the points, with one simultaneous band */
     int first, n;
     bool flat; /* constant width, for bars */
-} part;
-static const part PARTS[] = {{AT_WORM, KN_REPORT_QQ, false},
-                             {AT_PIT, KN_REPORT_PIT, true},
-                             {AT_TENTH, 2, false}};
-enum { N_PARTS = 3 };
+} band_range;
+static const band_range BAND_RANGES[] = {{AT_WORM, KN_REPORT_QQ, false},
+                                         {AT_PIT, KN_REPORT_PIT, true},
+                                         {AT_TENTH, 2, false}};
+enum { N_BAND_RANGES = 3 };
 
-/* F^-1(Phi(q)) - q of a histogram; entries of `out` that are NaN stay NaN. */
+/* Worm plot: out[i] = F^-1(Phi(q[i])) - q[i], i < KN_REPORT_QQ, with F the distribution of hist
+ * (KN_REPORT_ZBINS bins on +-KN_REPORT_ZMAX), linear within a bin. q must ascend. On entry out[i] =
+ * NaN marks points to skip. */
 static void worm_of(const double *hist, const double *q, double *out)
 {
     static const double WIDTH = 2 * KN_REPORT_ZMAX / KN_REPORT_ZBINS;
@@ -155,16 +162,16 @@ static void worm_of(const double *hist, const double *q, double *out)
         const double p = kn_normal_cdf(q[i]) * total;
         while (k < KN_REPORT_ZBINS - 1 && below + hist[k] < p)
             below += hist[k++];
-        const double part_of_bin = hist[k] > 0 ? fmin((p - below) / hist[k], 1) : 0;
+        const double bin_fraction = hist[k] > 0 ? fmin((p - below) / hist[k], 1) : 0;
         if (!isnan(out[i]))
-            out[i] = -KN_REPORT_ZMAX + WIDTH * (k + part_of_bin) - q[i];
+            out[i] = -KN_REPORT_ZMAX + WIDTH * (k + bin_fraction) - q[i];
     }
 }
 
 /* Computes all points of the sample in which participant u has weight[u]. hist: workspace of
  * ZBINS. */
-static void figures(const crowd *c, const double *weight, const double *q, double *hist,
-                    double *out)
+static void compute_points(const z_sample *c, const double *weight, const double *q, double *hist,
+                           double *out)
 {
     double *pit = out + AT_PIT, *tenth = out + AT_TENTH;
     memset(hist, 0, KN_REPORT_ZBINS * sizeof *hist);
@@ -186,14 +193,15 @@ static void figures(const crowd *c, const double *weight, const double *q, doubl
     }
 }
 
-static int ascending(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* half = c se of each point, c of its range. drawn: BOOTSTRAPS x FIGURES. */
-static void simultaneous(const double *drawn, const double *observed, double *se, double *half)
+static void compute_half_widths(const double *drawn, const double *observed, double *se,
+                                double *half)
 {
     for (int k = 0; k < FIGURES; k++) {
         double mean = 0, ss = 0;
@@ -205,16 +213,16 @@ static void simultaneous(const double *drawn, const double *observed, double *se
         }
         se[k] = sqrt(ss / (BOOTSTRAPS - 1));
     }
-    for (int p = 0; p < N_PARTS; p++) {
+    for (int p = 0; p < N_BAND_RANGES; p++) {
         double largest[BOOTSTRAPS] = {0};
         for (int b = 0; b < BOOTSTRAPS; b++)
-            for (int k = PARTS[p].first; k < PARTS[p].first + PARTS[p].n; k++)
+            for (int k = BAND_RANGES[p].first; k < BAND_RANGES[p].first + BAND_RANGES[p].n; k++)
                 if (se[k] > SAME) /* not NaN, and not equal in every bootstrap sample */
                     largest[b] = fmax(largest[b], fabs(drawn[b * FIGURES + k] - observed[k]) /
-                                                      (PARTS[p].flat ? 1 : se[k]));
-        qsort(largest, BOOTSTRAPS, sizeof *largest, ascending);
-        for (int k = PARTS[p].first; k < PARTS[p].first + PARTS[p].n; k++)
-            half[k] = largest[CUT - 1] * (PARTS[p].flat ? 1 : se[k]);
+                                                      (BAND_RANGES[p].flat ? 1 : se[k]));
+        qsort(largest, BOOTSTRAPS, sizeof *largest, by_value);
+        for (int k = BAND_RANGES[p].first; k < BAND_RANGES[p].first + BAND_RANGES[p].n; k++)
+            half[k] = largest[CUT - 1] * (BAND_RANGES[p].flat ? 1 : se[k]);
     }
 }
 
@@ -223,8 +231,9 @@ typedef struct bands {
 } bands;
 
 /* Computes the observed points, and from BOOTSTRAPS resamples of participants the half-widths of
- * their bands; NaN for fewer than LEAST_PEOPLE, and of the worm for fewer than LEAST_WORM. */
-static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng *rng, bands *out)
+ * their bands; NaN for fewer than MIN_PARTICIPANTS, and of the worm for fewer than MIN_WORM. */
+static kn_status bootstrap_bands(kn_ctx *ctx, const z_sample *c, const double *q, kn_rng *rng,
+                                 bands *out)
 {
     kn_status status;
     double *drawn = NULL, *weight = NULL, *hist = NULL;
@@ -233,10 +242,10 @@ static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng 
     KN_TRY(kn_alloc_d(ctx, KN_REPORT_ZBINS, &hist));
     for (ptrdiff_t u = 0; u < c->n; u++)
         weight[u] = 1;
-    figures(c, weight, q, hist, out->observed);
+    compute_points(c, weight, q, hist, out->observed);
     for (int k = 0; k < FIGURES; k++)
         out->se[k] = out->half[k] = NAN;
-    if (c->n < LEAST_PEOPLE)
+    if (c->n < MIN_PARTICIPANTS)
         goto out;
     for (int b = 0; b < BOOTSTRAPS; b++) {
         KN_TRY(kn_check_cancel(ctx));
@@ -244,11 +253,11 @@ static kn_status bootstrap(kn_ctx *ctx, const crowd *c, const double *q, kn_rng 
         for (ptrdiff_t u = 0; u < c->n; u++)
             weight[kn_rng_below(rng, c->n)]++;
         memcpy(drawn + b * FIGURES, out->observed, sizeof out->observed); /* keeps its NaN */
-        figures(c, weight, q, hist, drawn + b * FIGURES);
+        compute_points(c, weight, q, hist, drawn + b * FIGURES);
         kn_report_progress(ctx, "bands", b + 1, BOOTSTRAPS, NAN);
     }
-    simultaneous(drawn, out->observed, out->se, out->half);
-    for (int k = AT_WORM; c->n < LEAST_WORM && k < AT_WORM + KN_REPORT_QQ; k++)
+    compute_half_widths(drawn, out->observed, out->se, out->half);
+    for (int k = AT_WORM; c->n < MIN_WORM && k < AT_WORM + KN_REPORT_QQ; k++)
         out->half[k] = NAN;
 out:
     kn_free(hist);
@@ -262,12 +271,12 @@ static void set_points(double z_count, double *q, double *observed)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
         q[k] = (k - KN_REPORT_QQ / 2) / 10.0;
-        observed[k] = z_count * kn_normal_cdf(-fabs(q[k])) >= LEAST_EXPECTED ? 0 : NAN;
+        observed[k] = z_count * kn_normal_cdf(-fabs(q[k])) >= MIN_EXPECTED ? 0 : NAN;
     }
 }
 
 /* Stores points and bands; factor: correction for small n and for the training sample. */
-static void give_bands(const bands *b, double factor, kn_report_calibration *out)
+static void store_bands(const bands *b, double factor, kn_report_calibration *out)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
         out->worm[k] = b->observed[k];
@@ -294,12 +303,15 @@ static double spread_of(const kn_report_calibration *c)
     return c->n > 1 ? (c->z2_high - c->z2) * sqrt(n) / kn_student_quantile(0.975, n - 1) : 0;
 }
 
-static void give_means(const crowd *c, double widening, double spread, kn_report_calibration *out)
+/* Stores mean and z2 with confidence intervals, and coverages. widening, spread: as for
+ * compute_interval. */
+static void store_means(const z_sample *c, double widening, double spread,
+                        kn_report_calibration *out)
 {
     double three[3];
-    interval(c->mean, c->n, widening, 0, three);
+    compute_interval(c->mean, c->n, widening, 0, three);
     out->mean = three[0], out->mean_low = three[1], out->mean_high = three[2];
-    interval(c->z2, c->n, widening, spread, three);
+    compute_interval(c->z2, c->n, widening, spread, three);
     out->z2 = three[0], out->z2_low = three[1], out->z2_high = three[2];
     for (int k = 0; k < KN_REPORT_COVERAGES; k++) {
         out->coverage[k] = 0;
@@ -309,18 +321,18 @@ static void give_means(const crowd *c, double widening, double spread, kn_report
 }
 
 /* Calibration of one sample: training (cross-validated), or the normal scored participants. */
-static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
-                           kn_report_calibration *out)
+static kn_status calibrate_sample(kn_ctx *ctx, const kn_report_job *job, bool training,
+                                  kn_report_calibration *out)
 {
     kn_status status;
     kn_distinct_participants u = {0};
-    crowd c = {0};
+    z_sample c = {0};
     bands b = {0};
     kn_rng rng;
     KN_TRY(kn_distinct_participants_new(ctx, job, training, &u));
     if (u.n == 0)
         goto out;
-    KN_TRY(crowd_new(ctx, training ? &job->r->zhist_training : &job->r->zhist, &u, &c));
+    KN_TRY(z_sample_new(ctx, training ? &job->r->zhist_training : &job->r->zhist, &u, &c));
     kn_rng_init(&rng, job->s->seed, STREAM + !training);
     const double n = (double)u.n, widening = kn_distinct_participants_widening(job, training, u.n);
     const double factor = u.n > 1
@@ -329,12 +341,12 @@ static kn_status calibrate(kn_ctx *ctx, const kn_report_job *job, bool training,
                               : NAN;
     out->n = u.n;
     out->rows = u.rows;
-    give_means(&c, widening, training ? 0 : spread_of(&job->r->calibration[0]), out);
+    store_means(&c, widening, training ? 0 : spread_of(&job->r->calibration[0]), out);
     set_points(c.z_count, out->q, b.observed);
-    KN_TRY(bootstrap(ctx, &c, out->q, &rng, &b));
-    give_bands(&b, factor, out);
+    KN_TRY(bootstrap_bands(ctx, &c, out->q, &rng, &b));
+    store_bands(&b, factor, out);
 out:
-    crowd_clear(&c);
+    z_sample_clear(&c);
     kn_distinct_participants_clear(&u);
     return status;
 }
@@ -342,8 +354,8 @@ out:
 kn_status kn_compute_calibration(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    KN_TRY(calibrate(ctx, job, true, &job->r->calibration[0]));
-    KN_TRY(calibrate(ctx, job, false, &job->r->calibration[1]));
+    KN_TRY(calibrate_sample(ctx, job, true, &job->r->calibration[0]));
+    KN_TRY(calibrate_sample(ctx, job, false, &job->r->calibration[1]));
 out:
     return status;
 }

@@ -1,11 +1,11 @@
 /* Cards of the most abnormal participants: a description in words, and the extreme responses or
- * clusters   [METHOD 11c] */
+ * clusters [METHOD 11c]. The page draws a card from what is stored here. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/compute/cluster.h"
 #include "report/compute/compute.h"
+#include "report/compute/internal.h"
 #include "report/text/sentence.h"
 #include "stats/normal.h"
 
@@ -15,124 +15,155 @@ static const double FAR = 99;
 /* ---- words ---- */
 
 /* Writes covariates, the interval of a pair of visits, label, and membership of training. */
-static void say_who(kn_sentence *s, const kn_report *r, const kn_report_person *one)
+static void describe_participant(kn_sentence *s, const kn_report *r,
+                                 const kn_report_participant *row)
 {
-    ptrdiff_t said = 0;
-    for (ptrdiff_t k = 0; one->covariate && k < r->cohort.n; k++)
-        if (one->covariate[k] && strcmp(one->covariate[k], "n/a") != 0)
-            kn_sentence_words(s, "%s%s %s", said++ ? ", " : "", r->cohort.column[k].name,
-                              one->covariate[k]);
-    if (isfinite(one->interval)) {
+    ptrdiff_t written = 0;
+    for (ptrdiff_t k = 0; row->covariate && k < r->cohort.n; k++)
+        if (row->covariate[k] && strcmp(row->covariate[k], "n/a") != 0)
+            kn_sentence_words(s, "%s%s %s", written++ ? ", " : "", r->cohort.column[k].name,
+                              row->covariate[k]);
+    if (isfinite(row->interval)) {
         kn_sentence_words(s, "Visits ");
-        kn_sentence_figures(s, one->interval, 3);
+        kn_sentence_figures(s, row->interval, 3);
         kn_sentence_words(s, " apart%s%s", r->change.interval_units ? " in " : "",
                           r->change.interval_units ? r->change.interval_units : "");
-        said++;
+        written++;
     }
-    if (one->label == 1 && r->group.label)
-        kn_sentence_words(s, "%slabelled %s", said++ ? "; " : "", r->group.label);
-    if (one->training)
-        kn_sentence_words(s, "%sof training%s", said++ ? "; " : "",
-                          r->people.training_anew      ? ", by the model that has seen this person"
-                          : r->kind == KN_REPORT_MODEL ? ", by models without this person"
+    if (row->label == 1 && r->group.label)
+        kn_sentence_words(s, "%s%s", written++ ? "; " : "", r->group.label);
+    if (row->training)
+        kn_sentence_words(s, "%sin the training sample%s", written++ ? "; " : "",
+                          r->participants.training_in_sample
+                              ? " (scored by the model that was fitted to this participant)"
+                          : r->kind == KN_REPORT_MODEL ? " (cross-validated)"
                                                        : "");
-    if (said)
+    if (written)
         kn_sentence_words(s, ". ");
 }
 
-/* Writes "More extreme than 98.7 % of people like those of training by the largest |z| (p =
- * 0.013); .." */
-static void say_tail_p(kn_sentence *s, const kn_report *r, const kn_report_person *one)
+/* Writes "Extreme values: higher than in 98.7% of the reference sample (p = 0.013)." */
+static void describe_tail_p(kn_sentence *s, const kn_report *r, const kn_report_participant *row)
 {
-    const char *whom = r->people.compared ? r->people.compared : "the reference";
-    const char *what = r->kind == KN_REPORT_CHANGE
-                           ? "The largest changes are more extreme than those of "
-                           : "More extreme than ";
-    if (isfinite(one->p)) {
-        kn_sentence_words(s, "%s", what);
-        kn_sentence_words(s, "%s%s %%", one->p_is_bound ? "at least " : "",
-                          one->p_is_bound ? kn_format_percent_least(1 - one->p).text
-                                          : kn_format_percent(1 - one->p).text);
+    const char *reference =
+        r->participants.reference ? r->participants.reference : "the reference sample";
+    const bool change = r->kind == KN_REPORT_CHANGE;
+    kn_sentence_words(s, change ? "Largest changes: " : "Extreme values: ");
+    if (isfinite(row->extreme_z_p)) {
+        const bool smallest = row->p_is_bound || row->p_is_attained;
+        kn_sentence_words(s, "higher than in %s%s%% of %s (", smallest ? "at least " : "",
+                          smallest ? kn_format_percent_min(1 - row->extreme_z_p).text
+                                   : kn_format_percent(1 - row->extreme_z_p).text,
+                          reference);
+        if (row->p_is_attained)
+            kn_sentence_rank_p(s, row->extreme_z_p, row->smallest_rank_p);
+        else
+            kn_sentence_p(s, row->extreme_z_p, row->p_is_bound);
         kn_sentence_words(s,
-                          r->kind == KN_REPORT_CHANGE ? " of %s (" : " of %s by the largest |z| (",
-                          whom);
-        kn_sentence_p(s, one->p, one->p_is_bound);
-        kn_sentence_words(s, one->note && strcmp(one->note, "rough") == 0 ? ", roughly)" : ")");
-    } else if (isfinite(one->statistic)) {
-        kn_sentence_words(s, "The largest |z| are ");
-        kn_sentence_fixed(s, one->statistic, 2);
-        kn_sentence_words(s, " in the mean; there is nobody to compare that with");
+                          row->note && strcmp(row->note, "rough") == 0 ? ", approximate)." : ").");
+    } else if (isfinite(row->extreme_z)) {
+        kn_sentence_words(s, "the trimmed mean of the largest |z| is ");
+        kn_sentence_fixed(s, row->extreme_z, 2);
+        kn_sentence_words(s, "; there is no reference sample.");
     } else {
-        kn_sentence_words(s, "Not one response has a z");
+        kn_sentence_words(s, "no response has a z-score.");
     }
 }
 
-static void say_burden(kn_sentence *s, const kn_report *r, const kn_report_person *one)
+/* Writes " (p = 0.31)", or nothing for NaN. */
+static void describe_rank_p(kn_sentence *s, double p, const kn_report_participant *row)
 {
-    double t = r->people.threshold;
-    if (!isfinite(one->share))
+    if (isnan(p))
         return;
-    kn_sentence_words(s, "; |z| is beyond ");
+    kn_sentence_words(s, " (");
+    kn_sentence_rank_p(s, p, row->smallest_rank_p);
+    kn_sentence_words(s, ")");
+}
+
+/* Writes the proportion of responses beyond the threshold, and the proportion expected. */
+static void describe_burden(kn_sentence *s, const kn_report *r, const kn_report_participant *row)
+{
+    const double t = r->participants.threshold;
+    if (!isfinite(row->proportion))
+        return;
+    kn_sentence_words(s, " Burden: |z| > ");
     kn_sentence_figures(s, t, 3);
     kn_sentence_words(s, " in ");
-    kn_sentence_percent(s, one->share);
-    kn_sentence_words(s, " of responses (");
+    kn_sentence_percent(s, row->proportion);
+    kn_sentence_words(s, " of %s (", kn_report_nouns(r, r->responses.T));
     kn_sentence_percent(s, 2 * kn_normal_cdf(-t));
-    kn_sentence_words(s, " expected)");
-    if (one->negative + one->positive > 0)
-        kn_sentence_words(s, ", %.0f low and %.0f high", one->negative, one->positive);
-}
-
-static void say_joint(kn_sentence *s, const kn_report *r, const kn_report_person *one)
-{
-    double found = one->fdr_negative + one->fdr_positive;
-    if (isfinite(one->deviance_p)) {
-        kn_sentence_words(s, r->kind == KN_REPORT_CHANGE ? " All changes together: "
-                                                         : " The whole map at once: ");
-        kn_sentence_p(s, one->deviance_p, false);
-        kn_sentence_words(s, ".");
-    }
-    if (found > 0)
-        kn_sentence_words(
-            s, " %.0f response%s out after control of false discoveries (%.0f low, %.0f high).",
-            found, found == 1 ? " stands" : "s stand", one->fdr_negative, one->fdr_positive);
-    else if (found == 0)
-        kn_sentence_words(s, " No single response stands out after control of false discoveries.");
-}
-
-/* Writes cautions: implausible data, unseen levels, unknown site, extrapolation. */
-static void say_caution(kn_sentence *s, const kn_report_person *one)
-{
-    if (one->implausible)
-        kn_sentence_words(s, " The data of this person cannot be right: look at them first.");
-    if (one->unseen)
-        kn_sentence_words(s, " A category has a level that training did not have.");
-    if (one->adapted)
-        kn_sentence_words(s, " The model was adapted to this person's site.");
-    if (one->site_unknown)
-        kn_sentence_words(s, " The model does not know this person's site, which is in every z.");
-    if (!(one->extrapolation_pct > FAR))
-        return;
-    kn_sentence_words(s, " The covariates are further from training than ");
-    kn_sentence_percent(s, one->extrapolation_pct / 100);
-    kn_sentence_words(s, " of training itself: here a small z is ignorance, not health");
-    if (isfinite(one->deviance_noise_p)) {
-        kn_sentence_words(s, "; by the noise alone the whole map has ");
-        kn_sentence_p(s, one->deviance_noise_p, false);
+    kn_sentence_words(s, " on average)");
+    if (row->n_low + row->n_high > 0) {
+        kn_sentence_words(s, ": %.0f low", row->n_low);
+        describe_rank_p(s, row->n_low_p, row);
+        kn_sentence_words(s, ", %.0f high", row->n_high);
+        describe_rank_p(s, row->n_high_p, row);
     }
     kn_sentence_words(s, ".");
 }
 
-static kn_status say_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
+/* Writes the p-value of a statistic of the whole map; nothing for NaN. */
+static void describe_whole_map(kn_sentence *s, const kn_report_participant *row, const char *name,
+                               double p)
 {
-    const kn_report_person *one = &r->people.person[card->person];
+    if (isnan(p))
+        return;
+    kn_sentence_words(s, " %s: ", name);
+    kn_sentence_rank_p(s, p, row->smallest_rank_p);
+    kn_sentence_words(s, ".");
+}
+
+/* Writes the number of responses that are significant after FDR correction. */
+static void describe_fdr(kn_sentence *s, const kn_report *r, const kn_report_participant *row)
+{
+    const double found = row->n_low_fdr + row->n_high_fdr;
+    if (found > 0)
+        kn_sentence_words(s, " After FDR correction (q ≤ 0.05): %.0f low and %.0f high %s.",
+                          row->n_low_fdr, row->n_high_fdr,
+                          kn_report_nouns(r, (ptrdiff_t)row->n_high_fdr));
+    else if (found == 0)
+        kn_sentence_words(s, " After FDR correction (q ≤ 0.05): none.");
+}
+
+/* Writes cautions: implausible data, unseen levels, unknown site, extrapolation. */
+static void describe_cautions(kn_sentence *s, const kn_report_participant *row)
+{
+    if (row->implausible)
+        kn_sentence_words(s, " The data of this participant are implausible: check them first.");
+    if (row->unseen)
+        kn_sentence_words(s, " A categorical covariate has a level that is not in the training "
+                             "sample.");
+    if (row->adapted)
+        kn_sentence_words(s, " The model was adapted to this participant's site.");
+    if (row->site_unknown)
+        kn_sentence_words(s, " The site is not in the training sample, and its effect is part of "
+                             "every z-score.");
+    if (!(row->extrapolation_pct > FAR))
+        return;
+    kn_sentence_words(s, " Extrapolation: the covariates are further from the training sample than "
+                         "those of ");
+    kn_sentence_percent(s, row->extrapolation_pct / 100);
+    kn_sentence_words(s, " of its participants. A small z-score here reflects uncertainty, not "
+                         "normality");
+    if (isfinite(row->deviance_noise_p)) {
+        kn_sentence_words(s, "; whole-map deviance without prediction uncertainty: ");
+        kn_sentence_rank_p(s, row->deviance_noise_p, row->smallest_rank_p);
+    }
+    kn_sentence_words(s, ".");
+}
+
+/* Writes all sentences of a card to card->words, in the arena of the report. */
+static kn_status describe_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
+{
+    const kn_report_participant *row = &r->participants.participant[card->participant];
     kn_sentence s = {.ctx = ctx, .arena = &r->arena};
-    say_who(&s, r, one);
-    say_tail_p(&s, r, one);
-    say_burden(&s, r, one);
-    kn_sentence_words(&s, ".");
-    say_joint(&s, r, one);
-    say_caution(&s, one);
+    describe_participant(&s, r, row);
+    describe_tail_p(&s, r, row);
+    describe_whole_map(&s, row, "Whole-map deviance", row->deviance_p);
+    describe_whole_map(&s, row, "Mean z² of the change", row->mean_z2_p);
+    describe_burden(&s, r, row);
+    describe_fdr(&s, r, row);
+    describe_cautions(&s, row);
     return kn_sentence_end(&s, &card->words);
 }
 
@@ -141,31 +172,35 @@ static kn_status say_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
 /* Finds the largest |z|, ties by the order of responses, by insertion in one pass. */
 static void find_tops(const float *z, ptrdiff_t T, kn_report_card *card)
 {
-    card->tops = 0;
+    card->extremes = 0;
     for (ptrdiff_t j = 0; j < T; j++) {
-        ptrdiff_t k = card->tops;
-        if (isnan(z[j]) || (k == KN_REPORT_TOPS && fabsf(z[j]) <= fabs(card->top[k - 1].z)))
+        ptrdiff_t k = card->extremes;
+        if (isnan(z[j]) || (k == KN_REPORT_EXTREMES && fabsf(z[j]) <= fabs(card->extreme[k - 1].z)))
             continue;
-        k -= k == KN_REPORT_TOPS;
-        for (; k > 0 && fabsf(z[j]) > fabs(card->top[k - 1].z); k--)
-            card->top[k] = card->top[k - 1];
-        card->top[k] = (kn_report_top){j, z[j], 100 * kn_normal_cdf(z[j])};
-        card->tops += card->tops < KN_REPORT_TOPS;
+        k -= k == KN_REPORT_EXTREMES;
+        for (; k > 0 && fabsf(z[j]) > fabs(card->extreme[k - 1].z); k--)
+            card->extreme[k] = card->extreme[k - 1];
+        card->extreme[k] = (kn_report_extreme){j, z[j], 100 * kn_normal_cdf(z[j])};
+        card->extremes += card->extremes < KN_REPORT_EXTREMES;
     }
 }
 
-static kn_status read_map(kn_ctx *ctx, const kn_report_job *job, ptrdiff_t person, float *z)
+/* Reads the z-map of a participant of the folder, or of the training sample if there is no folder.
+ */
+static kn_status read_map(kn_ctx *ctx, const kn_report_job *job, ptrdiff_t participant, float *z)
 {
-    return job->m->dir ? kn_report_input_z(ctx, job->m, person, z)
-                       : kn_report_input_training_z(ctx, job->m, person, z);
+    return job->m->dir ? kn_report_input_z(ctx, job->m, participant, z)
+                       : kn_report_input_training_z(ctx, job->m, participant, z);
 }
 
+/* Fills a card from one z-map: clusters if neighbours are defined, else the extreme responses.
+ * clusters: NULL for a table. z: workspace of T. */
 static kn_status fill_card(kn_ctx *ctx, const kn_report_job *job, kn_clusters *clusters, float *z,
                            kn_report_card *card)
 {
     kn_status status;
-    kn_cluster_list list = {.cluster = card->cluster, .most = KN_REPORT_CLUSTERS};
-    KN_TRY(read_map(ctx, job, card->person, z));
+    kn_cluster_list list = {.cluster = card->cluster, .limit = KN_REPORT_CLUSTERS};
+    KN_TRY(read_map(ctx, job, card->participant, z));
     if (clusters) {
         KN_TRY(kn_clusters_find(ctx, clusters, z, KN_REPORT_CLUSTER, &list));
         card->clusters = list.n;
@@ -174,18 +209,19 @@ static kn_status fill_card(kn_ctx *ctx, const kn_report_job *job, kn_clusters *c
     } else {
         find_tops(z, job->m->T, card);
     }
-    KN_TRY(say_card(ctx, job->r, card));
+    KN_TRY(describe_card(ctx, job->r, card));
 out:
     return status;
 }
 
 /* Returns the next card in file order, so that each file is read once. */
-static kn_report_card *next_card(kn_report_people *people, ptrdiff_t after)
+static kn_report_card *next_card(kn_report_participants *participants, ptrdiff_t after)
 {
     kn_report_card *next = NULL;
-    for (ptrdiff_t k = 0; k < people->n_cards; k++)
-        if (people->card[k].person > after && (!next || people->card[k].person < next->person))
-            next = &people->card[k];
+    for (ptrdiff_t k = 0; k < participants->n_cards; k++)
+        if (participants->card[k].participant > after &&
+            (!next || participants->card[k].participant < next->participant))
+            next = &participants->card[k];
     return next;
 }
 
@@ -196,14 +232,15 @@ kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job)
     kn_clusters *clusters = NULL;
     float *z = NULL;
     ptrdiff_t done = 0;
-    if (r->people.n_cards == 0)
+    if (r->participants.n_cards == 0)
         return KN_OK;
     KN_TRY(kn_clusters_new(ctx, &r->space, job->m->T, &clusters));
     KN_TRY(kn_alloc_f(ctx, job->m->T, &z));
-    for (kn_report_card *c = next_card(&r->people, -1); c; c = next_card(&r->people, c->person)) {
+    for (kn_report_card *c = next_card(&r->participants, -1); c;
+         c = next_card(&r->participants, c->participant)) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(fill_card(ctx, job, clusters, z, c));
-        kn_report_progress(ctx, "cards", ++done, r->people.n_cards, NAN);
+        kn_report_progress(ctx, "cards", ++done, r->participants.n_cards, NAN);
     }
 out:
     kn_clusters_free(clusters);

@@ -1,12 +1,12 @@
 /* Section on change: the reference sample of normal change, and the number of pairs that changed
- * more   [METHOD 8g] */
+ * more [METHOD 8g]. It is empty unless the folder is one of `kronorm change`. */
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "io/file/byte_source.h"
 #include "report/compute/compute.h"
-#include "report/input/json_path.h"
+#include "report/input/records.h"
 
 enum { PATH = 4096 };
 
@@ -31,7 +31,8 @@ out:
     return status;
 }
 
-static kn_status take_reference(kn_ctx *ctx, kn_report *r, const json_t *j)
+/* Copies what reference.json states about the reference sample; NaN and NULL where j is NULL. */
+static kn_status store_reference(kn_ctx *ctx, kn_report *r, const json_t *j)
 {
     kn_status status;
     kn_report_change *c = &r->change;
@@ -52,20 +53,20 @@ kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job)
     kn_status status;
     kn_report_change *c = &job->r->change;
     json_t *summary = NULL, *reference = NULL;
-    if (job->m->kind != KN_MATERIAL_CHANGE)
+    if (job->m->kind != KN_INPUT_CHANGE)
         return KN_OK;
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
     KN_TRY(read_reference(ctx, job->m, &reference));
-    KN_TRY(take_reference(ctx, job->r, reference));
+    KN_TRY(store_reference(ctx, job->r, reference));
     c->known = true;
     c->pairs = job->m->n;
-    c->people = kn_json_count_at(summary, "people");
-    c->reference_people = kn_json_count_at(summary, "reference_people");
+    c->participants = kn_json_count_at(summary, "participants");
+    c->reference_participants = kn_json_count_at(summary, "reference_participants");
     c->one_visit = kn_json_count_at(summary, "one_visit");
     c->different_sites = kn_json_count_at(summary, "different_sites");
     c->far_intervals = kn_json_count_at(summary, "far_intervals");
     c->with_p = kn_json_count_at(summary, "changed.with_p");
-    c->found = kn_json_count_at(summary, "changed.p_at_most_05");
+    c->found = kn_json_count_at(summary, "changed.flagged");
     c->expected = kn_json_number_at(summary, "changed.expected");
 out:
     json_decref(summary);

@@ -1,5 +1,7 @@
-/* Implements cluster.h: neighbourhoods from the grid or the meshes, union-find, and sorting. */
-#include "report/compute/cluster.h"
+/* Clusters of a z-map: builds neighbourhoods from the grid or the meshes, joins responses by
+ * union-find, and sorts the clusters [METHOD 11c]. Responses are joined if they are neighbours
+ * beyond the threshold with the same sign. */
+#include "report/compute/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,6 +110,7 @@ out:
 
 /* ---- union-find ---- */
 
+/* Returns the root of response t in the union-find forest, and shortens the path to it. */
 static ptrdiff_t root_of(ptrdiff_t *parent, ptrdiff_t t)
 {
     while (parent[t] != t) {
@@ -118,7 +121,7 @@ static ptrdiff_t root_of(ptrdiff_t *parent, ptrdiff_t t)
 }
 
 /* The smaller index becomes the root, so the forest does not depend on the order of unions. */
-static void unite(kn_clusters *c, const float *z, ptrdiff_t s, ptrdiff_t t)
+static void unite_responses(kn_clusters *c, const float *z, ptrdiff_t s, ptrdiff_t t)
 {
     if (s < 0 || t < 0 || c->parent[s] < 0 || c->parent[t] < 0 || (z[s] > 0) != (z[t] > 0))
         return;
@@ -139,11 +142,12 @@ static void unite_voxels(kn_clusters *c, const float *z)
         for (int k = 0; k < 13; k++) {
             ptrdiff_t a = x + k % 3 - 1, b = y + k / 3 % 3 - 1, e = w + k / 9 - 1;
             if (a >= 0 && a < dim[0] && b >= 0 && b < dim[1] && e >= 0)
-                unite(c, z, t, c->response[a + dim[0] * (b + dim[1] * e)]);
+                unite_responses(c, z, t, c->response[a + dim[0] * (b + dim[1] * e)]);
         }
     }
 }
 
+/* Unites responses at the ends of every mesh edge if their z-scores belong together. */
 static void unite_vertices(kn_clusters *c, const float *z)
 {
     for (int k = 0; k < c->space->meshes; k++) {
@@ -151,13 +155,14 @@ static void unite_vertices(kn_clusters *c, const float *z)
         for (ptrdiff_t i = 0; m->response && i < m->surface.triangles; i++) {
             const ptrdiff_t *v = m->surface.corner + 3 * i;
             for (int e = 0; e < 3; e++)
-                unite(c, z, m->response[v[e]], m->response[v[(e + 1) % 3]]);
+                unite_responses(c, z, m->response[v[e]], m->response[v[(e + 1) % 3]]);
         }
     }
 }
 
 /* ---- properties of clusters ---- */
 
+/* Comparison for qsort: larger clusters first, then larger peaks, then the lower response. */
 static int larger_first(const void *x, const void *y)
 {
     const kn_report_cluster *a = x, *b = y;
@@ -170,7 +175,7 @@ static int larger_first(const void *x, const void *y)
 }
 
 /* Fills position, volume and region of a cluster from its peak. */
-static void locate(const kn_clusters *c, kn_report_cluster *k)
+static void locate_cluster(const kn_clusters *c, kn_report_cluster *k)
 {
     const kn_report_space *s = c->space;
     for (int d = 0; d < 3; d++) {
@@ -189,7 +194,9 @@ static void locate(const kn_clusters *c, kn_report_cluster *k)
     k->region = mesh && mesh->region ? mesh->region[c->vertex[k->peak]] : NULL;
 }
 
-static void collect(kn_clusters *c, const float *z, kn_report_cluster *all)
+/* Adds every response in a cluster to its size, and keeps the response with the largest |z| as its
+ * peak. */
+static void collect_clusters(kn_clusters *c, const float *z, kn_report_cluster *all)
 {
     for (ptrdiff_t t = 0; t < c->T; t++) {
         if (c->parent[t] < 0)
@@ -222,13 +229,13 @@ kn_status kn_clusters_find(kn_ctx *ctx, kn_clusters *c, const float *z, double t
     if (status != KN_OK)
         return status;
     kn_report_cluster *all = memory;
-    collect(c, z, all);
+    collect_clusters(c, z, all);
     qsort(all, (size_t)out->found, sizeof *all, larger_first);
     for (ptrdiff_t k = 0; k < out->found; k++)
         out->singles += all[k].size == 1;
-    out->n = out->found < out->most ? out->found : out->most;
+    out->n = out->found < out->limit ? out->found : out->limit;
     for (ptrdiff_t k = 0; k < out->n; k++) {
-        locate(c, &all[k]);
+        locate_cluster(c, &all[k]);
         out->cluster[k] = all[k];
     }
     kn_free(all);

@@ -2,16 +2,19 @@
  * participants   [METHOD 11a]
  *
  * A numeric covariate has KN_REPORT_BARS bars of equal width from the minimum to the maximum
- * over both samples; the last bar includes its upper edge. */
+ * over both samples; the last bar includes its upper edge.
+ *
+ * Figures and page print what is counted here. */
 #include <math.h>
 
 #include "report/compute/compute.h"
-#include "report/input/json_path.h"
+#include "report/input/records.h"
 
 typedef struct span {
     double low, high;
 } span;
 
+/* Extends so_far by the finite values of x; x NULL: no values. */
 static span span_of(const double *x, ptrdiff_t n, span so_far)
 {
     for (ptrdiff_t i = 0; x && i < n; i++)
@@ -22,6 +25,7 @@ static span span_of(const double *x, ptrdiff_t n, span so_far)
     return so_far;
 }
 
+/* Sets KN_REPORT_BARS + 1 equally spaced edges over the training and the scored values. */
 static void set_edges(const kn_report_input *m, const kn_report_input_column *from, double *edge)
 {
     span s = {INFINITY, -INFINITY};
@@ -36,6 +40,7 @@ static void set_edges(const kn_report_input *m, const kn_report_input_column *fr
     edge[KN_REPORT_BARS] = s.high;
 }
 
+/* Returns the bar of x, which is within the edges. */
 static ptrdiff_t bar_of(const double *edge, double x)
 {
     double width = (edge[KN_REPORT_BARS] - edge[0]) / KN_REPORT_BARS;
@@ -50,8 +55,8 @@ static ptrdiff_t bar_of(const double *edge, double x)
 }
 
 /* Counts participants per bar or level; *out NULL if x is NULL. */
-static kn_status count(kn_ctx *ctx, kn_report *r, const kn_report_column *c, const double *x,
-                       ptrdiff_t n, double **out)
+static kn_status count_participants(kn_ctx *ctx, kn_report *r, const kn_report_column *c,
+                                    const double *x, ptrdiff_t n, double **out)
 {
     if (!x)
         return KN_OK;
@@ -66,7 +71,7 @@ static kn_status count(kn_ctx *ctx, kn_report *r, const kn_report_column *c, con
     return status;
 }
 
-static ptrdiff_t missing(const double *x, ptrdiff_t n)
+static ptrdiff_t count_missing(const double *x, ptrdiff_t n)
 {
     ptrdiff_t none = 0;
     for (ptrdiff_t i = 0; x && i < n; i++)
@@ -75,8 +80,8 @@ static ptrdiff_t missing(const double *x, ptrdiff_t n)
 }
 
 /* Copies n texts to the arena. */
-static kn_status texts(kn_ctx *ctx, kn_report *r, const char *const *from, ptrdiff_t n,
-                       const char *const **out)
+static kn_status copy_texts(kn_ctx *ctx, kn_report *r, const char *const *from, ptrdiff_t n,
+                            const char *const **out)
 {
     kn_status status;
     void *memory;
@@ -90,8 +95,9 @@ out:
     return status;
 }
 
-static kn_status column(kn_ctx *ctx, const kn_report_job *job, const kn_report_input_column *from,
-                        kn_report_column *to)
+/* Fills one covariate: name, edges or levels, counts and numbers of missing values. */
+static kn_status fill_column(kn_ctx *ctx, const kn_report_job *job,
+                             const kn_report_input_column *from, kn_report_column *to)
 {
     kn_status status;
     const kn_report_input *m = job->m;
@@ -103,24 +109,25 @@ static kn_status column(kn_ctx *ctx, const kn_report_job *job, const kn_report_i
         set_edges(m, from, to->edge);
     else {
         to->levels = from->levels;
-        KN_TRY(texts(ctx, r, from->level, from->levels, &to->level));
+        KN_TRY(copy_texts(ctx, r, from->level, from->levels, &to->level));
     }
-    KN_TRY(count(ctx, r, to, from->training, m->N, &to->training));
-    KN_TRY(count(ctx, r, to, from->scored, m->n, &to->scored));
-    to->training_missing = missing(from->training, m->N);
-    to->scored_missing = missing(from->scored, m->n);
+    KN_TRY(count_participants(ctx, r, to, from->training, m->N, &to->training));
+    KN_TRY(count_participants(ctx, r, to, from->scored, m->n, &to->scored));
+    to->training_missing = count_missing(from->training, m->N);
+    to->scored_missing = count_missing(from->scored, m->n);
 out:
     return status;
 }
 
-static kn_status dropped(kn_ctx *ctx, const kn_report_job *job)
+/* Copies ids and reasons of the excluded participants. */
+static kn_status copy_exclusions(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     const kn_report_input *m = job->m;
     kn_report_cohort *c = &job->r->cohort;
-    KN_TRY(texts(ctx, job->r, m->dropped_id, m->n_dropped, &c->dropped_id));
-    KN_TRY(texts(ctx, job->r, m->dropped_why, m->n_dropped, &c->dropped_why));
-    c->n_dropped = m->n_dropped;
+    KN_TRY(copy_texts(ctx, job->r, m->excluded_id, m->n_excluded, &c->excluded_id));
+    KN_TRY(copy_texts(ctx, job->r, m->excluded_reason, m->n_excluded, &c->excluded_reason));
+    c->n_excluded = m->n_excluded;
 out:
     return status;
 }
@@ -136,8 +143,8 @@ kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job)
     c->column = memory;
     c->n = m->C;
     for (ptrdiff_t k = 0; k < m->C; k++)
-        KN_TRY(column(ctx, job, &m->column[k], &c->column[k]));
-    KN_TRY(dropped(ctx, job));
+        KN_TRY(fill_column(ctx, job, &m->column[k], &c->column[k]));
+    KN_TRY(copy_exclusions(ctx, job));
     KN_TRY(kn_json_parse(ctx, "summary.json", m->summary_json, &summary));
     KN_TRY(kn_arena_text(ctx, &job->r->arena,
                          json_string_value(json_object_get(summary, "matched_by")),

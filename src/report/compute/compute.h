@@ -16,13 +16,15 @@ typedef struct kn_report_job {
     kn_report *r;
 } kn_report_job;
 
+/* Names of levels, for all sections, and the unit of the responses (names.c). */
+kn_status kn_compute_names(kn_ctx *ctx, const kn_report_job *job);
 /* Locations of the responses: background, meshes, regions (space.c). */
 kn_status kn_compute_space(kn_ctx *ctx, const kn_report_job *job);
 /* Covariates and exclusions (cohort.c). */
 kn_status kn_compute_cohort(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_compute_model(kn_ctx *ctx, const kn_report_job *job); /* model.c */
 /* Rows, order and p-value lines of the scored participants (participants.c). */
-kn_status kn_compute_people(kn_ctx *ctx, const kn_report_job *job);
+kn_status kn_compute_participants(kn_ctx *ctx, const kn_report_job *job);
 /* Reads every z-map once (maps.c): histogram and sums of each participant; z^2 and group sums of
  * each response; int8 maps of cards and thumbnails. */
 kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job);
@@ -35,11 +37,11 @@ kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job); /* change.c 
 /* Sentences, extreme responses and clusters of the cards (cards.c). */
 kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job);
 /* Methods text and the facts to reproduce the page (methods_section.c). */
-kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job);
+kn_status kn_compute_methods(kn_ctx *ctx, const kn_report_job *job);
 /* First sentence, warnings and good news (summary.c). */
 kn_status kn_compute_summary(kn_ctx *ctx, const kn_report_job *job);
 /* With {strip_ids}, replaces the ids in all texts; must run last (anonymize_report.c). */
-kn_status kn_compute_strip(kn_ctx *ctx, const kn_report_job *job);
+kn_status kn_compute_anonymize(kn_ctx *ctx, const kn_report_job *job);
 
 /* True if scored participant i counts as normal: not labelled, not in the training sample (whose
  * cross-validated z-scores are counted there), and for change a member of the reference sample. */

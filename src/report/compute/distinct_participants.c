@@ -1,5 +1,6 @@
-/* Implements distinct_participants.h: sorts rows by id, or joins the noise groups of training. */
-#include "report/compute/distinct_participants.h"
+/* Maps rows to distinct participants: rows with one id, or the noise groups of the training
+ * sample [METHOD 11a]. Confidence intervals count participants, not rows. */
+#include "report/compute/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,49 +8,53 @@
 
 bool kn_report_is_normal(const kn_report_job *job, ptrdiff_t i)
 {
-    const kn_report_people *p = &job->r->people;
+    const kn_report_participants *p = &job->r->participants;
     if (i >= p->n)
         return false;
-    if (job->m->kind == KN_MATERIAL_CHANGE)
-        return p->person[i].reference;
-    return p->person[i].label != 1 && !p->person[i].training;
+    if (job->m->kind == KN_INPUT_CHANGE)
+        return p->participant[i].reference;
+    return p->participant[i].label != 1 && !p->participant[i].training;
 }
 
 typedef struct row {
     const char *id;
-    ptrdiff_t at;
+    ptrdiff_t index;
 } row;
 
 static int by_id(const void *a, const void *b)
 {
     const row *x = a, *y = b;
     int order = strcmp(x->id, y->id);
-    return order ? order : (x->at > y->at) - (x->at < y->at);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_row(const void *a, const void *b)
 {
     const row *x = a, *y = b;
-    return (x->at > y->at) - (x->at < y->at);
+    return (x->index > y->index) - (x->index < y->index);
 }
 
 /* of[i] = the first row with the same id, for the k rows. */
-static void join(row *rows, ptrdiff_t k, ptrdiff_t *of)
+static void join_ids(row *rows, ptrdiff_t k, ptrdiff_t *of)
 {
+    if (k == 0) /* `rows` is NULL */
+        return;
     qsort(rows, (size_t)k, sizeof *rows, by_id);
     for (ptrdiff_t a = 0; a < k; a++)
-        of[rows[a].at] =
-            a > 0 && strcmp(rows[a].id, rows[a - 1].id) == 0 ? of[rows[a - 1].at] : rows[a].at;
-    qsort(rows, (size_t)k, sizeof *rows, by_place);
+        of[rows[a].index] = a > 0 && strcmp(rows[a].id, rows[a - 1].id) == 0 ? of[rows[a - 1].index]
+                                                                             : rows[a].index;
+    qsort(rows, (size_t)k, sizeof *rows, by_row);
 }
 
+/* Returns the ids by which rows are joined; for change those of the participants, not of the pairs.
+ * NULL: no ids. */
 static const char *const *ids_of(const kn_report_input *m, bool training)
 {
     if (training)
         return m->training_id;
-    const char *const *person =
-        m->kind == KN_MATERIAL_CHANGE ? kn_report_input_texts(m, "person") : NULL;
-    return person ? person : m->id;
+    const char *const *participant =
+        m->kind == KN_INPUT_CHANGE ? kn_report_input_texts(m, "participant_id") : NULL;
+    return participant ? participant : m->id;
 }
 
 /* of[i] = the first row of the same group. first: workspace, one per group. */
@@ -57,10 +62,10 @@ static void join_groups(const ptrdiff_t *group, row *rows, ptrdiff_t k, ptrdiff_
                         ptrdiff_t *of)
 {
     for (ptrdiff_t a = 0; a < k; a++) {
-        ptrdiff_t *of_group = &first[group[rows[a].at]];
+        ptrdiff_t *of_group = &first[group[rows[a].index]];
         if (*of_group == 0)
-            *of_group = rows[a].at + 1;
-        of[rows[a].at] = *of_group - 1;
+            *of_group = rows[a].index + 1;
+        of[rows[a].index] = *of_group - 1;
     }
 }
 
@@ -81,17 +86,17 @@ kn_status kn_distinct_participants_new(kn_ctx *ctx, const kn_report_job *job, bo
     for (ptrdiff_t i = 0; i < h->n; i++) {
         out->of[i] = -1;
         if (h->responses[i] > 0 && (training || kn_report_is_normal(job, i)))
-            rows[out->rows++] = (row){.id = id ? id[i] : "", .at = i};
+            rows[out->rows++] = (row){.id = id ? id[i] : "", .index = i};
     }
     for (ptrdiff_t k = 0; k < out->rows; k++)
-        out->of[rows[k].at] = rows[k].at;
+        out->of[rows[k].index] = rows[k].index;
     if (group)
         join_groups(group, rows, out->rows, first, out->of);
     else if (id)
-        join(rows, out->rows, out->of);
+        join_ids(rows, out->rows, out->of);
     /* The first row of each participant comes first and is already numbered. */
     for (ptrdiff_t k = 0; k < out->rows; k++) {
-        ptrdiff_t i = rows[k].at, same = out->of[i];
+        ptrdiff_t i = rows[k].index, same = out->of[i];
         out->of[i] = same == i ? out->n++ : out->of[same];
     }
 out:
@@ -111,5 +116,5 @@ void kn_distinct_participants_clear(kn_distinct_participants *u)
 double kn_distinct_participants_widening(const kn_report_job *job, bool training, ptrdiff_t n)
 {
     const double N = (double)job->m->units;
-    return !training && job->m->kind == KN_MATERIAL_SCORE && N > 0 ? sqrt(1 + (double)n / N) : 1;
+    return !training && job->m->kind == KN_INPUT_SCORE && N > 0 ? sqrt(1 + (double)n / N) : 1;
 }

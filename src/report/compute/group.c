@@ -1,4 +1,4 @@
-/* Compares labelled participants with the others   [METHOD 11d]
+/* Compares the cases with the other participants   [METHOD 11d]
  *
  * ROC of each statistic over all participants that have it, as score computes its AUC; test of
  * the shares over participants; Welch's t of each response from the sums of compute/maps.c. O(n
@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "report/compute/compute.h"
-#include "report/input/json_path.h"
+#include "report/input/records.h"
 #include "stats/normal.h"
+#include "stats/order_statistics.h"
+#include "stats/p_values.h"
 #include "stats/two_sample_tests.h"
 
 static const double SIGNIFICANT = 0.05;
@@ -29,7 +31,7 @@ static int larger_first(const void *x, const void *y)
 }
 
 /* Adds one point per distinct value: ties are one oblique step. */
-static void draw_roc(const score *sorted, ptrdiff_t n, const double total[2], kn_report_roc *roc)
+static void trace_roc(const score *sorted, ptrdiff_t n, const double total[2], kn_report_roc *roc)
 {
     double seen[2] = {0, 0};
     roc->fpr[0] = roc->tpr[0] = 0;
@@ -44,38 +46,38 @@ static void draw_roc(const score *sorted, ptrdiff_t n, const double total[2], kn
     }
 }
 
-/* ROC of the statistic at byte offset `at` of kn_report_person, over labelled and other
+/* ROC of the statistic at byte offset `offset` of kn_report_participant, over labelled and other
  * participants that have it. */
-static kn_status make_roc(kn_ctx *ctx, kn_report *r, size_t at, kn_report_roc *roc)
+static kn_status make_roc(kn_ctx *ctx, kn_report *r, size_t offset, kn_report_roc *roc)
 {
     kn_status status;
     void *memory = NULL;
     double total[2] = {0, 0};
     ptrdiff_t n = 0;
-    KN_TRY(kn_alloc(ctx, r->people.n, sizeof(score), &memory));
+    KN_TRY(kn_alloc(ctx, r->participants.n, sizeof(score), &memory));
     score *sorted = memory;
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        const kn_report_person *one = &r->people.person[i];
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        const kn_report_participant *row = &r->participants.participant[i];
         double value;
-        memcpy(&value, (const char *)one + at, sizeof value);
-        if (isnan(value) || one->label < 0)
+        memcpy(&value, (const char *)row + offset, sizeof value);
+        if (isnan(value) || row->label < 0)
             continue;
-        sorted[n++] = (score){value, one->label == 1};
-        total[one->label == 1]++;
+        sorted[n++] = (score){value, row->label == 1};
+        total[row->label == 1]++;
     }
     if (total[0] == 0 || total[1] == 0)
         goto out;
     qsort(sorted, (size_t)n, sizeof *sorted, larger_first);
     KN_TRY(kn_arena_d(ctx, &r->arena, n + 1, &roc->fpr));
     KN_TRY(kn_arena_d(ctx, &r->arena, n + 1, &roc->tpr));
-    draw_roc(sorted, n, total, roc);
+    trace_roc(sorted, n, total, roc);
 out:
     kn_free(memory);
     return status;
 }
 
 /* Area under the curve, if the folder does not record it. */
-static double area(const kn_report_roc *roc)
+static double compute_area(const kn_report_roc *roc)
 {
     double sum = 0;
     for (ptrdiff_t i = 1; i < roc->n; i++)
@@ -85,15 +87,17 @@ static double area(const kn_report_roc *roc)
 
 typedef struct roc_row {
     const char *name, *auc; /* names in the page and in summary.json */
-    size_t at;
+    size_t offset;
 } roc_row;
 
 static const roc_row ROCS[] = {
-    {"top statistic", "AUC.top", offsetof(kn_report_person, statistic)},
-    {"deviance", "AUC.deviance", offsetof(kn_report_person, deviance)},
+    {"extreme values", "AUC.extreme_z", offsetof(kn_report_participant, extreme_z)},
+    {"whole-map deviance", "AUC.deviance", offsetof(kn_report_participant, deviance)},
 };
 enum { N_ROCS = sizeof ROCS / sizeof *ROCS };
 
+/* Fills the ROC of each statistic that labelled and other participants have. The AUC and its
+ * interval are those of summary.json, if recorded. */
 static kn_status make_rocs(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
 {
     kn_status status;
@@ -104,13 +108,13 @@ static kn_status make_rocs(kn_ctx *ctx, const kn_report_job *job, const json_t *
     for (int k = 0; k < N_ROCS; k++) {
         kn_report_roc *roc = &r->group.roc[r->group.rocs];
         const json_t *auc = kn_json_at(summary, ROCS[k].auc);
-        KN_TRY(make_roc(ctx, r, ROCS[k].at, roc));
+        KN_TRY(make_roc(ctx, r, ROCS[k].offset, roc));
         if (roc->n == 0)
             continue;
         roc->name = ROCS[k].name;
         roc->auc = kn_json_number_at(auc, "auc");
         if (isnan(roc->auc))
-            roc->auc = area(roc);
+            roc->auc = compute_area(roc);
         bool degenerate = kn_json_true_at(auc, "degenerate"); /* the interval is then a point */
         roc->low = degenerate ? NAN : kn_json_number_at(auc, "low");
         roc->high = degenerate ? NAN : kn_json_number_at(auc, "high");
@@ -123,43 +127,44 @@ out:
 /* ---- shares ---- */
 
 /* For training, the number of responses is known only after the maps were read. */
-static void finish_shares(kn_report *r)
+static void finish_proportions(kn_report *r)
 {
     const kn_report_zhist *z = r->kind == KN_REPORT_MODEL ? &r->zhist_training : &r->zhist;
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        kn_report_person *one = &r->people.person[i];
-        if (isnan(one->responses) && z->n == r->people.n && z->responses && z->responses[i] > 0)
-            one->responses = (double)z->responses[i];
-        if (isnan(one->share) && one->responses > 0)
-            one->share = (one->negative + one->positive) / one->responses;
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        kn_report_participant *row = &r->participants.participant[i];
+        if (isnan(row->responses) && z->n == r->participants.n && z->responses &&
+            z->responses[i] > 0)
+            row->responses = (double)z->responses[i];
+        if (isnan(row->proportion) && row->responses > 0)
+            row->proportion = (row->n_low + row->n_high) / row->responses;
     }
 }
 
 /* Mann-Whitney test of the shares of responses beyond the threshold, and the medians of both
  * groups. */
-static kn_status test_shares(kn_ctx *ctx, kn_report *r)
+static kn_status test_proportions(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
     kn_report_group *g = &r->group;
-    double *share[2] = {NULL, NULL};
+    double *proportion[2] = {NULL, NULL};
     ptrdiff_t n[2] = {0, 0};
     kn_rank_test test;
     for (int k = 0; k < 2; k++)
-        KN_TRY(kn_alloc_d(ctx, r->people.n, &share[k]));
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        const kn_report_person *one = &r->people.person[i];
-        int k = one->label == 1 ? 0 : 1;
-        if (one->label >= 0 && isfinite(one->share))
-            share[k][n[k]++] = one->share;
+        KN_TRY(kn_alloc_d(ctx, r->participants.n, &proportion[k]));
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        const kn_report_participant *row = &r->participants.participant[i];
+        int k = row->label == 1 ? 0 : 1;
+        if (row->label >= 0 && isfinite(row->proportion))
+            proportion[k][n[k]++] = row->proportion;
     }
-    KN_TRY(kn_rank_test_of(ctx, share[0], n[0], share[1], n[1], &test));
-    g->share_p = test.p;
-    g->share_exact = test.exact;
+    KN_TRY(kn_rank_test_of(ctx, proportion[0], n[0], proportion[1], n[1], &test));
+    g->proportion_p = test.p;
+    g->proportion_exact = test.exact;
     for (int k = 0; k < 2; k++)
-        KN_TRY(kn_median_of(ctx, share[k], n[k], &g->share_median[k]));
+        KN_TRY(kn_median_of(ctx, proportion[k], n[k], &g->proportion_median[k]));
 out:
-    kn_free(share[0]);
-    kn_free(share[1]);
+    kn_free(proportion[0]);
+    kn_free(proportion[1]);
     return status;
 }
 
@@ -214,14 +219,14 @@ static kn_status test_responses(kn_ctx *ctx, kn_report *r)
     KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->t));
     KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->q));
     for (ptrdiff_t j = 0; j < T; j++) {
-        kn_sums of[2];
+        kn_sums groups[2];
         for (int k = 0; k < 2; k++)
-            of[k] = (kn_sums){g->count[k][j], g->sum[k][j], g->sum2[k][j]};
-        kn_welch w = kn_welch_of(of[0], of[1]);
+            groups[k] = (kn_sums){g->count[k][j], g->sum[k][j], g->sum2[k][j]};
+        kn_welch w = kn_welch_of(groups[0], groups[1]);
         g->t[j] = w.t;
         p[j] = w.p;
     }
-    KN_TRY(kn_adjusted(ctx, p, T, g->q));
+    KN_TRY(kn_fdr_adjust(ctx, T, p, g->q));
     g->significant = 0;
     for (ptrdiff_t j = 0; j < T; j++)
         g->significant += g->q[j] <= SIGNIFICANT;
@@ -239,20 +244,20 @@ kn_status kn_compute_group(kn_ctx *ctx, const kn_report_job *job)
     kn_report *r = job->r;
     kn_report_group *g = &r->group;
     json_t *summary = NULL;
-    finish_shares(r);
+    finish_proportions(r);
     g->labelled = g->others = 0;
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        g->labelled += r->people.person[i].label == 1;
-        g->others += r->people.person[i].label == 0;
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        g->labelled += r->participants.participant[i].label == 1;
+        g->others += r->participants.participant[i].label == 0;
     }
     g->known = g->labelled > 0 && g->others > 0;
-    if (!g->known)
-        return KN_OK;
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
-    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(summary, "label"), &g->label));
+    KN_TRY(kn_arena_text(ctx, &r->arena, kn_json_text_at(summary, "cases"), &g->label));
+    if (!g->known)
+        goto out;
     KN_TRY(make_rocs(ctx, job, summary));
-    g->share_expected = 2 * kn_normal_cdf(-r->people.threshold);
-    KN_TRY(test_shares(ctx, r));
+    g->proportion_expected = 2 * kn_normal_cdf(-r->participants.threshold);
+    KN_TRY(test_proportions(ctx, r));
     KN_TRY(test_responses(ctx, r));
 out:
     json_decref(summary);

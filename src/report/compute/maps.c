@@ -19,6 +19,7 @@ typedef struct cuts { /* bin edges */
     double pit[KN_REPORT_PIT - 1], inside[KN_REPORT_COVERAGES];
 } cuts;
 
+/* Returns the quantiles of the normal distribution that bound PIT bins and coverage intervals. */
 static cuts cuts_make(void)
 {
     cuts c;
@@ -29,6 +30,7 @@ static cuts cuts_make(void)
     return c;
 }
 
+/* Returns the bin of z; values beyond +-ZMAX are in the outer bins. */
 static int bin_of(double z)
 {
     double b = floor((z + KN_REPORT_ZMAX) * (KN_REPORT_ZBINS / (2 * KN_REPORT_ZMAX)));
@@ -36,8 +38,8 @@ static int bin_of(double z)
 }
 
 /* Adds the finite z-scores of a map to the histograms and sums of participant i. */
-static void count_person(const cuts *c, const float *z, ptrdiff_t T, kn_report_zhist *h,
-                         ptrdiff_t i)
+static void count_participant(const cuts *c, const float *z, ptrdiff_t T, kn_report_zhist *h,
+                              ptrdiff_t i)
 {
     uint32_t *count = h->count + i * KN_REPORT_ZBINS, *pit = h->pit + i * KN_REPORT_PIT,
              *inside = h->inside + i * KN_REPORT_COVERAGES;
@@ -59,6 +61,7 @@ static void count_person(const cuts *c, const float *z, ptrdiff_t T, kn_report_z
     }
 }
 
+/* Allocates the histograms of n participants, all 0, in the arena of the report. */
 static kn_status zhist_new(kn_ctx *ctx, kn_report *r, ptrdiff_t n, kn_report_zhist *h)
 {
     kn_status status;
@@ -83,6 +86,7 @@ typedef struct sums { /* T each; NULL: not needed */
     double *n, *z, *z2, *beyond;
 } sums;
 
+/* Allocates the sums of T responses. */
 static kn_status sums_new(kn_ctx *ctx, ptrdiff_t T, sums *s)
 {
     kn_status status;
@@ -102,6 +106,7 @@ static void sums_clear(sums *s)
     kn_free(s->beyond);
 }
 
+/* Adds one map to the sums; does nothing if they were not allocated. */
 static void sums_add(sums *s, const float *z, ptrdiff_t T, double threshold)
 {
     for (ptrdiff_t j = 0; s->n && j < T; j++) {
@@ -116,7 +121,7 @@ static void sums_add(sums *s, const float *z, ptrdiff_t T, double threshold)
 }
 
 /* Moves the sums of a group to the report, for its tests. */
-static kn_status hand_over(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, int group)
+static kn_status copy_group_sums(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, int group)
 {
     kn_status status;
     kn_report_group *g = &r->group;
@@ -133,15 +138,15 @@ out:
 
 /* Computes the share of either group beyond the threshold, and keeps the sums for
  * compute/group.c. */
-static kn_status compare(kn_ctx *ctx, kn_report *r, const sums *labelled, const sums *others,
-                         ptrdiff_t T)
+static kn_status compare_groups(kn_ctx *ctx, kn_report *r, const sums *labelled, const sums *others,
+                                ptrdiff_t T)
 {
     kn_status status;
     kn_report_group *g = &r->group;
     KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->overlap));
     KN_TRY(kn_arena_d(ctx, &r->arena, T, &g->overlap_others));
-    KN_TRY(hand_over(ctx, r, labelled, T, 0));
-    KN_TRY(hand_over(ctx, r, others, T, 1));
+    KN_TRY(copy_group_sums(ctx, r, labelled, T, 0));
+    KN_TRY(copy_group_sums(ctx, r, others, T, 1));
     for (ptrdiff_t j = 0; j < T; j++) {
         const double n1 = labelled->n[j], n0 = others->n[j];
         g->overlap[j] = n1 > 0 ? labelled->beyond[j] / n1 : NAN;
@@ -152,18 +157,19 @@ out:
 }
 
 /* Stores the mean z^2 of each response. */
-static kn_status squares(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, const char *of)
+static kn_status store_mean_squares(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T,
+                                    const char *sample)
 {
     kn_status status = kn_arena_d(ctx, &r->arena, T, &r->responses.z2);
     for (ptrdiff_t j = 0; status == KN_OK && j < T; j++)
         r->responses.z2[j] = s->n[j] > 0 ? s->z2[j] / s->n[j] : NAN;
-    r->responses.z2_of = of;
+    r->responses.z2_of = sample;
     return status;
 }
 
 /* ---- picture ---- */
 
-static int8_t stepped(float z)
+static int8_t quantise_z(float z)
 {
     if (!isfinite(z))
         return KN_REPORT_NO_Z;
@@ -171,7 +177,9 @@ static int8_t stepped(float z)
     return (int8_t)(k > 127 ? 127 : k < -127 ? -127 : k);
 }
 
-static kn_status picture(kn_ctx *ctx, kn_report *r, const float *z, ptrdiff_t T, const int8_t **out)
+/* Copies a map (T) as bytes into the arena, in the steps of quantise_z. */
+static kn_status quantise_map(kn_ctx *ctx, kn_report *r, const float *z, ptrdiff_t T,
+                              const int8_t **out)
 {
     void *memory;
     kn_status status = kn_arena_alloc(ctx, &r->arena, T, 1, &memory);
@@ -179,16 +187,16 @@ static kn_status picture(kn_ctx *ctx, kn_report *r, const float *z, ptrdiff_t T,
         return status;
     int8_t *to = memory;
     for (ptrdiff_t j = 0; j < T; j++)
-        to[j] = stepped(z[j]);
+        to[j] = quantise_z(z[j]);
     *out = to;
     return KN_OK;
 }
 
-/* Selects the participants with a thumbnail: the first in people.order. */
+/* Selects the participants with a thumbnail: the first in participants.order. */
 static kn_status choose_thumbs(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
-    kn_report_people *p = &r->people;
+    kn_report_participants *p = &r->participants;
     void *memory;
     if (r->space.kind == KN_REPORT_TABLE_SPACE || !p->order)
         return KN_OK;
@@ -204,28 +212,29 @@ out:
 }
 
 /* Stores the map of a participant; card and thumbnail share it. */
-static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t person, const float *z, ptrdiff_t T)
+static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t participant, const float *z,
+                          ptrdiff_t T)
 {
-    kn_report_people *p = &r->people;
+    kn_report_participants *p = &r->participants;
     const int8_t *map = NULL;
     kn_status status = KN_OK;
     for (ptrdiff_t k = 0; status == KN_OK && k < p->n_cards; k++)
-        if (p->card[k].person == person) {
+        if (p->card[k].participant == participant) {
             if (!map)
-                status = picture(ctx, r, z, T, &map);
+                status = quantise_map(ctx, r, z, T, &map);
             p->card[k].z = map;
         }
     for (ptrdiff_t k = 0; status == KN_OK && k < p->n_thumbs; k++)
-        if (p->thumb[k] == person) {
+        if (p->thumb[k] == participant) {
             if (!map)
-                status = picture(ctx, r, z, T, &map);
+                status = quantise_map(ctx, r, z, T, &map);
             p->thumb_z[k] = map;
         }
     return status;
 }
 
 /* Removes thumbnails without a map: a model need not have kept the z-maps of training. */
-static void drop_thumbs(kn_report_people *p)
+static void remove_empty_thumbs(kn_report_participants *p)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t k = 0; k < p->n_thumbs; k++)
@@ -248,26 +257,26 @@ typedef struct pass {
 } pass;
 
 /* Reads the maps of the folder: histograms, sums over normal participants and groups, int8 maps. */
-static kn_status scored(kn_ctx *ctx, pass *w)
+static kn_status read_scored_maps(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;
     kn_report_input *m = w->job->m;
     kn_report *r = w->job->r;
-    const double threshold = r->people.threshold > 0 ? r->people.threshold : 1.96;
+    const double threshold = r->participants.threshold > 0 ? r->participants.threshold : 1.96;
     if (m->n == 0)
         return status;
     KN_TRY(zhist_new(ctx, r, m->n, &r->zhist));
     for (ptrdiff_t i = 0; i < m->n; i++) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_report_input_z(ctx, m, i, w->z));
-        count_person(&w->cuts, w->z, m->T, &r->zhist, i);
+        count_participant(&w->cuts, w->z, m->T, &r->zhist, i);
         if (kn_report_is_normal(w->job, i)) {
             w->normal++;
             sums_add(&w->normals, w->z, m->T, threshold);
         }
-        if (w->groups && r->people.person[i].label >= 0)
-            sums_add(r->people.person[i].label == 1 ? &w->labelled : &w->others, w->z, m->T,
-                     threshold);
+        if (w->groups && r->participants.participant[i].label >= 0)
+            sums_add(r->participants.participant[i].label == 1 ? &w->labelled : &w->others, w->z,
+                     m->T, threshold);
         KN_TRY(keep_map(ctx, r, i, w->z, m->T));
         kn_report_progress(ctx, "maps", i + 1, m->n, NAN);
     }
@@ -276,37 +285,38 @@ out:
 }
 
 /* For a model without a folder, the training participants are those of the page. */
-static kn_status training(kn_ctx *ctx, pass *w)
+static kn_status read_training_maps(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;
     kn_report_input *m = w->job->m;
     kn_report *r = w->job->r;
-    const bool shown = m->n == 0 && r->people.n == m->N;
+    const bool shown = m->n == 0 && r->participants.n == m->N;
     if (!m->has_training_z || m->N == 0)
         return status;
     KN_TRY(zhist_new(ctx, r, m->N, &r->zhist_training));
     for (ptrdiff_t i = 0; i < m->N; i++) {
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(kn_report_input_training_z(ctx, m, i, w->z));
-        count_person(&w->cuts, w->z, m->T, &r->zhist_training, i);
+        count_participant(&w->cuts, w->z, m->T, &r->zhist_training, i);
         if (w->normal == 0)
             sums_add(&w->normals, w->z, m->T, INFINITY);
         if (shown)
             KN_TRY(keep_map(ctx, r, i, w->z, m->T));
-        kn_report_progress(ctx, "maps of training", i + 1, m->N, NAN);
+        kn_report_progress(ctx, "maps, training sample", i + 1, m->N, NAN);
     }
 out:
     return status;
 }
 
+/* True if the folder has labelled and other participants. */
 static bool has_groups(const kn_report_job *job)
 {
-    bool some[2] = {false, false};
-    const kn_report_people *p = &job->r->people;
-    for (ptrdiff_t i = 0; i < job->m->n && p->person && i < p->n; i++)
-        if (p->person[i].label >= 0)
-            some[p->person[i].label == 1] = true;
-    return some[0] && some[1];
+    bool present[2] = {false, false};
+    const kn_report_participants *p = &job->r->participants;
+    for (ptrdiff_t i = 0; i < job->m->n && p->participant && i < p->n; i++)
+        if (p->participant[i].label >= 0)
+            present[p->participant[i].label == 1] = true;
+    return present[0] && present[1];
 }
 
 kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job)
@@ -323,14 +333,16 @@ kn_status kn_compute_maps(kn_ctx *ctx, const kn_report_job *job)
     }
     if (job->m->dir || job->m->has_training_z)
         KN_TRY(choose_thumbs(ctx, r));
-    KN_TRY(scored(ctx, &w));
-    KN_TRY(training(ctx, &w));
-    drop_thumbs(&r->people);
+    KN_TRY(read_scored_maps(ctx, &w));
+    KN_TRY(read_training_maps(ctx, &w));
+    remove_empty_thumbs(&r->participants);
     if (w.normal > 0 || r->zhist_training.n > 0)
-        KN_TRY(squares(ctx, r, &w.normals, T,
-                       w.normal > 0 ? "the people scored" : "training, cross-validated"));
+        KN_TRY(store_mean_squares(ctx, r, &w.normals, T,
+                                  w.normal > 0 && w.groups ? "scored participants without the cases"
+                                  : w.normal > 0           ? "scored participants"
+                                                           : "training sample, cross-validated"));
     if (w.groups)
-        KN_TRY(compare(ctx, r, &w.labelled, &w.others, T));
+        KN_TRY(compare_groups(ctx, r, &w.labelled, &w.others, T));
 out:
     sums_clear(&w.others);
     sums_clear(&w.labelled);

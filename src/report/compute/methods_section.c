@@ -1,10 +1,10 @@
-/* Assembles the methods section with its references (CC0), the facts needed to reproduce the
- * page, and its title. */
+/* Assembles the methods section with its references (CC0), the facts needed to reproduce the page,
+ * and its title. The sentences are in methods_text.c. */
 #include <string.h>
 
 #include "base/options/command_line.h"
-#include "report/compute/methods_text.h"
-#include "report/input/json_path.h"
+#include "report/compute/internal.h"
+#include "report/input/records.h"
 
 /* KN_PAPER_METHOD is taken from the method's own row. */
 static const char *const PAPERS[KN_PAPERS] = {
@@ -35,9 +35,10 @@ static const char *const PAPERS[KN_PAPERS] = {
 
 typedef void (*paragraph)(kn_methods *m);
 static const paragraph PARAGRAPHS[] = {kn_methods_model, kn_methods_calibration,
-                                       kn_methods_abnormality, kn_methods_people};
+                                       kn_methods_abnormality, kn_methods_participants};
 enum { N_PARAGRAPHS = sizeof PARAGRAPHS / sizeof *PARAGRAPHS };
 
+/* Writes the paragraphs of the methods section that are not empty. */
 static kn_status write_paragraphs(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
@@ -47,14 +48,19 @@ static kn_status write_paragraphs(kn_ctx *ctx, kn_methods *m)
     const char **text = memory;
     for (int k = 0; k < N_PARAGRAPHS; k++) {
         PARAGRAPHS[k](m);
-        KN_TRY(kn_sentence_end(&m->say, &text[r->words.paragraphs]));
+        KN_TRY(kn_sentence_end(&m->sentence, &text[r->words.paragraphs]));
         r->words.paragraphs += text[r->words.paragraphs][0] != '\0';
     }
     r->words.paragraph = text;
+    kn_methods_results(m);
+    KN_TRY(kn_sentence_end(&m->sentence, &r->words.results));
+    if (r->words.results[0] == '\0')
+        r->words.results = NULL;
 out:
     return status;
 }
 
+/* Lists the cited papers, each once, in the order of kn_paper. */
 static kn_status write_references(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
@@ -82,16 +88,30 @@ typedef struct fact_row {
 } fact_row;
 
 static const fact_row OF_FOLDER[] = {
-    {"folder made by", "command"},           {"model", "hashes.model"},
-    {"covariates", "hashes.covariates"},     {"responses", "hashes.responses"},
-    {"folder: kronorm", "software.kronorm"}, {"folder: BLAS", "software.blas"},
+    {"scored by", "command"},
+    {"hash of the model", "hashes.model"},
+    {"hash of the scored covariates", "hashes.covariates"},
+    {"hash of the scored responses", "hashes.responses"},
+    {"kronorm version of the scores", "software.kronorm"},
+    {"BLAS of the scores", "software.blas"},
 };
-enum { N_OF_FOLDER = sizeof OF_FOLDER / sizeof *OF_FOLDER, MOST = 64 };
+static const fact_row OF_MODEL[] = {
+    {"fitted by", "fit.command"},
+    {"hash of the training covariates", "fit.hashes.covariates"},
+    {"hash of the training responses", "fit.hashes.responses"},
+    {"hash of the training mask", "fit.hashes.mask"},
+};
+enum {
+    N_OF_FOLDER = sizeof OF_FOLDER / sizeof *OF_FOLDER,
+    N_OF_MODEL = sizeof OF_MODEL / sizeof *OF_MODEL,
+    MAX_FACTS = 64
+};
 
+/* Adds a fact; ignored if value is NULL or MAX_FACTS are present. */
 static kn_status add_fact(kn_ctx *ctx, kn_report *r, const char *name, const char *value)
 {
     kn_status status = KN_OK;
-    if (!value || r->words.facts == MOST)
+    if (!value || r->words.facts == MAX_FACTS)
         return KN_OK;
     kn_report_fact *fact = &r->words.fact[r->words.facts];
     KN_TRY(kn_arena_text(ctx, &r->arena, name, &fact->name));
@@ -124,13 +144,14 @@ static kn_status add_options(kn_ctx *ctx, kn_methods *m)
     if (s.used == 0)
         kn_sentence_words(&s, "defaults");
     KN_TRY(kn_sentence_end(&s, &text));
-    KN_TRY(add_fact(ctx, m->job->r, "options of fit", text));
+    KN_TRY(add_fact(ctx, m->job->r, "options of the fit", text));
     const char *seed = kn_json_text_at(options, "seed");
-    KN_TRY(add_fact(ctx, m->job->r, "seed of fit", seed ? seed : "1"));
+    KN_TRY(add_fact(ctx, m->job->r, "seed of the fit", seed ? seed : "1"));
 out:
     return status;
 }
 
+/* Adds the facts "folds of the reference sample" and "format of the model file". */
 static kn_status add_numbers(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status = KN_OK;
@@ -140,7 +161,7 @@ static kn_status add_numbers(kn_ctx *ctx, kn_methods *m)
               format = kn_json_count_at(m->model, "format_version");
     if (folds > 0) {
         KN_TRY(kn_arena_print(ctx, &r->arena, &text, "%td", folds));
-        KN_TRY(add_fact(ctx, r, "folds of the reference", text));
+        KN_TRY(add_fact(ctx, r, "folds of the reference sample", text));
     }
     if (format > 0) {
         KN_TRY(kn_arena_print(ctx, &r->arena, &text, "%td", format));
@@ -163,32 +184,35 @@ static kn_status add_command(kn_ctx *ctx, kn_methods *m)
         return KN_OK;
     KN_TRY(kn_command_line_without(ctx, m->job->options, WITHOUT, &line));
     KN_TRY(kn_arena_print(ctx, &m->job->r->arena, &text, "%s --output report.html", line));
-    KN_TRY(add_fact(ctx, m->job->r, "this page", text));
+    KN_TRY(add_fact(ctx, m->job->r, "this report", text));
 out:
     kn_free(line);
     return status;
 }
 
+/* Collects the facts needed to reproduce the page: commands, hashes, options and versions. */
 static kn_status write_facts(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
     kn_report *r = m->job->r;
     void *memory;
-    KN_TRY(kn_arena_alloc(ctx, &r->arena, MOST, sizeof *r->words.fact, &memory));
+    KN_TRY(kn_arena_alloc(ctx, &r->arena, MAX_FACTS, sizeof *r->words.fact, &memory));
     r->words.fact = memory;
     KN_TRY(add_command(ctx, m));
     for (int k = 0; k < N_OF_FOLDER; k++)
         KN_TRY(add_fact(ctx, r, OF_FOLDER[k].name, kn_json_text_at(m->folder, OF_FOLDER[k].path)));
+    for (int k = 0; k < N_OF_MODEL; k++)
+        KN_TRY(add_fact(ctx, r, OF_MODEL[k].name, kn_json_text_at(m->model, OF_MODEL[k].path)));
     KN_TRY(add_options(ctx, m));
     KN_TRY(add_numbers(ctx, m));
-    KN_TRY(add_fact(ctx, r, "kronorm", kn_version()));
+    KN_TRY(add_fact(ctx, r, "kronorm version of this report", kn_version()));
 out:
     return status;
 }
 
 /* ---- title ---- */
 
-static const char *last_part(const char *path)
+static const char *last_component(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
     return slash && slash[1] ? slash + 1 : path;
@@ -198,28 +222,30 @@ static const char *last_part(const char *path)
 static kn_status make_title(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    const char *model = job->m->model ? last_part(job->s->model) : NULL,
-               *dir = last_part(job->m->dir), *people = r->people.n == 1 ? "person" : "people";
+    const ptrdiff_t n = r->participants.n;
+    const char *model = job->m->model ? last_component(job->s->model) : NULL,
+               *dir = last_component(job->m->dir), *by = "Normative modelling report",
+               *what = n == 1 ? "participant" : "participants";
     if (job->s->title)
         return kn_arena_text(ctx, &r->arena, job->s->title, &r->title);
-    if (job->m->kind == KN_MATERIAL_CV || !model)
-        return kn_arena_print(ctx, &r->arena, &r->title, "%td %s, cross-validated: %s", r->people.n,
-                              people, dir);
-    if (job->m->kind == KN_MATERIAL_MODEL)
-        return kn_arena_print(ctx, &r->arena, &r->title, "%s and its %td %s", model, r->people.n,
-                              people);
-    if (job->m->kind == KN_MATERIAL_CHANGE)
-        people = r->people.n == 1 ? "change" : "changes";
-    return kn_arena_print(ctx, &r->arena, &r->title, "%td %s against %s", r->people.n, people,
-                          model);
+    if (job->m->kind == KN_INPUT_CV || !model)
+        return kn_arena_print(ctx, &r->arena, &r->title, "%s: %td %s, cross-validated, %s", by, n,
+                              what, dir);
+    if (n == 0) /* a de-identified model */
+        return kn_arena_print(ctx, &r->arena, &r->title, "%s: %s", by, model);
+    if (job->m->kind == KN_INPUT_MODEL)
+        what = n == 1 ? "training participant" : "training participants";
+    if (job->m->kind == KN_INPUT_CHANGE)
+        what = n == 1 ? "change" : "changes";
+    return kn_arena_print(ctx, &r->arena, &r->title, "%s: %td %s, %s", by, n, what, model);
 }
 
 /* ---- all ---- */
 
-kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job)
+kn_status kn_compute_methods(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    kn_methods m = {.job = job, .say = {.ctx = ctx, .arena = &job->r->arena}};
+    kn_methods m = {.job = job, .sentence = {.ctx = ctx, .arena = &job->r->arena}};
     KN_TRY(kn_json_parse(ctx, "the model's record", job->m->model_json, &m.model));
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &m.folder));
     KN_TRY(make_title(ctx, job));
@@ -227,7 +253,7 @@ kn_status kn_compute_words(kn_ctx *ctx, const kn_report_job *job)
     KN_TRY(write_references(ctx, &m));
     KN_TRY(write_facts(ctx, &m));
 out:
-    kn_free(m.say.text);
+    kn_free(m.sentence.text);
     json_decref(m.model);
     json_decref(m.folder);
     return status;

@@ -1,5 +1,5 @@
 /* Rows of the scored participants, or of training if there is no folder: statistics, p-values,
- * ids and covariates   [METHOD 11c] */
+ * ids and covariates [METHOD 11c]. Ids become aliases if the page is anonymous. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,47 +7,48 @@
 
 #include "io/table/number.h"
 #include "report/compute/compute.h"
-#include "report/compute/participants_order.h"
-#include "report/compute/reference_population.h"
-#include "report/input/command_option.h"
-#include "report/input/json_path.h"
+#include "report/compute/internal.h"
+#include "report/input/records.h"
 #include "report/text/anonymize.h"
 #include "stats/gev.h"
 
-static const double BURDEN = 1.96; /* default threshold of the burden */
+static const double DEFAULT_THRESHOLD = 1.96; /* default threshold of the burden */
 
 /* ---- columns ---- */
 
 /* A column of abnormality.tsv, and its name in change.tsv if different. */
 typedef struct column {
     const char *name, *change;
-    size_t at;
+    size_t offset;
 } column;
 
-#define AT(field) offsetof(kn_report_person, field)
+#define AT(field) offsetof(kn_report_participant, field)
 static const column COLUMNS[] = {
-    {"statistic", NULL, AT(statistic)},
-    {"p_upper", "statistic_p", AT(p)},
+    {"extreme_z", NULL, AT(extreme_z)},
+    {"extreme_z_p", NULL, AT(extreme_z_p)},
     {"deviance", NULL, AT(deviance)},
     {"deviance_p", NULL, AT(deviance_p)},
+    {"mean_z2", NULL, AT(mean_z2)},
+    {"mean_z2_p", NULL, AT(mean_z2_p)},
     {"deviance_noise_p", NULL, AT(deviance_noise_p)},
     {"extrapolation_pct", NULL, AT(extrapolation_pct)},
     {"mean_z", NULL, AT(mean_z)},
     {"mean_z_p", NULL, AT(mean_z_p)},
-    {"negative", NULL, AT(negative)},
-    {"negative_p", NULL, AT(negative_p)},
-    {"positive", NULL, AT(positive)},
-    {"positive_p", NULL, AT(positive_p)},
-    {"fdr_negative", NULL, AT(fdr_negative)},
-    {"fdr_positive", NULL, AT(fdr_positive)},
+    {"n_low", NULL, AT(n_low)},
+    {"n_low_p", NULL, AT(n_low_p)},
+    {"n_high", NULL, AT(n_high)},
+    {"n_high_p", NULL, AT(n_high_p)},
+    {"n_low_fdr", NULL, AT(n_low_fdr)},
+    {"n_high_fdr", NULL, AT(n_high_fdr)},
     {"n_responses", NULL, AT(responses)},
+    {KN_FLAG_COLUMN, KN_FLAG_CHANGE_COLUMN, AT(flag_p)},
     {"interval", NULL, AT(interval)},
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof *COLUMNS };
 
-static double *field(kn_report_person *one, const column *c)
+static double *field_of(kn_report_participant *row, const column *c)
 {
-    return (double *)(void *)((char *)one + c->at);
+    return (double *)(void *)((char *)row + c->offset);
 }
 
 static double value_of(const double *values, ptrdiff_t i)
@@ -55,65 +56,67 @@ static double value_of(const double *values, ptrdiff_t i)
     return values ? values[i] : NAN;
 }
 
-static void take_numbers(const kn_report_job *job)
+/* Copies the numeric columns of the folder; NaN for a column that the folder does not have. */
+static void copy_columns(const kn_report_job *job)
 {
-    kn_report_people *people = &job->r->people;
-    const bool change = job->m->kind == KN_MATERIAL_CHANGE;
+    kn_report_participants *participants = &job->r->participants;
+    const bool change = job->m->kind == KN_INPUT_CHANGE;
     for (int k = 0; k < N_COLUMNS; k++) {
         const column *c = &COLUMNS[k];
         const double *values =
-            kn_report_input_people(job->m, change && c->change ? c->change : c->name);
-        for (ptrdiff_t i = 0; i < people->n; i++)
-            *field(&people->person[i], c) = value_of(values, i);
+            kn_report_input_participants(job->m, change && c->change ? c->change : c->name);
+        for (ptrdiff_t i = 0; i < participants->n; i++)
+            *field_of(&participants->participant[i], c) = value_of(values, i);
     }
 }
 
 /* Reads the 0/1 columns of abnormality.tsv. site_adapted is 1 for an adapted site, 0 for an
  * unknown one, and NaN for a site of training. */
-static void take_flags(const kn_report_job *job)
+static void copy_flags(const kn_report_job *job)
 {
-    kn_report_people *people = &job->r->people;
-    const double *training = kn_report_input_people(job->m, "in_training");
-    const double *label = kn_report_input_people(job->m, "label");
-    const double *unseen = kn_report_input_people(job->m, "unseen_level");
-    const double *implausible = kn_report_input_people(job->m, "implausible");
-    const double *adapted = kn_report_input_people(job->m, "site_adapted");
-    const double *extrapolation = kn_report_input_people(job->m, "extrapolation");
-    const double *reference = kn_report_input_people(job->m, "reference");
-    for (ptrdiff_t i = 0; i < people->n; i++) {
-        kn_report_person *one = &people->person[i];
+    kn_report_participants *participants = &job->r->participants;
+    const double *training = kn_report_input_participants(job->m, "in_training");
+    const double *label = kn_report_input_participants(job->m, "label");
+    const double *unseen = kn_report_input_participants(job->m, "unseen_level");
+    const double *implausible = kn_report_input_participants(job->m, "implausible");
+    const double *adapted = kn_report_input_participants(job->m, "site_adapted");
+    const double *extrapolation = kn_report_input_participants(job->m, "extrapolation");
+    const double *reference = kn_report_input_participants(job->m, "reference");
+    for (ptrdiff_t i = 0; i < participants->n; i++) {
+        kn_report_participant *row = &participants->participant[i];
         double labelled = value_of(label, i);
-        one->training = value_of(training, i) == 1;
-        one->label = isnan(labelled) ? -1 : labelled == 1;
-        one->unseen = value_of(unseen, i) == 1;
-        one->implausible = value_of(implausible, i) == 1;
-        one->adapted = value_of(adapted, i) == 1;
-        one->site_unknown = value_of(adapted, i) == 0;
-        one->extrapolation = value_of(extrapolation, i);
-        one->reference = value_of(reference, i) == 1;
+        row->training = value_of(training, i) == 1;
+        row->label = isnan(labelled) ? -1 : labelled == 1;
+        row->unseen = value_of(unseen, i) == 1;
+        row->implausible = value_of(implausible, i) == 1;
+        row->adapted = value_of(adapted, i) == 1;
+        row->site_unknown = value_of(adapted, i) == 0;
+        row->extrapolation = value_of(extrapolation, i);
+        row->reference = value_of(reference, i) == 1;
     }
 }
 
-static kn_status take_text(kn_ctx *ctx, kn_report *r, const char *const *texts, ptrdiff_t i,
+static kn_status copy_text(kn_ctx *ctx, kn_report *r, const char *const *texts, ptrdiff_t i,
                            const char **out)
 {
     const char *text = texts ? texts[i] : NULL;
     return kn_arena_text(ctx, &r->arena, text && !kn_text_is_missing(text) ? text : NULL, out);
 }
 
-static kn_status take_texts(kn_ctx *ctx, const kn_report_job *job)
+/* Copies notes and visits of each participant into the report's arena. */
+static kn_status copy_texts(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
     const char *const *note = kn_report_input_texts(job->m, "p_note");
     const char *const *visit1 = kn_report_input_texts(job->m, "visit1");
     const char *const *visit2 = kn_report_input_texts(job->m, "visit2");
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        kn_report_person *one = &r->people.person[i];
-        KN_TRY(take_text(ctx, r, note, i, &one->note));
-        KN_TRY(take_text(ctx, r, visit1, i, &one->visit1));
-        KN_TRY(take_text(ctx, r, visit2, i, &one->visit2));
-        one->p_is_bound = one->note && strcmp(one->note, "bound") == 0;
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        kn_report_participant *row = &r->participants.participant[i];
+        KN_TRY(copy_text(ctx, r, note, i, &row->note));
+        KN_TRY(copy_text(ctx, r, visit1, i, &row->visit1));
+        KN_TRY(copy_text(ctx, r, visit2, i, &row->visit2));
+        row->p_is_bound = row->note && strcmp(row->note, "bound") == 0;
     }
 out:
     return status;
@@ -128,38 +131,38 @@ typedef struct reference_column {
 } reference_column;
 
 static const reference_column TRAINING[] = {
-    {"statistic", AT(statistic), AT(p), false},
+    {"extreme_z", AT(extreme_z), AT(extreme_z_p), false},
     {"deviance", AT(deviance), AT(deviance_p), false},
     {"deviance_noise", 0, AT(deviance_noise_p), false},
     {"mean_z", AT(mean_z), AT(mean_z_p), true},
-    {"negative", AT(negative), AT(negative_p), false},
-    {"positive", AT(positive), AT(positive_p), false},
+    {"n_low", AT(n_low), AT(n_low_p), false},
+    {"n_high", AT(n_high), AT(n_high_p), false},
 };
 
 /* Ranks each training participant among the others. */
-static kn_status take_training(kn_ctx *ctx, const kn_report_job *job)
+static kn_status rank_training(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
-    kn_report_people *people = &job->r->people;
+    kn_report_participants *participants = &job->r->participants;
     double *p = NULL;
-    for (ptrdiff_t i = 0; i < people->n; i++) {
+    for (ptrdiff_t i = 0; i < participants->n; i++) {
         for (int k = 0; k < N_COLUMNS; k++)
-            *field(&people->person[i], &COLUMNS[k]) = NAN;
-        people->person[i].training = true;
-        people->person[i].label = -1;
+            *field_of(&participants->participant[i], &COLUMNS[k]) = NAN;
+        participants->participant[i].training = true;
+        participants->participant[i].label = -1;
     }
-    KN_TRY(kn_alloc_d(ctx, people->n, &p));
+    KN_TRY(kn_alloc_d(ctx, participants->n, &p));
     for (size_t k = 0; k < sizeof TRAINING / sizeof *TRAINING; k++) {
         const reference_column *c = &TRAINING[k];
         const double *values = kn_report_input_training(job->m, c->name);
         if (!values)
             continue;
-        KN_TRY(kn_participants_rank(ctx, values, people->n, c->sizes, p));
-        for (ptrdiff_t i = 0; i < people->n; i++) {
-            char *one = (char *)&people->person[i];
-            memcpy(one + c->p, &p[i], sizeof *p);
+        KN_TRY(kn_participants_rank(ctx, values, participants->n, c->sizes, p));
+        for (ptrdiff_t i = 0; i < participants->n; i++) {
+            char *row = (char *)&participants->participant[i];
+            memcpy(row + c->p, &p[i], sizeof *p);
             if (c->value)
-                memcpy(one + c->value, &values[i], sizeof *values);
+                memcpy(row + c->value, &values[i], sizeof *values);
         }
     }
 out:
@@ -170,7 +173,7 @@ out:
 /* ---- names ---- */
 
 /* Returns the real ids: of the folder, of training, or row-0001. */
-static kn_status true_names(kn_ctx *ctx, const kn_report_job *job, const char *const **out)
+static kn_status find_names(kn_ctx *ctx, const kn_report_job *job, const char *const **out)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
@@ -180,9 +183,9 @@ static kn_status true_names(kn_ctx *ctx, const kn_report_job *job, const char *c
     *out = known;
     if (known)
         return KN_OK;
-    KN_TRY(kn_arena_alloc(ctx, &job->m->arena, r->people.n, sizeof *name, &memory));
+    KN_TRY(kn_arena_alloc(ctx, &job->m->arena, r->participants.n, sizeof *name, &memory));
     name = memory;
-    for (ptrdiff_t i = 0; i < r->people.n; i++)
+    for (ptrdiff_t i = 0; i < r->participants.n; i++)
         KN_TRY(kn_arena_print(ctx, &job->m->arena, &name[i], "row-%04td", i + 1));
     *out = name;
 out:
@@ -190,55 +193,56 @@ out:
 }
 
 /* For change the participant of each pair, else NULL. */
-static const char *const *persons_of(const kn_report_input *m)
+static const char *const *participants_of(const kn_report_input *m)
 {
-    return m->kind == KN_MATERIAL_CHANGE ? kn_report_input_texts(m, "person") : NULL;
+    return m->kind == KN_INPUT_CHANGE ? kn_report_input_texts(m, "participant_id") : NULL;
 }
 
-/* Chooses "person-" with enough hyphens that no real id starts with it. */
+/* Chooses "participant-" with enough hyphens that no real id starts with it. */
 static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
-    static const char most[] = "person----------------------------------------";
+    static const char limit[] = "participant----------------------------------------";
     const kn_report_input *m = job->m;
-    ptrdiff_t hyphens = kn_anonymize_hyphens(name, job->r->people.n, 0);
+    ptrdiff_t hyphens = kn_anonymize_hyphens(name, job->r->participants.n, 0);
     hyphens = kn_anonymize_hyphens(m->training_id, m->N, hyphens);
-    hyphens = kn_anonymize_hyphens(m->dropped_id, m->n_dropped, hyphens);
+    hyphens = kn_anonymize_hyphens(m->excluded_id, m->n_excluded, hyphens);
     return kn_arena_print(ctx, &job->r->arena, &job->r->alias, "%.*s",
-                          (int)(sizeof "person" + (size_t)hyphens), most);
+                          (int)(sizeof "participant" + (size_t)hyphens), limit);
 }
 
-/* Replaces ids by person-1 ..; for change "person-1 ses-1 to ses-2". */
-static kn_status strip_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
+/* Replaces ids by participant-1 ..; for change "participant-1 ses-1 to ses-2". */
+static kn_status anonymize_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status;
     kn_report *r = job->r;
-    const char *const *person = persons_of(job->m);
+    const char *const *participant = participants_of(job->m);
     ptrdiff_t *number = NULL;
-    KN_TRY(kn_alloc_i(ctx, r->people.n, &number));
-    KN_TRY(choose_alias(ctx, job, person ? person : name));
-    KN_TRY(kn_anonymize_numbers(ctx, person ? person : name, r->people.n, number));
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        kn_report_person *one = &r->people.person[i];
-        if (one->visit1 && one->visit2)
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "%s%td %s to %s", r->alias, number[i],
-                                  one->visit1, one->visit2));
+    KN_TRY(kn_alloc_i(ctx, r->participants.n, &number));
+    KN_TRY(choose_alias(ctx, job, participant ? participant : name));
+    KN_TRY(kn_anonymize_numbers(ctx, participant ? participant : name, r->participants.n, number));
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        kn_report_participant *row = &r->participants.participant[i];
+        if (row->visit1 && row->visit2)
+            KN_TRY(kn_arena_print(ctx, &r->arena, &row->id, "%s%td %s to %s", r->alias, number[i],
+                                  row->visit1, row->visit2));
         else
-            KN_TRY(kn_arena_print(ctx, &r->arena, &one->id, "%s%td", r->alias, number[i]));
+            KN_TRY(kn_arena_print(ctx, &r->arena, &row->id, "%s%td", r->alias, number[i]));
     }
 out:
     kn_free(number);
     return status;
 }
 
-static kn_status give_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
+/* Sets the displayed id of each participant, anonymized if requested. */
+static kn_status set_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    r->stripped = job->s->page_strip;
-    if (r->stripped)
-        return strip_names(ctx, job, name);
-    for (ptrdiff_t i = 0; i < r->people.n; i++)
-        KN_TRY(kn_arena_text(ctx, &r->arena, name[i], &r->people.person[i].id));
+    r->anonymized = job->s->page_strip;
+    if (r->anonymized)
+        return anonymize_names(ctx, job, name);
+    for (ptrdiff_t i = 0; i < r->participants.n; i++)
+        KN_TRY(kn_arena_text(ctx, &r->arena, name[i], &r->participants.participant[i].id));
 out:
     return status;
 }
@@ -253,6 +257,7 @@ static const kn_report_input_column *column_named(const kn_report_input *m, cons
     return NULL;
 }
 
+/* Formats a covariate as in scored_participants.tsv: the level, the number, or "n/a". */
 static kn_status covariate_text(kn_ctx *ctx, kn_report *r, const kn_report_input_column *c,
                                 double x, const char **out)
 {
@@ -265,22 +270,22 @@ static kn_status covariate_text(kn_ctx *ctx, kn_report *r, const kn_report_input
 }
 
 /* Copies the covariates in the order of the cohort's columns. */
-static kn_status take_covariates(kn_ctx *ctx, const kn_report_job *job)
+static kn_status copy_covariates(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    for (ptrdiff_t i = 0; r->cohort.n > 0 && i < r->people.n; i++) {
+    for (ptrdiff_t i = 0; r->cohort.n > 0 && i < r->participants.n; i++) {
         void *memory;
         KN_TRY(kn_arena_alloc(ctx, &r->arena, r->cohort.n, sizeof(char *), &memory));
         const char **text = memory;
-        bool some = false;
+        bool any = false;
         for (ptrdiff_t k = 0; k < r->cohort.n; k++) {
             const kn_report_input_column *c = column_named(job->m, r->cohort.column[k].name);
             const double *x = !c ? NULL : job->m->dir ? c->scored : c->training;
-            some = some || x;
+            any = any || x;
             KN_TRY(covariate_text(ctx, r, c, value_of(x, i), &text[k]));
         }
-        r->people.person[i].covariate = some ? text : NULL;
+        r->participants.participant[i].covariate = any ? text : NULL;
     }
 out:
     return status;
@@ -296,34 +301,75 @@ static double threshold_of(const json_t *summary)
     if (isnan(x) &&
         kn_command_option(kn_json_text_at(summary, "command"), "--threshold", given, sizeof given))
         kn_number_parse(given, &x);
-    return x > 0 ? x : BURDEN;
+    return x > 0 ? x : DEFAULT_THRESHOLD;
 }
 
-/* Computes people.line from the GEV distribution of the p-values; none if p-values are ranks. */
-static void draw_lines(kn_report_people *people, const json_t *from, double smallest)
+/* Computes participants.line from the GEV distribution of the p-values; none if p-values are ranks.
+ */
+static void compute_lines(kn_report_participants *participants, const json_t *from, double smallest)
 {
     static const double P[2] = {0.05, 0.001};
     const kn_gev gev = {kn_json_number_at(from, "gev.shape"),
                         kn_json_number_at(from, "gev.location"),
                         kn_json_number_at(from, "gev.scale")};
     for (int k = 0; k < 2; k++)
-        people->line[k] =
+        participants->line[k] =
             gev.sigma > 0 && P[k] >= smallest ? kn_gev_quantile_upper(gev, P[k]) : NAN;
 }
 
 /* A p of exactly 0, from an early folder, is replaced by the smallest possible p. */
 static void bound_p(kn_report *r, double smallest)
 {
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        kn_report_person *one = &r->people.person[i];
-        if (one->p <= 0) {
-            one->p = smallest;
-            one->p_is_bound = true;
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        kn_report_participant *row = &r->participants.participant[i];
+        if (row->extreme_z_p <= 0) {
+            row->extreme_z_p = smallest;
+            row->p_is_bound = true;
         }
     }
 }
 
-static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n, double **out)
+/* Smallest p at one of the unknown sites, to which p is raised there (stats/p_values.h); rank_p is
+ * that of the reference sample. Without the number S of training sites it is known only if
+ * extreme_z_p was raised. */
+static double smallest_at_unknown_site(const kn_report_participant *row, double S, double rank_p)
+{
+    return S > 0 ? fmax(rank_p, 1 / (S + 1)) : row->p_is_bound ? row->extreme_z_p : NAN;
+}
+
+static bool is_near(double p, double q)
+{
+    static const double SAME = 1e-6; /* tolerance for the digits in files */
+    return fabs(p - q) <= SAME * q;
+}
+
+/* Sets the smallest p that is attained: 1/(n + 1) among n others; a member of the reference sample
+ * is ranked among the n - 1 others. Of a reference sample named in the folder members are not
+ * known: it is 1/n, and 2/(n + 1) is larger. Unknown sites have a larger one. */
+static void set_smallest_rank_p(const kn_report_job *job, double S)
+{
+    kn_report_participants *participants = &job->r->participants;
+    const bool cv = job->m->kind == KN_INPUT_CV; /* the model of each fold has its own numbers */
+    const double *n_train = cv ? kn_report_input_participants(job->m, "n_train") : NULL;
+    const double *n_sites = cv ? kn_report_input_participants(job->m, "n_sites") : NULL;
+    for (ptrdiff_t i = 0; i < participants->n; i++) {
+        kn_report_participant *row = &participants->participant[i];
+        const double n = n_train ? n_train[i] : (double)participants->reference_n;
+        const bool named = participants->reference_in_folder;
+        const bool member = row->reference || named || row->training;
+        const bool unknown = row->site_unknown && !named;
+        const double rank_p = n > 0 ? 1 / (n + !member) : NAN;
+        row->smallest_rank_p =
+            unknown ? smallest_at_unknown_site(row, n_sites ? n_sites[i] : S, rank_p) : rank_p;
+        row->p_is_attained = is_near(row->extreme_z_p, row->smallest_rank_p) ||
+                             (named && is_near(row->extreme_z_p, 1 / (n + 1)));
+        row->p_is_bound = row->p_is_bound && !row->p_is_attained;
+    }
+}
+
+/* Copies n numbers into the arena; NULL stays NULL. */
+static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n,
+                              double **out)
 {
     *out = NULL;
     if (!from)
@@ -336,24 +382,25 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
 
 /* Reads the reference sample of training, the threshold and the smallest p, and derives lines,
  * bounds and the expected number of abnormal participants. */
-static kn_status take_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
+static kn_status copy_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
     kn_status status;
     kn_report *r = job->r;
-    kn_report_people *people = &r->people;
-    people->N = job->m->N;
-    KN_TRY(copied(ctx, r, kn_report_input_training(job->m, "statistic"), people->N,
-                  &people->training));
-    KN_TRY(copied(ctx, r, kn_report_input_training(job->m, "deviance"), people->N,
-                  &people->training_deviance));
-    people->threshold = threshold_of(summary);
+    kn_report_participants *participants = &r->participants;
+    participants->N = job->m->N;
+    KN_TRY(copy_numbers(ctx, r, kn_report_input_training(job->m, "extreme_z"), participants->N,
+                        &participants->training));
+    KN_TRY(copy_numbers(ctx, r, kn_report_input_training(job->m, "deviance"), participants->N,
+                        &participants->training_deviance));
+    participants->threshold = threshold_of(summary);
     double smallest = summary ? kn_json_number_at(summary, "abnormality.smallest_p")
                               : kn_json_number_at(model, "reference.smallest_p");
-    people->smallest_p = smallest;
-    draw_lines(people, summary ? summary : model, smallest);
+    participants->smallest_p = smallest;
+    compute_lines(participants, summary ? summary : model, smallest);
     bound_p(r, smallest);
     KN_TRY(kn_reference_population_find(ctx, job, summary));
+    set_smallest_rank_p(job, model ? kn_json_number_at(model, "sites.sites") : NAN);
     kn_participants_count(r, kn_reference_population_rate(job));
 out:
     return status;
@@ -361,52 +408,54 @@ out:
 
 /* ---- all ---- */
 
-/* Selects the participants with cards ({people}) and those with thumbnails (the most abnormal). */
-static kn_status choose(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
+/* Selects the participants with cards ({participants}) and those with thumbnails (the most
+ * abnormal). */
+static kn_status choose_shown(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    kn_report_people *people = &r->people;
-    const char *file = job->m->kind == KN_MATERIAL_CHANGE ? "change.tsv" : "people.tsv", *where;
+    kn_report_participants *participants = &r->participants;
+    const char *file = job->m->kind == KN_INPUT_CHANGE ? "change.tsv" : "scored_participants.tsv",
+               *source;
     void *memory;
     if (!job->m->dir && !job->m->has_training_z) /* no z-maps to show */
         return KN_OK;
     if (job->m->dir)
-        KN_TRY(kn_arena_print(ctx, &job->m->arena, &where, "%s/%s", job->m->dir, file));
+        KN_TRY(kn_arena_print(ctx, &job->m->arena, &source, "%s/%s", job->m->dir, file));
     else
-        where = "training";
-    const kn_participants_named named = {name, persons_of(job->m), where};
-    KN_TRY(kn_participants_choose(ctx, r, job->s->page_people, &named));
-    people->n_thumbs = 0;
-    ptrdiff_t most = people->n < KN_REPORT_THUMBS ? people->n : KN_REPORT_THUMBS;
-    KN_TRY(kn_arena_i(ctx, &r->arena, most, &people->thumb));
-    KN_TRY(kn_arena_alloc(ctx, &r->arena, most, sizeof *people->thumb_z, &memory));
-    people->thumb_z = memory;
-    for (ptrdiff_t k = 0; k < most; k++)
-        if (isfinite(people->person[people->order[k]].statistic))
-            people->thumb[people->n_thumbs++] = people->order[k];
+        source = "training";
+    const kn_participant_names named = {name, participants_of(job->m), source};
+    KN_TRY(kn_participants_choose_cards(ctx, r, job->s->page_people, &named));
+    participants->n_thumbs = 0;
+    ptrdiff_t limit = participants->n < KN_REPORT_THUMBS ? participants->n : KN_REPORT_THUMBS;
+    KN_TRY(kn_arena_i(ctx, &r->arena, limit, &participants->thumb));
+    KN_TRY(kn_arena_alloc(ctx, &r->arena, limit, sizeof *participants->thumb_z, &memory));
+    participants->thumb_z = memory;
+    for (ptrdiff_t k = 0; k < limit; k++)
+        if (isfinite(participants->participant[participants->order[k]].extreme_z))
+            participants->thumb[participants->n_thumbs++] = participants->order[k];
 out:
     return status;
 }
 
 /* Divides counts by the number of responses, if both are known. */
-static void set_shares(kn_report *r)
+static void set_proportions(kn_report *r)
 {
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        kn_report_person *one = &r->people.person[i];
-        one->share = one->responses > 0 ? (one->negative + one->positive) / one->responses : NAN;
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        kn_report_participant *row = &r->participants.participant[i];
+        row->proportion = row->responses > 0 ? (row->n_low + row->n_high) / row->responses : NAN;
     }
 }
 
 /* Without a folder, the participants are those of training; a de-identified model has none. */
-static ptrdiff_t count_people(const kn_report_input *m, const json_t *model)
+static ptrdiff_t count_participants(const kn_report_input *m, const json_t *model)
 {
     if (m->dir)
         return m->n;
     return kn_json_true_at(model, "shareable") ? 0 : m->N;
 }
 
-kn_status kn_compute_people(kn_ctx *ctx, const kn_report_job *job)
+kn_status kn_compute_participants(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     kn_report *r = job->r;
@@ -416,23 +465,24 @@ kn_status kn_compute_people(kn_ctx *ctx, const kn_report_job *job)
     r->kind = (kn_report_kind)job->m->kind;
     KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
     KN_TRY(kn_json_parse(ctx, "the model's record", job->m->model_json, &model));
-    r->people.n = count_people(job->m, model);
-    KN_TRY(kn_arena_alloc(ctx, &r->arena, r->people.n, sizeof *r->people.person, &memory));
-    r->people.person = memory;
+    r->participants.n = count_participants(job->m, model);
+    KN_TRY(kn_arena_alloc(ctx, &r->arena, r->participants.n, sizeof *r->participants.participant,
+                          &memory));
+    r->participants.participant = memory;
     if (job->m->dir) {
-        take_numbers(job);
-        take_flags(job);
-        KN_TRY(take_texts(ctx, job));
+        copy_columns(job);
+        copy_flags(job);
+        KN_TRY(copy_texts(ctx, job));
     } else {
-        KN_TRY(take_training(ctx, job));
+        KN_TRY(rank_training(ctx, job));
     }
-    set_shares(r);
-    KN_TRY(take_covariates(ctx, job));
-    KN_TRY(true_names(ctx, job, &name));
-    KN_TRY(give_names(ctx, job, name));
-    KN_TRY(take_reference(ctx, job, summary, model));
+    set_proportions(r);
+    KN_TRY(copy_covariates(ctx, job));
+    KN_TRY(find_names(ctx, job, &name));
+    KN_TRY(set_names(ctx, job, name));
+    KN_TRY(copy_reference(ctx, job, summary, model));
     KN_TRY(kn_participants_sort(ctx, r));
-    KN_TRY(choose(ctx, job, name));
+    KN_TRY(choose_shown(ctx, job, name));
 out:
     json_decref(summary);
     json_decref(model);

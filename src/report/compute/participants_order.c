@@ -1,5 +1,7 @@
-/* Implements participants_order.h; unknown ids in {people} get suggestions by edit distance. */
-#include "report/compute/participants_order.h"
+/* Order, ranks and selection of the participants. Unknown ids in {participants} get suggestions by
+ * edit distance   [METHOD 8, 11c] */
+#include "base/suggest.h"
+#include "report/compute/internal.h"
 #include "stats/distributions.h"
 
 #include <ctype.h>
@@ -9,10 +11,10 @@
 
 /* ---- order ---- */
 
-typedef struct place {
+typedef struct ranked_row {
     double p, statistic;
     ptrdiff_t i;
-} place;
+} ranked_row;
 
 /* NaN sorts last. */
 static int smaller_first(double a, double b)
@@ -22,9 +24,10 @@ static int smaller_first(double a, double b)
     return (a > b) - (a < b);
 }
 
+/* Comparison for qsort: smaller p first, then larger statistic, then order of the table. */
 static int abnormal_first(const void *x, const void *y)
 {
-    const place *a = x, *b = y;
+    const ranked_row *a = x, *b = y;
     int c = smaller_first(a->p, b->p);
     if (c == 0)
         c = smaller_first(-a->statistic, -b->statistic);
@@ -34,18 +37,19 @@ static int abnormal_first(const void *x, const void *y)
 kn_status kn_participants_sort(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
-    kn_report_people *people = &r->people;
+    kn_report_participants *participants = &r->participants;
     void *memory = NULL;
-    KN_TRY(kn_arena_i(ctx, &r->arena, people->n, &people->order));
-    KN_TRY(kn_alloc(ctx, people->n, sizeof(place), &memory));
-    place *all = memory;
-    for (ptrdiff_t i = 0; i < people->n; i++)
-        all[i] = (place){people->person[i].p, people->person[i].statistic, i};
-    if (people->n > 0)
-        qsort(all, (size_t)people->n, sizeof *all, abnormal_first);
-    for (ptrdiff_t i = 0; i < people->n; i++) {
-        people->order[i] = all[i].i;
-        people->person[all[i].i].rank = i;
+    KN_TRY(kn_arena_i(ctx, &r->arena, participants->n, &participants->order));
+    KN_TRY(kn_alloc(ctx, participants->n, sizeof(ranked_row), &memory));
+    ranked_row *all = memory;
+    for (ptrdiff_t i = 0; i < participants->n; i++)
+        all[i] = (ranked_row){participants->participant[i].extreme_z_p,
+                              participants->participant[i].extreme_z, i};
+    if (participants->n > 0)
+        qsort(all, (size_t)participants->n, sizeof *all, abnormal_first);
+    for (ptrdiff_t i = 0; i < participants->n; i++) {
+        participants->order[i] = all[i].i;
+        participants->participant[all[i].i].rank = i;
     }
 out:
     kn_free(memory);
@@ -54,12 +58,13 @@ out:
 
 /* ---- ranks and counts ---- */
 
-static int ascending(const void *x, const void *y)
+static int by_value(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
     return (a > b) - (a < b);
 }
 
+/* Number of the n sorted values that are below `value`. */
 static ptrdiff_t count_below(const double *sorted, ptrdiff_t n, double value)
 {
     ptrdiff_t low = 0, high = n;
@@ -84,7 +89,7 @@ kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bo
         if (!isnan(value[i]))
             sorted[m++] = sizes ? fabs(value[i]) : value[i];
     if (m > 0)
-        qsort(sorted, (size_t)m, sizeof *sorted, ascending);
+        qsort(sorted, (size_t)m, sizeof *sorted, by_value);
     for (ptrdiff_t i = 0; i < n; i++) {
         double x = sizes ? fabs(value[i]) : value[i];
         p[i] = isnan(x) || m < 2 ? NAN : (double)(m - count_below(sorted, m, x)) / (double)m;
@@ -95,110 +100,96 @@ kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bo
 
 void kn_participants_count(kn_report *r, double rate)
 {
-    static const double ALPHA = 0.05;
-    kn_report_people *people = &r->people;
-    people->deviance_found = people->deviance_of = 0;
-    for (ptrdiff_t i = 0; i < people->n; i++) {
-        const kn_report_person *one = &people->person[i];
-        if (isnan(one->deviance_p) || one->label == 1 || one->training || one->reference)
-            continue;
-        if (one->site_unknown && !people->compared_among_them) /* p >= 1/(S + 1)   [METHOD 8] */
-            continue;
-        people->deviance_of++;
-        people->deviance_found += one->deviance_p <= ALPHA;
+    kn_report_participants *participants = &r->participants;
+    kn_flag_counts counts[2] = {{0, 0}, {0, 0}}, extreme[2] = {{0, 0}, {0, 0}};
+    for (ptrdiff_t i = 0; i < participants->n; i++) {
+        const kn_report_participant *from = &participants->participant[i];
+        kn_flag_row row = {.p = from->flag_p,
+                           .is_case = from->label == 1,
+                           .in_training = from->training || from->reference,
+                           .site_unknown =
+                               from->site_unknown && !participants->reference_in_folder};
+        kn_flag_count(&row, counts);
+        row.p = from->extreme_z_p;
+        kn_flag_count(&row, extreme);
     }
-    kn_binomial_range(people->deviance_of, rate > 0 ? rate : NAN, &people->deviance_expected_low,
-                      &people->deviance_expected_high);
+    participants->flag = counts[0];
+    participants->cases_flagged = counts[1];
+    participants->extreme[0] = extreme[0];
+    participants->extreme[1] = extreme[1];
+    kn_binomial_range(participants->flag.n, rate > 0 ? rate : NAN,
+                      &participants->flagged_expected_low, &participants->flagged_expected_high);
+    kn_binomial_range(participants->cases_flagged.n, rate > 0 ? rate : NAN,
+                      &participants->cases_expected_low, &participants->cases_expected_high);
 }
 
 /* ---- cards ---- */
 
+/* Allocates n cards in the arena and marks every participant as without a card. */
 static kn_status new_cards(kn_ctx *ctx, kn_report *r, ptrdiff_t n)
 {
     void *memory;
-    kn_status status = kn_arena_alloc(ctx, &r->arena, n, sizeof *r->people.card, &memory);
-    r->people.card = memory;
-    r->people.n_cards = 0;
-    for (ptrdiff_t i = 0; i < r->people.n; i++)
-        r->people.person[i].card = false;
+    kn_status status = kn_arena_alloc(ctx, &r->arena, n, sizeof *r->participants.card, &memory);
+    r->participants.card = memory;
+    r->participants.n_cards = 0;
+    for (ptrdiff_t i = 0; i < r->participants.n; i++)
+        r->participants.participant[i].card = false;
     return status;
 }
 
-static void add_card(kn_report *r, ptrdiff_t person)
+static void add_card(kn_report *r, ptrdiff_t participant)
 {
-    if (r->people.person[person].card)
+    if (r->participants.participant[participant].card)
         return;
-    r->people.person[person].card = true;
-    r->people.card[r->people.n_cards++].person = person;
+    r->participants.participant[participant].card = true;
+    r->participants.card[r->participants.n_cards++].participant = participant;
 }
 
+/* Adds cards for the `wanted` most abnormal participants that have a statistic. */
 static kn_status choose_first(kn_ctx *ctx, kn_report *r, double wanted)
 {
-    kn_report_people *people = &r->people;
-    ptrdiff_t n = wanted < (double)people->n ? (ptrdiff_t)wanted : people->n;
+    kn_report_participants *participants = &r->participants;
+    ptrdiff_t n = wanted < (double)participants->n ? (ptrdiff_t)wanted : participants->n;
     kn_status status = new_cards(ctx, r, n);
-    for (ptrdiff_t k = 0; status == KN_OK && k < people->n && people->n_cards < n; k++)
-        if (isfinite(people->person[people->order[k]].statistic))
-            add_card(r, people->order[k]);
+    for (ptrdiff_t k = 0; status == KN_OK && k < participants->n && participants->n_cards < n; k++)
+        if (isfinite(participants->participant[participants->order[k]].extreme_z))
+            add_card(r, participants->order[k]);
     return status;
 }
 
-/* Levenshtein distance of two texts, cut to 63 bytes. */
-static int edits(const char *a, const char *b)
+/* Fails for an unknown id, with the closest known ones as suggestions. */
+static kn_status fail_unknown_id(kn_ctx *ctx, const kn_report *r, const kn_participant_names *named,
+                                 const char *id)
 {
-    enum { LONGEST = 63 };
-    int row[LONGEST + 1], n = (int)strnlen(a, LONGEST), m = (int)strnlen(b, LONGEST);
-    for (int j = 0; j <= m; j++)
-        row[j] = j;
-    for (int i = 1; i <= n; i++) {
-        int corner = row[0];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            int least = corner + (a[i - 1] != b[j - 1]);
-            corner = row[j];
-            least = row[j] + 1 < least ? row[j] + 1 : least;
-            row[j] = row[j - 1] + 1 < least ? row[j - 1] + 1 : least;
-        }
+    kn_suggestions near = {.given = id};
+    char suggestion[KN_SUGGESTION_TEXT];
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        const char *other = named->participant ? named->participant[i] : named->id[i];
+        kn_suggest(&near, other, strlen(other));
     }
-    return row[m];
+    return kn_fail(ctx, KN_ERR_DATA, "{participants}: %s has no '%s'%s", named->where, id,
+                   kn_did_you_mean(&near, "", suggestion));
 }
 
-/* Fails for an unknown id, with the nearest known one as a suggestion. */
-static kn_status nobody(kn_ctx *ctx, const kn_report *r, const kn_participants_named *named,
-                        const char *id)
-{
-    int least = (int)strlen(id) / 3 + 2; /* larger distances are not typing errors */
-    const char *near = NULL;
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        const char *other = named->person ? named->person[i] : named->id[i];
-        int d = edits(id, other);
-        if (d < least) {
-            least = d;
-            near = other;
-        }
-    }
-    return near ? kn_fail(ctx, KN_ERR_DATA, "{people}: %s has no '%s'; is it '%s'?", named->where,
-                          id, near)
-                : kn_fail(ctx, KN_ERR_DATA, "{people}: %s has no '%s'", named->where, id);
-}
-
-static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_participants_named *named,
+/* Adds a card for each row with this id; an unknown id is an error. */
+static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_participant_names *named,
                            const char *id)
 {
     bool found = false;
-    for (ptrdiff_t i = 0; i < r->people.n; i++)
-        if (strcmp(named->id[i], id) == 0 || (named->person && strcmp(named->person[i], id) == 0)) {
+    for (ptrdiff_t i = 0; i < r->participants.n; i++)
+        if (strcmp(named->id[i], id) == 0 ||
+            (named->participant && strcmp(named->participant[i], id) == 0)) {
             add_card(r, i);
             found = true;
         }
-    return found ? KN_OK : nobody(ctx, r, named, id);
+    return found ? KN_OK : fail_unknown_id(ctx, r, named, id);
 }
 
 /* Adds a card for each id of a comma-separated list, which is modified. */
-static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participants_named *named,
+static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participant_names *named,
                               char *list)
 {
-    kn_status status = new_cards(ctx, r, r->people.n);
+    kn_status status = new_cards(ctx, r, r->participants.n);
     char *next = list;
     while (status == KN_OK && next) {
         char *id = next, *comma = strchr(next, ',');
@@ -215,17 +206,17 @@ static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participants_n
     return status;
 }
 
-kn_status kn_participants_choose(kn_ctx *ctx, kn_report *r, const char *who,
-                                 const kn_participants_named *named)
+kn_status kn_participants_choose_cards(kn_ctx *ctx, kn_report *r, const char *selection,
+                                       const kn_participant_names *named)
 {
-    if (who[0] != '\0' && strspn(who, "0123456789") == strlen(who))
-        return choose_first(ctx, r, strtod(who, NULL));
+    if (selection[0] != '\0' && strspn(selection, "0123456789") == strlen(selection))
+        return choose_first(ctx, r, strtod(selection, NULL));
     void *copy;
-    ptrdiff_t n = (ptrdiff_t)strlen(who) + 1;
+    ptrdiff_t n = (ptrdiff_t)strlen(selection) + 1;
     kn_status status = kn_alloc(ctx, n, 1, &copy);
     if (status != KN_OK)
         return status;
-    memcpy(copy, who, (size_t)n);
+    memcpy(copy, selection, (size_t)n);
     status = choose_named(ctx, r, named, copy);
     kn_free(copy);
     return status;

@@ -1,13 +1,14 @@
-/* Implements reference_population.h from summary.json and the recorded command. */
-#include "report/compute/reference_population.h"
+/* Finds the reference sample of the p-values from summary.json and the recorded command, and the
+ * rate of small p-values that it allows [METHOD 8, 11c]. Warnings depend on it. */
+#include "report/compute/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "report/input/command_option.h"
+#include "report/input/records.h"
 
 /* Size of a training sample so large that p-values are practically continuous. */
-static const double ENDLESS = 9999;
+static const double LARGE_N = 9999;
 
 static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
 {
@@ -20,83 +21,77 @@ static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
 /* Smallest training sample of the cv folds; 0: not recorded. */
 static ptrdiff_t smallest_training(const kn_report_input *m)
 {
-    const double *n = kn_report_input_people(m, "n_train");
-    double least = INFINITY;
+    const double *n = kn_report_input_participants(m, "n_train");
+    double lowest = INFINITY;
     for (ptrdiff_t i = 0; n && i < m->n; i++)
-        least = fmin(least, n[i]);
-    return isfinite(least) ? (ptrdiff_t)least : 0;
+        lowest = fmin(lowest, n[i]);
+    return isfinite(lowest) ? (ptrdiff_t)lowest : 0;
 }
 
 /* Size of a reference sample named in the folder, from the smallest p it allows: half a rank of
  * a fitted distribution, a whole one of ranks. */
-static ptrdiff_t named_people(const json_t *summary)
+static ptrdiff_t named_reference_size(const json_t *summary)
 {
-    const double least = kn_json_number_at(summary, "abnormality.smallest_p");
+    const double lowest = kn_json_number_at(summary, "abnormality.smallest_p");
     const double ranks = json_is_object(kn_json_at(summary, "gev")) ? 2 : 1;
-    return least > 0 ? (ptrdiff_t)round(1 / (ranks * least)) - 1 : 0;
+    return lowest > 0 ? (ptrdiff_t)round(1 / (ranks * lowest)) - 1 : 0;
 }
 
 /* For score: the training sample, unless rows of the folder were named. */
-static kn_status of_score(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
+static kn_status describe_score(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
 {
     kn_report *r = job->r;
-    kn_report_people *to = &r->people;
+    kn_report_participants *to = &r->participants;
     char named[256];
     const char *command = kn_json_text_at(summary, "command");
-    to->training_anew = kn_command_option(command, "--training-rows", named, sizeof named) &&
-                        strcmp(named, "plain") == 0;
-    to->compared = "people like those of training";
-    to->compared_n = count_finite(kn_report_input_training(job->m, "statistic"), job->m->N);
+    to->training_in_sample = kn_command_option(command, "--training-rows", named, sizeof named) &&
+                             strcmp(named, "plain") == 0;
+    to->reference = "the reference sample";
+    to->reference_n = count_finite(kn_report_input_training(job->m, "extreme_z"), job->m->N);
     if (!kn_command_option(command, "--reference", named, sizeof named) ||
         strcmp(named, "cv") == 0 || strcmp(named, "loo") == 0)
         return KN_OK;
-    to->compared_among_them = true;
-    to->compared_n = named_people(summary);
-    kn_status status = kn_arena_text(ctx, &r->arena, named, &to->compared_named);
+    to->reference_in_folder = true;
+    to->reference_n = named_reference_size(summary);
+    kn_status status = kn_arena_text(ctx, &r->arena, named, &to->reference_selector);
     if (status != KN_OK)
         return status;
-    return kn_arena_print(ctx, &r->arena, &to->compared, "people like those with %s", named);
+    return kn_arena_print(ctx, &r->arena, &to->reference, "participants with %s", named);
 }
 
 kn_status kn_reference_population_find(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
 {
-    kn_report_people *to = &job->r->people;
-    to->compared_among_them = false;
+    kn_report_participants *to = &job->r->participants;
+    to->reference_in_folder = false;
     switch (job->m->kind) {
-    case KN_MATERIAL_MODEL:
-        to->compared = "the people of training";
-        to->compared_n = count_finite(kn_report_input_training(job->m, "statistic"), job->m->N);
+    case KN_INPUT_MODEL:
+        to->reference = "the training sample";
+        to->reference_n = count_finite(kn_report_input_training(job->m, "extreme_z"), job->m->N);
         break;
-    case KN_MATERIAL_SCORE: return of_score(ctx, job, summary);
-    case KN_MATERIAL_CV:
-        to->compared = "people like those of training";
-        to->compared_n = smallest_training(job->m);
+    case KN_INPUT_SCORE: return describe_score(ctx, job, summary);
+    case KN_INPUT_CV:
+        to->reference = "the reference sample";
+        to->reference_n = smallest_training(job->m);
         break;
-    case KN_MATERIAL_CHANGE:
-        to->compared = "stable people";
-        to->compared_n = kn_json_count_at(summary, "reference_people");
+    case KN_INPUT_CHANGE:
+        to->reference = "stable participants";
+        to->reference_n = kn_json_count_at(summary, "reference_participants");
         break;
     }
     return KN_OK;
 }
 
-static double rate_of(double n)
-{
-    static const double ALPHA = 0.05, ROUNDING = 1e-9;
-    return floor(ALPHA * (n + 1) + ROUNDING) / (n + 1);
-}
-
 double kn_reference_population_rate(const kn_report_job *job)
 {
-    const kn_report_people *p = &job->r->people;
+    const kn_report_participants *p = &job->r->participants;
     const double *n =
-        job->m->kind == KN_MATERIAL_CV ? kn_report_input_people(job->m, "n_train") : NULL;
+        job->m->kind == KN_INPUT_CV ? kn_report_input_participants(job->m, "n_train") : NULL;
     double sum = 0;
-    if (p->compared_among_them)
+    if (p->reference_in_folder)
         return NAN;
     if (!n)
-        return rate_of(p->compared_n > 0 ? (double)p->compared_n : ENDLESS);
+        return kn_flag_rate(p->reference_n > 0 ? (double)p->reference_n : LARGE_N);
     for (ptrdiff_t i = 0; i < job->m->n; i++)
-        sum += rate_of(n[i]);
+        sum += kn_flag_rate(n[i]);
     return sum / (double)job->m->n;
 }

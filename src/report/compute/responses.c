@@ -1,30 +1,30 @@
 /* Section on responses: how well each is predicted, whether its z-scores have variance 1, and
- * which are shown [METHOD 11a]
+ * which responses are shown with curves   [METHOD 11a]. Page and figures print what is stored here.
  *
- *     R2, MSLL   of the scored participants, if the folder has them; else R2 = 1 - noise/variance
- * of the model, at least 0, if its noise is that of held-out participants (METHOD 1d): for iso and
- * MT-Kronprod most of the unexplained variance is in the variance of the mean, and STGPR has the
- * noise of its likelihood limits     chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: training estimates
- * its noise with error
+ *     R2, MSLL, gain   of the scored participants, if the folder has them; else R2 of the training
+ *                      sample by cross-validation
+ *     limits     chi^2_m/m of a mean z^2, 1/m = 1/n + 1/N: the noise estimated from the training
+ *                sample has an error
  *
- * Shown with curves: the responses that {show} names, else the best predicted; in images
- * KN_REPORT_SHOWN that are APART mm from each other. */
+ * Shown with curves: the responses that {show} names, else those with the largest R2; in images
+ * KN_REPORT_SHOWN that are MIN_DISTANCE mm from each other. */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/compute/distinct_participants.h"
+#include "report/compute/internal.h"
+#include "report/input/records.h"
 #include "stats/distributions.h"
 
-enum { BEST = 20, SHOWN_MOST = 100 };
-static const double APART = 25; /* mm */
+enum { BEST = 20, SHOWN_MAX = 100 };
+static const double MIN_DISTANCE = 25; /* mm */
 
 /* ---- numbers ---- */
 
 /* Copies all names into one block: there may be a million. */
-static kn_status names(kn_ctx *ctx, const kn_report_job *job)
+static kn_status copy_names(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     const kn_report_input *m = job->m;
@@ -46,7 +46,9 @@ out:
     return status;
 }
 
-static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n, double **out)
+/* Copies n numbers into the arena; NULL leaves *out as it is. */
+static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n,
+                              double **out)
 {
     if (!from)
         return KN_OK;
@@ -56,31 +58,22 @@ static kn_status copied(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t
     return status;
 }
 
-/* Variance explained in training: 1 - noise/variance, at least 0. If the model has a slope from
- * held-out residuals, its noise is from them too. */
-static kn_status explained(kn_ctx *ctx, const kn_report_job *job)
+/* R2 of the training sample, cross-validated. */
+static kn_status copy_training_R2(kn_ctx *ctx, const kn_report_job *job)
 {
-    kn_status status;
     const kn_report_input *m = job->m;
+    kn_report_responses *to = &job->r->responses;
+    const kn_view R2 = m->model ? kn_model_array(m->model, "cv.R2") : kn_view_cols(NULL, 0, 0);
     const ptrdiff_t *kept = NULL;
-    double *noise = NULL;
-    job->r->responses.R2 = NULL;
-    if (!m->model || !m->y_sd || !kn_model_array(m->model, "slope").data)
+    to->R2 = NULL;
+    if (!R2.data || R2.rows != m->T || kn_model_kept(m->model, &kept) != m->T)
         return KN_OK;
-    const double all = kn_model_number(m->model, "n_responses");
-    if (kn_model_kept(m->model, &kept) != m->T || !(all >= (double)m->T))
-        return KN_OK;
-    KN_TRY(kn_alloc_d(ctx, (ptrdiff_t)all, &noise));
-    KN_TRY(kn_model_noise(ctx, m->model, noise));
-    KN_TRY(kn_arena_d(ctx, &job->r->arena, m->T, &job->r->responses.R2));
-    for (ptrdiff_t j = 0; j < m->T; j++)
-        job->r->responses.R2[j] = fmax(1 - noise[kept[j]] / (m->y_sd[j] * m->y_sd[j]), 0);
-    job->r->responses.R2_of_model = true;
-out:
-    kn_free(noise);
+    kn_status status = copy_numbers(ctx, job->r, R2.data, m->T, &to->R2);
+    to->R2_of_training = status == KN_OK;
     return status;
 }
 
+/* Mean of the finite values; NaN without any, or if x is NULL. */
 static double mean_known(const double *x, ptrdiff_t n)
 {
     double sum = 0, known = 0;
@@ -93,7 +86,7 @@ static double mean_known(const double *x, ptrdiff_t n)
 }
 
 /* Computes the limits of mean z^2 and the share of responses within. */
-static kn_status limits(kn_ctx *ctx, const kn_report_job *job)
+static kn_status compute_z2_limits(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
     kn_report_responses *to = &job->r->responses;
@@ -124,22 +117,39 @@ out:
     return status;
 }
 
+/* Mean gain: of the column, or of the summary where a folder of maps has no table. */
+static kn_status set_mean_gain(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_report_responses *to = &job->r->responses;
+    json_t *summary = NULL;
+    to->mean_gain = mean_known(to->gain, to->T);
+    if (to->gain || !job->m->summary_json)
+        return KN_OK;
+    kn_status status = kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary);
+    if (status == KN_OK)
+        to->mean_gain = kn_json_number_at(summary, "metrics.gain");
+    json_decref(summary);
+    return status;
+}
+
 /* ---- best predicted ---- */
 
 typedef struct rank {
-    double loss;
+    double R2, gain; /* gain: 0 if it is not known */
     ptrdiff_t response;
 } rank;
 
-static int by_loss(const void *a, const void *b)
+/* Larger R2 first, then larger gain, then the order of the responses. */
+static int by_R2(const void *a, const void *b)
 {
     const rank *x = a, *y = b;
-    int order = (x->loss > y->loss) - (x->loss < y->loss);
+    int order = (x->R2 < y->R2) - (x->R2 > y->R2);
+    order = order ? order : (x->gain < y->gain) - (x->gain > y->gain);
     return order ? order : (x->response > y->response) - (x->response < y->response);
 }
 
 /* Sorts the *n responses, best predicted first; *out is owned by the caller (kn_free). */
-static kn_status ranked(kn_ctx *ctx, const kn_report_responses *r, rank **out, ptrdiff_t *n)
+static kn_status rank_responses(kn_ctx *ctx, const kn_report_responses *r, rank **out, ptrdiff_t *n)
 {
     void *memory;
     kn_status status = kn_alloc(ctx, r->T, sizeof(rank), &memory);
@@ -148,20 +158,21 @@ static kn_status ranked(kn_ctx *ctx, const kn_report_responses *r, rank **out, p
     if (status != KN_OK)
         return status;
     for (ptrdiff_t j = 0; j < r->T; j++) {
-        double loss = r->MSLL ? r->MSLL[j] : r->R2 ? -r->R2[j] : 0;
-        if (!isnan(loss))
-            (*out)[(*n)++] = (rank){loss, j};
+        double gain = r->gain && isfinite(r->gain[j]) ? r->gain[j] : 0;
+        if (!r->R2 || !isnan(r->R2[j]))
+            (*out)[(*n)++] = (rank){r->R2 ? r->R2[j] : 0, gain, j};
     }
-    qsort(*out, (size_t)*n, sizeof **out, by_loss);
+    qsort(*out, (size_t)*n, sizeof **out, by_R2);
     return KN_OK;
 }
 
-static kn_status best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
+/* Stores the best responses, at most BEST, in the order of `by`: only those that held-out
+ * participants show to be predicted. */
+static kn_status store_best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
 {
     kn_report_responses *to = &r->responses;
-    if (!to->MSLL && !to->R2) /* no metric: in their order */
-        n = 0;
-    to->n_best = n < BEST ? n : BEST;
+    while (to->n_best < n && to->n_best < BEST && by[to->n_best].R2 > 0)
+        to->n_best++;
     kn_status status = kn_arena_i(ctx, &r->arena, to->n_best, &to->best);
     for (ptrdiff_t k = 0; status == KN_OK && k < to->n_best; k++)
         to->best[k] = by[k].response;
@@ -171,19 +182,21 @@ static kn_status best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
 /* ---- shown ---- */
 
 typedef struct chosen {
-    ptrdiff_t n, most;
+    ptrdiff_t n, limit;
     ptrdiff_t *response;
     double (*mm)[3]; /* positions; NaN: not known */
 } chosen;
 
-typedef struct places {
+typedef struct positions {
     const kn_report_space *space;
     const double **vertex; /* T  surfaces: x, y, z of the vertex; NULL: none */
-} places;
+} positions;
 
-static kn_status places_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t T, places *out)
+/* Finds the first vertex of each response of a surface; other spaces need nothing. out->vertex is
+ * freed by the caller. */
+static kn_status positions_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t T, positions *out)
 {
-    *out = (places){.space = s};
+    *out = (positions){.space = s};
     if (s->kind != KN_REPORT_SURFACE || s->region)
         return KN_OK;
     void *memory;
@@ -197,7 +210,8 @@ static kn_status places_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t T, 
     return status;
 }
 
-static void place_of(const places *p, ptrdiff_t j, double mm[3])
+/* Position of response j in mm: of its voxel or vertex; NaN for regions and tables. */
+static void position_of(const positions *p, ptrdiff_t j, double mm[3])
 {
     const kn_report_space *s = p->space;
     mm[0] = mm[1] = mm[2] = NAN;
@@ -214,13 +228,14 @@ static void place_of(const places *p, ptrdiff_t j, double mm[3])
             mm[a] = p->vertex[j][a];
 }
 
-static bool apart(const chosen *c, const double mm[3])
+/* Is a position at least MIN_DISTANCE mm from those chosen before? NaN is distant. */
+static bool is_distant(const chosen *c, const double mm[3])
 {
     for (ptrdiff_t k = 0; k < c->n; k++) {
         double d2 = 0;
         for (int a = 0; a < 3; a++)
             d2 += (mm[a] - c->mm[k][a]) * (mm[a] - c->mm[k][a]);
-        if (d2 < APART * APART) /* false if either is NaN */
+        if (d2 < MIN_DISTANCE * MIN_DISTANCE) /* false if either is NaN */
             return false;
     }
     return true;
@@ -230,11 +245,11 @@ static bool apart(const chosen *c, const double mm[3])
 static kn_status choose_best(kn_ctx *ctx, const kn_report *r, const rank *by, ptrdiff_t n,
                              chosen *c)
 {
-    places at;
-    kn_status status = places_new(ctx, &r->space, r->responses.T, &at);
+    positions at;
+    kn_status status = positions_new(ctx, &r->space, r->responses.T, &at);
     for (ptrdiff_t k = 0; status == KN_OK && k < n && c->n < KN_REPORT_SHOWN; k++) {
-        place_of(&at, by[k].response, c->mm[c->n]);
-        if (apart(c, c->mm[c->n]))
+        position_of(&at, by[k].response, c->mm[c->n]);
+        if (is_distant(c, c->mm[c->n]))
             c->response[c->n++] = by[k].response;
     }
     kn_free(at.vertex);
@@ -260,7 +275,7 @@ static const char *pattern_end(const char *text, bool image)
 }
 
 /* Adds the responses whose names match a shell pattern, each once. Fails if none matches, or if
- * there are more than c->most. */
+ * there are more than c->limit. */
 static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char *pattern, chosen *c)
 {
     const kn_report_responses *r = &job->r->responses;
@@ -274,10 +289,9 @@ static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char 
             twice = twice || c->response[k] == j;
         if (twice)
             continue;
-        if (c->n == c->most)
+        if (c->n == c->limit)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "{show} names more than %td responses, expected some to look at",
-                           c->most);
+                           "{show} selects more than %td responses; select fewer", c->limit);
         c->response[c->n++] = j;
     }
     return any ? KN_OK : kn_fail(ctx, KN_ERR_ARGUMENT, "{show}: no response matches '%s'", pattern);
@@ -309,14 +323,14 @@ out:
 }
 
 /* Selects the responses whose curves compute/curves.c computes; none for cv. */
-static kn_status shown(kn_ctx *ctx, const kn_report_job *job, const rank *by, ptrdiff_t n)
+static kn_status choose_shown(kn_ctx *ctx, const kn_report_job *job, const rank *by, ptrdiff_t n)
 {
     kn_status status;
     kn_report *r = job->r;
-    chosen c = {.most = SHOWN_MOST};
+    chosen c = {.limit = SHOWN_MAX};
     void *memory = NULL;
-    KN_TRY(kn_alloc_i(ctx, c.most, &c.response));
-    KN_TRY(kn_alloc(ctx, c.most, sizeof *c.mm, &memory));
+    KN_TRY(kn_alloc_i(ctx, c.limit, &c.response));
+    KN_TRY(kn_alloc(ctx, c.limit, sizeof *c.mm, &memory));
     c.mm = memory;
     if (job->s->show)
         KN_TRY(choose_patterns(ctx, job, &c));
@@ -343,19 +357,23 @@ kn_status kn_compute_responses(kn_ctx *ctx, const kn_report_job *job)
     rank *by = NULL;
     ptrdiff_t n = 0;
     to->T = job->m->T;
-    KN_TRY(names(ctx, job));
-    KN_TRY(copied(ctx, job->r, kn_report_input_responses(job->m, "R2"), to->T, &to->R2));
-    KN_TRY(copied(ctx, job->r, kn_report_input_responses(job->m, "MSLL"), to->T, &to->MSLL));
+    KN_TRY(copy_names(ctx, job));
+    KN_TRY(copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "R2"), to->T, &to->R2));
+    KN_TRY(copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "MSLL"), to->T, &to->MSLL));
+    KN_TRY(copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "gain"), to->T, &to->gain));
     if (isnan(mean_known(to->R2, to->T)))
-        KN_TRY(explained(ctx, job));
+        KN_TRY(copy_training_R2(ctx, job));
     if (isnan(mean_known(to->MSLL, to->T)))
         to->MSLL = NULL;
+    if (isnan(mean_known(to->gain, to->T)))
+        to->gain = NULL;
     to->mean_R2 = mean_known(to->R2, to->T);
     to->mean_MSLL = mean_known(to->MSLL, to->T);
-    KN_TRY(limits(ctx, job));
-    KN_TRY(ranked(ctx, to, &by, &n));
-    KN_TRY(best(ctx, job->r, by, n));
-    KN_TRY(shown(ctx, job, by, n));
+    KN_TRY(set_mean_gain(ctx, job));
+    KN_TRY(compute_z2_limits(ctx, job));
+    KN_TRY(rank_responses(ctx, to, &by, &n));
+    KN_TRY(store_best(ctx, job->r, by, n));
+    KN_TRY(choose_shown(ctx, job, by, n));
 out:
     kn_free(by);
     return status;

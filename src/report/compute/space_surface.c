@@ -4,17 +4,19 @@
 #include <math.h>
 #include <string.h>
 
-#include "io/formats/cifti_vertices.h"
+#include "io/formats/cifti.h"
 #include "io/formats/vertex_labels.h"
 #include "report/atlas/regions.h"
-#include "report/compute/space.h"
+#include "report/compute/internal.h"
 
 typedef struct pair { /* LEFT,RIGHT of an option, or one of them */
     int n;
     const char *path[2];
 } pair;
 
-static kn_status split(kn_ctx *ctx, kn_arena *arena, const char *key, const char *text, pair *out)
+/* Splits LEFT,RIGHT into two paths, or takes one file. key: option, for the message. */
+static kn_status split_pair(kn_ctx *ctx, kn_arena *arena, const char *key, const char *text,
+                            pair *out)
 {
     kn_status status;
     const char *comma = strchr(text, ',');
@@ -42,7 +44,7 @@ static double mean_x(const kn_surface *s)
     return x;
 }
 
-static const double BESIDE = 5; /* mm: a mean |x| above it determines the side */
+static const double MIN_OFFSET = 5; /* mm: a mean |x| above it determines the side */
 
 /* Returns 0 left, 1 right by the file name, lh.pial.surf.gii or pial_left.gii, else by position;
  * -1: not determined. */
@@ -55,9 +57,10 @@ static int side_of(const char *path, const kn_surface *s)
         return strcmp(named, "rh") == 0;
     if (kn_region_parse(slash ? slash + 1 : path, &words) && words.side >= 0)
         return words.side;
-    return x < -BESIDE ? 0 : x > BESIDE ? 1 : -1;
+    return x < -MIN_OFFSET ? 0 : x > MIN_OFFSET ? 1 : -1;
 }
 
+/* Reads the meshes and determines their sides; two meshes must be left, then right. */
 static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *space)
 {
     kn_status status;
@@ -70,7 +73,7 @@ static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *sp
         mesh->side = files->n == 2 ? k : side[k];
         if (files->n == 2 && side[k] == 1 - k) {
             status = kn_fail(ctx, KN_ERR_DATA,
-                             "%s: is the %s hemisphere, expected the left one first in {surface}, "
+                             "%s is the %s hemisphere, expected the left one first in {surface}, "
                              "then the right one",
                              files->path[k], side[k] == 0 ? "left" : "right");
             goto out;
@@ -78,12 +81,13 @@ static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *sp
     }
     if (files->n == 1 && side[0] < 0)
         status = kn_fail(ctx, KN_ERR_DATA,
-                         "%s: does not say which hemisphere it is, expected a name such as lh.%s",
+                         "%s does not say which hemisphere it is, expected a name such as lh.%s",
                          files->path[0], "pial.surf.gii");
 out:
     return status;
 }
 
+/* Reads the sulcal depth of each vertex; its number of values must be that of the vertices. */
 static kn_status read_sulc(kn_ctx *ctx, kn_arena *arena, const char *path, kn_report_mesh *mesh)
 {
     kn_status status;
@@ -92,8 +96,8 @@ static kn_status read_sulc(kn_ctx *ctx, kn_arena *arena, const char *path, kn_re
     KN_TRY(kn_image_open(ctx, path, &image));
     const ptrdiff_t n = kn_nifti_voxels(&image.header);
     if (n != mesh->surface.vertices) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td values, its surface %td vertices", path, n,
-                         mesh->surface.vertices);
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td values, but its surface has %td vertices",
+                         path, n, mesh->surface.vertices);
         goto out;
     }
     KN_TRY(kn_arena_f(ctx, arena, n, &mesh->sulc));
@@ -108,7 +112,7 @@ out:
 /* ---- vertices of a model ---- */
 
 /* Fills response[v] for vertices stored as voxels first, first + 1, ... of the space. */
-static void take_run(const ptrdiff_t *of_voxel, ptrdiff_t first, kn_report_mesh *mesh)
+static void assign_run(const ptrdiff_t *of_voxel, ptrdiff_t first, kn_report_mesh *mesh)
 {
     for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
         mesh->response[v] = of_voxel[first + v];
@@ -116,50 +120,54 @@ static void take_run(const ptrdiff_t *of_voxel, ptrdiff_t first, kn_report_mesh 
 
 /* Fills mesh->response from the CIFTI brain model of the mesh's hemisphere. Fails if there is
  * none. */
-static kn_status take_cifti(kn_ctx *ctx, const kn_space *s, const ptrdiff_t *of_voxel,
-                            kn_report_mesh *mesh)
+static kn_status assign_cifti(kn_ctx *ctx, const kn_space *s, const ptrdiff_t *of_voxel,
+                              kn_report_mesh *mesh)
 {
     kn_status status;
     bool found = false;
-    ptrdiff_t first = 0, *place = NULL;
-    KN_TRY(kn_alloc_i(ctx, mesh->surface.vertices, &place));
+    ptrdiff_t first = 0, *location = NULL;
+    KN_TRY(kn_alloc_i(ctx, mesh->surface.vertices, &location));
     for (int k = 0; k < s->parts && !found;
          first += kn_geometry_voxels(&s->part[k].geometry), k++) {
         const kn_cifti_cortex cortex = {.side = mesh->side,
                                         .places = kn_geometry_voxels(&s->part[k].geometry),
                                         .vertices = mesh->surface.vertices};
         if (s->part[k].brain.xml)
-            KN_TRY(kn_cifti_vertices(ctx, "the model", &s->part[k].brain, &cortex, place, &found));
+            KN_TRY(
+                kn_cifti_vertices(ctx, "the model", &s->part[k].brain, &cortex, location, &found));
         for (ptrdiff_t v = 0; found && v < mesh->surface.vertices; v++)
-            mesh->response[v] = place[v] >= 0 ? of_voxel[first + place[v]] : -1;
+            mesh->response[v] = location[v] >= 0 ? of_voxel[first + location[v]] : -1;
     }
     if (!found)
-        status = kn_fail(ctx, KN_ERR_SHAPE, "{surface}: the responses have no %s cortex",
+        status = kn_fail(ctx, KN_ERR_SHAPE,
+                         "{surface}: the responses do not include the %s cortex; give only the "
+                         "surface that they are on",
                          mesh->side == 0 ? "left" : "right");
 out:
-    kn_free(place);
+    kn_free(location);
     return status;
 }
 
 /* One part per hemisphere: by the sides in their names, else left before right. */
-static kn_status take_parts(kn_ctx *ctx, const kn_space *s, const pair *files,
-                            const ptrdiff_t *of_voxel, kn_report_space *space)
+static kn_status assign_hemispheres(kn_ctx *ctx, const kn_space *s, const pair *files,
+                                    const ptrdiff_t *of_voxel, kn_report_space *space)
 {
-    const bool turned = strcmp(s->part[0].side, "rh") == 0;
+    const bool swapped = strcmp(s->part[0].side, "rh") == 0;
     ptrdiff_t first = 0;
     if (space->meshes != 2)
-        return kn_fail(ctx, KN_ERR_SHAPE,
-                       "{surface}: a person has two images, of the two hemispheres, expected two "
-                       "surfaces");
+        return kn_fail(
+            ctx, KN_ERR_SHAPE,
+            "{surface}: each participant has two images, one per hemisphere, expected two "
+            "surfaces");
     for (int k = 0; k < 2; k++) {
-        kn_report_mesh *mesh = &space->mesh[turned ? 1 - k : k];
+        kn_report_mesh *mesh = &space->mesh[swapped ? 1 - k : k];
         const ptrdiff_t n = kn_geometry_voxels(&s->part[k].geometry);
         if (n != mesh->surface.vertices)
             return kn_fail(ctx, KN_ERR_SHAPE,
-                           "%s: has %td vertices, the %s hemisphere of the responses has %td",
-                           files->path[turned ? 1 - k : k], mesh->surface.vertices,
+                           "%s has %td vertices, but the %s hemisphere of the responses has %td",
+                           files->path[swapped ? 1 - k : k], mesh->surface.vertices,
                            mesh->side == 0 ? "left" : "right", n);
-        take_run(of_voxel, first, mesh);
+        assign_run(of_voxel, first, mesh);
         first += n;
     }
     return KN_OK;
@@ -167,7 +175,7 @@ static kn_status take_parts(kn_ctx *ctx, const kn_space *s, const pair *files,
 
 /* Fills the response of each vertex of all meshes. Fails if the numbers of vertices do not match
  * the responses. */
-static kn_status take_vertices(kn_ctx *ctx, const kn_report_job *job, const pair *files)
+static kn_status assign_vertices(kn_ctx *ctx, const kn_report_job *job, const pair *files)
 {
     kn_status status = KN_OK;
     const kn_space *s = &job->m->space;
@@ -184,17 +192,17 @@ static kn_status take_vertices(kn_ctx *ctx, const kn_report_job *job, const pair
         vertices += space->mesh[k].surface.vertices;
     if (image && (s->part[0].brain.xml || (s->parts == 2 && s->part[1].brain.xml))) {
         for (int k = 0; k < space->meshes; k++)
-            KN_TRY(take_cifti(ctx, s, of_voxel, &space->mesh[k]));
+            KN_TRY(assign_cifti(ctx, s, of_voxel, &space->mesh[k]));
     } else if (image && s->parts == 2) {
-        KN_TRY(take_parts(ctx, s, files, of_voxel, space));
+        KN_TRY(assign_hemispheres(ctx, s, files, of_voxel, space));
     } else if (vertices != n) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s: has %td vertices%s, the responses have %td%s",
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td vertices%s, but the responses have %td%s",
                          job->s->surface, vertices, space->meshes == 2 ? " in all" : "", n,
                          image ? "" : " (a table of regions needs {labels})");
     } else {
         for (ptrdiff_t k = 0, first = 0; k < space->meshes;
              first += space->mesh[k].surface.vertices, k++)
-            take_run(of_voxel, first, &space->mesh[k]);
+            assign_run(of_voxel, first, &space->mesh[k]);
     }
 out:
     kn_free(of_voxel);
@@ -238,8 +246,8 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
     job->r->space.unmatched = table->T - found;
     if (found == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: none of its regions is a response: they are named as '%.40s', "
-                       "responses as '%.40s'",
+                       "%s: none of its regions is a response; they have names such as '%.40s', "
+                       "but responses such as '%.40s'",
                        job->s->labels, labels->count > 0 ? labels->name[labels->count - 1] : "",
                        table->name[0]);
     if (found == table->T)
@@ -248,12 +256,12 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
 }
 
 /* Reads {labels}, one file per mesh, and names the region of each vertex. */
-static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,
+static kn_status read_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,
                              kn_vertex_labels *labels)
 {
     kn_report_space *space = &job->r->space;
     if (files->n != space->meshes)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{labels} names %d file%s, {surface} %d", files->n,
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{labels} names %d file%s, but {surface} %d", files->n,
                        files->n == 1 ? "" : "s", space->meshes);
     for (int k = 0; k < files->n; k++) {
         kn_report_mesh *mesh = &space->mesh[k];
@@ -261,8 +269,9 @@ static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
         if (status != KN_OK)
             return status;
         if (labels[k].vertices != mesh->surface.vertices)
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s: has labels of %td vertices, its surface %td",
-                           files->path[k], labels[k].vertices, mesh->surface.vertices);
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s has labels of %td vertices, but its surface has %td", files->path[k],
+                           labels[k].vertices, mesh->surface.vertices);
         status = kn_regions_label(ctx, &job->r->arena, &labels[k], mesh);
         if (status != KN_OK)
             return status;
@@ -271,7 +280,8 @@ static kn_status take_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
 }
 
 /* Places the responses of a table of regions on the meshes by the vertex labels. */
-static kn_status take_regions(kn_ctx *ctx, const kn_report_job *job, const kn_vertex_labels *labels)
+static kn_status assign_regions(kn_ctx *ctx, const kn_report_job *job,
+                                const kn_vertex_labels *labels)
 {
     kn_status status;
     const kn_report_input *m = job->m;
@@ -299,28 +309,28 @@ kn_status kn_space_surface(kn_ctx *ctx, const kn_report_job *job)
     const kn_settings *s = job->s;
     kn_vertex_labels labels[2] = {{0}};
     pair surface, other;
-    KN_TRY(split(ctx, arena, "surface", s->surface, &surface));
+    KN_TRY(split_pair(ctx, arena, "surface", s->surface, &surface));
     KN_TRY(read_meshes(ctx, &surface, space));
     for (int k = 0; k < space->meshes; k++)
         KN_TRY(kn_arena_i(ctx, arena, space->mesh[k].surface.vertices, &space->mesh[k].response));
     if (s->sulc) {
-        KN_TRY(split(ctx, arena, "sulc", s->sulc, &other));
+        KN_TRY(split_pair(ctx, arena, "sulc", s->sulc, &other));
         if (other.n != space->meshes) {
-            status = kn_fail(ctx, KN_ERR_ARGUMENT, "{sulc} names %d file%s, {surface} %d", other.n,
-                             other.n == 1 ? "" : "s", space->meshes);
+            status = kn_fail(ctx, KN_ERR_ARGUMENT, "{sulc} names %d file%s, but {surface} %d",
+                             other.n, other.n == 1 ? "" : "s", space->meshes);
             goto out;
         }
         for (int k = 0; k < other.n; k++)
             KN_TRY(read_sulc(ctx, arena, other.path[k], &space->mesh[k]));
     }
     if (s->labels) {
-        KN_TRY(split(ctx, arena, "labels", s->labels, &other));
-        KN_TRY(take_labels(ctx, job, &other, labels));
+        KN_TRY(split_pair(ctx, arena, "labels", s->labels, &other));
+        KN_TRY(read_labels(ctx, job, &other, labels));
     }
     if (job->m->space.kind == KN_SPACE_TABLE && s->labels)
-        KN_TRY(take_regions(ctx, job, labels));
+        KN_TRY(assign_regions(ctx, job, labels));
     else
-        KN_TRY(take_vertices(ctx, job, &surface));
+        KN_TRY(assign_vertices(ctx, job, &surface));
     space->kind = KN_REPORT_SURFACE;
 out:
     kn_vertex_labels_clear(&labels[0]);

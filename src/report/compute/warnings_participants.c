@@ -16,20 +16,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/compute/warning_rules.h"
-#include "report/input/json_path.h"
+#include "report/compute/internal.h"
+#include "report/input/records.h"
 #include "report/text/sentence.h"
 
 enum { LISTED = 5, LONG = 80 };
 static const double BEYOND = 99, FAR = 2, CHANCE = 0.025;
 
-typedef struct some { /* the first few participants by name */
+typedef struct name_list { /* the first few participants by name */
     ptrdiff_t n;
     char text[600];
-} some;
+} name_list;
 
 /* Length of a name as shown: at most LONG bytes, whole characters. */
-static size_t cut(const char *id)
+static size_t shown_length(const char *id)
 {
     size_t n = strnlen(id, LONG);
     while (n > 0 && ((unsigned char)id[n] & 0xC0) == 0x80)
@@ -37,7 +37,8 @@ static size_t cut(const char *id)
     return n;
 }
 
-static void add(some *s, const char *id)
+/* Appends an id to a list of at most LISTED names, then "and others"; long ids are cut. */
+static void add_name(name_list *s, const char *id)
 {
     const size_t used = strlen(s->text);
     const char *before = s->n == 0 ? "" : ", ";
@@ -47,34 +48,35 @@ static void add(some *s, const char *id)
     if (s->n == LISTED + 1)
         snprintf(s->text + used, sizeof s->text - used, " and others");
     else
-        snprintf(s->text + used, sizeof s->text - used, "%s%.*s%s", before, (int)cut(id), id,
-                 id[cut(id)] ? "..." : "");
+        snprintf(s->text + used, sizeof s->text - used, "%s%.*s%s", before, (int)shown_length(id),
+                 id, id[shown_length(id)] ? "..." : "");
 }
 
-static const char *have(ptrdiff_t n)
+static const char *phrase_have(ptrdiff_t n)
 {
-    return n == 1 ? "person has" : "people have";
+    return n == 1 ? "participant has" : "participants have";
 }
 
-static const char *are(ptrdiff_t n)
+static const char *phrase_are(ptrdiff_t n)
 {
-    return n == 1 ? "person is" : "people are";
+    return n == 1 ? "participant is" : "participants are";
 }
 
 kn_status kn_summary_implausible(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    some who = {0};
-    for (ptrdiff_t i = 0; i < r->people.n; i++)
-        if (r->people.person[i].implausible)
-            add(&who, r->people.person[i].id);
-    if (who.n == 0)
+    name_list listed = {0};
+    for (ptrdiff_t i = 0; i < r->participants.n; i++)
+        if (r->participants.participant[i].implausible)
+            add_name(&listed, r->participants.participant[i].id);
+    if (listed.n == 0)
         return KN_OK;
     return kn_report_note_add(
-        ctx, r, &r->warnings, "implausible", "Some data cannot be right.",
-        "%td of %td %s values far outside what anybody has: other units, a failed "
-        "segmentation, an empty image? What to do: look at their data before their z: %s.",
-        who.n, r->people.n, have(who.n), who.text);
+        ctx, r, &r->warnings, "implausible", "Some data are implausible.",
+        "%td of %td %s values far outside the possible range. Common causes are other units, a "
+        "failed segmentation or an empty image. What to do: Check the data before the z-scores of "
+        "%s.",
+        listed.n, r->participants.n, phrase_have(listed.n), listed.text);
 }
 
 /* Warns about sites, and about levels of other categories. */
@@ -82,29 +84,30 @@ kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
     kn_report *r = job->r;
-    some at_site = {0}, unseen = {0};
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        if (r->people.person[i].site_unknown)
-            add(&at_site, r->people.person[i].id);
-        if (r->people.person[i].unseen)
-            add(&unseen, r->people.person[i].id);
+    name_list at_site = {0}, unseen = {0};
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        if (r->participants.participant[i].site_unknown)
+            add_name(&at_site, r->participants.participant[i].id);
+        if (r->participants.participant[i].unseen)
+            add_name(&unseen, r->participants.participant[i].id);
     }
     if (at_site.n > 0)
-        KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "site",
-                                  "The model does not know their site.",
-                                  "%td of %td %s from a site that training did not have, and the "
-                                  "model was not adapted to it: "
-                                  "what that site does is still in every z. What to do: 'kronorm "
-                                  "adapt' with healthy people of that site removes it. %s.",
-                                  at_site.n, r->people.n, are(at_site.n), at_site.text));
+        KN_TRY(
+            kn_report_note_add(ctx, r, &r->warnings, "site",
+                               "Some participants are from a new site.",
+                               "%td of %td %s from a site that is not in the training sample, and "
+                               "the model was not adapted to it. The site effect is part of every "
+                               "z-score. What to do: Adapt the model with healthy controls from "
+                               "that site ('kronorm adapt'). Affected: %s.",
+                               at_site.n, r->participants.n, phrase_are(at_site.n), at_site.text));
     if (unseen.n > 0)
         KN_TRY(kn_report_note_add(ctx, r, &r->warnings, "unseen",
-                                  "Some people are of a kind that training did not have.",
-                                  "%td of %td %s of a level of a category that was not in "
-                                  "training, and read by what levels "
-                                  "are like on average. What to do: leave them out, or train on "
-                                  "people like them: %s.",
-                                  unseen.n, r->people.n, are(unseen.n), unseen.text));
+                                  "Some levels are not in the training sample.",
+                                  "%td of %td %s a level of a categorical covariate that is not in "
+                                  "the training sample. They were scored with the average level. "
+                                  "What to do: Exclude them, or fit a model that includes this "
+                                  "level. Affected: %s.",
+                                  unseen.n, r->participants.n, phrase_have(unseen.n), unseen.text));
 out:
     return status;
 }
@@ -125,31 +128,32 @@ static bool have_ids(const kn_report_input *m)
     return ids;
 }
 
-kn_status kn_summary_training_people(kn_ctx *ctx, const kn_report_job *job)
+kn_status kn_summary_training_participants(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;
-    some who = {0};
-    if (job->m->kind != KN_MATERIAL_SCORE)
+    name_list listed = {0};
+    if (job->m->kind != KN_INPUT_SCORE)
         return KN_OK;
-    for (ptrdiff_t i = 0; i < r->people.n; i++)
-        if (r->people.person[i].training)
-            add(&who, r->people.person[i].id);
-    if (who.n == 0 && !have_ids(job->m))
+    for (ptrdiff_t i = 0; i < r->participants.n; i++)
+        if (r->participants.participant[i].training)
+            add_name(&listed, r->participants.participant[i].id);
+    if (listed.n == 0 && !have_ids(job->m))
         return KN_OK;
-    if (who.n == 0)
+    if (listed.n == 0)
         return kn_report_note_add(ctx, r, &r->good, "training", "",
-                                  "Nobody here was in training, by id.");
-    return kn_report_note_add(ctx, r, &r->warnings, "training", "Some people were in training.",
-                              "%td of %td %s among those the model was made of. %s, and they are "
-                              "not counted where the page checks the model. What to do: to check "
-                              "it, score people whom it has not seen, or use 'kronorm cv'. %s.",
-                              who.n, r->people.n, are(who.n),
-                              r->people.training_anew
-                                  ? "Their z are by the model that has seen them, which makes them "
-                                    "too small"
-                                  : "Their z come from folds without them unless their data have "
-                                    "changed",
-                              who.text);
+                                  "No scored participant is in the training sample (by ID).");
+    return kn_report_note_add(
+        ctx, r, &r->warnings, "training", "Some participants are in the training sample.",
+        "%td of %td %s in the training sample of the model. %s. The "
+        "calibration checks leave them out. What to do: To validate the "
+        "model, score new participants or use 'kronorm cv'. Affected: %s.",
+        listed.n, r->participants.n, phrase_are(listed.n),
+        r->participants.training_in_sample
+            ? "Their z-scores are from the model fitted to them, and therefore "
+              "too small"
+            : "Their z-scores are from folds without them unless their data "
+              "have changed",
+        listed.text);
 }
 
 /* ---- extrapolation ---- */
@@ -160,7 +164,7 @@ static double log_beta(double a, double b)
 }
 
 /* Returns the largest count that is not too many: P(X > it) <= CHANCE. */
-static ptrdiff_t most_by_chance(ptrdiff_t n, double N)
+static ptrdiff_t max_by_chance(ptrdiff_t n, double N)
 {
     const double a = N - floor(BEYOND * N / 100), b = N + 1 - a, m = (double)n;
     double below = 0;
@@ -174,12 +178,12 @@ static ptrdiff_t most_by_chance(ptrdiff_t n, double N)
     return n;
 }
 
-static double largest(const double *x, ptrdiff_t n)
+static double find_largest(const double *x, ptrdiff_t n)
 {
-    double most = NAN;
+    double limit = NAN;
     for (ptrdiff_t i = 0; x && i < n; i++)
-        most = fmax(most, x[i]);
-    return most;
+        limit = fmax(limit, x[i]);
+    return limit;
 }
 
 kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
@@ -187,61 +191,60 @@ kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job)
     kn_report *r = job->r;
     const kn_report_input *m = job->m;
     const double N = (double)kn_summary_training(job);
-    some who = {0};
+    name_list listed = {0};
     bool far = false;
     ptrdiff_t known = 0;
-    if (m->kind != KN_MATERIAL_SCORE && m->kind != KN_MATERIAL_CV)
+    if (m->kind != KN_INPUT_SCORE && m->kind != KN_INPUT_CV)
         return KN_OK;
-    const double most =
-        m->model ? largest(kn_report_input_training(m, "extrapolation"), m->N) : NAN;
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        const kn_report_person *p = &r->people.person[i];
+    const double limit =
+        m->model ? find_largest(kn_report_input_training(m, "extrapolation"), m->N) : NAN;
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        const kn_report_participant *p = &r->participants.participant[i];
         if (p->training || isnan(p->extrapolation_pct))
             continue;
         known++;
         if (!(p->extrapolation_pct > BEYOND))
             continue;
-        add(&who, p->id);
-        if (most > 0) /* 100, but not above the largest ratio: a covariate was clamped */
-            far = far || p->extrapolation > FAR * most ||
-                  (p->extrapolation_pct >= 100 && p->extrapolation <= most);
+        add_name(&listed, p->id);
+        if (limit > 0) /* 100, but not above the largest ratio: a covariate was clamped */
+            far = far || p->extrapolation > FAR * limit ||
+                  (p->extrapolation_pct >= 100 && p->extrapolation <= limit);
     }
     if (known == 0)
         return KN_OK;
-    const ptrdiff_t allowed = most_by_chance(known, N > 0 ? N : (double)known);
-    if (!far && who.n <= allowed)
+    const ptrdiff_t allowed = max_by_chance(known, N > 0 ? N : (double)known);
+    if (!far && listed.n <= allowed)
         return kn_report_note_add(ctx, r, &r->good, "extrapolation", "",
-                                  "Their covariates are within what training had%s.",
-                                  who.n > 0 ? ", but for as many at its edge as chance allows"
-                                            : "");
+                                  "Covariates are within the range of the training sample%s.",
+                                  listed.n > 0 ? ", except for as many as expected by chance" : "");
     return kn_report_note_add(ctx, r, &r->warnings, "extrapolation",
-                              "Some people are far from training.",
-                              "%td of %td %s covariates at which training had next to nobody "
-                              "(extrapolation above the 99th "
-                              "percentile; up to %td expected by chance). What the model expects "
-                              "of them is little more than a "
-                              "guess, and a small z says little. What to do: leave them out of "
-                              "what you conclude, or train on people like them: %s.",
-                              who.n, known, have(who.n), allowed, who.text);
+                              "Some participants require extrapolation.",
+                              "%td of %td %s covariates with few comparable training participants "
+                              "(extrapolation above the 99th percentile; up to %td expected by "
+                              "chance). Their predictions are uncertain, and a small z-score does "
+                              "not mean normality. What to do: Do not interpret these "
+                              "participants, or extend the training sample. Affected: %s.",
+                              listed.n, known, phrase_have(listed.n), allowed, listed.text);
 }
 
 /* ---- warnings of the folder ---- */
 
 /* Warnings for which the page has its own text. */
-static const char *const SAID[] = {"extrapolation_pct above 99", "cannot be right, see implausible",
-                                   "that training did not have (",
-                                   "see unseen_level and site_adapted"};
+static const char *const REPEATED[] = {"extrapolation_pct above 99",
+                                       "implausible maps (column implausible)",
+                                       "that is not in the training data (",
+                                       "see unseen_level and site_adapted"};
 
-static bool said(const char *text)
+static bool is_repeated(const char *text)
 {
-    for (size_t k = 0; k < sizeof SAID / sizeof *SAID; k++)
-        if (strstr(text, SAID[k]))
+    for (size_t k = 0; k < sizeof REPEATED / sizeof *REPEATED; k++)
+        if (strstr(text, REPEATED[k]))
             return true;
     return false;
 }
 
 /* Converts {training_rows=plain} to --training-rows plain. */
-static void as_typed(const char *from, char *to)
+static void to_command_line(const char *from, char *to)
 {
     for (; *from; from++) {
         const size_t key = *from == '{' ? strspn(from + 1, "abcdefghijklmnopqrstuvwxyz_") : 0;
@@ -259,30 +262,58 @@ static void as_typed(const char *from, char *to)
     *to = '\0';
 }
 
-kn_status kn_summary_folder(kn_ctx *ctx, const kn_report_job *job)
+/* Warnings of the fit for which the page has its own text. */
+static bool is_known_of_fit(const char *text)
 {
-    kn_status status;
-    kn_report *r = job->r;
-    json_t *summary = NULL, *text;
+    return strstr(text, "the covariates do not improve prediction") ||
+           strstr(text, "so p-values are computed from ranks");
+}
+
+/* Adds one note per warning of a list; start: its first words. */
+static kn_status add_file_warnings(kn_ctx *ctx, kn_report *r, const json_t *list, const char *code,
+                                   const char *start)
+{
+    kn_status status = KN_OK;
     char *words = NULL;
+    json_t *text;
     size_t k;
-    KN_TRY(kn_json_parse(ctx, "summary.json", job->m->summary_json, &summary));
-    json_array_foreach(json_object_get(summary, "warnings"), k, text)
+    json_array_foreach(list, k, text)
     {
         const char *from = json_string_value(text);
         void *memory;
-        if (!from || said(from))
+        if (!from || is_repeated(from) || (strcmp(code, "fit") == 0 && is_known_of_fit(from)))
             continue;
         KN_TRY(kn_alloc(ctx, 2 * (ptrdiff_t)strlen(from) + 1, 1, &memory));
         words = memory;
-        as_typed(from, words);
-        KN_TRY(
-            kn_report_note_add(ctx, r, &r->warnings, "folder", "", "The folder says: %s.", words));
+        to_command_line(from, words);
+        KN_TRY(kn_report_note_add(ctx, r, &r->warnings, code, "", "%s: %s.", start, words));
         kn_free(words);
         words = NULL;
     }
 out:
     kn_free(words);
-    json_decref(summary);
     return status;
+}
+
+/* Adds the warnings at `where` of a JSON text, NULL: none. */
+static kn_status add_recorded(kn_ctx *ctx, const kn_report_job *job, const char *json,
+                              const char *where, const char *code, const char *start)
+{
+    json_t *all = NULL;
+    if (!json)
+        return KN_OK;
+    kn_status status = kn_json_parse(ctx, code, json, &all);
+    if (status == KN_OK)
+        status = add_file_warnings(ctx, job->r, kn_json_at(all, where), code, start);
+    json_decref(all);
+    return status;
+}
+
+kn_status kn_summary_folder(kn_ctx *ctx, const kn_report_job *job)
+{
+    kn_status status = add_recorded(ctx, job, job->m->model ? job->m->model_json : NULL,
+                                    "fit.warnings", "fit", "Warning of the fit");
+    return status == KN_OK ? add_recorded(ctx, job, job->m->summary_json, "warnings", "folder",
+                                          "Warning in the scored folder")
+                           : status;
 }

@@ -1,6 +1,6 @@
-/* Implements axis.h. An empty range, a single point and an excessive range are replaced by
- * ranges that can be drawn. */
-#include "report/figures/axis.h"
+/* Ranges, scales and ticks of the axes. An empty range, a single point and an excessive range are
+ * replaced by ranges that can be drawn. */
+#include "report/figures/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +8,12 @@
 
 #include "io/table/number.h"
 
-kn_range kn_range_none(void)
+kn_range kn_range_empty(void)
 {
     return (kn_range){INFINITY, -INFINITY};
 }
 
-void kn_range_take(kn_range *r, double x)
+void kn_range_include(kn_range *r, double x)
 {
     static const double FAR = 1e150; /* its square is still finite */
     if (!isfinite(x))
@@ -23,13 +23,13 @@ void kn_range_take(kn_range *r, double x)
     r->high = fmax(r->high, x);
 }
 
-void kn_range_take_all(kn_range *r, const double *x, ptrdiff_t n)
+void kn_range_include_all(kn_range *r, const double *x, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; x && i < n; i++)
-        kn_range_take(r, x[i]);
+        kn_range_include(r, x[i]);
 }
 
-kn_range kn_range_wide(kn_range r, double room)
+kn_range kn_range_widen(kn_range r, double margin)
 {
     if (!(r.low <= r.high))
         return (kn_range){0, 1};
@@ -38,18 +38,21 @@ kn_range kn_range_wide(kn_range r, double room)
         const double more = size > 0 ? 0.1 * size : 0.5;
         return (kn_range){r.low - more, r.high + more};
     }
-    room *= r.high - r.low;
-    return (kn_range){r.low - room, r.high + room};
+    margin *= r.high - r.low;
+    return (kn_range){r.low - margin, r.high + margin};
 }
 
 /* Returns the smallest 1, 2 or 5 times a power of ten that is not below x. */
 static double round_up(double x)
 {
-    const double power = pow(10, floor(log10(x))), rest = x / power;
-    return power * (rest <= 1.0000001 ? 1 : rest <= 2.0000001 ? 2 : rest <= 5.0000001 ? 5 : 10);
+    const double power = pow(10, floor(log10(x))), mantissa = x / power;
+    return power * (mantissa <= 1.0000001   ? 1
+                    : mantissa <= 2.0000001 ? 2
+                    : mantissa <= 5.0000001 ? 5
+                                            : 10);
 }
 
-kn_range kn_range_counts(double high)
+kn_range kn_range_of_counts(double high)
 {
     if (!(high > 0) || !isfinite(high))
         return (kn_range){0, 1};
@@ -57,7 +60,7 @@ kn_range kn_range_counts(double high)
     return (kn_range){0, step * ceil(high / step - 1e-7)};
 }
 
-static double along(const kn_axis_scale *s, double x)
+static double axis_fraction(const kn_axis_scale *s, double x)
 {
     const double low = s->log ? log10(s->range.low) : s->range.low;
     const double high = s->log ? log10(s->range.high) : s->range.high;
@@ -66,19 +69,19 @@ static double along(const kn_axis_scale *s, double x)
 
 double kn_axis_scale_px(const kn_axis_scale *s, double x)
 {
-    return s->from + (s->to - s->from) * along(s, x);
+    return s->from + (s->to - s->from) * axis_fraction(s, x);
 }
 
-bool kn_axis_scale_holds(const kn_axis_scale *s, double x)
+bool kn_axis_scale_contains(const kn_axis_scale *s, double x)
 {
-    const double a = along(s, x);
+    const double a = axis_fraction(s, x);
     return a >= -1e-9 && a <= 1 + 1e-9;
 }
 
 static void add_tick(kn_ticks *t, double x)
 {
     if (t->n < KN_TICKS)
-        t->at[t->n++] = x;
+        t->value[t->n++] = x;
 }
 
 /* Number of decimals that distinguish multiples of the step. */
@@ -88,12 +91,12 @@ static int digits_of(double step)
     return digits > 4 ? -1 : digits > 0 ? digits : 0;
 }
 
-static kn_ticks linear_ticks(const kn_range *r, int most)
+static kn_ticks linear_ticks(const kn_range *r, int limit)
 {
     kn_ticks t = {0};
-    double step = round_up((r->high - r->low) / most);
+    double step = round_up((r->high - r->low) / limit);
     double first = ceil(r->low / step - 1e-7), last = floor(r->high / step + 1e-7);
-    while (last - first + 1 > most) {
+    while (last - first + 1 > limit) {
         step = round_up(1.5 * step);
         first = ceil(r->low / step - 1e-7);
         last = floor(r->high / step + 1e-7);
@@ -104,7 +107,7 @@ static kn_ticks linear_ticks(const kn_range *r, int most)
     return t;
 }
 
-static kn_ticks log_ticks(const kn_range *r, int most)
+static kn_ticks log_ticks(const kn_range *r, int limit)
 {
     static const double WITHIN[3][3] = {{1, 2, 5}, {1, 3, 0}, {1, 0, 0}};
     kn_ticks t = {.digits = -1};
@@ -117,16 +120,16 @@ static kn_ticks log_ticks(const kn_range *r, int most)
                 if (x >= r->low * (1 - 1e-9) && x <= r->high * (1 + 1e-9))
                     add_tick(&t, x);
             }
-        if (t.n <= most)
+        if (t.n <= limit)
             break;
     }
     return t;
 }
 
-kn_ticks kn_ticks_of(const kn_axis_scale *s, int most)
+kn_ticks kn_ticks_of(const kn_axis_scale *s, int limit)
 {
-    most = most > KN_TICKS ? KN_TICKS : most < 2 ? 2 : most;
-    return (s->log ? log_ticks : linear_ticks)(&s->range, most);
+    limit = limit > KN_TICKS ? KN_TICKS : limit < 2 ? 2 : limit;
+    return (s->log ? log_ticks : linear_ticks)(&s->range, limit);
 }
 
 void kn_tick_text(const kn_ticks *t, double x, char out[KN_TICK_TEXT])
@@ -139,17 +142,16 @@ void kn_tick_text(const kn_ticks *t, double x, char out[KN_TICK_TEXT])
         kn_number_short(shown, number);
     else { /* digits from an integer, independent of the locale */
         const double scale = pow(10, digits), whole = round(fabs(shown) * scale);
-        const long long w = (long long)whole, part = w % llround(scale);
+        const long long w = (long long)whole, fraction = w % llround(scale);
         int n = snprintf(number, sizeof number, "%s%lld", shown < 0 && w > 0 ? "-" : "",
                          w / llround(scale));
         for (int d = 0; d < digits; d++) {
-            const int figure = (int)(part / llround(pow(10, digits - 1 - d)) % 10);
+            const int figure = (int)(fraction / llround(pow(10, digits - 1 - d)) % 10);
             n += snprintf(number + n, sizeof number - (size_t)n, d == 0 ? ".%d" : "%d", figure);
         }
     }
     const bool minus = *text == '-';
-    snprintf(out, KN_TICK_TEXT, "%s%s%s", minus ? "−" : "", text + minus,
-             t->percent ? "\u202f%" : "");
+    snprintf(out, KN_TICK_TEXT, "%s%s%s", minus ? "−" : "", text + minus, t->percent ? "%" : "");
 }
 
 double kn_text_width(const char *text)
@@ -167,18 +169,18 @@ kn_ticks kn_ticks_across(const kn_axis_scale *s)
 {
     static const double GAP = 14;
     kn_ticks t = {0};
-    for (int most = 9; most >= 2; most--) {
+    for (int limit = 9; limit >= 2; limit--) {
         double width = 0;
-        t = kn_ticks_of(s, most);
+        t = kn_ticks_of(s, limit);
         for (int k = 0; k < t.n; k++) {
             char text[KN_TICK_TEXT];
-            kn_tick_text(&t, t.at[k], text);
+            kn_tick_text(&t, t.value[k], text);
             width = fmax(width, kn_text_width(text) + GAP);
         }
         bool fits = true;
         for (int k = 1; k < t.n; k++)
-            fits = fits &&
-                   fabs(kn_axis_scale_px(s, t.at[k]) - kn_axis_scale_px(s, t.at[k - 1])) >= width;
+            fits = fits && fabs(kn_axis_scale_px(s, t.value[k]) -
+                                kn_axis_scale_px(s, t.value[k - 1])) >= width;
         if (fits)
             break;
     }

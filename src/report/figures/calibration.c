@@ -1,49 +1,51 @@
-/* Calibration figures: the detrended QQ plot (worm) and the histogram of Phi(z). */
+/* Calibration figures: the detrended QQ plot (worm) and the histogram of Phi(z). Bands show what
+ * chance alone would give. */
 #include <math.h>
 #include <stdio.h>
 
-#include "report/figures/common.h"
+#include "report/figures/internal.h"
 
-static const char *const WHO[] = {"training", "scored"};
+static const char *const SAMPLE[] = {"training", "scored"};
 static const char *const LINE[] = {"line-training", "line-scored"};
 static const char *const BAND[] = {"band", "band-scored"};
 
-static ptrdiff_t count(const kn_report *r)
+static ptrdiff_t count_calibration(const kn_report *r)
 {
     return r->calibration[0].n > 0 || r->calibration[1].n > 0;
 }
 
-static const char *who(const kn_report *r, int g)
+static const char *name_sample(const kn_report *r, int g)
 {
-    return r->calibration[g].n > 0 ? WHO[g] : NULL;
+    return r->calibration[g].n > 0 ? SAMPLE[g] : NULL;
 }
 
-/* Writes "of 20 people of training and of 9 people scored". */
-static void people(const kn_report *r, kn_html *out)
+/* Writes "of 20 training participants and of 9 scored participants". */
+static void caption_samples(const kn_report *r, kn_html *out)
 {
     const ptrdiff_t n[] = {r->calibration[0].n, r->calibration[1].n};
     if (n[0] > 0)
-        kn_html_print(out, "of %td people of training (cross-validated)", n[0]);
+        kn_html_print(out, "of %td training participants (cross-validated)", n[0]);
     if (n[0] > 0 && n[1] > 0)
         kn_html_raw(out, " and ");
     if (n[1] > 0)
-        kn_html_print(out, "of %td people scored%s", n[1],
-                      r->group.known ? " without the label" : "");
+        kn_html_print(out, "of %td scored participants", n[1]);
+    if (n[1] > 0 && r->group.known)
+        kn_html_raw(out, " without the cases");
 }
 
 /* ---- worm ---- */
 
 /* Far out a band can be wider than the figure; it is limited to the plotted range. */
-static void worm(kn_plot *p, const kn_report_calibration *c, int g, bool band)
+static void draw_worm(kn_plot *p, const kn_report_calibration *c, int g, bool band)
 {
     double x[KN_REPORT_QQ], y[KN_REPORT_QQ], low[KN_REPORT_QQ], high[KN_REPORT_QQ];
-    const kn_range *held = &p->y.range;
+    const kn_range *limits = &p->y.range;
     for (int k = 0; k < KN_REPORT_QQ; k++) {
         const bool known = isfinite(c->worm_low[k]) && isfinite(c->worm_high[k]);
         x[k] = kn_plot_x(p, c->q[k]);
         y[k] = kn_plot_y(p, c->worm[k]);
-        low[k] = known ? kn_plot_y(p, fmax(c->worm_low[k], held->low)) : NAN;
-        high[k] = known ? kn_plot_y(p, fmin(c->worm_high[k], held->high)) : NAN;
+        low[k] = known ? kn_plot_y(p, fmax(c->worm_low[k], limits->low)) : NAN;
+        high[k] = known ? kn_plot_y(p, fmin(c->worm_high[k], limits->high)) : NAN;
     }
     if (band)
         kn_svg_band(p->svg, BAND[g], x, low, high, KN_REPORT_QQ);
@@ -51,67 +53,68 @@ static void worm(kn_plot *p, const kn_report_calibration *c, int g, bool band)
         kn_svg_path(p->svg, LINE[g], x, y, KN_REPORT_QQ);
 }
 
-static void qq_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_qq(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
     static const double INNER = 2.5; /* |q| within which bands are shown in full */
     const kn_svg_head own =
-        kn_figure_head(head, "QQ plot of z, detrended", NULL,
-                       "Observed less expected quantile of z against the expected one, with "
+        kn_figure_head(head, "Detrended QQ plot of z-scores", NULL,
+                       "Observed minus expected quantile of z against the expected quantile, with "
                        "simultaneous bands; the zero line is a perfect fit.");
     kn_plot p = kn_plot_new(svg, &own);
-    kn_range x = kn_range_none(), y = {-0.1, 0.1};
+    kn_range x = kn_range_empty(), y = {-0.1, 0.1};
     for (int g = 0; g < 2; g++) {
         const kn_report_calibration *c = &r->calibration[g];
         for (int j = 0; j < KN_REPORT_QQ && c->n > 0; j++) {
-            kn_range_take(&x, c->q[j]);
-            kn_range_take(&y, c->worm[j]);
-            kn_range_take(&y, fabs(c->q[j]) <= INNER ? c->worm_low[j] : NAN);
-            kn_range_take(&y, fabs(c->q[j]) <= INNER ? c->worm_high[j] : NAN);
+            kn_range_include(&x, c->q[j]);
+            kn_range_include(&y, c->worm[j]);
+            kn_range_include(&y, fabs(c->q[j]) <= INNER ? c->worm_low[j] : NAN);
+            kn_range_include(&y, fabs(c->q[j]) <= INNER ? c->worm_high[j] : NAN);
         }
     }
-    kn_plot_scales(&p, kn_range_wide(x, 0), kn_range_wide(y, 0.03));
+    kn_plot_scales(&p, kn_range_widen(x, 0), kn_range_widen(y, 0.03));
     kn_svg_open(svg, &own);
-    kn_plot_y_axis(&p, "observed less expected z", false);
+    kn_plot_y_axis(&p, "observed − expected z", false);
     for (int band = 1; band >= 0; band--) {
         for (int g = 0; g < 2; g++)
             if (r->calibration[g].n > 0)
-                worm(&p, &r->calibration[g], g, band);
+                draw_worm(&p, &r->calibration[g], g, band);
         if (band)
-            kn_plot_level(&p, "zero", 0);
+            kn_plot_horizontal_line(&p, "zero", 0);
     }
     kn_plot_x_axis(&p, "expected z", false);
     kn_plot_key(&p,
-                (kn_key[]){{LINE[0], KN_SWATCH_LINE, who(r, 0), r->calibration[0].n},
-                           {LINE[1], KN_SWATCH_LINE, who(r, 1), r->calibration[1].n}},
+                (kn_key[]){{LINE[0], KN_SWATCH_LINE, name_sample(r, 0), r->calibration[0].n},
+                           {LINE[1], KN_SWATCH_LINE, name_sample(r, 1), r->calibration[1].n}},
                 2);
     kn_svg_close(svg);
 }
 
-static void qq_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_qq(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
-    kn_html_raw(out, "Quantiles of z ");
-    people(r, out);
+    kn_html_raw(out, "Quantiles of the z-scores ");
+    caption_samples(r, out);
     kn_html_raw(
         out,
-        ", less those of a normal distribution. On the zero line all is as it should be; a line "
-        "above it is a shift, one that rises or falls a spread too wide or too narrow.");
+        ", minus those of a normal distribution. The zero line is a perfect fit. A line above or "
+        "below it indicates a shift. A rising line means that the variance of z-scores is too "
+        "large, a falling line that it is too small.");
     const int middle = KN_REPORT_QQ / 2; /* NaN there: too few participants for a band */
     if (isfinite(r->calibration[0].n > 0 ? r->calibration[0].worm_low[middle] : NAN) ||
         isfinite(r->calibration[1].n > 0 ? r->calibration[1].worm_low[middle] : NAN))
-        kn_html_raw(out, " Bands: 95 %, all places at once, over people.");
+        kn_html_raw(out, " Bands: simultaneous 95% bands across participants.");
 }
 
-static kn_status qq_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_qq(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
     kn_status status;
-    KN_TRY(kn_figure_columns(ctx, csv, "people expected difference low high"));
+    KN_TRY(kn_figure_columns(ctx, csv, "sample expected difference low high"));
     for (int g = 0; g < 2; g++) {
         const kn_report_calibration *c = &r->calibration[g];
         for (int j = 0; j < KN_REPORT_QQ && c->n > 0; j++)
-            KN_TRY(kn_figure_row(ctx, csv, &WHO[g], 1,
+            KN_TRY(kn_figure_row(ctx, csv, &SAMPLE[g], 1,
                                  (double[]){c->q[j], c->worm[j], c->worm_low[j], c->worm_high[j]},
                                  4));
     }
@@ -120,17 +123,17 @@ out:
 }
 
 const kn_figure kn_figure_qq = {.name = "qq",
-                                .title = "QQ plot, detrended",
-                                .count = count,
-                                .draw = qq_draw,
-                                .caption = qq_caption,
-                                .data = qq_data,
+                                .title = "Detrended QQ plot",
+                                .count = count_calibration,
+                                .draw = draw_qq,
+                                .caption = caption_qq,
+                                .data = tabulate_qq,
                                 .width = KN_FIGURE_WIDTH,
                                 .height = KN_FIGURE_HEIGHT};
 
 /* ---- PIT ---- */
 
-static void pit_bars(kn_plot *p, const kn_report_calibration *c)
+static void draw_pit_bars(kn_plot *p, const kn_report_calibration *c)
 {
     const double width = (p->right - p->left) / KN_REPORT_PIT;
     kn_svg_group(p->svg, "area-training");
@@ -140,7 +143,7 @@ static void pit_bars(kn_plot *p, const kn_report_calibration *c)
     kn_svg_group_end(p->svg);
 }
 
-static void pit_steps(kn_plot *p, const kn_report_calibration *c)
+static void draw_pit_steps(kn_plot *p, const kn_report_calibration *c)
 {
     double x[2 * KN_REPORT_PIT], y[2 * KN_REPORT_PIT];
     for (int k = 0; k < 2 * KN_REPORT_PIT; k++) {
@@ -151,67 +154,70 @@ static void pit_steps(kn_plot *p, const kn_report_calibration *c)
 }
 
 /* The band is that of the scored participants, or of training if there are none. */
-static const kn_report_calibration *banded(const kn_report *r)
+static const kn_report_calibration *band_sample(const kn_report *r)
 {
     return &r->calibration[r->calibration[1].n > 0];
 }
 
-static void pit_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_pit(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
-    const kn_report_calibration *c = banded(r);
+    const kn_report_calibration *c = band_sample(r);
     const kn_svg_head own = kn_figure_head(
-        head, "Histogram of the probability of z", NULL,
+        head, "Histogram of Φ(z)", NULL,
         "The density of each twentieth of the normal distribution; flat at 1 is a perfect fit.");
     kn_plot p = kn_plot_new(svg, &own);
     kn_range y = {0, 1.2};
     for (int g = 0; g < 2; g++)
         if (r->calibration[g].n > 0)
-            kn_range_take_all(&y, r->calibration[g].pit, KN_REPORT_PIT);
-    kn_range_take(&y, c->pit_high);
-    kn_plot_scales(&p, (kn_range){0, 1}, kn_range_counts(y.high));
+            kn_range_include_all(&y, r->calibration[g].pit, KN_REPORT_PIT);
+    kn_range_include(&y, c->pit_high);
+    kn_plot_scales(&p, (kn_range){0, 1}, kn_range_of_counts(y.high));
     kn_svg_open(svg, &own);
     kn_plot_y_axis(&p, "density", false);
     if (r->calibration[0].n > 0)
-        pit_bars(&p, &r->calibration[0]);
+        draw_pit_bars(&p, &r->calibration[0]);
     const double high = fmin(c->pit_high, p.y.range.high), low = fmax(c->pit_low, 0);
     if (isfinite(c->pit_low) && isfinite(c->pit_high))
         kn_svg_rect(svg, r->calibration[1].n > 0 ? "band-scored" : "band-a", p.left,
                     kn_plot_y(&p, high), p.right - p.left,
                     kn_plot_y(&p, low) - kn_plot_y(&p, high));
-    kn_plot_level(&p, "zero", 1);
+    kn_plot_horizontal_line(&p, "zero", 1);
     if (r->calibration[1].n > 0)
-        pit_steps(&p, &r->calibration[1]);
+        draw_pit_steps(&p, &r->calibration[1]);
     kn_plot_x_axis(&p, "Φ(z)", false);
     kn_plot_key(&p,
-                (kn_key[]){{"area-training", KN_SWATCH_AREA, who(r, 0), r->calibration[0].n},
-                           {LINE[1], KN_SWATCH_LINE, who(r, 1), r->calibration[1].n}},
+                (kn_key[]){{"area-training", KN_SWATCH_AREA, name_sample(r, 0),
+                            r->calibration[0].n},
+                           {LINE[1], KN_SWATCH_LINE, name_sample(r, 1), r->calibration[1].n}},
                 2);
     kn_svg_close(svg);
 }
 
-static void pit_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_pit(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
-    kn_html_raw(out, "Where z ");
-    people(r, out);
+    kn_html_raw(out, "Probability integral transform Φ(z) of the z-scores ");
+    caption_samples(r, out);
     kn_html_print(
         out,
-        " lie in the normal distribution. Flat is right; high ends: too sure, a hump: not "
-        "sure enough, a slope: shifted. Band: where all bars of %s stay in 95 of 100 "
-        "cohorts.",
-        r->calibration[1].n > 0 ? "the people scored" : "training");
+        ". A flat histogram means good calibration. High ends mean an overconfident model, a hump "
+        "an "
+        "underconfident one, and a slope a shift. Band: if the model is calibrated, all bars of "
+        "the "
+        "%s lie within it in 95%% of samples.",
+        r->calibration[1].n > 0 ? "scored participants" : "training sample");
 }
 
-static kn_status pit_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_pit(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
     kn_status status;
-    KN_TRY(kn_figure_columns(ctx, csv, "people from to density se low high"));
+    KN_TRY(kn_figure_columns(ctx, csv, "sample from to density se low high"));
     for (int g = 0; g < 2; g++) {
         const kn_report_calibration *c = &r->calibration[g];
         for (int j = 0; j < KN_REPORT_PIT && c->n > 0; j++)
-            KN_TRY(kn_figure_row(ctx, csv, &WHO[g], 1,
+            KN_TRY(kn_figure_row(ctx, csv, &SAMPLE[g], 1,
                                  (double[]){(double)j / KN_REPORT_PIT, (j + 1.0) / KN_REPORT_PIT,
                                             c->pit[j], c->pit_se[j], c->pit_low, c->pit_high},
                                  6));
@@ -222,9 +228,9 @@ out:
 
 const kn_figure kn_figure_pit = {.name = "pit",
                                  .title = "PIT histogram",
-                                 .count = count,
-                                 .draw = pit_draw,
-                                 .caption = pit_caption,
-                                 .data = pit_data,
+                                 .count = count_calibration,
+                                 .draw = draw_pit,
+                                 .caption = caption_pit,
+                                 .data = tabulate_pit,
                                  .width = KN_FIGURE_WIDTH,
                                  .height = KN_FIGURE_HEIGHT};

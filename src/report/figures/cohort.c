@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/figures/common.h"
+#include "report/figures/internal.h"
 
 enum { LEVELS = 40, ROW = 32, NAME_CUT = 24 };
 
@@ -12,7 +12,7 @@ static ptrdiff_t bars_of(const kn_report_column *c)
     return c->numeric ? KN_REPORT_BARS : c->levels;
 }
 
-static double people(const double *count, ptrdiff_t n)
+static double sum_counts(const double *count, ptrdiff_t n)
 {
     double sum = 0;
     for (ptrdiff_t k = 0; count && k < n; k++)
@@ -21,37 +21,37 @@ static double people(const double *count, ptrdiff_t n)
 }
 
 /* Number of covariates; none if no participants are known, as in a de-identified model. */
-static ptrdiff_t count(const kn_report *r)
+static ptrdiff_t count_covariates(const kn_report *r)
 {
     double known = 0;
     for (ptrdiff_t k = 0; k < r->cohort.n; k++) {
         const kn_report_column *c = &r->cohort.column[k];
-        known += people(c->training, bars_of(c)) + people(c->scored, bars_of(c));
+        known += sum_counts(c->training, bars_of(c)) + sum_counts(c->scored, bars_of(c));
     }
     return known > 0 ? r->cohort.n : 0;
 }
 
 /* Share of participants with a known value. */
-static double share(const double *count, ptrdiff_t n, ptrdiff_t k)
+static double proportion_of(const double *count, ptrdiff_t n, ptrdiff_t k)
 {
-    const double all = people(count, n);
+    const double all = sum_counts(count, n);
     return all > 0 ? count[k] / all : 0;
 }
 
-static void key(kn_plot *p, const kn_report_column *c)
+static void draw_key(kn_plot *p, const kn_report_column *c)
 {
     const ptrdiff_t n = bars_of(c);
     kn_plot_key(p,
                 (kn_key[]){{"area-training", KN_SWATCH_AREA, c->training ? "training" : NULL,
-                            (ptrdiff_t)people(c->training, n)},
+                            (ptrdiff_t)sum_counts(c->training, n)},
                            {c->numeric ? "line-scored" : "area-scored",
                             c->numeric ? KN_SWATCH_LINE : KN_SWATCH_AREA,
-                            c->scored ? "scored" : NULL, (ptrdiff_t)people(c->scored, n)}},
+                            c->scored ? "scored" : NULL, (ptrdiff_t)sum_counts(c->scored, n)}},
                 2);
 }
 
 /* Outline of the bars, down to the axis at both ends. */
-static void outline(kn_plot *p, const kn_report_column *c)
+static void draw_outline(kn_plot *p, const kn_report_column *c)
 {
     double x[2 * KN_REPORT_BARS + 2], y[2 * KN_REPORT_BARS + 2];
     x[0] = kn_plot_x(p, c->edge[0]);
@@ -59,7 +59,7 @@ static void outline(kn_plot *p, const kn_report_column *c)
     for (int k = 0; k < KN_REPORT_BARS; k++)
         for (int end = 0; end < 2; end++) {
             x[2 * k + 1 + end] = kn_plot_x(p, c->edge[k + end]);
-            y[2 * k + 1 + end] = kn_plot_y(p, share(c->scored, KN_REPORT_BARS, k));
+            y[2 * k + 1 + end] = kn_plot_y(p, proportion_of(c->scored, KN_REPORT_BARS, k));
         }
     x[2 * KN_REPORT_BARS + 1] = kn_plot_x(p, c->edge[KN_REPORT_BARS]);
     y[2 * KN_REPORT_BARS + 1] = p->bottom;
@@ -69,30 +69,30 @@ static void outline(kn_plot *p, const kn_report_column *c)
 static void draw_numbers(const kn_report_column *c, const kn_svg_head *head, kn_svg *svg)
 {
     kn_plot p = kn_plot_new(svg, head);
-    double most = 0;
+    double limit = 0;
     for (ptrdiff_t k = 0; k < KN_REPORT_BARS; k++)
-        most = fmax(most, fmax(share(c->training, KN_REPORT_BARS, k),
-                               share(c->scored, KN_REPORT_BARS, k)));
-    kn_range x = kn_range_none();
-    kn_range_take_all(&x, c->edge, KN_REPORT_BARS + 1);
-    kn_plot_scales(&p, kn_range_wide(x, 0), kn_range_counts(most));
-    kn_plot_y_axis(&p, "share of people", true);
+        limit = fmax(limit, fmax(proportion_of(c->training, KN_REPORT_BARS, k),
+                                 proportion_of(c->scored, KN_REPORT_BARS, k)));
+    kn_range x = kn_range_empty();
+    kn_range_include_all(&x, c->edge, KN_REPORT_BARS + 1);
+    kn_plot_scales(&p, kn_range_widen(x, 0), kn_range_of_counts(limit));
+    kn_plot_y_axis(&p, "proportion", true);
     if (!(x.high > x.low))
-        kn_plot_empty(&p, "everybody has the same");
+        kn_plot_empty(&p, "all participants have the same value");
     else if (c->training) {
         kn_svg_group(svg, "area-training");
         for (ptrdiff_t k = 0; k < KN_REPORT_BARS; k++) {
             const double a = kn_plot_x(&p, c->edge[k]), b = kn_plot_x(&p, c->edge[k + 1]);
-            const double y = kn_plot_y(&p, share(c->training, KN_REPORT_BARS, k));
+            const double y = kn_plot_y(&p, proportion_of(c->training, KN_REPORT_BARS, k));
             if (c->training[k] > 0)
                 kn_svg_rect(svg, NULL, a + 0.5, y, b - a - 1, p.bottom - y);
         }
         kn_svg_group_end(svg);
     }
     if (x.high > x.low && c->scored)
-        outline(&p, c);
+        draw_outline(&p, c);
     kn_plot_x_axis(&p, c->name, false);
-    key(&p, c);
+    draw_key(&p, c);
 }
 
 static void draw_level(kn_plot *p, const kn_report_column *c, ptrdiff_t k)
@@ -106,7 +106,7 @@ static void draw_level(kn_plot *p, const kn_report_column *c, ptrdiff_t k)
         const kn_ticks shown = {.percent = true};
         if (!group[g])
             continue;
-        const double s = share(group[g], c->levels, k), y = top + 3 + 13 * g;
+        const double s = proportion_of(group[g], c->levels, k), y = top + 3 + 13 * g;
         kn_svg_rect(p->svg, CLASS[g], p->left, y, kn_plot_x(p, s) - p->left, 12);
         kn_tick_text(&shown, s, text);
         kn_svg_text(p->svg, "small", "start", kn_plot_x(p, s) + 4, y + 10, text);
@@ -117,15 +117,16 @@ static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_s
 {
     kn_plot p = kn_plot_new(svg, head);
     const ptrdiff_t rows = c->levels < LEVELS ? c->levels : LEVELS;
-    double width = 0, most = 0;
+    double width = 0, limit = 0;
     for (ptrdiff_t k = 0; k < rows; k++) {
         width = fmax(width, fmin(kn_text_width(c->level[k]), 7.8 * NAME_CUT));
-        most = fmax(most, fmax(share(c->training, c->levels, k), share(c->scored, c->levels, k)));
+        limit = fmax(limit, fmax(proportion_of(c->training, c->levels, k),
+                                 proportion_of(c->scored, c->levels, k)));
     }
     p.left = width + 14;
     p.bottom = p.top + ROW * (double)rows;
     p.right -= 40; /* room for the shares after the bars */
-    kn_plot_scales(&p, (kn_range){0, fmax(most, 0.01)}, (kn_range){0, 1});
+    kn_plot_scales(&p, (kn_range){0, fmax(limit, 0.01)}, (kn_range){0, 1});
     kn_svg_text_cut(svg, "start", 4, 15, c->name, 40);
     for (ptrdiff_t k = 0; k < rows; k++)
         draw_level(&p, c, k);
@@ -136,15 +137,15 @@ static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_s
         kn_svg_text(svg, NULL, "start", p.left, p.bottom + 16, more);
     }
     p.right += 40;
-    key(&p, c);
+    draw_key(&p, c);
 }
 
-static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_covariate(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const kn_report_column *c = &r->cohort.column[k];
-    kn_svg_head own = kn_figure_head(head, "Who they are:", c->name,
-                                     "Shares of people of training and of people scored by their "
-                                     "value of a covariate.");
+    kn_svg_head own = kn_figure_head(head, "Distribution of", c->name,
+                                     "Proportions of training participants and of scored "
+                                     "participants by the value of a covariate.");
     if (!c->numeric)
         own.height = 50 + ROW * (double)(c->levels < LEVELS ? c->levels : LEVELS) +
                      (c->levels > LEVELS ? 16 : 0);
@@ -153,42 +154,45 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     kn_svg_close(svg);
 }
 
-static void missing(kn_html *out, ptrdiff_t n, const char *of)
+static void caption_missing(kn_html *out, ptrdiff_t n, const char *of)
 {
     if (n > 0)
-        kn_html_print(out, " It is missing for %td of %s.", n, of);
+        kn_html_print(out, " Missing for %td of %s.", n, of);
 }
 
-static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_covariate(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_column *c = &r->cohort.column[k];
-    kn_html_raw(out, c->batch ? "A site or scanner. Shares of " : "Shares of ");
+    kn_html_raw(out,
+                c->batch ? "Batch effect (site or scanner). Proportions of " : "Proportions of ");
     if (c->training)
-        kn_html_print(out, "the %.0f people of training%s", people(c->training, bars_of(c)),
+        kn_html_print(out, "the %.0f training participants%s", sum_counts(c->training, bars_of(c)),
                       c->scored ? " and of " : "");
     if (c->scored)
         kn_html_print(
-            out, "the %.0f people scored%s", people(c->scored, bars_of(c)),
+            out, "the %.0f scored participants%s", sum_counts(c->scored, bars_of(c)),
             c->numeric && c->training
-                ? "; where there is little grey below the line, the model has seen few such people"
+                ? ". Where there is a blue line but no grey bar, the training sample has few "
+                  "comparable participants"
                 : "");
     kn_html_raw(out, ".");
-    missing(out, c->training_missing, "training");
-    missing(out, c->scored_missing, "the people scored");
+    caption_missing(out, c->training_missing, "the training sample");
+    caption_missing(out, c->scored_missing, "the scored participants");
 }
 
-static const char *title(const kn_report *r, ptrdiff_t k)
+static const char *covariate_title(const kn_report *r, ptrdiff_t k)
 {
     return r->cohort.column[k].name;
 }
 
-static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_covariate(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
+                                    kn_table_writer *csv)
 {
     const kn_report_column *c = &r->cohort.column[k];
     kn_status status;
     KN_TRY(kn_figure_columns(ctx, csv,
-                             c->numeric ? "covariate from to training scored"
-                                        : "covariate level training scored"));
+                             c->numeric ? "covariate from to n_training n_scored"
+                                        : "covariate level n_training n_scored"));
     for (ptrdiff_t b = 0; b < bars_of(c); b++) {
         const double known[] = {c->training ? c->training[b] : NAN, c->scored ? c->scored[b] : NAN};
         if (c->numeric)
@@ -203,11 +207,11 @@ out:
 
 const kn_figure kn_figure_cohort = {.name = "cohort",
                                     .title = "Cohort",
-                                    .title_of = title,
-                                    .count = count,
-                                    .draw = draw,
-                                    .caption = caption,
-                                    .data = data,
+                                    .title_of = covariate_title,
+                                    .count = count_covariates,
+                                    .draw = draw_covariate,
+                                    .caption = caption_covariate,
+                                    .data = tabulate_covariate,
                                     .width = KN_FIGURE_WIDTH,
                                     .height = 260,
                                     .many = true};

@@ -1,17 +1,17 @@
 /* Centile curves of a response: five lines for each level of the drawn category, the band of the
  * median, and the participants at the covariates of the curves, at the height given by their
- * z-scores. */
+ * z-scores. Each response of the report has one such figure. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/figures/common.h"
+#include "report/figures/internal.h"
 
 enum { MEDIAN = 2, LABELLED = 2, LABEL = 22 /* px of a column of centiles at the right */ };
 
 static const char *const SIDE[] = {"a", "b"}; /* blue and orange */
 
-static ptrdiff_t count(const kn_report *r)
+static ptrdiff_t count_curves(const kn_report *r)
 {
     return r->curves.over ? r->curves.n : 0;
 }
@@ -55,7 +55,7 @@ static void draw_lines(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
  * up. */
 static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
 {
-    static const double LEAST = 13;
+    static const double MIN = 13;
     double before = INFINITY;
     char class[32];
     for (int q = 0; q < KN_REPORT_CENTILES; q++) {
@@ -63,7 +63,7 @@ static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
         double y = kn_plot_y(p, c->value[q][KN_REPORT_GRID - 1]);
         if (!isfinite(y))
             continue;
-        y = fmin(y, before - LEAST);
+        y = fmin(y, before - MIN);
         before = y;
         snprintf(text, sizeof text, "%.0f", kn_report_centile[q]);
         kn_svg_text(p->svg, class_of("halo", side, class), "start",
@@ -75,11 +75,11 @@ static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
 
 static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curves)
 {
-    kn_density d = {.most = 0};
+    kn_density d = {.limit = 0};
     char class[32];
     const bool many = t->n > KN_FIGURE_DOTS;
     for (ptrdiff_t i = 0; many && i < t->n; i++)
-        kn_density_take(&d, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
+        kn_density_add(&d, kn_plot_x(p, t->x[i]), kn_plot_y(p, t->value[i]));
     if (many)
         kn_density_draw(p->svg, &d, NULL);
     for (ptrdiff_t c = -1; c < curves && !many; c++) {
@@ -92,24 +92,25 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
 }
 
 /* Draws as a density, below the lines, the participants that are not marks. */
-static void draw_crowd(kn_plot *p, const kn_report *r, const kn_report_points *s)
+static void draw_unmarked(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
-    kn_density d = {.most = 0};
+    kn_density d = {.limit = 0};
     for (ptrdiff_t i = 0; i < s->n; i++)
-        if (!kn_figure_marked(r, i))
-            kn_density_take(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
+        if (!kn_figure_has_mark(r, i))
+            kn_density_add(&d, kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]));
     kn_density_draw(p->svg, &d, "scored");
 }
 
 /* Draws by curve, -1 without one; labelled participants last. */
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
-    p->svg->many = kn_figure_many(s->n);
+    p->svg->many = kn_figure_mark_size(s->n);
     for (int c = -1; c <= LABELLED; c++) { /* one group element per class, not per participant */
         char class[32];
-        kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("person", c, class));
+        kn_svg_group(p->svg, c == LABELLED ? "labelled" : class_of("participant", c, class));
         for (ptrdiff_t i = 0; i < s->n; i++)
-            if (kn_figure_marked(r, i) && (kn_figure_labelled(r, i) ? LABELLED : s->curve[i]) == c)
+            if (kn_figure_has_mark(r, i) &&
+                (kn_figure_is_labelled(r, i) ? LABELLED : s->curve[i]) == c)
                 kn_svg_mark(p->svg, NULL, c == LABELLED ? KN_MARK_DIAMOND : KN_MARK_CIRCLE,
                             kn_plot_x(p, s->x[i]), kn_plot_y(p, s->value[i]), i);
         kn_svg_group_end(p->svg);
@@ -117,16 +118,16 @@ static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *
     p->svg->many = 0;
 }
 
-static ptrdiff_t drawn(const kn_report *r, const kn_report_points *s, bool labelled)
+static ptrdiff_t count_drawn(const kn_report *r, const kn_report_points *s, bool labelled)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < s->n; i++)
-        n += isfinite(s->x[i]) && isfinite(s->value[i]) && kn_figure_labelled(r, i) == labelled;
+        n += isfinite(s->x[i]) && isfinite(s->value[i]) && kn_figure_is_labelled(r, i) == labelled;
     return n;
 }
 
 /* Number of participants with a point, for training, which has no labels. */
-static ptrdiff_t known(const kn_report_points *t)
+static ptrdiff_t count_known(const kn_report_points *t)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < t->n; i++)
@@ -138,27 +139,28 @@ static ptrdiff_t known(const kn_report_points *t)
 
 static void find_scales(kn_plot *p, const kn_report_shown *s)
 {
-    kn_range x = kn_range_none(), y = kn_range_none();
+    kn_range x = kn_range_empty(), y = kn_range_empty();
     const kn_report_points *points[] = {&s->training, &s->scored};
     for (ptrdiff_t c = 0; c < s->curves; c++) {
-        kn_range_take_all(&x, s->curve[c].x, KN_REPORT_GRID);
+        kn_range_include_all(&x, s->curve[c].x, KN_REPORT_GRID);
         for (int q = 0; q < KN_REPORT_CENTILES; q++)
-            kn_range_take_all(&y, s->curve[c].value[q], KN_REPORT_GRID);
+            kn_range_include_all(&y, s->curve[c].value[q], KN_REPORT_GRID);
     }
     for (int k = 0; k < 2; k++)
         for (ptrdiff_t i = 0; i < points[k]->n; i++)
             if (isfinite(points[k]->x[i]) && isfinite(points[k]->value[i])) {
-                kn_range_take(&x, points[k]->x[i]);
-                kn_range_take(&y, points[k]->value[i]);
+                kn_range_include(&x, points[k]->x[i]);
+                kn_range_include(&y, points[k]->value[i]);
             }
-    kn_plot_scales(p, kn_range_wide(x, 0.015), kn_range_wide(y, 0.03));
+    kn_plot_scales(p, kn_range_widen(x, 0.015), kn_range_widen(y, 0.03));
 }
 
 static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
 {
     const bool two = s->curves > 1;
-    const ptrdiff_t scored = drawn(r, &s->scored, false), labelled = drawn(r, &s->scored, true);
-    const ptrdiff_t training = known(&s->training);
+    const ptrdiff_t scored = count_drawn(r, &s->scored, false),
+                    labelled = count_drawn(r, &s->scored, true);
+    const ptrdiff_t training = count_known(&s->training);
     const char *level[2];
     for (int c = 0; c < 2; c++)
         level[c] = two && c < s->curves && s->curve[c].level && s->curve[c].level[0]
@@ -168,29 +170,33 @@ static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
                 (kn_key[]){{"line-a", KN_SWATCH_LINE, level[0], -1},
                            {"line-b", KN_SWATCH_LINE, level[1], -1},
                            {"dots", KN_SWATCH_DOT, training > 0 ? "training" : NULL, -1},
-                           {"person none", KN_SWATCH_CIRCLE, scored > 0 ? "scored" : NULL, -1},
-                           {"labelled", KN_SWATCH_DIAMOND, labelled > 0 ? "labelled" : NULL, -1}},
+                           {"participant none", KN_SWATCH_CIRCLE, scored > 0 ? "scored" : NULL, -1},
+                           {"labelled", KN_SWATCH_DIAMOND, labelled > 0 ? kn_report_cases(r) : NULL,
+                            -1}},
                 5);
 }
 
-static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_curve(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const kn_report_shown *s = &r->curves.shown[k];
-    char room[KN_FIGURE_RESPONSE];
-    const char *name = kn_figure_response(r, s->response, room);
-    const kn_svg_head own = kn_figure_head(
-        head, "Centile curves of", name,
-        "Lines of five centiles along a covariate with people as points about them.");
+    char buffer[KN_FIGURE_RESPONSE];
+    const char *name = kn_figure_response(r, s->response, buffer);
+    const kn_svg_head own =
+        kn_figure_head(head, "Centile curves of", name,
+                       "Lines of five centiles along a covariate, with participants as points.");
     const ptrdiff_t curves = s->curves < 2 ? s->curves : 2;
     kn_plot p = kn_plot_new(svg, &own);
     p.right -= LABEL * (double)curves - 8;
     find_scales(&p, s);
     kn_svg_open(svg, &own);
-    kn_plot_y_axis(&p, name, false);
+    char axis[KN_FIGURE_RESPONSE + 64];
+    snprintf(axis, sizeof axis, "%s%s%.40s%s, covariate-adjusted", name, r->unit ? " (" : "",
+             r->unit ? r->unit : "", r->unit ? ")" : "");
+    kn_plot_y_axis(&p, axis, false);
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_band(&p, &s->curve[c], MEDIAN, c); /* bands of the other centiles would overlap */
     draw_training(&p, &s->training, curves);
-    draw_crowd(&p, r, &s->scored);
+    draw_unmarked(&p, r, &s->scored);
     for (ptrdiff_t c = 0; c < curves; c++)
         draw_lines(&p, &s->curve[c], c);
     draw_scored(&p, r, &s->scored);
@@ -202,12 +208,12 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
     kn_svg_close(svg);
 }
 
-static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_curve(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_shown *s = &r->curves.shown[k];
-    kn_html_raw(out, "5, 25, 50, 75 and 95 % of normal people are expected below the lines of ");
+    kn_html_raw(out, "5th, 25th, 50th, 75th and 95th centile of ");
     kn_html_text(out, kn_figure_response(r, s->response, (char[KN_FIGURE_RESPONSE]){0}));
-    bool at = false; /* there is a covariate besides that of the axis */
+    bool at = false; /* there is a covariate other than that of the axis */
     for (ptrdiff_t c = 0; c < s->curves; c++)
         if (s->curve[c].label && *s->curve[c].label) {
             kn_html_raw(out, at ? "; " : " (at ");
@@ -215,24 +221,24 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
             at = true;
         }
     kn_html_raw(out, at ? ")" : "");
-    kn_html_raw(out, s->curves > 0 ? "; band: 95 % of the uncertainty of the middle line. " : ". ");
-    if (known(&s->training) + known(&s->scored) == 0)
+    kn_html_raw(out, s->curves > 0 ? "; band: 95% confidence band of the median. " : ". ");
+    if (count_known(&s->training) + count_known(&s->scored) == 0)
         return;
-    kn_html_raw(out, "People (");
-    if (known(&s->training) > 0)
-        kn_html_print(out, "%td of training%s", known(&s->training),
-                      known(&s->scored) > 0 ? ", " : "");
-    if (known(&s->scored) > 0)
-        kn_html_print(out, "%td scored", known(&s->scored));
+    kn_html_raw(out, "Points (");
+    if (count_known(&s->training) > 0)
+        kn_html_print(out, "%td training participants%s", count_known(&s->training),
+                      count_known(&s->scored) > 0 ? ", " : "");
+    if (count_known(&s->scored) > 0)
+        kn_html_print(out, "%td scored participants", count_known(&s->scored));
     kn_html_raw(out,
-                ") stand where their z puts them at the covariates of their curve, not at what "
-                "was measured.");
-    if (known(&s->scored) > 0)
-        kn_figure_marked_words(r, out);
+                ") show the z-score on these curves, adjusted to the curve's other covariates, not "
+                "the raw value.");
+    if (count_known(&s->scored) > 0)
+        kn_figure_caption_marks(r, out);
 }
 
-/* Values of the covariates besides that of the axis. */
-static const char *place(const kn_report_curve *c)
+/* Values of the covariates other than that of the axis. */
+static const char *other_covariates(const kn_report_curve *c)
 {
     return c->label && *c->label ? c->label : "n/a";
 }
@@ -246,7 +252,8 @@ static kn_status write_curves(kn_ctx *ctx, const kn_report *r, const kn_report_s
         for (int q = 0; q < KN_REPORT_CENTILES; q++)
             for (int g = 0; g < KN_REPORT_GRID; g++) {
                 const kn_report_curve *u = &s->curve[c];
-                KN_TRY(kn_figure_row(ctx, csv, (const char *[]){name, "curve", "n/a", place(u)}, 4,
+                KN_TRY(kn_figure_row(ctx, csv,
+                                     (const char *[]){name, "curve", "n/a", other_covariates(u)}, 4,
                                      (double[]){kn_report_centile[q], u->x[g], u->value[q][g],
                                                 u->low[q] ? u->low[q][g] : NAN,
                                                 u->high[q] ? u->high[q][g] : NAN, NAN},
@@ -264,20 +271,23 @@ static kn_status write_points(kn_ctx *ctx, const kn_report *r, const kn_report_s
     const kn_report_points *u = scored ? &s->scored : &s->training;
     for (ptrdiff_t i = 0; i < u->n; i++) {
         const int c = u->curve[i];
-        const bool named = scored && i < r->people.n;
-        const char *at = c >= 0 && c < s->curves ? place(&s->curve[c]) : "n/a";
-        const char *kind = !scored ? "training" : kn_figure_labelled(r, i) ? "labelled" : "scored";
+        const bool named = scored && i < r->participants.n;
+        const char *at = c >= 0 && c < s->curves ? other_covariates(&s->curve[c]) : "n/a";
+        const char *kind = !scored                       ? "training"
+                           : kn_figure_is_labelled(r, i) ? kn_report_cases(r)
+                                                         : "scored";
         if (isfinite(u->x[i]) && isfinite(u->value[i]))
             KN_TRY(kn_figure_row(ctx, csv,
                                  (const char *[]){r->responses.name[s->response], kind,
-                                                  named ? r->people.person[i].id : "n/a", at},
+                                                  named ? r->participants.participant[i].id : "n/a",
+                                                  at},
                                  4, (double[]){NAN, u->x[i], u->value[i], NAN, NAN, u->z[i]}, 6));
     }
 out:
     return status;
 }
 
-static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_curve(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     kn_status status;
     const kn_report_shown *s = &r->curves.shown[k];
@@ -291,10 +301,10 @@ out:
 
 const kn_figure kn_figure_curve = {.name = "curve",
                                    .title = "Centile curves",
-                                   .count = count,
-                                   .draw = draw,
-                                   .caption = caption,
-                                   .data = data,
+                                   .count = count_curves,
+                                   .draw = draw_curve,
+                                   .caption = caption_curve,
+                                   .data = tabulate_curve,
                                    .width = KN_FIGURE_WIDTH,
                                    .height = 330,
                                    .many = true};

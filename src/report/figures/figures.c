@@ -1,23 +1,24 @@
-/* The table of figures, and their output into the page and to files. */
+/* The table of figures, and their output into the page and to files. Each row of the table is a
+ * kind of figure; its count says how many the report has. */
 #include "report/figures/figures.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/figures/common.h"
+#include "report/figures/internal.h"
 
 /* In the order of the page. */
 const kn_figure *const kn_figures[] = {
-    &kn_figure_cohort, &kn_figure_components, &kn_figure_shares, &kn_figure_terms,
-    &kn_figure_qq,     &kn_figure_pit,        &kn_figure_z2,     &kn_figure_r2,
-    &kn_figure_curve,  &kn_figure_strip,      &kn_figure_card,   &kn_figure_regions,
-    &kn_figure_roc,    &kn_figure_burden,     &kn_figure_change, NULL,
+    &kn_figure_cohort, &kn_figure_components, &kn_figure_proportions, &kn_figure_terms,
+    &kn_figure_qq,     &kn_figure_pit,        &kn_figure_z2,          &kn_figure_r2,
+    &kn_figure_curve,  &kn_figure_strip,      &kn_figure_card,        &kn_figure_regions,
+    &kn_figure_roc,    &kn_figure_burden,     &kn_figure_change,      NULL,
 };
 
-enum { NAME = 64, PATH = 4096, TITLE = 60, MOST = 100000 /* of a kind */ };
+enum { NAME = 64, PATH = 4096, TITLE = 60, MAX_OF_KIND = 100000 /* of a kind */ };
 
-static int place_of(const char *name)
+static int index_of(const char *name)
 {
     int k = 0;
     while (kn_figures[k] && strcmp(kn_figures[k]->name, name) != 0)
@@ -28,7 +29,7 @@ static int place_of(const char *name)
 
 const kn_figure *kn_figure_named(const char *name)
 {
-    return kn_figures[place_of(name)];
+    return kn_figures[index_of(name)];
 }
 
 static void name_of(const kn_figure *f, ptrdiff_t k, char out[NAME])
@@ -44,7 +45,7 @@ static kn_svg_head head_of(const kn_figure *f, ptrdiff_t k, bool standalone)
 {
     return (kn_svg_head){.width = f->width,
                          .height = f->height,
-                         .number = place_of(f->name) * MOST + (int)k,
+                         .number = index_of(f->name) * MAX_OF_KIND + (int)k,
                          .standalone = standalone};
 }
 
@@ -98,8 +99,8 @@ out:
     return status;
 }
 
-static kn_status path_of(kn_ctx *ctx, const char *dir, const char *name, const char *ending,
-                         char path[PATH])
+static kn_status figure_path(kn_ctx *ctx, const char *dir, const char *name, const char *ending,
+                             char path[PATH])
 {
     return snprintf(path, PATH, "%s/%s%s", dir, name, ending) < PATH
                ? KN_OK
@@ -112,9 +113,9 @@ static kn_status write_figure(kn_ctx *ctx, const kn_report *r, const kn_figure *
     kn_status status;
     char name[NAME], path[PATH];
     name_of(f, k, name);
-    KN_TRY(path_of(ctx, dir, name, ".svg", path));
+    KN_TRY(figure_path(ctx, dir, name, ".svg", path));
     KN_TRY(write_svg(ctx, r, f, k, path, options));
-    KN_TRY(path_of(ctx, dir, name, ".csv", path));
+    KN_TRY(figure_path(ctx, dir, name, ".csv", path));
     KN_TRY(write_csv(ctx, r, f, k, path, options));
 out:
     return status;

@@ -33,4 +33,8 @@ void kn_figure_inline(const kn_report *r, const char *name, ptrdiff_t k, kn_html
 kn_status kn_figures_write(kn_ctx *ctx, const kn_report *r, const char *dir,
                            const kn_write_options *options, ptrdiff_t *files);
 
+/* Finds the first vertex of a response. Returns false if responses are not vertices, or no mesh
+ * contains it. */
+bool kn_figure_vertex(const kn_report *r, ptrdiff_t response, int *mesh, ptrdiff_t *vertex);
+
 #endif

@@ -1,17 +1,17 @@
-/* ROC of each statistic for labelled participants against the others. */
+/* ROC of each statistic for cases against the other participants. The diagonal is chance. */
 #include <math.h>
 #include <stdio.h>
 
-#include "report/figures/common.h"
+#include "report/figures/internal.h"
 
 static const char *const LINE[] = {"line-a", "line-b"};
 
-static ptrdiff_t count(const kn_report *r)
+static ptrdiff_t count_roc(const kn_report *r)
 {
     return r->group.known && r->group.rocs > 0;
 }
 
-static void words(kn_plot *p, const kn_report_roc *roc, int k)
+static void draw_auc(kn_plot *p, const kn_report_roc *roc, int k)
 {
     char text[2 * KN_TICK_TEXT + 8];
     const kn_ticks t = {.digits = 2};
@@ -29,29 +29,31 @@ static void words(kn_plot *p, const kn_report_roc *roc, int k)
         kn_svg_text(p->svg, NULL, "start", x + 22, y + 33, text);
 }
 
-static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_roc(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
     const kn_svg_head own =
         kn_figure_head(head, "Receiver operating characteristic", NULL,
-                       "Share of labelled people found against share of the others found, for each "
-                       "statistic; the diagonal is chance.");
+                       "Proportion of cases detected against the proportion of other participants "
+                       "detected, for each statistic; the diagonal is chance.");
     kn_plot p = kn_plot_new(svg, &own);
     p.right = p.left + p.bottom - p.top; /* a square */
     kn_plot_scales(&p, (kn_range){0, 1}, (kn_range){0, 1});
     kn_svg_open(svg, &own);
-    kn_plot_y_axis(&p, "labelled people found", true);
+    char axis[128];
+    snprintf(axis, sizeof axis, "%.60s detected", kn_report_cases(r));
+    kn_plot_y_axis(&p, axis, true);
     kn_svg_line(svg, "limit", p.left, p.bottom, p.right, p.top);
     for (ptrdiff_t c = 0; c < r->group.rocs; c++) {
         const kn_report_roc *roc = &r->group.roc[c];
         kn_plot_path(&p, LINE[c % 2], roc->fpr, roc->tpr, roc->n);
-        words(&p, roc, (int)c);
+        draw_auc(&p, roc, (int)c);
     }
-    kn_plot_x_axis(&p, "others found", true);
+    kn_plot_x_axis(&p, "other participants detected", true);
     kn_svg_close(svg);
 }
 
-static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_roc(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
     bool chance = false;
@@ -59,15 +61,14 @@ static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
         chance = chance || (r->group.roc[c].low <= 0.5 && r->group.roc[c].high >= 0.5);
     kn_html_print(
         out,
-        "%td people with the label against %td without, for every threshold. The area below a "
-        "curve (AUC, with its 95 %% interval) is 0.5 on the dashed line, where the "
-        "statistic knows nothing.",
+        "%td cases and %td other participants, for every threshold. The area under a curve (AUC, "
+        "with 95%% CI) is 0.5 for the dashed line (chance).",
         r->group.labelled, r->group.others);
     if (chance)
-        kn_html_raw(out, " An interval that holds 0.5 does not rule chance out.");
+        kn_html_raw(out, " An interval that includes 0.5 is compatible with chance.");
 }
 
-static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_roc(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
     kn_status status;
@@ -81,10 +82,10 @@ out:
 }
 
 const kn_figure kn_figure_roc = {.name = "roc",
-                                 .title = "Labelled people against the others",
-                                 .count = count,
-                                 .draw = draw,
-                                 .caption = caption,
-                                 .data = data,
+                                 .title = "Detection of cases",
+                                 .count = count_roc,
+                                 .draw = draw_roc,
+                                 .caption = caption_roc,
+                                 .data = tabulate_roc,
                                  .width = KN_FIGURE_WIDTH,
                                  .height = 330};

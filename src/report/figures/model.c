@@ -1,22 +1,22 @@
 /* Figures of the model: held-out loss against the number of components, share of signal of each
- * component, and shares of the terms. */
+ * component, and shares of the terms. Methods without components have fewer of them. */
 #include <math.h>
 #include <stdio.h>
 
-#include "report/figures/common.h"
+#include "report/figures/internal.h"
 
 /* ---- components ---- */
 
-static ptrdiff_t components_count(const kn_report *r)
+static ptrdiff_t count_components(const kn_report *r)
 {
     return r->model.known && r->model.curve_n > 1;
 }
 
-static void components_lines(kn_plot *p, const kn_report_model *m)
+static void draw_component_lines(kn_plot *p, const kn_report_model *m)
 {
-    enum { MOST = 256 }; /* far more points than a search evaluates */
-    double x[MOST] = {0}, y[MOST] = {0}, low[MOST] = {0}, high[MOST] = {0};
-    const ptrdiff_t n = m->curve_n < MOST ? m->curve_n : MOST;
+    enum { MAX_POINTS = 256 }; /* far more points than a search evaluates */
+    double x[MAX_POINTS] = {0}, y[MAX_POINTS] = {0}, low[MAX_POINTS] = {0}, high[MAX_POINTS] = {0};
+    const ptrdiff_t n = m->curve_n < MAX_POINTS ? m->curve_n : MAX_POINTS;
     for (ptrdiff_t k = 0; k < n; k++) {
         const double se = m->curve_se ? m->curve_se[k] : NAN;
         x[k] = kn_plot_x(p, m->curve_components[k]);
@@ -27,46 +27,48 @@ static void components_lines(kn_plot *p, const kn_report_model *m)
     kn_svg_band(p->svg, "band-scored", x, low, high, n);
     kn_svg_path(p->svg, "line-scored", x, y, n);
     for (ptrdiff_t k = 0; k < n; k++)
-        kn_svg_mark(p->svg, "person", KN_MARK_CIRCLE, x[k], y[k], -1);
+        kn_svg_mark(p->svg, "participant", KN_MARK_CIRCLE, x[k], y[k], -1);
 }
 
-static void components_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_components(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
     const kn_report_model *m = &r->model;
-    const kn_svg_head own = kn_figure_head(
-        head, "Held-out loss against the number of components", NULL,
-        "A curve with a band of one standard error; the number that was chosen is marked.");
+    const kn_svg_head own =
+        kn_figure_head(head, "Held-out loss against the number of components", NULL,
+                       "A curve with a band of one standard error; the chosen number is marked.");
     kn_plot p = kn_plot_new(svg, &own);
-    kn_range x = kn_range_none(), y = kn_range_none();
-    kn_range_take_all(&x, m->curve_components, m->curve_n);
+    kn_range x = kn_range_empty(), y = kn_range_empty();
+    kn_range_include_all(&x, m->curve_components, m->curve_n);
     for (ptrdiff_t i = 0; i < m->curve_n; i++)
         for (int side = -1; side <= 1; side++)
-            kn_range_take(&y, m->curve_msll[i] + (m->curve_se && side ? side * m->curve_se[i] : 0));
+            kn_range_include(&y,
+                             m->curve_msll[i] + (m->curve_se && side ? side * m->curve_se[i] : 0));
     p.x.log = x.low > 0 && x.high >= 8 * x.low;
-    kn_plot_scales(&p, p.x.log ? (kn_range){x.low / 1.1, x.high * 1.1} : kn_range_wide(x, 0.03),
-                   kn_range_wide(y, 0.05));
+    kn_plot_scales(&p, p.x.log ? (kn_range){x.low / 1.1, x.high * 1.1} : kn_range_widen(x, 0.03),
+                   kn_range_widen(y, 0.05));
     kn_svg_open(svg, &own);
-    kn_plot_y_axis(&p, "MSLL of people left out (less is better)", false);
+    kn_plot_y_axis(&p, "held-out MSLL (lower is better)", false);
     char words[64];
     snprintf(words, sizeof words, "%td chosen", m->components);
-    components_lines(&p, m);
-    kn_plot_upright(&p, "limit", (double)m->components, words);
+    draw_component_lines(&p, m);
+    kn_plot_vertical_line(&p, "limit", (double)m->components, words);
     kn_plot_x_axis(&p, "components", false);
     kn_svg_close(svg);
 }
 
-static void components_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_components(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
     kn_html_print(out,
-                  "Mean standardised log loss of people left out of the fit (%td of training, %d "
-                  "folds); band: one standard error. %td components were chosen: the fewest "
-                  "that do about as well as the best.",
-                  r->people.N, r->model.folds, r->model.components);
+                  "Mean standardised log loss (MSLL) of held-out participants (%td training "
+                  "participants, %d folds); band: one standard error. %td components were chosen, "
+                  "the smallest number that predicts about as well as the best.",
+                  r->participants.N, r->model.folds, r->model.components);
 }
 
-static kn_status components_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_components(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
+                                     kn_table_writer *csv)
 {
     (void)k;
     kn_status status;
@@ -84,96 +86,97 @@ out:
 
 const kn_figure kn_figure_components = {.name = "components",
                                         .title = "Number of components",
-                                        .count = components_count,
-                                        .draw = components_draw,
-                                        .caption = components_caption,
-                                        .data = components_data,
+                                        .count = count_components,
+                                        .draw = draw_components,
+                                        .caption = caption_components,
+                                        .data = tabulate_components,
                                         .width = KN_FIGURE_WIDTH,
                                         .height = KN_FIGURE_HEIGHT};
 
 /* ---- shares ---- */
 
-static ptrdiff_t shares_count(const kn_report *r)
+static ptrdiff_t count_shares(const kn_report *r)
 {
-    return r->model.known && r->model.P > 0 && r->model.share;
+    return r->model.known && r->model.P > 0 && r->model.proportion;
 }
 
-static void shares_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_shares(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
     const kn_report_model *m = &r->model;
     const kn_svg_head own =
-        kn_figure_head(head, "What covariates explain of each component", NULL,
-                       "A bar for each component: the share of its variance that is signal.");
+        kn_figure_head(head, "Variance of each component explained by covariates", NULL,
+                       "A bar per component: the proportion of its variance that is signal.");
     kn_plot p = kn_plot_new(svg, &own);
-    kn_range y = kn_range_none();
-    kn_range_take_all(&y, m->share, m->P);
-    kn_plot_scales(&p, (kn_range){0.5, (double)m->P + 0.5}, kn_range_counts(fmin(1, y.high)));
+    kn_range y = kn_range_empty();
+    kn_range_include_all(&y, m->proportion, m->P);
+    kn_plot_scales(&p, (kn_range){0.5, (double)m->P + 0.5}, kn_range_of_counts(fmin(1, y.high)));
     kn_svg_open(svg, &own);
-    kn_plot_y_axis(&p, "share explained", true);
-    const double room = (p.right - p.left) / (double)m->P;
-    const double width = fmin(room - (room > 3 ? fmax(0.2 * room, 1) : 0), 40);
+    kn_plot_y_axis(&p, "proportion explained", true);
+    const double step_width = (p.right - p.left) / (double)m->P;
+    const double width = fmin(step_width - (step_width > 3 ? fmax(0.2 * step_width, 1) : 0), 40);
     kn_svg_group(svg, "bar");
     for (ptrdiff_t i = 0; i < m->P; i++) {
-        const double top = kn_plot_y(&p, m->share[i]);
+        const double top = kn_plot_y(&p, m->proportion[i]);
         kn_svg_rect(svg, NULL, kn_plot_x(&p, (double)i + 1) - width / 2, top, width,
                     p.bottom - top);
     }
     kn_svg_group_end(svg);
-    kn_plot_x_whole(&p, "component");
+    kn_plot_x_integer_axis(&p, "component");
     kn_svg_close(svg);
 }
 
-static void shares_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_shares(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
     kn_html_print(
         out,
-        "Of the variance of each of the %td components, the share that the covariates explain; "
-        "the rest differs between people of the same covariates.",
+        "Proportion of the variance of each of the %td components that the covariates explain; the "
+        "rest varies between participants with equal covariates.",
         r->model.P);
 }
 
-static kn_status shares_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_shares(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
     kn_status status;
     KN_TRY(kn_figure_columns(ctx, csv, "component share"));
     for (ptrdiff_t i = 0; i < r->model.P; i++)
-        KN_TRY(kn_figure_row(ctx, csv, NULL, 0, (double[]){(double)i + 1, r->model.share[i]}, 2));
+        KN_TRY(
+            kn_figure_row(ctx, csv, NULL, 0, (double[]){(double)i + 1, r->model.proportion[i]}, 2));
 out:
     return status;
 }
 
-const kn_figure kn_figure_shares = {.name = "shares",
-                                    .title = "What is explained",
-                                    .count = shares_count,
-                                    .draw = shares_draw,
-                                    .caption = shares_caption,
-                                    .data = shares_data,
-                                    .width = KN_FIGURE_WIDTH,
-                                    .height = KN_FIGURE_HEIGHT};
+const kn_figure kn_figure_proportions = {.name = "shares",
+                                         .title = "Explained variance by component",
+                                         .count = count_shares,
+                                         .draw = draw_shares,
+                                         .caption = caption_shares,
+                                         .data = tabulate_shares,
+                                         .width = KN_FIGURE_WIDTH,
+                                         .height = KN_FIGURE_HEIGHT};
 
 /* ---- terms ---- */
 
 enum { TERM_ROW = 26, TERM_CUT = 24 };
 
-static ptrdiff_t terms_count(const kn_report *r)
+static ptrdiff_t count_terms(const kn_report *r)
 {
     return r->model.known && r->model.terms > 0 && r->model.weight;
 }
 
-static void terms_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_terms(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
     const kn_report_model *m = &r->model;
-    kn_svg_head own = kn_figure_head(head, "What predictions are made of", NULL,
-                                     "A bar for each term: its share of the signal.");
+    kn_svg_head own = kn_figure_head(head, "Terms of the prediction", NULL,
+                                     "A bar per term: its proportion of the predicted variance.");
     own.height = 28 + TERM_ROW * (double)m->terms;
     kn_plot p = kn_plot_new(svg, &own);
-    kn_range x = kn_range_none();
+    kn_range x = kn_range_empty();
     double width = 0;
-    kn_range_take_all(&x, m->weight, m->terms);
+    kn_range_include_all(&x, m->weight, m->terms);
     for (ptrdiff_t i = 0; i < m->terms; i++)
         width = fmax(width, fmin(kn_text_width(m->term[i]), 7.8 * TERM_CUT));
     p.left = width + 14;
@@ -182,7 +185,7 @@ static void terms_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     p.bottom = p.top + TERM_ROW * (double)m->terms;
     kn_plot_scales(&p, (kn_range){0, x.high > 0 ? x.high : 1}, (kn_range){0, 1});
     kn_svg_open(svg, &own);
-    kn_svg_text(svg, NULL, "start", 4, 15, "share of the signal");
+    kn_svg_text(svg, NULL, "start", 4, 15, "proportion of predicted variance");
     for (ptrdiff_t i = 0; i < m->terms; i++) {
         char text[KN_TICK_TEXT];
         const kn_ticks shown = {.percent = true};
@@ -196,22 +199,24 @@ static void terms_draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
-static void terms_caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_terms(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
-    kn_html_print(out,
-                  "Shares of the %td terms of the model in what it predicts of training people.",
-                  r->model.terms);
+    kn_html_print(
+        out,
+        "Proportions of the predicted variance in the training sample due to the %td terms "
+        "of the model.",
+        r->model.terms);
     if (isfinite(r->model.length) && r->model.length_units) {
-        kn_html_raw(out, " The smooth term changes over a length of ");
+        kn_html_raw(out, " Length-scale of the smooth term: ");
         kn_html_fixed(out, r->model.length, r->model.length < 10 ? 1 : 0);
-        kn_html_raw(out, " (");
+        kn_html_raw(out, " (in units of ");
         kn_html_text(out, r->model.length_units);
         kn_html_raw(out, ").");
     }
 }
 
-static kn_status terms_data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_terms(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
     kn_status status;
@@ -224,9 +229,9 @@ out:
 
 const kn_figure kn_figure_terms = {.name = "terms",
                                    .title = "Terms",
-                                   .count = terms_count,
-                                   .draw = terms_draw,
-                                   .caption = terms_caption,
-                                   .data = terms_data,
+                                   .count = count_terms,
+                                   .draw = draw_terms,
+                                   .caption = caption_terms,
+                                   .data = tabulate_terms,
                                    .width = KN_FIGURE_WIDTH,
                                    .height = 150};

@@ -1,5 +1,6 @@
-/* Implements plot.h. Margins are fixed, whatever the data. */
-#include "report/figures/plot.h"
+/* The frame of a figure: grid, axes, reference lines and key. Margins do not depend on
+ * the data. */
+#include "report/figures/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,8 +10,8 @@ enum {
     MARGIN_TOP = 42, /* for the name of the y axis and the key */
     MARGIN_RIGHT = 14,
     MARGIN_BOTTOM = 44,
-    KEY_ROOM = 32,  /* px of a swatch and the space before it */
-    TEXT_ROOM = 48, /* bytes of a name from a file */
+    KEY_SPACE = 32,  /* px of a swatch and the space before it */
+    NAME_LIMIT = 48, /* bytes of a name from a file */
 };
 
 kn_plot kn_plot_new(kn_svg *svg, const kn_svg_head *head)
@@ -38,22 +39,22 @@ double kn_plot_y(const kn_plot *p, double y)
     return kn_axis_scale_px(&p->y, y);
 }
 
-static void y_ticks(kn_plot *p, const kn_ticks *t, const char *name)
+static void draw_y_ticks(kn_plot *p, const kn_ticks *t, const char *name)
 {
     kn_svg_group(p->svg, "grid");
     for (int k = 0; k < t->n; k++)
-        kn_svg_line(p->svg, NULL, p->left, kn_plot_y(p, t->at[k]), p->right,
-                    kn_plot_y(p, t->at[k]));
+        kn_svg_line(p->svg, NULL, p->left, kn_plot_y(p, t->value[k]), p->right,
+                    kn_plot_y(p, t->value[k]));
     kn_svg_group_end(p->svg);
     for (int k = 0; k < t->n; k++) {
         char text[KN_TICK_TEXT];
-        kn_tick_text(t, t->at[k], text);
-        kn_svg_text(p->svg, NULL, "end", p->left - 7, kn_plot_y(p, t->at[k]) + 4.4, text);
+        kn_tick_text(t, t->value[k], text);
+        kn_svg_text(p->svg, NULL, "end", p->left - 7, kn_plot_y(p, t->value[k]) + 4.4, text);
     }
-    kn_svg_text_cut(p->svg, "start", 4, 15, name, TEXT_ROOM);
+    kn_svg_text_cut(p->svg, "start", 4, 15, name, NAME_LIMIT);
 }
 
-static kn_ticks upwards(const kn_plot *p)
+static kn_ticks choose_y_ticks(const kn_plot *p)
 {
     static const double STEP = 32; /* least px between ticks */
     return kn_ticks_of(&p->y, (int)((p->bottom - p->top) / STEP));
@@ -61,25 +62,25 @@ static kn_ticks upwards(const kn_plot *p)
 
 void kn_plot_y_axis(kn_plot *p, const char *name, bool percent)
 {
-    kn_ticks t = upwards(p);
+    kn_ticks t = choose_y_ticks(p);
     t.percent = percent;
-    y_ticks(p, &t, name);
+    draw_y_ticks(p, &t, name);
 }
 
 /* Keeps the ticks at integers. */
-static kn_ticks whole(kn_ticks t)
+static kn_ticks keep_whole_ticks(kn_ticks t)
 {
-    kn_ticks some = {0};
+    kn_ticks kept = {0};
     for (int k = 0; k < t.n; k++)
-        if (t.at[k] == round(t.at[k]))
-            some.at[some.n++] = t.at[k];
-    return some;
+        if (t.value[k] == round(t.value[k]))
+            kept.value[kept.n++] = t.value[k];
+    return kept;
 }
 
-void kn_plot_y_whole(kn_plot *p, const char *name)
+void kn_plot_y_integer_axis(kn_plot *p, const char *name)
 {
-    const kn_ticks t = whole(upwards(p));
-    y_ticks(p, &t, name);
+    const kn_ticks t = keep_whole_ticks(choose_y_ticks(p));
+    draw_y_ticks(p, &t, name);
 }
 
 void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name)
@@ -87,12 +88,12 @@ void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name)
     kn_svg_line(p->svg, "axis", p->left, p->bottom, p->right, p->bottom);
     for (int k = 0; k < t->n; k++) {
         char text[KN_TICK_TEXT];
-        const double x = kn_plot_x(p, t->at[k]);
-        kn_tick_text(t, t->at[k], text);
+        const double x = kn_plot_x(p, t->value[k]);
+        kn_tick_text(t, t->value[k], text);
         kn_svg_line(p->svg, "axis", x, p->bottom, x, p->bottom + 4);
         kn_svg_text(p->svg, NULL, "middle", x, p->bottom + 17, text);
     }
-    kn_svg_text_more(p->svg, "middle", (p->left + p->right) / 2, p->bottom + 36, name, TEXT_ROOM,
+    kn_svg_text_more(p->svg, "middle", (p->left + p->right) / 2, p->bottom + 36, name, NAME_LIMIT,
                      p->x_more ? p->x_more : "");
 }
 
@@ -103,28 +104,28 @@ void kn_plot_x_axis(kn_plot *p, const char *name, bool percent)
     kn_plot_x_ticks(p, &t, name);
 }
 
-void kn_plot_x_whole(kn_plot *p, const char *name)
+void kn_plot_x_integer_axis(kn_plot *p, const char *name)
 {
-    const kn_ticks t = whole(kn_ticks_across(&p->x));
+    const kn_ticks t = keep_whole_ticks(kn_ticks_across(&p->x));
     kn_plot_x_ticks(p, &t, name);
 }
 
-void kn_plot_level(kn_plot *p, const char *class, double y)
+void kn_plot_horizontal_line(kn_plot *p, const char *class, double y)
 {
-    if (kn_axis_scale_holds(&p->y, y))
+    if (kn_axis_scale_contains(&p->y, y))
         kn_svg_line(p->svg, class, p->left, kn_plot_y(p, y), p->right, kn_plot_y(p, y));
 }
 
-void kn_plot_upright(kn_plot *p, const char *class, double x, const char *words)
+void kn_plot_vertical_line(kn_plot *p, const char *class, double x, const char *words)
 {
-    if (!kn_axis_scale_holds(&p->x, x))
+    if (!kn_axis_scale_contains(&p->x, x))
         return;
-    const double at = kn_plot_x(p, x);
-    const bool right = at + kn_text_width(words) + 6 > p->right;
-    kn_svg_line(p->svg, class, at, p->top, at, p->bottom);
+    const double position = kn_plot_x(p, x);
+    const bool right = position + kn_text_width(words) + 6 > p->right;
+    kn_svg_line(p->svg, class, position, p->top, position, p->bottom);
     if (*words)
-        kn_svg_text(p->svg, "halo", right ? "end" : "start", right ? at - 5 : at + 5, p->top + 10,
-                    words);
+        kn_svg_text(p->svg, "halo", right ? "end" : "start", right ? position - 5 : position + 5,
+                    p->top + 10, words);
 }
 
 void kn_plot_path(kn_plot *p, const char *class, const double *x, const double *y, ptrdiff_t n)
@@ -140,7 +141,7 @@ void kn_plot_empty(kn_plot *p, const char *words)
     kn_svg_text(p->svg, NULL, "middle", (p->left + p->right) / 2, (p->top + p->bottom) / 2, words);
 }
 
-static void swatch(kn_plot *p, const kn_key *key, double x, double y)
+static void draw_swatch(kn_plot *p, const kn_key *key, double x, double y)
 {
     switch (key->swatch) {
     case KN_SWATCH_AREA: kn_svg_rect(p->svg, key->class, x, y - 5, 14, 10); break;
@@ -169,7 +170,7 @@ static double keys_width(const kn_key *key, int n, ptrdiff_t cut)
     double width = 0;
     char count[32];
     for (int k = 0; k < n; k++)
-        width += key[k].name ? key_width(&key[k], cut, count) + KEY_ROOM : 0;
+        width += key[k].name ? key_width(&key[k], cut, count) + KEY_SPACE : 0;
     return width;
 }
 
@@ -187,7 +188,7 @@ void kn_plot_key(kn_plot *p, const kn_key *key, int n)
             continue;
         const double width = key_width(&key[k], cut, count);
         kn_svg_text_more(p->svg, "start", x - width, y + 4.4, key[k].name, cut, count);
-        swatch(p, &key[k], x - width - 20, y);
-        x -= width + KEY_ROOM;
+        draw_swatch(p, &key[k], x - width - 20, y);
+        x -= width + KEY_SPACE;
     }
 }

@@ -1,13 +1,14 @@
-/* One participant of a table of regions: z-scores of the most extreme regions, the left
- * hemisphere to the left of their names, the right to the right, by lobe. */
+/* One participant of a table of regions: z-scores of the most extreme regions, the left hemisphere
+ * to the left of their names, the right to the right, by lobe. It stands for the map of data
+ * without positions. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/figures/common.h"
+#include "report/figures/internal.h"
 
 enum {
-    MOST = 20,
+    MAX_ROWS = 20,
     WIDTH = 560,
     NAMES = 248,
     EDGE = 14,
@@ -21,14 +22,14 @@ static const double BEYOND = 1.96;
 
 typedef struct row { /* a region, with both sides if the table has both */
     const kn_report_region *region;
-    double z[2], most; /* left, right; NaN: none. most: the larger |z| */
+    double z[2], limit; /* left, right; NaN: none. limit: the larger |z| */
     bool sided;
     int group; /* index of its lobe */
 } row;
 
 typedef struct rows {
     int n;
-    row at[MOST];
+    row row[MAX_ROWS];
     const char *measure; /* of the first region that has one ... */
     bool measures;       /* ... and whether others have another */
 } rows;
@@ -37,14 +38,14 @@ static const char *const LOBES[] = {"frontal",    "cingulate",    "insula",     
                                     "temporal",   "occipital",    "subcortical", "cerebellum",
                                     "ventricles", "white matter", "whole",       NULL};
 
-static ptrdiff_t count(const kn_report *r)
+static ptrdiff_t count_regions(const kn_report *r)
 {
-    return r->space.region ? r->people.n_cards : 0;
+    return r->space.region ? r->participants.n_cards : 0;
 }
 
 static double z_of(const kn_report *r, ptrdiff_t k, ptrdiff_t t)
 {
-    const kn_report_card *card = &r->people.card[k];
+    const kn_report_card *card = &r->participants.card[k];
     return card->z && r->space.region[t].name && card->z[t] != KN_REPORT_NO_Z
                ? card->z[t] * KN_REPORT_ZSTEP
                : NAN;
@@ -55,16 +56,16 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same(const kn_report_region *a, const kn_report_region *b)
+static bool is_same_region(const kn_report_region *a, const kn_report_region *b)
 {
     return strcmp(a->name, b->name) == 0 && same_text(a->measure, b->measure);
 }
 
-static row *find(rows *all, const kn_report_region *region)
+static row *find_row(rows *all, const kn_report_region *region)
 {
     for (int i = 0; i < all->n; i++)
-        if (same(all->at[i].region, region))
-            return &all->at[i];
+        if (is_same_region(all->row[i].region, region))
+            return &all->row[i];
     return NULL;
 }
 
@@ -84,34 +85,34 @@ static int group_of(const kn_report *r, const kn_report_region *region)
 static bool add_next(const kn_report *r, ptrdiff_t k, rows *all)
 {
     const kn_report_region *best = NULL;
-    double most = -1;
+    double limit = -1;
     for (ptrdiff_t t = 0; t < r->responses.T; t++) {
         const double z = fabs(z_of(r, k, t));
-        if (z > most && !find(all, &r->space.region[t])) {
-            most = z;
+        if (z > limit && !find_row(all, &r->space.region[t])) {
+            limit = z;
             best = &r->space.region[t];
         }
     }
     if (best)
-        all->at[all->n++] =
-            (row){.region = best, .z = {NAN, NAN}, .most = most, .group = group_of(r, best)};
+        all->row[all->n++] =
+            (row){.region = best, .z = {NAN, NAN}, .limit = limit, .group = group_of(r, best)};
     return best != NULL;
 }
 
-static bool before(const row *a, const row *b)
+static bool is_before(const row *a, const row *b)
 {
-    return a->group != b->group ? a->group < b->group : a->most > b->most;
+    return a->group != b->group ? a->group < b->group : a->limit > b->limit;
 }
 
 static rows rows_of(const kn_report *r, ptrdiff_t k)
 {
     rows all = {0};
-    while (all.n < MOST && add_next(r, k, &all))
+    while (all.n < MAX_ROWS && add_next(r, k, &all))
         ;
     for (ptrdiff_t t = 0; t < r->responses.T; t++) {
         const kn_report_region *region = &r->space.region[t];
         const double z = z_of(r, k, t);
-        row *found = isnan(z) ? NULL : find(&all, region);
+        row *found = isnan(z) ? NULL : find_row(&all, region);
         if (!found)
             continue;
         double *to = &found->z[region->side == 0 ? 0 : 1];
@@ -123,10 +124,10 @@ static rows rows_of(const kn_report *r, ptrdiff_t k)
             all.measures || (region->measure && strcmp(region->measure, all.measure) != 0);
     }
     for (int i = 1; i < all.n; i++) /* few rows: insertion sort, which is stable */
-        for (int j = i; j > 0 && before(&all.at[j], &all.at[j - 1]); j--) {
-            const row other = all.at[j];
-            all.at[j] = all.at[j - 1];
-            all.at[j - 1] = other;
+        for (int j = i; j > 0 && is_before(&all.row[j], &all.row[j - 1]); j--) {
+            const row other = all.row[j];
+            all.row[j] = all.row[j - 1];
+            all.row[j - 1] = other;
         }
     return all;
 }
@@ -135,7 +136,7 @@ static double height_of(const rows *all)
 {
     double y = TOP + BELOW;
     for (int i = 0; i < all->n; i++)
-        y += ROW + (i == 0 || all->at[i].group != all->at[i - 1].group ? HEADING : 0);
+        y += ROW + (i == 0 || all->row[i].group != all->row[i - 1].group ? HEADING : 0);
     return y;
 }
 
@@ -144,11 +145,11 @@ static kn_axis_scale scale_of(const rows *all, int side)
 {
     const double wide = (WIDTH - NAMES) / 2.0 - 2 * EDGE,
                  left = side == 0 ? EDGE : WIDTH - EDGE - wide;
-    double most = 3;
+    double limit = 3;
     for (int i = 0; i < all->n; i++)
-        most = fmax(most, all->at[i].most);
-    most = ceil(most);
-    return (kn_axis_scale){.range = {-most, most}, .from = left, .to = left + wide};
+        limit = fmax(limit, all->row[i].limit);
+    limit = ceil(limit);
+    return (kn_axis_scale){.range = {-limit, limit}, .from = left, .to = left + wide};
 }
 
 static void draw_frame(kn_svg *svg, const kn_axis_scale *s, const char *name, double bottom)
@@ -157,9 +158,9 @@ static void draw_frame(kn_svg *svg, const kn_axis_scale *s, const char *name, do
     char text[KN_TICK_TEXT];
     kn_svg_text(svg, "strong", "middle", (s->from + s->to) / 2, TOP - 14, name);
     for (int i = 0; i < ticks.n; i++) {
-        const double x = kn_axis_scale_px(s, ticks.at[i]);
-        kn_svg_line(svg, ticks.at[i] == 0 ? "zero" : "grid", x, TOP, x, bottom);
-        kn_tick_text(&ticks, ticks.at[i], text);
+        const double x = kn_axis_scale_px(s, ticks.value[i]);
+        kn_svg_line(svg, ticks.value[i] == 0 ? "zero" : "grid", x, TOP, x, bottom);
+        kn_tick_text(&ticks, ticks.value[i], text);
         kn_svg_text(svg, NULL, "middle", x, bottom + 16, text);
     }
     for (int sign = -1; sign <= 1; sign += 2)
@@ -182,31 +183,31 @@ static void draw_name(kn_svg *svg, const row *w, const rows *all, double y)
     const kn_report_region *g = w->region;
     const char *words = g->full ? g->full : g->name, *measure = all->measures ? g->measure : NULL;
     char text[192];
-    const int room = CUT - (measure ? (int)strlen(measure) + 2 : 0);
-    const bool cut = measure && (int)strlen(words) > room;
-    snprintf(text, sizeof text, "%.*s%s%s%s", cut ? room - 1 : (int)sizeof text - 64, words,
+    const int limit = CUT - (measure ? (int)strlen(measure) + 2 : 0);
+    const bool cut = measure && (int)strlen(words) > limit;
+    snprintf(text, sizeof text, "%.*s%s%s%s", cut ? limit - 1 : (int)sizeof text - 64, words,
              cut ? "\u2026" : "", measure ? ", " : "", measure ? measure : "");
     kn_svg_text_cut(svg, "middle", WIDTH / 2.0, y + ROW - 4, text, CUT);
 }
 
-static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
+static void draw_regions(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const rows all = rows_of(r, k);
-    const ptrdiff_t person = r->people.card[k].person;
-    const bool labelled = kn_figure_labelled(r, person);
+    const ptrdiff_t participant = r->participants.card[k].participant;
+    const bool labelled = kn_figure_is_labelled(r, participant);
     const kn_axis_scale left = scale_of(&all, 0), right = scale_of(&all, 1);
-    kn_svg_head own =
-        kn_figure_head(head, "Regions of", r->people.person[person].id,
-                       "Bars of z of the regions that stand out most, left hemisphere on the left, "
-                       "right on the right.");
+    kn_svg_head own = kn_figure_head(
+        head, "Regions of", r->participants.participant[participant].id,
+        "Bars of the z-scores of the most extreme regions, left hemisphere on the left, "
+        "right on the right.");
     own.height = height_of(&all);
     kn_svg_open(svg, &own);
     draw_frame(svg, &left, "left", own.height - BELOW);
     draw_frame(svg, &right, "right", own.height - BELOW);
     double y = TOP;
     for (int i = 0; i < all.n; i++) {
-        const row *w = &all.at[i];
-        if (i == 0 || w->group != all.at[i - 1].group) {
+        const row *w = &all.row[i];
+        if (i == 0 || w->group != all.row[i - 1].group) {
             kn_svg_text(svg, "strong", "middle", WIDTH / 2.0, y + HEADING - 4,
                         w->region->lobe ? w->region->lobe : "others");
             y += HEADING;
@@ -215,46 +216,47 @@ static void draw(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_sv
         draw_bar(svg, &left, w->z[0], y, labelled);
         draw_bar(svg, &right, w->z[1], y, labelled);
         if (!w->sided) /* a midline region has one bar, on the right */
-            kn_svg_text(svg, NULL, "end", left.to, y + ROW - 4, "of neither side:");
+            kn_svg_text(svg, NULL, "end", left.to, y + ROW - 4, "neither hemisphere:");
         y += ROW;
     }
     kn_svg_close(svg);
 }
 
-static void caption(const kn_report *r, ptrdiff_t k, kn_html *out)
+static void caption_regions(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const rows all = rows_of(r, k);
-    kn_html_print(out, "z of %s%d regions of this person%s, lobe by lobe (",
-                  all.n == MOST ? "the " : "", all.n, all.n == MOST ? " that stand out most" : "");
+    kn_html_print(out, "z-scores of %s%d regions of this participant%s, by lobe (",
+                  all.n == MAX_ROWS ? "the most extreme " : "", all.n, "");
     kn_html_text(out, r->space.atlas ? r->space.atlas : "regions");
-    kn_html_raw(out, "). Bars to the left of 0 are below what is expected of such a person, bars "
-                     "to the right above, "
-                     "in both hemispheres; dashed lines are at &#8722;1.96 and 1.96, between which "
-                     "95&#160;% of normal "
-                     "values lie, and grey bars are within them.");
+    kn_html_raw(out,
+                "). Bars to the left of 0 are below the prediction, bars to the right above, "
+                "in both hemispheres. Dashed lines: &#8722;1.96 and 1.96; bars within them are "
+                "grey.");
 }
 
-static kn_status data(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
+static kn_status tabulate_regions(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
+                                  kn_table_writer *csv)
 {
     kn_status status;
     const rows all = rows_of(r, k);
     KN_TRY(kn_figure_columns(ctx, csv, "id lobe region words measure left right"));
     for (int i = 0; i < all.n; i++) {
-        const kn_report_region *g = all.at[i].region;
-        const char *text[] = {r->people.person[r->people.card[k].person].id, g->lobe ? g->lobe : "",
-                              g->name, g->full ? g->full : g->name, g->measure ? g->measure : ""};
-        KN_TRY(kn_figure_row(ctx, csv, text, 5, all.at[i].z, 2));
+        const kn_report_region *g = all.row[i].region;
+        const char *text[] = {r->participants.participant[r->participants.card[k].participant].id,
+                              g->lobe ? g->lobe : "", g->name, g->full ? g->full : g->name,
+                              g->measure ? g->measure : ""};
+        KN_TRY(kn_figure_row(ctx, csv, text, 5, all.row[i].z, 2));
     }
 out:
     return status;
 }
 
 const kn_figure kn_figure_regions = {.name = "regions",
-                                     .title = "Regions that stand out",
-                                     .count = count,
-                                     .draw = draw,
-                                     .caption = caption,
-                                     .data = data,
+                                     .title = "Most extreme regions",
+                                     .count = count_regions,
+                                     .draw = draw_regions,
+                                     .caption = caption_regions,
+                                     .data = tabulate_regions,
                                      .width = WIDTH,
                                      .height = 480,
                                      .many = true};

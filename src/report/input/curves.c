@@ -6,31 +6,32 @@
 #include <string.h>
 
 #include "commands/centiles/centiles.h"
-#include "data/table/column_name_heuristics.h"
+#include "data/table/column_role.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 #include "report/input/internal.h"
 #include "stats/normal.h"
 
-const double kn_report_input_centile[KN_MATERIAL_CENTILES] = {5, 25, 50, 75, 95};
+const double kn_report_input_centile[KN_INPUT_CENTILES] = {5, 25, 50, 75, 95};
 
 /* ---- the covariate on the x axis ---- */
 
 static kn_status grid_over(kn_ctx *ctx, const kn_report_input *m, const char *over, kn_grid *g)
 {
-    kn_settings s = {.over = over, .grid = KN_MATERIAL_GRID};
+    kn_settings s = {.over = over, .grid = KN_INPUT_GRID};
     return kn_grid_new(ctx, m->model, &s, g);
 }
 
 /* Mean over responses of the variance of predictions along the curves over a covariate, in units
  * of the responses' variance; NaN: there are no curves over it. */
-static kn_status movement(kn_ctx *ctx, const kn_report_input *m, const char *over, double *out)
+static kn_status measure_variation(kn_ctx *ctx, const kn_report_input *m, const char *over,
+                                   double *out)
 {
-    enum { MOST = 1000 }; /* largest number of responses used for this */
+    enum { MAX_RESPONSES = 1000 }; /* largest number of responses used for this */
     kn_status status;
     kn_grid g = {0};
     kn_mat raw = {0}, mean = {0};
-    ptrdiff_t S = m->T < MOST ? m->T : MOST, *response = NULL;
+    ptrdiff_t S = m->T < MAX_RESPONSES ? m->T : MAX_RESPONSES, *response = NULL;
     bool was = kn_ctx_set_quiet(ctx, true);
     *out = NAN;
     status = grid_over(ctx, m, over, &g);
@@ -38,13 +39,13 @@ static kn_status movement(kn_ctx *ctx, const kn_report_input *m, const char *ove
     if (status == KN_ERR_DATA || status == KN_ERR_ARGUMENT)
         return KN_OK;
     KN_TRY(status);
-    KN_TRY(kn_grid_raw(ctx, &g, g.code, m->model, &raw));
+    KN_TRY(kn_grid_design_input(ctx, &g, g.code, m->model, &raw));
     KN_TRY(kn_alloc_i(ctx, S, &response));
     KN_TRY(kn_mat_new(ctx, g.n, S, &mean));
     for (ptrdiff_t j = 0; j < S; j++)
         response[j] = m->model->y.kept[j * m->T / S];
-    KN_TRY(kn_curves_mean(ctx, m->model, kn_view_cols(raw.data, raw.rows, raw.cols), g.site.alone,
-                          response, mean));
+    KN_TRY(kn_curves_mean(ctx, m->model, kn_view_cols(raw.data, raw.rows, raw.cols),
+                          g.site.without_site, response, mean));
     *out = 0;
     for (ptrdiff_t j = 0; j < S; j++)
         for (ptrdiff_t k = 0; k < g.curves; k++) {
@@ -68,7 +69,7 @@ out:
 static kn_status choose_over(kn_ctx *ctx, const kn_report_input *m, const char **out)
 {
     kn_status status = KN_OK;
-    double best = -1, most = -1;
+    double best = -1, limit = -1;
     for (int only = 2; only >= 0 && !*out; only--)
         for (ptrdiff_t c = 0; c < m->C; c++) {
             const char *name = m->column[c].name;
@@ -76,24 +77,25 @@ static kn_status choose_over(kn_ctx *ctx, const kn_report_input *m, const char *
                  age = kn_column_role_of(name) == KN_COLUMN_AGE;
             if (!m->column[c].numeric || (only == 2 && !named) || (only == 1 && !age))
                 continue;
-            KN_TRY(movement(ctx, m, name, &most));
-            if (most > best) { /* false for NaN */
+            KN_TRY(measure_variation(ctx, m, name, &limit));
+            if (limit > best) { /* false for NaN */
                 *out = name;
-                best = most;
+                best = limit;
             }
         }
 out:
     return status;
 }
 
-kn_status kn_report_input_over(kn_ctx *ctx, const kn_report_input *m, const char *over,
-                               const char **out)
+kn_status kn_report_input_choose_over(kn_ctx *ctx, const kn_report_input *m, const char *over,
+                                      const char **out)
 {
     kn_grid g = {0};
     *out = NULL;
-    if (!m->model || m->model->recipe.n == 0)
+    if (!m->model || m->model->encoding.n == 0)
         return over ? kn_fail(ctx, KN_ERR_ARGUMENT,
-                              "{over=%s}: there is no model of covariates with names, expected one",
+                              "{over=%s}: curves need a model of covariates with names, and there "
+                              "is none",
                               kn_clipped(over).text)
                     : KN_OK;
     if (!over)
@@ -125,6 +127,8 @@ static kn_status level_of(kn_ctx *ctx, drawing *d, ptrdiff_t point, const char *
     return status;
 }
 
+/* Allocates curve k with its centiles, and bands if the method has them, in the arena of the
+ * input. */
 static kn_status new_curve(kn_ctx *ctx, drawing *d, ptrdiff_t k, kn_report_input_curve *out)
 {
     kn_status status;
@@ -136,7 +140,7 @@ static kn_status new_curve(kn_ctx *ctx, drawing *d, ptrdiff_t k, kn_report_input
     KN_TRY(level_of(ctx, d, k * g->values, &out->level));
     KN_TRY(kn_arena_d(ctx, a, g->values, &out->x));
     KN_TRY(kn_arena_d(ctx, a, g->values, &out->extrapolation));
-    for (int p = 0; p < KN_MATERIAL_CENTILES; p++) {
+    for (int p = 0; p < KN_INPUT_CENTILES; p++) {
         KN_TRY(kn_arena_d(ctx, a, g->values, &out->value[p]));
         if (d->w.bands == KN_BANDS_NONE)
             continue;
@@ -147,6 +151,7 @@ out:
     return status;
 }
 
+/* Fills a curve of response j from grid rows first to first + values - 1. */
 static void fill_curve(const drawing *d, const kn_curves *c, ptrdiff_t j, ptrdiff_t first,
                        const kn_report_input_curve *out)
 {
@@ -154,7 +159,7 @@ static void fill_curve(const drawing *d, const kn_curves *c, ptrdiff_t j, ptrdif
     for (ptrdiff_t i = 0; i < g->values; i++) {
         out->x[i] = kn_at(g->code, first + i, g->over);
         out->extrapolation[i] = c->extrapolation[first + i];
-        for (int p = 0; p < KN_MATERIAL_CENTILES; p++) {
+        for (int p = 0; p < KN_INPUT_CENTILES; p++) {
             kn_centile_value v = kn_centiles_value(&d->w, c, 0, first + i, j, p);
             out->value[p][i] = v.value;
             if (out->low[p]) {
@@ -165,13 +170,14 @@ static void fill_curve(const drawing *d, const kn_curves *c, ptrdiff_t j, ptrdif
     }
 }
 
-static kn_status draw_curves(kn_ctx *ctx, drawing *d)
+/* Computes the curves of the w.S responses at all points of the grid. */
+static kn_status compute_curves(kn_ctx *ctx, drawing *d)
 {
     kn_status status;
     kn_centiles_work *w = &d->w;
     kn_curves c = kn_centiles_curves(w);
     void *memory;
-    KN_TRY(kn_curves_make(ctx, kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols), &c));
+    KN_TRY(kn_curves_compute(ctx, kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols), &c));
     for (ptrdiff_t j = 0; j < w->S; j++) {
         kn_report_input_response *r = &d->out[j];
         KN_TRY(kn_arena_alloc(ctx, &d->m->arena, w->grid.curves, sizeof *r->curve, &memory));
@@ -189,37 +195,38 @@ out:
 
 /* ---- points ---- */
 
-typedef struct crowd { /* training participants, or those of the folder */
+typedef struct drawn_sample { /* training participants, or those of the folder */
     bool training;
     ptrdiff_t n, seen; /* seen: participants that belong to a curve */
-    ptrdiff_t *who;    /* indices of those seen */
+    ptrdiff_t *index;  /* indices of those seen */
     int *curve;        /* n */
     kn_mat code, raw;  /* seen x covariates, moved to the curves */
     float *z;          /* n x S */
-} crowd;
+} drawn_sample;
 
-static void crowd_clear(crowd *p)
+/* Frees the participants that are drawn as points. */
+static void drawn_sample_clear(drawn_sample *p)
 {
-    kn_free(p->who);
+    kn_free(p->index);
     kn_free(p->curve);
     kn_mat_clear(&p->code);
     kn_mat_clear(&p->raw);
     kn_free(p->z);
 }
 
-static const double *own(const drawing *d, const crowd *p, ptrdiff_t c)
+static const double *covariate_of(const drawing *d, const drawn_sample *p, ptrdiff_t c)
 {
     return p->training ? d->m->column[c].training : d->m->column[c].scored;
 }
 
 /* Returns the curve of a participant's levels; -1: none. The last drawn category varies fastest. */
-static int curve_of(const drawing *d, const crowd *p, ptrdiff_t i)
+static int curve_of(const drawing *d, const drawn_sample *p, ptrdiff_t i)
 {
     const kn_grid *g = &d->w.grid;
     ptrdiff_t curve = 0, before = 1;
     for (ptrdiff_t c = g->C - 1; c >= 0; c--) {
-        ptrdiff_t levels = g->model->recipe.column[c].levels.n;
-        double x = own(d, p, c)[i];
+        ptrdiff_t levels = g->model->encoding.column[c].levels.n;
+        double x = covariate_of(d, p, c)[i];
         if (c == g->over && !isfinite(x))
             return -1;
         if (!g->at[c].drawn)
@@ -232,33 +239,33 @@ static int curve_of(const drawing *d, const crowd *p, ptrdiff_t i)
     return (int)curve;
 }
 
-/* As kn_grid_move: participants keep {over} and the drawn levels, and get the other covariates
- * of the curves. */
-static kn_status move_people(kn_ctx *ctx, const drawing *d, crowd *p)
+/* As kn_grid_participants: participants keep {over} and the drawn levels, and get the other
+ * covariates of the curves. */
+static kn_status move_participants(kn_ctx *ctx, const drawing *d, drawn_sample *p)
 {
     kn_status status;
     const kn_grid *g = &d->w.grid;
     void *memory;
-    KN_TRY(kn_alloc_i(ctx, p->n, &p->who));
+    KN_TRY(kn_alloc_i(ctx, p->n, &p->index));
     KN_TRY(kn_alloc(ctx, p->n, sizeof(int), &memory));
     p->curve = memory;
     for (ptrdiff_t i = 0; i < p->n; i++) {
         p->curve[i] = curve_of(d, p, i);
         if (p->curve[i] >= 0)
-            p->who[p->seen++] = i;
+            p->index[p->seen++] = i;
     }
     KN_TRY(kn_mat_new(ctx, p->seen, g->C, &p->code));
     for (ptrdiff_t c = 0; c < g->C; c++)
         for (ptrdiff_t i = 0; i < p->seen; i++)
             kn_col(p->code, c)[i] =
-                c == g->over || g->at[c].drawn ? own(d, p, c)[p->who[i]] : g->at[c].code;
-    KN_TRY(kn_grid_raw(ctx, g, p->code, d->m->model, &p->raw));
+                c == g->over || g->at[c].drawn ? covariate_of(d, p, c)[p->index[i]] : g->at[c].code;
+    KN_TRY(kn_grid_design_input(ctx, g, p->code, d->m->model, &p->raw));
 out:
     return status;
 }
 
 /* Reads the z-scores of all participants at the S responses; each map is read once. */
-static kn_status read_z(kn_ctx *ctx, const drawing *d, crowd *p)
+static kn_status read_z(kn_ctx *ctx, const drawing *d, drawn_sample *p)
 {
     kn_status status;
     ptrdiff_t S = d->w.S;
@@ -279,12 +286,12 @@ out:
 }
 
 /* Allocates the points of response j, with x, z and curve of each participant; values follow. */
-static kn_status new_points(kn_ctx *ctx, drawing *d, const crowd *p, ptrdiff_t j,
+static kn_status new_points(kn_ctx *ctx, drawing *d, const drawn_sample *p, ptrdiff_t j,
                             kn_report_input_points *out)
 {
     kn_status status;
     kn_arena *a = &d->m->arena;
-    const double *x = own(d, p, d->w.grid.over);
+    const double *x = covariate_of(d, p, d->w.grid.over);
     void *memory;
     KN_TRY(kn_arena_d(ctx, a, p->n, &out->x));
     KN_TRY(kn_arena_d(ctx, a, p->n, &out->value));
@@ -302,29 +309,29 @@ out:
     return status;
 }
 
-static kn_report_input_points *points_of(const drawing *d, const crowd *p, ptrdiff_t j)
+static kn_report_input_points *points_of(const drawing *d, const drawn_sample *p, ptrdiff_t j)
 {
     return p->training ? &d->out[j].training : &d->out[j].scored;
 }
 
 /* Each participant needs a row of covariances with all N training participants, and one more for
  * work. */
-static ptrdiff_t people_at_once(const drawing *d)
+static ptrdiff_t minibatch_size(const drawing *d)
 {
-    enum { CELLS = 1 << 20, LEAST = 64 };
-    ptrdiff_t by_responses = kn_centiles_batch(d->w.S), by_training = CELLS / (d->m->N + 1) + LEAST;
+    enum { CELLS = 1 << 20, MIN = 64 };
+    ptrdiff_t by_responses = kn_centiles_batch(d->w.S), by_training = CELLS / (d->m->N + 1) + MIN;
     return by_responses < by_training ? by_responses : by_training;
 }
 
 /* Computes the heights of the points: the value that has the participant's z-score at the
  * covariates of the curve, for a minibatch at a time. */
-static kn_status put_points(kn_ctx *ctx, drawing *d, const crowd *p)
+static kn_status compute_heights(kn_ctx *ctx, drawing *d, const drawn_sample *p)
 {
     kn_status status = KN_OK;
     kn_centiles_work *w = &d->w;
     kn_curves c = kn_centiles_curves(w);
     kn_view all = kn_view_cols(p->raw.data, p->seen, p->raw.cols);
-    ptrdiff_t batch = people_at_once(d);
+    ptrdiff_t batch = minibatch_size(d);
     c.few = true;
     for (ptrdiff_t j = 0; j < w->S; j++)
         KN_TRY(new_points(ctx, d, p, j, points_of(d, p, j)));
@@ -332,12 +339,12 @@ static kn_status put_points(kn_ctx *ctx, drawing *d, const crowd *p)
         ptrdiff_t rows = p->seen - first < batch ? p->seen - first : batch;
         kn_curves_clear(&c);
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_curves_make(ctx, kn_view_some(all, first, rows), &c));
+        KN_TRY(kn_curves_compute(ctx, kn_view_row_range(all, first, rows), &c));
         for (ptrdiff_t j = 0; j < w->S; j++)
             for (ptrdiff_t i = 0; i < rows; i++) {
                 kn_report_input_points *to = points_of(d, p, j);
-                ptrdiff_t who = p->who[first + i];
-                to->value[who] = kn_centiles_at_z(w, &c, i, j, to->z[who]);
+                ptrdiff_t index = p->index[first + i];
+                to->value[index] = kn_centiles_at_z(w, &c, i, j, to->z[index]);
             }
     }
 out:
@@ -345,32 +352,37 @@ out:
     return status;
 }
 
-static kn_status draw_people(kn_ctx *ctx, drawing *d, bool training)
+/* Computes the points of the training sample or of the scored participants; does nothing without
+ * their z-scores. */
+static kn_status compute_points(kn_ctx *ctx, drawing *d, bool training)
 {
     kn_status status;
-    crowd p = {.training = training, .n = training ? d->m->N : d->m->n};
-    bool known = training ? d->m->has_training_z : d->m->kind == KN_MATERIAL_SCORE;
-    if (!known || !own(d, &p, d->w.grid.over))
+    drawn_sample p = {.training = training, .n = training ? d->m->N : d->m->n};
+    bool known = training ? d->m->has_training_z : d->m->kind == KN_INPUT_SCORE;
+    if (!known || !covariate_of(d, &p, d->w.grid.over))
         return KN_OK;
-    KN_TRY(move_people(ctx, d, &p));
+    KN_TRY(move_participants(ctx, d, &p));
     KN_TRY(read_z(ctx, d, &p));
-    KN_TRY(put_points(ctx, d, &p));
+    KN_TRY(compute_heights(ctx, d, &p));
 out:
-    crowd_clear(&p);
+    drawn_sample_clear(&p);
     return status;
 }
 
 /* ---- all ---- */
 
-static kn_status prepare(kn_ctx *ctx, drawing *d, const char *over, const ptrdiff_t *response)
+/* Prepares centiles of the responses (w->S of them) along the covariate `over`, others at their
+ * reference value. */
+static kn_status prepare_centiles(kn_ctx *ctx, drawing *d, const char *over,
+                                  const ptrdiff_t *response)
 {
     kn_status status;
     kn_centiles_work *w = &d->w;
     const kn_model *model = w->model;
     KN_TRY(grid_over(ctx, d->m, over, &w->grid));
-    KN_TRY(kn_grid_raw(ctx, &w->grid, w->grid.code, model, &w->raw));
-    w->n_centiles = KN_MATERIAL_CENTILES;
-    for (int k = 0; k < KN_MATERIAL_CENTILES; k++)
+    KN_TRY(kn_grid_design_input(ctx, &w->grid, w->grid.code, model, &w->raw));
+    w->n_centiles = KN_INPUT_CENTILES;
+    for (int k = 0; k < KN_INPUT_CENTILES; k++)
         w->centile[k] = (kn_centile){.percent = kn_report_input_centile[k],
                                      .z = kn_normal_quantile(kn_report_input_centile[k] / 100)};
     w->bands = model->info.noise == KN_NOISE_ISO ? KN_BANDS_NONE : KN_BANDS_MODEL;
@@ -381,7 +393,7 @@ static kn_status prepare(kn_ctx *ctx, drawing *d, const char *over, const ptrdif
         w->kept[j] = response[j];
         w->response[j] = model->y.kept[response[j]];
     }
-    KN_TRY(kn_centiles_laws(ctx, w));
+    KN_TRY(kn_centiles_set_distributions(ctx, w));
 out:
     return status;
 }
@@ -394,10 +406,10 @@ kn_status kn_report_input_curves(kn_ctx *ctx, kn_report_input *m, const char *ov
     drawing d = {.m = m, .w = {.model = m->model, .S = S}, .out = out};
     if (S == 0)
         return KN_OK;
-    KN_TRY(prepare(ctx, &d, over, response));
-    KN_TRY(draw_curves(ctx, &d));
-    KN_TRY(draw_people(ctx, &d, true));
-    KN_TRY(draw_people(ctx, &d, false));
+    KN_TRY(prepare_centiles(ctx, &d, over, response));
+    KN_TRY(compute_curves(ctx, &d));
+    KN_TRY(compute_points(ctx, &d, true));
+    KN_TRY(compute_points(ctx, &d, false));
 out:
     kn_centiles_clear(&d.w);
     return status;

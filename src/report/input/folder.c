@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commands/score/participants_table.h"
-#include "data/table/column_name_heuristics.h"
+#include "data/table/column_role.h"
 #include "data/table/columns.h"
 #include "data/table/levels.h"
 #include "data/table/text_list.h"
@@ -21,48 +21,48 @@ static const kn_scored *scored_of(const kn_report_input *m)
 /* ---- participants ---- */
 
 /* For score, ids point to the texts of the folder's table. */
-static kn_status take_ids(kn_ctx *ctx, kn_report_input *m)
+static kn_status read_ids(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     const kn_scored *s = scored_of(m);
     const char **id;
     m->n = s->n;
-    KN_TRY(kn_report_input_pointers(ctx, m, m->n, &id));
+    KN_TRY(kn_report_input_alloc_texts(ctx, m, m->n, &id));
     m->id = id;
     for (ptrdiff_t i = 0; i < m->n; i++) {
-        const char *part[3] = {"", "", ""};
+        const char *cells[3] = {"", "", ""};
         id[i] = kn_scored_id(s, i);
-        if (m->kind != KN_MATERIAL_CHANGE)
+        if (m->kind != KN_INPUT_CHANGE)
             continue;
         for (int k = 0; k < 3; k++)
-            part[k] =
-                kn_table_cell(s->people, s->row[i], kn_table_find(s->people, s->kind->part[k]));
-        KN_TRY(kn_arena_print(ctx, &m->arena, &id[i], "%s %s to %s", part[0], part[1], part[2]));
+            cells[k] = kn_table_cell(s->participants, s->row[i],
+                                     kn_table_find(s->participants, s->kind->part[k]));
+        KN_TRY(kn_arena_print(ctx, &m->arena, &id[i], "%s %s to %s", cells[0], cells[1], cells[2]));
     }
 out:
     return status;
 }
 
-/* Lists the excluded participants: rows of people.tsv whose status is not "used", with their
- * reasons. */
-static kn_status take_dropped(kn_ctx *ctx, kn_report_input *m)
+/* Lists the excluded participants: rows of scored_participants.tsv whose status is not "used", with
+ * their reasons. */
+static kn_status read_excluded(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
-    const kn_table *t = scored_of(m)->people;
-    ptrdiff_t use = kn_table_find(t, "status"), why = kn_table_find(t, "why"),
+    const kn_table *t = scored_of(m)->participants;
+    ptrdiff_t use = kn_table_find(t, "status"), reason_column = kn_table_find(t, "why"),
               name = kn_table_find(t, "participant_id"), rows = kn_table_rows(t);
     const char **id, **reason;
-    if (m->kind == KN_MATERIAL_CHANGE || why < 0 || rows == m->n)
+    if (m->kind == KN_INPUT_CHANGE || reason_column < 0 || rows == m->n)
         return KN_OK;
-    KN_TRY(kn_report_input_pointers(ctx, m, rows - m->n, &id));
-    KN_TRY(kn_report_input_pointers(ctx, m, rows - m->n, &reason));
-    m->dropped_id = id;
-    m->dropped_why = reason;
+    KN_TRY(kn_report_input_alloc_texts(ctx, m, rows - m->n, &id));
+    KN_TRY(kn_report_input_alloc_texts(ctx, m, rows - m->n, &reason));
+    m->excluded_id = id;
+    m->excluded_reason = reason;
     for (ptrdiff_t i = 0; i < rows; i++) {
         if (strcmp(kn_table_cell(t, i, use), "used") == 0)
             continue;
-        id[m->n_dropped] = kn_table_cell(t, i, name);
-        reason[m->n_dropped++] = kn_table_cell(t, i, why);
+        id[m->n_excluded] = kn_table_cell(t, i, name);
+        reason[m->n_excluded++] = kn_table_cell(t, i, reason_column);
     }
 out:
     return status;
@@ -72,12 +72,12 @@ out:
 
 typedef struct gathered { /* levels of a category, collected while rows are read */
     const char **text;
-    ptrdiff_t n, room;
+    ptrdiff_t n, capacity;
 } gathered;
 
 /* Returns the index of a level; a new level is appended. */
-static kn_status place_of(kn_ctx *ctx, kn_report_input *m, gathered *g, const char *text,
-                          double *code)
+static kn_status level_index(kn_ctx *ctx, kn_report_input *m, gathered *g, const char *text,
+                             double *code)
 {
     const char **more;
     ptrdiff_t l = 0;
@@ -86,14 +86,14 @@ static kn_status place_of(kn_ctx *ctx, kn_report_input *m, gathered *g, const ch
     *code = (double)l;
     if (l < g->n)
         return KN_OK;
-    if (g->n == g->room) {
-        kn_status status = kn_report_input_pointers(ctx, m, 2 * g->room + 4, &more);
+    if (g->n == g->capacity) {
+        kn_status status = kn_report_input_alloc_texts(ctx, m, 2 * g->capacity + 4, &more);
         if (status != KN_OK)
             return status;
         for (l = 0; l < g->n; l++)
             more[l] = g->text[l];
         g->text = more;
-        g->room = 2 * g->room + 4;
+        g->capacity = 2 * g->capacity + 4;
     }
     return kn_arena_text(ctx, &m->arena, text, &g->text[g->n++]);
 }
@@ -105,14 +105,14 @@ static kn_status read_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_co
 {
     kn_status status = KN_OK;
     const kn_scored *s = scored_of(m);
-    gathered g = {.text = (const char **)c->level, .n = c->levels, .room = c->levels};
+    gathered g = {.text = (const char **)c->level, .n = c->levels, .capacity = c->levels};
     for (ptrdiff_t i = 0; i < m->n; i++) {
         char level[KN_LEVEL_SIZE];
-        const char *cell = kn_table_cell(s->people, s->row[i], col);
+        const char *cell = kn_table_cell(s->participants, s->row[i], col);
         c->scored[i] = NAN;
         if (!kn_text_is_missing(cell))
-            KN_TRY(place_of(ctx, m, &g, kn_level_of(cell, numbers, level) ? level : cell,
-                            &c->scored[i]));
+            KN_TRY(level_index(ctx, m, &g, kn_level_of(cell, numbers, level) ? level : cell,
+                               &c->scored[i]));
     }
     c->level = g.text;
     c->levels = g.n;
@@ -120,6 +120,8 @@ out:
     return status;
 }
 
+/* Reads covariate column `col` of the scored participants, as numbers or as levels. numbers: levels
+ * are numbers. */
 static kn_status read_column(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
                              ptrdiff_t col, bool numbers)
 {
@@ -130,20 +132,21 @@ static kn_status read_column(kn_ctx *ctx, kn_report_input *m, kn_report_input_co
     if (!c->numeric)
         return read_levels(ctx, m, c, col, numbers);
     for (ptrdiff_t i = 0; i < m->n; i++)
-        kn_table_number(s->people, s->row[i], col, &c->scored[i]); /* NaN: not a number */
+        kn_table_number(s->participants, s->row[i], col, &c->scored[i]); /* NaN: not a number */
     return KN_OK;
 }
 
+/* Reads the covariates of the model from scored_participants.tsv; a missing column is an error. */
 static kn_status read_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
-    const kn_encoding *r = &m->model->recipe;
+    const kn_encoding *r = &m->model->encoding;
     char name[KN_PARTICIPANTS_NAME];
     for (ptrdiff_t k = 0; k < r->n; k++) {
         kn_participants_covariate(r->column[k].name, name);
-        ptrdiff_t col = kn_table_find(scored_of(m)->people, name);
+        ptrdiff_t col = kn_table_find(scored_of(m)->participants, name);
         if (col < 0)
-            return kn_column_unknown(ctx, scored_of(m)->people, name, "which the model has");
+            return kn_column_unknown(ctx, scored_of(m)->participants, name, "which the model has");
         KN_TRY(read_column(ctx, m, &m->column[k], col, r->column[k].levels.numbers));
     }
 out:
@@ -160,24 +163,24 @@ static bool two_valued(const kn_report_input *m, ptrdiff_t col)
     int n = 0;
     for (ptrdiff_t i = 0; i < m->n && n <= 2; i++) {
         int k = 0;
-        if (kn_table_number(s->people, s->row[i], col, &x) != KN_CELL_NUMBER)
+        if (kn_table_number(s->participants, s->row[i], col, &x) != KN_CELL_NUMBER)
             continue;
         while (k < n && k < 2 && seen[k] != x)
             k++;
         if (k == n && n++ < 2)
             seen[n - 1] = x;
     }
-    return n == 2 && kn_column_role_of(kn_table_name(s->people, col)) != KN_COLUMN_AGE;
+    return n == 2 && kn_column_role_of(kn_table_name(s->participants, col)) != KN_COLUMN_AGE;
 }
 
 /* Guesses the type as kn_encoding_learn does: texts, sites and two-valued numbers are
  * categorical. */
-static kn_report_input_column guess(const kn_report_input *m, ptrdiff_t col, bool *numbers)
+static kn_report_input_column guess_column(const kn_report_input *m, ptrdiff_t col, bool *numbers)
 {
     const kn_scored *s = scored_of(m);
-    const char *name = kn_table_name(s->people, col);
+    const char *name = kn_table_name(s->participants, col);
     bool site = kn_column_role_of(name) == KN_COLUMN_SITE;
-    *numbers = kn_column_census(s->people, col, s->row, s->n).texts == 0;
+    *numbers = kn_column_census(s->participants, col, s->row, s->n).texts == 0;
     return (kn_report_input_column){.name = name,
                                     .numeric = *numbers && !site && !two_valued(m, col),
                                     .batch = site};
@@ -189,28 +192,30 @@ static kn_status sort_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_co
 {
     kn_status status;
     const char **sorted;
-    ptrdiff_t *place = NULL;
-    KN_TRY(kn_report_input_pointers(ctx, m, c->levels, &sorted));
-    KN_TRY(kn_alloc_i(ctx, c->levels, &place));
+    ptrdiff_t *position = NULL;
+    KN_TRY(kn_report_input_alloc_texts(ctx, m, c->levels, &sorted));
+    KN_TRY(kn_alloc_i(ctx, c->levels, &position));
     for (ptrdiff_t a = 0; a < c->levels; a++)
         for (ptrdiff_t b = 0; b < c->levels; b++)
-            place[a] += kn_level_order(c->level[b], c->level[a], numbers) < 0;
+            position[a] += kn_level_order(c->level[b], c->level[a], numbers) < 0;
     for (ptrdiff_t a = 0; a < c->levels; a++)
-        sorted[place[a]] = c->level[a];
+        sorted[position[a]] = c->level[a];
     for (ptrdiff_t i = 0; i < m->n; i++)
         if (!isnan(c->scored[i]))
-            c->scored[i] = (double)place[(ptrdiff_t)c->scored[i]];
+            c->scored[i] = (double)position[(ptrdiff_t)c->scored[i]];
     c->level = sorted;
 out:
-    kn_free(place);
+    kn_free(position);
     return status;
 }
 
+/* Reads all columns of scored_participants.tsv that are not written by kronorm itself, with guessed
+ * types. */
 static kn_status guess_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     static const char used[] = "used_";
     kn_status status;
-    const kn_table *t = scored_of(m)->people;
+    const kn_table *t = scored_of(m)->participants;
     ptrdiff_t cols = kn_table_cols(t);
     void *memory;
     bool numbers;
@@ -221,7 +226,7 @@ static kn_status guess_covariates(kn_ctx *ctx, kn_report_input *m)
         if (kn_participants_ours(name))
             continue;
         kn_report_input_column *c = &m->column[m->C++];
-        *c = guess(m, col, &numbers);
+        *c = guess_column(m, col, &numbers);
         if (strncmp(name, used, sizeof used - 1) == 0 &&
             kn_participants_ours(name + sizeof used - 1))
             c->name = name + sizeof used - 1;
@@ -237,7 +242,7 @@ out:
 
 /* Returns where the voxels of part k of the model start in a map of the folder, whose parts are
  * sorted by name. */
-static ptrdiff_t part_begins(const kn_space *files, const kn_space *own, int k)
+static ptrdiff_t find_hemisphere(const kn_space *files, const kn_space *own, int k)
 {
     ptrdiff_t at = 0;
     for (int p = 0; p < files->parts; p++) {
@@ -250,7 +255,7 @@ static ptrdiff_t part_begins(const kn_space *files, const kn_space *own, int k)
 
 /* Finds the position of each voxel of the model in a map of the folder. Fails if the geometry
  * differs, or a hemisphere has no map. */
-static kn_status place_voxels(kn_ctx *ctx, kn_report_input *m)
+static kn_status locate_voxels(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space, *own = &m->space;
     ptrdiff_t first = own->parts > 1 ? kn_geometry_voxels(&own->part[0].geometry) : PTRDIFF_MAX;
@@ -258,14 +263,13 @@ static kn_status place_voxels(kn_ctx *ctx, kn_report_input *m)
     kn_status status;
     KN_TRY(kn_geometry_compare(ctx, m->dir, &files->geometry, "the model", &own->geometry));
     for (int k = 0; own->parts > 1 && k < own->parts; k++) {
-        begin[k] = part_begins(files, own, k);
+        begin[k] = find_hemisphere(files, own, k);
         if (begin[k] < 0)
-            return kn_fail(ctx, KN_ERR_DATA, "%s: there is no z map of %s, expected one", m->dir,
-                           own->part[k].side);
+            return kn_fail(ctx, KN_ERR_DATA, "%s has no z map of %s", m->dir, own->part[k].side);
     }
     for (ptrdiff_t j = 0; j < m->T; j++) {
         ptrdiff_t v = own->voxel[j];
-        m->files->at[j] = v < first ? begin[0] + v : begin[1] + v - first;
+        m->files->map_index[j] = v < first ? begin[0] + v : begin[1] + v - first;
     }
 out:
     return status;
@@ -277,7 +281,7 @@ static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
     const kn_scored *s = scored_of(m);
     const bool named = s->space.kind == KN_SPACE_TABLE && m->space.kind == KN_SPACE_TABLE;
     for (ptrdiff_t j = 0; named && j < m->T; j++) {
-        ptrdiff_t at = m->files->at[j];
+        ptrdiff_t at = m->files->map_index[j];
         if (strcmp(s->space.name[at], m->name[j]) != 0)
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s/%s: column %td is '%s', expected '%s' as the model has it", m->dir,
@@ -289,21 +293,21 @@ static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
 
 /* With a model: the table's columns in the model's order, those in use only; or the voxels of
  * its mask. */
-static kn_status place_responses(kn_ctx *ctx, kn_report_input *m)
+static kn_status locate_responses(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space;
     const kn_scaling *y = &m->model->y;
-    kn_status status = kn_arena_i(ctx, &m->arena, m->T, &m->files->at);
+    kn_status status = kn_arena_i(ctx, &m->arena, m->T, &m->files->map_index);
     if (status != KN_OK)
         return status;
     if (files->kind == KN_SPACE_IMAGE && m->space.kind == KN_SPACE_IMAGE)
-        return place_voxels(ctx, m);
+        return locate_voxels(ctx, m);
     if (files->kind == KN_SPACE_IMAGE || files->T != y->n_all)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: z maps of %td responses, expected %td as the model has", m->dir,
+                       "%s has z maps of %td responses, expected %td as the model has", m->dir,
                        files->T, y->n_all);
     for (ptrdiff_t j = 0; j < m->T; j++)
-        m->files->at[j] = y->kept[j];
+        m->files->map_index[j] = y->kept[j];
     return check_names(ctx, m);
 }
 
@@ -319,19 +323,20 @@ static kn_status find_mask(kn_ctx *ctx, kn_report_input *m)
     KN_TRY(kn_alloc_f(ctx, all, &map));
     KN_TRY(kn_scored_single(ctx, &f->scored, "metrics_z2", &found, map));
     KN_TRY(kn_scored_z(ctx, &f->scored, 0, f->row));
-    KN_TRY(kn_arena_i(ctx, &m->arena, all, &f->at));
+    KN_TRY(kn_arena_i(ctx, &m->arena, all, &f->map_index));
     for (ptrdiff_t v = 0; v < all; v++)
         if (f->row[v] != 0 || (found && map[v] != 0))
-            f->at[m->T++] = v;
+            f->map_index[m->T++] = v;
     if (m->T == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: z are 0 everywhere, expected those of cv", m->dir);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: z-scores are 0 everywhere, expected those of cv",
+                         m->dir);
 out:
     kn_free(map);
     return status;
 }
 
 /* For cv: all responses of the folder. */
-static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
+static kn_status copy_space(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
     struct kn_report_input_files *f = m->files;
@@ -339,33 +344,33 @@ static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
     if (from->kind == KN_SPACE_IMAGE) {
         KN_TRY(find_mask(ctx, m));
     } else {
-        KN_TRY(kn_arena_i(ctx, &m->arena, from->T, &f->at));
+        KN_TRY(kn_arena_i(ctx, &m->arena, from->T, &f->map_index));
         for (; m->T < from->T; m->T++)
-            f->at[m->T] = m->T;
+            f->map_index[m->T] = m->T;
     }
     KN_TRY(kn_space_copy(ctx, from, &m->space));
     m->space.T = m->T;
     for (ptrdiff_t j = 0; m->space.voxel && j < m->T; j++)
-        m->space.voxel[j] = f->at[j];
-    KN_TRY(kn_report_input_name(ctx, m, NULL));
+        m->space.voxel[j] = f->map_index[j];
+    KN_TRY(kn_report_input_set_names(ctx, m, NULL));
 out:
     return status;
 }
 
-kn_status kn_report_input_take_folder(kn_ctx *ctx, kn_report_input *m)
+kn_status kn_report_input_read_folder(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
-    bool change = m->kind == KN_MATERIAL_CHANGE;
+    bool change = m->kind == KN_INPUT_CHANGE;
     struct kn_report_input_files *f = m->files;
     KN_TRY(kn_scored_open(ctx, m->dir, change ? &kn_scored_by_change : &kn_scored_by_score,
                           &f->scored));
     KN_TRY(kn_arena_f(ctx, &m->arena, f->scored.space.T, &f->row));
-    KN_TRY(take_ids(ctx, m));
-    KN_TRY(take_dropped(ctx, m));
+    KN_TRY(read_ids(ctx, m));
+    KN_TRY(read_excluded(ctx, m));
     if (!change)
         KN_TRY(m->model ? read_covariates(ctx, m) : guess_covariates(ctx, m));
-    KN_TRY(m->model ? place_responses(ctx, m) : take_space(ctx, m));
-    KN_TRY(kn_report_input_take_tables(ctx, m));
+    KN_TRY(m->model ? locate_responses(ctx, m) : copy_space(ctx, m));
+    KN_TRY(kn_report_input_read_tables(ctx, m));
 out:
     return status;
 }

@@ -1,4 +1,5 @@
-/* Determines from summary.json which command wrote a folder, and by which model. */
+/* Determines from summary.json which command wrote a folder, and by which model. The commands are
+ * score, cv and change. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,28 +9,25 @@
 
 #include "data/table/text_list.h"
 #include "io/file/byte_source.h"
+#include "io/file/path.h"
 #include "model/file/file.h"
 #include "report/input/internal.h"
 
 enum { PATH = 4096, HASH = 32 };
-static const char EXPECTED[] = "expected a folder that score, cv or change wrote";
+static const char EXPECTED[] = "give a folder that score, cv or change wrote";
 
-static kn_status path_of(kn_ctx *ctx, const kn_report_input *m, const char *name, char path[PATH])
-{
-    return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH
-               ? KN_OK
-               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", m->dir);
-}
-
+/* Reads summary.json into m->summary_json; a folder without it is refused. */
 static kn_status read_summary(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     char path[PATH];
     kn_byte_source file = {0};
     void *text;
-    KN_TRY(path_of(ctx, m, "summary.json", path));
+    KN_TRY(kn_path_in_folder(ctx, m->dir, "summary.json", path, PATH));
+    if (access(m->dir, F_OK) != 0)
+        return kn_fail(ctx, KN_ERR_IO, "%s: no such folder; %s", m->dir, EXPECTED);
     if (access(path, F_OK) != 0)
-        return kn_fail(ctx, KN_ERR_IO, "%s: has no summary.json, %s", m->dir, EXPECTED);
+        return kn_fail(ctx, KN_ERR_IO, "%s has no summary.json; %s", m->dir, EXPECTED);
     KN_TRY(kn_byte_source_open(ctx, path, &file));
     KN_TRY(kn_arena_alloc(ctx, &m->arena, file.size + 1, 1, &text));
     KN_TRY(kn_byte_source_read(ctx, &file, 0, file.size, text));
@@ -51,11 +49,11 @@ static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summar
     bool change = json_object_get(summary, "changed") && json_object_get(summary, "pairs");
     bool scores = json_object_get(summary, "abnormality") && json_object_get(summary, "metrics");
     if (!change && !scores)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: its summary.json is of another kind, %s", m->dir,
-                       EXPECTED);
-    m->kind = change                              ? KN_MATERIAL_CHANGE
-              : !hash && has_file(m, "folds.tsv") ? KN_MATERIAL_CV
-                                                  : KN_MATERIAL_SCORE;
+        return kn_fail(ctx, KN_ERR_DATA, "%s: its summary.json was written by another command; %s",
+                       m->dir, EXPECTED);
+    m->kind = change                              ? KN_INPUT_CHANGE
+              : !hash && has_file(m, "folds.tsv") ? KN_INPUT_CV
+                                                  : KN_INPUT_SCORE;
     return KN_OK;
 }
 
@@ -63,24 +61,24 @@ static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summar
 static kn_status check_model(kn_ctx *ctx, const kn_report_input *m, const char *hash,
                              const char *saved)
 {
-    const char *command = m->kind == KN_MATERIAL_CHANGE ? "change" : "score";
+    const char *command = m->kind == KN_INPUT_CHANGE ? "change" : "score";
     char own[HASH];
     uint64_t h = 0;
-    if (m->kind == KN_MATERIAL_CV)
-        return !m->model ? KN_OK
-                         : kn_fail(ctx, KN_ERR_ARGUMENT,
-                                   "%s: was written by cv, which has no one model, expected no "
-                                   "model beside it",
-                                   m->dir);
+    if (m->kind == KN_INPUT_CV)
+        return !m->model
+                   ? KN_OK
+                   : kn_fail(
+                         ctx, KN_ERR_ARGUMENT,
+                         "%s was written by cv, which has no single model; give the folder alone",
+                         m->dir);
     if (!m->model)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s: was written by %s, expected the model that it was made by", m->dir,
+                       "%s was written by %s; give the model that it was made with, too", m->dir,
                        command);
     if (!hash)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: its summary.json does not say which model it was made by, as those of "
-                       "older versions (run %s again)",
-                       m->dir, command);
+                       "%s: its summary.json does not name the model; run %s again", m->dir,
+                       command);
     kn_status status = kn_model_hash(ctx, m->model, &h);
     if (status != KN_OK)
         return status;
@@ -88,8 +86,8 @@ static kn_status check_model(kn_ctx *ctx, const kn_report_input *m, const char *
     if (strcmp(own, hash) == 0 || (saved && strcmp(own, saved) == 0))
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
-                   "%s: was scored by another model (%s, this one is %s), expected a folder of "
-                   "this one",
+                   "%s was made with another model (%s, this one is %s); give that model, or run "
+                   "the command again with this one",
                    m->dir, kn_clipped(hash).text, own);
 }
 
@@ -102,8 +100,8 @@ kn_status kn_report_input_identify(kn_ctx *ctx, kn_report_input *m)
     summary = json_loads(m->summary_json, JSON_REJECT_DUPLICATES, &error);
     if (!summary)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s/summary.json line %d: is not JSON, expected the file as it was written",
-                       m->dir, error.line);
+                       "%s/summary.json line %d is not JSON; run the command again", m->dir,
+                       error.line);
     const json_t *hashes = json_object_get(summary, "hashes");
     const char *hash = json_string_value(json_object_get(hashes, "model"));
     const char *saved = json_string_value(json_object_get(hashes, "saved"));

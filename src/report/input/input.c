@@ -1,9 +1,11 @@
-/* Implements input.h: opening, access by column name, and reading of z-maps. */
+/* Implements input.h: opening, access by column name, and reading of z-maps. Memory belongs to one
+ * arena, which is freed as a whole. */
 #include "report/input/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* Frees the tables of the scored folder. */
 static void files_clear(struct kn_report_input_files *f)
 {
     if (!f)
@@ -21,7 +23,8 @@ void kn_report_input_clear(kn_report_input *m)
     *m = (kn_report_input){0};
 }
 
-kn_status kn_report_input_pointers(kn_ctx *ctx, kn_report_input *m, ptrdiff_t n, const char ***out)
+kn_status kn_report_input_alloc_texts(kn_ctx *ctx, kn_report_input *m, ptrdiff_t n,
+                                      const char ***out)
 {
     void *memory;
     kn_status status = kn_arena_alloc(ctx, &m->arena, n, sizeof(char *), &memory);
@@ -32,7 +35,7 @@ kn_status kn_report_input_pointers(kn_ctx *ctx, kn_report_input *m, ptrdiff_t n,
 /* ---- names ---- */
 
 /* Number of digits of an integer from 0 to n - 1. */
-static int digits(ptrdiff_t n)
+static int count_digits(ptrdiff_t n)
 {
     int d = 1;
     for (n--; n > 9; n /= 10)
@@ -47,8 +50,9 @@ static kn_status number_names(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *
     const kn_space *s = &m->space;
     bool image = s->kind == KN_SPACE_IMAGE;
     const ptrdiff_t *dim = s->geometry.dim;
-    ptrdiff_t most = number && m->T > 0 ? number[m->T - 1] + 2 : m->T + 1;
-    int width = image ? digits(dim[0]) + digits(dim[1]) + digits(dim[2]) + 3 : digits(most) + 1;
+    ptrdiff_t limit = number && m->T > 0 ? number[m->T - 1] + 2 : m->T + 1;
+    int width = image ? count_digits(dim[0]) + count_digits(dim[1]) + count_digits(dim[2]) + 3
+                      : count_digits(limit) + 1;
     void *memory;
     kn_status status = kn_arena_alloc(ctx, &m->arena, m->T, (size_t)width, &memory);
     for (ptrdiff_t j = 0; j < m->T && status == KN_OK; j++) {
@@ -65,10 +69,10 @@ static kn_status number_names(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *
     return status;
 }
 
-kn_status kn_report_input_name(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *number)
+kn_status kn_report_input_set_names(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *number)
 {
     const char **name;
-    kn_status status = kn_report_input_pointers(ctx, m, m->T, &name);
+    kn_status status = kn_report_input_alloc_texts(ctx, m, m->T, &name);
     if (status != KN_OK)
         return status;
     m->name = name;
@@ -81,7 +85,9 @@ kn_status kn_report_input_name(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t 
 
 /* ---- open ---- */
 
-static kn_status take(kn_ctx *ctx, kn_report_input *m)
+/* Reads model and folder, as far as they are given, into m. On error m is partly filled; the caller
+ * frees it. */
+static kn_status read_input(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
     void *memory;
@@ -90,9 +96,9 @@ static kn_status take(kn_ctx *ctx, kn_report_input *m)
     if (m->dir)
         KN_TRY(kn_report_input_identify(ctx, m));
     if (m->model)
-        KN_TRY(kn_report_input_take_model(ctx, m));
+        KN_TRY(kn_report_input_read_model(ctx, m));
     if (m->dir)
-        KN_TRY(kn_report_input_take_folder(ctx, m));
+        KN_TRY(kn_report_input_read_folder(ctx, m));
 out:
     return status;
 }
@@ -106,7 +112,7 @@ kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *d
                        "there is neither a model nor a folder, expected a model or {scored}");
     kn_status status = kn_arena_text(ctx, &out->arena, dir, &out->dir);
     if (status == KN_OK)
-        status = take(ctx, out);
+        status = read_input(ctx, out);
     if (status != KN_OK)
         kn_report_input_clear(out);
     return status;
@@ -114,7 +120,7 @@ kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *d
 
 /* ---- columns by name ---- */
 
-static const kn_report_input_named *find(const kn_report_input_list *list, const char *name)
+static const kn_report_input_named *find_column(const kn_report_input_list *list, const char *name)
 {
     for (ptrdiff_t k = 0; k < list->n; k++)
         if (strcmp(list->column[k].name, name) == 0)
@@ -122,31 +128,31 @@ static const kn_report_input_named *find(const kn_report_input_list *list, const
     return NULL;
 }
 
-static const double *numbers(const kn_report_input_list *list, const char *name)
+static const double *find_numbers(const kn_report_input_list *list, const char *name)
 {
-    const kn_report_input_named *c = find(list, name);
+    const kn_report_input_named *c = find_column(list, name);
     return c ? c->number : NULL;
 }
 
-const double *kn_report_input_people(const kn_report_input *m, const char *name)
+const double *kn_report_input_participants(const kn_report_input *m, const char *name)
 {
-    return numbers(&m->files->people, name);
+    return find_numbers(&m->files->participants, name);
 }
 
 const char *const *kn_report_input_texts(const kn_report_input *m, const char *name)
 {
-    const kn_report_input_named *c = find(&m->files->people, name);
+    const kn_report_input_named *c = find_column(&m->files->participants, name);
     return c ? c->text : NULL;
 }
 
 const double *kn_report_input_training(const kn_report_input *m, const char *name)
 {
-    return numbers(&m->files->training, name);
+    return find_numbers(&m->files->training, name);
 }
 
 const double *kn_report_input_responses(const kn_report_input *m, const char *name)
 {
-    return numbers(&m->files->responses, name);
+    return find_numbers(&m->files->responses, name);
 }
 
 /* ---- z-maps ---- */
@@ -156,6 +162,6 @@ kn_status kn_report_input_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float 
     struct kn_report_input_files *f = m->files;
     kn_status status = kn_scored_z(ctx, &f->scored, i, f->row);
     for (ptrdiff_t j = 0; j < m->T && status == KN_OK; j++)
-        z[j] = f->row[f->at[j]];
+        z[j] = f->row[f->map_index[j]];
     return status;
 }

@@ -7,15 +7,15 @@
 #ifndef KN_REPORT_INPUT_INPUT_H
 #define KN_REPORT_INPUT_INPUT_H
 
-#include "base/memory/arena.h"
+#include "base/memory/alloc.h"
 #include "data/response_space.h"
 #include "kronorm.h"
 
 typedef enum kn_report_input_kind {
-    KN_MATERIAL_MODEL = 0, /* no folder */
-    KN_MATERIAL_SCORE = 1, /* scored by this model: the model hash was compared */
-    KN_MATERIAL_CV = 2,    /* cross-validated z-scores; no model */
-    KN_MATERIAL_CHANGE = 3 /* rows are pairs of visits, z is the z-score of change */
+    KN_INPUT_MODEL = 0, /* no folder */
+    KN_INPUT_SCORE = 1, /* scored by this model: the model hash was compared */
+    KN_INPUT_CV = 2,    /* cross-validated z-scores; no model */
+    KN_INPUT_CHANGE = 3 /* rows are pairs of visits, z is the z-score of change */
 } kn_report_input_kind;
 
 typedef struct kn_report_input_column { /* a covariate */
@@ -46,9 +46,9 @@ typedef struct kn_report_input {
     const char *summary_json;       /* text of the folder's summary.json; NULL: no folder */
     const char *model_json;         /* output of `info --json`; NULL: cv */
     const char *model_words;        /* output of kn_model_words; NULL: cv */
-    ptrdiff_t n_dropped;            /* participants that the folder lists as excluded ... */
-    const char *const *dropped_id;  /* ... and the reasons */
-    const char *const *dropped_why;
+    ptrdiff_t n_excluded;           /* participants that the folder lists as excluded ... */
+    const char *const *excluded_id; /* ... and the reasons */
+    const char *const *excluded_reason;
     kn_space space;          /* of the T responses: names of columns, or voxels of an image */
     const char *const *name; /* T  name of a column, or "x,y,z" of a voxel */
     double *y_mean, *y_sd;   /* T  mean and sd in training, original units; NULL: cv */
@@ -63,9 +63,9 @@ kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *d
 void kn_report_input_clear(kn_report_input *m); /* {0} is fine */
 
 /* Returns a column as n numbers (NaN for n/a), or as n texts; NULL: no such column. Searched in
- * abnormality.tsv or change.tsv, then folds.tsv (cv), then people.tsv (reasons, maps, covariates
- * as the model used them). */
-const double *kn_report_input_people(const kn_report_input *m, const char *name);
+ * abnormality.tsv or change.tsv, then folds.tsv (cv), then scored_participants.tsv (reasons, maps,
+ * covariates as the model used them). */
+const double *kn_report_input_participants(const kn_report_input *m, const char *name);
 const char *const *kn_report_input_texts(const kn_report_input *m, const char *name);
 /* Returns a statistic of the N training participants from the model's reference sample:
  * statistic, mean_z, negative, positive, deviance, deviance_noise, extrapolation (ascending, not
@@ -88,15 +88,15 @@ const char *kn_report_input_method(const kn_report_input *m, const char *what);
 
 /* ---- curves [METHOD 8f] ---- */
 
-enum { KN_MATERIAL_CENTILES = 5, KN_MATERIAL_GRID = 60 };
-extern const double kn_report_input_centile[KN_MATERIAL_CENTILES]; /* 5, 25, 50, 75, 95 */
+enum { KN_INPUT_CENTILES = 5, KN_INPUT_GRID = 60 };
+extern const double kn_report_input_centile[KN_INPUT_CENTILES]; /* 5, 25, 50, 75, 95 */
 
 typedef struct kn_report_input_curve { /* one response at one combination of levels */
     const char *label;                 /* values of the other covariates: "sex=F,site=mean" */
     const char *level;                 /* level of the drawn category: "F"; "" for a single curve */
     double *x;                         /* GRID */
-    double *value[KN_MATERIAL_CENTILES];                            /* GRID each, original units */
-    double *low[KN_MATERIAL_CENTILES], *high[KN_MATERIAL_CENTILES]; /* 95 % band; NULL: none */
+    double *value[KN_INPUT_CENTILES];  /* GRID each, original units */
+    double *low[KN_INPUT_CENTILES], *high[KN_INPUT_CENTILES]; /* 95 % band; NULL: none */
     double *extrapolation; /* GRID  percentile in the training sample; NaN: not known */
 } kn_report_input_curve;
 
@@ -118,8 +118,8 @@ typedef struct kn_report_input_response {
  * called age, else another age, else the one along which predictions vary the most: variance of
  * the mean along its curves over that of the response, summed over responses. *out NULL: there
  * is none, as for cv and for models without covariate names. */
-kn_status kn_report_input_over(kn_ctx *ctx, const kn_report_input *m, const char *over,
-                               const char **out);
+kn_status kn_report_input_choose_over(kn_ctx *ctx, const kn_report_input *m, const char *over,
+                                      const char **out);
 /* Computes the curves of S responses (ascending); out: S rows, arrays in the arena of m. Reads
  * the z-scores of all participants at these responses once. Not for cv; for change without
  * scored points. */

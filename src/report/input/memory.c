@@ -1,5 +1,5 @@
-/* Implements memory.h. The plan must follow the allocations of input.c, model.c, folder.c and
- * curves.c. */
+/* Memory plan of the input of a page. The plan must follow the allocations of input.c, model.c,
+ * folder.c and curves.c. */
 #include "report/input/memory.h"
 
 #include <dirent.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/memory/budget.h"
+#include "base/memory/plan.h"
 #include "commands/centiles/centiles.h"
 #include "commands/memory/memory_plan.h"
 #include "commands/score/scores.h"
@@ -22,15 +22,15 @@ enum { NAME = 2 * 64 }; /* bytes of a short text with its allocation */
 
 /* ---- measuring ---- */
 
-typedef struct looked {
+typedef struct file_counts {
     double bytes, cells, lines;
-} looked;
+} file_counts;
 
 /* Returns {0} for a file that cannot be read, and for a pipe or a device, which has no end. */
-static looked look_at(const char *path)
+static file_counts measure_file(const char *path)
 {
     char piece[1 << 14];
-    looked l = {0};
+    file_counts l = {0};
     struct stat what;
     bool file = stat(path, &what) == 0 && S_ISREG(what.st_mode);
     FILE *f = file ? fopen(path, "rb") : NULL;
@@ -44,7 +44,7 @@ static looked look_at(const char *path)
     return l;
 }
 
-static void add_table(kn_report_input_table *t, looked l)
+static void add_table(kn_report_input_table *t, file_counts l)
 {
     t->bytes += l.bytes;
     t->cells += l.cells;
@@ -62,7 +62,7 @@ static void add_maps(kn_report_input_sizes *s, const char *path)
 {
     struct stat what;
     if (kn_path_ends(path, "z.csv")) {
-        looked l = look_at(path);
+        file_counts l = measure_file(path);
         if (l.bytes > s->maps.bytes)
             s->maps = (kn_report_input_table){l.bytes, l.cells};
         return;
@@ -71,10 +71,11 @@ static void add_maps(kn_report_input_sizes *s, const char *path)
         s->packed = fmax(s->packed, (double)what.st_size);
 }
 
-static void look_into(const char *dir, kn_report_input_sizes *s, double *responses)
+/* Measures the tables and maps of a scored folder by their sizes, without reading them. */
+static void measure_folder(const char *dir, kn_report_input_sizes *s, double *responses)
 {
-    static const char *const STAY[] = {"people.tsv", "abnormality.tsv", "folds.tsv", "change.tsv",
-                                       NULL};
+    static const char *const STAY[] = {"scored_participants.tsv", "abnormality.tsv", "folds.tsv",
+                                       "change.tsv", NULL};
     char path[4096];
     DIR *folder = opendir(dir);
     for (struct dirent *d; folder && (d = readdir(folder));) {
@@ -83,11 +84,11 @@ static void look_into(const char *dir, kn_report_input_sizes *s, double *respons
         if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
             continue;
         if (is_any(name, STAY)) {
-            looked l = look_at(path);
-            add_table(&s->people, l);
+            file_counts l = measure_file(path);
+            add_table(&s->participants, l);
             s->n = (ptrdiff_t)fmax((double)s->n, l.lines);
         } else if (strcmp(name, "metrics.tsv") == 0) {
-            looked l = look_at(path);
+            file_counts l = measure_file(path);
             add_table(&s->metrics, l);
             *responses = l.lines;
         } else if (z) {
@@ -104,9 +105,10 @@ static ptrdiff_t curves_of(const kn_model *m)
     ptrdiff_t curves = 1;
     for (ptrdiff_t c = 0; c < m->x.C && curves < 64; c++)
         curves *= m->x.column[c].levels == 2 ? 2 : 1;
-    return m->recipe.n > 0 ? curves : 0;
+    return m->encoding.n > 0 ? curves : 0;
 }
 
+/* Sets the sizes that follow from the model: participants, responses, covariates, curves. */
 static void measure_model(kn_ctx *ctx, const kn_settings *settings, kn_report_input_sizes *s)
 {
     const kn_model *m = s->model;
@@ -132,7 +134,7 @@ void kn_report_input_measure(kn_ctx *ctx, const kn_settings *settings, const kn_
     if (model)
         measure_model(ctx, settings, out);
     if (dir)
-        look_into(dir, out, &responses);
+        measure_folder(dir, out, &responses);
     if (!model) {
         out->T = (ptrdiff_t)responses;
         out->named = out->packed == 0;
@@ -157,7 +159,7 @@ static void table_need(kn_mem_plan *r, kn_report_input_table t)
 
 /* Memory beside the model: means and standard deviations, names, positions of responses in
  * files, statistics and covariates of training. */
-static void taken_need(kn_mem_plan *r, const kn_report_input_sizes *s)
+static void input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 {
     enum { WORDS = 48, STATISTICS = 16 };
     ptrdiff_t all = s->voxels > s->T ? s->voxels : s->T;
@@ -174,10 +176,10 @@ void kn_report_input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
     kn_plan_stage(r, "tables");
     kn_plan_alloc_bytes(r, KN_NEED_BASIS, s->model_bytes);
     kn_plan_alloc_bytes(r, KN_NEED_WORK, SMALL);
-    taken_need(r, s);
-    table_need(r, s->people);
+    input_need(r, s);
+    table_need(r, s->participants);
     kn_plan_alloc_bytes(r, KN_NEED_WORK,
-                        2 * sizeof(double) * s->people.cells); /* numbers and texts */
+                        2 * sizeof(double) * s->participants.cells); /* numbers and texts */
     table_need(r, s->maps);
     kn_plan_alloc_bytes(r, KN_NEED_WORK, s->packed + s->image);
     kn_mem_usage mark = r->now;
@@ -200,45 +202,43 @@ static void points_need(kn_mem_plan *r, const kn_report_input_sizes *s, ptrdiff_
 
 void kn_report_input_curves_need(kn_mem_plan *r, const kn_report_input_sizes *s, ptrdiff_t S)
 {
-    enum { ASKED = 1000, OF_CURVE = 2 + 3 * KN_MATERIAL_CENTILES, OF_POINT = 4 };
-    ptrdiff_t grid = KN_MATERIAL_GRID * s->curves, people = s->N > s->n ? s->N : s->n;
+    enum { SEARCHED = 1000, OF_CURVE = 2 + 3 * KN_INPUT_CENTILES, OF_POINT = 4 };
+    ptrdiff_t grid = KN_INPUT_GRID * s->curves, participants = s->N > s->n ? s->N : s->n;
     ptrdiff_t batch = kn_min_size(kn_centiles_batch(S), (1 << 20) / (s->N + 1) + 64);
     if (s->curves == 0 || S == 0)
         return;
     kn_plan_stage(r, "curves");
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, grid,
-                    kn_min_size(s->T, ASKED) + 2 * s->C); /* the search for the covariate */
+                    kn_min_size(s->T, SEARCHED) + 2 * s->C); /* the search for the covariate */
     s->shape.method->need.maps(r, &s->shape, KN_MAPS_PREDICT, grid);
     s->shape.method->need.block(r, &s->shape, KN_MAPS_PREDICT, grid);
     kn_plan_free_to(r, mark);
-    kn_plan_alloc_d(r, KN_NEED_WORK, S * s->curves, KN_MATERIAL_GRID * OF_CURVE);
+    kn_plan_alloc_d(r, KN_NEED_WORK, S * s->curves, KN_INPUT_GRID * OF_CURVE);
     kn_plan_alloc_d(r, KN_NEED_WORK, S * (s->N + s->n), OF_POINT);
     points_need(r, s, grid, S);
     kn_mem_usage between = r->now;
     /* Z-scores and covariates of the participants. */
-    kn_plan_alloc_d(r, KN_NEED_WORK, people, 2 + 2 * s->C + S);
+    kn_plan_alloc_d(r, KN_NEED_WORK, participants, 2 + 2 * s->C + S);
     kn_plan_alloc_f(r, KN_NEED_WORK, s->T, 1);
-    points_need(r, s, kn_min_size(people, batch), S);
+    points_need(r, s, kn_min_size(participants, batch), S);
     kn_plan_free_to(r, between);
 }
 
 /* ---- budget ---- */
 
-kn_status kn_report_input_room(kn_ctx *ctx, const kn_mem_plan *r, const char *what)
+kn_status kn_report_input_check_memory(kn_ctx *ctx, const kn_mem_plan *r, const char *what)
 {
     const kn_mem_budget a = kn_mem_budget_of(ctx);
-    const double program = kn_need_program(kn_threads(ctx)), model = r->peak.part[KN_NEED_BASIS],
+    const double program = kn_need_program(kn_threads(ctx)), model = r->peak.bytes[KN_NEED_BASIS],
                  work = kn_mem_usage_sum(&r->peak) - model, bytes = program + model + work;
     char parts[160];
     snprintf(parts, sizeof parts, "model %s, work space %s, program and BLAS %s",
-             kn_size_in_words(model).text, kn_size_in_words(work).text,
-             kn_size_in_words(program).text);
+             kn_format_size(model).text, kn_format_size(work).text, kn_format_size(program).text);
     kn_log(ctx, KN_LOG_DETAIL, "memory: this %s needs %s (%s), most of it for the %s; %s %s", what,
-           kn_size_in_words(bytes).text, parts, r->peak_stage, a.from,
-           kn_size_in_words(a.bytes).text);
+           kn_format_size(bytes).text, parts, r->peak_stage, a.from, kn_format_size(a.bytes).text);
     if (bytes <= a.bytes)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_MEMORY, "this %s needs %s (%s), but %s %s", what,
-                   kn_size_in_words(bytes).text, parts, a.from, kn_size_in_words(a.bytes).text);
+                   kn_format_size(bytes).text, parts, a.from, kn_format_size(a.bytes).text);
 }

@@ -15,12 +15,13 @@ typedef struct kn_report_input_table { /* total size of tables that are open tog
 typedef struct kn_report_input_sizes {
     const kn_model *model; /* borrowed; NULL: cv */
     double model_bytes;    /* size in memory */
-    ptrdiff_t N, n, T, C;  /* n: upper bound, since people.tsv also lists excluded participants */
-    bool named;            /* responses are named columns without location */
-    ptrdiff_t voxels;      /* voxels of the image grid; 0: none */
-    ptrdiff_t curves;      /* upper bound per response; 0: none */
+    ptrdiff_t N, n, T,
+        C;      /* n: upper bound, since scored_participants.tsv also lists excluded participants */
+    bool named; /* responses are named columns without location */
+    ptrdiff_t voxels; /* voxels of the image grid; 0: none */
+    ptrdiff_t curves; /* upper bound per response; 0: none */
     /* Tables that stay open, that are temporary, and of z that stay open. */
-    kn_report_input_table people, metrics, maps;
+    kn_report_input_table participants, metrics, maps;
     double packed, image;  /* bytes of a file of maps, compressed and uncompressed */
     kn_problem_size shape; /* shape of the model, for kn_method_need */
 } kn_report_input_sizes;
@@ -32,12 +33,12 @@ void kn_report_input_measure(kn_ctx *ctx, const kn_settings *s, const kn_model *
 
 /* Adds kn_report_input_open to the plan; the open input and the model remain allocated. */
 void kn_report_input_need(kn_mem_plan *r, const kn_report_input_sizes *s);
-/* Adds kn_report_input_over and kn_report_input_curves of S responses; curves and points remain
- * allocated. */
+/* Adds kn_report_input_choose_over and kn_report_input_curves of S responses; curves and points
+ * remain allocated. */
 void kn_report_input_curves_need(kn_mem_plan *r, const kn_report_input_sizes *s, ptrdiff_t S);
 
 /* Returns KN_ERR_MEMORY if the plan exceeds the budget of the context; `what` names the command,
  * such as "report". */
-kn_status kn_report_input_room(kn_ctx *ctx, const kn_mem_plan *r, const char *what);
+kn_status kn_report_input_check_memory(kn_ctx *ctx, const kn_mem_plan *r, const char *what);
 
 #endif

@@ -1,12 +1,16 @@
 /* Reads the training sample back from a model: covariates from the columns of the design X,
- * statistics from the reference sample, and the scale of the responses. */
+ * statistics from the reference sample, and the scale of the responses. It works for models
+ * without a scored folder. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gp/method.h"
 #include "io/table/number.h"
 #include "model/model.h"
+#include "report/input/input.h"
 #include "report/input/internal.h"
+#include "report/input/records.h"
 
 /* ---- covariates ---- */
 
@@ -34,14 +38,14 @@ static double code_of(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
         if (kn_at(m->gp.latent.X, i, k->x + l) == 1)
             return l;
     for (int l = 0; k->x < 0 && l < k->levels; l++) /* the category has a single level */
-        if (k->shares[l] == 1)
+        if (k->proportions[l] == 1)
             return l;
     return NAN;
 }
 
 /* Returns the level from indicators in raw columns f ..: one column for two levels, else one per
  * level. */
-static double spread_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrdiff_t i)
+static double indicator_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrdiff_t i)
 {
     if (levels == 2)
         return raw_number(m, f, i) > 0.5;
@@ -53,7 +57,7 @@ static double spread_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrd
 
 /* Reads column k of the encoding, whose raw columns start at f; without an encoding raw column
  * k. */
-static kn_status take_training(kn_ctx *ctx, kn_report_input *m, ptrdiff_t k, ptrdiff_t f)
+static kn_status read_training(kn_ctx *ctx, kn_report_input *m, ptrdiff_t k, ptrdiff_t f)
 {
     const kn_model *model = m->model;
     kn_report_input_column *c = &m->column[k];
@@ -63,14 +67,15 @@ static kn_status take_training(kn_ctx *ctx, kn_report_input *m, ptrdiff_t k, ptr
     for (ptrdiff_t i = 0; i < m->N && status == KN_OK; i++)
         c->training[i] = c->numeric                  ? raw_number(model, f, i)
                          : model->x.column[f].levels ? code_of(model, f, i)
-                                                     : spread_code(model, f, c->levels, i);
+                                                     : indicator_code(model, f, c->levels, i);
     return status;
 }
 
-static kn_status from_recipe(kn_ctx *ctx, kn_report_input *m)
+/* Describes the covariates by the encoding, with the values of the training sample. */
+static kn_status from_encoding(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
-    const kn_encoding *r = &m->model->recipe;
+    const kn_encoding *r = &m->model->encoding;
     for (ptrdiff_t k = 0, f = 0; k < r->n; k++) {
         const kn_covariate *from = &r->column[k];
         bool numeric = from->kind == KN_COVARIATE_NUMERIC;
@@ -79,7 +84,7 @@ static kn_status from_recipe(kn_ctx *ctx, kn_report_input *m)
                                                 .batch = from->batch,
                                                 .levels = numeric ? 0 : from->levels.n,
                                                 .level = (const char *const *)from->levels.text};
-        KN_TRY(take_training(ctx, m, k, f));
+        KN_TRY(read_training(ctx, m, k, f));
         f += r->codes || numeric || from->levels.n < 3 ? 1 : from->levels.n;
     }
 out:
@@ -98,25 +103,26 @@ static kn_status from_design(kn_ctx *ctx, kn_report_input *m)
                                       .batch = d->column[k].batch,
                                       .levels = d->column[k].levels};
         KN_TRY(kn_arena_print(ctx, &m->arena, &c->name, "x%td", k + 1));
-        KN_TRY(kn_report_input_pointers(ctx, m, c->levels, &level));
+        KN_TRY(kn_report_input_alloc_texts(ctx, m, c->levels, &level));
         for (ptrdiff_t l = 0; l < c->levels; l++)
             KN_TRY(kn_arena_print(ctx, &m->arena, &level[l], "%td", l));
         c->level = level;
-        KN_TRY(take_training(ctx, m, k, k));
+        KN_TRY(read_training(ctx, m, k, k));
     }
 out:
     return status;
 }
 
-static kn_status take_covariates(kn_ctx *ctx, kn_report_input *m)
+/* Describes the covariates by the encoding or, for a model from memory, by the design. */
+static kn_status read_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     void *memory;
-    bool named = m->model->recipe.n > 0;
-    m->C = named ? m->model->recipe.n : m->model->x.C;
+    bool named = m->model->encoding.n > 0;
+    m->C = named ? m->model->encoding.n : m->model->x.C;
     KN_TRY(kn_arena_alloc(ctx, &m->arena, m->C, sizeof *m->column, &memory));
     m->column = memory;
-    KN_TRY(named ? from_recipe(ctx, m) : from_design(ctx, m));
+    KN_TRY(named ? from_encoding(ctx, m) : from_design(ctx, m));
 out:
     return status;
 }
@@ -124,7 +130,7 @@ out:
 /* ---- reference sample ---- */
 
 /* Scatters the statistics over all N rows, NaN for rows not in the reference sample. */
-static kn_status take_statistics(kn_ctx *ctx, kn_report_input *m)
+static kn_status read_statistics(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_reference *r = &m->model->reference;
     kn_report_input_list *list = &m->files->training;
@@ -132,10 +138,10 @@ static kn_status take_statistics(kn_ctx *ctx, kn_report_input *m)
         const char *name;
         const double *values;
         bool sorted; /* ascending, not in participant order */
-    } all[] = {{"statistic", r->statistic, false},
+    } all[] = {{"extreme_z", r->statistic, false},
                {"mean_z", r->mean_z, false},
-               {"negative", r->negative, false},
-               {"positive", r->positive, false},
+               {"n_low", r->negative, false},
+               {"n_high", r->positive, false},
                {"deviance", r->has_deviance ? r->deviance.ref : NULL, false},
                {"deviance_noise", r->has_deviance ? r->deviance_noise.ref : NULL, false},
                {"extrapolation", r->extrapolation, true}};
@@ -173,7 +179,7 @@ kn_status kn_report_input_training_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t 
 /* ---- responses ---- */
 
 /* Keeps the responses in use. */
-static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
+static kn_status copy_space(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *from = &m->model->space;
     const ptrdiff_t *kept = m->model->y.kept;
@@ -190,19 +196,20 @@ static kn_status take_space(kn_ctx *ctx, kn_report_input *m)
             to->voxel[j] = from->voxel[kept[j]];
     }
     if (from->kind == KN_SPACE_TABLE) {
-        KN_TRY(kn_report_input_pointers(ctx, m, m->T, &name));
+        KN_TRY(kn_report_input_alloc_texts(ctx, m, m->T, &name));
         for (ptrdiff_t j = 0; j < m->T; j++)
             name[j] = from->name[kept[j]];
         KN_TRY(kn_names_copy(ctx, name, m->T, &copies));
         to->name = copies;
     }
     to->T = m->T;
-    KN_TRY(kn_report_input_name(ctx, m, kept));
+    KN_TRY(kn_report_input_set_names(ctx, m, kept));
 out:
     return status;
 }
 
-static kn_status take_scale(kn_ctx *ctx, kn_report_input *m)
+/* Copies mean and SD of each response in original units, before any imputation. */
+static kn_status copy_scale(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_scaling *y = &m->model->y;
     kn_status status;
@@ -218,19 +225,21 @@ out:
 
 /* ---- all ---- */
 
-typedef kn_status (*telling)(kn_ctx *ctx, const kn_model *model, char **text);
+typedef kn_status (*text_writer)(kn_ctx *ctx, const kn_model *model, char **text);
 
-static kn_status take_text(kn_ctx *ctx, kn_report_input *m, telling tell, const char **out)
+/* Copies a text that write_text makes of the model into the arena. */
+static kn_status copy_text(kn_ctx *ctx, kn_report_input *m, text_writer write_text,
+                           const char **out)
 {
     char *text = NULL;
-    kn_status status = tell(ctx, m->model, &text);
+    kn_status status = write_text(ctx, m->model, &text);
     if (status == KN_OK)
         status = kn_arena_text(ctx, &m->arena, text, out);
     kn_text_free(text);
     return status;
 }
 
-kn_status kn_report_input_take_model(kn_ctx *ctx, kn_report_input *m)
+kn_status kn_report_input_read_model(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     const kn_model *model = m->model;
@@ -240,12 +249,41 @@ kn_status kn_report_input_take_model(kn_ctx *ctx, kn_report_input *m)
     m->training_group = model->gp.latent.groups.of;
     m->training_id = (const char *const *)model->ids;
     m->has_training_z = model->reference.z != NULL;
-    KN_TRY(take_covariates(ctx, m));
-    KN_TRY(take_statistics(ctx, m));
-    KN_TRY(take_space(ctx, m));
-    KN_TRY(take_scale(ctx, m));
-    KN_TRY(take_text(ctx, m, kn_model_json, &m->model_json));
-    KN_TRY(take_text(ctx, m, kn_model_words, &m->model_words));
+    KN_TRY(read_covariates(ctx, m));
+    KN_TRY(read_statistics(ctx, m));
+    KN_TRY(copy_space(ctx, m));
+    KN_TRY(copy_scale(ctx, m));
+    KN_TRY(copy_text(ctx, m, kn_model_json, &m->model_json));
+    KN_TRY(copy_text(ctx, m, kn_model_words, &m->model_words));
 out:
     return status;
+}
+
+/* ---- texts about the method ---- */
+
+/* Method of the models of cv, from the recorded command; NULL: not known. */
+static const kn_method *method_of_folds(const kn_report_input *m)
+{
+    char name[64];
+    const kn_method *method = NULL;
+    json_t *summary =
+        m->kind == KN_INPUT_CV && m->summary_json ? json_loads(m->summary_json, 0, NULL) : NULL;
+    const char *command = kn_json_text_at(summary, "command");
+    if (command)
+        method = kn_command_option(command, "--method", name, sizeof name) ? kn_method_find(name)
+                                                                           : kn_method_at(0);
+    json_decref(summary);
+    return method;
+}
+
+const char *kn_report_input_method(const kn_report_input *m, const char *what)
+{
+    const kn_method *method = m->model ? m->model->gp.method : method_of_folds(m);
+    if (!method)
+        return NULL;
+    return strcmp(what, "title") == 0   ? method->title
+           : strcmp(what, "words") == 0 ? method->words
+           : strcmp(what, "cite") == 0  ? method->cite
+           : strcmp(what, "paper") == 0 ? method->paper
+                                        : NULL;
 }

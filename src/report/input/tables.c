@@ -1,22 +1,17 @@
 /* Reads the tables of a folder as columns. Participants: abnormality.tsv or change.tsv,
- * folds.tsv (cv), people.tsv. Responses: metrics.tsv, or maps of metrics if there is no table. */
+ * folds.tsv (cv), scored_participants.tsv. Responses: metrics.tsv, or maps of metrics if there is
+ * no table. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "commands/score/scores.h"
 #include "data/table/text_list.h"
+#include "io/file/path.h"
 #include "model/model.h"
 #include "report/input/internal.h"
 
 enum { PATH = 4096 };
-
-static kn_status path_of(kn_ctx *ctx, const kn_report_input *m, const char *name, char path[PATH])
-{
-    return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH
-               ? KN_OK
-               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", m->dir);
-}
 
 /* Reserves `more` columns. */
 static kn_status list_grow(kn_ctx *ctx, kn_report_input *m, ptrdiff_t more,
@@ -39,13 +34,13 @@ static kn_status list_grow(kn_ctx *ctx, kn_report_input *m, ptrdiff_t more,
 static kn_status add_table(kn_ctx *ctx, kn_report_input *m, const kn_table *t, const ptrdiff_t *row)
 {
     kn_status status;
-    kn_report_input_list *list = &m->files->people;
+    kn_report_input_list *list = &m->files->participants;
     ptrdiff_t cols = kn_table_cols(t);
     KN_TRY(list_grow(ctx, m, cols, list));
     for (ptrdiff_t c = 0; c < cols; c++) {
         const char **text;
         double *number;
-        KN_TRY(kn_report_input_pointers(ctx, m, m->n, &text));
+        KN_TRY(kn_report_input_alloc_texts(ctx, m, m->n, &text));
         KN_TRY(kn_arena_d(ctx, &m->arena, m->n, &number));
         for (ptrdiff_t i = 0; i < m->n; i++) {
             ptrdiff_t r = row ? row[i] : i;
@@ -62,12 +57,15 @@ out:
 static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table *t)
 {
     if (kn_table_rows(t) != m->n)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: %td people, expected %td as in people.tsv",
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s has %td rows, but scored_participants.tsv has %td; the files of this "
+                       "folder are from different runs, so run the command again",
                        kn_table_path(t), kn_table_rows(t), m->n);
     for (ptrdiff_t i = 0; i < m->n; i++)
         if (strcmp(kn_table_cell(t, i, 0), m->id[i]) != 0)
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s line %td: %s is '%s', expected '%s' as in people.tsv",
+                           "%s line %td: %s is '%s', but '%s' in scored_participants.tsv; the "
+                           "files of this folder are from different runs, so run the command again",
                            kn_table_path(t), kn_table_line(t, i),
                            kn_clipped(kn_table_name(t, 0)).text,
                            kn_clipped(kn_table_cell(t, i, 0)).text, kn_clipped(m->id[i]).text);
@@ -75,24 +73,24 @@ static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table
 }
 
 /* Adds the columns of the participants' tables in order of precedence. */
-static kn_status take_people(kn_ctx *ctx, kn_report_input *m)
+static kn_status read_participants(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
     char path[PATH];
     struct kn_report_input_files *f = m->files;
-    if (m->kind != KN_MATERIAL_CHANGE) {
-        KN_TRY(path_of(ctx, m, "abnormality.tsv", path));
+    if (m->kind != KN_INPUT_CHANGE) {
+        KN_TRY(kn_path_in_folder(ctx, m->dir, "abnormality.tsv", path, PATH));
         KN_TRY(kn_table_read(ctx, path, &f->judged));
         KN_TRY(check_ids(ctx, m, f->judged));
         KN_TRY(add_table(ctx, m, f->judged, NULL));
     }
-    if (m->kind == KN_MATERIAL_CV) {
-        KN_TRY(path_of(ctx, m, "folds.tsv", path));
+    if (m->kind == KN_INPUT_CV) {
+        KN_TRY(kn_path_in_folder(ctx, m->dir, "folds.tsv", path, PATH));
         KN_TRY(kn_table_read(ctx, path, &f->folds));
         KN_TRY(check_ids(ctx, m, f->folds));
         KN_TRY(add_table(ctx, m, f->folds, NULL));
     }
-    KN_TRY(add_table(ctx, m, f->scored.people, f->scored.row));
+    KN_TRY(add_table(ctx, m, f->scored.participants, f->scored.row));
 out:
     return status;
 }
@@ -104,8 +102,10 @@ static kn_status check_responses(kn_ctx *ctx, const kn_report_input *m, const kn
 {
     ptrdiff_t all = m->model ? m->model->y.n_all : m->T;
     if (kn_table_rows(t) != all)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: %td responses, expected %td", kn_table_path(t),
-                       kn_table_rows(t), all);
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s has %td rows, but there are %td responses; the files of this folder are "
+                       "from different runs, so run the command again",
+                       kn_table_path(t), kn_table_rows(t), all);
     const bool named = m->model || m->space.kind == KN_SPACE_TABLE;
     for (ptrdiff_t j = 0; named && j < m->T; j++) {
         ptrdiff_t row = m->model ? m->model->y.kept[j] : j;
@@ -119,6 +119,7 @@ static kn_status check_responses(kn_ctx *ctx, const kn_report_input *m, const kn
     return KN_OK;
 }
 
+/* Reads the columns of metrics.tsv as numbers per response in use. */
 static kn_status from_table(kn_ctx *ctx, kn_report_input *m, const char *path)
 {
     kn_status status;
@@ -155,7 +156,7 @@ static kn_status from_maps(kn_ctx *ctx, kn_report_input *m)
         to->name = kn_metric_maps[k].metric;
         KN_TRY(kn_arena_d(ctx, &m->arena, m->T, &to->number));
         for (ptrdiff_t j = 0; j < m->T; j++)
-            to->number[j] = (double)f->row[f->at[j]];
+            to->number[j] = (double)f->row[f->map_index[j]];
         f->responses.n++;
     }
 out:
@@ -163,21 +164,21 @@ out:
 }
 
 /* Without a model, the table of two hemispheres may have them in another order than the maps. */
-static kn_status take_responses(kn_ctx *ctx, kn_report_input *m)
+static kn_status read_responses(kn_ctx *ctx, kn_report_input *m)
 {
     char path[PATH];
-    kn_status status = path_of(ctx, m, "metrics.tsv", path);
+    kn_status status = kn_path_in_folder(ctx, m->dir, "metrics.tsv", path, PATH);
     bool unsure = !m->model && m->files->scored.parts > 1;
-    if (status != KN_OK || m->kind == KN_MATERIAL_CHANGE)
+    if (status != KN_OK || m->kind == KN_INPUT_CHANGE)
         return status;
     return !unsure && access(path, F_OK) == 0 ? from_table(ctx, m, path) : from_maps(ctx, m);
 }
 
-kn_status kn_report_input_take_tables(kn_ctx *ctx, kn_report_input *m)
+kn_status kn_report_input_read_tables(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
-    KN_TRY(take_people(ctx, m));
-    KN_TRY(take_responses(ctx, m));
+    KN_TRY(read_participants(ctx, m));
+    KN_TRY(read_responses(ctx, m));
 out:
     return status;
 }

@@ -1,5 +1,5 @@
-/* Helpers and section writers behind report/json/json.h. A helper returns a new jansson value,
- * or NULL if memory is exhausted; kn_page_json_set and _append then record the failure. */
+/* Helpers and section writers behind report/json/report_json.h. A helper returns a new jansson
+ * value, or NULL if memory is exhausted; kn_page_json_set and _append then record the failure. */
 #ifndef KN_REPORT_JSON_INTERNAL_H
 #define KN_REPORT_JSON_INTERNAL_H
 
@@ -36,7 +36,7 @@ json_t *kn_page_json_zhist(kn_page_json *w, const kn_report_zhist *z);
 json_t *kn_page_json_calibration(kn_page_json *w, const kn_report_calibration *c);
 json_t *kn_page_json_responses(kn_page_json *w);
 json_t *kn_page_json_curves(kn_page_json *w);
-json_t *kn_page_json_people(kn_page_json *w);
+json_t *kn_page_json_participants(kn_page_json *w);
 json_t *kn_page_json_abnormality(kn_page_json *w);
 json_t *kn_page_json_cards(kn_page_json *w);
 json_t *kn_page_json_group(kn_page_json *w);

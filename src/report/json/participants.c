@@ -1,4 +1,5 @@
-/* Participants, cards, groups and change as JSON. */
+/* Participants, cards, groups and change as JSON. Tables of fields map the structs of report.h to
+ * names. */
 #include <stddef.h>
 #include <string.h>
 
@@ -13,35 +14,47 @@ typedef struct field {
 
 #define AT(name)                                                                                   \
     {                                                                                              \
-#name, offsetof(kn_report_person, name)                                                    \
+#name, offsetof(kn_report_participant, name)                                               \
     }
 static const field NUMBERS[] = {
-    AT(statistic),        AT(p),
-    AT(deviance),         AT(deviance_p),
-    AT(deviance_noise_p), AT(extrapolation_pct),
-    AT(mean_z),           AT(mean_z_p),
-    AT(negative),         AT(negative_p),
-    AT(positive),         AT(positive_p),
-    AT(responses),        AT(share),
-    AT(interval),         AT(fdr_negative),
-    AT(fdr_positive),
+    AT(extreme_z),
+    AT(extreme_z_p),
+    AT(deviance),
+    AT(deviance_p),
+    AT(deviance_noise_p),
+    AT(mean_z2),
+    AT(mean_z2_p),
+    AT(extrapolation_pct),
+    AT(mean_z),
+    AT(mean_z_p),
+    AT(n_low),
+    AT(n_low_p),
+    AT(n_high),
+    AT(n_high_p),
+    AT(responses),
+    {"share", offsetof(kn_report_participant, proportion)},
+    {"least_rank_p", offsetof(kn_report_participant, smallest_rank_p)},
+    AT(interval),
+    AT(n_low_fdr),
+    AT(n_high_fdr),
 };
 static const field FLAGS[] = {AT(training),    AT(p_is_bound), AT(unseen),
                               AT(implausible), AT(adapted),    AT(reference)};
 static const field TEXTS[] = {AT(id), AT(note), AT(visit1), AT(visit2)};
 
-static json_t *person(kn_page_json *w, const kn_report_person *one)
+/* JSON of one participant, by the tables TEXTS, NUMBERS and FLAGS of fields. */
+static json_t *make_participant(kn_page_json *w, const kn_report_participant *row)
 {
     json_t *j = json_object();
-    const char *at = (const char *)one;
+    const char *at = (const char *)row;
     for (size_t k = 0; k < sizeof TEXTS / sizeof *TEXTS; k++) {
         const char *text;
         memcpy(&text, at + TEXTS[k].at, sizeof text);
         kn_page_json_set(w, j, TEXTS[k].name, kn_page_json_text(text));
     }
-    kn_page_json_set(w, j, "label", one->label < 0 ? json_null() : json_integer(one->label));
+    kn_page_json_set(w, j, "label", row->label < 0 ? json_null() : json_integer(row->label));
     kn_page_json_set(w, j, "covariates",
-                     one->covariate ? kn_page_json_texts(one->covariate, w->r->cohort.n)
+                     row->covariate ? kn_page_json_texts(row->covariate, w->r->cohort.n)
                                     : json_null());
     for (size_t k = 0; k < sizeof NUMBERS / sizeof *NUMBERS; k++) {
         double x;
@@ -56,17 +69,25 @@ static json_t *person(kn_page_json *w, const kn_report_person *one)
     return j;
 }
 
-json_t *kn_page_json_people(kn_page_json *w)
+json_t *kn_page_json_participants(kn_page_json *w)
 {
     json_t *a = json_array();
-    for (ptrdiff_t i = 0; i < w->r->people.n; i++)
-        kn_page_json_append(w, a, person(w, &w->r->people.person[i]));
+    for (ptrdiff_t i = 0; i < w->r->participants.n; i++)
+        kn_page_json_append(w, a, make_participant(w, &w->r->participants.participant[i]));
     return a;
+}
+
+static json_t *make_count(kn_page_json *w, kn_flag_counts count)
+{
+    json_t *j = json_object();
+    kn_page_json_set(w, j, "found", kn_page_json_count(count.flagged));
+    kn_page_json_set(w, j, "of", kn_page_json_count(count.n));
+    return j;
 }
 
 json_t *kn_page_json_abnormality(kn_page_json *w)
 {
-    const kn_report_people *p = &w->r->people;
+    const kn_report_participants *p = &w->r->participants;
     json_t *j = json_object();
     kn_page_json_set(w, j, "order", kn_page_json_counts(p->order, p->n));
     kn_page_json_set(w, j, "training", kn_page_json_numbers(p->training, p->N));
@@ -74,32 +95,37 @@ json_t *kn_page_json_abnormality(kn_page_json *w)
     kn_page_json_set(w, j, "line05", kn_page_json_number(p->line[0]));
     kn_page_json_set(w, j, "line001", kn_page_json_number(p->line[1]));
     kn_page_json_set(w, j, "threshold", kn_page_json_number(p->threshold));
-    kn_page_json_set(w, j, "compared_with", kn_page_json_text(p->compared));
-    kn_page_json_set(w, j, "compared_n", kn_page_json_count(p->compared_n));
-    kn_page_json_set(w, j, "deviance_of", kn_page_json_count(p->deviance_of));
-    kn_page_json_set(w, j, "deviance_found", kn_page_json_count(p->deviance_found));
-    kn_page_json_set(w, j, "deviance_expected_low", kn_page_json_number(p->deviance_expected_low));
-    kn_page_json_set(w, j, "deviance_expected_high",
-                     kn_page_json_number(p->deviance_expected_high));
+    kn_page_json_set(w, j, "compared_with", kn_page_json_text(p->reference));
+    kn_page_json_set(w, j, "compared_n", kn_page_json_count(p->reference_n));
+    kn_page_json_set(w, j, "flagged_of", kn_page_json_count(p->flag.n));
+    kn_page_json_set(w, j, "flagged", kn_page_json_count(p->flag.flagged));
+    kn_page_json_set(w, j, "flagged_expected_low", kn_page_json_number(p->flagged_expected_low));
+    kn_page_json_set(w, j, "flagged_expected_high", kn_page_json_number(p->flagged_expected_high));
+    kn_page_json_set(w, j, "cases_expected_low", kn_page_json_number(p->cases_expected_low));
+    kn_page_json_set(w, j, "cases_expected_high", kn_page_json_number(p->cases_expected_high));
+    kn_page_json_set(w, j, "cases_flagged", make_count(w, p->cases_flagged));
+    kn_page_json_set(w, j, "extreme_controls", make_count(w, p->extreme[0]));
+    kn_page_json_set(w, j, "extreme_cases", make_count(w, p->extreme[1]));
     kn_page_json_set(w, j, "thumbs", kn_page_json_counts(p->thumb, p->n_thumbs));
     return j;
 }
 
 /* ---- cards ---- */
 
-static json_t *name_of(const kn_report *r, ptrdiff_t response)
+static json_t *make_name(const kn_report *r, ptrdiff_t response)
 {
     return kn_page_json_text(r->responses.name ? r->responses.name[response] : NULL);
 }
 
-static json_t *tops(kn_page_json *w, const kn_report_card *card)
+/* JSON array of the most extreme responses of a card. */
+static json_t *make_tops(kn_page_json *w, const kn_report_card *card)
 {
     json_t *a = json_array();
-    for (ptrdiff_t k = 0; k < card->tops; k++) {
-        const kn_report_top *top = &card->top[k];
+    for (ptrdiff_t k = 0; k < card->extremes; k++) {
+        const kn_report_extreme *top = &card->extreme[k];
         json_t *j = json_object();
         kn_page_json_set(w, j, "response", kn_page_json_count(top->response));
-        kn_page_json_set(w, j, "name", name_of(w->r, top->response));
+        kn_page_json_set(w, j, "name", make_name(w->r, top->response));
         kn_page_json_set(w, j, "z", kn_page_json_number(top->z));
         kn_page_json_set(w, j, "centile", kn_page_json_number(top->centile));
         kn_page_json_append(w, a, j);
@@ -107,14 +133,15 @@ static json_t *tops(kn_page_json *w, const kn_report_card *card)
     return a;
 }
 
-static json_t *clusters(kn_page_json *w, const kn_report_card *card)
+/* JSON array of the clusters of a card; mm is the position of the peak. */
+static json_t *make_clusters(kn_page_json *w, const kn_report_card *card)
 {
     json_t *a = json_array();
     for (ptrdiff_t k = 0; k < card->clusters; k++) {
         const kn_report_cluster *c = &card->cluster[k];
         json_t *j = json_object();
         kn_page_json_set(w, j, "peak", kn_page_json_count(c->peak));
-        kn_page_json_set(w, j, "name", name_of(w->r, c->peak));
+        kn_page_json_set(w, j, "name", make_name(w->r, c->peak));
         kn_page_json_set(w, j, "mm", kn_page_json_numbers(c->mm, 3));
         kn_page_json_set(w, j, "z", kn_page_json_number(c->z));
         kn_page_json_set(w, j, "n", kn_page_json_count(c->size));
@@ -128,13 +155,13 @@ static json_t *clusters(kn_page_json *w, const kn_report_card *card)
 json_t *kn_page_json_cards(kn_page_json *w)
 {
     json_t *a = json_array();
-    for (ptrdiff_t k = 0; k < w->r->people.n_cards; k++) {
-        const kn_report_card *card = &w->r->people.card[k];
+    for (ptrdiff_t k = 0; k < w->r->participants.n_cards; k++) {
+        const kn_report_card *card = &w->r->participants.card[k];
         json_t *j = json_object();
-        kn_page_json_set(w, j, "person", kn_page_json_count(card->person));
+        kn_page_json_set(w, j, "person", kn_page_json_count(card->participant));
         kn_page_json_set(w, j, "words", kn_page_json_text(card->words));
-        kn_page_json_set(w, j, "top", tops(w, card));
-        kn_page_json_set(w, j, "clusters", clusters(w, card));
+        kn_page_json_set(w, j, "top", make_tops(w, card));
+        kn_page_json_set(w, j, "clusters", make_clusters(w, card));
         kn_page_json_set(w, j, "clusters_found", kn_page_json_count(card->clusters_found));
         kn_page_json_set(w, j, "clusters_single", kn_page_json_count(card->clusters_single));
         kn_page_json_set(w, j, "z",
@@ -146,7 +173,8 @@ json_t *kn_page_json_cards(kn_page_json *w)
 
 /* ---- groups and change ---- */
 
-static json_t *rocs(kn_page_json *w)
+/* JSON array of the ROC curves. */
+static json_t *make_rocs(kn_page_json *w)
 {
     json_t *a = json_array();
     for (ptrdiff_t k = 0; k < w->r->group.rocs; k++) {
@@ -173,11 +201,11 @@ json_t *kn_page_json_group(kn_page_json *w)
     kn_page_json_set(w, j, "label", kn_page_json_text(g->label));
     kn_page_json_set(w, j, "labelled", kn_page_json_count(g->labelled));
     kn_page_json_set(w, j, "others", kn_page_json_count(g->others));
-    kn_page_json_set(w, j, "roc", rocs(w));
-    kn_page_json_set(w, j, "share_expected", kn_page_json_number(g->share_expected));
-    kn_page_json_set(w, j, "share_p", kn_page_json_number(g->share_p));
-    kn_page_json_set(w, j, "share_exact", json_boolean(g->share_exact));
-    kn_page_json_set(w, j, "share_median", kn_page_json_numbers(g->share_median, 2));
+    kn_page_json_set(w, j, "roc", make_rocs(w));
+    kn_page_json_set(w, j, "share_expected", kn_page_json_number(g->proportion_expected));
+    kn_page_json_set(w, j, "share_p", kn_page_json_number(g->proportion_p));
+    kn_page_json_set(w, j, "share_exact", json_boolean(g->proportion_exact));
+    kn_page_json_set(w, j, "share_median", kn_page_json_numbers(g->proportion_median, 2));
     kn_page_json_set(w, j, "overlap", kn_page_json_numbers(g->overlap, T));
     kn_page_json_set(w, j, "overlap_others", kn_page_json_numbers(g->overlap_others, T));
     kn_page_json_set(w, j, "t", kn_page_json_numbers(g->t, T));
@@ -195,8 +223,8 @@ json_t *kn_page_json_change(kn_page_json *w)
     json_t *j = json_object();
     kn_page_json_set(w, j, "reference", kn_page_json_text(c->reference));
     kn_page_json_set(w, j, "pairs", kn_page_json_count(c->pairs));
-    kn_page_json_set(w, j, "people", kn_page_json_count(c->people));
-    kn_page_json_set(w, j, "reference_people", kn_page_json_count(c->reference_people));
+    kn_page_json_set(w, j, "participants", kn_page_json_count(c->participants));
+    kn_page_json_set(w, j, "reference_participants", kn_page_json_count(c->reference_participants));
     kn_page_json_set(w, j, "gamma", kn_page_json_number(c->gamma));
     kn_page_json_set(w, j, "formula", kn_page_json_text(c->formula));
     kn_page_json_set(w, j, "interval_units", kn_page_json_text(c->interval_units));

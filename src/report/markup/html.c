@@ -1,6 +1,6 @@
-/* Implements html.h. Every byte of a text passes next(), which decodes UTF-8 strictly: RFC 3629,
- * with the well-formed prefix of a broken sequence replaced by one U+FFFD (Unicode 15, 3.9,
- * "maximal subpart"). */
+/* Implements html.h. Every byte of a text passes decode_character(), which decodes UTF-8 strictly:
+ * RFC 3629, with the well-formed prefix of a broken sequence replaced by one U+FFFD (Unicode
+ * 15, 3.9, "maximal subpart"). */
 #include "report/markup/html.h"
 
 #include <assert.h>
@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "report/text/sentence.h"
 
 enum { REPLACEMENT = 0xfffd };
 
@@ -19,7 +21,7 @@ typedef struct piece { /* buffer of bytes for the writer */
 } piece;
 
 /* The only call that writes. */
-static void give(kn_html *h, const char *bytes, ptrdiff_t n)
+static void write_bytes(kn_html *h, const char *bytes, ptrdiff_t n)
 {
     if (h->status == KN_OK && n > 0)
         h->status = kn_writer_write(h->ctx, h->file, bytes, n);
@@ -27,16 +29,16 @@ static void give(kn_html *h, const char *bytes, ptrdiff_t n)
         h->bytes += n;
 }
 
-static void flush(piece *p)
+static void flush_piece(piece *p)
 {
-    give(p->h, p->bytes, p->n);
+    write_bytes(p->h, p->bytes, p->n);
     p->n = 0;
 }
 
-static void put(piece *p, const char *bytes, size_t n)
+static void put_bytes(piece *p, const char *bytes, size_t n)
 {
     if ((size_t)p->n + n > sizeof p->bytes)
-        flush(p);
+        flush_piece(p);
     memcpy(p->bytes + p->n, bytes, n);
     p->n += (ptrdiff_t)n;
 }
@@ -44,7 +46,7 @@ static void put(piece *p, const char *bytes, size_t n)
 /* Decodes the next character of a text and advances by at least one byte; anything but
  * well-formed UTF-8 is REPLACEMENT. The bounds of the second byte exclude overlong forms,
  * surrogates and values above U+10FFFF. */
-static uint32_t next(const unsigned char **text)
+static uint32_t decode_character(const unsigned char **text)
 {
     const unsigned char *s = *text;
     const unsigned lead = *s++;
@@ -72,7 +74,7 @@ static uint32_t next(const unsigned char **text)
 }
 
 /* Replaces controls, bidirectional controls and noncharacters. */
-static uint32_t harmless(uint32_t c)
+static uint32_t sanitize_character(uint32_t c)
 {
     if (c == '\n' || c == '\t')
         return ' ';
@@ -83,6 +85,7 @@ static uint32_t harmless(uint32_t c)
     return control || changes_direction || none ? REPLACEMENT : c;
 }
 
+/* Appends one code point in UTF-8. */
 static void put_utf8(piece *p, uint32_t c)
 {
     char b[4];
@@ -91,10 +94,11 @@ static void put_utf8(piece *p, uint32_t c)
     for (size_t i = n; i-- > 1; c >>= 6)
         b[i] = (char)(0x80 | (c & 0x3f));
     b[0] = (char)(lead[n] | c);
-    put(p, b, n);
+    put_bytes(p, b, n);
 }
 
-static void put_text(piece *p, uint32_t c)
+/* Appends one code point, the five special characters of HTML as entities. */
+static void put_escaped(piece *p, uint32_t c)
 {
     static const struct {
         char c;
@@ -102,7 +106,7 @@ static void put_text(piece *p, uint32_t c)
     } special[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (c == (uint32_t)special[i].c) {
-            put(p, special[i].entity, strlen(special[i].entity));
+            put_bytes(p, special[i].entity, strlen(special[i].entity));
             return;
         }
     put_utf8(p, c);
@@ -110,7 +114,7 @@ static void put_text(piece *p, uint32_t c)
 
 void kn_html_raw(kn_html *h, const char *mark_up)
 {
-    give(h, mark_up, (ptrdiff_t)strlen(mark_up));
+    write_bytes(h, mark_up, (ptrdiff_t)strlen(mark_up));
 }
 
 void kn_html_print(kn_html *h, const char *format, ...)
@@ -128,20 +132,20 @@ ptrdiff_t kn_html_length(const char *text)
 {
     ptrdiff_t length = 0;
     for (const unsigned char *s = (const unsigned char *)text; *s; length++)
-        next(&s);
+        decode_character(&s);
     return length;
 }
 
-void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most)
+void kn_html_cut(kn_html *h, const char *text, ptrdiff_t limit)
 {
     const ptrdiff_t length = kn_html_length(text);
     piece p = {.h = h};
     const unsigned char *s = (const unsigned char *)text;
-    for (ptrdiff_t i = 0; *s && i < (length > most ? most - 1 : most); i++)
-        put_text(&p, harmless(next(&s)));
-    if (length > most)
-        put(&p, "…", strlen("…"));
-    flush(&p);
+    for (ptrdiff_t i = 0; *s && i < (length > limit ? limit - 1 : limit); i++)
+        put_escaped(&p, sanitize_character(decode_character(&s)));
+    if (length > limit)
+        put_bytes(&p, "…", strlen("…"));
+    flush_piece(&p);
 }
 
 void kn_html_text(kn_html *h, const char *text)
@@ -156,12 +160,12 @@ static void put_decimal(piece *p, double x, int digits)
     char text[400]; /* 309 digits of the largest double */
     snprintf(text, sizeof text, "%.*f", digits, fabs(x));
     if (x < 0 && strpbrk(text, "123456789"))
-        put(p, "−", strlen("−"));
+        put_bytes(p, "−", strlen("−"));
     bool point = false;
     for (const char *s = text; *s; s++) {
         const bool digit = *s >= '0' && *s <= '9';
         if (digit || !point)
-            put(p, digit ? s : ".", 1);
+            put_bytes(p, digit ? s : ".", 1);
         point = point || !digit;
     }
 }
@@ -171,16 +175,23 @@ void kn_html_fixed(kn_html *h, double x, int digits)
     piece p = {.h = h};
     assert(digits >= 0 && digits <= 17);
     if (isnan(x))
-        put(&p, "n/a", 3);
+        put_bytes(&p, "n/a", 3);
     else if (isinf(x)) {
         const char *text = x < 0 ? "−∞" : "∞";
-        put(&p, text, strlen(text));
+        put_bytes(&p, text, strlen(text));
     } else
         put_decimal(&p, x, digits);
-    flush(&p);
+    flush_piece(&p);
 }
 
 /* Decimals from 10^-4 on, below as 3.2×10⁻⁵. */
+void kn_html_rank_p(kn_html *h, double p, double smallest)
+{
+    if (kn_p_is_smallest(p, smallest))
+        kn_html_raw(h, "≤ ");
+    kn_html_p(h, p, false);
+}
+
 void kn_html_p(kn_html *h, double p, bool bound)
 {
     static const char *const raised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -191,7 +202,7 @@ void kn_html_p(kn_html *h, double p, bool bound)
         return;
     }
     if (bound || !(p >= smallest))
-        put(&out, "&lt; ", 5);
+        put_bytes(&out, "&lt; ", 5);
     p = fmin(fmax(p, smallest), 1);
     if (bound) { /* rounded up, so that a bound is never understated; tolerates rounding errors */
         const double unit = pow(10, 1 - floor(log10(p)));
@@ -204,21 +215,21 @@ void kn_html_p(kn_html *h, double p, bool bound)
         put_decimal(&out, p, exponent >= 0 ? 2 : 1 - exponent);
     else {
         put_decimal(&out, p * pow(10, -exponent), 1);
-        put(&out, "×10⁻", strlen("×10⁻"));
+        put_bytes(&out, "×10⁻", strlen("×10⁻"));
         for (int ten = exponent <= -100 ? 100 : exponent <= -10 ? 10 : 1; ten > 0; ten /= 10) {
             const char *digit = raised[-exponent / ten % 10];
-            put(&out, digit, strlen(digit));
+            put_bytes(&out, digit, strlen(digit));
         }
     }
-    flush(&out);
+    flush_piece(&out);
 }
 
 void kn_html_json(kn_html *h, const char *text)
 {
     piece p = {.h = h};
-    put(&p, "\"", 1);
+    put_bytes(&p, "\"", 1);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        uint32_t c = harmless(next(&s));
+        uint32_t c = sanitize_character(decode_character(&s));
         char code[16];
         if (c >= 0x20 && c < 0x7f && !strchr("\"\\<>&'", (int)c))
             snprintf(code, sizeof code, "%c", (int)c);
@@ -227,10 +238,10 @@ void kn_html_json(kn_html *h, const char *text)
         else
             snprintf(code, sizeof code, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (c >> 10)),
                      (unsigned)(0xdc00 | (c & 0x3ff)));
-        put(&p, code, strlen(code));
+        put_bytes(&p, code, strlen(code));
     }
-    put(&p, "\"", 1);
-    flush(&p);
+    put_bytes(&p, "\"", 1);
+    flush_piece(&p);
 }
 
 void kn_html_base64(kn_html *h, const void *bytes, ptrdiff_t n)
@@ -243,7 +254,7 @@ void kn_html_base64(kn_html *h, const void *bytes, ptrdiff_t n)
         const char four[4] = {digit[s[0] >> 2], digit[(s[0] & 3u) << 4 | b1 >> 4],
                               n > 1 ? digit[(b1 & 15) << 2 | b2 >> 6] : '=',
                               n > 2 ? digit[b2 & 63] : '='};
-        put(&p, four, 4);
+        put_bytes(&p, four, 4);
     }
-    flush(&p);
+    flush_piece(&p);
 }

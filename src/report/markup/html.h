@@ -23,8 +23,8 @@ void kn_html_print(kn_html *h, const char *format, ...) KN_PRINTF(2, 3);
  * U+FFFD; tab and newline as a space. Safe between tags and in a quoted attribute, in HTML and
  * XML. */
 void kn_html_text(kn_html *h, const char *text);
-/* The same for at most `most` characters, followed by an ellipsis if cut. */
-void kn_html_cut(kn_html *h, const char *text, ptrdiff_t most);
+/* The same for at most `limit` characters, followed by an ellipsis if cut. */
+void kn_html_cut(kn_html *h, const char *text, ptrdiff_t limit);
 /* Returns the number of characters that kn_html_text writes; an invalid sequence counts as one. */
 ptrdiff_t kn_html_length(const char *text);
 
@@ -33,6 +33,10 @@ void kn_html_fixed(kn_html *h, double x, int digits);
 /* Writes a p-value with two significant digits, "< " before it if it is a bound. Plain text, so
  * that figures can use it too. */
 void kn_html_p(kn_html *h, double p, bool bound);
+
+/* Writes a p-value that is a rank: "≤ " before it if it is the smallest possible one; smallest
+ * NaN: not known. */
+void kn_html_rank_p(kn_html *h, double p, double smallest);
 
 /* Writes a JSON string with quotes, ASCII only, < > & as \u003c ...: safe within <script>. */
 void kn_html_json(kn_html *h, const char *text);

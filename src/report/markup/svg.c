@@ -12,7 +12,9 @@ typedef struct px {
     char text[32];
 } px;
 
-static px at(double x)
+/* Formats a coordinate with at most two decimals and without trailing zeros, the same on every
+ * machine. */
+static px format_px(double x)
 {
     static const double FAR = 1e6; /* larger than every figure */
     px p;
@@ -26,13 +28,13 @@ static px at(double x)
     return p;
 }
 
-static bool known(double a, double b, double c, double d)
+static bool are_finite(double a, double b, double c, double d)
 {
     return isfinite(a) && isfinite(b) && isfinite(c) && isfinite(d);
 }
 
 /* Writes <name class=".."; no class if the group has it. */
-static void begin(kn_svg *svg, const char *name, const char *class)
+static void begin_element(kn_svg *svg, const char *name, const char *class)
 {
     kn_html_print(svg->out, class ? "<%s class=\"%s\"" : "<%s", name, class);
 }
@@ -41,7 +43,7 @@ static void begin(kn_svg *svg, const char *name, const char *class)
 
 /* Writes a rule with every var(--name) replaced by its value in :root, because programs that
  * render SVG for print do not support custom properties. */
-static void resolve(kn_html *out, const char *css, const char *end)
+static void resolve_variables(kn_html *out, const char *css, const char *end)
 {
     enum { PIECE = 1024 };
     while (css < end) {
@@ -72,10 +74,10 @@ static void put_style(kn_html *out, const char *more)
     kn_html_raw(out, "<style>");
     if (css) {
         css += strlen(RULES);
-        resolve(out, css, css + strlen(css));
+        resolve_variables(out, css, css + strlen(css));
     }
     if (more)
-        resolve(out, more, more + strlen(more));
+        resolve_variables(out, more, more + strlen(more));
     kn_html_raw(out, "</style>\n");
 }
 
@@ -84,7 +86,7 @@ static void put_style(kn_html *out, const char *more)
 void kn_svg_open(kn_svg *svg, const kn_svg_head *head)
 {
     kn_html *out = svg->out;
-    const px w = at(head->width), h = at(head->height);
+    const px w = format_px(head->width), h = format_px(head->height);
     kn_html_raw(out, "<svg class=\"fig\" role=\"img\"");
     if (head->standalone)
         kn_html_print(out, " xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\"",
@@ -122,25 +124,25 @@ void kn_svg_group_end(kn_svg *svg)
 
 void kn_svg_line(kn_svg *svg, const char *class, double x1, double y1, double x2, double y2)
 {
-    if (!known(x1, y1, x2, y2))
+    if (!are_finite(x1, y1, x2, y2))
         return;
-    begin(svg, "line", class);
-    kn_html_print(svg->out, " x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", at(x1).text,
-                  at(y1).text, at(x2).text, at(y2).text);
+    begin_element(svg, "line", class);
+    kn_html_print(svg->out, " x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", format_px(x1).text,
+                  format_px(y1).text, format_px(x2).text, format_px(y2).text);
 }
 
 void kn_svg_rect(kn_svg *svg, const char *class, double x, double y, double width, double height)
 {
-    if (!known(x, y, width, height) || !(width >= 0) || !(height >= 0))
+    if (!are_finite(x, y, width, height) || !(width >= 0) || !(height >= 0))
         return;
-    begin(svg, "rect", class);
-    kn_html_print(svg->out, " x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", at(x).text,
-                  at(y).text, at(width).text, at(height).text);
+    begin_element(svg, "rect", class);
+    kn_html_print(svg->out, " x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", format_px(x).text,
+                  format_px(y).text, format_px(width).text, format_px(height).text);
 }
 
 static void put_point(kn_svg *svg, char command, double x, double y)
 {
-    kn_html_print(svg->out, "%c%s %s", command, at(x).text, at(y).text);
+    kn_html_print(svg->out, "%c%s %s", command, format_px(x).text, format_px(y).text);
 }
 
 void kn_svg_pen(kn_svg *svg, const char *class)
@@ -149,10 +151,11 @@ void kn_svg_pen(kn_svg *svg, const char *class)
     svg->pen.begun = svg->pen.down = false;
 }
 
+/* Opens the path element of the pen at its first point. */
 static void pen_begin(kn_svg *svg)
 {
     if (!svg->pen.begun) {
-        begin(svg, "path", svg->pen.class);
+        begin_element(svg, "path", svg->pen.class);
         kn_html_raw(svg->out, " d=\"");
     }
     svg->pen.begun = true;
@@ -160,7 +163,7 @@ static void pen_begin(kn_svg *svg)
 
 void kn_svg_pen_to(kn_svg *svg, double x, double y)
 {
-    const bool here = known(x, y, 0, 0);
+    const bool here = are_finite(x, y, 0, 0);
     if (here) {
         pen_begin(svg);
         put_point(svg, svg->pen.down ? 'L' : 'M', x, y);
@@ -171,7 +174,7 @@ void kn_svg_pen_to(kn_svg *svg, double x, double y)
 /* A dot is a line of length 0 with round caps. */
 void kn_svg_pen_dot(kn_svg *svg, double x, double y)
 {
-    if (!known(x, y, 0, 0))
+    if (!are_finite(x, y, 0, 0))
         return;
     pen_begin(svg);
     put_point(svg, 'M', x, y);
@@ -180,7 +183,7 @@ void kn_svg_pen_dot(kn_svg *svg, double x, double y)
 
 void kn_svg_pen_shape(kn_svg *svg, double x, double y, const char *steps)
 {
-    if (!known(x, y, 0, 0))
+    if (!are_finite(x, y, 0, 0))
         return;
     pen_begin(svg);
     put_point(svg, 'M', x, y);
@@ -216,7 +219,7 @@ void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *
 {
     for (ptrdiff_t from = 0; from < n; from++) {
         ptrdiff_t to = from;
-        while (to < n && known(x[to], low[to], high[to], 0))
+        while (to < n && are_finite(x[to], low[to], high[to], 0))
             to++;
         if (to - from > 1) {
             kn_svg_pen(svg, class);
@@ -230,7 +233,8 @@ void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *
     }
 }
 
-void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double y, ptrdiff_t person)
+void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double y,
+                 ptrdiff_t participant)
 {
     static const struct {
         int n;
@@ -238,13 +242,13 @@ void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double 
     } CORNERS[] = {[KN_MARK_SQUARE] = {4, {-2.9, 2.9, 2.9, -2.9}, {-2.9, -2.9, 2.9, 2.9}},
                    [KN_MARK_DIAMOND] = {4, {0, 4.4, 0, -4.4}, {-4.4, 0, 4.4, 0}},
                    [KN_MARK_TRIANGLE] = {3, {0, 4, -4}, {-4.2, 2.8, 2.8}}};
-    if (!known(x, y, 0, 0))
+    if (!are_finite(x, y, 0, 0))
         return;
-    begin(svg, mark == KN_MARK_CIRCLE ? "circle" : "path", class);
+    begin_element(svg, mark == KN_MARK_CIRCLE ? "circle" : "path", class);
     const double size = svg->many == 0 ? 1 : svg->many == 1 ? 0.72 : 0.5;
     if (mark == KN_MARK_CIRCLE)
-        kn_html_print(svg->out, " cx=\"%s\" cy=\"%s\" r=\"%s\"", at(x).text, at(y).text,
-                      at(3.2 * size).text);
+        kn_html_print(svg->out, " cx=\"%s\" cy=\"%s\" r=\"%s\"", format_px(x).text,
+                      format_px(y).text, format_px(3.2 * size).text);
     else {
         kn_html_raw(svg->out, " d=\"");
         for (int k = 0; k < CORNERS[mark].n; k++)
@@ -252,22 +256,23 @@ void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double 
                       y + size * CORNERS[mark].y[k]);
         kn_html_raw(svg->out, "Z\"");
     }
-    if (person >= 0)
-        kn_html_print(svg->out, " data-p=\"%td\"", person);
+    if (participant >= 0)
+        kn_html_print(svg->out, " data-p=\"%td\"", participant);
     kn_html_raw(svg->out, "/>\n");
 }
 
-void kn_svg_person(kn_svg *svg, const char *class, double x, double y, ptrdiff_t person)
+void kn_svg_participant(kn_svg *svg, const char *class, double x, double y, ptrdiff_t participant)
 {
-    kn_svg_mark(svg, class, KN_MARK_CIRCLE, x, y, person);
+    kn_svg_mark(svg, class, KN_MARK_CIRCLE, x, y, participant);
 }
 
+/* Opens a text element; false, and nothing is written, if the position is not finite. */
 static bool begin_text(kn_svg *svg, const char *class, const char *anchor, double x, double y)
 {
-    if (!known(x, y, 0, 0))
+    if (!are_finite(x, y, 0, 0))
         return false;
-    begin(svg, "text", class);
-    kn_html_print(svg->out, " x=\"%s\" y=\"%s\"", at(x).text, at(y).text);
+    begin_element(svg, "text", class);
+    kn_html_print(svg->out, " x=\"%s\" y=\"%s\"", format_px(x).text, format_px(y).text);
     if (strcmp(anchor, "start") != 0)
         kn_html_print(svg->out, " text-anchor=\"%s\"", anchor);
     kn_html_raw(svg->out, ">");

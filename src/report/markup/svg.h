@@ -56,12 +56,12 @@ void kn_svg_area(kn_svg *svg, const char *class, const double *x, const double *
 void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low,
                  const double *high, ptrdiff_t n);
 
-/* Draws one mark; all kinds have about the same area. person: index of the participant, for
- * highlighting by the script; -1: none. kn_svg_person draws a circle. */
+/* Draws one mark; all kinds have about the same area. participant: its index, for
+ * highlighting by the script; -1: none. kn_svg_participant draws a circle. */
 typedef enum kn_mark { KN_MARK_CIRCLE, KN_MARK_SQUARE, KN_MARK_DIAMOND, KN_MARK_TRIANGLE } kn_mark;
 void kn_svg_mark(kn_svg *svg, const char *class, kn_mark mark, double x, double y,
-                 ptrdiff_t person);
-void kn_svg_person(kn_svg *svg, const char *class, double x, double y, ptrdiff_t person);
+                 ptrdiff_t participant);
+void kn_svg_participant(kn_svg *svg, const char *class, double x, double y, ptrdiff_t participant);
 
 /* Writes a text, escaped. anchor: start, middle or end. cut: largest number of characters. */
 void kn_svg_text(kn_svg *svg, const char *class, const char *anchor, double x, double y,

@@ -1,15 +1,16 @@
 /* Section 5, continued: a card for each of the most abnormal, or the selected, participants:
- * findings in words, the map, clusters or responses, and a comparison with the training sample. */
+ * findings in words, the map, clusters or responses, and a comparison with the training sample.
+ * report/compute/cards.c chooses the participants and writes the sentences. */
 #include <math.h>
 
 #include "report/figures/figures.h"
 #include "report/page/internal.h"
 #include "report/viewer/viewer.h"
 
-ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t person)
+ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t participant)
 {
     for (ptrdiff_t k = 0; k < p->plan.cards; k++)
-        if (p->r->people.card[k].person == person)
+        if (p->r->participants.card[k].participant == participant)
             return k;
     return -1;
 }
@@ -26,7 +27,7 @@ static ptrdiff_t clusters_shown(const kn_report_card *card)
 }
 
 /* Writes "And 21 single voxels beyond 3." */
-static void clusters_left_out(kn_page *p, const kn_report_card *card, ptrdiff_t shown)
+static void write_other_clusters(kn_page *p, const kn_report_card *card, ptrdiff_t shown)
 {
     const bool volume = p->r->space.kind == KN_REPORT_VOLUME;
     const bool single = card->cluster[0].size == 1; /* only single voxels */
@@ -34,7 +35,7 @@ static void clusters_left_out(kn_page *p, const kn_report_card *card, ptrdiff_t 
     const ptrdiff_t others = card->clusters_found - card->clusters_single - (single ? 0 : shown);
     if (singles + others <= 0)
         return;
-    kn_html_raw(p->h, "<p class=\"quiet\">And ");
+    kn_html_raw(p->h, "<p class=\"quiet\">Not listed: ");
     if (others > 0)
         kn_page_count(p, others, "smaller cluster", "smaller clusters");
     kn_html_raw(p->h, others > 0 && singles > 0 ? ", and " : "");
@@ -44,16 +45,16 @@ static void clusters_left_out(kn_page *p, const kn_report_card *card, ptrdiff_t 
     kn_html_raw(p->h, ".</p>\n");
 }
 
-static void clusters(kn_page *p, const kn_report_card *card)
+static void write_clusters(kn_page *p, const kn_report_card *card)
 {
     const bool volume = p->r->space.kind == KN_REPORT_VOLUME;
     const ptrdiff_t shown = clusters_shown(card);
     bool regions = false;
     for (ptrdiff_t k = 0; k < shown; k++)
         regions = regions || card->cluster[k].region;
-    const char *const titles[] = {"peak, mm", regions ? "region" : NULL, "z",
-                                  volume ? "voxels" : "vertices", volume ? "ml" : NULL};
-    kn_page_table_open(p, "Clusters of |z| above 3");
+    const char *const titles[] = {"Peak (mm)", regions ? "Region" : NULL, "z",
+                                  volume ? "Voxels" : "Vertices", volume ? "Volume (ml)" : NULL};
+    kn_page_table_open(p, "Clusters with |z| &gt; 3");
     kn_page_th(p, titles, 5);
     for (ptrdiff_t k = 0; k < shown; k++) {
         const kn_report_cluster *c = &card->cluster[k];
@@ -75,11 +76,11 @@ static void clusters(kn_page *p, const kn_report_card *card)
         kn_html_raw(p->h, "</tr>\n");
     }
     kn_page_table_close(p);
-    clusters_left_out(p, card, shown);
+    write_other_clusters(p, card, shown);
 }
 
 /* Writes a centile, never 0 or 100: beyond two digits it is the tail of a fitted distribution. */
-static void centile(kn_page *p, double x)
+static void write_centile(kn_page *p, double x)
 {
     kn_html_raw(p->h, "<td class=\"n\">");
     if (x < .01)
@@ -91,127 +92,175 @@ static void centile(kn_page *p, double x)
     kn_html_raw(p->h, "</td>");
 }
 
-static void tops(kn_page *p, const kn_report_card *card)
+static void write_tops(kn_page *p, const kn_report_card *card)
 {
-    static const char *const titles[] = {"response", "z", "centile"};
-    kn_page_table_open(p, "Responses that stand out most");
+    static const char *const titles[] = {"Response", "z", "Centile"};
+    kn_page_table_open(p, "Most extreme responses");
     kn_page_th(p, titles, 3);
-    for (ptrdiff_t k = 0; k < card->tops; k++) {
+    for (ptrdiff_t k = 0; k < card->extremes; k++) {
         kn_html_raw(p->h, "<tr><th scope=\"row\">");
-        kn_page_response(p, card->top[k].response);
+        kn_page_response(p, card->extreme[k].response);
         kn_html_raw(p->h, "</th>");
-        kn_page_td(p, card->top[k].z, 2);
-        centile(p, card->top[k].centile);
+        kn_page_td(p, card->extreme[k].z, 2);
+        write_centile(p, card->extreme[k].centile);
         kn_html_raw(p->h, "</tr>\n");
     }
     kn_page_table_close(p);
 }
 
-static void count_p(kn_page *p, const char *name, double count, double probability)
+static void write_count(kn_page *p, const char *name, double count)
 {
     if (isnan(count))
         return;
     kn_page_fact(p, name);
     kn_html_fixed(p->h, count, 0);
-    if (!isnan(probability)) {
-        kn_html_raw(p->h, " <span class=\"quiet\">p ");
-        kn_html_p(p->h, probability, false);
-        kn_html_raw(p->h, "</span>");
-    }
     kn_page_fact_end(p);
 }
 
-static void burden(kn_page *p, const kn_report_person *person)
+/* Writes the counts behind the burden. */
+static void write_burden(kn_page *p, const kn_report_participant *participant)
 {
     kn_html_raw(p->h, "<dl class=\"facts burden\">\n");
-    count_p(p, "responses below the threshold", person->negative, person->negative_p);
-    count_p(p, "responses above it", person->positive, person->positive_p);
-    if (!isnan(person->share)) {
-        kn_page_fact(p, "share beyond, either way");
-        kn_html_fixed(p->h, 100 * person->share, 1);
-        kn_html_raw(p->h, "&nbsp;%");
-        kn_page_fact_end(p);
-    }
-    if (!isnan(person->mean_z)) {
-        kn_page_fact(p, "mean z");
-        kn_html_fixed(p->h, person->mean_z, 2);
-        if (!isnan(person->mean_z_p)) {
+    write_count(p, "n low", participant->n_low);
+    write_count(p, "n high", participant->n_high);
+    if (!isnan(participant->mean_z)) {
+        kn_page_fact(p, "Mean z");
+        kn_html_fixed(p->h, participant->mean_z, 2);
+        if (!isnan(participant->mean_z_p)) {
             kn_html_raw(p->h, " <span class=\"quiet\">p ");
-            kn_html_p(p->h, person->mean_z_p, false);
+            kn_html_rank_p(p->h, participant->mean_z_p, participant->smallest_rank_p);
             kn_html_raw(p->h, "</span>");
         }
         kn_page_fact_end(p);
     }
-    if (!isnan(person->fdr_negative + person->fdr_positive))
-        count_p(p, "stand out at 5 % FDR", person->fdr_negative + person->fdr_positive, NAN);
-    count_p(p, "responses with a z", person->responses, NAN);
+    write_count(p, "Significant after FDR correction",
+                participant->n_low_fdr + participant->n_high_fdr);
+    write_count(p, "Responses with a z-score", participant->responses);
     kn_html_raw(p->h, "</dl>\n");
 }
 
-static void map(kn_page *p, const kn_report_card *card)
+/* Writes " p ≤ 0.010" with a note such as "low"; nothing for NaN. */
+static void write_tile_p(kn_page *p, const char *what, double x, double smallest)
+{
+    if (isnan(x))
+        return;
+    kn_html_print(p->h, " %sp ", what);
+    kn_html_rank_p(p->h, x, smallest);
+}
+
+/* Writes the tile of a statistic with its p-value by rank; nothing for NaN. */
+static void write_rank_tile(kn_page *p, const kn_report_participant *o, const char *name,
+                            double value, int digits, double rank_p)
+{
+    if (isnan(value))
+        return;
+    kn_html_print(p->h, "<div><dt>%s</dt><dd>", name);
+    kn_html_fixed(p->h, value, digits);
+    kn_html_raw(p->h, " <small>");
+    write_tile_p(p, "", rank_p, o->smallest_rank_p);
+    kn_html_raw(p->h, "</small></dd></div>\n");
+}
+
+/* Writes the three main numbers of a participant, with their p-values. */
+static void write_main_numbers(kn_page *p, const kn_report_participant *o)
+{
+    if (isnan(o->extreme_z) && isnan(o->deviance) && isnan(o->mean_z2) && isnan(o->proportion))
+        return;
+    kn_html_raw(p->h, "<dl class=\"glance three\">\n");
+    if (!isnan(o->extreme_z)) {
+        kn_html_raw(p->h, "<div><dt>Extreme z</dt><dd>");
+        kn_html_fixed(p->h, o->extreme_z, 2);
+        kn_html_raw(p->h, " <small>");
+        if (!isnan(o->extreme_z_p)) {
+            kn_html_raw(p->h, "p ");
+            kn_html_raw(p->h, o->p_is_attained ? "≤ " : "");
+            kn_html_p(p->h, o->extreme_z_p, o->p_is_bound);
+        }
+        kn_html_raw(p->h, "</small></dd></div>\n");
+    }
+    write_rank_tile(p, o, "Whole-map deviance", o->deviance, 0, o->deviance_p);
+    write_rank_tile(p, o, "Mean z² of the change", o->mean_z2, 2, o->mean_z2_p);
+    if (!isnan(o->proportion)) {
+        kn_html_raw(p->h, "<div><dt>Burden (|z| &gt; ");
+        kn_html_fixed(p->h, p->r->participants.threshold, 2);
+        kn_html_raw(p->h, ")</dt><dd>");
+        kn_html_fixed(p->h, 100 * o->proportion, 1);
+        kn_html_raw(p->h, "% <small>");
+        write_tile_p(p, "low: ", o->n_low_p, o->smallest_rank_p);
+        kn_html_raw(p->h, isnan(o->n_low_p) || isnan(o->n_high_p) ? "" : ",");
+        write_tile_p(p, "high: ", o->n_high_p, o->smallest_rank_p);
+        kn_html_raw(p->h, "</small></dd></div>\n");
+    }
+    kn_html_raw(p->h, "</dl>\n");
+}
+
+static void write_map(kn_page *p, const kn_report_card *card)
 {
     if (!p->pictures || !card->z)
         return;
     kn_html_raw(p->h, "<figure class=\"wide\">");
-    kn_page_map_z(p, card->z, "Map of z: the table beside it has the largest deviations");
+    kn_page_map_z(p, card->z,
+                  "Map of z-scores: the table of the card lists the largest deviations");
     kn_page_bar_z(p);
     kn_html_raw(p->h, "</figure>\n");
 }
 
 /* Explains once how to read a card. */
-static void how_to_read(kn_page *p)
+static void write_reading_help(kn_page *p)
 {
     bool maps = false;
     for (ptrdiff_t k = 0; k < p->plan.cards; k++)
-        maps = maps || p->r->people.card[k].z;
-    kn_html_raw(p->h, "<p>One card for each of the ");
-    kn_page_count(p, p->plan.cards, "person", "people");
-    kn_html_raw(p->h, p->plan.cards == p->r->people.n_cards ? ". " : " that there is room for. ");
+        maps = maps || p->r->participants.card[k].z;
+    kn_html_raw(p->h, "<p>Cards of ");
+    kn_page_count(p, p->plan.cards, "participant", "participants");
+    kn_html_raw(p->h,
+                p->plan.cards == p->r->participants.n_cards ? ". " : " that fit into max-size. ");
     if (p->pictures && maps) {
-        kn_html_raw(p->h, "Maps are of z: blue is less than expected of such a person, orange "
-                          "more, and the larger |z|, the more opaque. ");
-        kn_page_words(p, kn_pictures_words(p->pictures));
+        kn_html_raw(p->h, "Maps show z-scores: blue is below the prediction, orange above. Opacity "
+                          "increases with |z|. ");
+        kn_page_text(p, kn_pictures_description(p->pictures));
     }
     kn_html_raw(p->h, "</p>\n");
 }
 
-static void viewer(kn_page *p, ptrdiff_t k)
+static void write_viewer(kn_page *p, ptrdiff_t k)
 {
     const ptrdiff_t before = p->h->bytes;
     if (p->plan.viewer) {
-        kn_viewer_place(p->r, k, p->h);
+        kn_viewer_element(p->r, k, p->h);
         kn_viewer_card(p->r, k, p->h);
     }
     p->sizes.viewer[k] = p->h->bytes - before;
 }
 
-static void one(kn_page *p, ptrdiff_t k)
+static void write_card(kn_page *p, ptrdiff_t k)
 {
-    const kn_report_card *card = &p->r->people.card[k];
-    const kn_report_person *person = &p->r->people.person[card->person];
+    const kn_report_card *card = &p->r->participants.card[k];
+    const kn_report_participant *participant = &p->r->participants.participant[card->participant];
     kn_html_print(p->h, "<details class=\"card\" id=\"card%td\" data-p=\"%td\" open><summary><h4>",
-                  card->person, card->person);
-    kn_page_name(p, person->id);
+                  card->participant, card->participant);
+    kn_page_name(p, participant->id);
     kn_html_raw(p->h, "</h4>");
-    if (person->label > 0 && p->r->group.label) {
+    if (participant->label > 0 && p->r->group.label) {
         kn_html_raw(p->h, " <span class=\"tag\">");
         kn_html_cut(p->h, p->r->group.label, KN_PAGE_NAME);
         kn_html_raw(p->h, "</span>");
     }
     kn_html_raw(p->h, "</summary>\n");
+    write_map(p, card);
+    write_viewer(p, k);
+    write_main_numbers(p, participant);
     if (card->words) {
         kn_html_raw(p->h, "<p>");
-        kn_page_words(p, card->words);
+        kn_page_text(p, card->words);
         kn_html_raw(p->h, "</p>\n");
     }
-    map(p, card);
-    viewer(p, k);
     kn_html_raw(p->h, "<div class=\"sides\"><div>\n");
     if (card->clusters > 0)
-        clusters(p, card);
-    else if (card->tops > 0)
-        tops(p, card);
-    burden(p, person);
+        write_clusters(p, card);
+    else if (card->extremes > 0)
+        write_tops(p, card);
+    write_burden(p, participant);
     kn_html_raw(p->h, "</div><div>\n");
     kn_figure_inline(p->r, "card", k, p->h);
     kn_figure_inline(p->r, "regions", k, p->h);
@@ -219,49 +268,49 @@ static void one(kn_page *p, ptrdiff_t k)
 }
 
 /* Says that cards were omitted for size. */
-static void fewer(kn_page *p)
+static void write_omissions(kn_page *p)
 {
-    const kn_report_people *people = &p->r->people;
+    const kn_report_participants *participants = &p->r->participants;
     if (!p->plan.less)
         return;
     kn_html_print(p->h, "<p class=\"note\" id=\"less\"><strong>%td of %td cards</strong>",
-                  p->plan.cards, people->n_cards);
+                  p->plan.cards, participants->n_cards);
     if (p->plan.cards > 0 && !p->plan.viewer && kn_viewer_has(p->r))
         kn_html_raw(p->h, ", without the viewer");
-    if (people->n_thumbs > 0 && p->pictures && p->plan.thumbs < people->n_thumbs)
-        kn_html_print(p->h, ", %td of %td small maps", p->plan.thumbs, people->n_thumbs);
-    kn_html_raw(p->h, ": with more the page would be larger than ");
+    if (participants->n_thumbs > 0 && p->pictures && p->plan.thumbs < participants->n_thumbs)
+        kn_html_print(p->h, ", %td of %td small maps", p->plan.thumbs, participants->n_thumbs);
+    kn_html_raw(p->h, ": more would exceed ");
     kn_html_fixed(p->h, p->options->max_size / 1e6, 1);
-    kn_html_raw(p->h, "&nbsp;MB, the max-size that it was made with.</p>\n");
+    kn_html_raw(p->h, "&nbsp;MB (max-size).</p>\n");
 }
 
 void kn_page_cards(kn_page *p)
 {
     if (p->plan.cards == 0 && !p->plan.less)
         return;
-    kn_html_raw(p->h, "<h3>Person by person</h3>\n");
-    fewer(p);
+    kn_html_raw(p->h, "<h3>Individual participants</h3>\n");
+    write_omissions(p);
     if (p->plan.cards == 0)
         return;
-    how_to_read(p);
+    write_reading_help(p);
     if (p->plan.cards > 1)
-        kn_html_raw(p->h, "<p class=\"control\" hidden><button type=\"button\" id=\"fold\">Fold "
+        kn_html_raw(p->h, "<p class=\"control\" hidden><button type=\"button\" id=\"fold\">Close "
                           "all cards</button></p>\n");
-    ptrdiff_t looked = 0; /* bytes saved without the viewer */
+    ptrdiff_t viewer_bytes = 0; /* bytes saved without the viewer */
     if (p->plan.viewer) {
         const ptrdiff_t before = p->h->bytes;
         kn_viewer_space(p->r, p->h);
         p->sizes.viewer_space = p->h->bytes - before;
-        looked = p->sizes.viewer_space;
+        viewer_bytes = p->sizes.viewer_space;
     }
     for (ptrdiff_t k = 0; k < p->plan.cards; k++) {
         const ptrdiff_t before = p->h->bytes;
-        if (!kn_page_goes_on(p, "page, cards", k, p->plan.cards))
+        if (!kn_page_report_progress(p, "page, cards", k, p->plan.cards))
             return;
-        one(p, k);
+        write_card(p, k);
         p->sizes.card[k] = p->h->bytes - before - p->sizes.viewer[k];
-        looked += p->sizes.viewer[k];
-        if ((double)(p->h->bytes - looked) > p->options->max_size)
+        viewer_bytes += p->sizes.viewer[k];
+        if ((double)(p->h->bytes - viewer_bytes) > p->options->max_size)
             p->plan.cards = k + 1; /* later cards fit into no plan and are not drawn */
     }
 }

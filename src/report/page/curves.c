@@ -8,7 +8,7 @@ bool kn_page_curves_has(const kn_report *r)
     return r->curves.over && r->curves.n > 0;
 }
 
-static void chooser(kn_page *p)
+static void write_chooser(kn_page *p)
 {
     kn_html_raw(p->h, "<p class=\"control\" hidden><label for=\"which-curve\">Response</label> "
                       "<select id=\"which-curve\">");
@@ -23,15 +23,14 @@ static void chooser(kn_page *p)
 void kn_page_curves(kn_page *p)
 {
     const kn_report_curves *c = &p->r->curves;
-    kn_html_raw(p->h, "<p>What the model expects over <b>");
+    kn_html_raw(p->h, "<p>Centile curves along <b>");
     kn_page_name(p, c->over);
     kn_html_raw(p->h,
-                "</b>, and where people are. The height of a point is the z of a person, drawn at "
-                "the covariates "
-                "of the curve: a point above the 95&nbsp;% line is a person with z above 1.64, "
-                "whatever the covariates of that person.</p>\n");
+                "</b>. Points show each participant's z-score on these curves (adjusted to the "
+                "curve's other covariates), not raw values. A point above the 95% line has z &gt; "
+                "1.64.</p>\n");
     if (c->n > 1)
-        chooser(p);
+        write_chooser(p);
     for (ptrdiff_t k = 0; k < c->n; k++) {
         kn_html_print(p->h, "<div class=\"curve beside\" id=\"curve%td\"><h3>", k);
         kn_page_response(p, c->shown[k].response);

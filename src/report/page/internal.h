@@ -26,7 +26,7 @@ typedef struct kn_page {
     const kn_page_options *options;
     kn_html *h;
     kn_pictures *pictures; /* NULL: responses have no location to draw */
-    kn_picture ground;     /* background under all maps; n = 0: none */
+    kn_picture background; /* background under all maps; n = 0: none */
     kn_page_plan plan;
     kn_page_sizes sizes;
 } kn_page;
@@ -41,8 +41,8 @@ bool kn_page_model_has(const kn_report *r);
 void kn_page_model(kn_page *p);
 bool kn_page_curves_has(const kn_report *r);
 void kn_page_curves(kn_page *p);
-bool kn_page_people_has(const kn_report *r);
-void kn_page_people(kn_page *p);
+bool kn_page_participants_has(const kn_report *r);
+void kn_page_participants(kn_page *p);
 bool kn_page_group_has(const kn_report *r);
 void kn_page_group(kn_page *p);
 bool kn_page_change_has(const kn_report *r);
@@ -52,16 +52,24 @@ void kn_page_methods(kn_page *p);
 bool kn_page_reproduce_has(const kn_report *r);
 void kn_page_reproduce(kn_page *p);
 
+/* Statement at the top and at the end of the page. */
+#define KN_PAGE_INTENDED_USE                                                                       \
+    "Research use only. Not a diagnosis; p-values are not corrected for the number of "            \
+    "participants."
+
 /* Subsections of the section on participants. */
 void kn_page_table(kn_page *p);
 void kn_page_thumbs(kn_page *p);
 void kn_page_cards(kn_page *p);
+/* Writes a tile of key numbers: a count of n, and the range expected by chance; NaN: none. */
+void kn_page_tile_count(kn_page *p, const char *name, kn_flag_counts count, double low,
+                        double high);
 /* Returns the index of the card of a participant; -1: none. */
-ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t person);
+ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t participant);
 
 /* Reports progress before picture k of n. Returns false if writing failed or the caller
  * cancelled. */
-bool kn_page_goes_on(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n);
+bool kn_page_report_progress(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n);
 
 /* Writes a name, cut to KN_PAGE_NAME characters; the whole name is in the title attribute.
  * kn_page_id cuts a participant's id to KN_PAGE_ID, for tables. */
@@ -70,7 +78,7 @@ void kn_page_name(kn_page *p, const char *name);
 void kn_page_id(kn_page *p, const char *id);
 /* Writes a sentence like kn_html_text, but with true minus signs, ^2 as superscript, and no line
  * break between sign and number. */
-void kn_page_words(kn_page *p, const char *text);
+void kn_page_text(kn_page *p, const char *text);
 /* Writes a response: its name, with the region in words if recognised; a voxel by its position
  * in mm, with its name. _short omits the addition. */
 void kn_page_response(kn_page *p, ptrdiff_t response);
@@ -83,12 +91,14 @@ void kn_page_table_close(kn_page *p);
 /* Writes a head row of n titles, which must be literals: they are not escaped. NULL: skipped. */
 void kn_page_th(kn_page *p, const char *const *titles, ptrdiff_t n);
 void kn_page_td(kn_page *p, double x, int digits); /* <td class="n">; "n/a" for NaN */
+/* As kn_page_td for a p-value that is a rank, "≤ p" if it is the smallest possible one. */
+void kn_page_td_rank_p(kn_page *p, double x, double smallest);
 /* As kn_page_td for a p-value; bound: p is an upper bound and is written "< p". */
 void kn_page_td_p(kn_page *p, double x, bool bound);
 /* Opens <dt>name</dt><dd>; _fact_end closes it. */
 void kn_page_fact(kn_page *p, const char *name);
 void kn_page_fact_end(kn_page *p);
-/* Writes a count with its noun: "1 person", "2 people". */
+/* Writes a count with its noun: "1 participant", "2 participants". */
 void kn_page_count(kn_page *p, ptrdiff_t n, const char *one, const char *many);
 
 /* ---- maps.c: pictures ---- */
@@ -104,7 +114,21 @@ void kn_page_map_values(kn_page *p, const double *value, double low, double high
 /* Writes a colour bar: that of z, or one from low to high with `digits` decimals. */
 void kn_page_bar_z(kn_page *p);
 void kn_page_bar_values(kn_page *p, double low, double high, int digits, const char *words);
-/* Returns the largest of T values, NaN ignored, or `least` if that is larger. */
-double kn_page_largest(const double *value, ptrdiff_t T, double least);
+/* Returns the largest of T values, NaN ignored, or `lowest` if that is larger. */
+double kn_page_largest(const double *value, ptrdiff_t T, double lowest);
+
+/* ---- size_budget.c ---- */
+
+/* Fits the page into max_size: page.c draws it, and draws it again by a smaller plan if it was
+ * too large. */
+
+/* Plans the whole page, and allocates p->sizes. */
+kn_status kn_page_plan_all(kn_page *p);
+/* Reduces the plan from the element sizes of the page just drawn, of `bytes` bytes: first fewer
+ * cards; if not one fits with viewer data, cards without the viewer; then fewer thumbnails; then
+ * fewer table rows. Fails if the page would be too large without all of these. */
+kn_status kn_page_plan_reduce(kn_page *p, const char *path, ptrdiff_t bytes);
+/* Frees the arrays of p->sizes. */
+void kn_page_plan_clear(kn_page *p);
 
 #endif

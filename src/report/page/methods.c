@@ -1,4 +1,5 @@
-/* Section 8, methods text, and section 9, how to reproduce the page. */
+/* Section 8, methods text, and section 9, how to reproduce the page. The texts come from
+ * report/compute/methods_section.c. */
 #include <string.h>
 
 #include "report/page/internal.h"
@@ -10,16 +11,22 @@ bool kn_page_methods_has(const kn_report *r)
 
 void kn_page_methods(kn_page *p)
 {
-    const kn_report_words *w = &p->r->words;
-    kn_html_raw(p->h, "<p>For a paper: change what you like. This text is in the public domain "
+    const kn_report_methods *w = &p->r->words;
+    kn_html_raw(p->h, "<p>Text for a publication. Edit it as needed; it is in the public domain "
                       "(CC0&nbsp;1.0).</p>\n<div class=\"box\" id=\"methods-text\">\n");
+    kn_html_raw(p->h, "<h3 class=\"small\">Methods</h3>\n");
     for (ptrdiff_t k = 0; k < w->paragraphs; k++) {
         kn_html_raw(p->h, "<p>");
-        kn_page_words(p, w->paragraph[k]);
+        kn_page_text(p, w->paragraph[k]);
+        kn_html_raw(p->h, "</p>\n");
+    }
+    if (w->results) {
+        kn_html_raw(p->h, "<h3 class=\"small\">Results</h3>\n<p>");
+        kn_page_text(p, w->results);
         kn_html_raw(p->h, "</p>\n");
     }
     if (w->references > 0) {
-        kn_html_raw(p->h, "<ul class=\"references\">\n");
+        kn_html_raw(p->h, "<h3 class=\"small\">References</h3>\n<ul class=\"references\">\n");
         for (ptrdiff_t k = 0; k < w->references; k++) {
             kn_html_raw(p->h, "<li>");
             kn_html_text(p->h, w->reference[k]);
@@ -45,13 +52,13 @@ static bool is_command(const kn_report_fact *fact)
 
 void kn_page_reproduce(kn_page *p)
 {
-    const kn_report_words *w = &p->r->words;
-    kn_html_raw(p->h,
-                p->r->stripped
-                    ? "<p>With the same files and the ids in the place of numbers these commands "
-                      "give the same numbers.</p>\n"
-                    : "<p>With the same files these commands give the same numbers, and this page "
-                      "byte for byte.</p>\n");
+    const kn_report_methods *w = &p->r->words;
+    kn_html_raw(
+        p->h, p->r->anonymized
+                  ? "<p>With the same input files, and IDs in place of the numbers, these commands "
+                    "give the same results.</p>\n"
+                  : "<p>With the same input files, these commands give the same results and a "
+                    "byte-identical report.</p>\n");
     for (ptrdiff_t k = 0; k < w->facts; k++)
         if (is_command(&w->fact[k])) {
             kn_html_raw(p->h, "<h3 class=\"small\">");

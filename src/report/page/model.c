@@ -1,8 +1,10 @@
-/* Section 3, model and calibration: is the model trustworthy? */
+/* Section 3, model and calibration: is the model trustworthy? Numbers come from
+ * report/compute/model.c and calibration.c. */
 #include <math.h>
 
 #include "report/figures/figures.h"
 #include "report/page/internal.h"
+#include "report/text/sentence.h"
 
 bool kn_page_model_has(const kn_report *r)
 {
@@ -10,7 +12,7 @@ bool kn_page_model_has(const kn_report *r)
            r->responses.T > 0;
 }
 
-static void fact_text(kn_page *p, const char *name, const char *text)
+static void write_fact_text(kn_page *p, const char *name, const char *text)
 {
     if (!text)
         return;
@@ -19,7 +21,7 @@ static void fact_text(kn_page *p, const char *name, const char *text)
     kn_page_fact_end(p);
 }
 
-static void fact_number(kn_page *p, const char *name, double x, int digits)
+static void write_fact_number(kn_page *p, const char *name, double x, int digits)
 {
     if (isnan(x))
         return;
@@ -28,70 +30,74 @@ static void fact_number(kn_page *p, const char *name, double x, int digits)
     kn_page_fact_end(p);
 }
 
-/* Writes "linear 41 %, smooth 22 % over 18.5 of age". */
-static void signal(kn_page *p)
+/* Writes "linear 41%, smooth 22%", and the length-scale. */
+static void write_signal(kn_page *p)
 {
     const kn_report_model *m = &p->r->model;
     if (m->terms == 0 || !m->weight)
         return;
-    kn_page_fact(p, "signal, by term");
+    kn_page_fact(p, "Predicted variance by term");
     for (ptrdiff_t k = 0; k < m->terms; k++) {
         kn_html_raw(p->h, k > 0 ? ", " : "");
         kn_html_text(p->h, m->term[k]);
         kn_html_raw(p->h, " ");
         kn_html_fixed(p->h, 100 * m->weight[k], 0);
-        kn_html_raw(p->h, "&nbsp;%");
+        kn_html_raw(p->h, "%");
     }
     kn_page_fact_end(p);
     if (!isnan(m->length)) {
-        kn_page_fact(p, "length of the smooth term");
-        kn_html_fixed(p->h, m->length, 2);
+        kn_page_fact(p, "Length-scale of the smooth term");
+        kn_html_text(p->h, kn_format_figures(m->length, 3).text);
         if (m->length_units) {
-            kn_html_raw(p->h, " of ");
+            kn_html_raw(p->h, " (in units of ");
             kn_html_text(p->h, m->length_units);
+            kn_html_raw(p->h, ")");
         }
         kn_page_fact_end(p);
     }
 }
 
-static void model(kn_page *p)
+static void write_model(kn_page *p)
 {
     const kn_report_model *m = &p->r->model;
-    kn_html_raw(p->h, "<h3>What the model is</h3>\n<dl class=\"facts\">\n");
+    kn_html_raw(p->h, "<h3>Model summary</h3>\n<dl class=\"facts\">\n");
     if (m->title && m->means) {
-        kn_page_fact(p, "method");
+        kn_page_fact(p, "Method");
         kn_html_text(p->h, m->title);
         kn_html_raw(p->h, ", ");
         kn_html_text(p->h, m->means);
         kn_page_fact_end(p);
     } else
-        fact_text(p, "method", m->method);
-    fact_text(p, "noise", m->noise);
-    fact_text(p, "likelihood", m->likelihood);
+        write_fact_text(p, "Method", m->method);
+    write_fact_text(p, "Noise", m->noise);
+    write_fact_text(p, "Likelihood", m->likelihood);
     if (m->components > 0)
-        fact_number(p, "components", (double)m->components, 0);
-    signal(p);
+        write_fact_number(p, "Components", (double)m->components, 0);
+    write_signal(p);
     if (m->folds > 0)
-        fact_number(p, "folds of cross-validation", m->folds, 0);
-    fact_number(p, "cross-validated mean z²", m->cv_z2, 2);
-    fact_number(p, "cross-validated MSLL", m->cv_msll, 3);
+        write_fact_number(p, "Cross-validation folds", m->folds, 0);
+    write_fact_number(p, "Cross-validated mean z²", m->cv_z2, 2);
+    write_fact_number(p, "Cross-validated mean R²", m->cv_R2, 3);
+    write_fact_number(p, "Cross-validated gain of the covariates (nats per response)", m->cv_gain,
+                      3);
+    write_fact_number(p, "Cross-validated MSLL (mean standardised log loss)", m->cv_msll, 3);
     if (!isnan(m->cv_coverage95)) {
-        kn_page_fact(p, "within the 95 % interval");
+        kn_page_fact(p, "Cross-validated coverage of the 95% interval");
         kn_html_fixed(p->h, 100 * m->cv_coverage95, 1);
-        kn_html_raw(p->h, "&nbsp;%");
+        kn_html_raw(p->h, "%");
         kn_page_fact_end(p);
     }
     if (!isnan(m->smallest_p) && m->smallest_p > 0) {
-        kn_page_fact(p, "smallest p that there can be");
+        kn_page_fact(p, "Smallest possible p-value (extreme values)");
         kn_html_p(p->h, m->smallest_p, false);
         kn_page_fact_end(p);
     }
     kn_html_raw(p->h, "</dl>\n");
     if (m->words > 0) {
-        kn_html_raw(p->h, "<details><summary>All that the model says of itself</summary><ul>\n");
+        kn_html_raw(p->h, "<details><summary>Full model description</summary><ul>\n");
         for (ptrdiff_t k = 0; k < m->words; k++) {
             kn_html_raw(p->h, "<li>");
-            kn_page_words(p, m->word[k]);
+            kn_page_text(p, m->word[k]);
             kn_html_raw(p->h, "</li>\n");
         }
         kn_html_raw(p->h, "</ul></details>\n");
@@ -103,7 +109,7 @@ static void model(kn_page *p)
     kn_html_raw(p->h, "</div>\n");
 }
 
-static void interval(kn_page *p, double x, double low, double high)
+static void write_interval(kn_page *p, double x, double low, double high)
 {
     kn_html_raw(p->h, "<td class=\"n\">");
     kn_html_fixed(p->h, x, 2);
@@ -114,32 +120,34 @@ static void interval(kn_page *p, double x, double low, double high)
     kn_html_raw(p->h, ")</span></td>");
 }
 
-static void calibration(kn_page *p)
+static void write_calibration(kn_page *p)
 {
-    static const char *const titles[] = {"people",           "number",           "mean z",
-                                         "mean z²",          "within 50&nbsp;%", "within 90&nbsp;%",
-                                         "within 95&nbsp;%", "within 99&nbsp;%"};
+    static const char *const titles[] = {"Participants",    "n",
+                                         "Mean z (95% CI)", "Mean z² (95% CI)",
+                                         "In 50% interval", "In 90% interval",
+                                         "In 95% interval", "In 99% interval"};
     const kn_report_calibration *c = p->r->calibration;
-    const char *who[] = {"training, cross-validated",
-                         p->r->group.known ? "scored, not labelled" : "scored"};
+    const char *samples[] = {"Training sample, cross-validated",
+                             p->r->group.known ? "Scored, without the cases" : "Scored"};
     if (c[0].n + c[1].n == 0)
         return;
-    kn_html_raw(p->h,
-                "<h3>Calibration</h3>\n<p>Of normal people z should be standard normal: mean 0, "
-                "mean z² 1, as many within an interval as its name says. Intervals are over "
-                "people, because the responses of one person go together.</p>\n");
-    kn_page_table_open(p, "Calibration of normal people, with 95 % intervals");
+    kn_html_raw(
+        p->h, "<h3>Calibration</h3>\n<p>In healthy participants, z-scores should follow a standard "
+              "normal distribution: mean 0, mean z² = 1, and 95% of values in the 95% interval. "
+              "Confidence intervals are computed across participants, because responses within a "
+              "participant are correlated.</p>\n");
+    kn_page_table_open(p, "Calibration of z-scores");
     kn_page_th(p, titles, 8);
     for (int k = 0; k < 2; k++)
         if (c[k].n > 0) {
-            kn_html_print(p->h, "<tr><th scope=\"row\">%s</th><td class=\"n\">%td</td>", who[k],
+            kn_html_print(p->h, "<tr><th scope=\"row\">%s</th><td class=\"n\">%td</td>", samples[k],
                           c[k].n);
-            interval(p, c[k].mean, c[k].mean_low, c[k].mean_high);
-            interval(p, c[k].z2, c[k].z2_low, c[k].z2_high);
+            write_interval(p, c[k].mean, c[k].mean_low, c[k].mean_high);
+            write_interval(p, c[k].z2, c[k].z2_low, c[k].z2_high);
             for (int j = 0; j < KN_REPORT_COVERAGES; j++) {
                 kn_html_raw(p->h, "<td class=\"n\">");
                 kn_html_fixed(p->h, 100 * c[k].coverage[j], 1);
-                kn_html_raw(p->h, "&nbsp;%</td>");
+                kn_html_raw(p->h, "%</td>");
             }
             kn_html_raw(p->h, "</tr>\n");
         }
@@ -152,16 +160,16 @@ static void calibration(kn_page *p)
     kn_html_raw(p->h, "</div>\n");
 }
 
-static void best(kn_page *p)
+static void write_best(kn_page *p)
 {
     const kn_report_responses *o = &p->r->responses;
-    const char *const titles[] = {"response", o->R2 ? "R²" : NULL, o->MSLL ? "MSLL" : NULL,
-                                  o->z2 ? "mean z²" : NULL};
+    const char *const titles[] = {"Response", o->R2 ? "R²" : NULL, o->gain ? "Gain" : NULL,
+                                  o->MSLL ? "MSLL" : NULL, o->z2 ? "Mean z²" : NULL};
     if (o->n_best == 0)
         return;
     kn_html_raw(p->h, "<h3>Best predicted responses</h3>\n");
-    kn_page_table_open(p, "The best predicted first");
-    kn_page_th(p, titles, 4);
+    kn_page_table_open(p, "Largest R² in held-out participants first");
+    kn_page_th(p, titles, 5);
     for (ptrdiff_t k = 0; k < o->n_best && k < KN_PAGE_BEST; k++) {
         const ptrdiff_t t = o->best[k];
         kn_html_raw(p->h, "<tr><th scope=\"row\">");
@@ -169,6 +177,8 @@ static void best(kn_page *p)
         kn_html_raw(p->h, "</th>");
         if (o->R2)
             kn_page_td(p, o->R2[t], 3);
+        if (o->gain)
+            kn_page_td(p, o->gain[t], 3);
         if (o->MSLL)
             kn_page_td(p, o->MSLL[t], 3);
         if (o->z2)
@@ -178,28 +188,28 @@ static void best(kn_page *p)
     kn_page_table_close(p);
 }
 
-static void map_of_R2(kn_page *p)
+static void write_R2_map(kn_page *p)
 {
     const kn_report_responses *o = &p->r->responses;
     if (!p->pictures || !o->R2)
         return;
     const double high = kn_page_largest(o->R2, o->T, .05);
     kn_html_raw(p->h, "<figure class=\"wide\">");
-    kn_page_map_values(p, o->R2, 0, high, "Map of R² of each response, where it is above 0");
+    kn_page_map_values(p, o->R2, 0, high, "Map of R² of each response, shown where it is above 0");
     kn_page_bar_values(p, 0, high, 2, "R²");
-    kn_html_raw(p->h, o->R2_of_model
-                          ? "<figcaption>Where covariates explain the responses: R² of the model. "
-                          : "<figcaption>Where covariates predict the responses: R² of people not "
-                            "seen. ");
-    kn_page_words(p, kn_pictures_words(p->pictures));
+    kn_html_raw(p->h, o->R2_of_training
+                          ? "<figcaption>Variance explained by the covariates: cross-validated R² "
+                            "of the training sample. "
+                          : "<figcaption>Variance explained by the covariates: out-of-sample R². ");
+    kn_page_text(p, kn_pictures_description(p->pictures));
     kn_html_raw(p->h, "</figcaption></figure>\n");
 }
 
 void kn_page_model(kn_page *p)
 {
     if (p->r->model.known)
-        model(p);
-    calibration(p);
-    best(p);
-    map_of_R2(p);
+        write_model(p);
+    write_calibration(p);
+    write_best(p);
+    write_R2_map(p);
 }

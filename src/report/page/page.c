@@ -7,29 +7,28 @@
 
 #include "report/assets/assets.h"
 #include "report/page/internal.h"
-#include "report/page/size_budget.h"
 #include "report/viewer/viewer.h"
 
-typedef struct part {
+typedef struct section {
     const char *id, *title; /* literals; an id is also a link target */
     bool (*has)(const kn_report *r);
     void (*draw)(kn_page *p);
-} part;
+} section;
 
-static const part PARTS[] = {
+static const section SECTIONS[] = {
     {"summary", "Summary", kn_page_summary_has, kn_page_summary},
     {"cohort", "Cohort", kn_page_cohort_has, kn_page_cohort},
     {"model", "Model and calibration", kn_page_model_has, kn_page_model},
     {"curves", "Centile curves", kn_page_curves_has, kn_page_curves},
-    {"people", "People", kn_page_people_has, kn_page_people},
+    {"people", "Participants", kn_page_participants_has, kn_page_participants},
     {"group", "Group", kn_page_group_has, kn_page_group},
     {"change", "Change", kn_page_change_has, kn_page_change},
     {"methods", "Methods text", kn_page_methods_has, kn_page_methods},
     {"reproduce", "Reproduce", kn_page_reproduce_has, kn_page_reproduce},
 };
-enum { N_PARTS = sizeof PARTS / sizeof *PARTS };
+enum { N_SECTIONS = sizeof SECTIONS / sizeof *SECTIONS };
 
-static void asset(kn_page *p, const char *element, const kn_asset *a)
+static void write_asset(kn_page *p, const char *element, const kn_asset *a)
 {
     kn_html_print(p->h, "<%s>", element);
     kn_html_raw(p->h, a->text);
@@ -38,7 +37,7 @@ static void asset(kn_page *p, const char *element, const kn_asset *a)
 
 /* Content-Security-Policy: the page may show its own pictures and run the scripts compiled into
  * kronorm. */
-static void policy(kn_page *p)
+static void write_policy(kn_page *p)
 {
     kn_html_print(p->h,
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -47,10 +46,10 @@ static void policy(kn_page *p)
                   kn_asset_page_css.csp, kn_asset_page_js.csp);
 }
 
-static void head(kn_page *p)
+static void write_head(kn_page *p)
 {
     kn_html_raw(p->h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    policy(p);
+    write_policy(p);
     kn_html_raw(p->h, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                       "<meta name=\"color-scheme\" content=\"light dark\">\n"
                       "<meta name=\"referrer\" content=\"no-referrer\">\n"
@@ -58,58 +57,60 @@ static void head(kn_page *p)
     kn_html_print(p->h, "<meta name=\"generator\" content=\"kronorm %s\">\n<title>", kn_version());
     kn_html_cut(p->h, p->r->title ? p->r->title : "kronorm report", 200);
     kn_html_raw(p->h, "</title>\n");
-    asset(p, "style", &kn_asset_page_css);
+    write_asset(p, "style", &kn_asset_page_css);
     kn_html_raw(p->h, "</head>\n");
 }
 
-static void navigation(kn_page *p)
+static void write_navigation(kn_page *p)
 {
     kn_html_raw(p->h, "<a class=\"skip\" href=\"#summary\">Skip to the summary</a>\n"
-                      "<header class=\"top\"><nav aria-label=\"Parts of the page\"><ul>\n");
-    for (int k = 0; k < N_PARTS; k++)
-        if (PARTS[k].has(p->r))
-            kn_html_print(p->h, "<li><a href=\"#%s\">%s</a></li>\n", PARTS[k].id, PARTS[k].title);
+                      "<header class=\"top\"><nav aria-label=\"Sections of the report\"><ul>\n");
+    for (int k = 0; k < N_SECTIONS; k++)
+        if (SECTIONS[k].has(p->r))
+            kn_html_print(p->h, "<li><a href=\"#%s\">%s</a></li>\n", SECTIONS[k].id,
+                          SECTIONS[k].title);
     kn_html_raw(p->h, "</ul></nav></header>\n");
 }
 
-static void draw(kn_page *p)
+static void draw_page(kn_page *p)
 {
-    head(p);
+    write_head(p);
     kn_html_raw(p->h, "<body>\n");
-    navigation(p);
+    write_navigation(p);
     kn_page_maps_shared(p);
     kn_html_raw(p->h, "<main>\n");
-    for (int k = 0; k < N_PARTS; k++)
-        if (PARTS[k].has(p->r)) {
+    for (int k = 0; k < N_SECTIONS; k++)
+        if (SECTIONS[k].has(p->r)) {
             if (p->h->status == KN_OK) /* cards with maps take a while */
                 p->h->status = kn_check_cancel(p->ctx);
-            kn_html_print(p->h, "<section id=\"%s\" aria-labelledby=\"h-%s\">\n", PARTS[k].id,
-                          PARTS[k].id);
-            kn_html_print(p->h, "<h%d id=\"h-%s\">", k == 0 ? 1 : 2, PARTS[k].id);
+            kn_html_print(p->h, "<section id=\"%s\" aria-labelledby=\"h-%s\">\n", SECTIONS[k].id,
+                          SECTIONS[k].id);
+            kn_html_print(p->h, "<h%d id=\"h-%s\">", k == 0 ? 1 : 2, SECTIONS[k].id);
             if (k == 0)
                 kn_html_cut(p->h, p->r->title ? p->r->title : "kronorm report", 200);
             else
-                kn_html_raw(p->h, PARTS[k].title);
+                kn_html_raw(p->h, SECTIONS[k].title);
             kn_html_print(p->h, "</h%d>\n", k == 0 ? 1 : 2);
-            PARTS[k].draw(p);
+            SECTIONS[k].draw(p);
             kn_html_raw(p->h, "</section>\n");
         }
-    kn_html_print(p->h,
-                  "</main>\n<footer><p>Made by kronorm %s. Nothing of this page is loaded from "
-                  "elsewhere, and nothing leaves it.</p></footer>\n",
-                  kn_version());
-    asset(p, "script", &kn_asset_page_js);
+    kn_html_print(
+        p->h,
+        "</main>\n<footer><p>%s</p>\n<p>Made by kronorm %s. This report loads nothing from "
+        "elsewhere and sends nothing.</p></footer>\n",
+        KN_PAGE_INTENDED_USE, kn_version());
+    write_asset(p, "script", &kn_asset_page_js);
     kn_html_raw(p->h, "</body>\n</html>\n");
 }
 
 /* Draws the page by the plan; does not commit it if it exceeds the limit. */
-static kn_status attempt(kn_page *p, const char *path, ptrdiff_t *bytes, bool *fits)
+static kn_status try_plan(kn_page *p, const char *path, ptrdiff_t *bytes, bool *fits)
 {
     kn_status status;
     kn_html h = {.ctx = p->ctx};
     KN_TRY(kn_writer_new(p->ctx, path, &p->options->write, &h.file));
     p->h = &h;
-    draw(p);
+    draw_page(p);
     KN_TRY(h.status);
     KN_TRY(kn_check_cancel(p->ctx));
     *bytes = h.bytes;
@@ -131,16 +132,16 @@ kn_status kn_page_write(kn_ctx *ctx, const kn_report *r, const char *path,
     KN_TRY(kn_page_plan_all(&p));
     KN_TRY(kn_pictures_new(ctx, &r->space, r->responses.T, &p.pictures));
     if (p.pictures)
-        KN_TRY(kn_pictures_ground(ctx, p.pictures, &p.ground));
-    KN_TRY(attempt(&p, path, bytes, &fits));
+        KN_TRY(kn_pictures_background(ctx, p.pictures, &p.background));
+    KN_TRY(try_plan(&p, path, bytes, &fits));
     while (!fits) { /* each plan omits more than the last, or fails */
-        KN_TRY(kn_page_plan_less(&p, path, *bytes));
-        KN_TRY(attempt(&p, path, bytes, &fits));
+        KN_TRY(kn_page_plan_reduce(&p, path, *bytes));
+        KN_TRY(try_plan(&p, path, bytes, &fits));
     }
     *cards = p.plan.cards;
 out:
     kn_page_plan_clear(&p);
-    kn_picture_clear(&p.ground);
+    kn_picture_clear(&p.background);
     kn_pictures_free(p.pictures);
     return status;
 }

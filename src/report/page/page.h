@@ -1,4 +1,5 @@
-/* Writes the HTML page: one self-contained file, drawn from a kn_report alone. */
+/* Writes the HTML page: one self-contained file, drawn from a kn_report alone. The page loads
+ * nothing from the network. */
 #ifndef KN_REPORT_PAGE_PAGE_H
 #define KN_REPORT_PAGE_PAGE_H
 

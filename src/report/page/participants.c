@@ -1,63 +1,65 @@
-/* Section 5, participants: figure, search, table and thumbnails; cards.c writes the cards. */
+/* Section 5, participants: figure, search, table and thumbnails; cards.c writes the cards. Columns
+ * of the table are rows of one array here. */
+#include <ctype.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "report/figures/figures.h"
 #include "report/page/internal.h"
 
 enum { COVARIATES_SHOWN = 6, TEXT_SHOWN = 24, PRINTED_ROWS = 100 };
 
-bool kn_page_people_has(const kn_report *r)
+bool kn_page_participants_has(const kn_report *r)
 {
-    return r->people.n > 0;
+    return r->participants.n > 0;
 }
 
 /* ---- table ---- */
 
 typedef struct column {
     const char *title, *means;
-    size_t at;  /* offset of a double in kn_report_person */
-    int digits; /* decimals; P: a p-value */
+    size_t at;  /* offset of a double in kn_report_participant */
+    int digits; /* decimals; P, RANK_P: a p-value */
     double scale;
     const char *of_change; /* explanation for a pair of visits; NULL: the same */
 } column;
 
-enum { P = -1 };
-#define AT(field) offsetof(kn_report_person, field)
+enum { P = -1, RANK_P = -2 }; /* a p-value; one that is a rank */
+#define AT(field) offsetof(kn_report_participant, field)
 
 static const column COLUMNS[] = {
-    {"interval", "time between the two visits", AT(interval), 2, 1, NULL},
-    {"top", "how far the most extreme responses are from what is expected: mean of the largest |z|",
-     AT(statistic), 2, 1,
-     "how far the largest changes are from those of stable people: mean of the largest |z|"},
-    {"p",
-     "share of normal people who are as extreme as that; after &lt; the smallest share that can be "
-     "told",
-     AT(p), P, 1,
-     "share of stable people whose largest changes are as extreme; after &lt; the smallest share "
-     "that can be told"},
-    {"deviance", "how unusual the whole map is, all responses together", AT(deviance), 1, 1,
-     "how unusual all changes together are"},
-    {"p of it", "share of normal people whose map is as unusual", AT(deviance_p), P, 1,
-     "share of stable people whose changes together are as unusual"},
-    {"p of its noise", "the same of what no component explains", AT(deviance_noise_p), P, 1, NULL},
-    {"mean z", "over all responses", AT(mean_z), 2, 1, NULL},
-    {"beyond −", "responses below minus the threshold", AT(negative), 0, 1, NULL},
-    {"beyond +", "responses above the threshold", AT(positive), 0, 1, NULL},
-    {"beyond, %", "share of responses beyond the threshold, either way", AT(share), 1, 100, NULL},
-    {"FDR −", "responses below what is expected, at 5 % false discoveries", AT(fdr_negative), 0, 1,
+    {"Interval", "time between the two visits", AT(interval), 2, 1, NULL},
+    {"Extreme z", "extreme-value statistic: trimmed mean of the largest |z|", AT(extreme_z), 2, 1,
+     "extreme-value statistic of the change: trimmed mean of the largest |z|"},
+    {"p", "p-value of Extreme z; &lt;: smaller than the reference sample resolves", AT(extreme_z_p),
+     P, 1, NULL},
+    {"Deviance", "whole-map deviance (squared Mahalanobis distance)", AT(deviance), 1, 1, NULL},
+    {"p (deviance)", "p-value of Deviance", AT(deviance_p), RANK_P, 1, NULL},
+    {"p (noise only)",
+     "p-value of Deviance without the prediction uncertainty; use it if Extrapolation is above 99",
+     AT(deviance_noise_p), RANK_P, 1, NULL},
+    {"Mean z²", "mean squared z-score of the change over all responses", AT(mean_z2), 2, 1, NULL},
+    {"p (mean z²)", "p-value of Mean z²", AT(mean_z2_p), RANK_P, 1, NULL},
+    {"Mean z", "mean z-score over all responses", AT(mean_z), 2, 1, NULL},
+    {"n low", "number of responses below minus the threshold", AT(n_low), 0, 1, NULL},
+    {"n high", "number of responses above the threshold", AT(n_high), 0, 1, NULL},
+    {"% extreme", "percentage of responses beyond the threshold, low or high", AT(proportion), 1,
+     100, NULL},
+    {"FDR low", "number of low responses after FDR correction (q ≤ 0.05)", AT(n_low_fdr), 0, 1,
      NULL},
-    {"FDR +", "responses above what is expected, at 5 % false discoveries", AT(fdr_positive), 0, 1,
+    {"FDR high", "number of high responses after FDR correction (q ≤ 0.05)", AT(n_high_fdr), 0, 1,
      NULL},
-    {"covariates",
-     "percentile of how far the covariates are from those of training; above 99 z is a guess",
+    {"Extrapolation",
+     "percentile of the covariates' distance from the training sample; above 99, a small z-score "
+     "reflects uncertainty, not normality",
      AT(extrapolation_pct), 0, 1, NULL},
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof *COLUMNS };
 
-static double value(const kn_report_person *person, const column *c)
+static double column_value(const kn_report_participant *participant, const column *c)
 {
-    return c->scale * *(const double *)((const char *)person + c->at);
+    return c->scale * *(const double *)((const char *)participant + c->at);
 }
 
 typedef struct shape { /* which columns have values */
@@ -65,24 +67,24 @@ typedef struct shape { /* which columns have values */
     ptrdiff_t covariates;
 } shape;
 
-static bool has_note(const kn_report_person *person)
+static bool has_note(const kn_report_participant *participant)
 {
-    return person->training || person->unseen || person->implausible || person->adapted ||
-           person->note;
+    return participant->training || participant->unseen || participant->implausible ||
+           participant->adapted || participant->note;
 }
 
 static shape shape_of(const kn_report *r)
 {
     shape s = {.covariates = r->cohort.n < COVARIATES_SHOWN ? r->cohort.n : COVARIATES_SHOWN};
     bool covariates = false;
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        const kn_report_person *person = &r->people.person[i];
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        const kn_report_participant *participant = &r->participants.participant[i];
         for (int k = 0; k < N_COLUMNS; k++)
-            s.number[k] = s.number[k] || !isnan(value(person, &COLUMNS[k]));
-        s.label = s.label || person->label >= 0;
-        s.visits = s.visits || person->visit1;
-        s.notes = s.notes || has_note(person);
-        covariates = covariates || person->covariate;
+            s.number[k] = s.number[k] || !isnan(column_value(participant, &COLUMNS[k]));
+        s.label = s.label || participant->label >= 0;
+        s.visits = s.visits || participant->visit1;
+        s.notes = s.notes || has_note(participant);
+        covariates = covariates || participant->covariate;
     }
     s.number[0] = s.number[0] && r->kind == KN_REPORT_CHANGE;
     if (!covariates)
@@ -91,20 +93,20 @@ static shape shape_of(const kn_report *r)
 }
 
 /* Writes a heading that report.js turns into a button for sorting. */
-static void heading(kn_page *p, const char *class, const char *title)
+static void write_heading(kn_page *p, const char *class, const char *title)
 {
     kn_html_print(p->h, "<th scope=\"col\"%s>%s</th>", class, title);
 }
 
-static void table_head(kn_page *p, const shape *s)
+static void write_table_head(kn_page *p, const shape *s)
 {
     kn_html_raw(p->h, "<thead><tr>");
-    heading(p, "", p->r->kind == KN_REPORT_CHANGE ? "pair" : "person");
+    write_heading(p, "", p->r->kind == KN_REPORT_CHANGE ? "Pair" : "Participant");
     if (s->label)
-        heading(p, "", "group");
+        write_heading(p, "", "Group");
     if (s->visits) {
-        heading(p, "", "from");
-        heading(p, "", "to");
+        write_heading(p, "", "From");
+        write_heading(p, "", "To");
     }
     for (ptrdiff_t j = 0; j < s->covariates; j++) {
         kn_html_raw(p->h, p->r->cohort.column[j].numeric ? "<th scope=\"col\" class=\"n\">"
@@ -114,79 +116,84 @@ static void table_head(kn_page *p, const shape *s)
     }
     for (int k = 0; k < N_COLUMNS; k++)
         if (s->number[k])
-            heading(p, " class=\"n\"", COLUMNS[k].title);
+            write_heading(p, " class=\"n\"", COLUMNS[k].title);
     if (s->notes)
-        heading(p, "", "notes");
+        write_heading(p, "", "Notes");
     kn_html_raw(p->h, "</tr></thead>\n<tbody>\n");
 }
 
-static void notes(kn_page *p, const kn_report_person *person)
+static void write_notes(kn_page *p, const kn_report_participant *participant)
 {
     const struct {
         bool is;
         const char *words;
-    } said[] = {{person->training, "in training"},
-                {person->adapted, "site adapted"},
-                {person->unseen, "site or level unseen"},
-                {person->implausible, "values implausible"}};
+    } flags[] = {{participant->training, "in training sample"},
+                 {participant->adapted, "site adapted"},
+                 {participant->unseen, "new level"},
+                 {participant->implausible, "implausible values"}};
     bool any = false;
     kn_html_raw(p->h, "<td>");
-    for (size_t k = 0; k < sizeof said / sizeof *said; k++)
-        if (said[k].is) {
-            kn_html_print(p->h, "%s%s", any ? ", " : "", said[k].words);
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        if (flags[k].is) {
+            kn_html_print(p->h, "%s%s", any ? ", " : "", flags[k].words);
             any = true;
         }
-    if (person->note) {
+    if (participant->note) {
         kn_html_raw(p->h, any ? ", " : "");
-        kn_html_text(p->h, person->note);
+        kn_html_text(p->h, participant->note);
     }
     kn_html_raw(p->h, "</td>");
 }
 
-static void text_cell(kn_page *p, const char *text, bool number)
+static void write_text_cell(kn_page *p, const char *text, bool number)
 {
     kn_html_raw(p->h, number ? "<td class=\"n\">" : "<td>");
     kn_html_cut(p->h, text ? text : "n/a", TEXT_SHOWN);
     kn_html_raw(p->h, "</td>");
 }
 
-static void row(kn_page *p, const shape *s, ptrdiff_t i)
+static void write_row(kn_page *p, const shape *s, ptrdiff_t i)
 {
-    static const char *const group[] = {"others", "labelled"};
-    const kn_report_person *person = &p->r->people.person[i];
+    const char *const group[] = {"other", kn_report_cases(p->r)};
+    const kn_report_participant *participant = &p->r->participants.participant[i];
     const bool card = kn_page_card_of(p, i) >= 0;
     kn_html_print(p->h, "<tr id=\"row%td\" data-p=\"%td\"><th scope=\"row\">", i, i);
     if (card)
         kn_html_print(p->h, "<a href=\"#card%td\">", i);
-    kn_page_id(p, person->id);
+    kn_page_id(p, participant->id);
     kn_html_raw(p->h, card ? "</a></th>" : "</th>");
     if (s->label)
-        text_cell(p, person->label < 0 ? "n/a" : group[person->label > 0], false);
+        write_text_cell(p, participant->label < 0 ? "n/a" : group[participant->label > 0], false);
     if (s->visits) {
-        text_cell(p, person->visit1, false);
-        text_cell(p, person->visit2, false);
+        write_text_cell(p, participant->visit1, false);
+        write_text_cell(p, participant->visit2, false);
     }
     for (ptrdiff_t j = 0; j < s->covariates; j++)
-        text_cell(p, person->covariate ? person->covariate[j] : NULL,
-                  p->r->cohort.column[j].numeric);
+        write_text_cell(p, participant->covariate ? participant->covariate[j] : NULL,
+                        p->r->cohort.column[j].numeric);
     for (int k = 0; k < N_COLUMNS; k++)
-        if (s->number[k] && COLUMNS[k].digits == P)
-            kn_page_td_p(p, value(person, &COLUMNS[k]),
-                         COLUMNS[k].at == AT(p) && person->p_is_bound);
+        if (s->number[k] && COLUMNS[k].digits == RANK_P)
+            kn_page_td_rank_p(p, column_value(participant, &COLUMNS[k]),
+                              participant->smallest_rank_p);
+        else if (s->number[k] && COLUMNS[k].digits == P && participant->p_is_attained)
+            kn_page_td_rank_p(p, column_value(participant, &COLUMNS[k]),
+                              participant->smallest_rank_p);
+        else if (s->number[k] && COLUMNS[k].digits == P)
+            kn_page_td_p(p, column_value(participant, &COLUMNS[k]), participant->p_is_bound);
         else if (s->number[k])
-            kn_page_td(p, value(person, &COLUMNS[k]), COLUMNS[k].digits);
+            kn_page_td(p, column_value(participant, &COLUMNS[k]), COLUMNS[k].digits);
     if (s->notes)
-        notes(p, person);
+        write_notes(p, participant);
     kn_html_raw(p->h, "</tr>\n");
 }
 
-static void meanings(kn_page *p, const shape *s)
+static void write_meanings(kn_page *p, const shape *s)
 {
     kn_html_raw(p->h, "<details><summary>What the columns mean</summary>\n<dl class=\"facts\">\n");
     if (s->label) {
-        kn_html_raw(p->h, "<div><dt>group</dt><dd>labelled: whoever is <b>");
-        kn_page_name(p, p->r->group.label ? p->r->group.label : "labelled");
-        kn_html_raw(p->h, "</b></dd></div>\n");
+        kn_html_raw(p->h, "<div><dt>Group</dt><dd><b>");
+        kn_page_name(p, kn_report_cases(p->r));
+        kn_html_raw(p->h, "</b>, or another participant</dd></div>\n");
     }
     for (int k = 0; k < N_COLUMNS; k++)
         if (s->number[k])
@@ -196,63 +203,68 @@ static void meanings(kn_page *p, const shape *s)
                               : COLUMNS[k].means);
     if (s->notes)
         kn_html_raw(p->h,
-                    "<div><dt>notes</dt><dd>bound: p is the smallest that can be told. rough: few "
-                    "people stand behind p. in training: z by models without this person. site "
-                    "adapted: by 'kronorm adapt'. site or level unseen: training did not have it. "
-                    "values implausible: look at the data first</dd></div>\n");
+                    "<div><dt>Notes</dt><dd>bound (the smallest possible p of Extreme z), rough "
+                    "(approximate "
+                    "p-value from a small reference sample), in training sample (cross-validated "
+                    "z-scores), site adapted (by 'kronorm adapt'), new level (not in the training "
+                    "sample), implausible values (check the data first)</dd></div>\n");
     kn_html_raw(p->h, "</dl>\n<p>The threshold is |z| = ");
-    kn_html_fixed(p->h, p->r->people.threshold, 2);
+    kn_html_fixed(p->h, p->r->participants.threshold, 2);
+    kn_html_raw(p->h, ". ≤: smallest possible p-value");
+    if (p->r->participants.reference_n > 0)
+        kn_html_print(p->h, " with %td reference participants", p->r->participants.reference_n);
     kn_html_raw(p->h, ".</p></details>\n");
 }
 
 void kn_page_table(kn_page *p)
 {
-    const kn_report_people *people = &p->r->people;
+    const kn_report_participants *participants = &p->r->participants;
     const shape s = shape_of(p->r);
     kn_html_raw(p->h, "<h3>Table</h3>\n<p class=\"quiet\">");
-    if (p->plan.rows < people->n)
-        kn_html_print(p->h, "The %td most abnormal of %td; %s. ", p->plan.rows, people->n,
+    if (p->plan.rows < participants->n)
+        kn_html_print(p->h, "The table lists the %td most abnormal of %td; %s. ", p->plan.rows,
+                      participants->n,
                       p->plan.rows < KN_REPORT_TABLE
-                          ? "more would make the page larger than max-size"
-                          : "the others are in the scored folder's table");
+                          ? "more would exceed max-size"
+                          : "the others are in the tables of the scored folder");
     kn_html_raw(p->h, p->plan.cards > 0
-                          ? "The most abnormal first; a name that is a link leads to a card."
-                          : "The most abnormal first.");
+                          ? "Sorted by the p-value of Extreme z; linked IDs lead to a card."
+                          : "Sorted by the p-value of Extreme z.");
     if (p->plan.rows > PRINTED_ROWS)
         kn_html_print(p->h, " <span class=\"on-paper\">The first %d rows are printed.</span>",
                       PRINTED_ROWS);
     kn_html_raw(p->h, "</p>\n<div class=\"scroll tall\" role=\"group\" tabindex=\"0\" "
-                      "aria-label=\"Table of people\"><table class=\"sortable\">"
-                      "<caption>People, the most abnormal first</caption>\n");
-    table_head(p, &s);
+                      "aria-label=\"Table of participants\"><table class=\"sortable\">"
+                      "<caption>Participants by the p-value of Extreme z</caption>\n");
+    write_table_head(p, &s);
     for (ptrdiff_t k = 0; k < p->plan.rows; k++) {
         const ptrdiff_t before = p->h->bytes;
-        row(p, &s, people->order[k]);
+        write_row(p, &s, participants->order[k]);
         p->sizes.row[k] = p->h->bytes - before;
     }
     kn_page_table_close(p);
-    meanings(p, &s);
+    write_meanings(p, &s);
 }
 
 /* ---- thumbnails ---- */
 
-static void thumb(kn_page *p, ptrdiff_t k)
+static void write_thumb(kn_page *p, ptrdiff_t k)
 {
-    const ptrdiff_t person = p->r->people.thumb[k];
+    const ptrdiff_t participant = p->r->participants.thumb[k];
     kn_picture picture = {0};
     kn_html *h = p->h;
     if (h->status != KN_OK)
         return;
-    h->status = kn_pictures_thumb(p->ctx, p->pictures, p->r->people.thumb_z[k], &picture);
+    h->status = kn_pictures_thumb(p->ctx, p->pictures, p->r->participants.thumb_z[k], &picture);
     if (h->status == KN_OK) {
         kn_html_print(
             h,
             "<li data-p=\"%td\"><a href=\"#row%td\"><img alt=\"\" width=\"%td\" height=\"%td\" "
             "src=\"data:image/png;base64,",
-            person, person, picture.width, picture.height);
+            participant, participant, picture.width, picture.height);
         kn_html_base64(h, picture.bytes, picture.n);
         kn_html_raw(h, "\"><span>");
-        kn_html_cut(h, p->r->people.person[person].id, TEXT_SHOWN);
+        kn_html_cut(h, p->r->participants.participant[participant].id, TEXT_SHOWN);
         kn_html_raw(h, "</span></a></li>\n");
     }
     kn_picture_clear(&picture);
@@ -260,23 +272,24 @@ static void thumb(kn_page *p, ptrdiff_t k)
 
 void kn_page_thumbs(kn_page *p)
 {
-    const kn_report_people *people = &p->r->people;
+    const kn_report_participants *participants = &p->r->participants;
     if (!p->pictures || p->plan.thumbs == 0)
         return;
-    kn_html_raw(p->h, "<h3>Everyone at a glance</h3>\n<p class=\"quiet\">");
-    if (p->plan.thumbs < people->n)
-        kn_html_print(p->h, "The %td most abnormal of %td people. ", p->plan.thumbs, people->n);
+    kn_html_raw(p->h, "<h3>Overview of all participants</h3>\n<p class=\"quiet\">");
+    if (p->plan.thumbs < participants->n)
+        kn_html_print(p->h, "The %td most abnormal of %td participants. ", p->plan.thumbs,
+                      participants->n);
     kn_html_raw(p->h,
                 p->r->space.kind == KN_REPORT_VOLUME
-                    ? "The largest |z| along the line of sight, seen from above: for an overview, "
-                      "not for places."
+                    ? "Maximum-intensity projections of |z|, seen from above: for an overview, not "
+                      "for localisation."
                     : "Small views of the same maps.");
     kn_html_raw(p->h, "</p>\n<ul class=\"thumbs\">\n");
     for (ptrdiff_t k = 0; k < p->plan.thumbs; k++) {
         const ptrdiff_t before = p->h->bytes;
-        if (!kn_page_goes_on(p, "page, small maps", k, p->plan.thumbs))
+        if (!kn_page_report_progress(p, "page, small maps", k, p->plan.thumbs))
             return;
-        thumb(p, k);
+        write_thumb(p, k);
         p->sizes.thumb[k] = p->h->bytes - before;
     }
     kn_html_raw(p->h, "</ul>\n");
@@ -285,40 +298,69 @@ void kn_page_thumbs(kn_page *p)
 /* ---- section ---- */
 
 /* Writes all ids for the search: those in the table are cut, and the table may be incomplete. */
-static void ids(kn_page *p)
+static void write_ids(kn_page *p)
 {
     kn_html_raw(p->h, "<script type=\"application/json\" id=\"ids\">[");
-    for (ptrdiff_t i = 0; i < p->r->people.n; i++) {
+    for (ptrdiff_t i = 0; i < p->r->participants.n; i++) {
         kn_html_raw(p->h, i > 0 ? "," : "");
-        kn_html_json(p->h, p->r->people.person[i].id);
+        kn_html_json(p->h, p->r->participants.participant[i].id);
     }
     kn_html_raw(p->h, "]</script>\n");
 }
 
-static void how_many(kn_page *p)
+/* Writes "What: 18/20 with group=patient, 1/24 other participants at p ≤ 0.05 (0 to 3 expected)."
+ * count: [0] others, [1] cases. */
+static void write_counts(kn_page *p, const char *what, const kn_flag_counts *count, double low,
+                         double high)
 {
-    const kn_report_people *people = &p->r->people;
-    if (people->deviance_of <= 0)
+    const bool change = p->r->kind == KN_REPORT_CHANGE;
+    if (count[0].n + count[1].n == 0)
         return;
-    kn_html_print(p->h, "<p>%td of ", people->deviance_found);
-    kn_page_count(p, people->deviance_of, "person has", "people have");
-    kn_html_raw(p->h, " a deviance with p&nbsp;≤&nbsp;0.05");
-    if (!isnan(people->deviance_expected_low)) {
-        kn_html_raw(p->h, "; of normal people it would be ");
-        kn_html_fixed(p->h, people->deviance_expected_low, 0);
-        kn_html_raw(p->h, " to ");
-        kn_html_fixed(p->h, people->deviance_expected_high, 0);
+    kn_html_print(p->h, "%c%s: ", toupper((unsigned char)*what), what + 1);
+    if (count[1].n > 0) {
+        kn_html_print(p->h, "%td/%td with ", count[1].flagged, count[1].n);
+        kn_page_name(p, kn_report_cases(p->r));
+        kn_html_raw(p->h, count[0].n > 0 ? ", " : "");
     }
-    kn_html_raw(p->h, ".</p>\n");
+    if (count[0].n > 0)
+        kn_html_print(p->h, "%td/%td %s", count[0].flagged, count[0].n,
+                      change           ? "changes"
+                      : count[1].n > 0 ? "other participants"
+                                       : "participants");
+    kn_html_raw(p->h, " at p&nbsp;≤&nbsp;" KN_FLAG_P_TEXT);
+    if (count[0].n > 0 && !isnan(low)) {
+        kn_html_raw(p->h, " (");
+        kn_html_fixed(p->h, low, 0);
+        kn_html_raw(p->h, " to ");
+        kn_html_fixed(p->h, high, 0);
+        kn_html_raw(p->h,
+                    count[1].n > 0 ? " of these expected by chance)" : " expected by chance)");
+    }
+    kn_html_raw(p->h, ". ");
 }
 
-void kn_page_people(kn_page *p)
+/* The counts by the statistic that flags, and by the statistic of the figure. */
+static void write_expected(kn_page *p)
 {
-    how_many(p);
+    const kn_report_participants *o = &p->r->participants;
+    const kn_flag_counts flagged[2] = {o->flag, o->cases_flagged};
+    if (flagged[0].n + flagged[1].n + o->extreme[0].n + o->extreme[1].n == 0)
+        return;
+    kn_html_raw(p->h, "<p>");
+    char title[96];
+    snprintf(title, sizeof title, "%s (flagged)", kn_report_flag_title(p->r));
+    write_counts(p, title, flagged, o->flagged_expected_low, o->flagged_expected_high);
+    write_counts(p, "extreme values (figure)", o->extreme, NAN, NAN);
+    kn_html_raw(p->h, "</p>\n");
+}
+
+void kn_page_participants(kn_page *p)
+{
+    write_expected(p);
     kn_html_raw(p->h,
-                "<p class=\"control search\" hidden><label for=\"find\">Find a person</label> "
+                "<p class=\"control search\" hidden><label for=\"find\">Find a participant</label> "
                 "<input type=\"search\" id=\"find\" autocomplete=\"off\" spellcheck=\"false\" "
-                "placeholder=\"id, or #3 for the third\"> <button type=\"button\" "
+                "placeholder=\"ID, or #3 for the third\"> <button type=\"button\" "
                 "id=\"find-next\">Next</button> "
                 "<span id=\"found\" role=\"status\"></span></p>\n");
     kn_html_raw(p->h, "<div class=\"beside\">\n");
@@ -327,5 +369,5 @@ void kn_page_people(kn_page *p)
     kn_page_table(p);
     kn_page_thumbs(p);
     kn_page_cards(p);
-    ids(p);
+    write_ids(p);
 }

@@ -1,4 +1,5 @@
-/* Section 1, summary: warnings first, then checks that passed. */
+/* Section 1, summary: warnings first, then checks that passed. It has no figures, so that it can
+ * be read at once. */
 #include <math.h>
 #include <string.h>
 
@@ -10,82 +11,121 @@ bool kn_page_summary_has(const kn_report *r)
     return true;
 }
 
-static void warning(kn_page *p, const kn_report_note *note)
+static void write_warning(kn_page *p, const kn_report_note *note)
 {
     kn_html_raw(p->h, "<li class=\"warning\">");
     if (note->title && *note->title) {
         kn_html_raw(p->h, "<strong>");
-        kn_page_words(p, note->title);
+        kn_page_text(p, note->title);
         kn_html_raw(p->h, "</strong> ");
     }
     kn_html_raw(p->h, "<span>");
-    kn_page_words(p, note->words);
+    kn_page_text(p, note->words);
     kn_html_raw(p->h, "</span></li>\n");
 }
 
-static void good(kn_page *p, const kn_report_note *note)
+static void write_good(kn_page *p, const kn_report_note *note)
 {
     kn_html_raw(p->h, "<li>");
     if (note->title && *note->title) {
-        kn_page_words(p, note->title);
+        kn_page_text(p, note->title);
         kn_html_raw(p->h, " ");
     }
-    kn_page_words(p, note->words);
+    kn_page_text(p, note->words);
     kn_html_raw(p->h, "</li>\n");
 }
 
 /* ---- key numbers ---- */
 
-static void number_open(kn_page *p, const char *name)
+static void open_number(kn_page *p, const char *name)
 {
     kn_html_print(p->h, "<div><dt>%s</dt><dd>", name);
 }
 
-static void number_close(kn_page *p, const char *beside)
+static void close_number(kn_page *p, const char *explanation)
 {
-    kn_html_print(p->h, " <small>%s</small></dd></div>\n", beside);
+    kn_html_print(p->h, " <small>%s</small></dd></div>\n", explanation);
 }
 
-static void at_a_glance(kn_page *p)
+void kn_page_tile_count(kn_page *p, const char *name, kn_flag_counts count, double low, double high)
+{
+    if (count.n == 0)
+        return;
+    kn_html_raw(p->h, "<div><dt>");
+    kn_page_name(p, name);
+    kn_html_print(p->h, " flagged</dt><dd>%td <small>/ %td", count.flagged, count.n);
+    if (!isnan(low)) {
+        kn_html_raw(p->h, " (");
+        kn_html_fixed(p->h, low, 0);
+        kn_html_raw(p->h, " to ");
+        kn_html_fixed(p->h, high, 0);
+        kn_html_raw(p->h, " expected by chance)");
+    }
+    kn_html_raw(p->h, "</small></dd></div>\n");
+}
+
+/* The flagged participants: others, then cases. */
+static void write_flagged(kn_page *p)
+{
+    const kn_report_participants *o = &p->r->participants;
+    const kn_flag_counts controls = o->flag;
+    const char *others = p->r->kind == KN_REPORT_CHANGE ? "Changes"
+                         : o->cases_flagged.n > 0       ? "Other participants"
+                                                        : "Participants";
+    kn_page_tile_count(p, others, controls, o->flagged_expected_low, o->flagged_expected_high);
+    kn_page_tile_count(p, kn_report_cases(p->r), o->cases_flagged, o->cases_expected_low,
+                       o->cases_expected_high);
+}
+
+static void write_key_numbers(kn_page *p)
 {
     const kn_report *r = p->r;
-    const kn_report_calibration *c = &r->calibration[r->calibration[1].n > 0];
-    if (c->n == 0)
+    const bool scored = r->calibration[1].n > 0;
+    const kn_report_calibration *c = &r->calibration[scored];
+    const kn_report_participants *o = &r->participants;
+    if (c->n == 0 && o->flag.n == 0 && o->cases_flagged.n == 0)
         return;
     kn_html_raw(p->h, "<dl class=\"glance\">\n");
-    number_open(p, "mean z²");
-    kn_html_fixed(p->h, c->z2, 2);
-    number_close(p, r->calibration[1].n > 0 ? "1 expected" : "of training; 1 expected");
-    number_open(p, "within 95&nbsp;%");
-    kn_html_fixed(p->h, 100 * c->coverage[2], 1);
-    kn_html_raw(p->h, "&nbsp;%");
-    number_close(p, r->calibration[1].n > 0 ? "of z" : "of z of training");
-    if (!isnan(r->responses.mean_R2)) {
-        number_open(p, "mean R²");
-        kn_html_fixed(p->h, r->responses.mean_R2, 2);
-        number_close(p, r->kind == KN_REPORT_MODEL || r->kind == KN_REPORT_CHANGE
-                            ? "explained"
-                            : "of people not seen");
+    write_flagged(p);
+    if (c->n > 0) {
+        open_number(p, "Mean z²");
+        kn_html_fixed(p->h, c->z2, 2);
+        close_number(p, scored ? "(1 expected)" : "(training sample; 1 expected)");
+        open_number(p, "Coverage of the 95% interval");
+        kn_html_fixed(p->h, 100 * c->coverage[2], 1);
+        kn_html_raw(p->h, "%");
+        close_number(p, scored ? "of z-scores" : "of z-scores (training sample)");
     }
-    if (r->people.deviance_of > 0) {
-        number_open(p, "stand out");
-        kn_html_print(p->h, "%td", r->people.deviance_found);
-        kn_html_print(p->h, " <small>of %td", r->people.deviance_of);
-        if (!isnan(r->people.deviance_expected_low)) {
-            kn_html_raw(p->h, "; ");
-            kn_html_fixed(p->h, r->people.deviance_expected_low, 0);
-            kn_html_raw(p->h, " to ");
-            kn_html_fixed(p->h, r->people.deviance_expected_high, 0);
-            kn_html_raw(p->h, " expected");
-        }
-        kn_html_raw(p->h, "</small></dd></div>\n");
+    if (c->n > 0 && !isnan(r->responses.mean_R2)) {
+        open_number(p, "Mean R²");
+        kn_html_fixed(p->h, r->responses.mean_R2, 2);
+        close_number(p, r->responses.R2_of_training ? "(training sample, cross-validated)"
+                                                    : "(out of sample)");
     }
     kn_html_raw(p->h, "</dl>\n");
+    if (o->flag.n + o->cases_flagged.n > 0)
+        kn_html_print(p->h,
+                      "<p class=\"quiet\">Flagged: %s (%s) with p ≤ " KN_FLAG_P_TEXT ".</p>\n",
+                      kn_report_flag_title(r),
+                      r->kind == KN_REPORT_CHANGE ? KN_FLAG_CHANGE_MEANS : KN_FLAG_MEANS);
 }
 
-static bool anybody(const kn_report *r)
+/* Writes a list of notes under its heading; nothing if it is empty. */
+static void write_notes(kn_page *p, const char *heading, const char *class,
+                        const kn_report_notes *notes,
+                        void (*write)(kn_page *, const kn_report_note *))
 {
-    bool any = r->people.n > 0 || r->cohort.n_dropped > 0;
+    if (notes->n == 0)
+        return;
+    kn_html_print(p->h, "<h2 class=\"small\">%s</h2>\n<ul class=\"%s\">\n", heading, class);
+    for (ptrdiff_t k = 0; k < notes->n; k++)
+        write(p, &notes->note[k]);
+    kn_html_raw(p->h, "</ul>\n");
+}
+
+static bool has_participants(const kn_report *r)
+{
+    bool any = r->participants.n > 0 || r->cohort.n_excluded > 0;
     for (ptrdiff_t j = 0; j < r->cohort.n; j++)
         any = any || r->cohort.column[j].training || r->cohort.column[j].scored;
     return any;
@@ -96,37 +136,29 @@ void kn_page_summary(kn_page *p)
     const kn_report *r = p->r;
     if (r->sentence) {
         kn_html_raw(p->h, "<p class=\"lead\">");
-        kn_page_words(p, r->sentence);
+        kn_page_text(p, r->sentence);
         kn_html_raw(p->h, "</p>\n");
     }
-    at_a_glance(p);
-    if (r->warnings.n > 0) {
-        kn_html_raw(p->h, "<h2 class=\"small\">Look at this first</h2>\n<ul class=\"warnings\">\n");
-        for (ptrdiff_t k = 0; k < r->warnings.n; k++)
-            warning(p, &r->warnings.note[k]);
-        kn_html_raw(p->h, "</ul>\n");
-    }
-    if (r->good.n > 0) {
-        kn_html_raw(p->h, "<h2 class=\"small\">What is fine</h2>\n<ul class=\"fine\">\n");
-        for (ptrdiff_t k = 0; k < r->good.n; k++)
-            good(p, &r->good.note[k]);
-        kn_html_raw(p->h, "</ul>\n");
-    }
+    kn_html_print(p->h, "<p class=\"note\">%s</p>\n", KN_PAGE_INTENDED_USE);
+    write_key_numbers(p);
+    write_notes(p, "Warnings", "warnings", &r->warnings, write_warning);
+    write_notes(p, "Checks passed", "fine", &r->good, write_good);
+    write_notes(p, "Notes", "notes", &r->notes, write_good);
     if (r->space.surface_note) {
-        kn_html_raw(p->h, "<p class=\"note\">");
-        kn_page_words(p, r->space.surface_note);
+        kn_html_raw(p->h, "<p class=\"note\" id=\"surface-note\">");
+        kn_page_text(p, r->space.surface_note);
         kn_html_raw(p->h, "</p>\n");
     }
     kn_html_raw(
         p->h,
-        !anybody(r) ? "<p class=\"personal\"><strong>Nobody's data.</strong> The model has nobody "
-                      "in it, and "
-                      "so has this page.</p>\n"
-        : r->stripped
-            ? "<p class=\"personal\"><strong>Personal data.</strong> Ids were replaced by "
-              "numbers, but the measurements of single people are still on this page: share it "
-              "as you would share the table of participants.</p>\n"
-            : "<p class=\"personal\"><strong>Personal data.</strong> This page shows ids, "
-              "covariates and measurements of single people: share it as you would share "
-              "the table of participants.</p>\n");
+        !has_participants(r)
+            ? "<p class=\"personal\"><strong>No personal data.</strong> The model and this report "
+              "contain no individual data.</p>\n"
+        : r->anonymized
+            ? "<p class=\"personal\"><strong>Personal data.</strong> IDs were replaced by "
+              "numbers, but this report still shows individual measurements. Protect it like the "
+              "table of participants.</p>\n"
+            : "<p class=\"personal\"><strong>Personal data.</strong> This report shows IDs, "
+              "covariates and individual measurements. Protect it like the table of "
+              "participants.</p>\n");
 }

@@ -1,43 +1,43 @@
-/* Elements that all sections use: names, tables, facts. */
+/* Elements that all sections use: names, tables, facts. Texts of users are escaped here. */
 #include <math.h>
 #include <string.h>
 
-#include "report/figures/common.h"
+#include "report/figures/figures.h"
 #include "report/page/internal.h"
 
-static void shortened(kn_page *p, const char *name, ptrdiff_t most)
+static void write_shortened(kn_page *p, const char *name, ptrdiff_t limit)
 {
-    if (kn_html_length(name) <= most) {
+    if (kn_html_length(name) <= limit) {
         kn_html_text(p->h, name);
         return;
     }
     kn_html_raw(p->h, "<span title=\"");
     kn_html_cut(p->h, name, 1000);
     kn_html_raw(p->h, "\">");
-    kn_html_cut(p->h, name, most);
+    kn_html_cut(p->h, name, limit);
     kn_html_raw(p->h, "</span>");
 }
 
 void kn_page_name(kn_page *p, const char *name)
 {
-    shortened(p, name, KN_PAGE_NAME);
+    write_shortened(p, name, KN_PAGE_NAME);
 }
 
 void kn_page_id(kn_page *p, const char *id)
 {
-    shortened(p, id, KN_PAGE_ID);
+    write_shortened(p, id, KN_PAGE_ID);
 }
 
-/* True if two characters must stay on one line: "95 %", "p = 0.01". */
-static bool stays(char before, char after)
+/* True if two characters must stay on one line: "p = 0.01". */
+static bool is_unbreakable(char before, char after)
 {
-    const bool digit = before >= '0' && before <= '9', next = after >= '0' && after <= '9';
-    return (digit && after == '%') || (before == 'p' && (after == '=' || after == '<')) ||
+    const bool next = after >= '0' && after <= '9';
+    return (before == 'p' && (after == '=' || after == '<')) ||
            ((before == '=' || before == '<') && next);
 }
 
 /* Returns the typographic replacement for text[i], *n bytes of it, or NULL. */
-static const char *typeset(const char *text, size_t i, size_t *n)
+static const char *find_replacement(const char *text, size_t i, size_t *n)
 {
     const bool begins = i == 0 || text[i - 1] == ' ' || text[i - 1] == '(';
     *n = 1;
@@ -48,17 +48,17 @@ static const char *typeset(const char *text, size_t i, size_t *n)
         *n = 2;
         return "²";
     }
-    if (text[i] == ' ' && i > 0 && stays(text[i - 1], text[i + 1]))
+    if (text[i] == ' ' && i > 0 && is_unbreakable(text[i - 1], text[i + 1]))
         return "\u00a0";
     return NULL;
 }
 
-void kn_page_words(kn_page *p, const char *text)
+void kn_page_text(kn_page *p, const char *text)
 {
     char piece[512];
     size_t used = 0, n;
     for (size_t i = 0; text[i]; i += n) {
-        const char *better = typeset(text, i, &n);
+        const char *better = find_replacement(text, i, &n);
         const bool begins =
             ((unsigned char)text[i] & 0xc0) != 0x80; /* not a UTF-8 continuation byte */
         if ((used + 5 > sizeof piece - 8 && begins) || used + 5 > sizeof piece) {
@@ -76,13 +76,13 @@ void kn_page_words(kn_page *p, const char *text)
     kn_html_text(p->h, piece);
 }
 
-static bool has_place(const kn_page *p)
+static bool has_position(const kn_page *p)
 {
     return p->r->space.kind == KN_REPORT_VOLUME && p->r->space.voxel;
 }
 
 /* Writes "−12, 10, 46 mm", the centre of a voxel. */
-static void place(kn_page *p, ptrdiff_t response)
+static void write_position(kn_page *p, ptrdiff_t response)
 {
     const kn_report_space *s = &p->r->space;
     const ptrdiff_t v = s->voxel[response], xy = s->dim[0] * s->dim[1];
@@ -96,7 +96,7 @@ static void place(kn_page *p, ptrdiff_t response)
 }
 
 /* Writes "left, vertex 753", with its region if labelled; false: no mesh contains it. */
-static bool vertex(kn_page *p, ptrdiff_t response)
+static bool write_vertex(kn_page *p, ptrdiff_t response)
 {
     int k;
     ptrdiff_t v;
@@ -113,9 +113,9 @@ static bool vertex(kn_page *p, ptrdiff_t response)
 
 void kn_page_response_short(kn_page *p, ptrdiff_t response)
 {
-    if (has_place(p))
-        place(p, response);
-    else if (!vertex(p, response))
+    if (has_position(p))
+        write_position(p, response);
+    else if (!write_vertex(p, response))
         kn_html_cut(p->h, p->r->responses.name[response], KN_PAGE_NAME);
 }
 
@@ -123,14 +123,14 @@ void kn_page_response(kn_page *p, ptrdiff_t response)
 {
     static const char *const side[] = {"left ", "right "};
     const kn_report_region *region = p->r->space.region ? &p->r->space.region[response] : NULL;
-    if (has_place(p)) {
-        place(p, response);
+    if (has_position(p)) {
+        write_position(p, response);
         kn_html_raw(p->h, " <span class=\"quiet at\">voxel ");
         kn_html_cut(p->h, p->r->responses.name[response], KN_PAGE_NAME);
         kn_html_raw(p->h, "</span>");
         return;
     }
-    if (vertex(p, response))
+    if (write_vertex(p, response))
         return;
     kn_page_name(p, p->r->responses.name[response]);
     if (region && region->full) {
@@ -180,6 +180,13 @@ void kn_page_td_p(kn_page *p, double x, bool bound)
     kn_html_raw(p->h, "</td>");
 }
 
+void kn_page_td_rank_p(kn_page *p, double x, double smallest)
+{
+    kn_html_raw(p->h, "<td class=\"n\">");
+    kn_html_rank_p(p->h, x, smallest);
+    kn_html_raw(p->h, "</td>");
+}
+
 void kn_page_fact(kn_page *p, const char *name)
 {
     kn_html_print(p->h, "<div><dt>%s</dt><dd>", name);
@@ -190,7 +197,7 @@ void kn_page_fact_end(kn_page *p)
     kn_html_raw(p->h, "</dd></div>\n");
 }
 
-bool kn_page_goes_on(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n)
+bool kn_page_report_progress(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff_t n)
 {
     if (p->h->status == KN_OK)
         p->h->status = kn_check_cancel(p->ctx);

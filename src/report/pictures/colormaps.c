@@ -1,4 +1,5 @@
-/* Implements colormaps.h by linear interpolation between anchors. */
+/* Implements colormaps.h by linear interpolation between anchors. Colours are those of a diverging
+ * scale for z-scores and a sequential one for values. */
 #include "report/pictures/colormaps.h"
 
 #include <math.h>
@@ -12,14 +13,14 @@ static const uint8_t BELOW[ANCHORS][3] = {{2, 68, 190},    {1, 94, 194},    {1, 
 static const uint8_t ABOVE[ANCHORS][3] = {{147, 38, 0},   {163, 62, 1},   {179, 84, 0},
                                           {194, 106, 1},  {210, 127, 0},  {224, 149, 1},
                                           {235, 173, 33}, {244, 197, 63}, {252, 221, 91}};
-static const uint8_t SHARE[ANCHORS][3] = {{74, 1, 132},   {115, 14, 138},  {156, 33, 132},
-                                          {193, 52, 119}, {226, 76, 100},  {252, 107, 76},
-                                          {254, 152, 84}, {255, 191, 112}, {255, 226, 149}};
+static const uint8_t PROPORTION[ANCHORS][3] = {{74, 1, 132},   {115, 14, 138},  {156, 33, 132},
+                                               {193, 52, 119}, {226, 76, 100},  {252, 107, 76},
+                                               {254, 152, 84}, {255, 191, 112}, {255, 226, 149}};
 
 static const double ZLEVEL = 2 * KN_PICTURE_ZMAX / (KN_ZLEVELS - 1);
 
 /* Returns the colour at t in 0 .. 1 along a scale, linear between anchors. */
-static kn_png_colour along(const uint8_t scale[ANCHORS][3], double t, double alpha)
+static kn_png_colour interpolate_colour(const uint8_t scale[ANCHORS][3], double t, double alpha)
 {
     uint8_t c[3];
     double at = t * (ANCHORS - 1);
@@ -42,7 +43,7 @@ kn_png_colour kn_zcolour(int level)
 {
     double z = (level - KN_ZLEVELS / 2) * ZLEVEL, size = fabs(z);
     double alpha = size < KN_ZFAINT ? 0 : size < KN_ZFULL ? size * size / (KN_ZFULL * KN_ZFULL) : 1;
-    return along(z < 0 ? BELOW : ABOVE, size / KN_PICTURE_ZMAX, alpha);
+    return interpolate_colour(z < 0 ? BELOW : ABOVE, size / KN_PICTURE_ZMAX, alpha);
 }
 
 int kn_vlevel(double value, double low, double high)
@@ -58,16 +59,17 @@ kn_png_colour kn_vcolour(int level)
 {
     const double fade = .25;
     double t = (double)level / (KN_VLEVELS - 1);
-    return along(SHARE, t, t < fade ? t / fade : 1);
+    return interpolate_colour(PROPORTION, t, t < fade ? t / fade : 1);
 }
 
-static uint8_t mix(uint8_t top, uint8_t under, uint8_t alpha)
+static uint8_t blend_channel(uint8_t top, uint8_t under, uint8_t alpha)
 {
     return (uint8_t)((top * alpha + under * (255 - alpha) + 127) / 255);
 }
 
 kn_png_colour kn_colour_over(kn_png_colour top, uint8_t grey)
 {
-    return (kn_png_colour){mix(top.red, grey, top.alpha), mix(top.green, grey, top.alpha),
-                           mix(top.blue, grey, top.alpha), 255};
+    return (kn_png_colour){blend_channel(top.red, grey, top.alpha),
+                           blend_channel(top.green, grey, top.alpha),
+                           blend_channel(top.blue, grey, top.alpha), 255};
 }

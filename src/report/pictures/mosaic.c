@@ -1,6 +1,6 @@
-/* Slices of a volume as tables from pixels to responses (picture_kind.h), laid out by
- * mosaic_layout.c. */
-#include "report/pictures/mosaic.h"
+/* Slices of a volume as tables from pixels to responses (kn_picture_table), laid out by
+ * mosaic_layout.c. The same table serves every map of the report. */
+#include "report/pictures/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static uint8_t grey_of(const kn_report_space *space, ptrdiff_t voxel, bool respo
     if (!space->background)
         return response ? PLAIN : 0;
     int b = space->background[voxel];
-    return b || response ? (uint8_t)(DARKEST + b * (LIGHTEST - DARKEST) / 255) : 0;
+    return (uint8_t)(b || response ? DARKEST + b * (LIGHTEST - DARKEST) / 255 : 0);
 }
 
 static kn_status table_new(kn_ctx *ctx, kn_arena *arena, ptrdiff_t width, ptrdiff_t height,
@@ -27,7 +27,7 @@ static kn_status table_new(kn_ctx *ctx, kn_arena *arena, ptrdiff_t width, ptrdif
     kn_status status;
     KN_TRY(kn_arena_i(ctx, arena, width * height, &out->response));
     KN_TRY(kn_arena_alloc(ctx, arena, width * height, 1, &memory));
-    out->ground = memory;
+    out->background = memory;
     out->width = width;
     out->height = height;
     for (ptrdiff_t i = 0; i < width * height; i++)
@@ -36,13 +36,13 @@ out:
     return status;
 }
 
-static const char *minus(long x)
+static const char *minus_sign(long x)
 {
     return x < 0 ? "\u2212" : "";
 }
 
 /* Writes "z −40" under a slice, shortened if necessary; "L" and "R" at the first of a row. */
-static void label(const kn_mosaic *m, int k, kn_picture_tables *out)
+static void add_label(const kn_mosaic *m, int k, kn_picture_tables *out)
 {
     enum { WIDE = KN_PICTURE_LETTER * 5 / 8 }; /* approximate width of a letter */
     const kn_mosaic_tile *t = &m->tile[k];
@@ -56,9 +56,9 @@ static void label(const kn_mosaic *m, int k, kn_picture_tables *out)
     if ((n - 2) * WIDE > t->width + 2)
         return;
     if (letter)
-        snprintf(l.text, sizeof l.text, "%c %s%ld", "xyz"[axis], minus(mm), labs(mm));
+        snprintf(l.text, sizeof l.text, "%c %s%ld", "xyz"[axis], minus_sign(mm), labs(mm));
     else
-        snprintf(l.text, sizeof l.text, "%s%ld", minus(mm), labs(mm));
+        snprintf(l.text, sizeof l.text, "%s%ld", minus_sign(mm), labs(mm));
     kn_picture_label_add(out, &l);
     if (sides && letter) {
         kn_picture_label_add(out, &(kn_picture_label){t->x, l.y, "start", "L"});
@@ -66,8 +66,9 @@ static void label(const kn_mosaic *m, int k, kn_picture_tables *out)
     }
 }
 
-static void fill(const kn_report_space *space, const kn_mosaic *m, const int32_t *response,
-                 kn_picture_tables *out)
+/* Fills the response and the grey of each pixel of all slices, and adds their labels. */
+static void fill_table(const kn_report_space *space, const kn_mosaic *m, const int32_t *response,
+                       kn_picture_tables *out)
 {
     kn_picture_table *table = &out->whole;
     for (int k = 0; k < m->tiles; k++) {
@@ -77,9 +78,9 @@ static void fill(const kn_report_space *space, const kn_mosaic *m, const int32_t
                 ptrdiff_t voxel = kn_mosaic_voxel(m, t, u, v);
                 ptrdiff_t at = (t->y + v) * table->width + t->x + u;
                 table->response[at] = response[voxel];
-                table->ground[at] = grey_of(space, voxel, response[voxel] >= 0);
+                table->background[at] = grey_of(space, voxel, response[voxel] >= 0);
             }
-        label(m, k, out);
+        add_label(m, k, out);
     }
 }
 
@@ -149,7 +150,7 @@ static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t
             if (depth[cell] == 0)
                 continue;
             table->response[at] = cell;
-            table->ground[at] = THIN * depth[cell] < deepest ? EDGE : MIDDLE;
+            table->background[at] = THIN * depth[cell] < deepest ? EDGE : MIDDLE;
         }
 out:
     kn_free(depth);
@@ -158,7 +159,7 @@ out:
 
 /* ---- description ---- */
 
-static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t room)
+static int describe_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t size)
 {
     const kn_mosaic_tile *from = NULL, *until = NULL;
     int n = 0;
@@ -172,39 +173,39 @@ static int say_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[plane];
     const char *name = p->name, axis = "xyz"[p->through];
     char capital = (char)(name[0] - 'a' + 'A');
-    int said =
-        first ? snprintf(to, room, "%c%s", capital, name + 1) : snprintf(to, room, ", %s", name);
-    to += said;
-    room -= (size_t)said;
+    int length =
+        first ? snprintf(to, size, "%c%s", capital, name + 1) : snprintf(to, size, ", %s", name);
+    to += length;
+    size -= (size_t)length;
     const long low = lround(from->mm), high = lround(until->mm);
-    return said + (n == 1
-                       ? snprintf(to, room, " slice at %c = %s%ld mm", axis, minus(low), labs(low))
-                       : snprintf(to, room, " slices from %c = %s%ld to %s%ld mm", axis, minus(low),
-                                  labs(low), minus(high), labs(high)));
+    return length +
+           (n == 1 ? snprintf(to, size, " slice at %c = %s%ld mm", axis, minus_sign(low), labs(low))
+                   : snprintf(to, size, " slices from %c = %s%ld to %s%ld mm", axis,
+                              minus_sign(low), labs(low), minus_sign(high), labs(high)));
 }
 
-static void say(const kn_mosaic *m, char words[KN_PICTURE_WORDS])
+static void describe_slices(const kn_mosaic *m, char words[KN_PICTURE_DESCRIPTION])
 {
     size_t n = 0;
     const int first = m->tile[0].plane;
-    n += (size_t)say_plane(m, first, true, words, KN_PICTURE_WORDS);
+    n += (size_t)describe_plane(m, first, true, words, KN_PICTURE_DESCRIPTION);
     for (int plane = 0; plane < KN_MOSAIC_PLANES; plane++)
         if (plane != first)
-            n += (size_t)say_plane(m, plane, false, words + n, KN_PICTURE_WORDS - n);
+            n += (size_t)describe_plane(m, plane, false, words + n, KN_PICTURE_DESCRIPTION - n);
     const char *sides = !m->o.known ? "; which side is left is not known: the image does not say"
                         : first == KN_SAGITTAL && m->tiles == 1
                             ? "; the front of the head on the right"
                             : ", the left of the brain on the left";
-    n += (size_t)snprintf(words + n, KN_PICTURE_WORDS - n, "%s", sides);
+    n += (size_t)snprintf(words + n, KN_PICTURE_DESCRIPTION - n, "%s", sides);
     if (m->o.tilt > OBLIQUE)
-        n += (size_t)snprintf(words + n, KN_PICTURE_WORDS - n,
+        n += (size_t)snprintf(words + n, KN_PICTURE_DESCRIPTION - n,
                               "; the image is tilted by %.0f degrees, and slices follow it",
                               m->o.tilt);
-    snprintf(words + n, KN_PICTURE_WORDS - n, ".");
+    snprintf(words + n, KN_PICTURE_DESCRIPTION - n, ".");
 }
 
-kn_status kn_mosaic_make(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
-                         kn_picture_tables *out)
+kn_status kn_mosaic_build(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
+                          kn_picture_tables *out)
 {
     kn_status status = KN_OK;
     kn_arena scratch = {0};
@@ -215,9 +216,9 @@ kn_status kn_mosaic_make(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
     KN_TRY(kn_mosaic_layout(ctx, space, T, &m));
     KN_TRY(kn_response_of_voxel(ctx, space, T, &scratch, &response));
     KN_TRY(table_new(ctx, &out->arena, m.width, m.height, &out->whole));
-    fill(space, &m, response, out);
+    fill_table(space, &m, response, out);
     KN_TRY(make_thumb(ctx, space, T, &m, out));
-    say(&m, out->words);
+    describe_slices(&m, out->words);
 out:
     kn_arena_clear(&scratch);
     return status;

@@ -1,7 +1,8 @@
-/* Implements the layout of mosaic.h: choice of planes, slices and pixel size. */
+/* Layout of a mosaic of slices: chooses planes, slices and pixel size, and maps a pixel to its
+ * voxel. All maps of a report have the same layout. */
 #include <math.h>
 
-#include "report/pictures/mosaic.h"
+#include "report/pictures/internal.h"
 
 const kn_mosaic_plane kn_mosaic_plane_of[KN_MOSAIC_PLANES] = {
     [KN_AXIAL] = {0, 2, 1, "axial"},
@@ -9,33 +10,34 @@ const kn_mosaic_plane kn_mosaic_plane_of[KN_MOSAIC_PLANES] = {
     [KN_SAGITTAL] = {1, 0, 2, "sagittal"},
 };
 
-/* Sizes in px: small pictures are enlarged to about WIDTH, large ones thinned to MOST_WIDE and
- * MOST_HIGH. */
-enum { WIDTH = 900, HEIGHT = 500, MOST_WIDE = 1000, MOST_HIGH = 1000, GAP = 4 };
+/* Sizes in px: small pictures are enlarged to about WIDTH, large ones thinned to MAX_WIDE and
+ * MAX_HIGH. */
+enum { WIDTH = 900, HEIGHT = 500, MAX_WIDE = 1000, MAX_HIGH = 1000, GAP = 4 };
 enum { LABEL = KN_PICTURE_LETTER + 6 }; /* under each slice */
-enum { LEAST = 8 }; /* least voxels across and up for a further plane to be useful */
+enum { MIN = 8 }; /* least voxels across and up for a further plane to be useful */
 
-static ptrdiff_t extent(const kn_mosaic *m, int axis)
+static ptrdiff_t box_extent(const kn_mosaic *m, int axis)
 {
     return m->box.high[axis] - m->box.low[axis] + 1;
 }
 
-/* True if the plane has more than `least` voxels across and up. */
-static bool shows(const kn_mosaic *m, int plane, ptrdiff_t least)
+/* True if the plane has more than `lowest` voxels across and up. */
+static bool is_extended(const kn_mosaic *m, int plane, ptrdiff_t lowest)
 {
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[plane];
-    return extent(m, p->across) >= least && extent(m, p->up) >= least;
+    return box_extent(m, p->across) >= lowest && box_extent(m, p->up) >= lowest;
 }
 
 /* Axial, unless the volume is a single slice of another plane. */
 static int main_plane(const kn_mosaic *m)
 {
     for (int plane = 0; plane < KN_MOSAIC_PLANES; plane++)
-        if (shows(m, plane, 2))
+        if (is_extended(m, plane, 2))
             return plane;
     return KN_AXIAL;
 }
 
+/* Returns the position in mm of a slice along an axis of the head, at the middle of the box. */
 static double middle_mm(const kn_mosaic *m, int axis, ptrdiff_t slice)
 {
     double mm = m->o.affine[axis][3];
@@ -45,10 +47,10 @@ static double middle_mm(const kn_mosaic *m, int axis, ptrdiff_t slice)
     return mm;
 }
 
-/* Chooses at most `most` slices of a plane, evenly among those with at least a twentieth of the
+/* Chooses at most `limit` slices of a plane, evenly among those with at least a twentieth of the
  * responses of the fullest slice: the tips of a brain show nothing. */
 static kn_status choose_slices(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, int plane,
-                               int most, kn_mosaic *m)
+                               int limit, kn_mosaic *m)
 {
     const int axis = kn_mosaic_plane_of[plane].through;
     const ptrdiff_t stride = m->o.stride[axis], width = stride < 0 ? -stride : stride;
@@ -63,7 +65,7 @@ static kn_status choose_slices(kn_ctx *ctx, const kn_report_space *space, ptrdif
     for (ptrdiff_t s = 0; s < m->o.dim[axis]; s++)
         if (20 * filled[s] >= fullest)
             filled[n++] = s; /* n never exceeds s */
-    int count = n < most ? (int)n : most;
+    int count = n < limit ? (int)n : limit;
     for (int k = 0; k < count; k++) {
         ptrdiff_t slice = filled[(2 * k + 1) * n / (2 * count)];
         m->tile[m->tiles++] =
@@ -75,7 +77,7 @@ out:
 }
 
 /* Places the main plane in rows of KN_MOSAIC_ROW slices, the other planes in a row of their own. */
-static void place(kn_mosaic *m, double pixel)
+static void place_tiles(kn_mosaic *m, double pixel)
 {
     ptrdiff_t x = GAP, y = GAP, highest = 0;
     m->pixel = pixel;
@@ -92,8 +94,8 @@ static void place(kn_mosaic *m, double pixel)
         }
         t->x = x;
         t->y = y;
-        t->width = lround(fmax(1, (double)extent(m, p->across) * m->o.size[p->across] / pixel));
-        t->height = lround(fmax(1, (double)extent(m, p->up) * m->o.size[p->up] / pixel));
+        t->width = lround(fmax(1, (double)box_extent(m, p->across) * m->o.size[p->across] / pixel));
+        t->height = lround(fmax(1, (double)box_extent(m, p->up) * m->o.size[p->up] / pixel));
         x += t->width + GAP;
         highest = t->height > highest ? t->height : highest;
         m->width = x > m->width ? x : m->width;
@@ -102,7 +104,7 @@ static void place(kn_mosaic *m, double pixel)
 }
 
 /* Spreads the slices of each row over the width of the picture. */
-static void spread(kn_mosaic *m)
+static void spread_tiles(kn_mosaic *m)
 {
     for (int from = 0, to; from < m->tiles; from = to) {
         for (to = from; to < m->tiles && m->tile[to].y == m->tile[from].y; to++)
@@ -119,20 +121,20 @@ static void choose_pixel(kn_mosaic *m)
 {
     double step = INFINITY, enlarge, thin;
     for (int i = 0; i < 3; i++)
-        if (extent(m, i) > 1)
+        if (box_extent(m, i) > 1)
             step = fmin(step, m->o.size[i]);
     step = isfinite(step) ? step : 1;
     /* Extremely unequal voxel sizes are thinned first, so that the picture size is bounded. */
     for (int i = 0; i < 3; i++)
-        step = fmax(step, (double)extent(m, i) * m->o.size[i] / 1e6);
-    place(m, step);
-    thin = ceil(fmax((double)m->width / MOST_WIDE, (double)m->height / MOST_HIGH));
+        step = fmax(step, (double)box_extent(m, i) * m->o.size[i] / 1e6);
+    place_tiles(m, step);
+    thin = ceil(fmax((double)m->width / MAX_WIDE, (double)m->height / MAX_HIGH));
     enlarge =
         floor(fmin((double)WIDTH / (double)m->width + .5, (double)HEIGHT / (double)m->height + .5));
-    place(m, thin > 1 ? step * thin : enlarge > 1 ? step / enlarge : step);
-    for (int k = 0; k < 20 && (m->width > MOST_WIDE || m->height > MOST_HIGH); k++)
-        place(m, 2 * m->pixel); /* strips cannot become thinner than a pixel; gaps stay */
-    spread(m);
+    place_tiles(m, thin > 1 ? step * thin : enlarge > 1 ? step / enlarge : step);
+    for (int k = 0; k < 20 && (m->width > MAX_WIDE || m->height > MAX_HIGH); k++)
+        place_tiles(m, 2 * m->pixel); /* strips cannot become thinner than a pixel; gaps stay */
+    spread_tiles(m);
 }
 
 kn_status kn_mosaic_layout(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, kn_mosaic *out)
@@ -144,7 +146,7 @@ kn_status kn_mosaic_layout(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t 
     const int first = main_plane(out);
     KN_TRY(choose_slices(ctx, space, T, first, 2 * KN_MOSAIC_ROW, out));
     for (int plane = 0; plane < KN_MOSAIC_PLANES; plane++)
-        if (plane != first && shows(out, plane, LEAST))
+        if (plane != first && is_extended(out, plane, MIN))
             KN_TRY(choose_slices(ctx, space, T, plane, KN_MOSAIC_ROW / 2, out));
     choose_pixel(out);
 out:
@@ -152,10 +154,10 @@ out:
 }
 
 /* Along an axis: the voxel under the centre of pixel u. */
-static ptrdiff_t along(const kn_mosaic *m, int axis, ptrdiff_t u)
+static ptrdiff_t voxel_along(const kn_mosaic *m, int axis, ptrdiff_t u)
 {
     ptrdiff_t at = (ptrdiff_t)(((double)u + .5) * m->pixel / m->o.size[axis]);
-    return m->box.low[axis] + (at < extent(m, axis) ? at : extent(m, axis) - 1);
+    return m->box.low[axis] + (at < box_extent(m, axis) ? at : box_extent(m, axis) - 1);
 }
 
 ptrdiff_t kn_mosaic_voxel(const kn_mosaic *m, const kn_mosaic_tile *t, ptrdiff_t u, ptrdiff_t v)
@@ -163,7 +165,7 @@ ptrdiff_t kn_mosaic_voxel(const kn_mosaic *m, const kn_mosaic_tile *t, ptrdiff_t
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[t->plane];
     ptrdiff_t at[3];
     at[p->through] = t->slice;
-    at[p->across] = along(m, p->across, u);
-    at[p->up] = along(m, p->up, t->height - 1 - v);
+    at[p->across] = voxel_along(m, p->across, u);
+    at[p->up] = voxel_along(m, p->up, t->height - 1 - v);
     return kn_orientation_at(&m->o, at[0], at[1], at[2]);
 }

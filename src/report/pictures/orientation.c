@@ -1,4 +1,5 @@
-/* Implements orientation.h: chooses the axis permutation with the largest sum of |cosines|. */
+/* Implements orientation.h: chooses the axis permutation with the largest sum of |cosines|. Slices
+ * are drawn in the orientation of the brain, whatever the order of the voxels. */
 #include "report/pictures/orientation.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@ static const double DEGREES = 57.29577951308232;
 
 /* cosine[i][j] of the angle between axis i of the head and axis j of the file; false if
  * undefined: an axis of length 0, values that are not finite, or axes in one plane. */
-static bool cosines(const kn_report_space *space, double cosine[3][3], double size[3])
+static bool compute_cosines(const kn_report_space *space, double cosine[3][3], double size[3])
 {
     double(*c)[3] = cosine;
     for (int j = 0; j < 3; j++) {
@@ -33,13 +34,13 @@ static bool cosines(const kn_report_space *space, double cosine[3][3], double si
 static const int *nearest_order(double cosine[3][3])
 {
     const int *best = ORDERS[0];
-    double most = -1;
+    double limit = -1;
     for (int k = 0; k < 6; k++) {
         double sum = 0;
         for (int i = 0; i < 3; i++)
             sum += fabs(cosine[i][ORDERS[k][i]]);
-        if (sum > most + 1e-9) { /* ties: the earlier */
-            most = sum;
+        if (sum > limit + 1e-9) { /* ties: the earlier */
+            limit = sum;
             best = ORDERS[k];
         }
     }
@@ -50,27 +51,27 @@ void kn_orientation_of(const kn_report_space *space, kn_orientation *out)
 {
     static const double identity[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const ptrdiff_t stride[3] = {1, space->dim[0], space->dim[0] * space->dim[1]};
-    double cosine[3][3], size[3], least = 1;
-    *out = (kn_orientation){.known = cosines(space, cosine, size)};
+    double cosine[3][3], size[3], lowest = 1;
+    *out = (kn_orientation){.known = compute_cosines(space, cosine, size)};
     const int *order = out->known ? nearest_order(cosine) : ORDERS[0];
     for (int i = 0; i < 3; i++) {
         int j = order[i];
         double towards = out->known ? cosine[i][j] : 1;
-        bool turned = towards < 0;
+        bool flipped = towards < 0;
         out->dim[i] = space->dim[j];
         out->size[i] = out->known ? size[j] : 1;
-        out->stride[i] = turned ? -stride[j] : stride[j];
-        out->start += turned ? (space->dim[j] - 1) * stride[j] : 0;
-        least = fmin(least, fabs(towards));
+        out->stride[i] = flipped ? -stride[j] : stride[j];
+        out->start += flipped ? (space->dim[j] - 1) * stride[j] : 0;
+        lowest = fmin(lowest, fabs(towards));
         for (int k = 0; k < 3; k++) {
             double step = out->known ? space->affine[k][j] : identity[k][j];
-            out->affine[k][i] = turned ? -step : step;
-            out->affine[k][3] += turned ? step * (double)(space->dim[j] - 1) : 0;
+            out->affine[k][i] = flipped ? -step : step;
+            out->affine[k][3] += flipped ? step * (double)(space->dim[j] - 1) : 0;
         }
     }
     for (int k = 0; k < 3; k++)
         out->affine[k][3] += out->known ? space->affine[k][3] : 0;
-    out->tilt = acos(least) * DEGREES;
+    out->tilt = acos(lowest) * DEGREES;
 }
 
 void kn_orientation_box(const kn_orientation *o, const kn_report_space *space, ptrdiff_t T,

@@ -29,6 +29,7 @@ static inline ptrdiff_t kn_orientation_at(const kn_orientation *o, ptrdiff_t a, 
 typedef struct kn_head_box {
     ptrdiff_t low[3], high[3];
 } kn_head_box;
+/* Computes the bounding box of T >= 1 responses. */
 void kn_orientation_box(const kn_orientation *o, const kn_report_space *space, ptrdiff_t T,
                         kn_head_box *out);
 

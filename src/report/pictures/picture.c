@@ -1,4 +1,5 @@
-/* Colours maps: a picture is a table of pixels, each with the colour of its response. */
+/* Colours maps: a picture is a table of pixels, each with the colour of its response. The kinds of
+ * pictures are the rows of KINDS. */
 #include "report/pictures/picture.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 #include "io/formats/png.h"
 #include "report/pictures/colormaps.h"
-#include "report/pictures/picture_kind.h"
+#include "report/pictures/internal.h"
 
 enum { BAR_WIDTH = 256, BAR_HEIGHT = 12, BAR_GREY = 128 }; /* over middle grey */
 /* Greys of a thumbnail background: with every level of z they fit into 256 colours. */
@@ -21,8 +22,8 @@ struct kn_pictures {
 
 /* One row per kind of space; a kind without a function has no pictures. */
 static const kn_picture_kind KINDS[] = {
-    [KN_REPORT_VOLUME] = kn_mosaic_make,
-    [KN_REPORT_SURFACE] = kn_raster_make,
+    [KN_REPORT_VOLUME] = kn_mosaic_build,
+    [KN_REPORT_SURFACE] = kn_raster_build,
 };
 
 void kn_picture_clear(kn_picture *p)
@@ -59,7 +60,7 @@ void kn_pictures_free(kn_pictures *p)
     kn_free(p);
 }
 
-const char *kn_pictures_words(const kn_pictures *p)
+const char *kn_pictures_description(const kn_pictures *p)
 {
     return p->tables.words;
 }
@@ -85,6 +86,7 @@ static kn_status pixels_new(kn_ctx *ctx, const kn_picture_table *t, uint8_t **ou
     return status;
 }
 
+/* Encodes an indexed picture; out->bytes is owned by the caller. */
 static kn_status write_png(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *pixel,
                            const kn_png_colour *colour, kn_picture *out)
 {
@@ -95,7 +97,7 @@ static kn_status write_png(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const
 }
 
 /* Draws grey in 64 steps, which is visually lossless, transparent where there is nothing. */
-kn_status kn_pictures_ground(kn_ctx *ctx, kn_pictures *p, kn_picture *out)
+kn_status kn_pictures_background(kn_ctx *ctx, kn_pictures *p, kn_picture *out)
 {
     const kn_picture_table *t = &p->tables.whole;
     kn_png_colour colour[KN_PNG_COLOURS] = {{0}};
@@ -108,7 +110,8 @@ kn_status kn_pictures_ground(kn_ctx *ctx, kn_pictures *p, kn_picture *out)
     }
     KN_TRY(pixels_new(ctx, t, &pixel));
     for (ptrdiff_t i = 0; i < t->width * t->height; i++)
-        pixel[i] = t->ground[i] ? (uint8_t)(1 + t->ground[i] * (GROUND_GREYS - 1) / 255) : 0;
+        pixel[i] =
+            (uint8_t)(t->background[i] ? 1 + t->background[i] * (GROUND_GREYS - 1) / 255 : 0);
     KN_TRY(write_png(ctx, t->width, t->height, pixel, colour, out));
 out:
     kn_free(pixel);
@@ -206,8 +209,8 @@ kn_status kn_pictures_thumb(kn_ctx *ctx, kn_pictures *p, const int8_t *z, kn_pic
     KN_TRY(levels_of_cells(ctx, t, p->T, z, &level));
     for (ptrdiff_t i = 0; i < t->width * t->height; i++) {
         int seen = t->response[i] >= 0 ? level[t->response[i]] : KN_ZLEVELS / 2;
-        int grey = t->ground[i] * GREYS / 256;
-        pixel[i] = t->ground[i] ? (uint8_t)(1 + seen * GREYS + grey) : 0;
+        int grey = t->background[i] * GREYS / 256;
+        pixel[i] = t->background[i] ? (uint8_t)(1 + seen * GREYS + grey) : 0;
     }
     KN_TRY(write_png(ctx, t->width, t->height, pixel, colour, out));
 out:

@@ -26,13 +26,14 @@ typedef struct kn_pictures kn_pictures;
  * is borrowed and must outlive *out. */
 kn_status kn_pictures_new(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                           kn_pictures **out);
+/* Frees the tables; NULL is fine. */
 void kn_pictures_free(kn_pictures *p);
 /* Returns a description: "Axial slices at z = -40, -28 .. mm, the left of the brain on the
  * left." */
-const char *kn_pictures_words(const kn_pictures *p);
+const char *kn_pictures_description(const kn_pictures *p);
 
 /* Draws the background. */
-kn_status kn_pictures_ground(kn_ctx *ctx, kn_pictures *p, kn_picture *out);
+kn_status kn_pictures_background(kn_ctx *ctx, kn_pictures *p, kn_picture *out);
 /* Returns the number of labels on the background; *out points to them, borrowed. */
 ptrdiff_t kn_pictures_labels(const kn_pictures *p, const kn_picture_label **out);
 /* Draws a z-map (T values in KN_REPORT_ZSTEP): blue below and orange above 0; opacity grows

@@ -1,7 +1,7 @@
 /* Rasterises meshes. A triangle covers the pixels whose centre has three barycentric weights of
  * one sign; the depth buffer keeps the nearest, and of equals the first, so that the table is
  * deterministic. Two hemispheres give four views: lateral above, medial below; one gives two. */
-#include "report/pictures/raster.h"
+#include "report/pictures/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,19 +11,19 @@ enum { VIEW = 360, THUMB = 72, MARGIN = 4, SMOOTH = 3, GREY = 202, FOLD = 39 };
 static const double LIGHT[2] = {0.894, 0.447}; /* light from the eye and from above; unit length */
 static const double AMBIENT = 0.35;
 
-static void corner(const kn_surface *s, ptrdiff_t v, double x[3])
+static void copy_corner(const kn_surface *s, ptrdiff_t v, double x[3])
 {
     memcpy(x, s->xyz + 3 * v, 3 * sizeof *x);
 }
 
-static void cross(const double a[3], const double b[3], double out[3])
+static void cross_product(const double a[3], const double b[3], double out[3])
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-static double dot(const double a[3], const double b[3])
+static double dot_product(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -35,29 +35,33 @@ typedef struct triangle { /* projected triangle */
     double x[3], y[3], depth[3], area; /* px, mm, twice the signed area */
 } triangle;
 
-static bool project(const kn_surface *s, const kn_raster_frame *f, ptrdiff_t k, triangle *t)
+/* Projects triangle k to px; false if its area is 0 or not finite. */
+static bool project_triangle(const kn_surface *s, const kn_raster_frame *f, ptrdiff_t k,
+                             triangle *t)
 {
-    const double turn = f->from_left ? -1 : 1;
+    const double direction = f->from_left ? -1 : 1;
     t->v = s->corner + 3 * k;
     for (int c = 0; c < 3; c++) {
         const double *p = s->xyz + 3 * t->v[c];
-        t->x[c] = (double)f->width / 2 + turn * (p[1] - f->y) * f->scale;
+        t->x[c] = (double)f->width / 2 + direction * (p[1] - f->y) * f->scale;
         t->y[c] = (double)f->height / 2 - (p[2] - f->z) * f->scale;
-        t->depth[c] = -turn * p[0];
+        t->depth[c] = -direction * p[0];
     }
     t->area = (t->x[1] - t->x[0]) * (t->y[2] - t->y[0]) - (t->x[2] - t->x[0]) * (t->y[1] - t->y[0]);
     return t->area != 0 && isfinite(t->area);
 }
 
 /* Pixels whose centre may lie within the range of a, b, c, limited to 0 .. n-1. */
-static void span(double a, double b, double c, ptrdiff_t n, ptrdiff_t *from, ptrdiff_t *to)
+static void find_pixel_range(double a, double b, double c, ptrdiff_t n, ptrdiff_t *from,
+                             ptrdiff_t *to)
 {
     const double low = ceil(fmin(a, fmin(b, c)) - 0.5), high = floor(fmax(a, fmax(b, c)) - 0.5);
     *from = low > 0 ? (low < (double)n ? (ptrdiff_t)low : n) : 0;
     *to = high < (double)(n - 1) ? (high >= 0 ? (ptrdiff_t)high : -1) : n - 1;
 }
 
-static void see(const triangle *t, ptrdiff_t k, const double w[3], kn_raster_pixel *pixel)
+/* Replaces the pixel if the triangle is nearer at barycentric weights w. */
+static void update_pixel(const triangle *t, ptrdiff_t k, const double w[3], kn_raster_pixel *pixel)
 {
     const double depth = w[0] * t->depth[0] + w[1] * t->depth[1] + w[2] * t->depth[2];
     if (pixel->vertex >= 0 && depth >= pixel->depth)
@@ -76,10 +80,10 @@ void kn_raster_view(const kn_surface *s, const kn_raster_frame *f, kn_raster_pix
     for (ptrdiff_t k = 0; k < s->triangles; k++) {
         triangle t;
         ptrdiff_t left, right, top, bottom;
-        if (!project(s, f, k, &t))
+        if (!project_triangle(s, f, k, &t))
             continue;
-        span(t.x[0], t.x[1], t.x[2], f->width, &left, &right);
-        span(t.y[0], t.y[1], t.y[2], f->height, &top, &bottom);
+        find_pixel_range(t.x[0], t.x[1], t.x[2], f->width, &left, &right);
+        find_pixel_range(t.y[0], t.y[1], t.y[2], f->height, &top, &bottom);
         for (ptrdiff_t j = top; j <= bottom; j++)
             for (ptrdiff_t i = left; i <= right; i++) {
                 const double x = (double)i + 0.5, y = (double)j + 0.5;
@@ -90,7 +94,7 @@ void kn_raster_view(const kn_surface *s, const kn_raster_frame *f, kn_raster_pix
                     ((t.x[1] - t.x[0]) * (y - t.y[0]) - (x - t.x[0]) * (t.y[1] - t.y[0])) / t.area;
                 w[0] = 1 - w[1] - w[2];
                 if (w[0] >= 0 && w[1] >= 0 && w[2] >= 0)
-                    see(&t, k, w, &out[j * f->width + i]);
+                    update_pixel(&t, k, w, &out[j * f->width + i]);
             }
     }
 }
@@ -107,16 +111,16 @@ void kn_raster_normals(const kn_surface *s, double *normal)
     for (ptrdiff_t k = 0; k < s->triangles; k++) {
         const ptrdiff_t *v = s->corner + 3 * k;
         double a[3], b[3], c[3], n[3];
-        corner(s, v[0], a);
-        corner(s, v[1], b);
-        corner(s, v[2], c);
+        copy_corner(s, v[0], a);
+        copy_corner(s, v[1], b);
+        copy_corner(s, v[2], c);
         for (int i = 0; i < 3; i++) {
             b[i] -= a[i];
             c[i] -= a[i];
             a[i] -= middle[i];
         }
-        cross(b, c, n);
-        volume += dot(a, n);
+        cross_product(b, c, n);
+        volume += dot_product(a, n);
         for (int e = 0; e < 3; e++)
             for (int i = 0; i < 3; i++)
                 normal[3 * v[e] + i] += n[i];
@@ -124,14 +128,15 @@ void kn_raster_normals(const kn_surface *s, double *normal)
     const double outward = volume < 0 ? -1 : 1; /* for either orientation of the triangles */
     for (ptrdiff_t v = 0; v < s->vertices; v++) {
         double *n = normal + 3 * v;
-        const double length = sqrt(dot(n, n));
+        const double length = sqrt(dot_product(n, n));
         for (int i = 0; i < 3; i++)
             n[i] = length > 0 ? outward * n[i] / length : 0;
     }
 }
 
 /* to_v = mean of from over the neighbours of v; inner edges count twice, boundary edges once. */
-static void average(const kn_surface *s, int width, const double *from, double *to, double *count)
+static void average_neighbours(const kn_surface *s, int width, const double *from, double *to,
+                               double *count)
 {
     memset(to, 0, (size_t)(s->vertices * width) * sizeof *to);
     memset(count, 0, (size_t)s->vertices * sizeof *count);
@@ -150,7 +155,7 @@ static void average(const kn_surface *s, int width, const double *from, double *
 }
 
 /* Divides by the standard deviation and limits to -1 .. 1. */
-static void settle(double *x, ptrdiff_t n)
+static void standardise_values(double *x, ptrdiff_t n)
 {
     double mean = 0, square = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -169,18 +174,19 @@ kn_status kn_raster_folds(kn_ctx *ctx, const kn_surface *s, const double *normal
     double *near = NULL, *count = NULL, agree = 0;
     KN_TRY(kn_alloc_d(ctx, 3 * s->vertices, &near));
     KN_TRY(kn_alloc_d(ctx, s->vertices, &count));
-    average(s, 3, s->xyz, near, count);
+    average_neighbours(s, 3, s->xyz, near, count);
     for (ptrdiff_t v = 0; v < s->vertices; v++)
-        fold[v] = dot(normal + 3 * v, near + 3 * v) - dot(normal + 3 * v, s->xyz + 3 * v);
+        fold[v] =
+            dot_product(normal + 3 * v, near + 3 * v) - dot_product(normal + 3 * v, s->xyz + 3 * v);
     for (int k = 0; k < SMOOTH; k++) {
-        average(s, 1, fold, near, count);
+        average_neighbours(s, 1, fold, near, count);
         memcpy(fold, near, (size_t)s->vertices * sizeof *fold);
     }
-    settle(fold, s->vertices);
+    standardise_values(fold, s->vertices);
     if (sulc) {
         for (ptrdiff_t v = 0; v < s->vertices; v++)
             near[v] = isfinite(sulc[v]) ? sulc[v] : 0;
-        settle(near, s->vertices);
+        standardise_values(near, s->vertices);
         for (ptrdiff_t v = 0; v < s->vertices; v++)
             agree += near[v] * fold[v];
         for (ptrdiff_t v = 0; v < s->vertices; v++)
@@ -235,20 +241,22 @@ out:
 static kn_raster_frame frame_of(const sheet *sheets, int n, ptrdiff_t width)
 {
     double wide = 0, high = 0;
-    const double room = (double)(width - 2 * MARGIN);
+    const double inner_width = (double)(width - 2 * MARGIN);
     for (int k = 0; k < n; k++) {
         wide = fmax(wide, sheets[k].high[1] - sheets[k].low[1]);
         high = fmax(high, sheets[k].high[2] - sheets[k].low[2]);
     }
     kn_raster_frame f = {.width = width, .scale = 1};
     if (wide > 0 || high > 0)
-        f.scale = fmin(room / wide, 1.5 * room / high);
+        f.scale = fmin(inner_width / wide, 1.5 * inner_width / high);
     f.height = (ptrdiff_t)ceil(fmax(high * f.scale, 1)) + 2 * MARGIN;
     return f;
 }
 
-/* Shading by light from the eye and from above; darker in sulci. */
-static uint8_t grey(const sheet *s, const kn_raster_pixel *p)
+/* Returns the grey of a pixel of the mesh, 1 to 255 (0 is transparent in a picture's table): lit
+ * from the eye (x, either side) and from above (z), with the normal and the fold interpolated by
+ * the pixel's barycentric weights; darker in sulci. */
+static uint8_t shade_pixel(const sheet *s, const kn_raster_pixel *p)
 {
     const ptrdiff_t *v = s->mesh->surface.corner + 3 * p->triangle;
     double n[3] = {0}, fold = 0;
@@ -257,15 +265,15 @@ static uint8_t grey(const sheet *s, const kn_raster_pixel *p)
         for (int i = 0; i < 3; i++)
             n[i] += p->weight[c] * s->normal[3 * v[c] + i];
     }
-    const double length = sqrt(dot(n, n));
+    const double length = sqrt(dot_product(n, n));
     const double shine = length > 0 ? (fabs(n[0]) * LIGHT[0] + n[2] * LIGHT[1]) / length : LIGHT[0];
     const double x = (GREY - FOLD * fold) * (AMBIENT + (1 - AMBIENT) * fmax(shine, 0));
     return (uint8_t)fmax(1, fmin(255, round(x)));
 }
 
 /* Copies one view to its place in the table. */
-static void place(const sheet *s, const kn_raster_frame *f, const kn_raster_pixel *view,
-                  ptrdiff_t T, kn_picture_table *table, const ptrdiff_t at[2])
+static void copy_view(const sheet *s, const kn_raster_frame *f, const kn_raster_pixel *view,
+                      ptrdiff_t T, kn_picture_table *table, const ptrdiff_t at[2])
 {
     for (ptrdiff_t j = 0; j < f->height; j++)
         for (ptrdiff_t i = 0; i < f->width; i++) {
@@ -274,23 +282,23 @@ static void place(const sheet *s, const kn_raster_frame *f, const kn_raster_pixe
             if (p->vertex < 0)
                 continue;
             const ptrdiff_t response = s->mesh->response[p->vertex];
-            table->ground[to] = grey(s, p);
+            table->background[to] = shade_pixel(s, p);
             table->response[to] = response < T ? response : -1;
         }
 }
 
 /* Draws lateral and medial views of n meshes, each `width` px wide, into one table. */
-static kn_status draw(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrdiff_t width,
-                      kn_picture_tables *out, kn_picture_table *table)
+static kn_status draw_views(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrdiff_t width,
+                            kn_picture_tables *out, kn_picture_table *table)
 {
     kn_status status;
-    void *view = NULL, *ground = NULL;
+    void *view = NULL, *background = NULL;
     kn_raster_frame f = frame_of(sheets, n, width);
     *table = (kn_picture_table){.width = 2 * width, .height = n * f.height};
     KN_TRY(kn_arena_i(ctx, &out->arena, table->width * table->height, &table->response));
-    KN_TRY(kn_arena_alloc(ctx, &out->arena, table->width * table->height, 1, &ground));
+    KN_TRY(kn_arena_alloc(ctx, &out->arena, table->width * table->height, 1, &background));
     KN_TRY(kn_alloc(ctx, f.width * f.height, sizeof(kn_raster_pixel), &view));
-    table->ground = ground;
+    table->background = background;
     for (ptrdiff_t i = 0; i < table->width * table->height; i++)
         table->response[i] = -1;
     for (int k = 0; k < n; k++)
@@ -302,7 +310,7 @@ static kn_status draw(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrd
             f.z = (s->low[2] + s->high[2]) / 2;
             KN_TRY(kn_check_cancel(ctx));
             kn_raster_view(&s->mesh->surface, &f, view);
-            place(s, &f, view, T, table, at);
+            copy_view(s, &f, view, T, table, at);
             if (inner == 0 && width == VIEW) /* in the outer corner */
                 kn_picture_label_add(out,
                                      &(kn_picture_label){.x = k == 0 ? MARGIN
@@ -316,8 +324,8 @@ out:
     return status;
 }
 
-kn_status kn_raster_make(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
-                         kn_picture_tables *out)
+kn_status kn_raster_build(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
+                          kn_picture_tables *out)
 {
     kn_status status = KN_OK;
     sheet sheets[2] = {{0}};
@@ -325,8 +333,8 @@ kn_status kn_raster_make(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
         return KN_OK;
     for (int k = 0; k < space->meshes; k++)
         KN_TRY(sheet_make(ctx, &space->mesh[k], &sheets[k]));
-    KN_TRY(draw(ctx, sheets, space->meshes, T, VIEW, out, &out->whole));
-    KN_TRY(draw(ctx, sheets, space->meshes, T, THUMB, out, &out->thumb));
+    KN_TRY(draw_views(ctx, sheets, space->meshes, T, VIEW, out, &out->whole));
+    KN_TRY(draw_views(ctx, sheets, space->meshes, T, THUMB, out, &out->thumb));
     if (space->meshes == 2)
         snprintf(out->words, sizeof out->words,
                  "The left hemisphere on the left, the right one on the right; above from outside, "

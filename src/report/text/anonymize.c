@@ -1,4 +1,5 @@
-/* Implements anonymize.h: ids are sorted, and matched at each word by bisection. */
+/* Implements anonymize.h: ids are sorted, and matched at each word by bisection. They are replaced
+ * by numbered aliases. */
 #include "report/text/anonymize.h"
 
 #include <ctype.h>
@@ -44,18 +45,18 @@ kn_status kn_anonymize_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n
     return KN_OK;
 }
 
-ptrdiff_t kn_anonymize_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t least)
+ptrdiff_t kn_anonymize_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t lowest)
 {
-    static const char word[] = "person";
+    static const char word[] = "participant";
     const size_t length = sizeof word - 1;
     for (ptrdiff_t i = 0; name && i < n; i++) {
         if (strncmp(name[i], word, length) != 0)
             continue;
         size_t hyphens = strspn(name[i] + length, "-");
-        if (isdigit((unsigned char)name[i][length + hyphens]) && (ptrdiff_t)hyphens > least)
-            least = (ptrdiff_t)hyphens;
+        if (isdigit((unsigned char)name[i][length + hyphens]) && (ptrdiff_t)hyphens > lowest)
+            lowest = (ptrdiff_t)hyphens;
     }
-    return least;
+    return lowest;
 }
 
 /* ---- texts ---- */
@@ -65,7 +66,7 @@ typedef struct entry {
     ptrdiff_t i;
 } entry;
 
-struct kn_stripper {
+struct kn_anonymizer {
     ptrdiff_t n;
     entry *sorted; /* by id, then in the given order */
     const char *own;
@@ -83,24 +84,24 @@ static bool is_number(const char *id)
     return strspn(id, "0123456789.") == strlen(id);
 }
 
-static bool is_telling(const char *id)
+static bool is_identifying(const char *id)
 {
     return *id && !(is_number(id) && strlen(id) < 3);
 }
 
-kn_status kn_stripper_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, const char *own,
-                          kn_stripper **out)
+kn_status kn_anonymizer_new(kn_ctx *ctx, const kn_alias *alias, ptrdiff_t n, const char *own,
+                            kn_anonymizer **out)
 {
     kn_status status;
     void *memory = NULL, *sorted = NULL;
     *out = NULL;
     KN_TRY(kn_alloc(ctx, 1, sizeof **out, &memory));
     KN_TRY(kn_alloc(ctx, n, sizeof(entry), &sorted));
-    kn_stripper *s = memory;
+    kn_anonymizer *s = memory;
     s->sorted = sorted;
     s->own = own;
     for (ptrdiff_t i = 0; i < n; i++)
-        if (is_telling(alias[i].id))
+        if (is_identifying(alias[i].id))
             s->sorted[s->n++] = (entry){alias[i].id, alias[i].instead, i};
     if (s->n > 0)
         qsort(s->sorted, (size_t)s->n, sizeof *s->sorted, by_id);
@@ -112,7 +113,7 @@ out:
     return status;
 }
 
-void kn_stripper_free(kn_stripper *s)
+void kn_anonymizer_free(kn_anonymizer *s)
 {
     if (!s)
         return;
@@ -127,7 +128,8 @@ static bool in_word(char c)
 }
 
 /* Returns the first of sorted[low .. high) whose k-th byte is not below c. */
-static ptrdiff_t bound(const kn_stripper *s, ptrdiff_t low, ptrdiff_t high, ptrdiff_t k, int c)
+static ptrdiff_t lower_bound(const kn_anonymizer *s, ptrdiff_t low, ptrdiff_t high, ptrdiff_t k,
+                             int c)
 {
     while (low < high) {
         ptrdiff_t middle = low + (high - low) / 2;
@@ -141,7 +143,7 @@ static ptrdiff_t bound(const kn_stripper *s, ptrdiff_t low, ptrdiff_t high, ptrd
 
 /* Returns the longest id at the start of `text` that ends as a word; the range of candidates
  * narrows byte by byte. NULL: none. */
-static const entry *match(const kn_stripper *s, const char *text, bool sentence)
+static const entry *match_id(const kn_anonymizer *s, const char *text, bool sentence)
 {
     const entry *longest = NULL;
     ptrdiff_t low = 0, high = s->n;
@@ -153,14 +155,14 @@ static const entry *match(const kn_stripper *s, const char *text, bool sentence)
         if (text[k] == '\0')
             break;
         int c = (unsigned char)text[k];
-        low = bound(s, low, high, k, c);
-        high = bound(s, low, high, k, c + 1);
+        low = lower_bound(s, low, high, k, c);
+        high = lower_bound(s, low, high, k, c + 1);
     }
     return longest;
 }
 
 /* Length of an alias at the start of `text`; 0: none. */
-static size_t alias_at(const kn_stripper *s, const char *text)
+static size_t alias_at(const kn_anonymizer *s, const char *text)
 {
     static const char digits[] = "0123456789";
     size_t n = strlen(s->own), number;
@@ -170,25 +172,25 @@ static size_t alias_at(const kn_stripper *s, const char *text)
     return number ? n + number : 0;
 }
 
-kn_status kn_anonymize(kn_ctx *ctx, const kn_stripper *s, const char *text, bool sentence,
+kn_status kn_anonymize(kn_ctx *ctx, const kn_anonymizer *s, const char *text, bool sentence,
                        kn_arena *arena, const char **out)
 {
-    kn_sentence said = {.ctx = ctx, .arena = arena};
+    kn_sentence replaced = {.ctx = ctx, .arena = arena};
     const char *kept = text; /* start of the text not yet written */
     *out = text;
-    for (const char *at = text; at && *at;) {
-        bool begins = at == text || !in_word(at[-1]) || !in_word(*at);
-        size_t ours = begins ? alias_at(s, at) : 0;
-        const entry *a = begins && !ours ? match(s, at, sentence) : NULL;
+    for (const char *cursor = text; cursor && *cursor;) {
+        bool begins = cursor == text || !in_word(cursor[-1]) || !in_word(*cursor);
+        size_t ours = begins ? alias_at(s, cursor) : 0;
+        const entry *a = begins && !ours ? match_id(s, cursor, sentence) : NULL;
         if (!a) {
-            at += ours ? ours : 1;
+            cursor += ours ? ours : 1;
             continue;
         }
-        kn_sentence_words(&said, "%.*s%s", (int)(at - kept), kept, a->instead);
-        kept = at += strlen(a->id);
+        kn_sentence_words(&replaced, "%.*s%s", (int)(cursor - kept), kept, a->instead);
+        kept = cursor += strlen(a->id);
     }
     if (kept == text)
         return KN_OK;
-    kn_sentence_words(&said, "%s", kept);
-    return kn_sentence_end(&said, out);
+    kn_sentence_words(&replaced, "%s", kept);
+    return kn_sentence_end(&replaced, out);
 }

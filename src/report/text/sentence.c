@@ -1,4 +1,5 @@
-/* Implements sentence.h. */
+/* Formats numbers and builds sentences. Every number is formatted here, with a decimal point in
+ * every locale. */
 #include "report/text/sentence.h"
 
 #include <math.h>
@@ -7,29 +8,30 @@
 #include <string.h>
 
 /* Grows the buffer for n more bytes; false after a failure, which is kept in status. */
-static bool make_room(kn_sentence *s, ptrdiff_t n)
+static bool reserve_bytes(kn_sentence *s, ptrdiff_t n)
 {
     if (s->status != KN_OK)
         return false;
-    if (s->used + n + 1 <= s->room)
+    if (s->used + n + 1 <= s->capacity)
         return true;
     void *larger;
-    ptrdiff_t room = 2 * (s->used + n + 1);
-    s->status = kn_alloc(s->ctx, room, 1, &larger);
+    ptrdiff_t capacity = 2 * (s->used + n + 1);
+    s->status = kn_alloc(s->ctx, capacity, 1, &larger);
     if (s->status != KN_OK)
         return false;
     if (s->used > 0)
         memcpy(larger, s->text, (size_t)s->used);
     kn_free(s->text);
     s->text = larger;
-    s->room = room;
+    s->capacity = capacity;
     return true;
 }
 
-static void append(kn_sentence *s, const char *text)
+/* Appends text to the sentence; nothing happens after memory ran out. */
+static void append_text(kn_sentence *s, const char *text)
 {
     ptrdiff_t n = (ptrdiff_t)strlen(text);
-    if (!make_room(s, n))
+    if (!reserve_bytes(s, n))
         return;
     memcpy(s->text + s->used, text, (size_t)n + 1);
     s->used += n;
@@ -41,7 +43,7 @@ void kn_sentence_words(kn_sentence *s, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (n < 0 || !make_room(s, n))
+    if (n < 0 || !reserve_bytes(s, n))
         return;
     va_start(args, format);
     vsnprintf(s->text + s->used, (size_t)n + 1, format, args);
@@ -52,7 +54,7 @@ void kn_sentence_words(kn_sentence *s, const char *format, ...)
 /* ---- numbers ---- */
 
 /* Replaces the locale's decimal mark, of any number of bytes, by a point. */
-static void with_point(char *text)
+static void set_decimal_point(char *text)
 {
     size_t n = strspn(text, "+-0123456789");
     if (text[n] == '\0' || text[n] == '.' || text[n] == 'e')
@@ -62,7 +64,8 @@ static void with_point(char *text)
     memmove(text + n + 1, text + n + mark, strlen(text + n + mark) + 1);
 }
 
-static kn_formatted fixed(double x, int digits, bool sign)
+/* Formats x with `digits` decimals, with a sign if `sign`; large numbers get an exponent. */
+static kn_formatted format_fixed(double x, int digits, bool sign)
 {
     static const double LARGE = 1e15;
     kn_formatted s;
@@ -74,7 +77,7 @@ static kn_formatted fixed(double x, int digits, bool sign)
         snprintf(s.text, sizeof s.text, sign ? "%+.*e" : "%.*e", digits < 12 ? digits : 12, x);
     else
         snprintf(s.text, sizeof s.text, sign ? "%+.*f" : "%.*f", digits < 16 ? digits : 16, x);
-    with_point(s.text);
+    set_decimal_point(s.text);
     if (strspn(s.text, "+-0.") == strlen(s.text)) /* 0 has no sign */
         memmove(s.text, s.text + strspn(s.text, "+-"), strlen(s.text + strspn(s.text, "+-")) + 1);
     return s;
@@ -82,12 +85,12 @@ static kn_formatted fixed(double x, int digits, bool sign)
 
 kn_formatted kn_format_fixed(double x, int digits)
 {
-    return fixed(x, digits, false);
+    return format_fixed(x, digits, false);
 }
 
 kn_formatted kn_format_signed(double x, int digits)
 {
-    return fixed(x, digits, true);
+    return format_fixed(x, digits, true);
 }
 
 /* Number of decimals that gives this many significant digits. */
@@ -100,12 +103,12 @@ kn_formatted kn_format_figures(double x, int digits)
 {
     kn_formatted s;
     if (!isfinite(x) || x == 0)
-        return fixed(x, 0, false);
+        return format_fixed(x, 0, false);
     int after = digits_after(x, digits);
     if (after <= 9 + digits)
-        return fixed(x, after > 0 ? after : 0, false);
+        return format_fixed(x, after > 0 ? after : 0, false);
     snprintf(s.text, sizeof s.text, "%.*e", digits - 1, x);
-    with_point(s.text);
+    set_decimal_point(s.text);
     return s;
 }
 
@@ -115,19 +118,19 @@ static int percent_digits(double percent)
     return far >= 0.1 || far == 0 ? 1 : far >= 0.01 ? 2 : 3;
 }
 
-kn_formatted kn_format_percent(double share)
+kn_formatted kn_format_percent(double proportion)
 {
-    return fixed(100 * share, percent_digits(100 * share), false);
+    return format_fixed(100 * proportion, percent_digits(100 * proportion), false);
 }
 
 /* Tolerance for shares that rounding alone has moved off a digit. */
 static const double ROUNDING = 1e-9;
 
-kn_formatted kn_format_percent_least(double share)
+kn_formatted kn_format_percent_min(double proportion)
 {
-    int digits = percent_digits(100 * share);
+    int digits = percent_digits(100 * proportion);
     double unit = pow(10, digits);
-    return fixed(floor(100 * share * unit + ROUNDING) / unit, digits, false);
+    return format_fixed(floor(100 * proportion * unit + ROUNDING) / unit, digits, false);
 }
 
 kn_formatted kn_format_p(double p)
@@ -144,41 +147,53 @@ kn_formatted kn_format_p_bound(double p)
     return kn_format_p(p);
 }
 
+bool kn_p_is_smallest(double p, double smallest)
+{
+    static const double SAME = 1e-6; /* tolerance for the digits in files */
+    return p <= smallest * (1 + SAME);
+}
+
 /* ---- pieces ---- */
 
 void kn_sentence_fixed(kn_sentence *s, double x, int digits)
 {
-    append(s, kn_format_fixed(x, digits).text);
+    append_text(s, kn_format_fixed(x, digits).text);
 }
 
 void kn_sentence_figures(kn_sentence *s, double x, int digits)
 {
-    append(s, kn_format_figures(x, digits).text);
+    append_text(s, kn_format_figures(x, digits).text);
 }
 
-void kn_sentence_percent(kn_sentence *s, double share)
+void kn_sentence_percent(kn_sentence *s, double proportion)
 {
-    append(s, kn_format_percent(share).text);
-    append(s, " %");
+    append_text(s, kn_format_percent(proportion).text);
+    append_text(s, "%");
 }
 
 void kn_sentence_p(kn_sentence *s, double p, bool bound)
 {
     bound = bound || p <= 0; /* p = 0 is printed as a bound */
-    append(s, bound ? "p < " : "p = ");
-    append(s, bound ? kn_format_p_bound(p).text : kn_format_p(p).text);
+    append_text(s, bound ? "p < " : "p = ");
+    append_text(s, bound ? kn_format_p_bound(p).text : kn_format_p(p).text);
+}
+
+void kn_sentence_rank_p(kn_sentence *s, double p, double smallest)
+{
+    append_text(s, kn_p_is_smallest(p, smallest) ? "p ≤ " : "p = ");
+    append_text(s, kn_format_p(p).text);
 }
 
 void kn_sentence_and(kn_sentence *s, ptrdiff_t k, ptrdiff_t n)
 {
     if (k > 0)
-        append(s, k == n - 1 ? " and " : ", ");
+        append_text(s, k == n - 1 ? " and " : ", ");
 }
 
 kn_status kn_sentence_end(kn_sentence *s, const char **out)
 {
     *out = NULL;
-    append(s, "");
+    append_text(s, "");
     kn_status status = s->status;
     if (status == KN_OK)
         status = kn_arena_text(s->ctx, s->arena, s->text, out);

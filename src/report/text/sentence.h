@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/memory/arena.h"
+#include "base/memory/alloc.h"
 
 /* ---- a number ---- */
 
@@ -18,13 +18,16 @@ typedef struct kn_formatted {
 kn_formatted kn_format_fixed(double x, int digits);
 kn_formatted kn_format_signed(double x, int digits);  /* +0.06 */
 kn_formatted kn_format_figures(double x, int digits); /* significant digits: 8.62, 0.0052 */
-kn_formatted kn_format_percent(double share);         /* "12.3", more decimals near 0 and 100 */
+kn_formatted kn_format_percent(double proportion);    /* "12.3", more decimals near 0 and 100 */
 /* Rounds down, for "at least": 98.9 for .98979. */
-kn_formatted kn_format_percent_least(double share);
+kn_formatted kn_format_percent_min(double proportion);
 /* Formats p with two significant digits, ".0039", never 0. */
 kn_formatted kn_format_p(double p);
 /* Rounds an upper bound up: 0.011 for 0.0102, for "p < 0.011". */
 kn_formatted kn_format_p_bound(double p);
+
+/* True if p is the smallest p-value that the reference sample allows; false if that is NaN. */
+bool kn_p_is_smallest(double p, double smallest);
 
 /* ---- a sentence ---- */
 
@@ -32,7 +35,7 @@ typedef struct kn_sentence {
     kn_ctx *ctx;
     kn_arena *arena;
     char *text; /* owned, kn_free; grows */
-    ptrdiff_t used, room;
+    ptrdiff_t used, capacity;
     kn_status status;
 } kn_sentence;
 
@@ -42,8 +45,11 @@ void kn_sentence_words(kn_sentence *s, const char *format, ...) KN_PRINTF(2, 3);
 /* Append a number with `digits` decimals, or `digits` significant digits. */
 void kn_sentence_fixed(kn_sentence *s, double x, int digits);
 void kn_sentence_figures(kn_sentence *s, double x, int digits);
-void kn_sentence_percent(kn_sentence *s, double share);   /* "12.3 %" */
+void kn_sentence_percent(kn_sentence *s, double proportion); /* "12.3%" */
 void kn_sentence_p(kn_sentence *s, double p, bool bound); /* "p = 0.013", "p < 0.0053"; never 0 */
+/* Appends a p-value that is a rank: "p = 0.31", or "p ≤ 0.010" for the smallest possible one;
+ * smallest NaN: not known. */
+void kn_sentence_rank_p(kn_sentence *s, double p, double smallest);
 /* Writes the separator before item k of n: "a", "a and b", "a, b and c". */
 void kn_sentence_and(kn_sentence *s, ptrdiff_t k, ptrdiff_t n);
 

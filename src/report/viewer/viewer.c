@@ -13,10 +13,11 @@
 
 #include <string.h>
 
+#include "io/gzip/gzip.h"
 #include "io/table/number.h"
+#include "report/pictures/colormaps.h"
 #include "report/pictures/orientation.h"
 #include "report/pictures/picture.h"
-#include "report/viewer/pack.h"
 
 /* Voxels around the mask that are included, since the background there helps orientation. */
 enum { MARGIN = 2 };
@@ -32,25 +33,25 @@ typedef struct view { /* the part of the volume in the page */
 
 static bool has_map(const kn_report *r, ptrdiff_t k)
 {
-    return r->space.kind == KN_REPORT_VOLUME && r->responses.T > 0 && r->people.card[k].z;
+    return r->space.kind == KN_REPORT_VOLUME && r->responses.T > 0 && r->participants.card[k].z;
 }
 
 bool kn_viewer_has(const kn_report *r)
 {
-    for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
+    for (ptrdiff_t k = 0; k < r->participants.n_cards; k++)
         if (has_map(r, k))
             return true;
     return false;
 }
 
-/* Crops the volume to the mask with a margin, and halves it above KN_VIEWER_MOST responses. */
+/* Crops the volume to the mask with a margin, and halves it above KN_VIEWER_MAX responses. */
 static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, view *v)
 {
     const ptrdiff_t T = r->responses.T;
     kn_head_box box;
     kn_orientation_of(&r->space, &v->o);
     kn_orientation_box(&v->o, &r->space, T, &box);
-    v->step = T > KN_VIEWER_MOST ? 2 : 1;
+    v->step = T > KN_VIEWER_MAX ? 2 : 1;
     memcpy(v->affine, v->o.affine, sizeof v->affine);
     for (int i = 0; i < 3; i++) {
         ptrdiff_t high =
@@ -78,6 +79,63 @@ static ptrdiff_t voxels_of(const view *v)
     return v->dim[0] * v->dim[1] * v->dim[2];
 }
 
+/* ---- packed data ---- */
+
+/* Compresses n bytes; *out is owned by the caller (kn_free). */
+static kn_status gzip_bytes(kn_ctx *ctx, const uint8_t *bytes, ptrdiff_t n, void **out,
+                            ptrdiff_t *size)
+{
+    kn_status status;
+    kn_writer *memory = NULL;
+    kn_gzip_writer *w = NULL;
+    KN_TRY(kn_writer_new_memory(ctx, "viewer", &memory));
+    KN_TRY(kn_gzip_writer_new(ctx, memory, &w));
+    KN_TRY(kn_gzip_writer_write(ctx, w, bytes, n));
+    KN_TRY(kn_gzip_writer_finish(ctx, w));
+    KN_TRY(kn_writer_take(ctx, memory, out, size));
+out:
+    kn_gzip_writer_free(w);
+    kn_writer_free(memory);
+    return status;
+}
+
+/* Writes n bytes, gzip and base64, and the closing tag of a <script
+ * type="application/octet-stream"> that the caller has opened. */
+static void write_packed(kn_html *out, const uint8_t *bytes, ptrdiff_t n)
+{
+    void *packed = NULL;
+    ptrdiff_t size = 0;
+    if (out->status == KN_OK)
+        out->status = gzip_bytes(out->ctx, bytes, n, &packed, &size);
+    kn_html_base64(out, packed, size);
+    kn_html_raw(out, "</script>\n");
+    kn_free(packed);
+}
+
+/* Replaces each byte by its difference from the previous one (mod 256), in place. */
+static void take_differences(uint8_t *bytes, ptrdiff_t n)
+{
+    for (ptrdiff_t i = n - 1; i > 0; i--)
+        bytes[i] = (uint8_t)(bytes[i] - bytes[i - 1]);
+}
+
+/* Writes members of a JSON object: step and missing code of z, zmax, colours from -zmax to zmax. */
+static void write_colours(kn_html *out)
+{
+    char number[KN_NUMBER_SIZE];
+    kn_number_text(KN_REPORT_ZSTEP, number);
+    kn_html_print(out, "\"step\":%s,\"missing\":%d,", number, KN_REPORT_NO_Z);
+    kn_number_text(KN_PICTURE_ZMAX, number);
+    kn_html_print(out, "\"zmax\":%s,\"colours\":[", number);
+    for (int k = 0; k < KN_ZLEVELS; k++) {
+        kn_png_colour c = kn_zcolour(k);
+        kn_html_print(out, "%s[%d,%d,%d]", k ? "," : "", c.red, c.green, c.blue);
+    }
+    kn_html_raw(out, "]");
+}
+
+/* ---- volume of the page ---- */
+
 static kn_status put_mask(const view *v, kn_html *out)
 {
     void *memory = NULL;
@@ -89,12 +147,13 @@ static kn_status put_mask(const view *v, kn_html *out)
         if (v->response[voxel_at(v, i)] >= 0)
             bit[i / 8] = (uint8_t)(bit[i / 8] | 1u << i % 8);
     kn_html_raw(out, "<script type=\"application/octet-stream\" id=\"viewer-mask\">");
-    kn_pack_bytes(out, bit, bytes);
+    write_packed(out, bit, bytes);
 out:
     kn_free(memory);
     return status;
 }
 
+/* Writes one grey byte per voxel of the box, as differences. */
 static kn_status put_ground(const kn_report *r, const view *v, kn_html *out)
 {
     void *memory = NULL;
@@ -104,9 +163,9 @@ static kn_status put_ground(const kn_report *r, const view *v, kn_html *out)
     uint8_t *grey = memory;
     for (ptrdiff_t i = 0; i < n; i++)
         grey[i] = (uint8_t)(r->space.background[voxel_at(v, i)] / GREY_STEP * GREY_STEP);
-    kn_pack_differences(grey, n);
+    take_differences(grey, n);
     kn_html_raw(out, "<script type=\"application/octet-stream\" id=\"viewer-ground\">");
-    kn_pack_bytes(out, grey, n);
+    write_packed(out, grey, n);
 out:
     kn_free(memory);
     return status;
@@ -125,7 +184,7 @@ static void put_json(const view *v, kn_html *out)
         kn_html_print(out, "%s%s", i ? "," : "", number);
     }
     kn_html_raw(out, "],");
-    kn_pack_colours(out);
+    write_colours(out);
     kn_html_raw(out, "}</script>\n");
 }
 
@@ -160,8 +219,8 @@ static kn_status put_z(const kn_report *r, const int8_t *z, kn_html *out)
         if (response >= 0)
             byte[n++] = (uint8_t)z[response];
     }
-    kn_pack_differences(byte, n);
-    kn_pack_bytes(out, byte, n);
+    take_differences(byte, n);
+    write_packed(out, byte, n);
 out:
     kn_arena_clear(&arena);
     return status;
@@ -172,14 +231,14 @@ void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out)
     if (!has_map(r, k))
         return;
     kn_html_print(out, "<script type=\"application/octet-stream\" id=\"z%td\">", k);
-    kn_status status = out->status == KN_OK ? put_z(r, r->people.card[k].z, out) : KN_OK;
+    kn_status status = out->status == KN_OK ? put_z(r, r->participants.card[k].z, out) : KN_OK;
     if (out->status == KN_OK)
         out->status = status;
 }
 
 /* ---- element in the card ---- */
 
-void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
+void kn_viewer_element(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     static const char *const NAME[] = {"sagittal", "coronal",
                                        "axial"}; /* by the axis looked along */
@@ -201,10 +260,10 @@ void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out)
     if (r->space.background)
         kn_html_raw(out, "<label><input type=\"checkbox\" class=\"viewer-background\" checked> "
                          "background</label>\n");
-    kn_html_raw(
-        out, "<button type=\"button\" class=\"viewer-peak\">largest |z|</button></p>\n"
-             "<p class=\"viewer-where\" role=\"status\"></p>\n"
-             "<p class=\"quiet\">Click or drag in a slice to move. Keys, in a slice that has the "
-             "focus: arrows within it, Page Up and Page Down through it, Home to the largest "
-             "|z|.</p>\n</div>\n");
+    kn_html_raw(out,
+                "<button type=\"button\" class=\"viewer-peak\">largest |z|</button></p>\n"
+                "<p class=\"viewer-where\" role=\"status\"></p>\n"
+                "<p class=\"quiet\">Click or drag in a slice to move. Keyboard, after a click in a "
+                "slice: arrow keys move within it, Page Up and Page Down move through it, and Home "
+                "goes to the largest |z|.</p>\n</div>\n");
 }

@@ -1,6 +1,6 @@
 /* Data of the interactive viewer, which viewer.js reads: the responses of the mask, the
  * background, and the z-map of every card, one byte per response, gzip, base64, in <script
- * type="application/octet-stream">. Above KN_VIEWER_MOST responses, only every second voxel
+ * type="application/octet-stream">. Above KN_VIEWER_MAX responses, only every second voxel
  * along each axis. */
 #ifndef KN_REPORT_VIEWER_VIEWER_H
 #define KN_REPORT_VIEWER_VIEWER_H
@@ -8,7 +8,7 @@
 #include "report/markup/html.h"
 #include "report/report.h"
 
-enum { KN_VIEWER_MOST = 500000 };
+enum { KN_VIEWER_MAX = 500000 };
 
 /* True if any card has a volume map. The functions below write nothing for cards without one. */
 bool kn_viewer_has(const kn_report *r);
@@ -18,6 +18,6 @@ void kn_viewer_space(const kn_report *r, kn_html *out);
 void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out);
 /* Writes the viewer's element in card k: canvases and controls, hidden until viewer.js shows
  * them. */
-void kn_viewer_place(const kn_report *r, ptrdiff_t k, kn_html *out);
+void kn_viewer_element(const kn_report *r, ptrdiff_t k, kn_html *out);
 
 #endif

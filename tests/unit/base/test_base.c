@@ -7,10 +7,9 @@
 #include <sys/wait.h>
 
 #include "base/hash/xxh64.h"
-#include "base/memory/arena.h"
-#include "base/parallel/cpus.h"
+#include "base/machine.h"
+#include "base/memory/alloc.h"
 #include "base/parallel/parallel_for.h"
-#include "base/parallel/worker_pool.h"
 #include "base/random.h"
 
 static void random_numbers_are_the_same_everywhere(void **state)
@@ -80,7 +79,7 @@ static size_t block(size_t n)
     return 64 + (8 * n + 63) / 64 * 64;
 }
 
-static void the_peak_is_what_was_held_at_once(void **state)
+static void the_peak_is_the_largest_number_of_bytes_in_use(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new(), *other = kn_ctx_new();
@@ -399,7 +398,7 @@ static void visit_and_stop(void *self, int worker, ptrdiff_t first, ptrdiff_t la
     }
 }
 
-static void a_loop_that_may_stop_says_when_it_did(void **state)
+static void a_loop_that_can_be_cancelled_reports_it(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -558,13 +557,13 @@ TEST_PROGRAM(base)
         cmocka_unit_test(normal_numbers_have_unit_moments),
         cmocka_unit_test(a_permutation_holds_every_index_once),
         cmocka_unit_test(an_impossible_size_is_a_sentence),
-        cmocka_unit_test(the_peak_is_what_was_held_at_once),
+        cmocka_unit_test(the_peak_is_the_largest_number_of_bytes_in_use),
         cmocka_unit_test(a_block_may_outlive_its_context),
         cmocka_unit_test(threads_share_one_meter),
         cmocka_unit_test(a_view_reads_rows_columns_and_floats),
         cmocka_unit_test(a_parallel_loop_visits_every_item_once),
         cmocka_unit_test(a_grain_is_whole_and_worth_a_thread),
-        cmocka_unit_test(a_loop_that_may_stop_says_when_it_did),
+        cmocka_unit_test(a_loop_that_can_be_cancelled_reports_it),
         cmocka_unit_test(workers_of_a_team_have_the_memory_and_the_stop_of_their_context),
         cmocka_unit_test(a_team_inside_a_team_has_them_too),
         cmocka_unit_test(the_sentence_of_a_team_is_that_of_the_lowest_item_that_failed),

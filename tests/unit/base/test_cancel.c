@@ -36,7 +36,7 @@ kn_status __wrap_kn_check_cancel(kn_ctx *ctx)
     return __real_kn_check_cancel(ctx);
 }
 
-static void make_people(void)
+static void make_participants(void)
 {
     static const char *const sites[] = {"Oslo", "Rome", "Bern"};
     kn_rng rng;
@@ -52,7 +52,7 @@ static void make_people(void)
         other[i] = "Paris";
 }
 
-static kn_data *people(kn_ctx *ctx, ptrdiff_t n, const char *const *sites)
+static kn_data *participants(kn_ctx *ctx, ptrdiff_t n, const char *const *sites)
 {
     kn_data *d;
     assert_ok(ctx, kn_data_new(ctx, n, &d));
@@ -133,7 +133,7 @@ static void a_fit_stops_wherever_it_looks(void **state)
     static const char *const how[] = {"folds=3", "folds=3 batch=site components=2",
                                       "method=stgpr folds=3", "noise=iso folds=3 components=2"};
     kn_ctx *ctx = kn_ctx_new();
-    kn_data *d = people(ctx, N, site);
+    kn_data *d = participants(ctx, N, site);
     for (size_t k = 0; k < sizeof how / sizeof *how; k++) {
         kn_options *o = options_of(ctx, "fit", how[k]);
         assert_true(stop_everywhere(ctx, &(call){fit, NULL, d, o}, true) > 10);
@@ -149,7 +149,7 @@ static void so_do_scoring_and_adapting(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_data *d = people(ctx, N, site), *strangers = people(ctx, NEW, other);
+    kn_data *d = participants(ctx, N, site), *strangers = participants(ctx, NEW, other);
     kn_options *o = options_of(ctx, "fit", "folds=3 batch=site");
     kn_model *m;
     assert_ok(ctx, kn_fit(ctx, d, o, &m));
@@ -168,6 +168,6 @@ TEST_PROGRAM(base_cancel)
         cmocka_unit_test(a_fit_stops_wherever_it_looks),
         cmocka_unit_test(so_do_scoring_and_adapting),
     };
-    make_people();
+    make_participants();
     return cmocka_run_group_tests_name("cancel", tests, NULL, NULL);
 }

@@ -9,14 +9,14 @@
 
 #include "base/hash/xxh64.h"
 #include "base/random.h"
-#include "la/blas_threads.h"
+#include "la/openblas.h"
 
 enum { N = 320, T = 40, THREADS = 2 }; /* eigenproblems of 320 are for the BLAS's own threads */
 enum { PATIENCE = 120 };               /* seconds that a child may take before it is killed */
 
 static double age[N], Y[N * T];
 
-static void make_people(void)
+static void make_participants(void)
 {
     kn_rng rng;
     ref_rng_init(&rng, 6, 0);
@@ -197,6 +197,6 @@ TEST_PROGRAM(base_fork)
 #endif
         cmocka_unit_test(a_fork_inside_a_section_does_not_wait_for_it),
     };
-    make_people();
+    make_participants();
     return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "base/parallel/parallel_for.h"
 #include "base/random.h"
-#include "base/sum/reduce.h"
+#include "base/sum/block_sums.h"
 
 static kn_ctx *ctx;
 
@@ -146,7 +146,8 @@ static void a_bound_that_does_not_hold_is_reported(void **state)
             assert_ok(ctx, kn_exact_sum_check(ctx, &s));
             x[17 + k] = too_much[k];
             kn_exact_sum_add(&s, 0, 40, x);
-            assert_refused(ctx, kn_exact_sum_check(ctx, &s), KN_ERR_NUMERIC, "beyond its bound 1");
+            assert_refused(ctx, kn_exact_sum_check(ctx, &s), KN_ERR_NUMERIC,
+                           "exceeded its bound 1");
             kn_exact_sum_clear(&s);
         }
         double one = 1, minus = -1; /* each is within, their sum leaves and comes back */
@@ -155,7 +156,7 @@ static void a_bound_that_does_not_hold_is_reported(void **state)
             kn_exact_sum_add(&s, 0, 1, &one);
         for (int i = 0; i < 10; i++)
             kn_exact_sum_add(&s, 0, 1, &minus);
-        assert_refused(ctx, kn_exact_sum_check(ctx, &s), KN_ERR_NUMERIC, "beyond its bound");
+        assert_refused(ctx, kn_exact_sum_check(ctx, &s), KN_ERR_NUMERIC, "exceeded its bound");
         kn_exact_sum_clear(&s);
         assert_refused(ctx, kn_exact_sum_new(ctx, 1, INFINITY, limbs, &s), KN_ERR_NUMERIC, "inf");
         assert_refused(ctx, kn_exact_sum_new(ctx, 1, NAN, limbs, &s), KN_ERR_NUMERIC, "nan");
@@ -250,7 +251,7 @@ static void a_large_matrix_is_added_on_threads(void **state)
         assert_true(fabs(out.data[i] - 3 * part.data[i]) <= 1e-15 * fabs(part.data[i]) + 2e-24);
     kn_col(part, 899)[699] = 5;
     kn_sum_add(ctx, &s, part);
-    assert_refused(ctx, kn_sum_value(ctx, &s, out), KN_ERR_NUMERIC, "beyond its bound 4");
+    assert_refused(ctx, kn_sum_value(ctx, &s, out), KN_ERR_NUMERIC, "exceeded its bound 4");
     kn_sum_clear(&s);
     free(part.data), free(out.data);
 }

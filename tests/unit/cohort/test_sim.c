@@ -1,18 +1,18 @@
+#include "support/failing.h"
 #include "support/folders.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "cohort/cohort.h"
+#include "cohort/simulate.h"
 #include "io/image/image.h"
 #include "io/image/image_set.h"
 #include "io/image/mask.h"
 #include "io/table/table.h"
+#include "paper/visual/internal.h"
 #include "paper/visual/miyawaki.h"
-#include "paper/visual/patterns.h"
-#include "paper/visual/retinotopy.h"
 
-enum { SAMPLES = 15, PATIENTS = 4, COHORT_FILES = SAMPLES + PATIENTS + 10 };
+enum { SAMPLES = 15, PATIENTS = 4, COHORT_FILES = SAMPLES + PATIENTS + 10 + 4 /* sidecars */ };
 
 static kn_cohort_options small_cohort(const char *dir)
 {
@@ -113,7 +113,7 @@ static void read_cohort(kn_ctx *ctx, const char *list, kn_mask *mask, ptrdiff_t 
 }
 
 /* The same seed with and without lesion: the difference is the lesion, in patients alone. */
-static void patients_differ_by_the_lesion_alone(void **state)
+static void patients_differ_by_nothing_but_the_lesion(void **state)
 {
     (void)state;
     enum { N = SAMPLES + PATIENTS };
@@ -167,7 +167,7 @@ static void a_folder_with_something_in_it_is_refused(void **state)
     assert_int_equal(mkdir("full", 0777), 0);
     scratch_text("full/notes.txt", "mine");
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                    "full: is not empty (use {force} to write there)");
+                    "full is not empty; use {force} to write there");
     assert_int_equal(folder_files("full"), 1);
     o.force = true;
     assert_ok(ctx, kn_sim_cohort(ctx, &o, NULL));
@@ -188,23 +188,23 @@ static void folders_that_cannot_be_are_sentences(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_cohort_options o = small_cohort("none/cohort");
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                    "none/cohort: cannot be made: no such file or directory");
+                    "none/cohort cannot be created: no such file or directory");
     scratch_text("file", "");
     o.dir = "file";
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                    "file: is a file, expected a folder");
+                    "file is a file, expected a folder");
     o.dir = NULL;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
-                    "no folder to write to was named");
+                    "no output folder was named");
     assert_int_equal(mkdir("locked", 0555), 0);
     o.dir = "locked";
     if (geteuid() != 0) /* root may write anywhere */
         assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                        "locked: cannot be written: permission denied");
+                        "locked cannot be written: permission denied");
     o.dir = "cohort";
     o.samples = 9;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
-                    "9 normal subjects, expected 10 to 100000");
+                    "9 healthy participants, expected 10 to 100000");
     o = small_cohort("cohort");
     o.patients = -1;
     assert_refused(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT, "-1 patients");
@@ -216,7 +216,7 @@ static void folders_that_cannot_be_are_sentences(void **state)
     kn_ctx_free(ctx);
 }
 
-/* A limit on file size stands for a full disk. */
+/* A limit on file size simulates a full disk. */
 static void a_failure_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -232,14 +232,14 @@ static void a_failure_leaves_nothing_behind(void **state)
     kn_status s = kn_sim_cohort(ctx, &o, NULL);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_sentence(ctx, s, KN_ERR_IO,
-                    "cohort/images/sub-0001.nii.gz: cannot be written: file too large");
+                    "cohort/images/sub-0001.nii.gz cannot be written: file too large");
     assert_int_not_equal(access("cohort", F_OK), 0);
 
     assert_int_equal(mkdir("cohort", 0777), 0); /* found there: stays, empty */
     assert_int_equal(mkdir("cohort/mask.nii.gz", 0777), 0);
     o.force = true;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                    "cohort/mask.nii.gz: is a directory, expected a file name");
+                    "cohort/mask.nii.gz is a directory, expected a file name");
     assert_int_equal(folder_files("cohort"), 0);
     assert_int_not_equal(access("cohort/images", F_OK), 0);
     folder_remove("cohort");
@@ -248,13 +248,6 @@ static void a_failure_leaves_nothing_behind(void **state)
     assert_refused(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_CANCELLED, "stopped");
     assert_int_not_equal(access("cohort", F_OK), 0);
     kn_cancel_clear(ctx);
-    for (long k = 1; k < 12; k++) {
-        kn_fail_allocation(ctx, k);
-        kn_status status = kn_sim_cohort(ctx, &o, NULL);
-        assert_int_equal(status, KN_ERR_MEMORY);
-        assert_int_not_equal(access("cohort", F_OK), 0);
-    }
-    kn_fail_allocation(ctx, 0);
     kn_ctx_free(ctx);
 }
 
@@ -431,16 +424,42 @@ static void miyawaki_failures_leave_nothing_behind(void **state)
     assert_int_equal(mkdir("miyawaki", 0777), 0);
     assert_int_equal(mkdir("miyawaki/README", 0777), 0);
     assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_IO,
-                    "miyawaki: is not empty (use {force} to write there)");
+                    "miyawaki is not empty; use {force} to write there");
     o.force = true;
     assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_IO,
-                    "miyawaki/README: is a directory, expected a file name");
+                    "miyawaki/README is a directory, expected a file name");
     assert_int_equal(folder_files("miyawaki"), 0);
     assert_int_not_equal(access("miyawaki/func", F_OK), 0);
     folder_remove("miyawaki");
     o.strength = -1;
     assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_ARGUMENT,
                     "abnormality of strength -1, expected 0 or more");
+    kn_ctx_free(ctx);
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(cohort_images, scratch_enter, scratch_leave)
+{
+    kn_ctx *ctx = kn_ctx_new();
+    kn_cohort_options o = small_cohort("cohort");
+    o.force = true;
+    kn_set_threads(ctx, 1);
+    for (long k = 1; k < 12; k++) {
+        kn_fail_allocation(ctx, k);
+        kn_status status = kn_sim_cohort(ctx, &o, NULL);
+        assert_int_equal(status, KN_ERR_MEMORY);
+        assert_int_not_equal(access("cohort", F_OK), 0);
+    }
+    kn_fail_allocation(ctx, 0);
+    kn_ctx_free(ctx);
+}
+
+FAILING_CASE(cohort_miyawaki, scratch_enter, scratch_leave)
+{
+    kn_ctx *ctx = kn_ctx_new();
+    kn_miyawaki_options o = small_miyawaki("miyawaki");
+    o.force = true;
     o.strength = 0.3;
     for (long k = 1; k < 18; k++) {
         kn_fail_allocation(ctx, k);
@@ -457,7 +476,7 @@ TEST_PROGRAM(cohort_sim)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cohort_is_the_same_for_any_number_of_threads),
         cmocka_unit_test(cohort_is_read_by_our_readers),
-        cmocka_unit_test(patients_differ_by_the_lesion_alone),
+        cmocka_unit_test(patients_differ_by_nothing_but_the_lesion),
         cmocka_unit_test(a_folder_with_something_in_it_is_refused),
         cmocka_unit_test(folders_that_cannot_be_are_sentences),
         cmocka_unit_test(a_failure_leaves_nothing_behind),

@@ -16,7 +16,7 @@ static double age[N], Y[N * T]; /* Y row by row; response 2 is constant */
 static char id_text[N][8];
 static const char *id[N];
 
-static void make_people(void)
+static void make_participants(void)
 {
     kn_rng rng;
     ref_rng_init(&rng, 4, 0);
@@ -29,7 +29,7 @@ static void make_people(void)
     }
 }
 
-static void write_people(void)
+static void write_participants(void)
 {
     FILE *x = fopen("people.csv", "w");
     fprintf(x, "participant_id,age\n");
@@ -39,7 +39,7 @@ static void write_people(void)
         fail_msg("cannot write people.csv");
 }
 
-static kn_data *people(bool ids, const char *const *names)
+static kn_data *participants(bool ids, const char *const *names)
 {
     kn_data *d;
     assert_ok(ctx, kn_data_new(ctx, N, &d));
@@ -84,15 +84,15 @@ static void assert_space(const kn_model *m, const char *expected)
     json_decref(wanted);
 }
 
-static void a_model_of_a_table_tells_ids_names_and_held_out_z(void **state)
+static void a_model_of_a_table_has_ids_names_and_held_out_z(void **state)
 {
     (void)state;
-    kn_data *d = people(true, NAMES);
+    kn_data *d = participants(true, NAMES);
     kn_model *m = fit_data(ctx, d, "components=1 folds=4"), *both[2] = {m, reopened(m)};
     const ptrdiff_t *sample, *voxel, *kept;
     assert_int_equal(kn_model_kept(m, &kept), T - 1);
     kn_scores *s;
-    assert_ok(ctx, kn_score(ctx, m, d, NULL, &s)); /* people of training get these z again */
+    assert_ok(ctx, kn_score(ctx, m, d, NULL, &s)); /* training participants get these z again */
     kn_view z = kn_scores_array(s, "z");
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < N; i++)
@@ -120,7 +120,7 @@ static void what_is_not_kept_is_null(void **state)
 {
     (void)state;
     const ptrdiff_t *sample;
-    kn_data *d = people(true, NULL), *nobody = people(false, NULL);
+    kn_data *d = participants(true, NULL), *nobody = participants(false, NULL);
     kn_model *m = fit_data(ctx, d, "components=1 folds=4 strip_ids=yes"), *back = reopened(m);
     assert_null(kn_model_ids(m));
     assert_null(kn_model_ids(back));
@@ -201,7 +201,7 @@ static void a_reference_of_some_tells_which(void **state)
 
 /* ---- images --------------------------------------------------------------------------------- */
 
-/* A 4D image of N people, 2 x 3 x 2, of which 7 voxels are in the mask. */
+/* A 4D image of N participants, 2 x 3 x 2, of which 7 voxels are in the mask. */
 static kn_model *of_images(const ptrdiff_t voxel[7])
 {
     enum { V = 12 };
@@ -272,7 +272,7 @@ static void maps_in_memory_are_views_of_what_blocks_copy(void **state)
     (void)state;
     static const char *const maps[] = {"z", "yhat", "ys2_model", "fdr"};
     double out[N * T];
-    kn_data *d = people(true, NAMES);
+    kn_data *d = participants(true, NAMES);
     kn_model *m = fit_data(ctx, d, "components=1 folds=4");
     kn_options *o = options_of(ctx, "score", "write=z,yhat,ys2_model,fdr");
     kn_scores *s, *few, *predicted;
@@ -308,7 +308,7 @@ TEST_PROGRAM(commands_accessors)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_of_a_table_tells_ids_names_and_held_out_z),
+        cmocka_unit_test(a_model_of_a_table_has_ids_names_and_held_out_z),
         cmocka_unit_test(what_is_not_kept_is_null),
         cmocka_unit_test(a_reference_of_some_tells_which),
         cmocka_unit_test(a_model_of_images_tells_voxels_and_space),
@@ -317,8 +317,8 @@ TEST_PROGRAM(commands_accessors)
     };
     if (scratch_enter(NULL) != 0)
         return 1;
-    make_people();
-    write_people();
+    make_participants();
+    write_participants();
     int failed = cmocka_run_group_tests_name("told", tests, NULL, NULL);
     scratch_leave(NULL);
     kn_ctx_free(ctx);

@@ -1,5 +1,5 @@
-/* Models adapted to sites that training did not have: the chain of a person's z by hand, what is
- * planted is found, and the limits of a few controls [METHOD 8e]. */
+/* Models adapted to sites that training did not have: the chain of a participant's z by hand, what
+ * is planted is found, and the limits of a few controls [METHOD 8e]. */
 #include "support/scratch.h"
 #include "support/sites.h"
 
@@ -12,7 +12,8 @@ static kn_ctx *ctx;
 
 enum { T = 12, TRAIN_SITES = 5, EACH = 24 };
 
-/* ---- people ---------------------------------------------------------------------------------- */
+/* ---- participants
+ * ---------------------------------------------------------------------------------- */
 
 typedef struct study {
     world w;
@@ -47,27 +48,28 @@ static kn_mat raw_of(const kn_model *m, const visitors *v)
     for (ptrdiff_t i = 0; i < v->n; i++) {
         raw.data[i] = v->age.data[i];
         kn_col(raw, 1)[i] = v->sex[i][0] == 'm';
-        kn_col(raw, 2)[i] = (double)m->recipe.column[2].levels.n;
+        kn_col(raw, 2)[i] = (double)m->encoding.column[2].levels.n;
     }
     return raw;
 }
 
-typedef struct said {            /* of people of no batch, standardised: n x T */
+typedef struct said {            /* of participants of no batch, standardised: n x T */
     kn_mat mean, var, y, factor; /* factor: e^eta without a term of sites */
 } said;
 
 static said said_of(const kn_model *m, const visitors *v)
 {
     said s = {ref_new(v->n, T), ref_new(v->n, T), ref_new(v->n, T), ref_new(v->n, T)};
-    bool alone[512];
+    bool without_site[512];
     kn_maps *maps;
     kn_mat raw = raw_of(m, v), D;
     kn_view view = kn_view_cols(raw.data, v->n, 3);
-    memset(alone, 1, sizeof alone);
+    memset(without_site, 1, sizeof without_site);
     assert_ok(ctx,
-              kn_maps_predict_known(ctx, m, view, (kn_predict_context){.alone = alone}, &maps));
+              kn_maps_predict_known(ctx, m, view,
+                                    (kn_predict_context){.without_site = without_site}, &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, s.mean, s.var));
-    assert_ok(ctx, kn_calibration_columns(ctx, &m->layer, &m->x, view, &D));
+    assert_ok(ctx, kn_calibration_columns(ctx, &m->calibration, &m->x, view, &D));
     for (int j = 0; j < T; j++)
         for (ptrdiff_t i = 0; i < v->n; i++) {
             double sd = m->y.sd[j], eta = 0;
@@ -75,7 +77,7 @@ static said said_of(const kn_model *m, const visitors *v)
             kn_col(s.var, j)[i] /= sd * sd;
             kn_col(s.y, j)[i] = (kn_at(v->Y, i, j) - m->y.mean[j]) / sd;
             for (ptrdiff_t f = 0; D.data && f < D.cols; f++)
-                eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);
+                eta += kn_at(D, i, f) * kn_at(m->calibration.beta, f, j);
             kn_col(s.factor, j)[i] = exp(eta);
         }
     kn_maps_free(maps);
@@ -127,14 +129,15 @@ static void assert_chain(const kn_model *m, const visitors *v, const char *optio
     kn_mat ys2 = visitors_map(ctx, scores, "ys2_model");
     for (int j = 0; j < T; j++) {
         double sd = m->y.sd[j];
-        kn_shash law =
-            m->layer.theta.data ? kn_calibration_distribution(&m->layer, j) : (kn_shash){0};
+        kn_shash distribution = m->calibration.theta.data
+                                    ? kn_calibration_distribution(&m->calibration, j)
+                                    : (kn_shash){0};
         for (ptrdiff_t i = 0; i < v->n; i++) {
             double mean = kn_at(s.mean, i, j) + by->offset[j],
                    var = kn_at(s.var, i, j) + by->var[j];
             double V = var + by->scale[j] * m->gp.noise[j] * kn_at(s.factor, i, j);
             double e = kn_at(s.y, i, j) - mean, expected;
-            kn_calibration_z(&m->layer, m->layer.theta.data ? &law : NULL,
+            kn_calibration_z(&m->calibration, m->calibration.theta.data ? &distribution : NULL,
                              &(kn_calibration_cells){1, &e, &V, &expected, NULL});
             assert_close(kn_at(z, i, j), expected, 1e-6); /* maps are floats */
             assert_close(kn_at(yhat, i, j), m->y.mean[j] + sd * mean, 1e-6);
@@ -142,8 +145,8 @@ static void assert_chain(const kn_model *m, const visitors *v, const char *optio
         }
     }
     for (ptrdiff_t i = 0; i < v->n; i++) {
-        assert_true(kn_scores_people(scores, "site_adapted")[i] == flag);
-        assert_true(kn_scores_people(scores, "unseen_level")[i] == 0);
+        assert_true(kn_scores_participants(scores, "site_adapted")[i] == flag);
+        assert_true(kn_scores_participants(scores, "unseen_level")[i] == 0);
     }
     kn_scores_free(scores);
     said_free(&s);
@@ -152,7 +155,7 @@ static void assert_chain(const kn_model *m, const visitors *v, const char *optio
 
 static const char *const MAPS = "write=z,yhat,ys2_model";
 
-static void an_adapted_person_is_read_by_the_formulas(void **state)
+static void an_adapted_participant_is_read_by_the_formulas(void **state)
 {
     (void)state;
     static const char *const HOW[] = {"calibrate=full", "calibrate=none", "calibrate=student",
@@ -160,7 +163,8 @@ static void an_adapted_person_is_read_by_the_formulas(void **state)
     for (size_t k = 0; k < sizeof HOW / sizeof *HOW; k++) {
         study s;
         study_new(3 + k, 4, HOW[k], &s);
-        assert_true(k != 0 || (s.m->layer.beta.data && s.m->layer.theta.data && s.m->layer.S == 4));
+        assert_true(k != 0 || (s.m->calibration.beta.data && s.m->calibration.theta.data &&
+                               s.m->calibration.S == 4));
         visitors controls = visitors_of(&s.w, &s.new[0], 1, 9), v = visitors_of(&s.w, s.new, 1, 7);
         kn_model *a = adapted_to(ctx, s.m, &controls);
         ref_adapted by = adapted_by_hand(s.m, &controls);
@@ -182,7 +186,7 @@ static void an_adapted_person_is_read_by_the_formulas(void **state)
     }
 }
 
-static void a_person_of_an_unknown_site_is_read_by_the_prior(void **state)
+static void a_participant_of_an_unknown_site_is_read_by_the_prior(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -202,8 +206,8 @@ static void a_person_of_an_unknown_site_is_read_by_the_prior(void **state)
 
 /* The uncertainty of a site is in the joint deviance by noise alone too: it is none of covariates.
  * These say little here, v is 2 % of V or so, and both deviances are nearly one: without the
- * uncertainty, a tenth of V, that by noise alone would be larger for everybody. The bounds were set
- * with both in sight: .97 to .99 times the other here, 1.06 to 1.12 times without. */
+ * uncertainty, a tenth of V, that by noise alone would be larger for all participants. The bounds
+ * were set with both in sight: .97 to .99 times the other here, 1.06 to 1.12 times without. */
 static void deviance_by_noise_knows_what_is_not_known_of_a_site(void **state)
 {
     (void)state;
@@ -214,8 +218,8 @@ static void deviance_by_noise_knows_what_is_not_known_of_a_site(void **state)
         place p = place_new(&s.w, "far");
         visitors v = visitors_of(&s.w, &p, 1, 10);
         assert_ok(ctx, visitors_score(ctx, s.m, &v, "unseen=prior", &scores));
-        const double *all = kn_scores_people(scores, "deviance"),
-                     *noise = kn_scores_people(scores, "deviance_noise");
+        const double *all = kn_scores_participants(scores, "deviance"),
+                     *noise = kn_scores_participants(scores, "deviance_noise");
         for (ptrdiff_t i = 0; i < v.n; i++)
             assert_true(noise[i] > 0.9 * all[i] && noise[i] < 1.03 * all[i]);
         kn_scores_free(scores);
@@ -226,7 +230,7 @@ static void deviance_by_noise_knows_what_is_not_known_of_a_site(void **state)
 
 /* ---- what does not change -------------------------------------------------------------------- */
 
-static void people_of_known_sites_are_as_before(void **state)
+static void participants_of_known_sites_are_unchanged(void **state)
 {
     (void)state;
     study s;
@@ -245,8 +249,8 @@ static void people_of_known_sites_are_as_before(void **state)
     study_free(&s);
 }
 
-/* One site of training: nothing in the design tells where a person is. */
-static void a_person_of_training_who_has_moved_is_no_person_of_training(void **state)
+/* One site of training: nothing in the design tells where a participant is. */
+static void a_training_participant_at_another_site_counts_as_new(void **state)
 {
     (void)state;
     study s = {.w = world_new(6, T)};
@@ -408,7 +412,7 @@ static void a_site_under_another_name_gets_its_offset(void **state)
  * their participants, the mean over new sites has standard error s/sqrt(NEW), and what the model
  * has from sites of training s/sqrt(SITES) at most, as these have more participants each. 5
  * standard errors are allowed. */
-static void healthy_people_of_new_sites_are_healthy(void **state)
+static void healthy_participants_of_new_sites_have_normal_scores(void **state)
 {
     (void)state;
     enum { SITES = 20, EACH_SITE = 30, NEW = 40, CONTROLS = 10, SCORED = 30 };
@@ -430,7 +434,7 @@ static void healthy_people_of_new_sites_are_healthy(void **state)
         assert_ok(ctx, visitors_score(ctx, k ? m : a, &v, k ? "write=z unseen=prior" : "write=z",
                                       &scores));
         kn_mat z = visitors_map(ctx, scores, "z");
-        const double *p = kn_scores_people(scores, "p_upper");
+        const double *p = kn_scores_participants(scores, "extreme_z_p");
         for (ptrdiff_t i = 0; i < v.n; i++) {
             for (ptrdiff_t j = 0; j < z.cols; j++)
                 of[0][i % NEW] += pow(kn_at(z, i, j), 2) / (double)(z.cols * SCORED);
@@ -459,14 +463,14 @@ static void healthy_people_of_new_sites_are_healthy(void **state)
 TEST_PROGRAM(commands_adapt)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_adapted_person_is_read_by_the_formulas),
-        cmocka_unit_test(a_person_of_an_unknown_site_is_read_by_the_prior),
+        cmocka_unit_test(an_adapted_participant_is_read_by_the_formulas),
+        cmocka_unit_test(a_participant_of_an_unknown_site_is_read_by_the_prior),
         cmocka_unit_test(deviance_by_noise_knows_what_is_not_known_of_a_site),
-        cmocka_unit_test(people_of_known_sites_are_as_before),
-        cmocka_unit_test(a_person_of_training_who_has_moved_is_no_person_of_training),
+        cmocka_unit_test(participants_of_known_sites_are_unchanged),
+        cmocka_unit_test(a_training_participant_at_another_site_counts_as_new),
         cmocka_unit_test(an_offset_and_a_scale_that_are_planted_are_found_and_removed),
         cmocka_unit_test(a_site_under_another_name_gets_its_offset),
-        cmocka_unit_test(healthy_people_of_new_sites_are_healthy),
+        cmocka_unit_test(healthy_participants_of_new_sites_have_normal_scores),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests_name("adapt", tests, NULL, NULL);

@@ -1,10 +1,11 @@
 /* Adapting at its limits: one, two, three controls, one site of training, missing responses, two
  * columns, an adapted model, its file, memory and threads [METHOD 8e]. */
+#include "support/failing.h"
 #include "support/scratch.h"
 #include "support/sites.h"
 
 #include "model/file/file.h"
-#include "norm/sites/adapt.h"
+#include "norm/sites/adapt_site.h"
 
 static kn_ctx *ctx;
 
@@ -17,7 +18,7 @@ typedef struct study {
     kn_model *m;
 } study;
 
-static study make_people(uint64_t seed, int sites)
+static study make_participants(uint64_t seed, int sites)
 {
     study s = {.w = world_new(seed, T)};
     for (int k = 0; k < sites; k++)
@@ -67,17 +68,18 @@ static void look_for(void *user, kn_log_level level, const char *message)
     s->found += level == KN_LOG_WARNING && strcmp(message, s->text) == 0;
 }
 
-static void a_few_controls_say_a_little(void **state)
+static void a_few_controls_move_the_estimate_a_little(void **state)
 {
     (void)state;
-    study s = make_people(2, SITES);
+    study s = make_participants(2, SITES);
     fit(&s, SITES, "folds=5");
     for (int n = 1; n <= 3; n++) {
         visitors controls = visitors_of(&s.w, s.new, 1, n), v = visitors_of(&s.w, s.new, 1, 3);
         sought warning = {.found = 0};
         snprintf(warning.text, sizeof warning.text,
-                 "n1 has %d control%s: fewer than 5 say little of a site, and its z are wide", n,
-                 n == 1 ? "" : "s");
+                 "n1 has %d control%s; with fewer than 5, the site effect is uncertain and "
+                 "z-scores are less sensitive",
+                 n, n == 1 ? "" : "s");
         kn_set_log(ctx, look_for, &warning);
         kn_model *a = adapted_to(ctx, s.m, &controls);
         kn_set_log(ctx, NULL, NULL);
@@ -100,18 +102,20 @@ static void a_few_controls_say_a_little(void **state)
 static void one_site_of_training_has_no_prior_but_can_be_adapted(void **state)
 {
     (void)state;
-    study s = make_people(3, 1);
+    study s = make_participants(3, 1);
     kn_scores *scores;
     fit(&s, 1, "folds=5");
     assert_true(s.m->sites.T == T && !s.m->sites.between && s.m->sites.S1 == 5);
     visitors controls = visitors_of(&s.w, s.new, 1, 6), v = visitors_of(&s.w, s.new, 1, 3);
-    assert_sentence(ctx, visitors_score(ctx, s.m, &v, "unseen=prior", &scores), KN_ERR_DATA,
-                    "covariates: 3 people are of a site that training did not have (n1), and the "
-                    "model knows one only, not how far others differ: use 'kronorm adapt' with "
-                    "healthy people of it");
-    assert_sentence(ctx, visitors_score(ctx, s.m, &v, "seed=1", &scores), KN_ERR_DATA,
-                    "covariates: 3 people are of a site that training did not have (n1): use "
-                    "'kronorm adapt' with healthy people of it");
+    assert_sentence(
+        ctx, visitors_score(ctx, s.m, &v, "unseen=prior", &scores), KN_ERR_DATA,
+        "covariates: 3 participants are from a site that is not in the training data (n1), "
+        "and the model has only one site, so between-site variance is unknown; use "
+        "'kronorm adapt' with at least 5 healthy controls from there");
+    assert_sentence(
+        ctx, visitors_score(ctx, s.m, &v, "seed=1", &scores), KN_ERR_DATA,
+        "covariates: 3 participants are from a site that is not in the training data (n1); "
+        "use 'kronorm adapt' with at least 5 healthy controls from there");
     kn_model *a = adapted_to(ctx, s.m, &controls);
     for (int j = 0; j < T; j++) {
         assert_close(s.m->sites.tau2[j], 0.42 * s.m->sites.w[j], 1e-12);
@@ -128,11 +132,11 @@ static void one_site_of_training_has_no_prior_but_can_be_adapted(void **state)
 static void responses_that_controls_lack_are_left_to_the_prior(void **state)
 {
     (void)state;
-    study s = make_people(4, SITES);
+    study s = make_participants(4, SITES);
     fit(&s, SITES, "folds=5");
     visitors controls = visitors_of(&s.w, s.new, 1, 8);
     for (ptrdiff_t i = 0; i < 8; i++) {
-        kn_col(controls.Y, 3)[i] = NAN;              /* nobody has it */
+        kn_col(controls.Y, 3)[i] = NAN;              /* no participant has it */
         kn_col(controls.Y, 5)[i] *= i < 6 ? NAN : 1; /* two have */
     }
     kn_model *a = adapted_to(ctx, s.m, &controls);
@@ -149,7 +153,7 @@ static void responses_that_controls_lack_are_left_to_the_prior(void **state)
     for (ptrdiff_t i = 0; i < 8 * T; i++)
         controls.Y.data[i] = NAN;
     assert_sentence(ctx, visitors_adapt(ctx, s.m, &controls, &a), KN_ERR_DATA,
-                    "responses: the controls of n1 have no finite response");
+                    "responses: the controls of n1 have no finite response; check IDs and columns");
     assert_null(a);
     visitors_free(&controls);
     study_free(&s);
@@ -161,7 +165,7 @@ static void missing_responses_of_training_change_little(void **state)
     (void)state;
     static const char *const HOW[] = {"folds=5", "folds=5 method=stgpr"};
     for (int k = 0; k < 2; k++) {
-        study s = make_people(5, SITES);
+        study s = make_participants(5, SITES);
         double apart = 0;
         fit(&s, SITES, HOW[k]);
         for (ptrdiff_t i = 0; i < s.train.n * T; i += 31)
@@ -181,12 +185,12 @@ static void missing_responses_of_training_change_little(void **state)
     }
 }
 
-/* Of very many people some are held out once, and they are at other places of the table. */
-static void of_many_people_those_held_out_say_how_sites_differ(void **state)
+/* Of very many participants some are held out once, and they are at other places of the table. */
+static void of_many_participants_the_held_out_ones_determine_site_noise(void **state)
 {
     (void)state;
     enum { MANY = 1280, CONTROLS = 400 };
-    study s = make_people(12, SITES);
+    study s = make_participants(12, SITES);
     double offset[T], mean = 0, error = 0;
     for (int j = 0; j < T; j++) /* two components may miss a part of it, which would be in w */
         s.w.age[j] = 0;
@@ -229,7 +233,7 @@ static void of_many_people_those_held_out_say_how_sites_differ(void **state)
 static void a_site_of_two_columns_is_a_pair_of_levels(void **state)
 {
     (void)state;
-    study s = make_people(6, 2);
+    study s = make_participants(6, 2);
     kn_model *a;
     s.train = visitors_of(&s.w, s.known, 2, 2 * EACH);
     s.train.scanner = calloc((size_t)s.train.n, sizeof(char *));
@@ -243,19 +247,19 @@ static void a_site_of_two_columns_is_a_pair_of_levels(void **state)
         v.scanner[i] = "y"; /* both levels are known, the pair is not */
     kn_scores *scores;
     assert_ok(ctx, visitors_score(ctx, s.m, &v, "seed=1", &scores));
-    assert_true(isnan(kn_scores_people(scores, "site_adapted")[0]));
+    assert_true(isnan(kn_scores_participants(scores, "site_adapted")[0]));
     kn_scores_free(scores);
     a = adapted_to(ctx, s.m, &v);
     assert_string_equal(a->adapted.level[0], "B");
     assert_string_equal(a->adapted.level[1], "y");
     assert_ok(ctx, visitors_score(ctx, a, &v, "seed=1", &scores));
-    assert_true(kn_scores_people(scores, "site_adapted")[0] == 1);
+    assert_true(kn_scores_participants(scores, "site_adapted")[0] == 1);
     kn_scores_free(scores);
     kn_model_free(a);
     v.scanner[2] = "x";
     assert_sentence(ctx, visitors_adapt(ctx, s.m, &v, &a), KN_ERR_DATA,
-                    "covariates: 1 of 6 people are of a site that the model knows already (B x), "
-                    "expected new ones only ({where} chooses rows)");
+                    "covariates: 1 of 6 participants are from a site that is already in the model "
+                    "(B x), expected new ones only; select rows with {where}");
     visitors_free(&v);
     study_free(&s);
 }
@@ -263,7 +267,7 @@ static void a_site_of_two_columns_is_a_pair_of_levels(void **state)
 static void adapting_twice_is_adapting_at_once(void **state)
 {
     (void)state;
-    study s = make_people(7, SITES);
+    study s = make_participants(7, SITES);
     kn_model *none;
     fit(&s, SITES, "folds=5");
     visitors one = visitors_of(&s.w, s.new, 1, 6), two = visitors_of(&s.w, &s.new[1], 1, 7);
@@ -285,8 +289,8 @@ static void adapting_twice_is_adapting_at_once(void **state)
         assert_close(b->adapted.scale.data[j], c->adapted.scale.data[j], 1e-12);
     }
     assert_sentence(ctx, visitors_adapt(ctx, b, &both, &none), KN_ERR_DATA,
-                    "covariates: 13 of 13 people are of a site that the model knows already (n1, "
-                    "n2), expected new ones only ({where} chooses rows)");
+                    "covariates: 13 of 13 participants are from a site that is already in the "
+                    "model (n1, n2), expected new ones only; select rows with {where}");
     kn_model_free(a), kn_model_free(b), kn_model_free(c);
     visitors_free(&one), visitors_free(&two), visitors_free(&both);
     study_free(&s);
@@ -295,7 +299,7 @@ static void adapting_twice_is_adapting_at_once(void **state)
 static void an_adapted_model_comes_back_from_its_file(void **state)
 {
     (void)state;
-    study s = make_people(8, SITES);
+    study s = make_participants(8, SITES);
     kn_model *again;
     fit(&s, SITES, "folds=5");
     visitors controls = visitors_of(&s.w, s.new, 2, 6), v = visitors_of(&s.w, s.new, 2, 4);
@@ -314,7 +318,7 @@ static void an_adapted_model_comes_back_from_its_file(void **state)
 static void threads_make_no_difference(void **state)
 {
     (void)state;
-    study s = make_people(9, SITES);
+    study s = make_participants(9, SITES);
     kn_model *a[3];
     fit(&s, SITES, "folds=5");
     visitors controls = visitors_of(&s.w, s.new, 3, 6);
@@ -330,10 +334,24 @@ static void threads_make_no_difference(void **state)
     study_free(&s);
 }
 
-static void memory_that_runs_out_leaves_nothing(void **state)
+static int open_fixture(void **state)
 {
-    (void)state;
-    study s = make_people(10, SITES);
+    ctx = kn_ctx_new();
+    return scratch_enter(state);
+}
+
+static int close_fixture(void **state)
+{
+    int status = scratch_leave(state);
+    kn_ctx_free(ctx);
+    return status;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(commands_adapt, open_fixture, close_fixture)
+{
+    study s = make_participants(10, SITES);
     kn_status status = KN_ERR_MEMORY;
     fit(&s, SITES, "folds=5");
     visitors controls = visitors_of(&s.w, s.new, 2, 4);
@@ -349,7 +367,7 @@ static void memory_that_runs_out_leaves_nothing(void **state)
         assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !a));
         kn_model_free(a);
         kn_data_free(d);
-        assert_int_equal(scratch_count(), files + (status == KN_OK ? 2 : 0));
+        assert_int_equal(scratch_count(), files + (status == KN_OK ? 3 : 0));
         if (kn_meter_now(kn_ctx_meter(ctx)) != before)
             fail_msg("allocation %ld: %zu bytes are left", k,
                      kn_meter_now(kn_ctx_meter(ctx)) - before);
@@ -362,19 +380,15 @@ static void memory_that_runs_out_leaves_nothing(void **state)
 TEST_PROGRAM(commands_adapt_limits)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_few_controls_say_a_little),
+        cmocka_unit_test(a_few_controls_move_the_estimate_a_little),
         cmocka_unit_test(one_site_of_training_has_no_prior_but_can_be_adapted),
         cmocka_unit_test(responses_that_controls_lack_are_left_to_the_prior),
         cmocka_unit_test(missing_responses_of_training_change_little),
-        cmocka_unit_test(of_many_people_those_held_out_say_how_sites_differ),
+        cmocka_unit_test(of_many_participants_the_held_out_ones_determine_site_noise),
         cmocka_unit_test(a_site_of_two_columns_is_a_pair_of_levels),
         cmocka_unit_test(adapting_twice_is_adapting_at_once),
         cmocka_unit_test(an_adapted_model_comes_back_from_its_file),
         cmocka_unit_test(threads_make_no_difference),
-        cmocka_unit_test(memory_that_runs_out_leaves_nothing),
     };
-    ctx = kn_ctx_new();
-    int failed = cmocka_run_group_tests_name("adapt_limits", tests, scratch_enter, scratch_leave);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("adapt_limits", tests, open_fixture, close_fixture);
 }

@@ -1,5 +1,5 @@
-/* What a model says of people of no batch, predicted and cross-validated, against dense Gaussians
- * whose covariances with them lack the terms of batches, pair by pair [METHOD 8e]. */
+/* What a model says of participants of no batch, predicted and cross-validated, against dense
+ * Gaussians whose covariances with them lack the terms of batches, pair by pair [METHOD 8e]. */
 #include "support/covs.h"
 #include "support/test.h"
 #include "support/views.h"
@@ -10,7 +10,7 @@
 #include "data/covariates/site_levels.h"
 #include "gp/cv/cv.h"
 #include "gp/likelihood/engine.h"
-#include "gp/methods/stgpr/stgpr.h"
+#include "gp/method.h"
 #include "gp/predict/predict.h"
 #include "model/model.h"
 #include "ref/deviance.h"
@@ -144,17 +144,17 @@ static kn_mat covariance(const dense *q)
     return K;
 }
 
-/* Mean and variance of new people; alone[s]: of no batch. */
-static void posterior(const dense *q, const double *z, kn_mat Xs, const bool *alone, double *mean,
-                      double *var)
+/* Mean and variance of new participants; alone[s]: of no batch. */
+static void posterior(const dense *q, const double *z, kn_mat Xs, const bool *without_site,
+                      double *mean, double *var)
 {
     ptrdiff_t n = q->X.rows;
     kn_mat K = covariance(q), Ks = ref_new(Xs.rows, n);
     double kss[N + FRESH];
     for (ptrdiff_t s = 0; s < Xs.rows; s++) {
-        kss[s] = q->c * relation(q->k, Xs, s, Xs, s, alone[s]);
+        kss[s] = q->c * relation(q->k, Xs, s, Xs, s, without_site[s]);
         for (ptrdiff_t a = 0; a < n; a++)
-            kn_col(Ks, a)[s] = q->c * relation(q->k, q->X, a, Xs, s, alone[s]);
+            kn_col(Ks, a)[s] = q->c * relation(q->k, q->X, a, Xs, s, without_site[s]);
     }
     ref_gp(K, z, Ks, kss, mean, var);
     free(K.data), free(Ks.data);
@@ -178,7 +178,8 @@ static double slope_of(const kn_model *m, ptrdiff_t j)
 
 /* ---- predicted ------------------------------------------------------------------------------- */
 
-static void expect_components(const crowd *c, kn_mat Xs, const bool *alone, kn_mat mean, kn_mat var)
+static void expect_components(const crowd *c, kn_mat Xs, const bool *without_site, kn_mat mean,
+                              kn_mat var)
 {
     const kn_model *m = c->m;
     kernel k = kernel_of(m);
@@ -191,7 +192,7 @@ static void expect_components(const crowd *c, kn_mat Xs, const bool *alone, kn_m
                    m->gp.latent.c[p],
                    m->gp.latent.d[p],
                    kn_latent_gamma(&m->gp.latent, p)};
-        posterior(&q, kn_col(Z, p), Xs, alone, own, v);
+        posterior(&q, kn_col(Z, p), Xs, without_site, own, v);
         for (int j = 0; j < T; j++)
             for (int i = 0; i < FRESH; i++) {
                 double b = kn_at(m->gp.B, j, p);
@@ -224,13 +225,14 @@ static dense response_of(const crowd *c, const kernel *k, ptrdiff_t j)
                    gamma.data ? kn_view_at(gamma, j, 0) : 0};
 }
 
-static void expect_responses(const crowd *c, kn_mat Xs, const bool *alone, kn_mat mean, kn_mat var)
+static void expect_responses(const crowd *c, kn_mat Xs, const bool *without_site, kn_mat mean,
+                             kn_mat var)
 {
     kn_mat Y = standardised(c, NULL, N);
     for (int j = 0; j < T; j++) {
         kernel k = kernel_of_cell(c->m, j);
         dense q = response_of(c, &k, j);
-        posterior(&q, kn_col(Y, j), Xs, alone, kn_col(mean, j), kn_col(var, j));
+        posterior(&q, kn_col(Y, j), Xs, without_site, kn_col(mean, j), kn_col(var, j));
         for (int i = 0; i < FRESH; i++)
             kn_col(mean, j)[i] *= slope_of(c->m, j);
     }
@@ -240,17 +242,18 @@ static void expect_responses(const crowd *c, kn_mat Xs, const bool *alone, kn_ma
 static void check_predicted(const crowd *c, double tol)
 {
     const kn_model *m = c->m;
-    bool alone[FRESH];
+    bool without_site[FRESH];
     kn_maps *maps;
     kn_mat Xs = ref_new(FRESH, m->x.F), mean = ref_new(FRESH, T), var = ref_new(FRESH, T);
     kn_mat own = ref_new(FRESH, T), v = ref_new(FRESH, T);
     for (int i = 0; i < FRESH; i++)
-        alone[i] = kn_at(c->fresh, i, SITE) == LEVELS[SITE] || i % 2;
+        without_site[i] = kn_at(c->fresh, i, SITE) == LEVELS[SITE] || i % 2;
     assert_ok(ctx, kn_design_apply(ctx, &m->x, view(c->fresh), true, Xs, NULL));
-    (strcmp(c->s.method, "stgpr") == 0 ? expect_responses : expect_components)(c, Xs, alone, mean,
-                                                                               var);
-    assert_ok(ctx, kn_maps_predict_known(ctx, m, view(c->fresh),
-                                         (kn_predict_context){.alone = alone}, &maps));
+    (strcmp(c->s.method, "stgpr") == 0 ? expect_responses : expect_components)(c, Xs, without_site,
+                                                                               mean, var);
+    assert_ok(ctx,
+              kn_maps_predict_known(ctx, m, view(c->fresh),
+                                    (kn_predict_context){.without_site = without_site}, &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, own, v));
     for (int j = 0; j < T; j++)
         for (int i = 0; i < FRESH; i++) {
@@ -378,14 +381,17 @@ static void check_cross_validated(const crowd *c, double tol)
 {
     const kn_model *m = c->m;
     kn_responses Y = kn_responses_of(view(c->Y), &m->y);
-    kn_mat X_alone, mean = ref_new(N, T), own = ref_new(N, T), before = ref_new(N, T);
+    kn_mat X_without_site, mean = ref_new(N, T), own = ref_new(N, T), before = ref_new(N, T);
     kn_gp_maps cv;
-    assert_ok(ctx, kn_mat_copy(ctx, m->gp.latent.X, &X_alone));
-    kn_design_leave_batch(&m->x, NULL, X_alone);
-    kn_cv_problem problem = {.Y = &Y, .folds = FOLDS, .fold = c->fold, .X_alone = X_alone};
+    assert_ok(ctx, kn_mat_copy(ctx, m->gp.latent.X, &X_without_site));
+    kn_design_set_without_site(&m->x, NULL, X_without_site);
+    kn_cv_problem problem = {.Y = &Y,
+                             .folds = FOLDS,
+                             .fold = c->fold,
+                             .X_without_site = X_without_site};
     assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &problem, &cv));
     assert_ok(ctx, kn_gp_maps_block(ctx, &cv, 0, before, kn_mat_none()));
-    kn_gp_maps_leave_batch(&cv);
+    kn_gp_maps_set_without_site(&cv);
     assert_ok(ctx, kn_gp_maps_block(ctx, &cv, 0, own, kn_mat_none()));
     for (int f = 0; f < FOLDS; f++) {
         split o = split_new(c, f);
@@ -403,7 +409,7 @@ static void check_cross_validated(const crowd *c, double tol)
     if (m->gp.P > 0)
         assert_true(ref_difference(before, own) > 0.1); /* sites do matter */
     kn_gp_maps_clear(&cv);
-    kn_mat_clear(&X_alone);
+    kn_mat_clear(&X_without_site);
     free(mean.data), free(own.data), free(before.data);
 }
 
@@ -429,14 +435,14 @@ static void components_leave_batches_as_dense_gaussians_do(void **state)
     }
 }
 
-static void responses_alone_leave_batches_as_dense_gaussians_do(void **state)
+static void univariate_leave_site_out_equals_dense_gaussians(void **state)
 {
     (void)state;
     for (int k = 0; k < 4; k += repeat(1, 3)) /* few: without all three, and with them */
         check((plan){"stgpr", false, k & 1, k & 2, k & 2, false}, 1e-9, 1e-5);
 }
 
-static void without_components_the_mean_of_training_is_said_of_all(void **state)
+static void without_components_all_predictions_are_the_training_mean(void **state)
 {
     (void)state;
     crowd c;
@@ -458,8 +464,8 @@ TEST_PROGRAM(commands_adapt_maps)
     ref_rng_init(&rng, 12, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(components_leave_batches_as_dense_gaussians_do),
-        cmocka_unit_test(responses_alone_leave_batches_as_dense_gaussians_do),
-        cmocka_unit_test(without_components_the_mean_of_training_is_said_of_all),
+        cmocka_unit_test(univariate_leave_site_out_equals_dense_gaussians),
+        cmocka_unit_test(without_components_all_predictions_are_the_training_mean),
     };
     int failed = cmocka_run_group_tests_name("adapt_maps", tests, NULL, NULL);
     kn_ctx_free(ctx);

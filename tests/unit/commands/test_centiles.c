@@ -1,25 +1,27 @@
-/* Centile curves: they hold as many new people as they say, the layer's inverse undoes it, and
- * bands are those of fits made by hand. */
+/* Centile curves: they hold as many new participants as they say, the calibration's inverse undoes
+ * it, and bands are those of fits made by hand. */
 #include "support/calls.h"
+#include "support/failing.h"
 #include "support/folders.h"
 
 #include "base/random.h"
+#include "commands/centiles/centiles.h"
+#include "data/canonical_order.h"
 #include "gp/assign_folds.h"
 #include "io/table/table.h"
-#include "norm/calibration/transform_inverse.h"
-#include "norm/metrics/centile_band.h"
+#include "norm/calibration/calibration_transform.h"
 #include "stats/normal.h"
 
 static kn_ctx *ctx;
 
-enum { T = 4, MOST = 2000 };
+enum { T = 4, MAX_COUNT = 2000 };
 
-/* The law that people are simulated from: a curved mean with a shift between sexes, noise whose sd
- * doubles from 20 to 80 years, of a lognormal law with skewness 1.3. */
+/* The distribution that participants are simulated from: a curved mean with a shift between sexes,
+ * noise whose sd doubles from 20 to 80 years, of a lognormal distribution with skewness 1.3. */
 typedef struct cohort {
     ptrdiff_t n;
-    double age[MOST], y[MOST * T]; /* y row by row */
-    const char *sex[MOST];
+    double age[MAX_COUNT], y[MAX_COUNT * T]; /* y row by row */
+    const char *sex[MAX_COUNT];
 } cohort;
 
 static double true_mean(double age, bool male, int j)
@@ -72,11 +74,12 @@ static kn_model *fit(const cohort *c, const char *text)
     return m;
 }
 
-static kn_status centiles(const kn_model *m, const cohort *training, const cohort *people,
+static kn_status centiles(const kn_model *m, const cohort *training, const cohort *participants,
                           const char *text, kn_centiles_info *info)
 {
     kn_options *o = options_of(ctx, "centiles", text);
-    kn_data *a = training ? data_of(training) : NULL, *b = people ? data_of(people) : NULL;
+    kn_data *a = training ? data_of(training) : NULL,
+            *b = participants ? data_of(participants) : NULL;
     kn_status status = kn_centiles(ctx, m, a, b, o, info);
     kn_data_free(a);
     kn_data_free(b);
@@ -105,9 +108,10 @@ static const char *text_of(const kn_table *t, ptrdiff_t row, const char *name)
     return kn_table_cell(t, row, kn_table_find(t, name));
 }
 
-/* ---- the layer ------------------------------------------------------------------------------- */
+/* ---- the calibration
+ * ------------------------------------------------------------------------------- */
 
-static void inverse_undoes_the_layer(void **state)
+static void inverse_undoes_the_calibration(void **state)
 {
     (void)state;
     static const double NU[] = {2, 5, 9, 39, 300, 9999, 10000, 1e5};
@@ -118,12 +122,12 @@ static void inverse_undoes_the_layer(void **state)
         kn_calibration_transform l = {.nu = NU[k]};
         assert_ok(ctx, kn_calibration_prepare(ctx, &l));
         for (size_t h = 0; h <= sizeof THETA / sizeof *THETA; h++) {
-            kn_shash law = {0}, *shape = NULL;
+            kn_shash distribution = {0}, *shape = NULL;
             if (h == 4 && NU[k] < 1000) /* with such tails t would be no double */
                 continue;
             if (h > 0) {
-                law = kn_shash_at(&nodes, THETA[h - 1]);
-                shape = &law;
+                distribution = kn_shash_at(&nodes, THETA[h - 1]);
+                shape = &distribution;
             }
             double last = -INFINITY;
             for (double z = -8; z <= 8; z += 0.125) {
@@ -138,11 +142,11 @@ static void inverse_undoes_the_layer(void **state)
         kn_calibration_clear(&l);
     }
     assert_true(kn_calibration_inverse(&(kn_calibration_transform){0}, NULL, 1.5) ==
-                1.5); /* no layer at all */
+                1.5); /* no calibration at all */
     assert_true(isnan(kn_calibration_inverse(&(kn_calibration_transform){.nu = 9}, NULL, NAN)));
 }
 
-static void kurtosis_is_that_of_the_law(void **state)
+static void kurtosis_is_that_of_the_distribution(void **state)
 {
     (void)state;
     kn_shash_nodes nodes;
@@ -153,11 +157,11 @@ static void kurtosis_is_that_of_the_law(void **state)
     ref_rng_init(&rng, 3, 0);
     assert_close(kn_band_kurt(&nodes, NULL, 100), 2, 1e-15);
     for (size_t h = 0; h < sizeof THETA / sizeof *THETA; h++) {
-        kn_shash law = kn_shash_at(&nodes, THETA[h]);
+        kn_shash distribution = kn_shash_at(&nodes, THETA[h]);
         double fourth = 0;
         for (int i = 0; i < DRAWS; i++)
-            fourth += pow(kn_shash_inverse(&law, kn_rng_normal(&rng)), 4) / DRAWS;
-        assert_close(kn_band_kurt(&nodes, &law, 1e9), fourth - 1, 0.08);
+            fourth += pow(kn_shash_inverse(&distribution, kn_rng_normal(&rng)), 4) / DRAWS;
+        assert_close(kn_band_kurt(&nodes, &distribution, 1e9), fourth - 1, 0.08);
     }
     kn_shash heavy = kn_shash_at(&nodes, (double[]){0, -1.5});
     assert_close(kn_band_kurt(&nodes, &heavy, 50), 50, 1e-15); /* 50 values have no more */
@@ -186,7 +190,7 @@ static void jackknife_is_its_formula(void **state)
         assert_close(mean[i], m, 1e-14);
         assert_close(J[i], s * (K - 1) / K, 1e-12);
     }
-    kn_band_parts b = {.J = 0.04, .t = -2, .noise = 9, .kurt = 2, .n = 50};
+    kn_band_terms b = {.J = 0.04, .t = -2, .noise = 9, .kurt = 2, .n = 50};
     assert_close(kn_band_half(&b), 1.959963984540054 * sqrt(0.04 + 4 * 9 * 2 / 200.0), 1e-15);
 }
 
@@ -219,11 +223,12 @@ static double share_limit(double p, double train_n, double new_n)
     return 5 * sqrt(p * (1 - p) * (1 / train_n + 1 / new_n) / T);
 }
 
-/* 1000 people of the law above teach the model; of 2000 others 90 % are between the curves of 5 and
- * 95 %, of the young as of the old, and 5 % beyond either. A normal law of one width has 97 and 81
+/* 1000 participants of the distribution above teach the model; of 2000 others 90 % are between the
+ * curves of 5 and 95 %, of the young as of the old, and 5 % beyond either. A normal distribution of
+ * one width has 97 and 81
  * %.
  */
-static void curves_hold_as_many_new_people_as_they_say(void **state)
+static void curves_cover_the_stated_proportion_of_new_participants(void **state)
 {
     (void)state;
     static const char *const names[T] = {"a", "b", "c", "d"};
@@ -234,7 +239,7 @@ static void curves_hold_as_many_new_people_as_they_say(void **state)
     kn_centiles_info info = {.size = sizeof info};
     assert_ok(ctx, centiles(m, NULL, NULL, "over=age centiles=5,95 grid=13 output=hold", &info));
     assert_true(info.responses == T && info.curves == 2 && info.values == 13 && info.bands == 1);
-    assert_int_equal(info.files, 3);
+    assert_int_equal(info.files, 5);
     kn_table *t = table_of("hold/centiles.tsv");
     double curve[T][2][2][13];
     for (int j = 0; j < T; j++)
@@ -271,7 +276,7 @@ static void curves_hold_as_many_new_people_as_they_say(void **state)
 }
 
 /* Who is scored where the curves are keeps his value; elsewhere his z and his own age. */
-static void people_keep_their_z(void **state)
+static void participants_keep_their_z(void **state)
 {
     (void)state;
     simulate(&train, 150, 21, true);
@@ -279,7 +284,7 @@ static void people_keep_their_z(void **state)
     kn_model *m = fit(&train, "seed=1");
     kn_centiles_info info = {.size = sizeof info};
     assert_ok(ctx, centiles(m, NULL, &fresh, "over=age grid=5 output=own", &info));
-    assert_int_equal(info.people, 12);
+    assert_int_equal(info.participants, 12);
     kn_table *own = table_of("own/points.tsv");
     assert_int_equal(kn_table_rows(own), 12 * T);
     assert_ok(ctx, centiles(m, NULL, &fresh, "over=age at=sex=M grid=5 output=moved", &info));
@@ -305,8 +310,9 @@ static void people_keep_their_z(void **state)
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-/* 8 fits by hand, each of the people that the folds leave, and predictions by the public call. */
-static void bands_are_of_fits_without_some_people(void **state)
+/* 8 fits by hand, each of the participants that the folds leave, and predictions by the public
+ * call. */
+static void bands_come_from_fits_without_some_participants(void **state)
 {
     (void)state;
     enum { N = 60, G = 3, K = 8 };
@@ -315,7 +321,14 @@ static void bands_are_of_fits_without_some_people(void **state)
     const char *sex[2 * G];
     static cohort some;
     simulate(&train, N, 31, true);
-    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
+    double x[2 * N]; /* as encoded: folds are dealt in the canonical order of these rows */
+    ptrdiff_t order[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = train.age[i];
+        x[N + i] = train.sex[i][0] == 'M';
+    }
+    assert_ok(ctx, kn_row_order(ctx, &(kn_row_source){.n = N, .X = kn_mat_cols(x, N, 2)}, order));
+    assert_ok(ctx, kn_folds_assign(ctx, N, NULL, order, 1, &folds, fold));
     for (int g = 0; g < 2 * G; g++) {
         age[g] = 20 + 30 * (g % G);
         sex[g] = g < G ? "F" : "M";
@@ -363,11 +376,11 @@ static void bands_are_of_fits_without_some_people(void **state)
                 double value = number(t, r, "value");
                 assert_close(value - number(t, r, "lower"), half, 1e-7); /* of ten digits each */
                 double away = value - number(p, r / 2, "mean");          /* sd t */
-                double least = pow(half / KN_BAND_NORMAL, 2) - J;
+                double lowest = pow(half / KN_BAND_NORMAL, 2) - J;
                 if (k == 0 && number(p, r / 2, "a") == 0)
                     assert_close(half, KN_BAND_NORMAL * sqrt(J), 1e-5); /* yhat are floats */
                 else /* noise kurt/(4 n) times t^2; noise is a part of sd^2, and kurt at least .5 */
-                    assert_true(least > -1e-6 && least < away * away * 60 / (4 * N) + 1e-6 &&
+                    assert_true(lowest > -1e-6 && lowest < away * away * 60 / (4 * N) + 1e-6 &&
                                 sd > 0);
             }
     assert_int_equal(r, kn_table_rows(t));
@@ -376,9 +389,9 @@ static void bands_are_of_fits_without_some_people(void **state)
     kn_model_free(m);
 }
 
-/* 16 studies of 80 people of a normal law: the median at 20, 50 and 80 years is within its band in
- * most of them. Of 8 fits the variance is known as well as 7 degrees of freedom allow, so that 95 %
- * intervals by 1.96 cover some 91 %. */
+/* 16 studies of 80 participants of a normal distribution: the median at 20, 50 and 80 years is
+ * within its band in most of them. Of 8 fits the variance is known as well as 7 degrees of freedom
+ * allow, so that 95 % intervals by 1.96 cover some 91 %. */
 static void jackknife_bands_cover(void **state)
 {
     (void)state;
@@ -416,7 +429,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_ok(ctx,
               kn_fit_arrays(ctx, kn_view_cols(x, 40, 1), kn_view_rows(train.y, 40, T), &s, &plain));
     assert_refused(ctx, centiles(plain, NULL, NULL, "over=age output=no", NULL), KN_ERR_DATA,
-                   "the model was made from numbers alone: it has no recipe for covariates");
+                   "the model was fitted to numeric arrays and has no encoding of covariates");
     assert_refused(ctx, centiles(m, NULL, NULL, "output=no", NULL), KN_ERR_ARGUMENT,
                    "{over} is needed");
     assert_refused(ctx, centiles(m, NULL, NULL, "over=age", NULL), KN_ERR_ARGUMENT,
@@ -425,7 +438,8 @@ static void what_does_not_fit_is_refused(void **state)
                    "model is a null pointer");
     simulate(&fresh, 39, 41, true);
     assert_refused(ctx, centiles(m, &fresh, NULL, "over=age output=no", NULL), KN_ERR_DATA,
-                   "39 people, the model was fitted to 40");
+                   "responses has 39 participants, but the model was fitted to 40; "
+                   "{bands=jackknife} needs all of them");
     assert_refused(ctx, centiles(m, &train, NULL, "over=age bands=model output=no", NULL),
                    KN_ERR_ARGUMENT, "{covariates} are for {bands=jackknife}");
     response_names[1] = "other";
@@ -438,49 +452,59 @@ static void what_does_not_fit_is_refused(void **state)
     kn_model_free(m);
 }
 
-static void memory_that_runs_out_leaves_nothing(void **state)
+static int open_fixture(void **state)
 {
-    (void)state;
+    ctx = kn_ctx_new();
+    if (scratch_enter(state) != 0)
+        return -1;
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    int status = scratch_leave(state);
+    kn_ctx_free(ctx);
+    return status;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(commands_centiles, open_fixture, close_fixture)
+{
     simulate(&train, 20, 51, true);
     simulate(&fresh, 3, 52, true);
     kn_model *m = fit(&train, "folds=4 components=1 calibrate=full");
     kn_options *o = options_of(ctx, "centiles", "over=age grid=3 output=short targets=a,b");
-    kn_data *people = data_of(&fresh);
+    kn_data *participants = data_of(&fresh);
     kn_status status = KN_ERR_MEMORY;
     long k = 0;
     while (status == KN_ERR_MEMORY && k < 20000) { /* the sanitizer run looks for leaks */
         kn_fail_allocation(ctx, ++k);
-        status = kn_centiles(ctx, m, NULL, people, o, NULL);
+        status = kn_centiles(ctx, m, NULL, participants, o, NULL);
         kn_fail_allocation(ctx, 0);
         if (status == KN_ERR_MEMORY)
             assert_int_equal(folder_files("short"), 0);
     }
     assert_int_equal(status, KN_OK);
     assert_true(k > 50);
-    assert_int_equal(folder_files("short"), 4);
-    kn_data_free(people);
+    assert_int_equal(folder_files("short"), 7);
+    kn_data_free(participants);
     kn_options_free(o);
     kn_model_free(m);
+    folder_remove("short");
 }
 
 TEST_PROGRAM(commands_centiles)
 {
-    ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inverse_undoes_the_layer),
-        cmocka_unit_test(kurtosis_is_that_of_the_law),
+        cmocka_unit_test(inverse_undoes_the_calibration),
+        cmocka_unit_test(kurtosis_is_that_of_the_distribution),
         cmocka_unit_test(jackknife_is_its_formula),
-        cmocka_unit_test(curves_hold_as_many_new_people_as_they_say),
-        cmocka_unit_test(people_keep_their_z),
-        cmocka_unit_test(bands_are_of_fits_without_some_people),
+        cmocka_unit_test(curves_cover_the_stated_proportion_of_new_participants),
+        cmocka_unit_test(participants_keep_their_z),
+        cmocka_unit_test(bands_come_from_fits_without_some_participants),
         cmocka_unit_test(jackknife_bands_cover),
         cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(memory_that_runs_out_leaves_nothing),
     };
-    if (scratch_enter(NULL) != 0)
-        return 1;
-    int failed = cmocka_run_group_tests_name("centiles", tests, NULL, NULL);
-    scratch_leave(NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("centiles", tests, open_fixture, close_fixture);
 }

@@ -1,13 +1,15 @@
 /* Change as the public call: what fails leaves nothing, and maps of many responses are those of
  * few. */
 #include "support/crowds.h"
+#include "support/failing.h"
 #include "support/scratch.h"
 
 static kn_ctx *ctx;
 
-enum { PEOPLE = 9, VISITS = 2 * PEOPLE };
+enum { PARTICIPANTS = 9, VISITS = 2 * PARTICIPANTS };
 
-/* Two visits of some people, all of them stable; T responses, each as in the first 24 again. */
+/* Two visits of some participants, all of them stable; T responses, each as in the first 24 again.
+ */
 typedef struct visits {
     crowd c;
     char name[VISITS][16];
@@ -19,7 +21,7 @@ static void visits_new(visits *v, ptrdiff_t T)
     kn_rng rng;
     ref_rng_init(&rng, 3, 1);
     v->c = crowd_new(&rng, VISITS, T);
-    kn_mat own = ref_normal(&rng, PEOPLE, 24), noise = ref_normal(&rng, VISITS, 24);
+    kn_mat own = ref_normal(&rng, PARTICIPANTS, 24), noise = ref_normal(&rng, VISITS, 24);
     for (ptrdiff_t i = 0; i < VISITS; i++) {
         snprintf(v->name[i], sizeof v->name[i], "p%td", i / 2);
         v->id[i] = v->name[i];
@@ -59,44 +61,14 @@ static kn_model *model_of(ptrdiff_t T)
 
 static void remove_out(void)
 {
-    static const char *const names[] = {"change_z.npy", "change.tsv", "reference.json",
-                                        "summary.json"};
+    static const char *const names[] = {"change_z.npy", "change.tsv", "change.json",
+                                        "reference.json", "summary.json"};
     char path[64];
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         snprintf(path, sizeof path, "out/%s", names[k]);
         assert_int_equal(remove(path), 0);
     }
     scratch_empty();
-}
-
-static void any_failing_allocation_leaves_nothing(void **state)
-{
-    (void)state;
-    visits v;
-    visits_new(&v, 24);
-    kn_model *m = model_of(24);
-    kn_status status = KN_ERR_MEMORY;
-    long k = 0;
-    kn_options *o =
-        options_of(ctx, "change",
-                   "visit=visit reference=state=stable output=out save=two.safetensors");
-    scratch_empty();
-    while (status == KN_ERR_MEMORY && k < 20000) { /* the sanitizer run looks for leaks */
-        kn_data *d = visits_data(&v);              /* the call settles it, once */
-        kn_fail_allocation(ctx, ++k);
-        status = kn_change(ctx, m, d, o, NULL);
-        kn_fail_allocation(ctx, 0);
-        kn_data_free(d);
-        if (status == KN_ERR_MEMORY)
-            assert_int_equal(scratch_count(), 0);
-    }
-    assert_int_equal(status, KN_OK);
-    assert_true(k > 50);
-    assert_int_equal(scratch_count(), 2);
-    kn_options_free(o);
-    kn_model_free(m);
-    crowd_free(&v.c);
-    remove_out();
 }
 
 /* The values of a .npy of float32, rows x cols. */
@@ -127,15 +99,16 @@ static void many_responses_have_the_z_of_few(void **state)
         kn_options *o =
             options_of(ctx, "change", "visit=visit reference=state=stable output=out force=yes");
         assert_ok(ctx, kn_change(ctx, m, d, o, &info[k]));
-        z[k] = values_of("out/change_z.npy", PEOPLE * sizes[k]);
+        z[k] = values_of("out/change_z.npy", PARTICIPANTS * sizes[k]);
         kn_options_free(o);
         kn_data_free(d);
         kn_model_free(m);
         crowd_free(&v.c);
     }
-    assert_true(info[0].reference_people == PEOPLE - 1 && info[0].pairs == PEOPLE);
+    assert_true(info[0].reference_participants == PARTICIPANTS - 1 &&
+                info[0].pairs == PARTICIPANTS);
     assert_close(info[0].gamma, info[1].gamma, 1e-2);
-    for (ptrdiff_t i = 0; i < PEOPLE; i++)
+    for (ptrdiff_t i = 0; i < PARTICIPANTS; i++)
         for (ptrdiff_t j = 0; j < sizes[1]; j++) {
             float many = z[1][i * sizes[1] + j];
             assert_true(many == z[1][i * sizes[1] + j % 24]);
@@ -145,14 +118,54 @@ static void many_responses_have_the_z_of_few(void **state)
     remove_out();
 }
 
-TEST_PROGRAM(commands_change_api)
+static int open_fixture(void **state)
 {
     ctx = kn_ctx_new();
+    return scratch_enter(state);
+}
+
+static int close_fixture(void **state)
+{
+    int status = scratch_leave(state);
+    kn_ctx_free(ctx);
+    return status;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(commands_change, open_fixture, close_fixture)
+{
+    visits v;
+    visits_new(&v, 24);
+    kn_model *m = model_of(24);
+    kn_status status = KN_ERR_MEMORY;
+    long k = 0;
+    kn_options *o =
+        options_of(ctx, "change",
+                   "visit=visit reference=state=stable output=out save=two.safetensors");
+    scratch_empty();
+    while (status == KN_ERR_MEMORY && k < 20000) { /* the sanitizer run looks for leaks */
+        kn_data *d = visits_data(&v);              /* the call settles it, once */
+        kn_fail_allocation(ctx, ++k);
+        status = kn_change(ctx, m, d, o, NULL);
+        kn_fail_allocation(ctx, 0);
+        kn_data_free(d);
+        if (status == KN_ERR_MEMORY)
+            assert_int_equal(scratch_count(), 0);
+    }
+    assert_int_equal(status, KN_OK);
+    assert_true(k > 50);
+    assert_int_equal(scratch_count(), 2);
+    kn_options_free(o);
+    kn_model_free(m);
+    crowd_free(&v.c);
+    remove_out();
+}
+
+TEST_PROGRAM(commands_change_api)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_failing_allocation_leaves_nothing),
         cmocka_unit_test(many_responses_have_the_z_of_few),
     };
-    int failed = cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

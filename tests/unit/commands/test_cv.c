@@ -1,14 +1,15 @@
-/* Parts of the people held out in turn: who is in which, sums over parts against sums over all, and
- * kn_cv from memory. */
+/* Parts of the participants held out in turn: who is in which, sums over parts against sums over
+ * all, and kn_cv from memory. */
 #include "support/calls.h"
+#include "support/failing.h"
 #include "support/folders.h"
 
 #include "base/random.h"
-#include "commands/cv/plan.h"
+#include "commands/cv/internal.h"
 #include "gp/zscore.h"
-#include "io/file/row_spool.h"
-#include "norm/calibration/check.h"
-#include "norm/metrics/accumulator.h"
+#include "io/file/scratch_file.h"
+#include "norm/calibration/calibration_check.h"
+#include "norm/metrics/metrics.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -18,13 +19,14 @@ enum { N = 30, T = 8 };
 /* ---- sums --------------------------------------------------------------------------------------
  */
 
-/* Two parts in units of their own, against all people at once in original units. */
+/* Two parts in units of their own, against all participants at once in original units. */
 static void metrics_of_parts_are_those_of_all(void **state)
 {
     (void)state;
     enum { FIRST = 11 };
     kn_mat y = ref_normal(&rng, N, T), mean = ref_normal(&rng, N, T), z = ref_new(N, T);
     kn_mat loss = ref_new(N, T), all = ref_new(T, KN_N_METRICS), parts = ref_new(T, KN_N_METRICS);
+    kn_mat null = ref_normal(&rng, N, T);
     double mean0[T], var0[T];
     kn_metric_sums whole[T] = {0}, joined[T] = {0};
     kn_metric_tally tally[T] = {0};
@@ -34,13 +36,14 @@ static void metrics_of_parts_are_those_of_all(void **state)
         z.data[k] = (y.data[k] - mean.data[k]) / 2;
         loss.data[k] = 0.5 * z.data[k] * z.data[k];
     }
-    y.data[5] = NAN; /* a cell that does not count */
+    y.data[5] = NAN;    /* a cell that does not count */
+    null.data[7] = NAN; /* a cell without a gain */
     for (int j = 0; j < T; j++) {
         mean0[j] = 1e4 + j;
         var0[j] = 9;
     }
     kn_measured m = {.y = y, .mean = mean, .mean0 = mean0, .var0 = var0};
-    kn_tallies_add(ctx, &m, z, loss, tally);
+    kn_tallies_add(ctx, &m, &(kn_cell_losses){z, loss, null}, tally);
     for (int j = 0; j < T; j++)
         whole[j] = kn_tally_sums(&tally[j], mean0[j]);
     kn_metrics_result(whole, all);
@@ -59,22 +62,28 @@ static void metrics_of_parts_are_those_of_all(void **state)
                 kn_col(ms, j)[i] = (kn_at(mean, first + i, j) - shift) / scale;
             }
         }
-        kn_mat l = ref_new(n, T); /* the loss in those units: the density's less log scale */
+        kn_mat null_l = ref_new(n, T),
+               l = ref_new(n, T); /* the loss in those units: the density's less log scale */
+        for (int j = 0; j < T; j++)
+            for (ptrdiff_t i = 0; i < n; i++)
+                kn_col(null_l, j)[i] = kn_at(null, first + i, j) - log(scale);
         for (int j = 0; j < T; j++)
             for (ptrdiff_t i = 0; i < n; i++)
                 kn_col(l, j)[i] = kn_at(loss, first + i, j) - log(scale);
         kn_measured some = {.y = ys, .mean = ms, .mean0 = m0, .var0 = v0};
-        kn_tallies_add(ctx, &some, kn_sub(z, first, 0, n, T), l, part_tally);
+        kn_cell_losses losses = {kn_sub(z, first, 0, n, T), l, null_l};
+        kn_tallies_add(ctx, &some, &losses, part_tally);
         for (int j = 0; j < T; j++) {
             own[j] = kn_tally_sums(&part_tally[j], m0[j]);
             own[j] = kn_metrics_in_units(&own[j], shift, scale);
             joined[j] = kn_metrics_joined(&joined[j], &own[j]);
         }
-        free(ys.data), free(ms.data), free(l.data);
+        free(ys.data), free(ms.data), free(l.data), free(null_l.data);
     }
     kn_metrics_result(joined, parts);
     assert_same(parts, all, 1e-9);
-    free(y.data), free(mean.data), free(z.data), free(loss.data), free(all.data), free(parts.data);
+    free(y.data), free(mean.data), free(z.data), free(loss.data), free(all.data), free(parts.data),
+        free(null.data);
 }
 
 static void calibration_of_parts_is_that_of_all(void **state)
@@ -109,11 +118,11 @@ static void rows_come_back_from_memory_and_from_a_file(void **state)
         for (int i = N - 1; i >= 0; i--) {
             for (int t = 0; t < T; t++)
                 row[t] = (float)(100 * i + t);
-            assert_ok(ctx, kn_row_spool_put(ctx, &s, i, row));
+            assert_ok(ctx, kn_row_spool_write(ctx, &s, i, row));
         }
         assert_int_equal(scratch_count(), 0); /* the file has no name */
         for (int i = 0; i < N; i++) {
-            assert_ok(ctx, kn_row_spool_get(ctx, &s, i, back));
+            assert_ok(ctx, kn_row_spool_read(ctx, &s, i, back));
             for (int t = 0; t < T; t++)
                 assert_true(back[t] == (float)(100 * i + t));
         }
@@ -121,15 +130,16 @@ static void rows_come_back_from_memory_and_from_a_file(void **state)
     }
     kn_row_spool s;
     assert_refused(ctx, kn_row_spool_new(ctx, N, T, "/nowhere", &s), KN_ERR_IO,
-                   "no scratch space can be had there");
+                   "cannot hold the scratch file");
 }
 
-/* ---- people ------------------------------------------------------------------------------------
+/* ---- participants
+ * ------------------------------------------------------------------------------------
  */
 
 static double values[N * T], ages[N];
 
-/* Two rows a person, families over two persons, four sites that families cross. */
+/* Two rows per participant, families over two participants, four sites that families cross. */
 static kn_data *make_data(bool ids)
 {
     static char id[N][8], family[N][8], site[N][2];
@@ -156,7 +166,8 @@ static kn_data *make_data(bool ids)
     return d;
 }
 
-/* Nobody whom the model of a fold learns from has the id or the family of somebody it judges. */
+/* No training participant of a fold has the id or the family of a held-out participant.
+ */
 static void assert_apart(const kn_holdout *h, const kn_data *d, bool families)
 {
     bool use[N];
@@ -170,14 +181,15 @@ static void assert_apart(const kn_holdout *h, const kn_data *d, bool families)
             for (ptrdiff_t j = 0; j < h->n; j++) {
                 if (h->fold[i] != k || !use[h->row[j]])
                     continue;
-                const char *a = kn_data_person(d, h->row[i]), *b = kn_data_person(d, h->row[j]);
+                const char *a = kn_data_participant(d, h->row[i]),
+                           *b = kn_data_participant(d, h->row[j]);
                 assert_true(!a || strcmp(a, b) != 0);
                 assert_true(!families || (i / 2) % 7 != (j / 2) % 7);
             }
     }
 }
 
-static void people_and_groups_stay_whole(void **state)
+static void participants_and_groups_stay_whole(void **state)
 {
     (void)state;
     kn_holdout h;
@@ -199,17 +211,19 @@ static void people_and_groups_stay_whole(void **state)
     assert_ok(ctx, kn_holdout_folds(ctx, &s, &h));
     assert_apart(&h, d, true);
     s.cv_folds = 8;
-    assert_refused(ctx, kn_holdout_folds(ctx, &s, &h), KN_ERR_DATA,
-                   "{folds=8}: there are 7 groups of samples that stay whole");
+    assert_refused(
+        ctx, kn_holdout_folds(ctx, &s, &h), KN_ERR_DATA,
+        "{folds=8}: there are only 7 groups that must stay whole; use at most as many folds");
     kn_holdout_clear(&h);
-    s.leave = "site"; /* which families cross */
+    s.leave_out = "site"; /* which families cross */
     s.cv_controls = 2;
     assert_ok(ctx, kn_holdout_new(ctx, d, &s, NULL, &h));
-    assert_ok(ctx, kn_holdout_leave(ctx, d, &s, NULL, &h));
+    assert_ok(ctx, kn_holdout_by_level(ctx, d, &s, NULL, &h));
     assert_int_equal(h.folds, 4);
     assert_apart(&h, d, true);
     for (ptrdiff_t i = 0; i < N; i++)
-        for (ptrdiff_t j = 0; j < N; j++) /* no control is a relative of somebody scored there */
+        for (ptrdiff_t j = 0; j < N;
+             j++) /* no control is a relative of a participant scored there */
             if (h.fold[i] == h.fold[j] && h.control[i] && !h.control[j])
                 assert_true(h.unit[i] != h.unit[j]);
     kn_holdout_clear(&h);
@@ -222,7 +236,7 @@ static void people_and_groups_stay_whole(void **state)
     kn_data_free(d), kn_data_free(plain);
 }
 
-static void whoever_is_labelled_is_not_learned_from(void **state)
+static void labelled_participants_are_not_learned_from(void **state)
 {
     (void)state;
     kn_holdout h;
@@ -245,7 +259,7 @@ static void whoever_is_labelled_is_not_learned_from(void **state)
     kn_data_free(d);
 }
 
-static void a_test_list_has_its_share_of_every_level(void **state)
+static void a_test_list_has_its_proportion_of_every_level(void **state)
 {
     (void)state;
     static const char *const SPLIT[] = {"test=.4,stratify=site", "stratify=site,test=0.2",
@@ -276,14 +290,14 @@ static void a_test_list_has_its_share_of_every_level(void **state)
 /* ---- all of it ---------------------------------------------------------------------------------
  */
 
-static void people_in_memory_are_held_out(void **state)
+static void participants_in_memory_are_held_out(void **state)
 {
     (void)state;
     kn_cv_info info = {.size = sizeof info};
     kn_data *d = make_data(true);
     kn_options *o = options_of(ctx, "cv", "use=age,site folds=3 components=2 output=held");
     assert_ok(ctx, kn_cv(ctx, d, o, &info));
-    assert_int_equal(info.people, N);
+    assert_int_equal(info.participants, N);
     assert_int_equal(info.folds, 3);
     assert_int_equal(info.responses, T);
     assert_int_equal(info.files, folder_files("held"));
@@ -316,10 +330,24 @@ static void a_run_that_is_stopped_leaves_nothing(void **state)
     kn_data_free(d);
 }
 
-/* Every so many allocations one fails, from the first to the last. */
-static void no_allocation_that_fails_leaks(void **state)
+static int enter(void **state)
 {
-    (void)state;
+    ref_rng_init(&rng, 17, 0);
+    ctx = kn_ctx_new();
+    return ctx ? scratch_enter(state) : -1;
+}
+
+static int leave(void **state)
+{
+    kn_ctx_free(ctx);
+    return scratch_leave(state);
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+/* Every so many allocations one fails, from the first to the last. */
+FAILING_CASE(commands_cv, enter, leave)
+{
     kn_data *d = make_data(true);
     kn_status status = KN_ERR_MEMORY;
     kn_options *o = options_of(ctx, "cv",
@@ -340,31 +368,17 @@ static void no_allocation_that_fails_leaks(void **state)
     kn_data_free(d);
 }
 
-static int enter(void **state)
-{
-    ref_rng_init(&rng, 17, 0);
-    ctx = kn_ctx_new();
-    return ctx ? scratch_enter(state) : -1;
-}
-
-static int leave(void **state)
-{
-    kn_ctx_free(ctx);
-    return scratch_leave(state);
-}
-
 TEST_PROGRAM(commands_cv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_of_parts_are_those_of_all),
         cmocka_unit_test(calibration_of_parts_is_that_of_all),
         cmocka_unit_test(rows_come_back_from_memory_and_from_a_file),
-        cmocka_unit_test(people_and_groups_stay_whole),
-        cmocka_unit_test(whoever_is_labelled_is_not_learned_from),
-        cmocka_unit_test(a_test_list_has_its_share_of_every_level),
-        cmocka_unit_test(people_in_memory_are_held_out),
+        cmocka_unit_test(participants_and_groups_stay_whole),
+        cmocka_unit_test(labelled_participants_are_not_learned_from),
+        cmocka_unit_test(a_test_list_has_its_proportion_of_every_level),
+        cmocka_unit_test(participants_in_memory_are_held_out),
         cmocka_unit_test(a_run_that_is_stopped_leaves_nothing),
-        cmocka_unit_test(no_allocation_that_fails_leaks),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -1,4 +1,6 @@
-/* Models of people in memory: bytes and back, what is told of the search, and what goes wrong. */
+/* Models of participants in memory: bytes and back, progress of the search, and what goes
+ * wrong. */
+#include "support/failing.h"
 #include "support/participants.h"
 
 static void a_model_with_one_byte_changed_is_refused(void **state)
@@ -123,20 +125,6 @@ out:
     return status;
 }
 
-static void any_failing_allocation_leaks_nothing(void **state)
-{
-    (void)state;
-    kn_status status = KN_ERR_MEMORY;
-    long k = 1;
-    for (; status == KN_ERR_MEMORY && k < 20000; k += 1 + k / 40) { /* the sanitizer looks on */
-        kn_fail_allocation(ctx, k);
-        status = everything();
-    }
-    kn_fail_allocation(ctx, 0);
-    assert_int_equal(status, KN_OK);
-    assert_true(k > 200);
-}
-
 static void cancel(void *user, const kn_progress *progress)
 {
     assert_true(progress->size >= sizeof *progress);
@@ -165,21 +153,44 @@ static void a_cancelled_fit_is_the_best_model_so_far_or_none(void **state)
     kn_data_free(d);
 }
 
-TEST_PROGRAM(commands_model_bytes)
+static int open_fixture(void **state)
 {
     ctx = kn_ctx_new();
+    if (scratch_enter(state) != 0)
+        return -1;
+    make_participants();
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    int status = scratch_leave(state);
+    kn_ctx_free(ctx);
+    return status;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(commands_model_bytes, open_fixture, close_fixture)
+{
+    kn_status status = KN_ERR_MEMORY;
+    long k = 1;
+    for (; status == KN_ERR_MEMORY && k < 20000; k += 1 + k / 40) { /* the sanitizer looks on */
+        kn_fail_allocation(ctx, k);
+        status = everything();
+    }
+    kn_fail_allocation(ctx, 0);
+    assert_int_equal(status, KN_OK);
+    assert_true(k > 200);
+}
+
+TEST_PROGRAM(commands_model_bytes)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_goes_to_bytes_and_back),
         cmocka_unit_test(a_model_with_one_byte_changed_is_refused),
         cmocka_unit_test(progress_names_the_search_for_components),
-        cmocka_unit_test(any_failing_allocation_leaks_nothing),
         cmocka_unit_test(a_cancelled_fit_is_the_best_model_so_far_or_none),
     };
-    if (scratch_enter(NULL) != 0)
-        return 1;
-    make_people();
-    int failed = cmocka_run_group_tests_name("data_models", tests, NULL, NULL);
-    scratch_leave(NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("data_models", tests, open_fixture, close_fixture);
 }

@@ -1,25 +1,26 @@
-/* Shares of people beyond a threshold, and what permuting labels says of two groups, against slow
- * and obvious versions. */
+/* Shares of participants beyond a threshold, and what permuting labels says of two groups, against
+ * slow and obvious versions. */
+#include "support/failing.h"
 #include "support/test.h"
 
 #include "base/random.h"
 #include "norm/metrics/permutation_test.h"
-#include "stats/fdr.h"
+#include "stats/p_values.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
 
-enum { MOST = 130, WIDE = 700 };
+enum { MAX_COUNT = 130, WIDE = 700 };
 
 typedef struct sample {
     ptrdiff_t n, T;
-    float z[MOST][WIDE];
-    bool second[MOST];
+    float z[MAX_COUNT][WIDE];
+    bool second[MAX_COUNT];
 } sample;
 
 static sample data; /* large for a stack */
 
-/* n people, of whom m are of the second group and deviate by `shift` at the first tenth. */
+/* n participants, of whom m are of the second group and deviate by `shift` at the first tenth. */
 static void make(ptrdiff_t n, ptrdiff_t m, ptrdiff_t T, double missing, double shift)
 {
     data.n = n;
@@ -74,21 +75,22 @@ static void permute_labels(const kn_exceedance *e, kn_sign sign, ptrdiff_t B, ui
                            outcome *out)
 {
     kn_labels labels;
-    assert_ok(ctx, kn_labels_new(ctx, data.second, data.n, B, seed, &labels));
+    assert_ok(ctx, kn_labels_new(ctx, data.second, data.n, NULL, B, seed, &labels));
     assert_ok(ctx,
               kn_permutation_test(ctx, e, sign, &labels,
                                   (kn_permutation_result){out->difference, out->p, out->p_fdr}));
     kn_labels_clear(&labels);
 }
 
-static void shares_are_counts(void **state)
+static void proportions_are_counts(void **state)
 {
     (void)state;
-    static const ptrdiff_t SIZE[] = {2, 63, 64, 65, 128, MOST};
+    static const ptrdiff_t SIZE[] = {2, 63, 64, 65, 128, MAX_COUNT};
     double n[WIDE], negative[WIDE], positive[WIDE];
     for (int round = 0; round < 12; round++) {
         make(SIZE[round % 6], SIZE[round % 6] / 2, 40, round % 2 ? 0.3 : 0, 1);
-        for (ptrdiff_t i = 0; i < data.n; i++) /* nobody has a value at 7; one is infinite */
+        for (ptrdiff_t i = 0; i < data.n;
+             i++) /* no participant has a value at 7; one is infinite */
             data.z[i][7] = NAN;
         data.z[0][8] = INFINITY;
         data.z[1][9] = 1; /* at the threshold is not beyond it */
@@ -98,7 +100,7 @@ static void shares_are_counts(void **state)
             for (ptrdiff_t i = 0; i < data.n; i++)
                 if (data.second[i] == (g == 1))
                     kn_set_add(set, i);
-            kn_exceedance_share(&e, set, (kn_share){n, {negative, positive}});
+            kn_exceedance_group(&e, set, (kn_exceedance_proportions){n, {negative, positive}});
             for (ptrdiff_t j = 0; j < data.T; j++) {
                 counts low = count(j, KN_SIGN_NEGATIVE, 1, data.second);
                 counts high = count(j, KN_SIGN_POSITIVE, 1, data.second);
@@ -116,7 +118,7 @@ static void shares_are_counts(void **state)
     }
 }
 
-static void responses_that_are_zero_for_everybody_leave(void **state)
+static void responses_that_are_zero_for_all_participants_are_dropped(void **state)
 {
     (void)state;
     ptrdiff_t kept[40];
@@ -135,7 +137,7 @@ static void responses_that_are_zero_for_everybody_leave(void **state)
     assert_int_equal(kept[15], 16);
     assert_int_equal(kept[16], 18);
     assert_int_equal(kept[37], 39);
-    kn_exceedance_share(&e, all, (kn_share){n, {negative, positive}});
+    kn_exceedance_group(&e, all, (kn_exceedance_proportions){n, {negative, positive}});
     assert_true(n[16] == 0 && n[17] == 70);
     assert_close(negative[17], 1.0 / 70, 1e-15);
     for (ptrdiff_t k = 18; k < 38; k++)
@@ -159,10 +161,10 @@ static void p_is_that_of_the_slow_version(void **state)
         kn_sign sign = round % 2 ? KN_SIGN_POSITIVE : KN_SIGN_NEGATIVE;
         kn_exceedance e = collect(t);
         kn_labels labels;
-        double most[B] = {0};
-        assert_ok(ctx, kn_labels_new(ctx, data.second, data.n, B, 5, &labels));
+        double limit[B] = {0};
+        assert_ok(ctx, kn_labels_new(ctx, data.second, data.n, NULL, B, 5, &labels));
         for (int b = 0; b < B; b++) {
-            bool second[MOST];
+            bool second[MAX_COUNT];
             ptrdiff_t m = 0;
             for (ptrdiff_t i = 0; i < data.n; i++) {
                 second[i] = labels.drawn[b * labels.words + i / 64] >> (i % 64) & 1;
@@ -170,7 +172,7 @@ static void p_is_that_of_the_slow_version(void **state)
             }
             assert_int_equal(m, labels.m);
             for (ptrdiff_t j = 0; j < data.T; j++)
-                most[b] = fmax(most[b], fabs(slow_difference(j, sign, t, second)));
+                limit[b] = fmax(limit[b], fabs(slow_difference(j, sign, t, second)));
         }
         kn_labels_clear(&labels);
         permute_labels(&e, sign, B, 5, &out);
@@ -178,7 +180,7 @@ static void p_is_that_of_the_slow_version(void **state)
             double d = slow_difference(j, sign, t, data.second);
             int reach = 0;
             for (int b = 0; b < B; b++)
-                reach += most[b] >= fabs(d) - 1e-12;
+                reach += limit[b] >= fabs(d) - 1e-12;
             assert_close(out.difference[j], d, 1e-14);
             assert_close(out.p[j], (1.0 + reach) / (B + 1), 1e-15);
         }
@@ -199,17 +201,17 @@ static void p_is_near_that_of_all_relabellings(void **state)
         kn_exceedance e = collect(t);
         permute_labels(&e, KN_SIGN_POSITIVE, B, 1, &out);
         for (unsigned bits = 0; bits < 1u << N; bits++) {
-            bool second[MOST] = {0};
-            double most = 0;
+            bool second[MAX_COUNT] = {0};
+            double limit = 0;
             if (__builtin_popcount(bits) != M)
                 continue;
             for (int i = 0; i < N; i++)
                 second[i] = bits >> i & 1;
             for (int j = 0; j < T; j++)
-                most = fmax(most, fabs(slow_difference(j, KN_SIGN_POSITIVE, t, second)));
+                limit = fmax(limit, fabs(slow_difference(j, KN_SIGN_POSITIVE, t, second)));
             for (int j = 0; j < T; j++) {
                 double d = fabs(out.difference[j]) - 1e-12;
-                family[j] += most >= d;
+                family[j] += limit >= d;
                 alone[j] += fabs(slow_difference(j, KN_SIGN_POSITIVE, t, second)) >= d;
             }
             all++;
@@ -250,7 +252,7 @@ static void a_response_that_one_group_lacks_has_no_p(void **state)
 
 /* Not one of the responses is below .05 in 95 of 100 studies in which the labels say nothing; and
  * what is there is found. */
-static void family_wise_error_is_held(void **state)
+static void family_wise_error_keeps_its_level(void **state)
 {
     (void)state;
     enum { STUDIES = 400, T = 60 };
@@ -260,10 +262,10 @@ static void family_wise_error_is_held(void **state)
         make(40, 15, T, k % 2 ? 0.1 : 0, 0);
         kn_exceedance e = collect(1);
         permute_labels(&e, (kn_sign)(k % 2), 199, (uint64_t)k + 1, &out);
-        double least = 1;
+        double lowest = 1;
         for (ptrdiff_t j = 0; j < T; j++)
-            least = fmin(least, out.p[j]);
-        wrong += least <= 0.05;
+            lowest = fmin(lowest, out.p[j]);
+        wrong += lowest <= 0.05;
         kn_exceedance_clear(&e);
     }
     /* .05 and two standard errors: the statistic has ties, which only help */
@@ -298,9 +300,25 @@ static void bits_do_not_depend_on_threads(void **state)
     }
 }
 
-static void without_memory_it_says_so(void **state)
+static int open_fixture(void **state)
 {
     (void)state;
+    ctx = kn_ctx_new();
+    ref_rng_init(&rng, 11, 1);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(commands_overlap, open_fixture, close_fixture)
+{
     static outcome out;
     kn_labels labels;
     kn_exceedance e, none;
@@ -313,11 +331,11 @@ static void without_memory_it_says_so(void **state)
     }
     for (long k = 1; k <= 3; k++) {
         kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_labels_new(ctx, data.second, 20, 9, 1, &labels), KN_ERR_MEMORY);
+        assert_int_equal(kn_labels_new(ctx, data.second, 20, NULL, 9, 1, &labels), KN_ERR_MEMORY);
         assert_null(labels.drawn);
     }
     kn_fail_allocation(ctx, 0);
-    assert_ok(ctx, kn_labels_new(ctx, data.second, 20, 9, 1, &labels));
+    assert_ok(ctx, kn_labels_new(ctx, data.second, 20, NULL, 9, 1, &labels));
     for (long k = 1; k <= 8; k++) {
         kn_fail_allocation(ctx, k);
         assert_int_equal(kn_permutation_test(ctx, &e, KN_SIGN_POSITIVE, &labels,
@@ -333,18 +351,13 @@ static void without_memory_it_says_so(void **state)
 TEST_PROGRAM(commands_overlap)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_counts),
-        cmocka_unit_test(responses_that_are_zero_for_everybody_leave),
+        cmocka_unit_test(proportions_are_counts),
+        cmocka_unit_test(responses_that_are_zero_for_all_participants_are_dropped),
         cmocka_unit_test(p_is_that_of_the_slow_version),
         cmocka_unit_test(p_is_near_that_of_all_relabellings),
         cmocka_unit_test(a_response_that_one_group_lacks_has_no_p),
-        cmocka_unit_test(family_wise_error_is_held),
+        cmocka_unit_test(family_wise_error_keeps_its_level),
         cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(without_memory_it_says_so),
     };
-    ctx = kn_ctx_new();
-    ref_rng_init(&rng, 11, 1);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

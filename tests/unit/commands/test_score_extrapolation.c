@@ -1,5 +1,5 @@
-/* People at no site of training are as far from it as they would be at the one of its sites where
- * people like them are known best: by age, not by where they are from [METHOD 8b]. */
+/* Participants at no site of training are as far from it as they would be at the one of its sites
+ * where participants like them are known best: by age, not by where they are from [METHOD 8b]. */
 #include "support/sites.h"
 
 #include "norm/metrics/extrapolation.h"
@@ -55,33 +55,33 @@ static kn_scores *scored(const kn_model *m, const visitors *v, const char *optio
     return out;
 }
 
-/* The same people at each of these sites of training, one after the other: the least of what is
- * said. */
-static void least_of(const kn_model *m, visitors *v, place *at, int n, double *least)
+/* The same participants at each of these sites of training, one after the other: the least of what
+ * is said. */
+static void min_of(const kn_model *m, visitors *v, place *at, int n, double *lowest)
 {
     const char *own = v->site[0];
     for (int k = 0; k < n; k++) {
         for (ptrdiff_t i = 0; i < v->n; i++)
             v->site[i] = at[k].name;
         kn_scores *scores = scored(m, v, "write=z");
-        const double *ratio = kn_scores_people(scores, "extrapolation");
+        const double *ratio = kn_scores_participants(scores, "extrapolation");
         for (ptrdiff_t i = 0; i < v->n; i++)
-            least[i] = k == 0 ? ratio[i] : fmin(least[i], ratio[i]);
+            lowest[i] = k == 0 ? ratio[i] : fmin(lowest[i], ratio[i]);
         kn_scores_free(scores);
     }
     for (ptrdiff_t i = 0; i < v->n; i++)
         v->site[i] = own;
 }
 
-static void assert_least(const kn_model *m, const visitors *v, const char *options,
-                         const double *least)
+static void assert_min(const kn_model *m, const visitors *v, const char *options,
+                       const double *lowest)
 {
     const kn_reference *r = &m->reference;
     kn_scores *scores = scored(m, v, options);
-    const double *ratio = kn_scores_people(scores, "extrapolation"),
-                 *pct = kn_scores_people(scores, "extrapolation_pct");
+    const double *ratio = kn_scores_participants(scores, "extrapolation"),
+                 *pct = kn_scores_participants(scores, "extrapolation_pct");
     for (ptrdiff_t i = 0; i < v->n; i++) {
-        assert_close(ratio[i], least[i], 1e-8);
+        assert_close(ratio[i], lowest[i], 1e-8);
         assert_true(pct[i] == 100 || pct[i] == kn_percentile(r->extrapolation, r->n, ratio[i]));
     }
     kn_scores_free(scores);
@@ -104,7 +104,7 @@ static void they_are_as_far_as_at_the_site_that_knows_them_best(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof model / sizeof *model; k++) {
         study s;
-        double least[SCORED];
+        double lowest[SCORED];
         for (uint64_t draw = 0;; draw++) { /* in one draw of 20 noise looks like a component */
             study_new(5 + draw, model[k].options, model[k].signal, &s);
             if (!model[k].none || s.m->gp.P == 0)
@@ -114,30 +114,30 @@ static void they_are_as_far_as_at_the_site_that_knows_them_best(void **state)
         }
         s.v.age.data[0] = 95; /* further than anybody, but not held */
         s.v.age.data[1] = 150;
-        least_of(s.m, &s.v, s.known, SITES, least);
-        assert_least(s.a, &s.v, "write=z", least);
-        assert_least(s.m, &s.v, "write=z unseen=prior", least);
+        min_of(s.m, &s.v, s.known, SITES, lowest);
+        assert_min(s.a, &s.v, "write=z", lowest);
+        assert_min(s.m, &s.v, "write=z unseen=prior", lowest);
         study_free(&s);
     }
 }
 
 enum { MANY = 6, HOSTS = 4 };
 
-/* Six sites of ages of their own, the most people first; of the fourth and the fifth equally many,
- * but the fourth comes first by name. By name the largest is neither first nor last. */
+/* Six sites of ages of their own, the most participants first; of the fourth and the fifth equally
+ * many, but the fourth comes first by name. By name the largest is neither first nor last. */
 static const struct {
     const char *name;
-    ptrdiff_t people;
+    ptrdiff_t participants;
 } many[MANY] = {{"D", 50}, {"B", 40}, {"F", 32}, {"C", 24}, {"E", 24}, {"A", 16}};
 
 static visitors ages_of_their_own(world *w, const place *at)
 {
     ptrdiff_t n = 0, i = 0;
     for (int k = 0; k < MANY; k++)
-        n += many[k].people;
+        n += many[k].participants;
     visitors v = visitors_new(n, T);
     for (int k = 0; k < MANY; k++)
-        for (ptrdiff_t end = i + many[k].people; i < end; i++)
+        for (ptrdiff_t end = i + many[k].participants; i < end; i++)
             do
                 visit(w, &v, i, &at[k]);
             while (v.age.data[i] < 20 + 10 * k || v.age.data[i] > 30 + 10 * k);
@@ -155,7 +155,7 @@ static bool somebody_is_less(const double *a, const double *b)
 
 /* Everybody is known best at the site of his age, so that one host more or less, or another choice
  * of them, is seen. */
-static void hosts_are_the_sites_with_the_most_people(void **state)
+static void hosts_are_the_sites_with_the_most_participants(void **state)
 {
     static const struct {
         const char *options;
@@ -169,7 +169,7 @@ static void hosts_are_the_sites_with_the_most_people(void **state)
     for (size_t k = 0; k < sizeof model / sizeof *model; k++) {
         world w = world_new(5, T);
         place at[MANY], new;
-        double least[MANY][SCORED];
+        double lowest[MANY][SCORED];
         for (int s = 0; s < MANY; s++)
             at[s] = place_new(&w, many[s].name);
         new = place_new(&w, "new");
@@ -177,10 +177,10 @@ static void hosts_are_the_sites_with_the_most_people(void **state)
         bend(&train, 1.5), bend(&v, 1.5);
         kn_model *m = visitors_fit(ctx, &train, model[k].options);
         for (int s = 0; s < MANY; s++) {
-            least_of(m, &v, at, s + 1, least[s]);
-            assert_true(s == 0 || somebody_is_less(least[s], least[s - 1]));
+            min_of(m, &v, at, s + 1, lowest[s]);
+            assert_true(s == 0 || somebody_is_less(lowest[s], lowest[s - 1]));
         }
-        assert_least(m, &v, "write=z unseen=prior", least[model[k].hosts - 1]);
+        assert_min(m, &v, "write=z unseen=prior", lowest[model[k].hosts - 1]);
         kn_model_free(m);
         visitors_free(&train), visitors_free(&v);
     }
@@ -208,7 +208,7 @@ static void being_at_an_adapted_site_is_not_being_far(void **state)
     set_ages_inside(&s.v);
     kn_set_log(ctx, logged_take, &l);
     kn_scores *scores = scored(s.a, &s.v, "write=z");
-    const double *pct = kn_scores_people(scores, "extrapolation_pct");
+    const double *pct = kn_scores_participants(scores, "extrapolation_pct");
     for (ptrdiff_t i = 0; i < s.v.n; i++)
         assert_true(pct[i] <= KN_EXTRAPOLATION_WARN);
     assert_false(speaks_of_distance(&l));
@@ -227,7 +227,7 @@ static void being_old_is_there_as_anywhere(void **state)
     s.v.age.data[3] = 150;
     s.v.age.data[5] = 95;
     kn_scores *scores = scored(s.a, &s.v, "write=z");
-    const double *pct = kn_scores_people(scores, "extrapolation_pct");
+    const double *pct = kn_scores_participants(scores, "extrapolation_pct");
     for (ptrdiff_t i = 0; i < s.v.n; i++)
         assert_true((pct[i] > KN_EXTRAPOLATION_WARN) == (i == 3 || i == 5));
     kn_scores_free(scores);
@@ -235,7 +235,7 @@ static void being_old_is_there_as_anywhere(void **state)
         s.v.age.data[i] = 150;
     kn_set_log(ctx, logged_take, &l);
     scores = scored(s.a, &s.v, "write=z");
-    pct = kn_scores_people(scores, "extrapolation_pct");
+    pct = kn_scores_participants(scores, "extrapolation_pct");
     for (ptrdiff_t i = 0; i < s.v.n; i++)
         assert_true(pct[i] == 100);
     assert_true(l.lines > 0);
@@ -245,7 +245,7 @@ static void being_old_is_there_as_anywhere(void **state)
 }
 
 /* Who is scored beside them changes nothing, in one batch or another. */
-static void people_of_known_sites_beside_them_are_as_ever(void **state)
+static void participants_of_known_sites_in_the_same_call_are_unchanged(void **state)
 {
     study s;
     (void)state;
@@ -257,8 +257,8 @@ static void people_of_known_sites_beside_them_are_as_ever(void **state)
         s.v.site[i] = s.known[0].name;
     kn_scores *known = scored(s.a, &s.v, "write=z");
     for (ptrdiff_t i = 0; i < s.v.n; i += 2)
-        assert_true(kn_scores_people(mixed, "extrapolation")[i] ==
-                    kn_scores_people(known, "extrapolation")[i]);
+        assert_true(kn_scores_participants(mixed, "extrapolation")[i] ==
+                    kn_scores_participants(known, "extrapolation")[i]);
     kn_scores_free(mixed), kn_scores_free(known);
     study_free(&s);
 }
@@ -267,10 +267,10 @@ TEST_PROGRAM(commands_score_extrapolation)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_as_far_as_at_the_site_that_knows_them_best),
-        cmocka_unit_test(hosts_are_the_sites_with_the_most_people),
+        cmocka_unit_test(hosts_are_the_sites_with_the_most_participants),
         cmocka_unit_test(being_at_an_adapted_site_is_not_being_far),
         cmocka_unit_test(being_old_is_there_as_anywhere),
-        cmocka_unit_test(people_of_known_sites_beside_them_are_as_ever),
+        cmocka_unit_test(participants_of_known_sites_in_the_same_call_are_unchanged),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests_name("beyond", tests, NULL, NULL);

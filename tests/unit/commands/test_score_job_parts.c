@@ -1,13 +1,14 @@
 /* Scores in parts: sums that know no order, who is in which part, and files that are not believed.
  */
 #include "support/calls.h"
+#include "support/failing.h"
 #include "support/folders.h"
 
 #include "base/random.h"
 #include "base/sum/binned_sum.h"
-#include "data/table/job_part.h"
+#include "data/sample.h"
 #include "io/safetensors/safetensors.h"
-#include "norm/metrics/accumulator.h"
+#include "norm/metrics/metrics.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -29,12 +30,12 @@ static void shuffle(double *x, int n)
 static void sums_know_neither_order_nor_parts(void **state)
 {
     (void)state;
-    enum { MOST = 60, ROUNDS = 3000 };
+    enum { MAX_COUNT = 60, ROUNDS = 3000 };
     static const int range[] = {0, 3, 30, 120, 900};
     for (int round = 0; round < ROUNDS; round++) {
-        double x[MOST], first = 0;
+        double x[MAX_COUNT], first = 0;
         long double plain = 0, size = 0;
-        int n = 1 + (int)(MOST * kn_rng_uniform(&rng)) % MOST;
+        int n = 1 + (int)(MAX_COUNT * kn_rng_uniform(&rng)) % MAX_COUNT;
         for (int i = 0; i < n; i++) {
             int e = (int)(range[round % 5] * (2 * kn_rng_uniform(&rng) - 1));
             x[i] = ldexp(kn_rng_normal(&rng), e);
@@ -84,7 +85,8 @@ static void metrics_of_parts_are_the_bits_of_all(void **state)
     (void)state;
     enum { N = 50, T = 9 };
     kn_mat y = ref_normal(&rng, N, T), mean = ref_normal(&rng, N, T), z = ref_normal(&rng, N, T);
-    kn_mat loss = ref_normal(&rng, N, T), whole = ref_new(T, KN_N_METRICS);
+    kn_mat loss = ref_normal(&rng, N, T), null = ref_normal(&rng, N, T);
+    kn_mat whole = ref_new(T, KN_N_METRICS);
     double mean0[T], var0[T];
     for (int j = 0; j < T; j++)
         mean0[j] = 0.1 * j, var0[j] = 1 + j;
@@ -102,7 +104,9 @@ static void metrics_of_parts_are_the_bits_of_all(void **state)
                                  .mean = kn_sub(mean, i, 0, 1, T),
                                  .mean0 = mean0,
                                  .var0 = var0};
-                kn_tallies_add(ctx, &m, kn_sub(z, i, 0, 1, T), kn_sub(loss, i, 0, 1, T), own);
+                kn_cell_losses losses = {kn_sub(z, i, 0, 1, T), kn_sub(loss, i, 0, 1, T),
+                                         kn_sub(null, i, 0, 1, T)};
+                kn_tallies_add(ctx, &m, &losses, own);
             }
             kn_tallies_join(all, own, T);
         }
@@ -115,19 +119,19 @@ static void metrics_of_parts_are_the_bits_of_all(void **state)
         assert_memory_equal(out.data, whole.data, sizeof(double) * T * KN_N_METRICS);
         free(out.data);
     }
-    free(y.data), free(mean.data), free(z.data), free(loss.data), free(whole.data);
+    free(y.data), free(mean.data), free(z.data), free(loss.data), free(null.data), free(whole.data);
 }
 
-static void everybody_is_in_one_part(void **state)
+static void each_participant_is_in_one_job_part(void **state)
 {
     (void)state;
-    for (ptrdiff_t people = 1; people < 20; people++)
+    for (ptrdiff_t participants = 1; participants < 20; participants++)
         for (ptrdiff_t n = 1; n < 25; n++) {
             int seen[20] = {0};
             for (ptrdiff_t i = 1; i <= n; i++)
-                for (ptrdiff_t k = 0; k < kn_job_part_size((kn_job_part){i, n}, people); k++)
+                for (ptrdiff_t k = 0; k < kn_job_part_size((kn_job_part){i, n}, participants); k++)
                     seen[kn_job_part_participant((kn_job_part){i, n}, k)]++;
-            for (ptrdiff_t p = 0; p < people; p++)
+            for (ptrdiff_t p = 0; p < participants; p++)
                 assert_int_equal(seen[p], 1);
         }
 }
@@ -135,14 +139,14 @@ static void everybody_is_in_one_part(void **state)
 /* ---- files -------------------------------------------------------------------------------------
  */
 
-enum { PEOPLE = 30, NEW = 9, REGIONS = 6 };
+enum { PARTICIPANTS = 30, NEW = 9, REGIONS = 6 };
 
 static void write_tables(void)
 {
     FILE *x = fopen("people.csv", "w"), *y = fopen("regions.csv", "w");
     FILE *new_x = fopen("new.csv", "w"), *new_y = fopen("new_y.csv", "w");
-    for (int i = -1; i < PEOPLE + NEW; i++) {
-        FILE *to[2] = {i < PEOPLE ? x : new_x, i < PEOPLE ? y : new_y};
+    for (int i = -1; i < PARTICIPANTS + NEW; i++) {
+        FILE *to[2] = {i < PARTICIPANTS ? x : new_x, i < PARTICIPANTS ? y : new_y};
         double age = 20 + 50 * kn_rng_uniform(&rng), shared = kn_rng_normal(&rng);
         if (i < 0) {
             fprintf(x, "participant_id,age\n"), fprintf(new_x, "participant_id,age\n");
@@ -179,15 +183,15 @@ static void make_parts(void)
 
 #define PART "out/scores.part-1-of-2.safetensors"
 
-/* In memory a part is scores of these people, and nothing else. */
-static void a_part_in_memory_is_these_people(void **state)
+/* In memory a part is scores of these participants, and nothing else. */
+static void a_subset_in_memory_has_these_participants(void **state)
 {
     (void)state;
     kn_scores *all, *some;
     kn_mat z = ref_new(NEW, REGIONS), own = ref_new(3, REGIONS);
     assert_ok(ctx, score("write=z", &all));
     assert_ok(ctx, score("write=z part=2/3", &some));
-    assert_int_equal(kn_scores_n_people(some), 3);
+    assert_int_equal(kn_scores_n_participants(some), 3);
     assert_ok(ctx, kn_scores_block(ctx, all, "z", 0, REGIONS, z));
     assert_ok(ctx, kn_scores_block(ctx, some, "z", 0, REGIONS, own));
     for (int k = 0; k < 3; k++) {
@@ -195,14 +199,15 @@ static void a_part_in_memory_is_these_people(void **state)
         assert_string_equal(kn_scores_ids(some)[k], kn_scores_ids(all)[i]);
         for (int j = 0; j < REGIONS; j++)
             assert_true(kn_at(own, k, j) == kn_at(z, i, j));
-        for (const char *const *c = (const char *const[]){"statistic", "p_upper", "deviance", NULL};
+        for (const char *const *c =
+                 (const char *const[]){"extreme_z", "extreme_z_p", "deviance", NULL};
              *c; c++)
-            assert_true(kn_scores_people(some, *c)[k] == kn_scores_people(all, *c)[i]);
+            assert_true(kn_scores_participants(some, *c)[k] == kn_scores_participants(all, *c)[i]);
     }
     kn_scores_free(all);
     kn_scores_free(some);
     assert_refused(ctx, score("part=10/10", &some), KN_ERR_DATA,
-                   "part 10 of 10 has nobody: there are 9 people");
+                   "part 10 of 10 has no participants; there are only 9");
     assert_refused(ctx, score("join=2", &some), KN_ERR_ARGUMENT,
                    "{join=2} needs {output}, the folder of the parts");
     free(z.data), free(own.data);
@@ -266,7 +271,7 @@ static void rewrite(const lie *l)
         bool wrong = l->name && strcmp(l->name, t->name) == 0;
         ptrdiff_t one = t->count - 1;
         copy[i] = malloc(bytes + 1);
-        memcpy(copy[i], t->data, bytes);
+        assert_ok(ctx, kn_st_values(ctx, f, t, 0, t->count, copy[i]));
         if (wrong && l->at >= 0 && t->type == KN_ST_F64)
             ((double *)copy[i])[l->at] = l->value;
         if (wrong && l->at >= 0 && t->type == KN_ST_I64)
@@ -283,7 +288,7 @@ static void rewrite(const lie *l)
         free(copy[i]);
 }
 
-static void what_a_part_says_is_not_believed(void **state)
+static void contents_of_a_job_part_are_checked(void **state)
 {
     (void)state;
     enum { COLUMNS = 26, JOINT = COLUMNS, TRAINING, CV, CHANGED, SUSPECT };
@@ -306,14 +311,14 @@ static void what_a_part_says_is_not_believed(void **state)
         {.name = "bins", .at = 9, .value = -1, .sentence = "-1 values are counted in a bin"},
         {.name = "zero", .at = -1, .sentence = "zero"},
         {.name = "hash", .at = -2, .sentence = "hash"},
-        {.key = "kronorm", .say = "0.1.0", .sentence = "was made by kronorm 0.1.0, and this is"},
-        {.key = "part", .say = "2", .sentence = "holds part 2 of 2, as its name does not say"},
-        {.key = "of", .say = "3", .sentence = "holds part 1 of 3, as its name does not say"},
-        {.key = "people", .say = "10", .sentence = "of other people or covariates"},
+        {.key = "kronorm", .say = "0.1.0", .sentence = "was made by kronorm 0.1.0, but this is"},
+        {.key = "part", .say = "2", .sentence = "contains part 2 of 2, unlike its name"},
+        {.key = "of", .say = "3", .sentence = "contains part 1 of 3, unlike its name"},
+        {.key = "people", .say = "10", .sentence = "for other participants or covariates"},
         {.key = "people", .sentence = "people"},
-        {.key = "model", .say = "g", .sentence = "'model' is no hash"},
-        {.key = "options", .say = "", .sentence = "'options' is no hash"},
-        {.key = "map.z", .say = "0", .sentence = "is damaged, or of another run than its part"},
+        {.key = "model", .say = "g", .sentence = "'model' is not a hash"},
+        {.key = "options", .say = "", .sentence = "'options' is not a hash"},
+        {.key = "map.z", .say = "0", .sentence = "is damaged, or from another run than its part"},
         {.key = "map.z", .sentence = "map.z"}};
     kn_scores *s;
     for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
@@ -343,34 +348,6 @@ static void odd_sums_do_no_harm(void **state)
         }
 }
 
-static void memory_that_runs_out_leaves_the_parts(void **state)
-{
-    (void)state;
-    kn_options *o = options_of(ctx, "score",
-                               "model=m.safetensors covariates=new.csv responses=new_y.csv "
-                               "output=out join=2");
-    kn_status status = KN_ERR_MEMORY;
-    make_parts();
-    for (long k = 1; status != KN_OK; k += 1 + k / 9) {
-        kn_model *model = NULL;
-        kn_data *data = NULL;
-        kn_scores *scores = NULL;
-        kn_fail_allocation(ctx, k);
-        status = kn_model_open(ctx, "m.safetensors", &model);
-        if (status == KN_OK)
-            status = kn_data_read(ctx, o, &data);
-        if (status == KN_OK)
-            status = kn_score(ctx, model, data, o, &scores);
-        kn_fail_allocation(ctx, 0);
-        kn_scores_free(scores);
-        kn_data_free(data);
-        kn_model_free(model);
-        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
-        assert_int_equal(folder_files("out"), status == KN_OK ? 5 : 4);
-    }
-    kn_options_free(o);
-}
-
 static void cancel(void *user, const kn_progress *p)
 {
     if (strcmp(p->stage, user) == 0)
@@ -396,34 +373,72 @@ static void what_is_stopped_leaves_what_was_there(void **state)
     kn_set_progress(ctx, NULL, NULL);
 }
 
-TEST_PROGRAM(commands_score_job_parts)
+static int open_fixture(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_know_neither_order_nor_parts),
-        cmocka_unit_test(sums_of_nothing_and_of_no_numbers),
-        cmocka_unit_test(metrics_of_parts_are_the_bits_of_all),
-        cmocka_unit_test(everybody_is_in_one_part),
-        cmocka_unit_test(a_part_in_memory_is_these_people),
-        cmocka_unit_test(every_cut_and_every_bit_is_noticed),
-        cmocka_unit_test(what_a_part_says_is_not_believed),
-        cmocka_unit_test(odd_sums_do_no_harm),
-        cmocka_unit_test(memory_that_runs_out_leaves_the_parts),
-        cmocka_unit_test(what_is_stopped_leaves_what_was_there),
-    };
     kn_model *model;
     ctx = kn_ctx_new();
     kn_set_threads(ctx, 1);
     ref_rng_init(&rng, 11, 0);
-    if (scratch_enter(NULL) != 0)
-        return 1;
+    if (scratch_enter(state) != 0)
+        return -1;
     write_tables();
     assert_ok(ctx, fit_files(ctx,
                              "covariates=people.csv responses=regions.csv folds=3 components=2 "
                              "output=m.safetensors",
                              &model));
     kn_model_free(model);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    scratch_leave(NULL);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    int status = scratch_leave(state);
     kn_ctx_free(ctx);
-    return failed;
+    return status;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(commands_score_job_parts, open_fixture, close_fixture)
+{
+    kn_options *o = options_of(ctx, "score",
+                               "model=m.safetensors covariates=new.csv responses=new_y.csv "
+                               "output=out join=2");
+    kn_status status = KN_ERR_MEMORY;
+    make_parts();
+    for (long k = 1; status != KN_OK; k += 1 + k / 9) {
+        kn_model *model = NULL;
+        kn_data *data = NULL;
+        kn_scores *scores = NULL;
+        kn_fail_allocation(ctx, k);
+        status = kn_model_open(ctx, "m.safetensors", &model);
+        if (status == KN_OK)
+            status = kn_data_read(ctx, o, &data);
+        if (status == KN_OK)
+            status = kn_score(ctx, model, data, o, &scores);
+        kn_fail_allocation(ctx, 0);
+        kn_scores_free(scores);
+        kn_data_free(data);
+        kn_model_free(model);
+        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+        assert_int_equal(folder_files("out"), status == KN_OK ? 9 : 4);
+    }
+    kn_options_free(o);
+    folder_remove("out");
+}
+
+TEST_PROGRAM(commands_score_job_parts)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_know_neither_order_nor_parts),
+        cmocka_unit_test(sums_of_nothing_and_of_no_numbers),
+        cmocka_unit_test(metrics_of_parts_are_the_bits_of_all),
+        cmocka_unit_test(each_participant_is_in_one_job_part),
+        cmocka_unit_test(a_subset_in_memory_has_these_participants),
+        cmocka_unit_test(every_cut_and_every_bit_is_noticed),
+        cmocka_unit_test(contents_of_a_job_part_are_checked),
+        cmocka_unit_test(odd_sums_do_no_harm),
+        cmocka_unit_test(what_is_stopped_leaves_what_was_there),
+    };
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -95,7 +95,7 @@ static void check_likelihood(const problem *q, bool low)
     kn_engine_clear(&e);
 }
 
-/* An engine that goes on from where another stands has the bits of one that begins, there and
+/* An engine that continues from another's state has the bits of one that starts there, and
  * elsewhere; of a dense one nothing is decomposed there. */
 static void check_going_on(const problem *q, bool low)
 {
@@ -109,7 +109,7 @@ static void check_going_on(const problem *q, bool low)
         kn_engine first = engine_for(q, low), fresh = engine_for(q, low);
         assert_ok(ctx, kn_engine_nested(ctx, &first, &at[0], &f[0], g[0]));
         kn_engine_donate(&first, &core);
-        assert_true(core.stands == !low);
+        assert_true(core.decomposed == !low);
         const double *U = core.R0[0].U.data;
         kn_engine_clear(&first);
         kn_engine next = engine_from(q, low, &core);
@@ -126,8 +126,8 @@ static void check_going_on(const problem *q, bool low)
     }
 }
 
-/* The posterior of component p of a latent model for one more person, from the rows that `use` has:
- * who is like training row i by c R0(i), and where group >= 0 a member of that group. */
+/* The posterior of component p of a latent model for one more participant, from the rows that `use`
+ * has: who is like training row i by c R0(i), and where group >= 0 a member of that group. */
 static void posterior(const problem *q, const kn_latent *l, ptrdiff_t p, const int *use,
                       const double *r, double self, int code, double *mean, double *var)
 {
@@ -247,7 +247,7 @@ static void likelihood_and_gradient_are_those_of_dense_matrices(void **state)
     for_all_shapes(check_likelihood);
 }
 
-static void new_people_of_new_and_known_groups_as_by_dense_matrices(void **state)
+static void new_participants_of_new_and_known_groups_equal_dense_matrices(void **state)
 {
     (void)state;
     for_all_shapes(check_prediction);
@@ -259,7 +259,7 @@ static void leaving_rows_and_groups_out_equals_deleting_them(void **state)
     for_all_shapes(check_leaving);
 }
 
-/* Noise of 1e-5 and of 1e5, and people who are all the same. */
+/* Noise of 1e-5 and of 1e5, and participants who are all the same. */
 static void extremes_hold_what_the_rest_holds(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ TEST_PROGRAM(cov_additive)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood_and_gradient_are_those_of_dense_matrices),
-        cmocka_unit_test(new_people_of_new_and_known_groups_as_by_dense_matrices),
+        cmocka_unit_test(new_participants_of_new_and_known_groups_equal_dense_matrices),
         cmocka_unit_test(leaving_rows_and_groups_out_equals_deleting_them),
         cmocka_unit_test(extremes_hold_what_the_rest_holds),
     };

@@ -3,7 +3,7 @@
 #include "support/own_kernels.h"
 
 #include "cov/spectral_task.h"
-#include "gp/methods/common.h"
+#include "gp/methods/fit_steps.h"
 
 static void mirror(kn_mat K)
 {
@@ -19,9 +19,9 @@ static void matrices_match_one_pair_at_a_time(void **state)
 {
     (void)state;
     for (int s = 0; s < N_SIZES; s++)
-        for (int n = 1; n <= MOST_TERMS; n++)
-            for (int from = 0; from + n <= MOST_TERMS; from++) {
-                ref_term ref[MOST_TERMS];
+        for (int n = 1; n <= MAX_TERMS; n++)
+            for (int from = 0; from + n <= MAX_TERMS; from++) {
+                ref_term ref[MAX_TERMS];
                 kn_cov cov = terms(from, n, ref);
                 kn_mat X = ref_normal(&rng, SIZES[s], F), Y = ref_normal(&rng, 5, F);
                 kn_mat K = ref_new(X.rows, X.rows), Ks = ref_new(X.rows, 5);
@@ -51,8 +51,8 @@ static void pairs_of_some_samples_are_bit_for_bit_their_own(void **state)
 {
     (void)state;
     enum { ALL = 97, SOME = 64 };
-    ref_term ref[MOST_TERMS];
-    kn_cov cov = terms(0, MOST_TERMS, ref);
+    ref_term ref[MAX_TERMS];
+    kn_cov cov = terms(0, MAX_TERMS, ref);
     kn_mat X = ref_normal(&rng, ALL, F), few = ref_new(SOME, F);
     ptrdiff_t index[SOME];
     kn_pairs all, some, own;
@@ -61,7 +61,7 @@ static void pairs_of_some_samples_are_bit_for_bit_their_own(void **state)
     kn_mat_rows(X, index, few);
     assert_ok(ctx, kn_pairs_within(ctx, X, &cov.stats, &all));
     assert_ok(ctx, kn_pairs_within(ctx, few, &cov.stats, &own));
-    assert_ok(ctx, kn_pairs_some(ctx, &all, index, few, &cov.stats, &some));
+    assert_ok(ctx, kn_pairs_select(ctx, &all, index, few, &cov.stats, &some));
     assert_true(some.n == own.n && some.symmetric);
     for (int k = 0; k < own.n; k++)
         for (ptrdiff_t j = 0; j < SOME; j++)
@@ -107,8 +107,8 @@ static void contraction_matches_central_differences(void **state)
 {
     (void)state;
     for (int s = 0; s < N_SIZES; s++)
-        for (int n = 1; n <= MOST_TERMS; n++) {
-            ref_term ref[MOST_TERMS];
+        for (int n = 1; n <= MAX_TERMS; n++) {
+            ref_term ref[MAX_TERMS];
             kn_cov cov = terms(0, n, ref);
             kn_mat X = ref_normal(&rng, SIZES[s], F), G = ref_normal(&rng, X.rows, X.rows);
             double theta[KN_COV_THETA], g[KN_COV_THETA], h = 1e-5;
@@ -140,8 +140,8 @@ static void contraction_matches_central_differences(void **state)
 static void weights_are_a_softmax_and_lead_back(void **state)
 {
     (void)state;
-    for (int n = 1; n <= MOST_TERMS; n++) {
-        ref_term ref[MOST_TERMS];
+    for (int n = 1; n <= MAX_TERMS; n++) {
+        ref_term ref[MAX_TERMS];
         kn_cov cov = terms(0, n, ref);
         double x[KN_COV_OUTER], back[KN_COV_OUTER], theta[KN_COV_THETA], sum = 0, all = 1, total;
         kn_cov_point again;
@@ -174,7 +174,7 @@ static void two_terms_are_rho_and_length(void **state)
 {
     (void)state;
     kn_cov cov = cov_of("linear+se", F), one = cov_of("se", F);
-    ref_term ref[MOST_TERMS];
+    ref_term ref[MAX_TERMS];
     kn_cov three = terms(0, 3, ref);
     double theta[KN_COV_THETA], rho, length;
     kn_cov_point p = kn_cov_at_rho(&cov, 0.3, 2);
@@ -268,14 +268,14 @@ static void task_covariances_know_what_they_are(void **state)
 static void what_needs_two_terms_refuses_three(void **state)
 {
     (void)state;
-    ref_term ref[MOST_TERMS];
+    ref_term ref[MAX_TERMS];
     kn_spec spec = spec_of((setting){20, 3, false, false}, ref);
     kn_mat X = ref_normal(&rng, 20, F), Z = ref_normal(&rng, 20, 2);
     kn_search_options o = {.limits = {.evals_left = -1}, .optimise = true, .rho = 0.5, .length = 1};
     kn_search_result found;
     kn_engine e;
     assert_ok(ctx, engine_over(ctx, &spec, X, Z, 2, 0, 1, &e));
-    assert_refused(ctx, kn_search(ctx, &e, &o, &found), KN_ERR_ARGUMENT, "two terms at most");
+    assert_refused(ctx, kn_search(ctx, &e, &o, &found), KN_ERR_ARGUMENT, "at most two terms");
     kn_engine_clear(&e);
     free(X.data), free(Z.data);
 }

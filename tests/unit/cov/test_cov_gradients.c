@@ -2,9 +2,9 @@
  * library has never heard of. */
 #include "support/own_kernels.h"
 
-#include "gp/methods/common.h"
+#include "gp/methods/fit_steps.h"
 #include "gp/predict/predict.h"
-#include "gp/search/space.h"
+#include "gp/search/internal.h"
 
 /* ---- the engine's gradient --------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@ static kn_status nested(kn_engine *e, const double *x, double *lml, double *g)
 }
 
 /* LML of iso noise at x with the inside parameters held. */
-static double held_inside(kn_engine *e, const double *x, const double *inside)
+static double fixed_inside(kn_engine *e, const double *x, const double *inside)
 {
     double r0[KN_COV_THETA] = {0}, theta[KN_THETA], lml;
     kn_cov_point at = kn_cov_point_at(&e->cov, x);
@@ -35,7 +35,7 @@ static double held_inside(kn_engine *e, const double *x, const double *inside)
  * held for the differences, and the inner maximum is checked by its value. */
 static void check_gradient(setting s)
 {
-    ref_term ref[MOST_TERMS];
+    ref_term ref[MAX_TERMS];
     kn_spec spec = spec_of(s, ref);
     ptrdiff_t P = s.N < 4 ? 1 : 3;
     kn_mat X = ref_normal(&rng, s.N, F), Z = ref_normal(&rng, s.N, P);
@@ -49,7 +49,7 @@ static void check_gradient(setting s)
     assert_ok(ctx, nested(&e, x, &lml, g));
     memcpy(inside, e.inside, sizeof inside);
     if (s.iso)
-        assert_close(held_inside(&e, x, inside), lml, 1e-10);
+        assert_close(fixed_inside(&e, x, inside), lml, 1e-10);
     for (int i = 0; i < kn_cov_n_outer(&e.cov); i++) {
         double t = x[i], slope = NAN, change = INFINITY;
         /* Five points, of fourth order in the step. The step is halved until the slope stays:
@@ -60,7 +60,7 @@ static void check_gradient(setting s)
             for (int k = 0; k < 4; k++) {
                 x[i] = t + step * (k < 2 ? k - 2 : k - 1);
                 if (s.iso)
-                    f[k] = held_inside(&e, x, inside);
+                    f[k] = fixed_inside(&e, x, inside);
                 else
                     assert_ok(ctx, nested(&e, x, &f[k], none));
             }
@@ -75,7 +75,7 @@ static void check_gradient(setting s)
         for (int i = 0; i < e.iso.n_inside; i++)
             near[i] =
                 fmin(fmax(inside[i] + 0.1 * kn_rng_normal(&rng), kn_theta_lower), kn_theta_upper);
-        assert_true(held_inside(&e, x, near) <= lml + 1e-8 * (1 + fabs(lml)));
+        assert_true(fixed_inside(&e, x, near) <= lml + 1e-8 * (1 + fabs(lml)));
     }
     kn_engine_clear(&e);
     free(X.data), free(Z.data);
@@ -87,7 +87,7 @@ static void nested_gradient_matches_central_differences(void **state)
     for (int low = 0; low < 2; low++)
         for (int iso = 0; iso < 2; iso++)
             for (int s = 0; s < N_SIZES; s++)
-                for (int n = 1; n <= MOST_TERMS; n++)
+                for (int n = 1; n <= MAX_TERMS; n++)
                     check_gradient((setting){SIZES[s], n, iso, low});
 }
 
@@ -95,9 +95,9 @@ static void joint_gradient_matches_central_differences(void **state)
 {
     (void)state;
     for (int low = 0; low < 2; low++)
-        for (int n = 1; n <= MOST_TERMS; n++) {
+        for (int n = 1; n <= MAX_TERMS; n++) {
             setting s = {20, n, true, low};
-            ref_term ref[MOST_TERMS];
+            ref_term ref[MAX_TERMS];
             kn_spec spec = spec_of(s, ref);
             kn_mat X = ref_normal(&rng, s.N, F), Z = ref_normal(&rng, s.N, 3);
             double theta[KN_THETA], g[KN_THETA], lml, h = 1e-4;
@@ -126,8 +126,8 @@ static void joint_gradient_matches_central_differences(void **state)
 static void all_pivots_are_the_dense_likelihood(void **state)
 {
     (void)state;
-    for (int n = 1; n <= MOST_TERMS; n++) {
-        ref_term ref[MOST_TERMS];
+    for (int n = 1; n <= MAX_TERMS; n++) {
+        ref_term ref[MAX_TERMS];
         kn_spec spec = spec_of((setting){30, n, false, false}, ref);
         kn_mat X = ref_normal(&rng, 30, F), Z = ref_normal(&rng, 30, 3);
         double x[KN_COV_OUTER], lml[2], g[2][KN_COV_OUTER];
@@ -231,7 +231,7 @@ static void check_maximum(const kn_spec *spec, kn_mat X, kn_mat Z, double best)
  * makes se a straight line times a large weight. */
 static void check_third_term(kn_mat X, kn_mat Z, ptrdiff_t rank, double lml)
 {
-    ref_term ref[MOST_TERMS];
+    ref_term ref[MAX_TERMS];
     kn_spec spec = spec_of((setting){N, 2, false, false}, ref);
     kn_search_options o = {
         .limits = {.evals_left = -1}, .optimise = true, .rho = NAN, .length = NAN, .seed = 1};
@@ -246,7 +246,7 @@ static void check_third_term(kn_mat X, kn_mat Z, ptrdiff_t rank, double lml)
 
 static void check_fit(ptrdiff_t rank)
 {
-    ref_term ref[MOST_TERMS];
+    ref_term ref[MAX_TERMS];
     kn_spec spec = spec_of((setting){N, 3, false, false}, ref);
     kn_mat X = ref_normal(&rng, N, F), Xs = ref_normal(&rng, NS, F), Z = smooth(X), own;
     kn_mat mean = ref_new(NS, P), var = ref_new(NS, P);

@@ -1,7 +1,7 @@
 /* Covariances as lists of terms: the record of a model. */
 #include "support/own_kernels.h"
 
-#include "model/file/kernel_json.h"
+#include "model/file/internal.h"
 
 static kn_gp recorded(void)
 {
@@ -57,7 +57,7 @@ static void a_damaged_record_is_refused(void **state)
         assert_refused(ctx, kn_kernel_from_json(ctx, "file", j, &back), KN_ERR_FORMAT, text);      \
         json_decref(j);                                                                            \
     } while (0)
-    REFUSED("a term 'cubic' that this kronorm",
+    REFUSED("has a term 'cubic' that kronorm",
             json_object_set_new(t, "kernel", json_string("cubic")));
     REFUSED("'kernel'", json_object_set_new(t, "columns", json_pack("[i i]", 0, F + 1)));
     REFUSED("'kernel'", json_object_set_new(t, "columns", json_pack("[i i]", -1, 2)));

@@ -1,9 +1,9 @@
-/* Groups of people who share noise: the algebra of H = I + gamma G, finding gamma, and models that
- * have groups. */
+/* Groups of participants who share noise: the algebra of H = I + gamma G, finding gamma, and models
+ * that have groups. */
 #include "support/cohorts.h"
 
 #include "commands/common/maps_api.h"
-#include "cov/groups.h"
+#include "cov/group_noise.h"
 #include "model/model.h"
 #include "support/calls.h"
 #include "support/scratch.h"
@@ -101,7 +101,7 @@ static void one_group_of_all_and_groups_of_one_tell_nothing(void **state)
     for (int k = 0; k < 3; k++) {
         kn_groups g;
         assert_ok(ctx, kn_groups_new(ctx, 4, CODES[k], &g));
-        assert_int_equal(kn_groups_tell(&g), k == 2);
+        assert_int_equal(kn_groups_identify_gamma(&g), k == 2);
         kn_groups_clear(&g);
     }
 }
@@ -160,19 +160,19 @@ static void group_noise_is_found_where_there_is_some(void **state)
 /* ---- who is a group ---------------------------------------------------------------------------
  */
 
-enum { PEOPLE = 300, MAPS = 12 };
+enum { PARTICIPANTS = 300, MAPS = 12 };
 
 typedef struct study {
     kn_data *data;
     cohort c;
-    char id[PEOPLE][8];
+    char id[PARTICIPANTS][8];
 } study;
 
-/* Whole-year ages; `visits` rows a person. */
+/* Whole-year ages; `visits` rows a participant. */
 static void study_new(study *w, uint64_t seed, int visits, double strength)
 {
-    const char *sex[PEOPLE], *id[PEOPLE];
-    w->c = cohort_new((cohort_plan){.N = PEOPLE,
+    const char *sex[PARTICIPANTS], *id[PARTICIPANTS];
+    w->c = cohort_new((cohort_plan){.N = PARTICIPANTS,
                                     .T = MAPS,
                                     .sites = 2,
                                     .kind = COHORT_LINEAR,
@@ -180,13 +180,13 @@ static void study_new(study *w, uint64_t seed, int visits, double strength)
                                     .group_noise = visits > 1 ? 0.5 : 0,
                                     .members = visits,
                                     .seed = seed});
-    for (int i = 0; i < PEOPLE; i++) {
+    for (int i = 0; i < PARTICIPANTS; i++) {
         kn_col(w->c.X, AGE)[i] = floor(kn_at(w->c.X, i, AGE));
         sex[i] = kn_at(w->c.X, i, SEX) > 0 ? "f" : "m";
         snprintf(w->id[i], sizeof w->id[i], "s%d", i / visits);
         id[i] = w->id[i];
     }
-    assert_ok(ctx, kn_data_new(ctx, PEOPLE, &w->data));
+    assert_ok(ctx, kn_data_new(ctx, PARTICIPANTS, &w->data));
     assert_ok(ctx, kn_data_ids(ctx, w->data, id));
     assert_ok(ctx, kn_data_numbers(ctx, w->data, "age", kn_col(w->c.X, AGE), 1));
     assert_ok(ctx, kn_data_texts(ctx, w->data, "sex", sex));
@@ -199,7 +199,7 @@ static void study_free(study *w)
     cohort_free(&w->c);
 }
 
-static void people_of_the_same_age_and_sex_are_no_group(void **state)
+static void participants_of_the_same_age_and_sex_are_no_group(void **state)
 {
     (void)state;
     study w;
@@ -214,7 +214,7 @@ static void people_of_the_same_age_and_sex_are_no_group(void **state)
     study_free(&w);
 }
 
-static void visits_of_one_person_are_a_group(void **state)
+static void visits_of_one_participant_are_a_group(void **state)
 {
     (void)state;
     study w;
@@ -222,7 +222,7 @@ static void visits_of_one_person_are_a_group(void **state)
     int with = 0;
     study_new(&w, 5, 3, 1);
     assert_ok(ctx, kn_fit(ctx, w.data, NULL, &m));
-    assert_int_equal(m->gp.latent.groups.n, PEOPLE / 3);
+    assert_int_equal(m->gp.latent.groups.n, PARTICIPANTS / 3);
     assert_int_equal(m->group_rule, KN_GROUP_IDS);
     for (ptrdiff_t p = 0; p < m->gp.P; p++)
         with += kn_latent_gamma(&m->gp.latent, p) > 0;
@@ -345,7 +345,7 @@ static void scores_of_models_with_groups_are_the_same_from_a_file(void **state)
         for (int k = 0; k < 2; k++) {
             kn_scores *s;
             assert_ok(ctx, kn_score(ctx, m[k], w.data, NULL, &s));
-            z[k] = ref_new(PEOPLE, MAPS);
+            z[k] = ref_new(PARTICIPANTS, MAPS);
             assert_ok(ctx, kn_scores_block(ctx, s, "z", 0, MAPS, z[k]));
             kn_scores_free(s);
             kn_model_free(m[k]);
@@ -357,7 +357,7 @@ static void scores_of_models_with_groups_are_the_same_from_a_file(void **state)
 }
 
 /* Everybody alone: the folds are those of a fit without groups. */
-static void groups_that_tell_nothing_leave_no_trace(void **state)
+static void groups_without_information_leave_no_trace(void **state)
 {
     (void)state;
     cohort c = cohort_new((
@@ -388,10 +388,10 @@ TEST_PROGRAM(cov_groups)
         cmocka_unit_test(groups_are_numbered_as_they_appear),
         cmocka_unit_test(one_group_of_all_and_groups_of_one_tell_nothing),
         cmocka_unit_test(group_noise_is_found_where_there_is_some),
-        cmocka_unit_test(people_of_the_same_age_and_sex_are_no_group),
-        cmocka_unit_test(visits_of_one_person_are_a_group),
+        cmocka_unit_test(participants_of_the_same_age_and_sex_are_no_group),
+        cmocka_unit_test(visits_of_one_participant_are_a_group),
         cmocka_unit_test(models_with_groups_are_the_same_from_a_file),
-        cmocka_unit_test(groups_that_tell_nothing_leave_no_trace),
+        cmocka_unit_test(groups_without_information_leave_no_trace),
         cmocka_unit_test(scores_of_models_with_groups_are_the_same_from_a_file),
     };
     int failed = cmocka_run_group_tests_name("groups", tests, scratch_enter, scratch_leave);

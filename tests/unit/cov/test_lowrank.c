@@ -127,14 +127,14 @@ static void check_agreement(ptrdiff_t N, bool iso, double length)
     o.rank = (int)N;
     outcome low = fitted(X, Y, Xs, &o);
     assert_int_equal(full.info.rank, N);
-    assert_true(low.info.rank < N + (N <= 30)); /* of few people all may have to be pivots */
+    assert_true(low.info.rank < N + (N <= 30)); /* of few participants all may have to be pivots */
     assert_true(low.info.rank_residual <= 3e-12);
     double left = low.info.rank_residual;
     assert_true(fabs(low.info.lml - full.info.lml) <= rank_bound_lml(&full.bound, left));
     assert_maps_agree(low.mean, low.var, full.mean, full.var, &full.bound, left);
     assert_maps_agree(low.loo_mean, low.loo_var, full.loo_mean, full.loo_var, &full.bound, left);
     /* Folds choose pivots and c/d of their own: their residual is at most the limit above, and of
-     * two thirds of the people c/d may be several times as large. */
+     * two thirds of the participants c/d may be several times as large. */
     double folds = 10 * 3e-12;
     assert_maps_agree(low.cv_mean, low.cv_var, full.cv_mean, full.cv_var, &full.bound, folds);
     for (ptrdiff_t j = 0; j < Y.cols; j++)
@@ -307,7 +307,7 @@ static void what_does_not_fit_is_refused_with_numbers(void **state)
     assert_ok(ctx, engine_over(ctx, &spec, X, Z, 2, 0, 1, &e));
     kn_set_memory(ctx, 7 * 8 * 50 * 50);
     assert_refused(ctx, nested_at(ctx, &e, 0.5, 1, &lml, NULL), KN_ERR_MEMORY,
-                   "up to 50 samples are possible, or an approximation of rank");
+                   "use at most 50 participants, or an approximation of rank");
     kn_set_memory(ctx, 0);
     kn_engine_clear(&e);
     free(X.data), free(Z.data);

@@ -1,10 +1,11 @@
-/* People from memory and from files are the same people: the same model to the byte, the same
- * scores, sentences that name rows instead of lines. */
-#include "commands/score/p_values.h"
+/* Participants from memory and from files are the same participants: the same model to the byte,
+ * the same scores, sentences that name rows instead of lines. */
+#include "commands/score/internal.h"
 #include "io/npy/npy.h"
 #include "io/table/table.h"
 
 #include "support/participants.h"
+#include "support/same_model.h"
 
 static bool same(double a, double b)
 {
@@ -37,8 +38,7 @@ static void memory_and_files_give_the_same_bytes(void **state)
     assert_ok(ctx, fit_files(ctx, files, &file));
     assert_ok(ctx, kn_model_to_bytes(ctx, memory, &a, &n));
     assert_ok(ctx, kn_model_to_bytes(ctx, file, &b, &m));
-    assert_int_equal(n, m);
-    assert_memory_equal(a, b, n);
+    assert_same_model(a, n, b, m);
     kn_bytes_free(a);
     kn_bytes_free(b);
     kn_model_free(memory);
@@ -53,17 +53,17 @@ static void scores_in_memory_are_those_that_are_written(void **state)
     assert_ok(ctx, kn_data_texts(ctx, d, "group", p.group));
     kn_model *m = fit_data(ctx, d, "components=2 folds=4 use=age,site");
     kn_scores *here =
-        score_data(ctx, m, d, "write=z,yhat,ys2_model,fdr label=group=patient training_rows=plain");
+        score_data(ctx, m, d, "write=z,yhat,ys2_model,fdr cases=group=patient training_rows=plain");
     kn_scores *there = score_data(
         ctx, m, d,
-        "write=z,yhat,ys2_model,fdr label=group=patient training_rows=plain output=out format=npy");
+        "write=z,yhat,ys2_model,fdr cases=group=patient training_rows=plain output=out format=npy");
     kn_model_free(m); /* the scores stand alone */
-    assert_true(kn_scores_number(here, "files") == 0 && kn_scores_number(there, "files") == 9);
+    assert_true(kn_scores_number(here, "files") == 0 && kn_scores_number(there, "files") == 12);
     kn_table *t;
     assert_ok(ctx, kn_table_read(ctx, "out/abnormality.tsv", &t));
     assert_int_equal(kn_table_cols(t), 27);
     for (ptrdiff_t c = 1; c < 27; c++) {
-        const double *x = kn_scores_people(here, kn_table_name(t, c));
+        const double *x = kn_scores_participants(here, kn_table_name(t, c));
         assert_non_null(x);
         for (ptrdiff_t i = 0; i < N; i++) {
             double written;
@@ -96,9 +96,11 @@ static void scores_in_memory_are_those_that_are_written(void **state)
         kn_npy_clear(&npy);
         free(z.data);
     }
-    assert_true(kn_scores_number(here, "AUC.top") == kn_scores_number(there, "AUC.top"));
-    assert_true(kn_scores_number(here, "AUC.top.low") <= kn_scores_number(here, "AUC.top"));
-    assert_true(kn_scores_number(here, "counts.abnormal") == 5);
+    assert_true(kn_scores_number(here, "AUC.extreme_z") ==
+                kn_scores_number(there, "AUC.extreme_z"));
+    assert_true(kn_scores_number(here, "AUC.extreme_z.low") <=
+                kn_scores_number(here, "AUC.extreme_z"));
+    assert_true(kn_scores_number(here, "counts.cases") == 5);
     assert_true(isnan(kn_scores_number(here, "AUC.bottom")));
     assert_non_null(strstr(kn_scores_json(here), "\"calibration\""));
     kn_scores_free(here);
@@ -111,7 +113,7 @@ static void scores_in_memory_are_those_that_are_written(void **state)
 /* ---- covariates --------------------------------------------------------------------------------
  */
 
-static void conditions_choose_people_in_memory_and_files(void **state)
+static void conditions_select_participants_in_memory_and_files(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES), *files;
@@ -123,7 +125,7 @@ static void conditions_choose_people_in_memory_and_files(void **state)
     again = fit_data(ctx, d, "folds=4"); /* the choice was that call's */
     assert_true(kn_model_number(again, "n_samples") == N);
     kn_scores *s = score_data(ctx, m, d, "where=site=03");
-    assert_true(kn_scores_n_people(s) == N / 3 && strcmp(kn_scores_ids(s)[0], "s02") == 0);
+    assert_true(kn_scores_n_participants(s) == N / 3 && strcmp(kn_scores_ids(s)[0], "s02") == 0);
     kn_scores_free(s);
 
     write_tables(); /* read whole, and chosen from by the fit */
@@ -138,12 +140,12 @@ static void conditions_choose_people_in_memory_and_files(void **state)
     kn_model_free(m);
 
     double visit[N];
-    const char *person[N];
+    const char *participant[N];
     for (int i = 0; i < N; i++) {
         visit[i] = 1 + i % 2;
-        person[i] = p.id[i - i % 2];
+        participant[i] = p.id[i - i % 2];
     }
-    assert_ok(ctx, kn_data_ids(ctx, d, person));
+    assert_ok(ctx, kn_data_ids(ctx, d, participant));
     assert_ok(ctx, kn_data_numbers(ctx, d, "visit", visit, 1));
     m = fit_data(ctx, d, "session=last use=age,site");
     assert_true(kn_model_number(m, "n_samples") == N / 2);
@@ -152,6 +154,42 @@ static void conditions_choose_people_in_memory_and_files(void **state)
     kn_scores_free(s);
     kn_model_free(m);
     kn_data_free(d);
+}
+
+/* Options that a later call does not give keep their values at reading, also if another one of them
+ * makes the rows be paired anew. */
+static void options_of_reading_hold_when_rows_are_paired_anew(void **state)
+{
+    (void)state;
+    kn_data *files;
+    kn_model *m;
+    ptrdiff_t chosen = 0;
+    for (int i = 0; i < N; i++)
+        chosen += strcmp(p.site[i], "02") != 0;
+    write_tables();
+    kn_options *o =
+        options_of(ctx, "fit", "covariates=people.csv responses=maps.csv where=site!=s02");
+    assert_ok(ctx, kn_data_read(ctx, o, &files));
+    m = fit_data(ctx, files, "session=last folds=4");
+    assert_true(kn_model_number(m, "n_samples") == (double)chosen);
+    kn_model_free(m);
+    kn_data_free(files);
+    kn_options_free(o);
+
+    FILE *in = fopen("maps.csv", "r"), *out = fopen("fewer.csv", "w");
+    char line[4096]; /* without the last participant */
+    assert_true(in && out);
+    for (int i = 0; i < N && fgets(line, sizeof line, in); i++)
+        fputs(line, out);
+    fclose(in);
+    fclose(out);
+    o = options_of(ctx, "fit", "covariates=people.csv responses=fewer.csv match=common");
+    assert_ok(ctx, kn_data_read(ctx, o, &files));
+    m = fit_data(ctx, files, "where=site!=none folds=4");
+    assert_true(kn_model_number(m, "n_samples") == N - 1);
+    kn_model_free(m);
+    kn_data_free(files);
+    kn_options_free(o);
 }
 
 static void texts_are_a_category_whatever_they_look_like(void **state)
@@ -177,7 +215,8 @@ static void sentences_name_rows(void **state)
     p.age[4] = NAN;
     d = in_memory(N, NAMES);
     assert_refused(ctx, kn_fit(ctx, d, NULL, &m), KN_ERR_DATA,
-                   "covariates row 5: age is 'n/a', expected a number (use {missing=drop})");
+                   "covariates row 5: age is 'n/a', expected a number; {missing=drop} excludes "
+                   "such participants");
     assert_null(m);
     kn_data_free(d);
     p.age[4] = INFINITY;
@@ -193,13 +232,13 @@ static void sentences_name_rows(void **state)
     assert_refused(ctx, kn_data_texts(ctx, d, "", p.site), KN_ERR_ARGUMENT, "has no name");
     assert_refused(ctx, kn_data_texts(ctx, d, "group", NULL), KN_ERR_ARGUMENT, "null pointer");
     assert_refused(ctx, kn_data_responses(ctx, d, kn_view_rows(p.y, N - 1, T), NULL), KN_ERR_SHAPE,
-                   "covariates have 40 rows, responses 39");
+                   "covariates have 40 rows, but responses have 39");
     const char *twice[N];
     memcpy(twice, p.id, sizeof twice);
     twice[7] = "s02";
     assert_ok(ctx, kn_data_ids(ctx, d, twice));
     assert_ok(ctx, kn_data_responses(ctx, d, kn_view_rows(p.y, N, T), NULL));
-    assert_ok(ctx, kn_fit(ctx, d, NULL, &m)); /* one person, two rows */
+    assert_ok(ctx, kn_fit(ctx, d, NULL, &m)); /* one participant, two rows */
     kn_model_free(m);
     assert_ok(ctx, kn_data_ids(ctx, d, p.id));
     assert_ok(ctx, kn_fit(ctx, d, NULL, &m));
@@ -207,25 +246,27 @@ static void sentences_name_rows(void **state)
     kn_data *files;
     assert_ok(ctx, kn_data_read(ctx, o, &files));
     assert_refused(ctx, kn_data_numbers(ctx, files, "age", p.age, 1), KN_ERR_ARGUMENT,
-                   "data from files take nothing from memory");
+                   "data from files cannot be combined with data from memory");
     kn_data_free(files);
     kn_options_free(o);
     kn_data *other;
     kn_scores *s;
     assert_ok(ctx, kn_data_new(ctx, N, &other));
     assert_ok(ctx, kn_data_texts(ctx, other, "site", p.site));
-    assert_refused(ctx, kn_predict(ctx, m, other, NULL, &s), KN_ERR_DATA,
-                   "covariates: no column 'age' which the model was fitted with");
+    assert_refused(
+        ctx, kn_predict(ctx, m, other, NULL, &s), KN_ERR_DATA,
+        "covariates: no column 'age', which the model was fitted with; its columns are site");
     assert_refused(ctx, kn_score(ctx, m, other, NULL, &s), KN_ERR_ARGUMENT, "no responses");
     kn_data_free(other);
     kn_model_free(m);
     kn_data_free(d);
     kn_data_free(NULL);
-    assert_refused(ctx, kn_data_new(ctx, 0, &d), KN_ERR_SHAPE, "0 people");
+    assert_refused(ctx, kn_data_new(ctx, 0, &d), KN_ERR_SHAPE,
+                   "0 participants, expected at least one");
     assert_null(d);
 }
 
-static void people_who_lack_a_covariate_may_leave(void **state)
+static void participants_without_a_covariate_can_be_dropped(void **state)
 {
     (void)state;
     double age = p.age[4];
@@ -235,7 +276,7 @@ static void people_who_lack_a_covariate_may_leave(void **state)
     kn_data *d = in_memory(N, NAMES);
     p.age[4] = age;
     kn_scores *a = score_data(ctx, m, all, ""), *b = score_data(ctx, m, d, "missing=drop");
-    assert_int_equal(kn_scores_n_people(b), N - 1);
+    assert_int_equal(kn_scores_n_participants(b), N - 1);
     assert_string_equal(kn_scores_ids(b)[4], "s05");
     kn_mat za = block(a, "z"), zb = block(b, "z");
     for (ptrdiff_t j = 0; j < T; j++)
@@ -275,10 +316,10 @@ static void responses_are_found_by_name(void **state)
     free(za.data), free(zb.data);
     assert_ok(ctx, kn_data_responses(ctx, other, (kn_view){p.y, KN_F64, N, T - 1, T, 1}, NAMES));
     assert_refused(ctx, kn_score(ctx, m, other, NULL, &s), KN_ERR_DATA,
-                   "responses: no column 'f' which is a response of the model");
+                   "responses: no column 'f', which is a response of the model");
     assert_ok(ctx, kn_data_responses(ctx, other, (kn_view){p.y, KN_F64, N, T - 1, T, 1}, NULL));
     assert_refused(ctx, kn_score(ctx, m, other, NULL, &s), KN_ERR_SHAPE,
-                   "responses have 5 columns, the model has 6");
+                   "responses have 5 columns, but the model has 6");
     kn_scores_free(a);
     kn_scores_free(b);
     kn_model_free(m);
@@ -286,7 +327,7 @@ static void responses_are_found_by_name(void **state)
     kn_data_free(d);
 }
 
-static void people_of_training_get_their_cross_validated_z(void **state)
+static void training_participants_get_their_cross_validated_z(void **state)
 {
     (void)state;
     kn_data *d = in_memory(N, NAMES), *unknown = in_memory(N, NAMES);
@@ -306,8 +347,8 @@ static void people_of_training_get_their_cross_validated_z(void **state)
         assert_true(zb.data[i] == zc.data[i]);
     }
     assert_true(kn_scores_number(a, "counts.in_training") == N);
-    assert_true(kn_scores_people(a, "in_training")[3] == 1);
-    assert_true(kn_scores_people(c, "in_training")[3] == 0);
+    assert_true(kn_scores_participants(a, "in_training")[3] == 1);
+    assert_true(kn_scores_participants(c, "in_training")[3] == 0);
     free(za.data), free(zb.data), free(zc.data);
     kn_scores_free(a);
     kn_scores_free(b);
@@ -326,18 +367,19 @@ static void maps_that_were_not_kept_are_refused_by_name(void **state)
     kn_scores *s = score_data(ctx, m, d, ""), *predicted;
     assert_ok(ctx, kn_predict(ctx, m, d, NULL, &predicted));
     assert_ok(ctx, kn_scores_block(ctx, predicted, "ys2_model", 2, 3, kn_mat_cols(out, N, 3)));
-    assert_null(kn_scores_people(predicted, "statistic"));
+    assert_null(kn_scores_participants(predicted, "extreme_z"));
     assert_null(kn_scores_responses(predicted, "R2"));
     assert_true(kn_scores_responses(predicted, "ys2_noise")[0] > 0);
     assert_refused(ctx, kn_scores_block(ctx, s, "yhat", 0, T, kn_mat_cols(out, N, T)),
-                   KN_ERR_ARGUMENT, "yhat is not in memory: name it in {write}");
+                   KN_ERR_ARGUMENT,
+                   "yhat is not in memory; name it in {write}, and give no {output}");
     assert_refused(ctx, kn_scores_block(ctx, s, "w", 0, T, kn_mat_cols(out, N, T)), KN_ERR_ARGUMENT,
                    "there is no map 'w'");
     assert_refused(ctx, kn_scores_block(ctx, s, "z", 4, 3, kn_mat_cols(out, N, 3)), KN_ERR_ARGUMENT,
                    "responses 5 to 7 asked for, there are 6");
     assert_refused(ctx, kn_scores_block(ctx, s, "z", 0, 3, kn_mat_cols(out, N - 1, 3)),
                    KN_ERR_SHAPE, "expected 40 x 3");
-    assert_null(kn_scores_people(s, "beauty"));
+    assert_null(kn_scores_participants(s, "beauty"));
     kn_scores_free(s);
     kn_scores_free(predicted);
     kn_model_free(m);
@@ -350,17 +392,18 @@ TEST_PROGRAM(data_dataset)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_and_files_give_the_same_bytes),
         cmocka_unit_test(scores_in_memory_are_those_that_are_written),
-        cmocka_unit_test(conditions_choose_people_in_memory_and_files),
+        cmocka_unit_test(conditions_select_participants_in_memory_and_files),
+        cmocka_unit_test(options_of_reading_hold_when_rows_are_paired_anew),
         cmocka_unit_test(texts_are_a_category_whatever_they_look_like),
         cmocka_unit_test(sentences_name_rows),
-        cmocka_unit_test(people_who_lack_a_covariate_may_leave),
+        cmocka_unit_test(participants_without_a_covariate_can_be_dropped),
         cmocka_unit_test(responses_are_found_by_name),
-        cmocka_unit_test(people_of_training_get_their_cross_validated_z),
+        cmocka_unit_test(training_participants_get_their_cross_validated_z),
         cmocka_unit_test(maps_that_were_not_kept_are_refused_by_name),
     };
     if (scratch_enter(NULL) != 0)
         return 1;
-    make_people();
+    make_participants();
     write_tables();
     int failed = cmocka_run_group_tests_name("data", tests, NULL, NULL);
     scratch_leave(NULL);

@@ -82,7 +82,7 @@ static void columns_go_where_they_belong(void **state)
     kn_ctx_free(ctx);
 }
 
-static void squares_need_values_and_people(void **state)
+static void squares_need_values_and_participants(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -148,7 +148,7 @@ static void a_plain_design_is_standardised_columns(void **state)
     kn_ctx_free(ctx);
 }
 
-static void new_people_are_held_near_training(void **state)
+static void covariates_of_new_participants_are_clamped_to_the_training_range(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -169,21 +169,21 @@ static void new_people_are_held_near_training(void **state)
                         1, 8, 1, 50, 3, 7, 1, 50, NAN, 7 + 1e-10, 1, 1e300, 3, -7, -99);
     static const int expected[] = {0, 0, 0, 1, 1, 1, 1, 0, 4};
     static const ptrdiff_t by_column[] = {3, 2, 2, 1};
-    int held[9];
-    ptrdiff_t people[4];
-    kn_mat X = applied(ctx, &d, new, true, held), free_X = applied(ctx, &d, new, false, NULL);
-    kn_mat as_held = ref_new(9, 4);
+    int held_out[9];
+    ptrdiff_t participants[4];
+    kn_mat X = applied(ctx, &d, new, true, held_out), free_X = applied(ctx, &d, new, false, NULL);
+    kn_mat as_clamped = ref_new(9, 4);
     for (ptrdiff_t i = 0; i < 9; i++) {
-        assert_int_equal(held[i], expected[i]);
+        assert_int_equal(held_out[i], expected[i]);
         for (ptrdiff_t c = 0; c < 4; c++)
-            kn_col(as_held, c)[i] = kn_at(new, i, c);
-        kn_col(as_held, 0)[i] = fmin(fmax(kn_at(new, i, 0), -7.5), 102.5);
-        kn_col(as_held, 3)[i] = fmin(fmax(kn_at(new, i, 3), -1), 3);
+            kn_col(as_clamped, c)[i] = kn_at(new, i, c);
+        kn_col(as_clamped, 0)[i] = fmin(fmax(kn_at(new, i, 0), -7.5), 102.5);
+        kn_col(as_clamped, 3)[i] = fmin(fmax(kn_at(new, i, 3), -1), 3);
     }
-    assert_ok(ctx, kn_design_count_clamped(ctx, &d, view(new), people));
+    assert_ok(ctx, kn_design_count_clamped(ctx, &d, view(new), participants));
     for (int c = 0; c < 4; c++)
-        assert_int_equal(people[c], by_column[c]);
-    kn_mat X2 = applied(ctx, &d, as_held, false, NULL);
+        assert_int_equal(participants[c], by_column[c]);
+    kn_mat X2 = applied(ctx, &d, as_clamped, false, NULL);
     for (ptrdiff_t i = 0; i < 9; i++) {
         for (ptrdiff_t f = 0; f < d.F; f++)
             if (f != d.column[0].q)
@@ -194,7 +194,7 @@ static void new_people_are_held_near_training(void **state)
     }
     assert_close(kn_at(free_X, 3, 0), (200 - d.mean[0]) / d.sd[0], 1e-14);
     assert_true(kn_at(X, 6, 6) == 1 && kn_at(X, 6, 3) + kn_at(X, 6, 4) + kn_at(X, 6, 5) == 0);
-    free(X.data), free(free_X.data), free(X2.data), free(as_held.data), free(new.data);
+    free(X.data), free(free_X.data), free(X2.data), free(as_clamped.data), free(new.data);
 
     /* A level that training did not have is in no term of those that it had, also alone. */
     kn_mat one = MATRIX(4, 50, 4, 7, 1);
@@ -223,9 +223,9 @@ static void a_category_of_one_level_is_nowhere(void **state)
     kn_design d = made(ctx, raw, &o);
     assert_true(d.F == 1 && d.n_constant == 2 && d.column[0].constant && d.column[2].constant);
     kn_mat new = MATRIX(3, 1, 2, 1, 0, 2, 3);
-    int held[2];
-    kn_mat X = applied(ctx, &d, new, true, held);
-    assert_true(held[0] == 1 && held[1] == 1);
+    int held_out[2];
+    kn_mat X = applied(ctx, &d, new, true, held_out);
+    assert_true(held_out[0] == 1 && held_out[1] == 1);
     free(X.data), free(new.data), free(raw.data);
     kn_design_clear(&d);
     kn_ctx_free(ctx);
@@ -240,7 +240,7 @@ static void what_cannot_be_used_is_a_sentence(void **state)
     refuse_new(ctx, MATRIX(2, 1, 2, 3, NAN), &o, KN_ERR_DATA,
                "covariates row 2, column 2 is nan, expected a finite number");
     refuse_new(ctx, MATRIX(2, 1, 2, 1, 2), &o, KN_ERR_DATA,
-               "every covariate is constant: there is nothing to predict the responses from");
+               "every covariate is constant; at least one must vary");
     refuse_new(ctx, MATRIX(1, 1e300, -1e300), &o, KN_ERR_DATA,
                "covariates column 1 has values too large to square");
     o.levels = category;
@@ -251,21 +251,21 @@ static void what_cannot_be_used_is_a_sentence(void **state)
     refuse_new(ctx, MATRIX(2, 0, 1, INFINITY, 2), &o, KN_ERR_DATA,
                "covariates row 2, column 1 is inf, expected a level, 0 to 1");
     refuse_new(ctx, MATRIX(2, NAN, 1, NAN, 2), &o, KN_ERR_DATA,
-               "covariates column 1 has no value at all");
+               "covariates column 1 has no values");
     refuse_new(ctx, MATRIX(2, 1, 1, 1, 1), &o, KN_ERR_DATA,
-               "every covariate is constant: there is nothing to predict the responses from");
+               "every covariate is constant; at least one must vary");
     static const kn_interaction pairs[] = {{0, 1}, {1, 0}};
     o.interactions = pairs;
     o.n_interactions = 1;
     refuse_new(ctx, MATRIX(2, 0, 1, 0, 2), &o, KN_ERR_ARGUMENT,
-               "interaction of covariates 1 and 2, expected a category of two levels or more and "
+               "the interaction of covariates 1 and 2 needs a category with two or more levels and "
                "a number that varies");
     refuse_new(ctx, MATRIX(2, 0, 1, 1, 1), &o, KN_ERR_ARGUMENT,
-               "interaction of covariates 1 and 2, expected a category of two levels or more and "
+               "the interaction of covariates 1 and 2 needs a category with two or more levels and "
                "a number that varies");
     o.n_interactions = 2;
     refuse_new(ctx, MATRIX(2, 0, 1, 1, 2), &o, KN_ERR_ARGUMENT,
-               "interaction of covariates 2 and 1, expected a category of two levels or more and "
+               "the interaction of covariates 2 and 1 needs a category with two or more levels and "
                "a number that varies");
     kn_ctx_free(ctx);
 }
@@ -313,14 +313,14 @@ static void order_and_names_change_nothing_but_order(void **state)
     kn_ctx_free(ctx);
 }
 
-static void few_people_are_enough(void **state)
+static void few_participants_are_enough(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     static const int levels[] = {0, 2};
     kn_design_options o = {.additive = true, .standardise = true, .levels = levels, .quadratic = 1};
     refuse_new(ctx, MATRIX(2, 4, 1), &o, KN_ERR_DATA,
-               "every covariate is constant: there is nothing to predict the responses from");
+               "every covariate is constant; at least one must vary");
     kn_mat raw = MATRIX(2, 4, 1, 6, 0, 8, 1);
     for (ptrdiff_t n = 2; n <= 3; n++) {
         kn_view first = view(raw);
@@ -330,7 +330,7 @@ static void few_people_are_enough(void **state)
         assert_true(d.Fc == 1 && d.Fq == 0 && d.F == 4);
         assert_close(d.mean[0], n == 2 ? 5 : 6, 1e-15);
         assert_close(d.sd[0], n == 2 ? 1 : sqrt(8. / 3), 1e-15);
-        assert_close(d.column[1].shares[0], 1. / (double)n, 1e-15);
+        assert_close(d.column[1].proportions[0], 1. / (double)n, 1e-15);
         kn_design_clear(&d);
     }
     free(raw.data);
@@ -341,13 +341,13 @@ TEST_PROGRAM(data_design)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_go_where_they_belong),
-        cmocka_unit_test(squares_need_values_and_people),
+        cmocka_unit_test(squares_need_values_and_participants),
         cmocka_unit_test(a_plain_design_is_standardised_columns),
-        cmocka_unit_test(new_people_are_held_near_training),
+        cmocka_unit_test(covariates_of_new_participants_are_clamped_to_the_training_range),
         cmocka_unit_test(a_category_of_one_level_is_nowhere),
         cmocka_unit_test(what_cannot_be_used_is_a_sentence),
         cmocka_unit_test(order_and_names_change_nothing_but_order),
-        cmocka_unit_test(few_people_are_enough),
+        cmocka_unit_test(few_participants_are_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,13 +15,13 @@ static golden golden_load(kn_ctx *ctx, const char *name)
     golden g = {0};
     char path[512], file[64];
     kn_table *t;
-    snprintf(file, sizeof file, "%s.json", name);
-    g.json = ref_json("additive", file);
+    snprintf(file, sizeof file, "additive/%s", name);
+    g.json = golden_json(file, "");
     const char *root = getenv("KN_TESTS");
     snprintf(path, sizeof path, "%s/golden/additive/%s_covariates.csv", root ? root : "tests",
              name);
     assert_ok(ctx, kn_table_read(ctx, path, &t));
-    ptrdiff_t n = (ptrdiff_t)ref_number(g.json, "N"), C = kn_table_cols(t) - 3;
+    ptrdiff_t n = (ptrdiff_t)golden_number(g.json, "N"), C = kn_table_cols(t) - 3;
     g.raw = ref_new(n, C);
     g.new = ref_new(kn_table_rows(t) - n, C);
     for (ptrdiff_t c = 0; c < C; c++)
@@ -88,8 +88,8 @@ static void the_terms_make_the_covariance_of_golden(void **state)
                                .levels = g.levels,
                                .quadratic = 1};
         kn_design d = made(ctx, g.raw, &o);
-        kn_mat mean = ref_numbers(g.json, "x_mean"), sd = ref_numbers(g.json, "x_sd");
-        kn_mat q_mean = ref_numbers(g.json, "q_mean"), q_sd = ref_numbers(g.json, "q_sd");
+        kn_mat mean = golden_column(g.json, "x_mean"), sd = golden_column(g.json, "x_sd");
+        kn_mat q_mean = golden_column(g.json, "q_mean"), q_sd = golden_column(g.json, "q_sd");
         assert_int_equal(d.Fc, mean.rows);
         assert_int_equal(d.Fq, mean.rows);
         for (ptrdiff_t f = 0; f < mean.rows; f++) { /* the numbers are the first columns */
@@ -98,21 +98,21 @@ static void the_terms_make_the_covariance_of_golden(void **state)
             assert_close(d.column[f].q_mean, q_mean.data[f], 1e-13);
             assert_close(d.column[f].q_sd, q_sd.data[f], 1e-13);
         }
-        int held[8];
+        int held_out[8];
         kn_mat X = applied(ctx, &d, g.raw, false, NULL), Xh = applied(ctx, &d, g.raw, true, NULL);
-        kn_mat Xn = applied(ctx, &d, g.new, true, held);
+        kn_mat Xn = applied(ctx, &d, g.new, true, held_out);
         assert_same(X, Xh, 0); /* nothing of training is held */
-        kn_mat w = ref_numbers(g.json, "weights");
-        double length = exp(ref_number(g.json, "ln_length"));
+        kn_mat w = golden_column(g.json, "weights");
+        double length = exp(golden_number(g.json, "ln_length"));
         kn_mat R = covariance(&d, X, X, w, length), Rn = covariance(&d, Xn, X, w, length);
         kn_mat Rnn = covariance(&d, Xn, Xn, w, length);
         kn_mat expected = rows_of(g.json, "R"), expected_new = rows_of(g.json, "R_new");
-        kn_mat diag = ref_numbers(g.json, "R_new_diag");
+        kn_mat diag = golden_column(g.json, "R_new_diag");
         assert_same(R, expected, 1e-12);
         assert_same(Rn, expected_new, 1e-12);
         for (ptrdiff_t i = 0; i < diag.rows; i++)
             assert_close(kn_at(Rnn, i, i), diag.data[i], 1e-12);
-        assert_true(held[g.new.rows - 1] > 0 && held[0] == 0);
+        assert_true(held_out[g.new.rows - 1] > 0 && held_out[0] == 0);
         free(X.data), free(Xh.data), free(Xn.data), free(R.data), free(Rn.data), free(Rnn.data);
         free(expected.data), free(expected_new.data), free(diag.data), free(w.data);
         free(mean.data), free(sd.data), free(q_mean.data), free(q_sd.data);

@@ -1,7 +1,7 @@
-/* A recipe goes to JSON and comes back; what is no recipe is refused. */
-#include "support/recipes.h"
+/* An encoding goes to JSON and comes back; what is no encoding is refused. */
+#include "support/encodings.h"
 
-static void assert_recipes_equal(const kn_encoding *a, const kn_encoding *b)
+static void assert_encodings_equal(const kn_encoding *a, const kn_encoding *b)
 {
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->missing, b->missing);
@@ -19,7 +19,7 @@ static void assert_recipes_equal(const kn_encoding *a, const kn_encoding *b)
     }
 }
 
-static void a_recipe_survives_json_to_the_bit(void **state)
+static void an_encoding_survives_json_to_the_bit(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -38,7 +38,7 @@ static void a_recipe_survives_json_to_the_bit(void **state)
     json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     kn_encoding back;
     assert_ok(ctx, kn_encoding_from_json(ctx, "m", again, &back));
-    assert_recipes_equal(&r, &back);
+    assert_encodings_equal(&r, &back);
     json_t *json2 = kn_encoding_to_json(&back);
     char *text2 = json_dumps(json2, JSON_COMPACT);
     assert_string_equal(text, text2);
@@ -58,7 +58,7 @@ static void a_recipe_survives_json_to_the_bit(void **state)
 #define CODES(levels, more)                                                                        \
     "{\"missing\":\"drop\",\"codes\":true,\"columns\":[{\"name\":\"s\",\"kind\":\"categorical\","  \
     "\"levels\":" levels more "}]}"
-#define TWO_VALUED "m: covariate 1: two_valued, expected of codes with two numbers for levels"
+#define TWO_VALUED "m: covariate 1: two_valued needs codes with two numbers as levels"
 #define AGE        "{\"name\":\"age\",\"kind\":\"numeric\",\"mean\":1}"
 
 static void hostile_json_is_refused(void **state)
@@ -67,13 +67,14 @@ static void hostile_json_is_refused(void **state)
     static const struct {
         const char *text, *sentence;
     } cases[] = {
-        {"[]", "m: the recipe of the covariates says nothing of missing values"},
-        {"{}", "m: the recipe of the covariates says nothing of missing values"},
-        {"{\"missing\":1}", "m: the recipe of the covariates says nothing of missing values"},
-        {"{\"missing\":\"no\"}", "m: the recipe of the covariates says nothing of missing values"},
-        {"{\"missing\":\"drop\"}", "m: the recipe has 0 covariates, expected 1 to 10000"},
-        {COLUMNS("[]"), "m: the recipe has 0 covariates, expected 1 to 10000"},
-        {COLUMNS("{\"a\":1}"), "m: the recipe has 0 covariates, expected 1 to 10000"},
+        {"[]", "m: the encoding of the covariates does not define missing values"},
+        {"{}", "m: the encoding of the covariates does not define missing values"},
+        {"{\"missing\":1}", "m: the encoding of the covariates does not define missing values"},
+        {"{\"missing\":\"no\"}",
+         "m: the encoding of the covariates does not define missing values"},
+        {"{\"missing\":\"drop\"}", "m: the encoding has 0 covariates, expected 1 to 10000"},
+        {COLUMNS("[]"), "m: the encoding has 0 covariates, expected 1 to 10000"},
+        {COLUMNS("{\"a\":1}"), "m: the encoding has 0 covariates, expected 1 to 10000"},
         {COLUMNS("[1]"), "m: covariate 1: expected a name"},
         {COLUMNS("[{}]"), "m: covariate 1: expected a name"},
         {COLUMNS("[" AGE ",{\"name\":\"\"}]"), "m: covariate 2: expected a name"},
@@ -103,7 +104,7 @@ static void hostile_json_is_refused(void **state)
         {CATEGORY("[\"a\",\"a\"]"), "m: covariate 1: levels are doubled or out of order"},
         {CATEGORY("[\"b\",\"a\"]"), "m: covariate 1: levels are doubled or out of order"},
         {CATEGORY("[\"10\",\"9\"]"), "m: covariate 1: levels are doubled or out of order"},
-        {"{\"missing\":\"drop\",\"codes\":1}", "m: codes of the recipe, expected true or false"},
+        {"{\"missing\":\"drop\",\"codes\":1}", "m: codes of the encoding, expected true or false"},
         {CODES("[]", ""), "m: covariate 1: 0 levels, expected 1 to 50"},
         {CODES("[\"1\",\"2\"]", ",\"two_valued\":0"), TWO_VALUED},
         {CODES("[\"a\",\"b\"]", ",\"two_valued\":true"), TWO_VALUED},
@@ -125,7 +126,8 @@ static void hostile_json_is_refused(void **state)
         json_decref(json);
     }
     kn_encoding r;
-    assert_refused(ctx, kn_encoding_from_json(ctx, "m", NULL, &r), KN_ERR_FORMAT, "m: the recipe");
+    assert_refused(ctx, kn_encoding_from_json(ctx, "m", NULL, &r), KN_ERR_FORMAT,
+                   "m: the encoding of the covariates does not define missing values");
     kn_ctx_free(ctx);
 }
 
@@ -144,15 +146,15 @@ static void hostile_sizes_are_refused(void **state)
     json_decref(json);
 
     json_t *columns = json_array();
-    for (int i = 0; i < KN_ENCODING_MOST + 1; i++)
+    for (int i = 0; i < KN_ENCODING_MAX + 1; i++)
         json_array_append_new(columns, json_null());
     json = json_pack("{s:s, s:o}", "missing", "drop", "columns", columns);
     assert_sentence(ctx, kn_encoding_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
-                    "m: the recipe has 10001 covariates, expected 1 to 10000");
+                    "m: the encoding has 10001 covariates, expected 1 to 10000");
     json_decref(json);
 
     json_t *levels = json_array();
-    for (int i = 0; i < KN_LEVELS_MOST + 1; i++)
+    for (int i = 0; i < KN_LEVELS_MAX + 1; i++)
         json_array_append_new(levels, json_sprintf("%03d", i));
     json = json_pack("{s:s, s:[{s:s, s:s, s:o}]}", "missing", "drop", "columns", "name", "a",
                      "kind", "categorical", "levels", levels);
@@ -173,18 +175,19 @@ static void codes_survive_json(void **state)
     json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     kn_encoding back;
     assert_ok(ctx, kn_encoding_from_json(ctx, "m", again, &back));
-    assert_recipes_equal(&r, &back);
+    assert_encodings_equal(&r, &back);
     assert_true(back.codes && back.column[0].two_valued && !back.column[2].two_valued);
-    refuse_apply(ctx, &back, "sex\tage\tsite\n3\t1\tA\n",
-                 "new.tsv line 2: sex is '3', a level that training did not have (it had 1 and 2; "
-                 "{numeric=sex} would take it as a number)");
+    refuse_apply(
+        ctx, &back, "sex\tage\tsite\n3\t1\tA\n",
+        "new.tsv line 2: sex is '3', which is not a level of the training sample (levels: 1, 2); "
+        "fit with {numeric=sex} if it is a number");
     kn_encoding_clear(&back);
     kn_encoding_clear(&r);
     json_decref(json);
     json_decref(again);
     free(text);
 
-    /* A recipe of before says nothing of codes, and has none. */
+    /* An encoding without the key "codes" has none. */
     o.codes = false;
     r = learned(ctx, "sex\tage\n1\t.1\n2\t.2\n", &o);
     json = kn_encoding_to_json(&r);
@@ -202,7 +205,7 @@ static void codes_survive_json(void **state)
 TEST_PROGRAM(data_encoding_json)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recipe_survives_json_to_the_bit),
+        cmocka_unit_test(an_encoding_survives_json_to_the_bit),
         cmocka_unit_test(hostile_json_is_refused),
         cmocka_unit_test(hostile_sizes_are_refused),
         cmocka_unit_test(codes_survive_json),

@@ -1,5 +1,6 @@
-/* Rows that share noise, and people as the additive model takes them. */
+/* Rows that share noise, and participants as the additive model takes them. */
 #include "support/calls.h"
+#include "support/failing.h"
 
 #include "data/sample.h"
 #include "data/shared_noise_groups.h"
@@ -9,10 +10,10 @@
 static kn_ctx *ctx;
 static logged said;
 
-/* A table, its recipe and its rows as numbers. */
+/* A table, its encoding and its rows as numbers. */
 typedef struct rows {
     kn_table *table;
-    kn_encoding recipe;
+    kn_encoding encoding;
     kn_mat X;
     ptrdiff_t *row;
     const char **id;
@@ -22,14 +23,14 @@ static rows rows_of(const char *text, const char *use, const char *group, bool i
 {
     rows r = {0};
     assert_ok(ctx, kn_table_parse(ctx, "p.tsv", '\t', text, (ptrdiff_t)strlen(text), &r.table));
-    kn_encoding_options o = {.use = use,
+    kn_encoding_options o = {.use = use ? use : "*",
                              .group = kn_group_column(group),
                              .codes = true,
                              .id_col = ids ? 0 : -1};
-    assert_ok(ctx, kn_encoding_learn(ctx, r.table, &o, &r.recipe));
+    assert_ok(ctx, kn_encoding_learn(ctx, r.table, &o, &r.encoding));
     ptrdiff_t n = kn_table_rows(r.table);
-    assert_ok(ctx, kn_mat_new(ctx, n, kn_encoding_width(&r.recipe), &r.X));
-    assert_ok(ctx, kn_encoding_apply(ctx, &r.recipe, r.table, NULL, r.X, NULL));
+    assert_ok(ctx, kn_mat_new(ctx, n, kn_encoding_width(&r.encoding), &r.X));
+    assert_ok(ctx, kn_encoding_apply(ctx, &r.encoding, r.table, NULL, r.X, NULL));
     r.row = calloc((size_t)n, sizeof *r.row);
     r.id = calloc((size_t)n, sizeof *r.id);
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -47,7 +48,7 @@ static rows rows_of(const char *text, const char *use, const char *group, bool i
 static void rows_clear(rows *r)
 {
     kn_table_free(r->table);
-    kn_encoding_clear(&r->recipe);
+    kn_encoding_clear(&r->encoding);
     kn_mat_clear(&r->X);
     free(r->row);
     free(r->id);
@@ -55,7 +56,7 @@ static void rows_clear(rows *r)
 
 static kn_grouping found(const rows *r, const char *text)
 {
-    kn_group_source from = {r->table, r->row, r->id, &r->recipe, r->X};
+    kn_group_source from = {r->table, r->row, r->id, &r->encoding, r->X};
     kn_grouping g;
     assert_ok(ctx, kn_grouping_find(ctx, &from, text, &g));
     return g;
@@ -80,17 +81,17 @@ static void a_column_makes_groups(void **state)
 {
     (void)state;
     rows r = rows_of(FAMILIES, NULL, "family", true);
-    assert_int_equal(r.recipe.n, 2); /* age and site */
+    assert_int_equal(r.encoding.n, 2); /* age and site */
     kn_grouping g = found(&r, " family");
     assert_int_equal(g.rule, KN_GROUP_COLUMN);
     assert_string_equal(g.column, "family");
     assert_groups(&g, 10, (const int[]){0, 1, 0, 2, 1, 0, 2, 0, 3, 0}, "x y z u");
     assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: 10 rows are 4 groups that share noise, those of one family");
+                  "p.tsv: 10 rows form 4 groups that share noise, one per family");
     kn_grouping_clear(&g);
 
     /* Other names for the same families, and rows the other way round: the same parts. */
-    kn_group_source from = {r.table, r.row, r.id, &r.recipe, r.X};
+    kn_group_source from = {r.table, r.row, r.id, &r.encoding, r.X};
     for (ptrdiff_t i = 0; i < 10; i++)
         r.row[i] = 9 - i;
     assert_ok(ctx, kn_grouping_find(ctx, &from, "family", &g));
@@ -103,25 +104,24 @@ static void a_column_makes_groups(void **state)
     rows_clear(&r);
 }
 
-static void groups_that_say_nothing_are_none(void **state)
+static void groups_without_information_are_no_groups(void **state)
 {
     (void)state;
     rows r = rows_of("age\tall\teach\n1\tx\t1\n2\tx\t2\n3\tx\t3\n", "age", NULL, false);
     kn_grouping g = found(&r, "all");
     assert_true(g.rule == KN_GROUP_NONE && !g.group);
-    assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: all is the same in every row, so no rows share noise of their own");
+    assert_logged(said, KN_LOG_INFO, "p.tsv: all is the same in every row, so no rows share noise");
     g = found(&r, "each");
     assert_true(g.rule == KN_GROUP_NONE && !g.group && !g.column);
     assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: each is another in every row, so no rows share noise of their own");
+                  "p.tsv: each is different in every row, so no rows share noise");
     rows_clear(&r);
 }
 
 static void refuse(const char *text, const char *use, const char *group, const char *sentence)
 {
     rows r = rows_of(text, use, NULL, false);
-    kn_group_source from = {r.table, r.row, r.id, &r.recipe, r.X};
+    kn_group_source from = {r.table, r.row, r.id, &r.encoding, r.X};
     kn_grouping g = {.n_groups = 7};
     assert_int_equal(kn_grouping_find(ctx, &from, group, &g), KN_ERR_DATA);
     assert_string_equal(kn_message(ctx), sentence);
@@ -138,13 +138,11 @@ static void a_group_column_that_does_not_fit_is_a_sentence(void **state)
         "5\tB\ttwo\tz\t1\n6\tB\ttwo\tz\t1\n7\tB\ttwo\tz\t1\n8\tB\ttwo\tz\t1\n"
         "9\tA\tone\tz\t1\n9\tA\tone\t\xfc\t1\n";
     refuse(text, "age", "famly",
-           "p.tsv: no column 'famly' as {group} asks for; the closest are family, age, place, "
-           "sex, site");
-    refuse(text, "age", "family",
-           "p.tsv line 4: family is '', expected the group that {group} asks for");
+           "p.tsv: no column 'famly', which {group} names; did you mean family?");
+    refuse(text, "age", "family", "p.tsv line 4: family is '', expected a group for {group}");
     refuse(text, "age,site", "place",
-           "p.tsv: {group=place} parts the rows as the covariate site does, expected one of them "
-           "(leave one out with {use} or {group=none})");
+           "p.tsv: {group=place} and the covariate site define the same groups; omit one of them, "
+           "with {use} or with {group=none}");
     refuse("age\tf\n1\t\xfc\n2\ta\n", "age", "f", "p.tsv line 2: f is '\xfc', expected UTF-8 text");
     rows r = rows_of(text, "age,sex", NULL, false); /* other parts */
     kn_grouping g = found(&r, "place");
@@ -153,7 +151,7 @@ static void a_group_column_that_does_not_fit_is_a_sentence(void **state)
     rows_clear(&r);
 }
 
-static void ids_that_repeat_are_one_person(void **state)
+static void ids_that_repeat_are_one_participant(void **state)
 {
     (void)state;
     rows r =
@@ -163,14 +161,15 @@ static void ids_that_repeat_are_one_person(void **state)
     assert_string_equal(g.column, "");
     assert_groups(&g, 5, (const int[]){0, 1, 0, 2, 1}, "b a c");
     assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: ids repeat, 5 rows are 3 people; the rows of one person share noise");
+                  "p.tsv: IDs repeat; 5 rows are of 3 participants, and the rows of one "
+                  "participant share noise");
     kn_grouping_clear(&g);
     rows_clear(&r);
     r = rows_of("participant_id\tage\na\t20\na\t21\na\t22\n", NULL, "auto", true);
     g = found(&r, "auto");
     assert_int_equal(g.rule, KN_GROUP_NONE);
     assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: the id is the same in every row, so no rows share noise of their own");
+                  "p.tsv: the ID is the same in every row, so no rows share noise");
     rows_clear(&r);
 }
 
@@ -198,8 +197,8 @@ static void rows_with_many_equal_covariates_are_one_stimulus(void **state)
     assert_null(g.column);
     assert_groups(&g, 8, (const int[]){0, 0, 1, 1, 2, 3, 4, 5}, "1 2 3 4 5 6");
     assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: covariates repeat, 8 rows are 6 stimuli; the rows of one stimulus share "
-                  "noise");
+                  "p.tsv: covariates repeat; 8 rows are of 6 stimuli, and the rows of one stimulus "
+                  "share noise");
     kn_grouping_clear(&g);
     g = found(&r, "none");
     assert_int_equal(g.rule, KN_GROUP_NONE);
@@ -209,7 +208,7 @@ static void rows_with_many_equal_covariates_are_one_stimulus(void **state)
     for (ptrdiff_t i = 0; i < 8; i++)
         for (ptrdiff_t c = 0; c < 10; c++)
             kn_col(X, c)[i] = kn_at(r.X, i * 5 % 8, 9 - c);
-    kn_group_source from = {r.table, r.row, NULL, &r.recipe, X};
+    kn_group_source from = {r.table, r.row, NULL, &r.encoding, X};
     assert_ok(ctx, kn_grouping_find(ctx, &from, "auto", &g));
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 8; j++) {
@@ -233,7 +232,7 @@ static void rows_with_many_equal_covariates_are_one_stimulus(void **state)
     }
 }
 
-/* ---- as people
+/* ---- as participants
  * ------------------------------------------------------------------------------------
  */
 
@@ -244,15 +243,15 @@ static kn_status anywhere(const kn_memory_policy *self, kn_ctx *c, const kn_resp
     *in_file = false;
     return KN_OK;
 }
-static const kn_memory_policy ROOM = {.place = anywhere, .bytes = 1e9};
+static const kn_memory_policy ROOM = {.choose_storage = anywhere, .bytes = 1e9};
 
 /* "use=age group=family", and the additive model unless sum */
 static kn_status train(const char *text, bool sum, kn_sample *p, kn_data **data,
-                       kn_encoding *recipe)
+                       kn_encoding *encoding)
 {
     kn_options *o = options_of(ctx, "fit", text);
     kn_settings s;
-    *recipe = (kn_encoding){0};
+    *encoding = (kn_encoding){0};
     *p = (kn_sample){0};
     kn_status status = kn_data_read(ctx, o, data);
     if (status == KN_OK)
@@ -266,7 +265,7 @@ static kn_status train(const char *text, bool sum, kn_sample *p, kn_data **data,
     return status;
 }
 
-static void people_are_grouped_for_the_additive_model(void **state)
+static void participants_are_grouped_for_the_additive_model(void **state)
 {
     (void)state;
     kn_sample p;
@@ -278,17 +277,17 @@ static void people_are_grouped_for_the_additive_model(void **state)
     assert_ok(ctx, train("covariates=one.csv responses=one.csv use=age,sex group=family "
                          "missing=drop",
                          false, &p, &d, &r));
-    assert_true(p.recipe.codes && p.n == 4 && p.X.cols == 2);
+    assert_true(p.encoding.codes && p.n == 4 && p.X.cols == 2);
     assert_int_equal(p.Y.cols, 2); /* the family is no response */
     assert_groups(&p.grouping, 4, (const int[]){0, 0, 1, 1}, "1 2");
-    assert_true(kn_at(p.X, 1, 1) == 1 && p.recipe.column[1].two_valued);
+    assert_true(kn_at(p.X, 1, 1) == 1 && p.encoding.column[1].two_valued);
     kn_sample_clear(&p);
     kn_data_free(d);
 
     assert_ok(ctx, train("covariates=one.csv responses=one.csv use=age,sex targets=y* "
                          "numeric=sex missing=drop",
                          false, &p, &d, &r));
-    assert_int_equal(p.recipe.column[1].kind, KN_COVARIATE_NUMERIC);
+    assert_int_equal(p.encoding.column[1].kind, KN_COVARIATE_NUMERIC);
     assert_null(p.grouping.group);
     kn_sample_clear(&p);
     kn_data_free(d);
@@ -297,7 +296,7 @@ static void people_are_grouped_for_the_additive_model(void **state)
                    train("covariates=one.csv responses=one.csv use=age,family group=family", false,
                          &p, &d, &r),
                    KN_ERR_ARGUMENT,
-                   "one.csv: {use=family}: it is the column of {group} and cannot be a covariate");
+                   "one.csv: {use=family} is the column of {group} and cannot be a covariate");
     kn_data_free(d);
 }
 
@@ -323,8 +322,8 @@ static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
             assert_ok(ctx, train(ways[k], sum, &p, &d, &r));
             if (sum) {
                 assert_logged(said, KN_LOG_WARNING,
-                              "v.csv: ids repeat, the rows of one person are taken for rows of "
-                              "several");
+                              "v.csv: IDs repeat, but the rows of one participant count as "
+                              "different participants");
                 assert_null(p.grouping.group);
             } else {
                 assert_groups(&p.grouping, 4, (const int[]){0, 1, 0, 2}, "a b c");
@@ -334,8 +333,8 @@ static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
         }
     assert_refused(ctx, train("covariates=v.csv responses=yid.csv use=age", false, &p, &d, &r),
                    KN_ERR_DATA,
-                   "v.csv: 1 id is on several lines, 2 in all, the first on lines 2 and 4: a (for "
-                   "sessions of one person use {session})");
+                   "v.csv: 1 ID occurs more than once, first on lines 2 and 4: a; if these are "
+                   "sessions of one participant, use {session}");
     kn_data_free(d);
 }
 
@@ -353,7 +352,7 @@ static kn_status meet(const char *text, kn_sample_spec known, kn_sample *p, kn_d
     return status;
 }
 
-static void new_people_say_which_group_they_are_of(void **state)
+static void new_participants_name_their_group(void **state)
 {
     (void)state;
     kn_sample p, new;
@@ -365,9 +364,10 @@ static void new_people_say_which_group_they_are_of(void **state)
     scratch_text("m.csv", "age,site\n25,A\n");
     assert_ok(ctx, train("covariates=t.csv responses=t.csv use=age,site group=family batch=none",
                          false, &p, &d, &r));
-    kn_sample_spec known = {.recipe = &p.recipe, .group_column = p.grouping.column};
-    assert_refused(ctx, meet("covariates=n.csv", known, &new, &e), KN_ERR_DATA,
-                   "n.csv line 3: site is 'B', a level that training did not have (it had A)");
+    kn_sample_spec known = {.encoding = &p.encoding, .group_column = p.grouping.column};
+    assert_refused(
+        ctx, meet("covariates=n.csv", known, &new, &e), KN_ERR_DATA,
+        "n.csv line 3: site is 'B', which is not a level of the training sample (levels: A)");
     kn_data_free(e);
     assert_ok(ctx, meet("covariates=n.csv unseen=prior", known, &new, &e));
     assert_true(kn_at(new.X, 1, 1) == 1);
@@ -388,7 +388,7 @@ static void new_people_say_which_group_they_are_of(void **state)
         kn_data_free(e);
     }
     assert_refused(ctx, meet("covariates=n.csv split=yes", known, &new, &e), KN_ERR_DATA,
-                   "n.csv: id a is on lines 2 and 3, {split} writes one file for each id");
+                   "n.csv: ID a is on lines 2 and 3, but {split} writes one file per ID");
     kn_data_free(e);
     kn_sample_clear(&p);
     kn_data_free(d);
@@ -408,72 +408,43 @@ static void interactions_are_pairs_of_columns(void **state)
                      NULL, NULL, false);
     kn_interaction *pair;
     ptrdiff_t n;
-    assert_ok(ctx, kn_encoding_interactions(ctx, &r.recipe, " site : age,sex:age", &pair, &n));
+    assert_ok(ctx, kn_encoding_interactions(ctx, &r.encoding, " site : age,sex:age", &pair, &n));
     assert_int_equal(n, 2);
     assert_true(pair[0].category == 1 && pair[0].numeric == 0 && pair[1].category == 2);
     kn_free(pair);
-    assert_ok(ctx, kn_encoding_interactions(ctx, &r.recipe, NULL, &pair, &n));
+    assert_ok(ctx, kn_encoding_interactions(ctx, &r.encoding, NULL, &pair, &n));
     assert_true(n == 0 && !pair);
     static const struct {
         const char *text, *sentence;
     } cases[] = {
         {"site", "{interaction} has 'site', expected CATEGORY:COLUMN such as site:age"},
         {"site:ages",
-         "{interaction=site:ages}: no covariate 'ages', there are age, site, sex, fixed, one"},
+         "{interaction=site:ages}: no covariate 'ages'; choose from age, site, sex, fixed, one"},
         {"sites:age",
-         "{interaction=sites:age}: no covariate 'sites', there are age, site, sex, fixed, one"},
+         "{interaction=sites:age}: no covariate 'sites'; choose from age, site, sex, fixed, one"},
         {"age:site", "{interaction=age:site}: age is a number, expected a category before the "
                      "colon"},
-        {"sex:site", "{interaction=sex:site}: site is a category, expected a number behind the "
-                     "colon"},
-        {"site:sex", "{interaction=site:sex}: sex is a category, expected a number behind the "
-                     "colon ({numeric=sex} would take it as one)"},
-        {"site:fixed", "{interaction=site:fixed}: fixed is the same in every row, expected two "
-                       "that vary"},
-        {"one:age", "{interaction=one:age}: one is the same in every row, expected two that vary"},
+        {"sex:site",
+         "{interaction=sex:site}: site is a category, expected a number after the colon"},
+        {"site:sex", "{interaction=site:sex}: sex is a category, expected a number after the "
+                     "colon; {numeric=sex} treats it as a number"},
+        {"site:fixed", "{interaction=site:fixed}: fixed is the same in every row; both must vary"},
+        {"one:age", "{interaction=one:age}: one is the same in every row; both must vary"},
         {"site:age,site: age", "{interaction} names 'site: age' twice"},
-        {"site:age,", "{interaction} 'site:age,': name 2 is empty, expected names with a comma "
-                      "between them"},
+        {"site:age,",
+         "{interaction} 'site:age,': name 2 is empty, expected names separated by commas"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_true(kn_encoding_interactions(ctx, &r.recipe, cases[i].text, &pair, &n) != KN_OK);
+        assert_true(kn_encoding_interactions(ctx, &r.encoding, cases[i].text, &pair, &n) != KN_OK);
         assert_string_equal(kn_message(ctx), cases[i].sentence);
         assert_true(n == 0 && !pair);
     }
     rows_clear(&r);
     r = rows_of("a:b\tc\n1\t0\n2\t1\n3\t0\n", NULL, NULL, false); /* a name with a colon */
-    assert_ok(ctx, kn_encoding_interactions(ctx, &r.recipe, "c:a:b", &pair, &n));
+    assert_ok(ctx, kn_encoding_interactions(ctx, &r.encoding, "c:a:b", &pair, &n));
     assert_true(n == 1 && pair[0].category == 1);
     kn_free(pair);
     rows_clear(&r);
-}
-
-static void running_out_of_memory_is_a_sentence(void **state)
-{
-    (void)state;
-    rows families = rows_of(FAMILIES, NULL, "family", true), pixels = pictures(10, 0, 4);
-    for (int way = 0; way < 3; way++)
-        for (long k = 1;; k++) {
-            const rows *r = way == 1 ? &pixels : &families;
-            kn_group_source from = {r->table, r->row, r->id, &r->recipe, r->X};
-            kn_grouping g = {0};
-            kn_interaction *pair = NULL;
-            ptrdiff_t n;
-            kn_fail_allocation(ctx, k);
-            kn_status s = way < 2
-                              ? kn_grouping_find(ctx, &from, way ? "auto" : "family", &g)
-                              : kn_encoding_interactions(ctx, &r->recipe, "site:age", &pair, &n);
-            kn_fail_allocation(ctx, 0);
-            kn_grouping_clear(&g);
-            kn_free(pair);
-            if (s == KN_OK) {
-                assert_true(k > 3);
-                break;
-            }
-            assert_int_equal(s, KN_ERR_MEMORY);
-        }
-    rows_clear(&families);
-    rows_clear(&pixels);
 }
 
 static int enter(void **state)
@@ -489,19 +460,47 @@ static int leave(void **state)
     return scratch_leave(state);
 }
 
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(data_grouping, enter, leave)
+{
+    rows families = rows_of(FAMILIES, NULL, "family", true), pixels = pictures(10, 0, 4);
+    for (int way = 0; way < 3; way++)
+        for (long k = 1;; k++) {
+            const rows *r = way == 1 ? &pixels : &families;
+            kn_group_source from = {r->table, r->row, r->id, &r->encoding, r->X};
+            kn_grouping g = {0};
+            kn_interaction *pair = NULL;
+            ptrdiff_t n;
+            kn_fail_allocation(ctx, k);
+            kn_status s = way < 2
+                              ? kn_grouping_find(ctx, &from, way ? "auto" : "family", &g)
+                              : kn_encoding_interactions(ctx, &r->encoding, "site:age", &pair, &n);
+            kn_fail_allocation(ctx, 0);
+            kn_grouping_clear(&g);
+            kn_free(pair);
+            if (s == KN_OK) {
+                assert_true(k > 3);
+                break;
+            }
+            assert_int_equal(s, KN_ERR_MEMORY);
+        }
+    rows_clear(&families);
+    rows_clear(&pixels);
+}
+
 TEST_PROGRAM(data_grouping)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_column_makes_groups),
-        cmocka_unit_test(groups_that_say_nothing_are_none),
+        cmocka_unit_test(groups_without_information_are_no_groups),
         cmocka_unit_test(a_group_column_that_does_not_fit_is_a_sentence),
-        cmocka_unit_test(ids_that_repeat_are_one_person),
+        cmocka_unit_test(ids_that_repeat_are_one_participant),
         cmocka_unit_test(rows_with_many_equal_covariates_are_one_stimulus),
-        cmocka_unit_test(people_are_grouped_for_the_additive_model),
+        cmocka_unit_test(participants_are_grouped_for_the_additive_model),
         cmocka_unit_test(ids_may_repeat_where_nothing_is_matched_by_them),
-        cmocka_unit_test(new_people_say_which_group_they_are_of),
+        cmocka_unit_test(new_participants_name_their_group),
         cmocka_unit_test(interactions_are_pairs_of_columns),
-        cmocka_unit_test(running_out_of_memory_is_a_sentence),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -1,11 +1,14 @@
-/* Some of the people of data that are read once: their fit and scores are, to the byte, those of
- * files that hold nobody else. */
+/* Some of the participants of data that are read once: their fit and scores are, to the byte, those
+ * of files that hold no other participant. */
 #include "support/calls.h"
+#include "support/failing.h"
 #include "support/folders.h"
 #include "support/images.h"
+#include "support/same_model.h"
 
 #include "base/random.h"
-#include "commands/cv/preload.h"
+#include "commands/fit/fit.h"
+#include "data/preloaded.h"
 #include "io/npy/npy.h"
 
 static kn_ctx *ctx;
@@ -19,7 +22,7 @@ static const char *const RESPONSES[] = {"%s_y.csv", "%s_x.csv", "%s_y.npy", "%s_
 static double age[N], Y[N][T]; /* FLAT varies among the left-out only */
 static bool in_part[N];
 
-static void make_people(void)
+static void make_participants(void)
 {
     kn_rng rng;
     ref_rng_init(&rng, 11, 0);
@@ -46,7 +49,8 @@ static void write_mask(void)
     image_file("mask.nii", &h, 1, one, T);
 }
 
-/* NAME_x.csv, NAME_y.csv, .npy, .nii of some people, the rows of the responses turned round. */
+/* NAME_x.csv, NAME_y.csv, .npy, .nii of some participants, the rows of the responses turned round.
+ */
 static void write_files(const char *name, const bool *use)
 {
     static float all[N * T];
@@ -95,7 +99,7 @@ static void write_files(const char *name, const bool *use)
 
 static char options_text[512];
 
-/* Options of fit without files; of tables the columns must be told apart. */
+/* Options of fit without files; of tables the columns need distinct names. */
 static const char *model_options(kind k)
 {
     snprintf(options_text, sizeof options_text, "use=age,site folds=4 components=3%s",
@@ -171,19 +175,18 @@ static kn_scores *score(kn_data *data, const kn_model *model)
 
 static void assert_same_files(const char *a, const char *b)
 {
-    enum { ROOM = 1 << 20 };
-    static char x[ROOM], y[ROOM];
-    size_t n = scratch_read(a, x, ROOM);
-    assert_true(n > 0 && n < ROOM);
-    if (scratch_read(b, y, ROOM) != n || memcmp(x, y, n) != 0)
-        fail_msg("%s differs from %s", a, b);
+    enum { CAPACITY = 1 << 20 };
+    static char x[CAPACITY], y[CAPACITY];
+    size_t n = scratch_read(a, x, CAPACITY), m = scratch_read(b, y, CAPACITY);
+    assert_true(n > 0 && n < CAPACITY);
+    assert_same_model(x, n, y, m);
 }
 
 static void assert_same_z(const kn_scores *a, const kn_scores *b)
 {
-    ptrdiff_t n = kn_scores_n_people(a);
+    ptrdiff_t n = kn_scores_n_participants(a);
     kn_mat x = ref_new(n, T), y = ref_new(n, T);
-    assert_int_equal(kn_scores_n_people(b), n);
+    assert_int_equal(kn_scores_n_participants(b), n);
     assert_ok(ctx, kn_scores_block(ctx, a, "z", 0, T, x));
     assert_ok(ctx, kn_scores_block(ctx, b, "z", 0, T, y));
     assert_memory_equal(x.data, y.data, (size_t)(n * T) * sizeof(double));
@@ -205,20 +208,20 @@ static kn_status in_file(const kn_memory_policy *self, kn_ctx *c, const kn_respo
 /* As one of the kinds, in memory or in a scratch file. */
 static kn_preloaded *hold(kn_data *data, kind k, bool scratch)
 {
-    kn_preloaded *held;
+    kn_preloaded *preloaded;
     kn_settings s;
     kn_options *o = options_of(ctx, "fit", model_options(k));
-    kn_memory_policy room = {.place = in_file, .bytes = 1e6, .scratch = scratch_dir};
+    kn_memory_policy policy = {.choose_storage = in_file, .bytes = 1e6, .scratch = scratch_dir};
     assert_ok(ctx, kn_settings_of(ctx, o, "fit", &s));
     if (scratch)
-        assert_ok(ctx, kn_data_preload(ctx, data, &s, &room, &held));
+        assert_ok(ctx, kn_data_preload(ctx, data, &s, &policy, &preloaded));
     else
-        assert_ok(ctx, kn_preload_for_fit(ctx, data, o, 0, &held));
+        assert_ok(ctx, kn_preload_for_fit(ctx, data, o, 0, &preloaded));
     kn_options_free(o);
-    return held;
+    return preloaded;
 }
 
-static void a_part_is_fitted_and_scored_as_if_there_were_nobody_else(void **state)
+static void a_subset_is_fitted_and_scored_like_data_of_its_own(void **state)
 {
     (void)state;
     bool others[N];
@@ -229,52 +232,52 @@ static void a_part_is_fitted_and_scored_as_if_there_were_nobody_else(void **stat
             write_files("all", NULL);
             write_files("some", in_part);
             kn_data *some = data_of((kind)k, in_part), *part, *rest, *left;
-            kn_model *alone, *held_model;
+            kn_model *alone, *preloaded_model;
             fit(some, (kind)k, "alone.safetensors", &alone);
             write_files("some", others);
             left = data_of((kind)k, others);
             kn_scores *expected = score(left, alone);
             kn_data *all = data_of((kind)k, NULL);
-            kn_preloaded *held = hold(all, (kind)k, scratch);
-            assert_int_equal(kn_preloaded_sample(held)->n, N);
+            kn_preloaded *preloaded = hold(all, (kind)k, scratch);
+            assert_int_equal(kn_preloaded_sample(preloaded)->n, N);
             remove("all_y.csv"), remove("all_y.npy"), remove("all_y.nii"); /* not read again */
-            assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
-            assert_ok(ctx, kn_data_some(ctx, held, others, &rest));
+            assert_ok(ctx, kn_data_subset_new(ctx, preloaded, in_part, &part));
+            assert_ok(ctx, kn_data_subset_new(ctx, preloaded, others, &rest));
             for (int round = 0; round < 2; round++) { /* in turn: rows move to and fro */
-                fit(part, (kind)k, "held.safetensors", &held_model);
+                fit(part, (kind)k, "held.safetensors", &preloaded_model);
                 assert_same_files("alone.safetensors", "held.safetensors");
-                kn_scores *scores = score(rest, held_model);
+                kn_scores *scores = score(rest, preloaded_model);
                 assert_same_z(scores, expected);
                 kn_scores_free(scores);
-                kn_model_free(held_model);
+                kn_model_free(preloaded_model);
             }
             for (int i = 0; k == MEMORY && i < N; i++)
                 assert_memory_equal(given + i * T, Y[i], sizeof Y[i]);
             kn_scores_free(expected);
-            kn_data_free(part), kn_data_free(rest), kn_preloaded_free(held);
+            kn_data_free(part), kn_data_free(rest), kn_preloaded_free(preloaded);
             kn_data_free(all), kn_data_free(some), kn_data_free(left);
             kn_model_free(alone);
         }
 }
 
-static void whoever_is_not_in_a_part_says_why(void **state)
+static void a_participant_outside_every_job_part_has_a_reason(void **state)
 {
     (void)state;
     bool nobody[N] = {false};
     write_files("all", NULL);
     kn_data *all = data_of(TABLE, NULL), *part;
-    kn_preloaded *held = hold(all, TABLE, false);
-    assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
+    kn_preloaded *preloaded = hold(all, TABLE, false);
+    assert_ok(ctx, kn_data_subset_new(ctx, preloaded, in_part, &part));
     assert_int_equal(kn_data_count(part), 37);
     for (int i = 0; i < N; i++)
         assert_int_equal(part->left[i], in_part[i] ? KN_LEFT_NOT : KN_LEFT_BY_FOLD);
     assert_refused(ctx, kn_data_numbers(ctx, part, "x", age, 1), KN_ERR_ARGUMENT,
-                   "data from files take nothing from memory");
+                   "data from files cannot be combined with data from memory");
     kn_data_free(part);
-    assert_refused(ctx, kn_data_some(ctx, held, nobody, &part), KN_ERR_DATA,
-                   "all_x.csv: nobody is left of 48 samples");
+    assert_refused(ctx, kn_data_subset_new(ctx, preloaded, nobody, &part), KN_ERR_DATA,
+                   "all_x.csv: none of 48 participants is left");
     assert_null(part);
-    kn_preloaded_free(held);
+    kn_preloaded_free(preloaded);
     kn_data_free(all);
 }
 
@@ -287,66 +290,43 @@ static void another_space_is_refused(void **state)
     kn_data *array = data_of(ARRAY, NULL);
     kn_model *model;
     fit(array, ARRAY, "other.safetensors", &model);
-    kn_preloaded *held = hold(all, TABLE, false);
-    assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
+    kn_preloaded *preloaded = hold(all, TABLE, false);
+    assert_ok(ctx, kn_data_subset_new(ctx, preloaded, in_part, &part));
     kn_options *o = options_of(ctx, "score", "write=z");
     kn_scores *scores;
     assert_refused(ctx, kn_score(ctx, model, part, o, &scores), KN_ERR_SHAPE,
                    "is a table, but the model was trained on an array");
     kn_options_free(o);
-    kn_data_free(part), kn_preloaded_free(held), kn_data_free(all), kn_data_free(array);
+    kn_data_free(part), kn_preloaded_free(preloaded), kn_data_free(all), kn_data_free(array);
     kn_model_free(model);
 }
 
 /* All values are in memory while some are fitted: that is counted, and refused with its sentence.
  */
-static void memory_for_everybody_is_counted(void **state)
+static void memory_of_all_ranks_is_counted(void **state)
 {
     (void)state;
     write_files("all", NULL);
     kn_data *all = data_of(MEMORY, NULL), *part;
-    kn_preloaded *held;
+    kn_preloaded *preloaded;
     kn_model *model;
     kn_options *o = options_of(ctx, "fit", model_options(MEMORY));
-    assert_refused(ctx, kn_preload_for_fit(ctx, all, o, 1e15, &held), KN_ERR_MEMORY,
+    assert_refused(ctx, kn_preload_for_fit(ctx, all, o, 1e15, &preloaded), KN_ERR_MEMORY,
                    "this fit needs");
-    assert_null(held);
-    assert_ok(ctx, kn_preload_for_fit(ctx, all, o, 0, &held));
-    assert_ok(ctx, kn_data_some(ctx, held, in_part, &part));
+    assert_null(preloaded);
+    assert_ok(ctx, kn_preload_for_fit(ctx, all, o, 0, &preloaded));
+    assert_ok(ctx, kn_data_subset_new(ctx, preloaded, in_part, &part));
     assert_ok(ctx, kn_options_set(ctx, o, "memory", "1M"));
     assert_refused(ctx, kn_fit(ctx, part, o, &model), KN_ERR_MEMORY, "this fit needs");
     kn_options_free(o);
-    kn_data_free(part), kn_preloaded_free(held), kn_data_free(all);
-}
-
-static void no_allocation_that_fails_leaks(void **state)
-{
-    (void)state;
-    write_files("all", NULL);
-    kn_data *all = data_of(TABLE, NULL);
-    kn_options *o = options_of(ctx, "fit", model_options(TABLE));
-    kn_status status = KN_ERR_MEMORY;
-    for (long k = 1; status != KN_OK; k++) {
-        kn_preloaded *held = NULL;
-        kn_data *part = NULL;
-        kn_fail_allocation(ctx, k);
-        status = kn_preload_for_fit(ctx, all, o, 0, &held);
-        if (status == KN_OK)
-            status = kn_data_some(ctx, held, in_part, &part);
-        kn_fail_allocation(ctx, 0);
-        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
-        kn_data_free(part);
-        kn_preloaded_free(held);
-    }
-    kn_options_free(o);
-    kn_data_free(all);
+    kn_data_free(part), kn_preloaded_free(preloaded), kn_data_free(all);
 }
 
 static int enter(void **state)
 {
     if (scratch_enter(state) != 0 || !(ctx = kn_ctx_new()))
         return -1;
-    make_people();
+    make_participants();
     write_mask();
     return 0;
 }
@@ -357,14 +337,37 @@ static int leave(void **state)
     return scratch_leave(state);
 }
 
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(data_preloaded, enter, leave)
+{
+    write_files("all", NULL);
+    kn_data *all = data_of(TABLE, NULL);
+    kn_options *o = options_of(ctx, "fit", model_options(TABLE));
+    kn_status status = KN_ERR_MEMORY;
+    for (long k = 1; status != KN_OK; k++) {
+        kn_preloaded *preloaded = NULL;
+        kn_data *part = NULL;
+        kn_fail_allocation(ctx, k);
+        status = kn_preload_for_fit(ctx, all, o, 0, &preloaded);
+        if (status == KN_OK)
+            status = kn_data_subset_new(ctx, preloaded, in_part, &part);
+        kn_fail_allocation(ctx, 0);
+        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+        kn_data_free(part);
+        kn_preloaded_free(preloaded);
+    }
+    kn_options_free(o);
+    kn_data_free(all);
+}
+
 TEST_PROGRAM(data_preloaded)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_part_is_fitted_and_scored_as_if_there_were_nobody_else),
-        cmocka_unit_test(whoever_is_not_in_a_part_says_why),
+        cmocka_unit_test(a_subset_is_fitted_and_scored_like_data_of_its_own),
+        cmocka_unit_test(a_participant_outside_every_job_part_has_a_reason),
         cmocka_unit_test(another_space_is_refused),
-        cmocka_unit_test(memory_for_everybody_is_counted),
-        cmocka_unit_test(no_allocation_that_fails_leaks),
+        cmocka_unit_test(memory_of_all_ranks_is_counted),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

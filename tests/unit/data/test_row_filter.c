@@ -1,14 +1,15 @@
 #include "data/table/row_filter.h"
 
+#include "support/failing.h"
 #include "support/logged.h"
 #include "support/scratch.h"
 
-static const char PEOPLE[] = "id\tgroup\tage\tsite\tage in years\n"
-                             "a\tcontrol\t20\t1\t20\n"
-                             "b\tcontrol\t30.0\t2\t30\n"
-                             "c\tpatient\tn/a\t1\t40\n"
-                             "d\t control \t60\t10\t50\n"
-                             "e\tn/a\t70\t1.0\t60\n";
+static const char PARTICIPANTS[] = "id\tgroup\tage\tsite\tage in years\n"
+                                   "a\tcontrol\t20\t1\t20\n"
+                                   "b\tcontrol\t30.0\t2\t30\n"
+                                   "c\tpatient\tn/a\t1\t40\n"
+                                   "d\t control \t60\t10\t50\n"
+                                   "e\tn/a\t70\t1.0\t60\n";
 
 static kn_table *table_of(kn_ctx *ctx, const char *text)
 {
@@ -42,7 +43,7 @@ static void conditions_choose_rows(void **state)
         {"group=control", "abd"},
         {" group == control ", "abd"},
         {"GROUP=control", "abd"},
-        {"group!=control", "c"}, /* who has no group is nobody's */
+        {"group!=control", "c"}, /* a participant without a group is in none */
         {"group=n/a", "e"},
         {"group!=n/a", "abcd"},
         {"group in patient|n/a", "ce"},
@@ -59,7 +60,7 @@ static void conditions_choose_rows(void **state)
         {"group=control, age<60 ,site!=2", "a"},
     };
     kn_ctx *ctx = kn_ctx_new();
-    kn_table *t = table_of(ctx, PEOPLE);
+    kn_table *t = table_of(ctx, PARTICIPANTS);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_chooses(ctx, t, cases[i].where, cases[i].ids);
     kn_table_free(t);
@@ -70,32 +71,31 @@ static void values_come_from_a_file(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_table *t = table_of(ctx, PEOPLE);
+    kn_table *t = table_of(ctx, PARTICIPANTS);
     kn_row_filter where;
     scratch_text("ids.txt", "d\r\n\n  a \nnobody\n");
     scratch_text("blank.txt", " \n\n");
     assert_chooses(ctx, t, "id in @ids.txt", "ad");
     assert_chooses(ctx, t, "id in @ids.txt,age>20", "d");
     assert_refused(ctx, kn_row_filter_parse(ctx, "id in @blank.txt", &where), KN_ERR_FORMAT,
-                   "blank.txt has no values, expected one on each line");
+                   "blank.txt has no values, expected one per line");
     assert_int_equal(kn_row_filter_parse(ctx, "id in @none.txt", &where), KN_ERR_IO);
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
 
-static void how_many_is_said(void **state)
+static void counts_are_reported(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     logged log = {0};
     kn_set_log(ctx, logged_take, &log);
-    kn_table *t = table_of(ctx, PEOPLE);
+    kn_table *t = table_of(ctx, PARTICIPANTS);
     assert_chooses(ctx, t, "site=1", "ace");
-    assert_logged(log, KN_LOG_INFO, "p.tsv: {where} chooses 3 of 5 rows");
+    assert_logged(log, KN_LOG_INFO, "p.tsv: {where} selects 3 of 5 rows");
     assert_chooses(ctx, t, "age<65", "abd");
     assert_logged(log, KN_LOG_INFO,
-                  "p.tsv: {where} chooses 3 of 5 rows; 1 that lacks a value it asks for is not "
-                  "among them");
+                  "p.tsv: {where} selects 3 of 5 rows; 1 that lacks a value for it is excluded");
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -129,17 +129,16 @@ static void a_wrong_condition_is_a_sentence(void **state)
         {"site in 1||2", KN_ERR_ARGUMENT, "{where} has 'site in 1||2" EXPECTED},
         {"age<old", KN_ERR_ARGUMENT, "{where} has 'age<old', expected a number to compare with"},
         {"grup=x", KN_ERR_DATA,
-         "p.tsv: no column 'grup' as {where} asks for; the closest are group, age, id, site, "
-         "age in years"},
+         "p.tsv: no column 'grup', which {where} names; did you mean group?"},
         {"group<5", KN_ERR_DATA,
-         "p.tsv line 2: group is 'control', expected a number, which {where=group<5} compares"},
+         "p.tsv line 2: group is 'control', expected a number for {where=group<5}"},
         {"group=Control", KN_ERR_DATA,
-         "p.tsv: {where=group=Control} leaves no row, group is control, patient"},
+         "p.tsv: {where=group=Control} selects no row; group is control, patient"},
         {"group=patient,age<99", KN_ERR_DATA,
-         "p.tsv: {where=age<99} leaves no row, age is missing"},
+         "p.tsv: {where=age<99} selects no row; age is missing"},
     };
     kn_ctx *ctx = kn_ctx_new();
-    kn_table *t = table_of(ctx, PEOPLE);
+    kn_table *t = table_of(ctx, PARTICIPANTS);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         kn_row_filter where;
         bool keep[8];
@@ -153,11 +152,12 @@ static void a_wrong_condition_is_a_sentence(void **state)
     kn_ctx_free(ctx);
 }
 
-static void failing_allocations_leave_nothing(void **state)
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(data_row_filter, scratch_enter, scratch_leave)
 {
-    (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    kn_table *t = table_of(ctx, PEOPLE);
+    kn_table *t = table_of(ctx, PARTICIPANTS);
     scratch_text("some.txt", "a\nb\n");
     for (long k = 1; k < 100; k++) {
         kn_row_filter where;
@@ -183,10 +183,9 @@ TEST_PROGRAM(data_row_filter)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_choose_rows),
         cmocka_unit_test(values_come_from_a_file),
-        cmocka_unit_test(how_many_is_said),
+        cmocka_unit_test(counts_are_reported),
         cmocka_unit_test(a_text_counts_where_it_is_compared_only),
         cmocka_unit_test(a_wrong_condition_is_a_sentence),
-        cmocka_unit_test(failing_allocations_leave_nothing),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

@@ -4,16 +4,16 @@
 #include "support/scratch.h"
 
 enum { N = 5 };
-static const char *PERSON[N] = {"sub-1", "sub-2", "sub-1", "sub-1", "sub-2"};
+static const char *PARTICIPANT[N] = {"sub-1", "sub-2", "sub-1", "sub-1", "sub-2"};
 
-static void ids_are_made_of_person_and_session(void **state)
+static void ids_are_made_of_participant_and_session(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
     const char *session[N] = {"1", "ses-1", "ses-base", " 2 ", "ses-"};
     static const char *const expected[N] = {"sub-1_ses-1", "sub-2_ses-1", "sub-1_ses-base",
                                             "sub-1_ses-2", "sub-2_ses-ses-"};
-    const kn_session_rows rows = {N, PERSON, session, NULL};
+    const kn_session_rows rows = {N, PARTICIPANT, session, NULL};
     char **id;
     assert_ok(ctx, kn_session_ids(ctx, &rows, &id));
     for (int i = 0; i < N; i++)
@@ -22,7 +22,7 @@ static void ids_are_made_of_person_and_session(void **state)
     kn_ctx_free(ctx);
 }
 
-static void one_row_of_each_person_stays(void **state)
+static void one_row_of_each_participant_stays(void **state)
 {
     (void)state;
     static const char *const numbers[N] = {"ses-10", "ses-2", "ses-9", "ses-2", "ses-1"};
@@ -42,7 +42,7 @@ static void one_row_of_each_person_stays(void **state)
         bool keep[N];
         for (int i = 0; i < N; i++)
             keep[i] = cases[c].used[i] == 'x';
-        const kn_session_rows rows = {N, PERSON, (const char **)cases[c].session, keep};
+        const kn_session_rows rows = {N, PARTICIPANT, (const char **)cases[c].session, keep};
         assert_ok(ctx, kn_session_choose(ctx, &rows, cases[c].last));
         for (int i = 0; i < N; i++)
             assert_int_equal(keep[i], cases[c].keep[i] == 'x');
@@ -54,11 +54,11 @@ static void visits_with_numbers_in_their_names_go_by_these(void **state)
 {
     (void)state;
     enum { M = 8 };
-    static const char *person[M] = {"b", "a", "a", "a", "a", "a", "a", "b"};
+    static const char *participant[M] = {"b", "a", "a", "a", "a", "a", "a", "b"};
     static const char *visit[M] = {"2021-02-01", "m12",  "m6b", "m6",
                                    "m06a",       "m100", "m",   "2020-11-30"};
     static const ptrdiff_t expected[M] = {6, 3, 4, 2, 1, 5, 7, 0};
-    const kn_session_rows rows = {M, person, visit, NULL};
+    const kn_session_rows rows = {M, participant, visit, NULL};
     kn_ctx *ctx = kn_ctx_new();
     ptrdiff_t order[M], n;
     assert_ok(ctx, kn_session_order(ctx, &rows, order, &n));
@@ -81,8 +81,8 @@ static void columns_of_sessions_have_usual_names(void **state)
 TEST_PROGRAM(data_sessions)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_are_made_of_person_and_session),
-        cmocka_unit_test(one_row_of_each_person_stays),
+        cmocka_unit_test(ids_are_made_of_participant_and_session),
+        cmocka_unit_test(one_row_of_each_participant_stays),
         cmocka_unit_test(visits_with_numbers_in_their_names_go_by_these),
         cmocka_unit_test(columns_of_sessions_have_usual_names),
     };

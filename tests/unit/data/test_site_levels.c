@@ -1,5 +1,5 @@
-/* Categories that new people may have further levels of: which these are, sites as combinations of
- * their levels, and a design without them [METHOD 8e]. */
+/* Categories that new participants may have further levels of: which these are, sites as
+ * combinations of their levels, and a design without them [METHOD 8e]. */
 #include "data/covariates/site_levels.h"
 
 #include "data/covariates/encoding.h"
@@ -10,8 +10,8 @@ static kn_ctx *ctx;
 
 enum { AGE, SITE, SEX, SCANNER, COLUMNS };
 
-/* Ten people: site of three levels, scanner of two, some codes missing. */
-static kn_mat people(void)
+/* Ten participants: site of three levels, scanner of two, some codes missing. */
+static kn_mat participants(void)
 {
     static const double RAW[10][COLUMNS] = {{20, 2, 0, 1},   {31, 0, 1, 0},   {42, 1, 0, 0},
                                             {53, 2, 1, 1},   {64, 0, 0, 0},   {75, 2, 1, 0},
@@ -47,17 +47,17 @@ static const bool TWO[COLUMNS] = {[SITE] = true, [SCANNER] = true}, ONE[COLUMNS]
 static void sites_are_the_combinations_that_training_has(void **state)
 {
     (void)state;
-    kn_mat raw = people();
+    kn_mat raw = participants();
     kn_design d = design_of(raw, TWO, false);
     kn_site_levels b;
     int site[10];
-    static const int CODES[4][2] = {{0, 0}, {1, 0}, {2, 0}, {2, 1}}, PEOPLE[4] = {3, 2, 1, 2};
+    static const int CODES[4][2] = {{0, 0}, {1, 0}, {2, 0}, {2, 1}}, PARTICIPANTS[4] = {3, 2, 1, 2};
     static const int WHERE[10] = {3, 0, 1, 3, 0, 2, -1, -1, 0, 1};
     assert_ok(ctx, kn_site_levels_new(ctx, &d, view(raw), &b));
     assert_true(b.M == 2 && b.column[0] == SITE && b.column[1] == SCANNER && b.S == 4);
     assert_memory_equal(b.code, CODES, sizeof CODES);
     for (int s = 0; s < 4; s++)
-        assert_int_equal(b.people[s], PEOPLE[s]);
+        assert_int_equal(b.n_participants[s], PARTICIPANTS[s]);
     kn_site_levels_sites(&b, view(raw), site);
     assert_memory_equal(site, WHERE, sizeof WHERE);
     /* a level of its own, and one that is not known beside one that is: both are new; a pair of
@@ -79,13 +79,13 @@ static void sites_are_the_combinations_that_training_has(void **state)
 static void without_a_batch_there_are_no_sites(void **state)
 {
     (void)state;
-    kn_mat raw = people();
+    kn_mat raw = participants();
     kn_design d = design_of(raw, NULL, false);
     kn_site_levels b;
     int site[10];
     assert_false(kn_design_has_batch(&d));
     assert_ok(ctx, kn_site_levels_new(ctx, &d, view(raw), &b));
-    assert_true(b.M == 0 && b.S == 0 && !b.column && !b.code && !b.people);
+    assert_true(b.M == 0 && b.S == 0 && !b.column && !b.code && !b.n_participants);
     kn_site_levels_sites(&b, view(raw), site);
     for (int i = 0; i < 10; i++)
         assert_true(site[i] == -1 && !kn_site_levels_is_new(&b, &d, view(raw), i));
@@ -114,7 +114,7 @@ static void sites_survive_json_and_lies_are_refused(void **state)
         "{\"codes\": [[1, 0], [1, 0]], \"people\": [1, 1]}",
         "{\"codes\": 7, \"people\": 7}",
     };
-    kn_mat raw = people();
+    kn_mat raw = participants();
     kn_design d = design_of(raw, TWO, false), none = design_of(raw, NULL, false);
     kn_site_levels b, again;
     assert_ok(ctx, kn_site_levels_new(ctx, &d, view(raw), &b));
@@ -122,11 +122,11 @@ static void sites_survive_json_and_lies_are_refused(void **state)
     assert_ok(ctx, kn_site_levels_from_json(ctx, "m", json, &d, &again));
     assert_true(again.S == b.S && again.M == b.M);
     assert_memory_equal(again.code, b.code, sizeof(int) * 8);
-    assert_memory_equal(again.people, b.people, sizeof(ptrdiff_t) * 4);
+    assert_memory_equal(again.n_participants, b.n_participants, sizeof(ptrdiff_t) * 4);
     assert_memory_equal(again.column, b.column, sizeof(ptrdiff_t) * 2);
     kn_site_levels_clear(&again);
-    static const char SENTENCE[] = "m: sites, expected combinations of levels of the batch "
-                                   "categories in order, and how many people each has";
+    static const char SENTENCE[] = "m: invalid sites, expected combinations of batch levels in "
+                                   "order with their numbers of participants";
     assert_sentence(ctx, kn_site_levels_from_json(ctx, "m", json, &none, &again), KN_ERR_FORMAT,
                     SENTENCE);
     for (size_t k = 0; k < sizeof LIES / sizeof *LIES; k++) {
@@ -157,7 +157,7 @@ static void a_design_leaves_batches_and_their_slopes_and_nothing_else(void **sta
 {
     (void)state;
     for (int k = 0; k < 4; k++) {
-        kn_mat raw = people();
+        kn_mat raw = participants();
         bool slopes = k & 1, some[10] = {true, false, true, [6] = true};
         const bool *rows = k & 2 ? some : NULL;
         kn_design d = design_of(raw, k & 1 ? ONE : TWO, slopes);
@@ -167,7 +167,7 @@ static void a_design_leaves_batches_and_their_slopes_and_nothing_else(void **sta
         assert_true(kn_design_has_batch(&d));
         assert_ok(ctx, kn_design_apply(ctx, &d, view(raw), true, X, NULL));
         kn_mat_set(left, X);
-        kn_design_leave_batch(&d, rows, left);
+        kn_design_set_without_site(&d, rows, left);
         for (int b = 0; b < n; b++) {
             bool batch = block[b].column >= 0 && d.column[block[b].column].batch;
             zero += batch;
@@ -185,7 +185,7 @@ static void a_design_leaves_batches_and_their_slopes_and_nothing_else(void **sta
 static void a_design_with_batches_survives_json(void **state)
 {
     (void)state;
-    kn_mat raw = people();
+    kn_mat raw = participants();
     kn_design d = design_of(raw, TWO, true), again;
     json_t *json = kn_design_to_json(&d);
     kn_design_scale scale = {d.C, d.mean, d.sd};
@@ -243,7 +243,7 @@ static void assert_batches(const char *batch, bool codes, const char *expected)
     kn_table_free(t);
 }
 
-static void a_recipe_learns_which_categories_are_batches(void **state)
+static void an_encoding_learns_which_categories_are_batches(void **state)
 {
     (void)state;
     assert_batches("auto", true, "site");
@@ -265,11 +265,11 @@ static void a_wrong_batch_is_a_sentence(void **state)
         const char *sentence;
     } WRONG[] = {
         {"code", "code", NULL, KN_ERR_ARGUMENT,
-         "{batch} and {numeric} both name 'code', expected one of them"},
+         "{batch} and {numeric} both name 'code'; name it in one of them"},
         {"coil", NULL, "age,site", KN_ERR_ARGUMENT,
-         "participants.tsv: {batch=coil}: it is not among the covariates"},
+         "participants.tsv: {batch=coil} is not one of the covariates"},
         {"scanner", NULL, NULL, KN_ERR_DATA,
-         "participants.tsv: no column \'scanner\' as {batch} asks for"},
+         "participants.tsv: no column 'scanner', which {batch} names"},
     };
     kn_table *t = table_of("participants.tsv", TABLE);
     for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
@@ -288,7 +288,7 @@ static void a_wrong_batch_is_a_sentence(void **state)
     kn_table_free(t);
 }
 
-/* Rows of one site: the column stays, for whoever is of another. */
+/* Rows of one site: the column stays, for participants of another. */
 static void a_site_that_rows_were_chosen_by_stays_a_batch(void **state)
 {
     (void)state;
@@ -330,14 +330,14 @@ static void further_levels_of_a_batch_are_a_code_and_of_others_refused(void **st
     assert_true(!batch[0] && !batch[1] && batch[2]);
     assert_ok(ctx, kn_encoding_apply(ctx, &again, new, NULL, X, NULL));
     assert_true(kn_at(X, 0, 2) == 3 && kn_at(X, 1, 2) == 1 && kn_at(X, 2, 2) == 3);
-    assert_sentence(ctx, kn_encoding_apply(ctx, &again, other, NULL, Y, NULL), KN_ERR_DATA,
-                    "new.tsv line 2: sex is 'X', a level that training did not have (it had F, "
-                    "M)");
+    assert_sentence(
+        ctx, kn_encoding_apply(ctx, &again, other, NULL, Y, NULL), KN_ERR_DATA,
+        "new.tsv line 2: sex is 'X', which is not a level of the training sample (levels: F, M)");
     kn_encoding_clear(&again);
     json_object_set_new(json_array_get(json_object_get(json, "columns"), 2), "batch",
                         json_string("yes"));
     assert_refused(ctx, kn_encoding_from_json(ctx, "m", json, &again), KN_ERR_FORMAT,
-                   "batch, expected of a category with codes");
+                   "batch needs a category with codes");
     json_decref(json);
     kn_encoding_clear(&r);
     kn_table_free(t), kn_table_free(new), kn_table_free(other);
@@ -352,7 +352,7 @@ TEST_PROGRAM(data_site_levels)
         cmocka_unit_test(sites_survive_json_and_lies_are_refused),
         cmocka_unit_test(a_design_leaves_batches_and_their_slopes_and_nothing_else),
         cmocka_unit_test(a_design_with_batches_survives_json),
-        cmocka_unit_test(a_recipe_learns_which_categories_are_batches),
+        cmocka_unit_test(an_encoding_learns_which_categories_are_batches),
         cmocka_unit_test(a_wrong_batch_is_a_sentence),
         cmocka_unit_test(a_site_that_rows_were_chosen_by_stays_a_batch),
         cmocka_unit_test(further_levels_of_a_batch_are_a_code_and_of_others_refused),

@@ -1,14 +1,16 @@
 /* Bases of the user's own: principal axes inside a span, and harmonics of surfaces. */
 #include "support/covs.h"
+#include "support/failing.h"
 #include "support/test.h"
 #include "support/views.h"
 
 #include "base/random.h"
 #include "commands/fit/basis_source.h"
 #include "data/basis/surface_harmonics.h"
+#include "data/scaling.h"
 #include "gp/basis/user_span.h"
 #include "gp/cv/cv.h"
-#include "gp/methods/smtgpr/smtgpr.h"
+#include "gp/methods/methods.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -168,7 +170,7 @@ static void folds_find_axes_of_their_own(void **state)
 
 /* Maps of folds depend on the span alone, whatever basis of it was given: structured noise, and iso
  * noise with a C that sees signs and turns the components. */
-static void folds_know_the_span_alone(void **state)
+static void folds_use_nothing_but_the_span(void **state)
 {
     (void)state;
     problem p = make();
@@ -245,10 +247,10 @@ static kn_surface sphere(int times, const ptrdiff_t *order)
     const double corner[12][3] = {{-1, g, 0}, {1, g, 0}, {-1, -g, 0}, {1, -g, 0},
                                   {0, -1, g}, {0, 1, g}, {0, -1, -g}, {0, 1, -g},
                                   {g, 0, -1}, {g, 0, 1}, {-g, 0, -1}, {-g, 0, 1}};
-    ptrdiff_t n = 12, m = 20, most = 10 * ((ptrdiff_t)1 << (2 * times)) + 2;
+    ptrdiff_t n = 12, m = 20, limit = 10 * ((ptrdiff_t)1 << (2 * times)) + 2;
     kn_surface s = {.xyz = NULL};
-    assert_ok(ctx, kn_alloc_d(ctx, 3 * most, &s.xyz));
-    assert_ok(ctx, kn_alloc_i(ctx, 6 * most, &s.corner));
+    assert_ok(ctx, kn_alloc_d(ctx, 3 * limit, &s.xyz));
+    assert_ok(ctx, kn_alloc_i(ctx, 6 * limit, &s.corner));
     memcpy(s.xyz, corner, sizeof corner);
     for (ptrdiff_t k = 0; k < 60; k++)
         s.corner[k] = FACES[k / 3][k % 3];
@@ -402,30 +404,6 @@ static void parts_have_their_constants(void **state)
     kn_surface_clear(&s);
 }
 
-static void no_allocation_that_fails_leaks(void **state)
-{
-    (void)state;
-    kn_surface s = sphere(3, NULL);
-    kn_status status = KN_ERR_MEMORY;
-    failing f = failing_by(5);
-    while (failing_next(&f, status)) {
-        kn_laplacian l = {0};
-        kn_mat E = {0};
-        double lambda[8];
-        kn_fail_allocation(ctx, f.k);
-        status = kn_laplacian_new(ctx, &s, NULL, &l);
-        if (status == KN_OK)
-            status = kn_mat_new(ctx, l.n, 8, &E);
-        if (status == KN_OK)
-            status = kn_harmonics(ctx, "sphere", &l, E, lambda);
-        kn_fail_allocation(ctx, 0);
-        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
-        kn_mat_clear(&E);
-        kn_laplacian_clear(&l);
-    }
-    kn_surface_clear(&s);
-}
-
 /* Folds of a study ask again: of the same responses nothing is computed, of others it is. */
 static void harmonics_of_the_same_responses_are_made_once(void **state)
 {
@@ -472,17 +450,41 @@ static int leave(void **state)
     return 0;
 }
 
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(data_harmonics, enter, leave)
+{
+    kn_surface s = sphere(3, NULL);
+    kn_status status = KN_ERR_MEMORY;
+    failing f = failing_by(5);
+    while (failing_next(&f, status)) {
+        kn_laplacian l = {0};
+        kn_mat E = {0};
+        double lambda[8];
+        kn_fail_allocation(ctx, f.k);
+        status = kn_laplacian_new(ctx, &s, NULL, &l);
+        if (status == KN_OK)
+            status = kn_mat_new(ctx, l.n, 8, &E);
+        if (status == KN_OK)
+            status = kn_harmonics(ctx, "sphere", &l, E, lambda);
+        kn_fail_allocation(ctx, 0);
+        assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+        kn_mat_clear(&E);
+        kn_laplacian_clear(&l);
+    }
+    kn_surface_clear(&s);
+}
+
 TEST_PROGRAM(data_user_bases)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_span_what_the_columns_did),
         cmocka_unit_test(folds_find_axes_of_their_own),
-        cmocka_unit_test(folds_know_the_span_alone),
+        cmocka_unit_test(folds_use_nothing_but_the_span),
         cmocka_unit_test(a_constant_is_inside_or_not),
         cmocka_unit_test(harmonics_of_a_sphere_are_spherical),
         cmocka_unit_test(the_span_does_not_depend_on_the_numbering),
         cmocka_unit_test(parts_have_their_constants),
-        cmocka_unit_test(no_allocation_that_fails_leaks),
         cmocka_unit_test(harmonics_of_the_same_responses_are_made_once),
     };
     return cmocka_run_group_tests(tests, enter, leave);

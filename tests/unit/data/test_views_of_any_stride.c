@@ -6,7 +6,7 @@
 
 static kn_ctx *ctx;
 
-enum { N = 40, MOST = 2100 }; /* two blocks of responses */
+enum { N = 40, MAX_COUNT = 2100 }; /* two blocks of responses */
 
 static double age[N];
 static const char *site[N];
@@ -28,16 +28,16 @@ static const layout LAYOUTS[] = {
 enum { N_LAYOUTS = sizeof LAYOUTS / sizeof *LAYOUTS };
 
 typedef struct stored {
-    void *room;
+    void *policy;
     kn_view view;
 } stored;
 
-static void put(void *room, kn_type type, ptrdiff_t at, double x)
+static void put(void *policy, kn_type type, ptrdiff_t at, double x)
 {
     if (type == KN_F32)
-        ((float *)room)[at] = (float)x;
+        ((float *)policy)[at] = (float)x;
     else
-        ((double *)room)[at] = x;
+        ((double *)policy)[at] = x;
 }
 
 /* What lies between the values is not to be looked at. */
@@ -47,18 +47,18 @@ static stored store(kn_view from, const layout *l)
     ptrdiff_t row = l->by_columns ? rows : rows * T * cols,
               col = l->by_columns ? cols * n * rows : cols;
     ptrdiff_t all = n * rows * T * cols, start = 0;
-    stored s = {.room = malloc((size_t)all * sizeof(double))};
+    stored s = {.policy = malloc((size_t)all * sizeof(double))};
     for (ptrdiff_t i = 0; i < all; i++)
-        put(s.room, from.type, i, i % 2 ? NAN : 1e30);
+        put(s.policy, from.type, i, i % 2 ? NAN : 1e30);
     if (l->row_step < 0)
         start += (n - 1) * row, row = -row;
     if (l->col_step < 0)
         start += (T - 1) * col, col = -col;
     for (ptrdiff_t i = 0; i < n; i++)
         for (ptrdiff_t j = 0; j < T; j++)
-            put(s.room, from.type, start + i * row + j * col, kn_view_at(from, i, j));
+            put(s.policy, from.type, start + i * row + j * col, kn_view_at(from, i, j));
     size_t element = from.type == KN_F32 ? sizeof(float) : sizeof(double);
-    s.view = (kn_view){(char *)s.room + (size_t)start * element, from.type, n, T, row, col};
+    s.view = (kn_view){(char *)s.policy + (size_t)start * element, from.type, n, T, row, col};
     return s;
 }
 
@@ -76,7 +76,7 @@ static double *make_values(ptrdiff_t T, uint64_t seed)
     return y;
 }
 
-static kn_data *people(kn_view Y)
+static kn_data *participants(kn_view Y)
 {
     kn_data *d;
     assert_ok(ctx, kn_data_new(ctx, N, &d));
@@ -86,7 +86,7 @@ static kn_data *people(kn_view Y)
     return d;
 }
 
-/* A model's bytes, and z of people that it takes for new ones. */
+/* A model's bytes, and z of participants that it takes for new ones. */
 typedef struct result {
     void *bytes;
     size_t n;
@@ -138,7 +138,7 @@ static void compare_layouts(const double *y, ptrdiff_t T, const char *how)
         kn_view from = type ? kn_view_rows_f32(narrow, N, T) : kn_view_rows(y, N, T);
         for (int k = -1; k < N_LAYOUTS; k++) {
             stored s = store(from, k < 0 ? &plain : &LAYOUTS[k]);
-            kn_data *d = people(s.view);
+            kn_data *d = participants(s.view);
             result r = result_of(d, how);
             if (type == 0 && k < 0)
                 first = r;
@@ -147,7 +147,7 @@ static void compare_layouts(const double *y, ptrdiff_t T, const char *how)
             if (type > 0 || k >= 0)
                 result_free(&r);
             kn_data_free(d);
-            free(s.room);
+            free(s.policy);
         }
     }
     result_free(&first);
@@ -157,12 +157,12 @@ static void compare_layouts(const double *y, ptrdiff_t T, const char *how)
 static void every_layout_gives_the_same_bytes(void **state)
 {
     (void)state;
-    static const ptrdiff_t sizes[] = {1, 2, 3, 17, MOST};
+    static const ptrdiff_t sizes[] = {1, 2, 3, 17, MAX_COUNT};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         double *y = make_values(sizes[k], 3);
         compare_layouts(y, sizes[k],
-                        sizes[k] < MOST ? "folds=4 max_evals=4"
-                                        : "folds=4 max_evals=4 components=2");
+                        sizes[k] < MAX_COUNT ? "folds=4 max_evals=4"
+                                             : "folds=4 max_evals=4 components=2");
         free(y);
     }
 }
@@ -176,7 +176,7 @@ static void so_do_other_methods_and_missing_cells(void **state)
     compare_layouts(y, T, "noise=whitened components=2 folds=4 max_evals=4");
     for (ptrdiff_t i = 0; i < N * T; i += 7)
         y[i] = NAN;
-    compare_layouts(y, T, "components=2 folds=4 max_evals=4 missing_responses=fill");
+    compare_layouts(y, T, "components=2 folds=4 max_evals=4 missing_responses=impute");
     free(y);
 }
 
@@ -187,8 +187,8 @@ static void a_column_that_is_repeated_is_a_copy_of_it(void **state)
         double *y = make_values(1, 7), *copy = malloc((size_t)(N * T) * sizeof *copy);
         for (ptrdiff_t i = 0; i < N * T; i++)
             copy[i] = y[i / T];
-        kn_data *a = people(kn_view_rows(copy, N, T)),
-                *b = people((kn_view){y, KN_F64, N, T, 1, 0});
+        kn_data *a = participants(kn_view_rows(copy, N, T)),
+                *b = participants((kn_view){y, KN_F64, N, T, 1, 0});
         result r = result_of(a, "components=1 folds=4"), s = result_of(b, "components=1 folds=4");
         assert_alike("one column", &r, &s, T);
         result_free(&r);
@@ -199,7 +199,7 @@ static void a_column_that_is_repeated_is_a_copy_of_it(void **state)
     }
     kn_model *m;
     double one[5] = {1, 2, 3, 4, 5};
-    kn_data *d = people((kn_view){one, KN_F64, N, 5, 0, 1}); /* everybody alike */
+    kn_data *d = participants((kn_view){one, KN_F64, N, 5, 0, 1}); /* everybody alike */
     char first[512];
     assert_int_equal(kn_fit(ctx, d, NULL, &m), KN_ERR_DATA);
     snprintf(first, sizeof first, "%s", kn_message(ctx));
@@ -207,7 +207,7 @@ static void a_column_that_is_repeated_is_a_copy_of_it(void **state)
     double *copy = malloc(sizeof one * N);
     for (int i = 0; i < N; i++)
         memcpy(copy + 5 * i, one, sizeof one);
-    d = people(kn_view_rows(copy, N, 5));
+    d = participants(kn_view_rows(copy, N, 5));
     assert_refused(ctx, kn_fit(ctx, d, NULL, &m), KN_ERR_DATA, first);
     kn_data_free(d);
     free(copy);
@@ -218,19 +218,19 @@ static void numbers_are_taken_at_any_stride(void **state)
     (void)state;
     enum { T = 3 };
     static const ptrdiff_t strides[] = {1, -1, 3, -2};
-    double *y = make_values(T, 9), room[3 * N];
+    double *y = make_values(T, 9), policy[3 * N];
     result first = {0};
     for (size_t k = 0; k < sizeof strides / sizeof *strides; k++) {
         ptrdiff_t step = strides[k], start = step < 0 ? -step * (N - 1) : 0;
         kn_data *d;
         for (int i = 0; i < 3 * N; i++)
-            room[i] = INFINITY;
+            policy[i] = INFINITY;
         for (int i = 0; i < N; i++)
-            room[start + i * step] = age[i];
+            policy[start + i * step] = age[i];
         assert_ok(ctx, kn_data_new(ctx, N, &d));
-        assert_ok(ctx, kn_data_numbers(ctx, d, "age", room + start, step));
+        assert_ok(ctx, kn_data_numbers(ctx, d, "age", policy + start, step));
         for (int i = 0; i < 3 * N; i++)
-            room[i] = NAN; /* columns are copied */
+            policy[i] = NAN; /* columns are copied */
         assert_ok(ctx, kn_data_responses(ctx, d, kn_view_rows(y, N, T), NULL));
         result r = result_of(d, "folds=4");
         if (k == 0)
@@ -246,7 +246,7 @@ static void numbers_are_taken_at_any_stride(void **state)
     kn_model *m;
     assert_ok(ctx, kn_data_new(ctx, N, &d));
     assert_ok(ctx, kn_data_numbers(ctx, d, "age", age, 1));
-    assert_ok(ctx, kn_data_numbers(ctx, d, "one", age, 0)); /* one number for everybody */
+    assert_ok(ctx, kn_data_numbers(ctx, d, "one", age, 0)); /* one number for all participants */
     assert_ok(ctx, kn_data_responses(ctx, d, kn_view_rows(y, N, T), NULL));
     assert_ok(ctx, kn_fit(ctx, d, NULL, &m));
     assert_true(kn_model_number(m, "n_constant_covariates") == 1);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "data/scaling.h"
 #include "gp/basis/range_finder.h"
 #include "gp/block_visitor.h"
 #include "io/file/atomic_writer.h"
@@ -117,7 +118,7 @@ static void every_response_in_use_is_seen_once_between_two_cuts(void **state)
                 witness w = {.Y = open(&d), .cut = CUT[c] ? CUT[c] : KN_BLOCK};
                 w.seen = calloc((size_t)d.Y.T, sizeof *w.seen);
                 kn_block_loop walk = {.Y = d.Y, .cut = CUT[c]};
-                unsigned all = KN_WALK_Y | KN_WALK_STRIP | KN_WALK_STRIP_F32;
+                unsigned all = KN_BLOCK_Y | KN_BLOCK_STRIP | KN_BLOCK_STRIP_F32;
                 kn_visitor visitor = {&w, all, begin, look, end};
                 assert_ok(ctx, kn_block_loop_run(ctx, &walk, &visitor, 1));
                 for (ptrdiff_t j = 0; j < d.Y.T; j++)
@@ -141,10 +142,27 @@ static void a_sample_of_blocks_is_an_even_one(void **state)
     witness w = {.Y = open(&d), .cut = 512};
     w.seen = calloc((size_t)d.Y.T, sizeof *w.seen);
     kn_block_loop walk = {.Y = d.Y, .cut = 512, .every = 3};
-    kn_visitor visitor = {&w, KN_WALK_Y | KN_WALK_STRIP | KN_WALK_STRIP_F32, begin, look, end};
+    kn_visitor visitor = {&w, KN_BLOCK_Y | KN_BLOCK_STRIP | KN_BLOCK_STRIP_F32, begin, look, end};
     assert_ok(ctx, kn_block_loop_run(ctx, &walk, &visitor, 1));
     assert_int_equal(w.plan.blocks, w.blocks);
     assert_int_equal(w.blocks, (18 - 4 + 2) / 3); /* four of eighteen have nothing in use */
+    free(w.seen);
+    data_free(&d);
+}
+
+static void listed_responses_are_seen_alone(void **state)
+{
+    (void)state;
+    data d = make(3, 5000, true);
+    witness w = {.Y = open(&d), .cut = 1};
+    ptrdiff_t only[] = {0, 1, 700, d.Y.T - 1};
+    w.seen = calloc((size_t)d.Y.T, sizeof *w.seen);
+    kn_block_loop walk = {.Y = d.Y, .only = only, .n_only = 4};
+    kn_visitor visitor = {&w, KN_BLOCK_Y | KN_BLOCK_STRIP | KN_BLOCK_STRIP_F32, begin, look, end};
+    assert_ok(ctx, kn_block_loop_run(ctx, &walk, &visitor, 1));
+    assert_true(w.plan.blocks == 4 && w.plan.width == 1 && w.blocks == 4 && w.ended == 1);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(w.seen[only[k]], 1);
     free(w.seen);
     data_free(&d);
 }
@@ -267,7 +285,7 @@ static char *model_of(kn_view X, kn_view Y, kn_settings o, int threads, size_t *
     return bytes;
 }
 
-static void same_bytes(ptrdiff_t N, ptrdiff_t T, kn_settings o, int most)
+static void same_bytes(ptrdiff_t N, ptrdiff_t T, kn_settings o, int limit)
 {
     data d = make(N, T, true);
     kn_mat X = ref_new(N, 2);
@@ -281,7 +299,7 @@ static void same_bytes(ptrdiff_t N, ptrdiff_t T, kn_settings o, int most)
     size_t n, same;
     kn_view x = kn_view_cols(X.data, N, 2), y = kn_view_cols(d.values.data, N, T);
     char *one = model_of(x, y, o, 1, &n);
-    for (int threads = 2; threads <= most; threads++) {
+    for (int threads = 2; threads <= limit; threads++) {
         char *more = model_of(x, y, o, threads, &same);
         assert_int_equal(n, same);
         assert_memory_equal(one, more, n);
@@ -326,6 +344,7 @@ TEST_PROGRAM(gp_block_visitor)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_response_in_use_is_seen_once_between_two_cuts),
         cmocka_unit_test(a_sample_of_blocks_is_an_even_one),
+        cmocka_unit_test(listed_responses_are_seen_alone),
         cmocka_unit_test(a_failure_or_a_cancel_ends_the_walk_without_an_end),
         cmocka_unit_test(sums_have_the_same_bits_for_any_number_of_threads),
         cmocka_unit_test(a_model_of_few_samples_has_the_same_bytes_for_any_number_of_threads),

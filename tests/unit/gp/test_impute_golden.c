@@ -4,8 +4,9 @@
 #include "support/views.h"
 
 #include "cov/additive.h"
+#include "data/scaling.h"
 #include "gp/basis/basis.h"
-#include "gp/missing/imputer.h"
+#include "gp/missing/completion.h"
 #include "gp/predict/predict.h"
 
 static kn_ctx *ctx;
@@ -18,7 +19,7 @@ typedef struct golden {
     kn_cov cov;
     kn_cov_point at;
     kn_scaling scaling;
-    kn_missing_mask holes;
+    kn_missing_mask missing;
     kn_responses R;
     kn_imputer filler;
     kn_impute_levels levels;
@@ -38,7 +39,7 @@ static kn_mat covariates(json_t *j, const char *prefix, kn_mat keep)
     kn_mat raw = {0};
     for (ptrdiff_t c = 0; c < 3; c++) {
         snprintf(name, sizeof name, "%s%s", prefix, COLUMN[c]);
-        kn_mat all = ref_numbers(j, name);
+        kn_mat all = golden_column(j, name);
         if (c == 0)
             raw = ref_new(keep.data ? keep.rows : all.rows, 3);
         for (ptrdiff_t i = 0; i < raw.rows; i++)
@@ -52,16 +53,17 @@ static void golden_load(golden *g, ptrdiff_t rank)
 {
     static const int LEVELS[] = {0, 2, 3};
     static const double W[] = {.25, .25, 0, .25, .25};
-    *g = (golden){.json = ref_json("norms", "missing.json")};
-    kn_mat people = ref_numbers(g->json, "people_kept");
-    g->N = people.rows;
+    *g = (golden){.json = golden_json("norms/missing", "")};
+    kn_mat participants = golden_column(g->json, "people_kept");
+    g->N = participants.rows;
     g->T = 8;
-    g->raw = covariates(g->json, "", people);
+    g->raw = covariates(g->json, "", participants);
     g->raw_new = covariates(g->json, "fit.new_", kn_mat_none());
     g->Y = ref_new(g->N, g->T);
     for (ptrdiff_t j = 0; j < g->T; j++)
         for (ptrdiff_t i = 0; i < g->N; i++)
-            kn_col(g->Y, j)[i] = cell(json_object_get(g->json, "Y"), (ptrdiff_t)people.data[i], j);
+            kn_col(g->Y, j)[i] =
+                cell(json_object_get(g->json, "Y"), (ptrdiff_t)participants.data[i], j);
     kn_design_options o = {.additive = true, .standardise = true, .levels = LEVELS, .quadratic = 1};
     assert_ok(ctx, kn_design_new(ctx, view(g->raw), &o, &g->design));
     g->X = ref_new(g->N, g->design.F);
@@ -74,14 +76,14 @@ static void golden_load(golden *g, ptrdiff_t rank)
     g->at.shape[0] = 1;
     assert_ok(ctx, kn_scaling_observed(ctx, view(g->Y), true, &g->scaling));
     g->R = kn_responses_of(view(g->Y), &g->scaling);
-    assert_ok(ctx, kn_missing_mask_new(ctx, g->R.Y, g->scaling.kept, g->R.T, &g->holes));
-    g->R.holes = &g->holes;
+    assert_ok(ctx, kn_missing_mask_new(ctx, g->R.Y, g->scaling.kept, g->R.T, &g->missing));
+    g->R.missing = &g->missing;
     g->T = g->R.T;
     g->filler = (kn_imputer){.X = g->X, .Y = g->R, .cov = g->cov, .rank = rank};
     kn_cov_theta(&g->cov, &g->at, g->filler.theta);
     assert_ok(ctx, kn_imputer_features(ctx, &g->filler, g->X, &g->Phi));
     assert_ok(ctx, kn_impute_levels_new(ctx, &g->cov, g->filler.theta, g->X, &g->R, &g->levels));
-    free(people.data);
+    free(participants.data);
 }
 
 static void golden_clear(golden *g)
@@ -90,7 +92,7 @@ static void golden_clear(golden *g)
     free(g->Y.data), free(g->raw.data), free(g->X.data), free(g->raw_new.data), free(g->Xs.data);
     kn_design_clear(&g->design);
     kn_scaling_clear(&g->scaling);
-    kn_missing_mask_clear(&g->holes);
+    kn_missing_mask_clear(&g->missing);
     kn_impute_levels_clear(&g->levels);
     kn_mat_clear(&g->Phi);
 }
@@ -98,15 +100,15 @@ static void golden_clear(golden *g)
 /* The completed table after so many rounds, P = 2. */
 static kn_mat completed(golden *g, int rounds, double *delta, kn_impute_info *info)
 {
-    double *filled = calloc((size_t)g->holes.cells, sizeof *filled);
+    double *imputed = calloc((size_t)g->missing.cells, sizeof *imputed);
     kn_impute_problem p = {
         .Y = g->R, .Phi = g->Phi, .levels = &g->levels, .P = 2, .rounds = rounds, .tolerance = 0};
     kn_mat Y = ref_new(g->N, g->T);
-    assert_ok(ctx, kn_impute(ctx, &p, filled, delta, info));
+    assert_ok(ctx, kn_impute(ctx, &p, imputed, delta, info));
     kn_responses R = g->R;
-    R.filled = filled;
+    R.imputed = imputed;
     kn_responses_block(ctx, &R, 0, Y);
-    free(filled);
+    free(imputed);
     return Y;
 }
 
@@ -115,15 +117,15 @@ static void what_is_left_out_and_scaled_is_that_of_golden(void **state)
     (void)state;
     golden g;
     golden_load(&g, 0);
-    kn_mat kept = ref_numbers(g.json, "responses_kept"), mean = ref_numbers(g.json, "mean");
-    kn_mat sd = ref_numbers(g.json, "sd");
+    kn_mat kept = golden_column(g.json, "responses_kept"), mean = golden_column(g.json, "mean");
+    kn_mat sd = golden_column(g.json, "sd");
     assert_int_equal(g.T, kept.rows);
     assert_int_equal(g.scaling.n_few, 1);
     for (ptrdiff_t j = 0; j < g.T; j++) {
         assert_int_equal(g.scaling.kept[j], (ptrdiff_t)kept.data[j]);
         assert_close(g.scaling.mean[j], mean.data[j], 1e-14);
         assert_close(g.scaling.sd[j], sd.data[j], 1e-13);
-        assert_int_equal(g.scaling.n[j] + kn_missing_in(&g.holes, j), g.N);
+        assert_int_equal(g.scaling.n[j] + kn_missing_in(&g.missing, j), g.N);
         for (ptrdiff_t i = 0; i < g.N; i++)
             assert_int_equal(kn_impute_empty(&g.levels, i, j),
                              (int)cell(json_object_get(g.json, "empty_level"), i, j));
@@ -136,13 +138,13 @@ static void fill_matches_golden(ptrdiff_t rank)
 {
     golden g;
     golden_load(&g, rank);
-    kn_mat want_delta = ref_numbers(g.json, "delta"), rms = ref_numbers(g.json, "rms_change");
+    kn_mat want_delta = golden_column(g.json, "delta"), rms = golden_column(g.json, "rms_change");
     double delta[8];
     static const char *const AFTER[] = {"completed_start", "completed_round1", "completed"};
     static const int ROUNDS[] = {0, 1, 5};
     for (int k = 0; k < 3; k++) {
         kn_impute_info info;
-        kn_mat Y = completed(&g, ROUNDS[k], delta, &info), want = ref_matrix(g.json, AFTER[k]);
+        kn_mat Y = completed(&g, ROUNDS[k], delta, &info), want = golden_rows(g.json, AFTER[k]);
         assert_same(Y, want, 1e-8);
         assert_int_equal(info.rounds, ROUNDS[k]);
         if (k > 0)
@@ -173,7 +175,7 @@ static void a_fit_of_the_completed_table_is_that_of_golden(void **state)
     golden g;
     golden_load(&g, 0);
     kn_impute_info info;
-    kn_mat Y = completed(&g, 5, NULL, &info), mean = ref_numbers(g.json, "fit.column_mean");
+    kn_mat Y = completed(&g, 5, NULL, &info), mean = golden_column(g.json, "fit.column_mean");
     for (ptrdiff_t j = 0; j < g.T; j++) {
         double m = 0;
         for (ptrdiff_t i = 0; i < g.N; i++)
@@ -196,9 +198,9 @@ static void a_fit_of_the_completed_table_is_that_of_golden(void **state)
     kn_spec spec = {.noise = KN_NOISE_STRUCTURED, .sample = g.cov};
     assert_ok(ctx, engine_over(ctx, &spec, g.X, basis.Z, g.T, basis.E, basis.total, &e));
     assert_ok(ctx, kn_engine_nested(ctx, &e, &g.at, &lml, NULL));
-    kn_mat c = ref_numbers(g.json, "fit.c"), d = ref_numbers(g.json, "fit.d");
-    assert_close(lml, ref_number(g.json, "fit.lml"), 1e-8);
-    assert_close(e.s2, ref_number(g.json, "fit.s2"), 1e-8);
+    kn_mat c = golden_column(g.json, "fit.c"), d = golden_column(g.json, "fit.d");
+    assert_close(lml, golden_number(g.json, "fit.lml"), 1e-8);
+    assert_close(e.s2, golden_number(g.json, "fit.s2"), 1e-8);
     for (ptrdiff_t p = 0; p < 2; p++) {
         assert_close(e.c[p], c.data[p], 1e-6);
         assert_close(e.d[p], d.data[p], 1e-6);
@@ -207,7 +209,7 @@ static void a_fit_of_the_completed_table_is_that_of_golden(void **state)
     assert_ok(ctx, kn_engine_latent(ctx, &X, &e, &model));
     assert_ok(ctx, kn_latent_predict(ctx, &model, &(kn_predict_input){.X = g.Xs}, latent, var,
                                      &clamped));
-    kn_mat got = ref_mul(0, latent, 1, basis.B), want = ref_matrix(g.json, "fit.new_mean");
+    kn_mat got = ref_mul(0, latent, 1, basis.B), want = golden_rows(g.json, "fit.new_mean");
     for (ptrdiff_t j = 0; j < g.T; j++)
         for (ptrdiff_t i = 0; i < 3; i++)
             assert_close(kn_at(got, i, j) + mean.data[j], kn_at(want, i, j), 1e-6);

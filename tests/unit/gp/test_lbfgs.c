@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "gp/optimise/lbfgs.h"
+#include "gp/optimise/optimise.h"
 #include "support/test.h"
 
 typedef struct problem {

@@ -1,12 +1,12 @@
-/* The law of a whole map against the dense Gaussian of each sample: density and deviances of maps
- * predicted and cross-validated, with and without missing responses. */
+/* The density of a whole map against the dense Gaussian of each sample: density and deviances of
+ * maps predicted and cross-validated, with and without missing responses. */
 #include "support/test.h"
 #include "support/views.h"
 
 #include "base/random.h"
 #include "gp/assign_folds.h"
 #include "gp/cv/cv.h"
-#include "gp/methods/smtgpr/smtgpr.h"
+#include "gp/methods/methods.h"
 #include "gp/predict/covariance.h"
 #include "gp/predict/map_density.h"
 #include "gp/predict/predict.h"
@@ -18,7 +18,7 @@ static kn_rng rng;
 enum { F = 2, FOLDS = 3, NEW = 7 };
 
 /* Responses with something to find in them, in units of their own. */
-static void people(ptrdiff_t n, ptrdiff_t T, double signal, kn_mat *X, kn_mat *Y)
+static void participants(ptrdiff_t n, ptrdiff_t T, double signal, kn_mat *X, kn_mat *Y)
 {
     *X = ref_normal(&rng, n, F);
     *Y = ref_normal(&rng, n, T);
@@ -130,10 +130,10 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat x, doubl
 {
     const kn_gp *gp = maps->gp;
     ptrdiff_t T = gp->T, n = maps->n, all[64];
-    kn_map_density_walk w;
+    kn_map_density_state w;
     kn_mat y = ref_new(n, T), mean = ref_new(n, T), var = ref_new(n, T);
     kn_responses own = Y ? *Y : kn_gp_maps_y(maps);
-    assert_ok(ctx, kn_map_density_density(ctx, maps, Y, &w));
+    assert_ok(ctx, kn_map_density_evaluate(ctx, maps, Y, &w));
     kn_responses_block(ctx, &own, 0, y);
     assert_ok(ctx, kn_gp_maps_block(ctx, maps, 0, mean, var));
     for (ptrdiff_t j = 0; j < T; j++)
@@ -184,17 +184,17 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat x, doubl
             }
             free(c.model.data), free(c.noise.data), free(S0.data);
         }
-    kn_map_density_walk_clear(&w);
+    kn_map_density_state_clear(&w);
     free(y.data), free(mean.data), free(var.data);
 }
 
-/* New people, all of whose responses are there, or some of whose are not. */
+/* New participants, all of whose responses are there, or some of whose are not. */
 static void check_new(const kn_model *m, bool gaps, double tolerance)
 {
     kn_mat X, Y, Xs;
     kn_gp_maps maps;
     ptrdiff_t T = m->gp.T;
-    people(NEW, T, 1, &X, &Y);
+    participants(NEW, T, 1, &X, &Y);
     for (ptrdiff_t j = 0; gaps && j < T; j++) {
         kn_col(Y, j)[1] = kn_col(Y, j)[2] = j % 3 == 1 ? NAN : kn_at(Y, 1, j); /* the same gaps */
         kn_col(Y, j)[3] = j == T - 1 ? NAN : kn_at(Y, 3, j);
@@ -217,7 +217,7 @@ static void check_folds(const kn_model *m, kn_mat Y)
     int folds = FOLDS, fold[256];
     kn_gp_maps cv;
     kn_responses R = kn_responses_of(view(Y), &m->y);
-    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
+    assert_ok(ctx, kn_folds_assign(ctx, N, NULL, NULL, 1, &folds, fold));
     assert_ok(ctx,
               kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
     check(&cv, NULL, kn_mat_none(), 1e-9);
@@ -260,7 +260,7 @@ static void structured_and_iso_have_the_density_of_the_dense_gaussian(void **sta
                 o.components = 0;
                 o.basis_view = view(B);
             }
-            people(s.N, s.T, s.signal, &X, &Y);
+            participants(s.N, s.T, s.signal, &X, &Y);
             if (s.T > s.P && s.P >= s.N - 1) { /* nothing would be outside: no density */
                 free(X.data), free(Y.data), free(B.data);
                 continue;
@@ -285,7 +285,7 @@ static void no_component_at_all_leaves_one_variance_for_everything(void **state)
     kn_mat X, Y;
     kn_model *m;
     kn_settings o = quick();
-    people(40, 10, 0, &X, &Y);
+    participants(40, 10, 0, &X, &Y);
     for (int draw = 0;; draw++) { /* in one draw of 20 noise looks like a component */
         for (ptrdiff_t k = 0; k < 400; k++)
             Y.data[k] = kn_rng_normal(&rng);
@@ -319,7 +319,7 @@ static void kronprod_has_what_is_outside_its_components(void **state)
             o.n_theta_start = se ? 9 : 7;
             for (int i = 0; i < 9; i++)
                 theta[i] = 0.4 * kn_rng_normal(&rng) - 0.5;
-            people(shapes[k].N, shapes[k].T, 1, &X, &Y);
+            participants(shapes[k].N, shapes[k].T, 1, &X, &Y);
             assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
             check_new(m, false, 1e-8);
             check_new(m, true, 1e-7);
@@ -328,14 +328,14 @@ static void kronprod_has_what_is_outside_its_components(void **state)
             } else {
                 int folds = FOLDS, fold[64];
                 kn_gp_maps cv;
-                kn_map_density_walk w;
+                kn_map_density_state w;
                 kn_responses R = kn_responses_of(view(Y), &m->y);
-                assert_ok(ctx, kn_folds_deal(ctx, Y.rows, NULL, 1, &folds, fold));
+                assert_ok(ctx, kn_folds_assign(ctx, Y.rows, NULL, NULL, 1, &folds, fold));
                 assert_ok(ctx,
                           kn_gp_cv(ctx, &m->gp,
                                    &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
-                assert_refused(ctx, kn_map_density_density(ctx, &cv, NULL, &w), KN_ERR_ARGUMENT,
-                               "there is no joint density of their maps");
+                assert_refused(ctx, kn_map_density_evaluate(ctx, &cv, NULL, &w), KN_ERR_ARGUMENT,
+                               "so there is no whole-map density");
                 kn_gp_maps_clear(&cv);
             }
             kn_model_free(m);
@@ -350,7 +350,7 @@ static void stgpr_has_independent_responses(void **state)
     kn_model *m;
     kn_settings o = quick();
     o.method = "stgpr";
-    people(30, 9, 1, &X, &Y);
+    participants(30, 9, 1, &X, &Y);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     check_new(m, false, 1e-11);
     check_new(m, true, 1e-11);
@@ -359,8 +359,8 @@ static void stgpr_has_independent_responses(void **state)
     free(X.data), free(Y.data);
 }
 
-/* A row of its own, as methods have that judge whole maps by their law. */
-static void own_deviances_are_those_of_the_cross_validated_law(void **state)
+/* A row of its own, as methods have that define the density of whole maps. */
+static void own_deviances_are_those_of_the_cross_validated_density(void **state)
 {
     (void)state;
     enum { N = 40, T = 12 };
@@ -369,21 +369,21 @@ static void own_deviances_are_those_of_the_cross_validated_law(void **state)
     kn_settings o = quick();
     int folds = FOLDS, fold[N];
     kn_gp_maps cv;
-    kn_map_density_walk w;
+    kn_map_density_state w;
     kn_cv_summary summary;
     kn_method own = kn_method_smtgpr;
     void *bytes;
     ptrdiff_t n;
     own.own_deviance = true;
     o.components = 3;
-    people(N, T, 1, &X, &Y);
+    participants(N, T, 1, &X, &Y);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     m->gp.method = &own;
     kn_responses R = kn_responses_of(view(Y), &m->y);
-    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
+    assert_ok(ctx, kn_folds_assign(ctx, N, NULL, NULL, 1, &folds, fold));
     assert_ok(ctx,
               kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
-    assert_ok(ctx, kn_map_density_density(ctx, &cv, NULL, &w));
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &cv, NULL, &w));
     kn_reference_clear(&m->reference);
     kn_reference_job job = {
         .gp = &m->gp, .cv = &cv, .fold = fold, .folds = FOLDS, .top = 0.05, .keep_z = true};
@@ -402,7 +402,7 @@ static void own_deviances_are_those_of_the_cross_validated_law(void **state)
     assert_ok(ctx, kn_model_write_bytes(ctx, m, &bytes, &n));
     assert_refused(ctx, kn_model_parse(ctx, "own", bytes, n, &back), KN_ERR_FORMAT, "own_deviance");
     kn_free(bytes);
-    kn_map_density_walk_clear(&w);
+    kn_map_density_state_clear(&w);
     kn_gp_maps_clear(&cv);
     kn_model_free(m);
     free(X.data), free(Y.data);
@@ -417,7 +417,7 @@ TEST_PROGRAM(gp_map_density)
         cmocka_unit_test(no_component_at_all_leaves_one_variance_for_everything),
         cmocka_unit_test(kronprod_has_what_is_outside_its_components),
         cmocka_unit_test(stgpr_has_independent_responses),
-        cmocka_unit_test(own_deviances_are_those_of_the_cross_validated_law),
+        cmocka_unit_test(own_deviances_are_those_of_the_cross_validated_density),
     };
     int failed = cmocka_run_group_tests_name("law", tests, NULL, NULL);
     kn_ctx_free(ctx);

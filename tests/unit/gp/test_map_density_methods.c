@@ -1,16 +1,17 @@
-/* The law of whole maps of the methods whose deviance it is - whitened noise, MTGPR with all that
- * it may have, MT-Kronsum - against the T x T Gaussian of each sample: maps predicted and held out,
- * in new and known groups, of fits and of people with missing responses. And what {noise=auto}
- * makes of it. */
+/* The density of whole maps of the methods whose deviance it is - whitened noise, MTGPR with all
+ * that it may have, MT-Kronsum - against the T x T Gaussian of each sample: maps predicted and held
+ * out, in new and known groups, of fits and of participants with missing responses. And what
+ * {noise=auto} makes of it. */
 #include "support/test.h"
 #include "support/views.h"
 
 #include "base/random.h"
 #include "cov/additive.h"
+#include "data/scaling.h"
 #include "gp/assign_folds.h"
-#include "gp/methods/kronsum/kronsum.h"
-#include "gp/methods/smtgpr/smtgpr.h"
-#include "gp/methods/smtgpr/whitened.h"
+#include "gp/methods/fit_steps.h"
+#include "gp/methods/methods.h"
+#include "gp/methods/smtgpr/internal.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/covariance.h"
 #include "gp/predict/map_density.h"
@@ -20,7 +21,7 @@
 static kn_ctx *ctx;
 static kn_rng rng;
 
-enum { F = 2, MOST = 32, NEW = 6 };
+enum { F = 2, MAX_COUNT = 32, NEW = 6 };
 
 /* ---- fits ---- */
 
@@ -30,7 +31,7 @@ typedef struct way {
     ptrdiff_t N, T, P, Q;
     bool ppca;
     int shrinkage, groups; /* rows of each group; 0: none */
-    bool holes;
+    bool missing;
 } way;
 
 static const way WAYS[] = {
@@ -42,19 +43,19 @@ static const way WAYS[] = {
      .N = 12,
      .T = 10,
      .P = 10}, /* folds have less */
-    {.method = "smtgpr", .noise = KN_NOISE_WHITENED, .N = 40, .T = 8, .P = 2, .holes = true},
+    {.method = "smtgpr", .noise = KN_NOISE_WHITENED, .N = 40, .T = 8, .P = 2, .missing = true},
     {.method = "smtgpr", .noise = KN_NOISE_WHITENED, .N = 40, .T = 8, .P = 2, .groups = 2},
     {.method = "mtgpr", .N = 24, .T = 7, .P = 2},
     {.method = "mtgpr", .N = 24, .T = 8, .P = 2, .Q = 2},
     {.method = "mtgpr", .N = 20, .T = 12, .P = 2, .Q = 1, .ppca = true},
     {.method = "mtgpr", .N = 30, .T = 6, .P = 3, .Q = 4}, /* k = T: nothing is outside */
-    {.method = "mtgpr", .N = 40, .T = 8, .P = 1, .Q = 2, .ppca = true, .holes = true},
+    {.method = "mtgpr", .N = 40, .T = 8, .P = 1, .Q = 2, .ppca = true, .missing = true},
     {.method = "kronsum", .N = 30, .T = 5, .shrinkage = 0},
     {.method = "kronsum", .N = 40, .T = 7, .shrinkage = 100, .groups = 2},
     {.method = "kronsum", .N = 45, .T = 6, .shrinkage = 100, .groups = 3},
-    {.method = "kronsum", .N = 40, .T = 6, .shrinkage = 100, .holes = true},
+    {.method = "kronsum", .N = 40, .T = 6, .shrinkage = 100, .missing = true},
     {.method = "smtgpr", .N = 40, .T = 9, .P = 2, .groups = 2},
-    {.method = "smtgpr", .N = 40, .T = 9, .P = 2, .holes = true},
+    {.method = "smtgpr", .N = 40, .T = 9, .P = 2, .missing = true},
 };
 enum { N_WAYS = sizeof WAYS / sizeof *WAYS };
 
@@ -72,7 +73,7 @@ typedef struct fitted {
 } fitted;
 
 /* Responses of sizes of their own with something to find in them; rows of a group share some. */
-static void people(ptrdiff_t n, ptrdiff_t T, int together, kn_mat *X, kn_mat *Y)
+static void participants(ptrdiff_t n, ptrdiff_t T, int together, kn_mat *X, kn_mat *Y)
 {
     *X = ref_normal(&rng, n, F);
     *Y = ref_normal(&rng, n, T);
@@ -89,8 +90,8 @@ static void people(ptrdiff_t n, ptrdiff_t T, int together, kn_mat *X, kn_mat *Y)
     }
 }
 
-/* ln p of everybody held out with structured noise, as fitted, and with whitened noise at the same
- * R0, components and folds. */
+/* ln p of all participants held out with structured noise, as fitted, and with whitened noise at
+ * the same R0, components and folds. */
 typedef struct rivals {
     double structured[64], whitened[64];
 } rivals;
@@ -104,7 +105,7 @@ static void rival_fit(const kn_fit_problem *p, const fitted *f, rivals *out)
     kn_fit_problem q = *p;
     kn_fit_info info = {0};
     kn_gp gp = {0};
-    kn_map_density_walk a, b;
+    kn_map_density_state a, b;
     double total;
     kn_cov_point_of(&R0->cov, R0->theta, &found.at, &total);
     o.cv = &cv;
@@ -112,17 +113,17 @@ static void rival_fit(const kn_fit_problem *p, const fitted *f, rivals *out)
     q.groups = (kn_groups){0};
     q.spec.rank = f->gp.spec.rank;
     assert_ok(ctx, kn_whitened_fit_at(ctx, &q, &found, f->gp.P, &gp, &info));
-    assert_ok(ctx, kn_map_density_density(ctx, &f->cv, NULL, &a));
-    assert_ok(ctx, kn_map_density_density(ctx, &cv, NULL, &b));
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &f->cv, NULL, &a));
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &cv, NULL, &b));
     memcpy(out->structured, a.log_p, (size_t)cv.n * sizeof *a.log_p);
     memcpy(out->whitened, b.log_p, (size_t)cv.n * sizeof *b.log_p);
-    kn_map_density_walk_clear(&a);
-    kn_map_density_walk_clear(&b);
+    kn_map_density_state_clear(&a);
+    kn_map_density_state_clear(&b);
     kn_gp_maps_clear(&cv);
     kn_gp_clear(&gp);
 }
 
-/* As commands/fit/fit_arrays.c goes about it, the maps of the folds kept. rival NULL: nobody asks.
+/* As commands/fit/fit_arrays.c goes about it, the maps of the folds kept. rival NULL: not wanted.
  */
 static void fit_beside(const way *w, fitted *f, rivals *rival)
 {
@@ -141,10 +142,10 @@ static void fit_beside(const way *w, fitted *f, rivals *rival)
                     .additive = true,
                     .rank = w->N > KN_MANY ? 40 : 0};
     f->info = (kn_fit_info){.method = kn_method_of(w->method, w->noise), .noise = w->noise};
-    people(w->N, w->T, w->groups, &f->X, &f->Y);
+    participants(w->N, w->T, w->groups, &f->X, &f->Y);
     for (ptrdiff_t i = 0; i < w->N && i < 64; i++)
         f->group[i] = w->groups ? (int)i / w->groups : (int)i;
-    for (ptrdiff_t i = 0; w->holes && i < w->N; i += 3)
+    for (ptrdiff_t i = 0; w->missing && i < w->N; i += 3)
         for (ptrdiff_t j = i % 2; j < (i % 4 ? 3 : w->T - 1); j += 2)
             kn_col(f->Y, j)[i] = NAN;
     kn_design_options design = {.quadratic = -1, .additive = true, .standardise = true};
@@ -238,11 +239,11 @@ static covariances of_sample(const kn_gp_maps *maps, int part, ptrdiff_t i)
     const kn_latent *l = &gp->latent;
     bool known = maps->known && maps->known[i];
     bool kronsum = gp->method == &kn_method_kronsum, mtgpr = !strcmp(gp->method->name, "mtgpr");
-    /* a fold of few people may have a complement where the model has none */
+    /* a fold of few participants may have a complement where the model has none */
     bool complement = gp->complement_component || (gp->psi && p->B.data && p->var.cols > p->B.cols);
     ptrdiff_t K = p->var.cols - complement;
     kn_mat B = ref_new(gp->T, K);
-    double v[MOST + 1], d[MOST], s2;
+    double v[MAX_COUNT + 1], d[MAX_COUNT], s2;
     if (p->B.data || !p->US.data)
         kn_mat_set(B, kn_cols(p->B.data ? p->B : gp->B, 0, K));
     else
@@ -266,7 +267,7 @@ static covariances of_sample(const kn_gp_maps *maps, int part, ptrdiff_t i)
 /* e'S^-1 e T/|J| and ln N(e; 0, S) over the responses J that there are. */
 static void dense(kn_mat S, const double *e, double *dev, double *log_p)
 {
-    ptrdiff_t T = S.rows, n = 0, J[MOST];
+    ptrdiff_t T = S.rows, n = 0, J[MAX_COUNT];
     for (ptrdiff_t j = 0; j < T; j++)
         if (isfinite(e[j]))
             J[n++] = j;
@@ -274,7 +275,7 @@ static void dense(kn_mat S, const double *e, double *dev, double *log_p)
     if (2 * n < T)
         return;
     kn_mat s = ref_new(n, n), again = ref_new(n, n), x = ref_new(n, 1);
-    double own[MOST];
+    double own[MAX_COUNT];
     for (ptrdiff_t a = 0; a < n; a++) {
         x.data[a] = own[a] = e[J[a]];
         for (ptrdiff_t b = 0; b < n; b++)
@@ -298,9 +299,9 @@ static kn_map_density_shift moved(const void *self, ptrdiff_t i, ptrdiff_t j)
 /* Every sample's numbers by brute force; Xs: where the model's own covariance is asked too. */
 static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat Xs, bool elsewhere)
 {
-    ptrdiff_t T = maps->gp->T, n = maps->n, all[MOST], judged = 0;
+    ptrdiff_t T = maps->gp->T, n = maps->n, all[MAX_COUNT], judged = 0;
     kn_responses own = Y ? *Y : kn_gp_maps_y(maps);
-    kn_map_density_walk w = {.job = {.maps = maps, .scaling = own.scaling}};
+    kn_map_density_state w = {.job = {.maps = maps, .scaling = own.scaling}};
     kn_mat y = ref_new(n, T), mean = ref_new(n, T), var = ref_new(n, T);
     kn_visitor visitor;
     w.job.place = elsewhere ? moved : NULL;
@@ -314,7 +315,7 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat Xs, bool
         for (ptrdiff_t i = 0; i < maps->part[k].n; i++) {
             ptrdiff_t row = maps->part[k].rows ? maps->part[k].rows[i] : i;
             covariances c = of_sample(maps, k, i);
-            double e[MOST], dev, noise, log_p, unused;
+            double e[MAX_COUNT], dev, noise, log_p, unused;
             if (Xs.data && !(maps->known && maps->known[row])) {
                 kn_mat model = ref_new(T, T);
                 assert_ok(ctx, kn_gp_covariance(ctx, maps->gp, kn_sub(Xs, i, 0, 1, Xs.cols), all,
@@ -346,7 +347,7 @@ static void check(const kn_gp_maps *maps, const kn_responses *Y, kn_mat Xs, bool
             free(c.model.data), free(c.noise.data);
         }
     assert_true(2 * judged > n);
-    kn_map_density_walk_clear(&w);
+    kn_map_density_state_clear(&w);
     free(y.data), free(mean.data), free(var.data);
 }
 
@@ -364,7 +365,7 @@ static void held_out_maps_have_the_density_of_their_fold(void **state)
     }
 }
 
-/* New people, in new groups and known ones, with all responses and without some. */
+/* New participants, in new groups and known ones, with all responses and without some. */
 static void predicted_maps_have_the_density_of_the_model(void **state)
 {
     (void)state;
@@ -373,7 +374,7 @@ static void predicted_maps_have_the_density_of_the_model(void **state)
         kn_mat X, Y;
         ptrdiff_t T = WAYS[k].T, member[NEW] = {0, -1, 1, 1, -1, 2};
         fit(&WAYS[k], &f);
-        people(NEW, T, 0, &X, &Y);
+        participants(NEW, T, 0, &X, &Y);
         kn_mat Xs = ref_new(NEW, f.x.F);
         assert_ok(ctx, kn_design_apply(ctx, &f.x, view(X), true, Xs, NULL));
         for (int gaps = 0; gaps < 2; gaps++)
@@ -399,7 +400,8 @@ static void predicted_maps_have_the_density_of_the_model(void **state)
     }
 }
 
-/* So many people that 2000 of them are held out once: s2 is what their basis leaves of the others.
+/* So many participants that 2000 of them are held out once: s2 is what their basis leaves of the
+ * others.
  */
 static void a_set_held_out_once_has_its_density_too(void **state)
 {
@@ -434,19 +436,19 @@ static void a_set_held_out_once_has_its_density_too(void **state)
 
 /* Folds whose components span everything: what is left is rounding, and no density; nothing can be
  * compared, and the model stays what it is. */
-static void auto_stays_where_nobody_has_a_density(void **state)
+static void auto_keeps_structured_noise_without_densities(void **state)
 {
     (void)state;
     way w = {.method = "smtgpr", .noise = KN_NOISE_AUTO, .N = 15, .T = 12, .P = 11};
     fitted f = {0};
-    kn_map_density_walk law;
+    kn_map_density_state density;
     fit(&w, &f);
     assert_ptr_equal(f.gp.method, &kn_method_smtgpr);
     assert_int_equal(f.info.noise_choice.tried, 0);
-    assert_ok(ctx, kn_map_density_density(ctx, &f.cv, NULL, &law));
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &f.cv, NULL, &density));
     for (ptrdiff_t i = 0; i < w.N; i++)
-        assert_true(isnan(law.log_p[i]) && isnan(law.dev[i]));
-    kn_map_density_walk_clear(&law);
+        assert_true(isnan(density.log_p[i]) && isnan(density.dev[i]));
+    kn_map_density_state_clear(&density);
     fitted_clear(&f);
 }
 
@@ -479,7 +481,7 @@ static void auto_asks_for_a_gain_above_its_standard_error(void **state)
                 squares += pow(sum[g] / count[g] - gain, 2);
         double se = sqrt(squares / (n - 1) / n);
         w.noise = KN_NOISE_AUTO;
-        ref_rng_init(&rng, 100, (uint64_t)k); /* the same people */
+        ref_rng_init(&rng, 100, (uint64_t)k); /* the same participants */
         fit(&w, &both);
         assert_close(both.info.noise_choice.gain, gain, 1e-9);
         assert_close(both.info.noise_choice.se, se, 1e-9);
@@ -500,7 +502,7 @@ TEST_PROGRAM(gp_map_density_methods)
         cmocka_unit_test(held_out_maps_have_the_density_of_their_fold),
         cmocka_unit_test(predicted_maps_have_the_density_of_the_model),
         cmocka_unit_test(a_set_held_out_once_has_its_density_too),
-        cmocka_unit_test(auto_stays_where_nobody_has_a_density),
+        cmocka_unit_test(auto_keeps_structured_noise_without_densities),
         cmocka_unit_test(auto_asks_for_a_gain_above_its_standard_error),
     };
     int failed = cmocka_run_group_tests_name("law_own", tests, NULL, NULL);

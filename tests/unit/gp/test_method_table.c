@@ -17,8 +17,10 @@ static void every_row_is_complete(void **state)
         assert_ptr_equal(kn_method_find(m->name), m);
         assert_true(m->fit && m->predict && m->loo && m->cv && m->block && m->covariance);
         assert_true(m->arrays && m->bytes && m->batch);
-        assert_true(!m->alone || m->clear); /* something of its own, and who clears it */
-        assert_false(m->alone && (m->components || m->identity || m->held_out_once));
+        assert_true(!m->independent_responses ||
+                    m->clear); /* something of its own, and who clears it */
+        assert_false(m->independent_responses &&
+                     (m->components || m->identity || m->held_out_once));
     }
 }
 
@@ -45,23 +47,22 @@ static void what_a_method_has_no_use_for_is_refused_by_name(void **state)
      cases[n++].s = s)
     static const double theta[1];
     CASE("smtgpr", NULL, s.rank = 5);
-    CASE("smtgpr", "S-MTGPR has no use for plain: it is STGPR's", s.plain = true);
-    CASE("kronprod", "MT-Kronprod has no use for components: every response is its own task",
+    CASE("smtgpr", "S-MTGPR does not use plain: only STGPR has it", s.plain = true);
+    CASE("kronprod", "MT-Kronprod does not use components: every response is its own task",
          s.components = 3);
     CASE("kronprod", NULL, s.noise = KN_NOISE_ISO);
-    CASE("stgpr", "STGPR has no use for noise iso: each response is modelled alone",
+    CASE("stgpr", "STGPR does not use noise iso: each response is modelled separately",
          s.noise = KN_NOISE_ISO);
-    CASE("stgpr", "STGPR has no use for theta: it starts from rho and length",
-         s.theta_start = theta);
+    CASE("stgpr", "STGPR does not use theta: it starts from rho and length", s.theta_start = theta);
     CASE("stgpr", NULL, (s.theta_start = theta, s.plain = true));
     CASE("stgpr", NULL, s.rho = 0.5);
-    CASE("stgpr", "STGPR has no use for rho: a plain fit starts from theta",
+    CASE("stgpr", "STGPR does not use rho: a plain fit starts from theta",
          (s.rho = 0.5, s.plain = true));
     CASE("kronsum",
-         "MT-Kronsum has no use for components: its covariances of signal and noise are free",
+         "MT-Kronsum does not use components: its covariances of signal and noise are free",
          s.components = 3);
     CASE("kronsum", NULL, s.shrinkage = KN_SHRINKAGE_INF);
-    CASE("smtgpr", "smtgpr has no use for {shrinkage}: it is kronsum's", s.shrinkage = 100);
+    CASE("smtgpr", "smtgpr does not use {shrinkage}: only kronsum has it", s.shrinkage = 100);
 #undef CASE
     for (int i = 0; i < n; i++) {
         kn_status status = kn_settings_check_method(ctx, &cases[i].s);

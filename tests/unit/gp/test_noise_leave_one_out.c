@@ -1,27 +1,27 @@
-/* The noise as others say: against tests/golden/norms, against sums taken one person at a time, and
- * where there are hardly any others. */
+/* The noise from held-out residuals: against tests/golden/norms, against sums taken one participant
+ * at a time, and where there are hardly any others. */
 #include "support/test.h"
 
 #include "base/random.h"
-#include "gp/predict/noise_leave_one_out.h"
+#include "gp/predict/noise.h"
 
 static kn_ctx *ctx;
 
-enum { MOST = 64 };
+enum { MAX_COUNT = 64 };
 
 /* noise^(-i) of one response; of: groups, or NULL */
 static void without(ptrdiff_t n, const double *e, const double *v, const int *of, double known,
                     double *noise)
 {
     kn_exclusion_groups apart;
-    double work[3 * MOST];
+    double work[3 * MAX_COUNT];
     kn_heldout_residuals job = {.n = n, .e = e, .v = v, .known = known};
     assert_ok(ctx, kn_exclusion_groups_new(ctx, n, of, &apart));
     kn_noise_leave_one_out(&job, &apart, work, noise);
     kn_exclusion_groups_clear(&apart);
 }
 
-/* The same by the formula, everybody in turn. */
+/* The same by the formula, each participant in turn. */
 static double slow(ptrdiff_t n, const double *e, const double *v, const int *of, ptrdiff_t i)
 {
     double square = 0, moment = 0, count = 0;
@@ -38,30 +38,30 @@ static double slow(ptrdiff_t n, const double *e, const double *v, const int *of,
 
 typedef struct golden {
     json_t *json;
-    kn_mat y, m, v, group, slope, noise, person, by_group, z, z_groups, z_own;
+    kn_mat y, m, v, group, slope, noise, participant, by_group, z, z_groups, z_own;
 } golden;
 
 static golden golden_read(void)
 {
-    golden g = {.json = ref_json("norms", "chain.json")};
-    g.y = ref_matrix(g.json, "N1.inputs.y_minus_fold_mean");
-    g.m = ref_matrix(g.json, "N1.inputs.held_out_mean");
-    g.v = ref_matrix(g.json, "N1.inputs.held_out_variance");
-    g.group = ref_numbers(g.json, "N1.inputs.group");
-    g.slope = ref_numbers(g.json, "N1.slope");
-    g.noise = ref_numbers(g.json, "N1.noise");
-    g.person = ref_matrix(g.json, "N1.noise_without_person");
-    g.by_group = ref_matrix(g.json, "N1.noise_without_group");
-    g.z = ref_matrix(g.json, "N1.z_n1");
-    g.z_groups = ref_matrix(g.json, "N1.z_n1_groups");
-    g.z_own = ref_matrix(g.json, "N1.z_own");
+    golden g = {.json = golden_json("norms/chain", "")};
+    g.y = golden_rows(g.json, "N1.inputs.y_minus_fold_mean");
+    g.m = golden_rows(g.json, "N1.inputs.held_out_mean");
+    g.v = golden_rows(g.json, "N1.inputs.held_out_variance");
+    g.group = golden_column(g.json, "N1.inputs.group");
+    g.slope = golden_column(g.json, "N1.slope");
+    g.noise = golden_column(g.json, "N1.noise");
+    g.participant = golden_rows(g.json, "N1.noise_without_person");
+    g.by_group = golden_rows(g.json, "N1.noise_without_group");
+    g.z = golden_rows(g.json, "N1.z_n1");
+    g.z_groups = golden_rows(g.json, "N1.z_n1_groups");
+    g.z_own = golden_rows(g.json, "N1.z_own");
     return g;
 }
 
 static void golden_free(golden *g)
 {
-    kn_mat *all[] = {&g->y,      &g->m,        &g->v, &g->group,    &g->slope, &g->noise,
-                     &g->person, &g->by_group, &g->z, &g->z_groups, &g->z_own};
+    kn_mat *all[] = {&g->y,           &g->m,        &g->v, &g->group,    &g->slope, &g->noise,
+                     &g->participant, &g->by_group, &g->z, &g->z_groups, &g->z_own};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]->data);
     json_decref(g->json);
@@ -72,11 +72,12 @@ static void noise_and_z_match_golden(void **state)
     (void)state;
     golden g = golden_read();
     ptrdiff_t n = g.y.rows;
-    int of[MOST], floored = 0;
+    int of[MAX_COUNT], floored = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         of[i] = (int)g.group.data[i];
     for (ptrdiff_t j = 0; j < g.y.cols; j++) {
-        double e[MOST], alone[MOST], groups[MOST], square = 0, moment = 0, slope = g.slope.data[j];
+        double e[MAX_COUNT], alone[MAX_COUNT], groups[MAX_COUNT], square = 0, moment = 0,
+                                                                  slope = g.slope.data[j];
         /* model variances are scaled by nothing here: held_out_variance is that of slope m */
         const double *v = kn_col(g.v, j);
         for (ptrdiff_t i = 0; i < n; i++) {
@@ -89,7 +90,7 @@ static void noise_and_z_match_golden(void **state)
         without(n, e, v, NULL, NAN, alone);
         without(n, e, v, of, NAN, groups);
         for (ptrdiff_t i = 0; i < n; i++) {
-            assert_close(alone[i], kn_at(g.person, i, j), 1e-9);
+            assert_close(alone[i], kn_at(g.participant, i, j), 1e-9);
             assert_close(groups[i], kn_at(g.by_group, i, j), 1e-9);
             assert_close(e[i] / sqrt(v[i] + alone[i]), kn_at(g.z, i, j), 1e-9);
             assert_close(e[i] / sqrt(v[i] + groups[i]), kn_at(g.z_groups, i, j), 1e-9);
@@ -107,8 +108,8 @@ static void any_size_grouping_and_gap_match_the_slow_sums(void **state)
     ref_rng_init(&rng, 17, 0);
     for (int trial = 0; trial < 200; trial++) {
         ptrdiff_t n = 2 + kn_rng_below(&rng, 30), groups = 1 + kn_rng_below(&rng, n);
-        double e[MOST], v[MOST], noise[MOST], size = exp(4 * kn_rng_normal(&rng));
-        int of[MOST];
+        double e[MAX_COUNT], v[MAX_COUNT], noise[MAX_COUNT], size = exp(4 * kn_rng_normal(&rng));
+        int of[MAX_COUNT];
         for (ptrdiff_t i = 0; i < n; i++) {
             e[i] = kn_rng_uniform(&rng) < 0.2 ? NAN : size * kn_rng_normal(&rng);
             v[i] = size * size * kn_rng_uniform(&rng);
@@ -128,7 +129,7 @@ static void any_size_grouping_and_gap_match_the_slow_sums(void **state)
     }
 }
 
-static void nobody_else_says_nothing(void **state)
+static void a_single_rank_has_no_messages_of_others(void **state)
 {
     (void)state;
     double e[3] = {2, -1, 0.5}, v[3] = {0.1, 0.1, 0.1}, noise[3];
@@ -147,7 +148,7 @@ static void nobody_else_says_nothing(void **state)
     assert_close(noise[0], 0.25 - 0.1, 1e-15);
     assert_close(noise[1], noise[0], 0);
     assert_close(noise[2], (5 - 0.2) / 2, 1e-15);
-    e[1] = e[2] = NAN; /* all missing but one: the others hear of it, it hears of nobody */
+    e[1] = e[2] = NAN; /* all missing but one: the others hear of it, it hears of no participant */
     without(3, e, v, NULL, NAN, noise);
     assert_true(isnan(noise[0]));
     assert_close(noise[1], 4 - 0.1, 1e-15);
@@ -171,7 +172,7 @@ static void one_enormous_residual_leaves_the_others_as_they_are(void **state)
     assert_close(noise[3], noise[0], 0);
 }
 
-/* Noise that a fit says goes as the mean squares do: with nobody left out it is what it is. */
+/* The noise of a fit scales with the mean squares: without held-out participants it stays. */
 static void known_noise_goes_as_the_mean_squares_do(void **state)
 {
     (void)state;
@@ -186,7 +187,7 @@ static void known_noise_goes_as_the_mean_squares_do(void **state)
     assert_close(noise[3], 0.8 * (5.0 / 2) / all, 1e-14);
     without(4, zero, v, NULL, 0.8, noise);
     assert_close(noise[2], 0.8, 0);
-    without(1, e, v, NULL, 0.8, noise); /* nobody to ask: as the fit says */
+    without(1, e, v, NULL, 0.8, noise); /* no participant left: the noise of the fit */
     assert_close(noise[0], 0.8, 0);
 }
 
@@ -196,7 +197,7 @@ TEST_PROGRAM(gp_noise_leave_one_out)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_and_z_match_golden),
         cmocka_unit_test(any_size_grouping_and_gap_match_the_slow_sums),
-        cmocka_unit_test(nobody_else_says_nothing),
+        cmocka_unit_test(a_single_rank_has_no_messages_of_others),
         cmocka_unit_test(one_enormous_residual_leaves_the_others_as_they_are),
         cmocka_unit_test(known_noise_goes_as_the_mean_squares_do),
     };

@@ -1,4 +1,5 @@
 /* Principal components by a range finder. */
+#include "data/scaling.h"
 #include "support/laid_out.h"
 
 /* Columns of Q orthonormal by the Gram-Schmidt process, carried out twice. */
@@ -104,7 +105,7 @@ static void range_finds_what_pca_finds_when_the_spectrum_decays(void **state)
 /* Pure noise, where every direction is as good as the next: a tenth of the best energy at most is
  * missed with two passes, and the residual says that nothing has converged. It is the residual of
  * vectors half a step before the basis; that of the basis itself may be larger or smaller. */
-static void range_says_that_a_flat_spectrum_has_not_converged(void **state)
+static void range_finder_reports_that_a_flat_spectrum_has_not_converged(void **state)
 {
     (void)state;
     data d = data_of(make(200, 1000, 0, 1, 1, 0), false);
@@ -205,7 +206,7 @@ static void range_holds_for_awkward_sizes(void **state)
             kn_basis b;
             if (centre && P == n)
                 assert_refused(ctx, kn_basis_range(ctx, &d.Y, P, &o, &b, &info), KN_ERR_ARGUMENT,
-                               "have at most");
+                               "allow at most");
             else {
                 assert_ok(ctx, kn_basis_range(ctx, &d.Y, P, &o, &b, &info));
                 kn_mat A = plain(&d.Y, mean);
@@ -435,7 +436,7 @@ TEST_PROGRAM(gp_range_finder)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(range_finds_what_pca_finds_when_the_spectrum_decays),
-        cmocka_unit_test(range_says_that_a_flat_spectrum_has_not_converged),
+        cmocka_unit_test(range_finder_reports_that_a_flat_spectrum_has_not_converged),
         cmocka_unit_test(range_of_some_samples_takes_their_own_mean),
         cmocka_unit_test(range_holds_for_awkward_sizes),
         cmocka_unit_test(range_finds_as_many_components_as_there_are),

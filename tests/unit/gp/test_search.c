@@ -10,11 +10,11 @@ static kn_ctx *ctx;
 /* Of 20 seeds, how many stay more than 1e-4 below the best likelihood known for golden case 2? */
 static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser optimiser)
 {
-    kn_mat X = ref_csv("case2", "X.csv"), Y = ref_csv("case2", "Y.csv"),
-           B = ref_csv("case2", "B.csv");
-    json_t *optimum = ref_json("case2", "optimum.json");
+    kn_mat X = golden_matrix("case2", "X"), Y = golden_matrix("case2", "Y"),
+           B = golden_matrix("case2", "B");
+    json_t *optimum = golden_json("case2", "optimum");
     bool paper = likelihood == KN_PAPER;
-    double best = ref_number(optimum, paper ? "paper.best_lml" : "exact.best_lml");
+    double best = golden_number(optimum, paper ? "paper.best_lml" : "exact.best_lml");
     double constant = /* which the file counts over N T */
         paper ? 0.5 * (double)Y.rows * (double)(Y.cols - B.cols) * log(2 * M_PI) : 0;
     int missed = 0;
@@ -47,7 +47,7 @@ static int seeds_that_miss_the_optimum(kn_likelihood likelihood, kn_optimiser op
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
         kn_model_info(model, &info);
         double shortfall = best - (info.lml - constant);
-        assert_true(shortfall > -1e-4); /* nobody beats the best by more than its own accuracy */
+        assert_true(shortfall > -1e-4); /* no seed beats the best by more than its own accuracy */
         missed += shortfall > 1e-4;
         if (getenv("KN_VERBOSE"))
             fprintf(stderr, "seed %d shortfall %.3g evals %d inner %d stop %d pg %.2g\n", seed,
@@ -76,10 +76,10 @@ static void predictions_at_the_optimum_match_golden(void **state)
 {
     (void)state;
     for (int paper = 0; paper < 2; paper++) {
-        kn_mat X = ref_csv("case2", "X.csv"), Y = ref_csv("case2", "Y.csv");
-        kn_mat B = ref_csv("case2", "B.csv"), Xs = ref_csv("case2", "Xstar.csv");
-        kn_mat M = ref_csv("case2", paper ? "opt_paper_mean.csv" : "opt_exact_mean.csv");
-        kn_mat V = ref_csv("case2", paper ? "opt_paper_var.csv" : "opt_exact_var.csv");
+        kn_mat X = golden_matrix("case2", "X"), Y = golden_matrix("case2", "Y");
+        kn_mat B = golden_matrix("case2", "B"), Xs = golden_matrix("case2", "Xstar");
+        kn_mat M = golden_matrix("case2", paper ? "opt_paper_mean" : "opt_exact_mean");
+        kn_mat V = golden_matrix("case2", paper ? "opt_paper_var" : "opt_exact_var");
         kn_mat mean = ref_new(M.rows, M.cols), var = ref_new(M.rows, M.cols);
         kn_settings o;
         kn_model *model;

@@ -1,16 +1,19 @@
-/* More samples than folds are made of: one set held out, a basis by the range finder [METHOD 5b] */
+/* More samples than folds are made of: one set held out, a basis by Y'Y, or of many responses by
+ * the range finder [METHOD 1, 5b, 6b] */
 #include "gp/assign_folds.h"
 #include "support/test.h"
 #include "support/views.h"
 
 #include "base/random.h"
+#include "data/scaling.h"
 #include "gp/basis/gram.h"
+#include "gp/cv/single_holdout.h"
 #include "model/model.h"
 
 static kn_ctx *ctx;
 
 /* Two covariates, T responses with three common directions and noise of their own. */
-static void people(ptrdiff_t N, ptrdiff_t T, double noise, kn_mat *X, kn_mat *Y)
+static void participants(ptrdiff_t N, ptrdiff_t T, double noise, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
     ref_rng_init(&rng, 17, 0);
@@ -28,8 +31,8 @@ static void people(ptrdiff_t N, ptrdiff_t T, double noise, kn_mat *X, kn_mat *Y)
     free(load.data);
 }
 
-/* Beyond 5000 people one set is held out, and the reference consists of it: the public call says
- * which people these are, before and after the model was in its file. */
+/* Beyond 5000 participants one set is held out, and the reference consists of it: the public call
+ * says which participants these are, before and after the model was in its file. */
 static void assert_reference_is_described(kn_model *m)
 {
     kn_model *both[2] = {m};
@@ -98,7 +101,7 @@ static void two_thousand_are_held_out_of_six(void **state)
     kn_settings o;
     kn_fit_info info;
     kn_model *m;
-    people(N, T, 1, &X, &Y);
+    participants(N, T, 1, &X, &Y);
     plain_settings(&o);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_model_info(m, &info);
@@ -154,15 +157,15 @@ static void two_thousand_are_held_out_of_six(void **state)
     free(mean.data), free(var.data), free(z.data), free(own.data), free(B.data);
 }
 
-static void range_finder_and_gram_give_the_same_model(void **state)
+/* Without a held-out set, against a basis that is given. */
+static void assert_basis_is_by_gram(ptrdiff_t N, ptrdiff_t T)
 {
-    (void)state;
-    enum { N = 5001, T = 30 };
     kn_mat X, Y;
     kn_settings o;
     kn_model *by_range, *by_gram;
-    double s2[T];
-    people(N, T, 0.3, &X, &Y);
+    double *s2 = malloc((size_t)T * sizeof *s2), *a = malloc((size_t)T * sizeof *a),
+           *b = malloc((size_t)T * sizeof *b);
+    participants(N, T, 0.3, &X, &Y);
     plain_settings(&o);
     o.components = 3;
     o.max_evals = 0;
@@ -176,7 +179,8 @@ static void range_finder_and_gram_give_the_same_model(void **state)
     kn_fit_info range, gram;
     kn_model_info(by_range, &range);
     kn_model_info(by_gram, &gram);
-    assert_true(range.basis_residual < 1e-2);
+    assert_true(kn_heldout_by_products(T) ? range.basis_residual == 0
+                                          : range.basis_residual < 1e-2);
     kn_view found = kn_model_array(by_range, "B");
     /* With residual r of u_p, eigenvalues l of Y'Y and the gap between l_p and its neighbours, u_p
      * is turned by at most r l_p / gap (Davis and Kahan), and b_p = Y'u_p, half a step later, by at
@@ -186,7 +190,7 @@ static void range_finder_and_gram_give_the_same_model(void **state)
         double dot = 0; /* of two unit vectors, of either sign */
         double gap = fmin(s2[p] - s2[p + 1], p > 0 ? s2[p - 1] - s2[p] : INFINITY);
         double angle = range.basis_residual * sqrt(s2[0] / s2[p]) * s2[p] / gap;
-        for (int j = 0; j < T; j++)
+        for (ptrdiff_t j = 0; j < T; j++)
             dot += kn_view_at(found, j, p) * kn_at(B, j, p);
         assert_close(fabs(dot), 1, angle * angle + 1e-12);
         turned += angle;
@@ -194,15 +198,66 @@ static void range_finder_and_gram_give_the_same_model(void **state)
     /* z_p changes by the angle times a z_w of the complement, and the likelihood by
      * angle z_p'K_p^-1 z_w. At the maximum z_p'K_p^-1 z_p = N, and z_w'K_p^-1 z_w <= N because the
      * noise of component p is no less than that outside the basis. */
-    assert_close(range.lml, gram.lml, N * turned / fabs(gram.lml) + 1e-10);
-    double a[T], b[T];
+    assert_close(range.lml, gram.lml, (double)N * turned / fabs(gram.lml) + 1e-10);
     assert_ok(ctx, kn_model_noise(ctx, by_range, a));
     assert_ok(ctx, kn_model_noise(ctx, by_gram, b));
-    for (int j = 0; j < T; j++)
+    for (ptrdiff_t j = 0; j < T; j++)
         assert_close(a[j], b[j], 1e-3); /* from sums, up to the residual; and exactly */
     kn_model_free(by_range);
     kn_model_free(by_gram);
-    free(X.data), free(Y.data), free(B.data);
+    free(X.data), free(Y.data), free(B.data), free(s2), free(a), free(b);
+}
+
+static void a_few_responses_have_the_basis_of_the_gram_matrix(void **state)
+{
+    (void)state;
+    assert_basis_is_by_gram(5001, 30);
+}
+
+static void range_finder_and_gram_give_the_same_model(void **state)
+{
+    (void)state;
+    assert_basis_is_by_gram(5001, KN_BLOCK + 2);
+}
+
+static void the_range_finder_finds_the_basis_of_those_not_held_out(void **state)
+{
+    (void)state;
+    enum { N = 80, T = KN_BLOCK + 52, P = 3 };
+    kn_mat X, Y, sketch = {0};
+    kn_scaling scaling;
+    int fold[N];
+    kn_heldout h;
+    kn_fold exact = {0};
+    participants(N, T, 0.1, &X, &Y);
+    assert_ok(ctx, kn_scaling_new(ctx, view(Y), true, &scaling));
+    kn_responses R = kn_responses_of(view(Y), &scaling);
+    for (int i = 0; i < N; i++)
+        fold[i] = i % 3 == 0 ? 0 : -1;
+    assert_ok(ctx, kn_heldout_new(ctx, &(kn_heldout_of){.Y = &R, .fold = fold, .seed = 1}, P, &h));
+    kn_responses train = kn_responses_rows(&R, h.rows.train, h.rows.n_train);
+    exact.n_train = h.rows.n_train;
+    train.side = KN_SIDE_RESPONSES;
+    assert_ok(ctx, kn_fold_completed(ctx, &train, P, &exact));
+    assert_int_equal(h.basis.B.cols, P);
+    for (ptrdiff_t p = 0; p < P; p++) {
+        double dot = 0;
+        for (ptrdiff_t j = 0; j < T; j++)
+            dot += kn_at(h.basis.B, j, p) * kn_at(exact.B, j, p);
+        assert_close(fabs(dot), 1, fmax(h.range.residual * h.range.residual, 1e-6));
+    }
+    for (ptrdiff_t j = 0; j < T; j++)
+        assert_close(h.mean[j], exact.mu[j], 1e-6); /* the last reading is in float32 */
+    assert_ok(ctx, kn_heldout_sketch(ctx, &h, &R, P, &sketch));
+    kn_mat y = ref_new(N, T);
+    kn_responses_block(ctx, &R, 0, y);
+    kn_mat Z = ref_mul(0, y, 0, h.basis.B);
+    assert_same(sketch, Z, 1e-3 * sqrt((double)T));
+    kn_fold_clear(&exact);
+    kn_heldout_clear(&h);
+    kn_mat_clear(&sketch);
+    kn_scaling_clear(&scaling);
+    free(X.data), free(Y.data), free(y.data), free(Z.data);
 }
 
 static void groups_never_part(void **state)
@@ -216,7 +271,7 @@ static void groups_never_part(void **state)
             int folds = once ? KN_HELD_OUT_ONCE : 10;
             for (ptrdiff_t i = 0; i < N; i++)
                 group[i] = (int)(i * 7919 % N / 3) - 5;
-            assert_ok(ctx, kn_folds_deal(ctx, N, N > 3 ? group : NULL, 1, &folds, fold));
+            assert_ok(ctx, kn_folds_assign(ctx, N, N > 3 ? group : NULL, NULL, 1, &folds, fold));
             for (ptrdiff_t i = 0; i < N; i++)
                 for (ptrdiff_t j = 0; N > 3 && j < i; j++)
                     if (group[i] == group[j])
@@ -233,14 +288,50 @@ static void groups_never_part(void **state)
             free(group), free(fold);
         }
     int same[4] = {1, 1, 1, 1}, fold[4], folds = 2;
-    assert_refused(ctx, kn_folds_deal(ctx, 4, same, 1, &folds, fold), KN_ERR_DATA, "one group");
+    assert_refused(ctx, kn_folds_assign(ctx, 4, same, NULL, 1, &folds, fold), KN_ERR_DATA,
+                   "one group");
+}
+
+static void folds_follow_the_rows(void **state)
+{
+    (void)state;
+    enum { N = 53, FOLDS = 4 };
+    kn_rng rng;
+    ptrdiff_t order[N], place[N], moved[N], another[N];
+    int group[N], renamed[N], a[N], b[N], folds;
+    ref_rng_init(&rng, 9, 1);
+    for (int kind = 0; kind < 4; kind++) { /* with and without groups, one set or several */
+        int many = kind & 1 ? KN_HELD_OUT_ONCE : FOLDS;
+        const int *of = kind & 2 ? group : NULL, *other = kind & 2 ? renamed : NULL;
+        kn_rng_permutation(&rng, N, order);
+        kn_rng_permutation(&rng, N, place); /* row i becomes row place[i] */
+        for (int i = 0; i < N; i++)
+            group[i] = (int)kn_rng_below(&rng, 20);
+        for (int i = 0; i < N; i++) {
+            renamed[place[i]] = 100 - group[i];
+            moved[i] = place[order[i]];
+            another[i] = order[N - 1 - i];
+        }
+        folds = many;
+        assert_ok(ctx, kn_folds_assign(ctx, N, of, order, 1, &folds, a));
+        folds = many;
+        assert_ok(ctx, kn_folds_assign(ctx, N, other, moved, 1, &folds, b));
+        for (int i = 0; i < N; i++)
+            assert_int_equal(a[i], b[place[i]]);
+        folds = many;
+        assert_ok(ctx, kn_folds_assign(ctx, N, of, another, 1, &folds, b));
+        assert_true(memcmp(a, b, sizeof a) != 0);
+    }
 }
 
 TEST_PROGRAM(gp_single_holdout)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_never_part),
+        cmocka_unit_test(folds_follow_the_rows),
+        cmocka_unit_test(a_few_responses_have_the_basis_of_the_gram_matrix),
         cmocka_unit_test(range_finder_and_gram_give_the_same_model),
+        cmocka_unit_test(the_range_finder_finds_the_basis_of_those_not_held_out),
         cmocka_unit_test(two_thousand_are_held_out_of_six),
     };
     ctx = kn_ctx_new();

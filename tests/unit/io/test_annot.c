@@ -1,5 +1,6 @@
-#include "io/formats/freesurfer_annot.h"
+#include "io/formats/internal.h"
 
+#include "support/failing.h"
 #include "support/images.h"
 
 /* Made files: big-endian numbers and texts, one behind the other. */
@@ -84,7 +85,7 @@ static void check(const kn_vertex_labels *l)
     assert_memory_equal(l->region, region, sizeof region);
 }
 
-static void both_versions_say_the_same(void **state)
+static void both_versions_give_the_same_labels(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -116,7 +117,7 @@ static void a_file_cut_anywhere_is_refused(void **state)
             memcpy(part, file, n);
             const kn_byte_source source = kn_byte_source_of("lh.annot", part, (ptrdiff_t)n);
             assert_refused(ctx, kn_annot_read_source(ctx, &source, &l), KN_ERR_FORMAT,
-                           "lh.annot: ends within its ");
+                           "lh.annot ends within its ");
             assert_null(l.region);
             free(part);
         }
@@ -138,16 +139,16 @@ static void lies_are_sentences(void **state)
     (void)state;
     begin();
     number(0);
-    refuse("lh.annot: has no table of colours, expected names of regions");
+    refuse("lh.annot has no colour table, expected names of regions");
     begin();
     number(1);
     number(-3);
-    refuse("lh.annot: its table of colours is of version 3, expected 1 or 2");
+    refuse("lh.annot: its colour table is of version 3, expected 1 or 2");
     first_version();
     kn_store32(file + 4, 5, !KN_BIG_ENDIAN); /* the first vertex */
-    refuse("lh.annot: has vertex 5, expected 0 to 4");
-    static const char *const CUT =
-        "lh.annot: ends within its table of colours: the file was cut short, or is no annotation";
+    refuse("lh.annot has vertex 5, expected 0 to 4");
+    static const char *const CUT = "lh.annot ends within its colour table; the file was cut "
+                                   "short, or is not an annotation";
     static const long sizes[] = {-1, 1L << 24, 0x7fffffff};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         begin(); /* more names than bytes */
@@ -164,7 +165,7 @@ static void lies_are_sentences(void **state)
         refuse(CUT);
         first_version(); /* more vertices than bytes */
         kn_store32(file, (uint32_t)sizes[i], !KN_BIG_ENDIAN);
-        refuse("lh.annot: ends within its list of vertices: the file was cut short, or is no "
+        refuse("lh.annot ends within its list of vertices; the file was cut short, or is not an "
                "annotation");
     }
 }
@@ -230,22 +231,23 @@ static void what_has_no_labels_is_a_sentence(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_vertex_labels l;
     refuse_gii(GII("", LABELS),
-               "x.label.gii: has no table of labels, expected labels of vertices and their names");
+               "x.label.gii has no label table, expected labels of vertices and their names");
     refuse_gii(GII(TABLE, ""),
-               "x.label.gii: has no data arrays, expected labels of vertices and their names");
+               "x.label.gii has no data arrays, expected labels of vertices and their names");
     refuse_gii(GII(TABLE, ARRAY("NIFTI_INTENT_SHAPE", "NIFTI_TYPE_FLOAT32",
                                 "Dimensionality=\"1\" Dim0=\"1\"", "1")),
-               "x.label.gii: its labels are 1 x 1 of float32, expected one int32 a vertex");
+               "x.label.gii: its labels are 1 x 1 of float32; there must be one int32 per vertex");
     scratch_text("x.txt", "1");
     assert_sentence(ctx, kn_vertex_labels_read(ctx, "x.txt", &l), KN_ERR_FORMAT,
-                    "x.txt: expected labels of vertices, named .label.gii or .annot");
+                    "x.txt is not a label file, expected .label.gii or .annot");
     kn_ctx_free(ctx);
 }
 
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
 /* The k-th allocation fails: a sentence, and nothing is left (the sanitiser would see). */
-static void memory_that_fails_is_a_sentence(void **state)
+FAILING_CASE(io_annot, scratch_enter, scratch_leave)
 {
-    (void)state;
     scratch_text("x.label.gii", GII(TABLE, LABELS));
     first_version();
     scratch_file("x.annot", file, size);
@@ -268,12 +270,11 @@ static void memory_that_fails_is_a_sentence(void **state)
 TEST_PROGRAM(io_annot)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_versions_say_the_same),
+        cmocka_unit_test(both_versions_give_the_same_labels),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(lies_are_sentences),
         cmocka_unit_test(gifti_labels_have_names),
         cmocka_unit_test(what_has_no_labels_is_a_sentence),
-        cmocka_unit_test(memory_that_fails_is_a_sentence),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

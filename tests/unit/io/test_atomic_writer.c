@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 #include "io/file/atomic_writer.h"
+#include "io/file/path.h"
 
 static void assert_holds(const char *name, const char *expected)
 {
@@ -86,7 +87,7 @@ static void nothing_is_replaced_without_force(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_writer *w;
     const kn_write_options force = {.force = true};
-    static const char sentence[] = "out.bin: exists already (use {force} to replace it)";
+    static const char sentence[] = "out.bin exists already; use {force} to replace it";
     scratch_empty();
     scratch_text("out.bin", "old");
     assert_sentence(ctx, kn_writer_new(ctx, "out.bin", NULL, &w), KN_ERR_IO, sentence);
@@ -122,7 +123,7 @@ static void an_input_is_never_replaced(void **state)
     assert_int_equal(link("in.bin", "hard.bin"), 0);
     assert_int_equal(symlink("in.bin", "soft.bin"), 0);
     assert_sentence(ctx, kn_writer_new(ctx, "in.bin", &options, &w), KN_ERR_IO,
-                    "in.bin: is an input of this run, and is not replaced");
+                    "in.bin is an input of this run and is not replaced; choose another output");
     assert_refused(ctx, kn_writer_new(ctx, "hard.bin", &options, &w), KN_ERR_IO, "is an input");
     assert_refused(ctx, kn_writer_new(ctx, "./soft.bin", &options, &w), KN_ERR_IO, "is an input");
     assert_holds("in.bin", "data");
@@ -176,7 +177,7 @@ static void a_folder_that_was_made_is_noted(void **state)
     assert_ok(ctx, kn_created_files_folder(ctx, &made, "old"));
     assert_int_equal(made.n, 0);
     assert_refused(ctx, kn_created_files_folder(ctx, &made, "no/such"), KN_ERR_IO,
-                   "no/such: cannot be made");
+                   "no/such cannot be created: no such file or directory");
     for (long k = 1; k <= 2; k++) {
         kn_created_files none = {0};
         kn_fail_allocation(ctx, k);
@@ -211,7 +212,7 @@ static void a_pending_file_does_not_replace_unasked(void **state)
     }
     scratch_text("b", "came meanwhile");
     assert_sentence(ctx, kn_uncommitted_files_commit(ctx, &pending, &made), KN_ERR_IO,
-                    "b: exists already (use {force} to replace it)");
+                    "b exists already; use {force} to replace it");
     kn_uncommitted_files_clear(&pending);
     assert_int_equal(made.n, 1);
     kn_created_files_remove(&made);
@@ -228,21 +229,21 @@ static void places_that_cannot_be_written_are_sentences(void **state)
     kn_writer *w;
     scratch_empty();
     assert_sentence(ctx, kn_writer_new(ctx, "none/out.bin", NULL, &w), KN_ERR_IO,
-                    "none/out.bin: cannot be written: no such file or directory");
+                    "none/out.bin cannot be written: no such file or directory");
     assert_sentence(ctx, kn_writer_new(ctx, ".", NULL, &w), KN_ERR_IO,
-                    ".: is a directory, expected a file name");
+                    ". is a directory, expected a file name");
     scratch_text("file", "");
     assert_sentence(ctx, kn_writer_new(ctx, "file/out.bin", NULL, &w), KN_ERR_IO,
-                    "file/out.bin: cannot be written: not a directory");
+                    "file/out.bin cannot be written: not a directory");
     assert_int_equal(mkdir("locked", 0555), 0);
     if (geteuid() != 0) /* root may write anywhere */
         assert_sentence(ctx, kn_writer_new(ctx, "locked/out.bin", NULL, &w), KN_ERR_IO,
-                        "locked/out.bin: cannot be written: permission denied");
+                        "locked/out.bin cannot be written: permission denied");
     rmdir("locked");
     kn_ctx_free(ctx);
 }
 
-/* A limit on file size stands for a full disk: the same call fails, with another reason. */
+/* A limit on file size simulates a full disk: the same call fails, with another reason. */
 static void a_full_disk_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void a_full_disk_leaves_nothing_behind(void **state)
     assert_ok(ctx, kn_writer_new(ctx, "out.bin", NULL, &w));
     kn_status s = kn_writer_write(ctx, w, zeros, sizeof zeros);
     setrlimit(RLIMIT_FSIZE, &before);
-    assert_sentence(ctx, s, KN_ERR_IO, "out.bin: cannot be written: file too large");
+    assert_sentence(ctx, s, KN_ERR_IO, "out.bin cannot be written: file too large");
     kn_writer_free(w);
     assert_int_equal(scratch_count(), 0);
 
@@ -267,7 +268,7 @@ static void a_full_disk_leaves_nothing_behind(void **state)
     if (full >= 0) {
         close(full);
         assert_sentence(ctx, kn_writer_new(ctx, "/dev/full", NULL, &w), KN_ERR_IO,
-                        "/dev/full: is a pipe or a device, expected a file name");
+                        "/dev/full is a pipe or a device, expected a file name");
     }
     kn_ctx_free(ctx);
 }
@@ -289,6 +290,18 @@ static void new_files_follow_the_umask(void **state)
     kn_ctx_free(ctx);
 }
 
+static void a_path_fits_its_buffer_or_is_refused(void **state)
+{
+    (void)state;
+    char path[8];
+    kn_ctx *ctx = kn_ctx_new();
+    assert_ok(ctx, kn_path_in_folder(ctx, "dir", "abc", path, sizeof path));
+    assert_string_equal(path, "dir/abc");
+    assert_int_equal(kn_path_in_folder(ctx, "dir", "abcd", path, sizeof path), KN_ERR_IO);
+    assert_string_equal(kn_message(ctx), "dir: the path is too long");
+    kn_ctx_free(ctx);
+}
+
 TEST_PROGRAM(io_atomic_writer)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +316,7 @@ TEST_PROGRAM(io_atomic_writer)
         cmocka_unit_test(places_that_cannot_be_written_are_sentences),
         cmocka_unit_test(a_full_disk_leaves_nothing_behind),
         cmocka_unit_test(new_files_follow_the_umask),
+        cmocka_unit_test(a_path_fits_its_buffer_or_is_refused),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

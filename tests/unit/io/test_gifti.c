@@ -31,7 +31,7 @@ static void refuse(const char *text, const char *sentence)
 }
 
 /* The numbers 1, 2, 3, 4 as every encoding has them. */
-static void every_encoding_says_the_same(void **state)
+static void every_encoding_gives_the_same_values(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -89,7 +89,7 @@ static void arrays_are_volumes(void **state)
         assert_ok(ctx, kn_image_reader_new(ctx, 1, &reader));
         scratch_text(names[f], FILE_OF(TEXT(F32, "2", "1 2")));
         assert_refused(ctx, kn_image_read(ctx, reader, &image, 0, NULL, 3, out), KN_ERR_IO,
-                       "changed since it was opened");
+                       "changed while it was read");
         kn_image_reader_free(reader);
         kn_image_clear(&image);
     }
@@ -108,10 +108,10 @@ static void not_images(const char *text, kn_status expected, const char *sentenc
 static void what_is_no_image_is_a_sentence(void **state)
 {
     (void)state;
-    not_images(FILE_OF(""), KN_ERR_FORMAT, "x.gii: has no data arrays");
+    not_images(FILE_OF(""), KN_ERR_FORMAT, "x.gii has no data arrays");
     not_images(FILE_OF(
                    ARRAY(F32, TABLE("1", "3"), "ASCII", "LittleEndian", "RowMajorOrder", "1 2 3")),
-               KN_ERR_SHAPE, "x.gii: data array 1 is 1 x 3, expected one value a vertex");
+               KN_ERR_SHAPE, "x.gii: data array 1 is 1 x 3; it must have one value per vertex");
     not_images(FILE_OF(TEXT(F32, "1", "1") TEXT(F32, "2", "1 2")), KN_ERR_SHAPE,
                "x.gii: data array 2 has 2 values, expected 1 as in the first");
     not_images(FILE_OF(TEXT(F32, "1", "1") TEXT(U8, "1", "1")), KN_ERR_FORMAT,
@@ -127,22 +127,23 @@ static void a_bad_file_is_a_sentence(void **state)
     for (ptrdiff_t n = 0; n < (ptrdiff_t)strlen(whole); n++) {
         kn_byte_source source = kn_byte_source_of("x.gii", whole, n);
         assert_sentence(ctx, kn_gifti_read_source(ctx, &source, false, &g), KN_ERR_FORMAT,
-                        "x.gii: the XML ends too early: the file was cut short");
+                        "x.gii: the XML ends too early; the file was cut short");
     }
     kn_ctx_free(ctx);
-    refuse("hello", "x.gii line 1: is not XML: syntax error");
-    refuse("<html></html>", "x.gii: is not a GIFTI file");
+    refuse("hello", "x.gii line 1: invalid XML (syntax error)");
+    refuse("<html></html>", "x.gii is not a GIFTI file");
     refuse("<!DOCTYPE GIFTI [<!ENTITY a \"aaaa\">]><GIFTI/>",
-           "x.gii: declares entities, which are not read");
+           "x.gii declares entities, which are not supported");
     refuse(FILE_OF("<a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a><a>"
                    "<a><a><a><a><a><a><a><a>"),
            "x.gii: elements are nested more than 32 deep");
     refuse(FILE_OF("<DataArray/>"), "x.gii: data array 1 has no DataType");
     refuse(FILE_OF(TEXT("NIFTI_TYPE_RGB24", "1", "1")),
-           "x.gii: data array 1 has DataType NIFTI_TYPE_RGB24, which is not read");
-    refuse(FILE_OF(TEXT(F32, "-1", "1")), "x.gii: data array 1 has Dim0 -1, which is not read");
+           "x.gii: data array 1 has DataType NIFTI_TYPE_RGB24, which is not supported");
+    refuse(FILE_OF(TEXT(F32, "-1", "1")),
+           "x.gii: data array 1 has Dim0 -1, which is not supported");
     refuse(FILE_OF(TEXT(F32, "99999999999999999999", "1")),
-           "x.gii: data array 1 has Dim0 99999999999999999999, which is not read");
+           "x.gii: data array 1 has Dim0 99999999999999999999, which is not supported");
     refuse(FILE_OF(ARRAY(F32, TABLE("4000000000", "4000000000"), "ASCII", "LittleEndian",
                          "RowMajorOrder", "1")),
            "x.gii: data array 1: 4000000000 x 4000000000 numbers cannot exist");
@@ -154,7 +155,7 @@ static void bad_values_are_sentences(void **state)
 #define BINARY(N, ENCODING, DATA)                                                                  \
     FILE_OF(ARRAY(F32, FLAT(N), ENCODING, "LittleEndian", "RowMajorOrder", DATA))
     refuse(FILE_OF(TEXT(F32, "1000000000000", "1 2")),
-           "x.gii: data array 1 promises 1000000000000 numbers, its text has 3 characters");
+           "x.gii: data array 1 promises 1000000000000 numbers, but its text has 3 characters");
     refuse(FILE_OF(TEXT(F32, "2", "1 2 3")), "x.gii: data array 1 has 3 numbers, expected 2");
     refuse(FILE_OF(TEXT(F32, "2", "1 x")),
            "x.gii: data array 1: number 2 is \"x\", expected float32");
@@ -164,15 +165,15 @@ static void bad_values_are_sentences(void **state)
            "x.gii: data array 1: number 1 is \"1.5\", expected int32");
     refuse(BINARY("1", "Base64Binary", "AA?A"), "x.gii: data array 1 is not base64");
     refuse(BINARY("1000000000", "Base64Binary", "AAAA"),
-           "x.gii: data array 1 promises 4.0 GB, its data are no more than 3 bytes");
+           "x.gii: data array 1 promises 4.0 GB, but its data have at most 3 bytes");
     refuse(BINARY("1", "Base64Binary", "AAAAAAAA"),
-           "x.gii: data array 1 has more data than its dimensions say");
+           "x.gii: data array 1 has more data than its dimensions allow");
     refuse(BINARY("1000000000", "GZipBase64Binary", "AAAA"),
-           "x.gii: data array 1 promises 4.0 GB, its data are no more than 3.1 kB");
+           "x.gii: data array 1 promises 4.0 GB, but its data have at most 3.1 kB");
     refuse(BINARY("4", "GZipBase64Binary", "eJxjZGBgYAJiZiA="),
            "x.gii: data array 1 is damaged: it cannot be decompressed");
     refuse(BINARY("3", "GZipBase64Binary", "eJxjZGBgYAJiZiBmAWIAAGAACw=="),
-           "x.gii: data array 1 has more data than its dimensions say");
+           "x.gii: data array 1 has more data than its dimensions allow");
     refuse(BINARY("1", "ExternalFileBinary", ""), "x.gii: data array 1 is in another file");
     kn_ctx *ctx = kn_ctx_new();
     kn_gifti g;
@@ -194,7 +195,7 @@ static void bad_values_are_sentences(void **state)
 TEST_PROGRAM(io_gifti)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_encoding_says_the_same),
+        cmocka_unit_test(every_encoding_gives_the_same_values),
         cmocka_unit_test(arrays_are_volumes),
         cmocka_unit_test(what_is_no_image_is_a_sentence),
         cmocka_unit_test(a_bad_file_is_a_sentence),

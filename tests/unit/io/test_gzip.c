@@ -56,12 +56,12 @@ static void the_contents_come_back(void **state)
         assert_ok(ctx, kn_gunzip_start(ctx, g, &source));
         assert_ok(ctx, kn_gunzip_read(ctx, g, 2 * N, back, &got));
         assert_true(got == N && memcmp(back, contents, N) == 0);
-        assert_ok(ctx, kn_gzip_length(ctx, &source, &length));
+        assert_ok(ctx, kn_gzip_length(ctx, &source, PTRDIFF_MAX, &length));
         assert_int_equal(length, N);
         assert_ok(ctx, kn_gzip_hint(ctx, &source, &length)); /* a single member */
         assert_int_equal(length, N);
         packed[n - 8] ^= 1; /* the checksum */
-        assert_refused(ctx, kn_gzip_length(ctx, &source, &length), KN_ERR_FORMAT,
+        assert_refused(ctx, kn_gzip_length(ctx, &source, PTRDIFF_MAX, &length), KN_ERR_FORMAT,
                        "x.gz: the compressed data are damaged");
         assert_refused(ctx, kn_inflate(ctx, inflater, "x.gz", packed, n, back, N, &got, &fits),
                        KN_ERR_FORMAT, "x.gz: the compressed data are damaged");
@@ -71,7 +71,7 @@ static void the_contents_come_back(void **state)
     kn_ctx_free(ctx);
 }
 
-static void the_bytes_depend_on_the_contents_alone(void **state)
+static void the_bytes_depend_on_nothing_but_the_contents(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -106,7 +106,7 @@ static void nothing_is_a_file_too(void **state)
     kn_writer_free(file);
     ptrdiff_t n = (ptrdiff_t)scratch_read("x.gz", packed, sizeof packed);
     kn_byte_source source = kn_byte_source_of("x.gz", packed, n);
-    assert_ok(ctx, kn_gzip_length(ctx, &source, &length));
+    assert_ok(ctx, kn_gzip_length(ctx, &source, PTRDIFF_MAX, &length));
     assert_int_equal(length, 0);
     kn_ctx_free(ctx);
 }
@@ -119,8 +119,8 @@ static void too_few_bytes_are_a_sentence(void **state)
     ptrdiff_t length;
     assert_sentence(ctx, kn_gzip_hint(ctx, &source, &length), KN_ERR_FORMAT,
                     "x.gz: 2 bytes are too few for a gzip file");
-    assert_sentence(ctx, kn_gzip_length(ctx, &source, &length), KN_ERR_FORMAT,
-                    "x.gz: the compressed data end too early: the file was cut short");
+    assert_sentence(ctx, kn_gzip_length(ctx, &source, PTRDIFF_MAX, &length), KN_ERR_FORMAT,
+                    "x.gz: the compressed data end too early; the file was cut short");
     kn_ctx_free(ctx);
 }
 
@@ -238,7 +238,7 @@ static void damage_is_refused_in_any_layout(void **state)
 }
 
 /* Zeros as of a tape, a newline, and what looks like a member but for its first byte. */
-static void what_is_behind_the_last_member_is_left_alone(void **state)
+static void bytes_behind_the_last_member_are_ignored(void **state)
 {
     (void)state;
     static const unsigned char behind[3][32] = {{0}, {10}, {0x1e, 0x8b, 8, 4, [28] = 0, 0, 1, 0}};
@@ -264,12 +264,12 @@ TEST_PROGRAM(io_gzip)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_contents_come_back),
-        cmocka_unit_test(the_bytes_depend_on_the_contents_alone),
+        cmocka_unit_test(the_bytes_depend_on_nothing_but_the_contents),
         cmocka_unit_test(nothing_is_a_file_too),
         cmocka_unit_test(too_few_bytes_are_a_sentence),
         cmocka_unit_test(any_layout_gives_its_contents),
         cmocka_unit_test(damage_is_refused_in_any_layout),
-        cmocka_unit_test(what_is_behind_the_last_member_is_left_alone),
+        cmocka_unit_test(bytes_behind_the_last_member_are_ignored),
     };
     return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
 }

@@ -4,7 +4,6 @@
 
 #include "io/image/image.h"
 #include "io/image/mask.h"
-#include "io/image/write.h"
 
 static unsigned char file[IMAGE_ROOM], packed[IMAGE_ROOM];
 
@@ -97,11 +96,11 @@ static void a_bad_header_is_a_sentence(void **state)
     assert_sentence(ctx, open_bytes(ctx, 0, &image), KN_ERR_FORMAT,
                     "x.nii: 0 bytes are too few for a NIfTI header");
     assert_sentence(ctx, open_bytes(ctx, n - 1, &image), KN_ERR_FORMAT,
-                    "x.nii: the header promises 384 bytes, the file has 383 bytes");
+                    "x.nii: the header promises 384 bytes, but the file has 383 bytes");
     assert_sentence(ctx, open_bytes(ctx, 352, &image), KN_ERR_FORMAT,
-                    "x.nii: the header promises 384 bytes, the file has 352 bytes");
+                    "x.nii: the header promises 384 bytes, but the file has 352 bytes");
     file[0] ^= 1;
-    assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT, "x.nii: is not a NIfTI file");
+    assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT, "x.nii is not a NIfTI file");
     cube();
     set16(DIM, 0);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
@@ -147,8 +146,8 @@ static void a_bad_header_is_a_sentence(void **state)
     cube();
     memset(file + 252, 0, 96); /* no magic, and no origin where SPM had one */
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: is an ANALYZE 7.5 header, which does not say where the image is "
-                    "(convert it to NIfTI)");
+                    "x.nii is an ANALYZE 7.5 header, which does not define the position of the "
+                    "image; convert it to NIfTI");
     kn_ctx_free(ctx);
 }
 
@@ -162,11 +161,11 @@ static void a_promise_of_gigabytes_is_refused_at_once(void **state)
     size_t n = image_bytes(&h, 0, few, 6, file) + 1;
     assert_int_equal(n, 377);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: the header promises 18.0 GB, the file has 377 bytes");
+                    "x.nii: the header promises 18.0 GB, but the file has 377 bytes");
     size_t m = image_gzip(file, n, packed);
     char sentence[128];
     snprintf(sentence, sizeof sentence,
-             "x.nii.gz: the header promises 18.0 GB, the compressed file cannot hold more than "
+             "x.nii.gz: the header promises 18.0 GB, but the compressed file cannot hold more than "
              "%.1f kB",
              (double)m * 1.032);
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image),
@@ -175,9 +174,9 @@ static void a_promise_of_gigabytes_is_refused_at_once(void **state)
     h = image_header(20, 20, 20); /* within what deflate could hold, but not there */
     n = image_bytes(&h, 0, few, 6, file);
     m = image_gzip(file, n, packed);
-    assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image),
-                    KN_ERR_FORMAT,
-                    "x.nii.gz: the header promises 32.4 kB, the decompressed file has 376 bytes");
+    assert_sentence(
+        ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image), KN_ERR_FORMAT,
+        "x.nii.gz: the header promises 32.4 kB, but the decompressed file has 376 bytes");
 
     h = image_header(INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2);
     n = image_bytes(&h, 0, few, 6, file);
@@ -200,7 +199,7 @@ static void a_compressed_file_cut_short_is_a_sentence(void **state)
                        KN_ERR_FORMAT, "x.nii.gz: ");
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m - 9, &image),
                     KN_ERR_FORMAT,
-                    "x.nii.gz: the compressed data end too early: the file was cut short");
+                    "x.nii.gz: the compressed data end too early; the file was cut short");
     kn_image_reader *reader;
     packed[m / 2] ^= 0x10; /* the trailer still promises the right length */
     packed[m / 2 + 1] ^= 0xff;
@@ -271,10 +270,10 @@ static void a_bad_mgh_file_is_a_sentence(void **state)
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, 283, &image), KN_ERR_FORMAT,
                     "x.mgh: 283 bytes are too few for an MGH header");
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n - 1, &image), KN_ERR_FORMAT,
-                    "x.mgh: the header promises 300 bytes, the file has 299 bytes");
+                    "x.mgh: the header promises 300 bytes, but the file has 299 bytes");
     file[3] = 2;
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
-                    "x.mgh: is not an MGH file");
+                    "x.mgh is not an MGH file");
     mgh(1);
     file[23] = 2;
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
@@ -302,29 +301,29 @@ static void files_that_are_not_images_are_sentences(void **state)
     kn_image image;
     size_t n = cube();
     assert_sentence(ctx, kn_image_open(ctx, "x.mnc", &image), KN_ERR_FORMAT,
-                    "x.mnc: expected an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)");
+                    "x.mnc is not an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)");
     assert_sentence(ctx, kn_image_open(ctx, "none.nii", &image), KN_ERR_IO,
-                    "none.nii: cannot be opened: no such file or directory");
+                    "none.nii cannot be opened: no such file or directory");
     assert_int_equal(mkdir("folder.nii", 0755), 0);
     assert_sentence(ctx, kn_image_open(ctx, "folder.nii", &image), KN_ERR_IO,
-                    "folder.nii: is a directory, expected a file");
+                    "folder.nii is a directory, expected a file");
     memcpy(file + 344, "ni1", 4);
     setf(108, 0);
     scratch_file("p.hdr", file, 348);
     assert_sentence(ctx, kn_image_open(ctx, "p.hdr", &image), KN_ERR_IO,
-                    "p.hdr: its other half, p.img, is missing");
+                    "p.hdr: the other file of the pair, p.img, is missing");
     scratch_file("p.nii", file, 348);
     assert_sentence(ctx, kn_image_open(ctx, "p.nii", &image), KN_ERR_FORMAT,
-                    "p.nii: is the header of a pair .hdr and .img without data");
+                    "p.nii is the header of a .hdr/.img pair without data");
     scratch_file("p.img", file + 352, n - 352 - 4);
     assert_sentence(ctx, kn_image_open(ctx, "p.hdr", &image), KN_ERR_FORMAT,
-                    "p.img: the header promises 32 bytes, the file has 28 bytes");
+                    "p.img: the header promises 32 bytes, but the file has 28 bytes");
     scratch_file("p.img", file + 352, n - 352);
     assert_ok(ctx, kn_image_open(ctx, "p.img", &image));
     kn_image_clear(&image);
     scratch_file("q.img", file + 352, n - 352);
     assert_sentence(ctx, kn_image_open(ctx, "q.img", &image), KN_ERR_IO,
-                    "q.img: its other half, q.hdr, is missing");
+                    "q.img: the other file of the pair, q.hdr, is missing");
     kn_ctx_free(ctx);
 }
 
@@ -396,7 +395,7 @@ static void what_is_written_is_read_back(void **state)
                                         &(kn_image_target){.geometry = &g, .description = ""}, NULL,
                                         &w),
                     KN_ERR_ARGUMENT,
-                    "w.img: expected an image named .nii, .nii.gz, .mgh, .mgz or .gii");
+                    "w.img cannot be an image; name it .nii, .nii.gz, .mgh, .mgz or .gii");
     kn_ctx_free(ctx);
 }
 
@@ -418,7 +417,7 @@ static void a_mask_is_where_values_are_not_zero(void **state)
     kn_mask_clear(&mask);
     image_file("empty.nii", &h, 0, none, 8);
     assert_sentence(ctx, kn_mask_read(ctx, "empty.nii", "y.nii", &g, &mask), KN_ERR_DATA,
-                    "empty.nii: the mask is empty: no voxel is other than 0");
+                    "empty.nii: the mask is empty; every voxel is 0");
     float more[12] = {1};
     image_file("other.nii", &other, 0, more, 12);
     assert_sentence(ctx, kn_mask_read(ctx, "other.nii", "y.nii", &g, &mask), KN_ERR_SHAPE,
@@ -426,7 +425,7 @@ static void a_mask_is_where_values_are_not_zero(void **state)
     float two[16] = {1};
     image_file("two.nii", &h, 2, two, 16);
     assert_sentence(ctx, kn_mask_read(ctx, "two.nii", "y.nii", &g, &mask), KN_ERR_SHAPE,
-                    "two.nii: 2 volumes, expected a 3D mask");
+                    "two.nii has 2 volumes, expected a 3D mask");
     assert_null(mask.index);
     kn_ctx_free(ctx);
 }

@@ -2,7 +2,7 @@
 #include "support/test.h"
 
 #include "base/random.h"
-#include "io/table/fast_strtod.h"
+#include "io/table/internal.h"
 #include "io/table/number.h"
 
 static kn_rng rng;
@@ -13,7 +13,7 @@ static int below(int n)
     return (int)(kn_rng_uniform(&rng) * n);
 }
 
-/* As strtod reads it, whoever it is that does. */
+/* As strtod reads it, in every reader. */
 static void check(const char *text)
 {
     double x = 0, y = 0, expected = strtod(text, NULL);

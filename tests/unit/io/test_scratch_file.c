@@ -18,8 +18,8 @@ static void rows_put_into_a_file_come_back_and_leave_no_name(void **state)
         rows[i] = (float)i;
     assert_ok(ctx, kn_scratch_new(ctx, ".", ROWS, COLS, KN_F32, false, &s));
     assert_int_equal(scratch_count(), before);
-    kn_scratch_put_rows(ctx, &s, 0, 20, rows);
-    kn_scratch_put_rows(ctx, &s, 20, ROWS - 20, rows + 20 * COLS);
+    kn_scratch_write_rows(ctx, &s, 0, 20, rows);
+    kn_scratch_write_rows(ctx, &s, 20, ROWS - 20, rows + 20 * COLS);
     for (ptrdiff_t i = 0; i < ROWS; i++)
         for (ptrdiff_t j = 0; j < COLS; j++)
             assert_true(kn_view_at(s.view, i, j) == rows[i * COLS + j]);
@@ -27,7 +27,7 @@ static void rows_put_into_a_file_come_back_and_leave_no_name(void **state)
     assert_true(kn_view_at(s.view, 36, 4999) == rows[36 * COLS + 4999]);
     kn_view ordinary = kn_view_rows_f32(rows, ROWS, COLS);
     kn_view_done(ctx, ordinary, 0, COLS);
-    assert_true(rows[1] == 1); /* memory that is nobody's file stays */
+    assert_true(rows[1] == 1); /* memory that belongs to no file stays */
     kn_scratch_clear(&s);
     assert_false(kn_mmap_hint(ctx, rows));
     kn_ctx_free(ctx);
@@ -89,11 +89,11 @@ static void arrays_of_every_order_are_the_same_from_a_file(void **state)
         kn_command_memory room;
         assert_ok(ctx, kn_memory_policy_fit(ctx, &s, &room));
         assert_ok(ctx, kn_data_read(ctx, o, &data));
-        assert_ok(ctx, kn_sample_train(ctx, data, &s, &room.room, &memory));
+        assert_ok(ctx, kn_sample_train(ctx, data, &s, &room.policy, &memory));
         assert_null(memory.scratch.data);
         kn_set_memory(ctx, (size_t)total(shape) - 1);
         assert_ok(ctx, kn_memory_policy_fit(ctx, &s, &room));
-        assert_ok(ctx, kn_sample_train(ctx, data, &s, &room.room, &file));
+        assert_ok(ctx, kn_sample_train(ctx, data, &s, &room.policy, &file));
         kn_set_memory(ctx, 0);
         assert_non_null(file.scratch.data);
         assert_int_equal(file.Y.type, kind & 2 ? KN_F64 : KN_F32);

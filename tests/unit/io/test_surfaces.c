@@ -1,9 +1,10 @@
 /* Surfaces: brain models of CIFTI, sides by name, and what is written read again. */
 #include "data/response_space.h"
 #include "io/formats/cifti.h"
-#include "io/formats/xml_escape.h"
+#include "io/formats/internal.h"
+#include "io/image/image.h"
 #include "io/image/image_set.h"
-#include "io/image/write.h"
+#include "support/failing.h"
 #include "support/images.h"
 
 #define MODEL(OFFSET, COUNT, LIST)                                                                 \
@@ -46,10 +47,10 @@ static void brain_models_differ_by_their_content(void **state)
               parse(ctx, CIFTI(SCALARS BRAIN(MODEL("0", "3", "0 2 4") MODEL("3", "2", "15 5"))),
                     &b));
     assert_sentence(ctx, kn_brain_compare(ctx, "b", &b, "a", &a), KN_ERR_SHAPE,
-                    "b: its brain models are not those of a");
+                    "b: its brain models differ from those of a");
     kn_brain_clear(&b);
     assert_sentence(ctx, kn_brain_compare(ctx, "b", &b, "a", &a), KN_ERR_SHAPE,
-                    "b: has no brain models, expected those of a");
+                    "b: it has no brain models, expected those of a");
     assert_ok(ctx, kn_brain_compare(ctx, "a", &a, "b", &b)); /* not kept: nothing to compare */
     assert_ok(ctx, parse(ctx, CIFTI(BRAIN(FIVE)), &b)); /* of no scalars: another kind of matrix */
     assert_true(b.hash == 0 && !b.xml);
@@ -63,31 +64,31 @@ static void bad_xml_is_a_sentence(void **state)
     static const struct {
         const char *xml, *sentence;
     } cases[] = {
-        {"", "its CIFTI XML is broken in line 1: no element found"},
-        {"<CIFTI Version=\"2\"><Matrix>", "its CIFTI XML is broken in line 1: no element found"},
-        {"<GIFTI/>", "its XML is not CIFTI's"},
-        {"<CIFTI Version=\"1.0\"/>", "is CIFTI of version 1.0, expected 2"},
-        {"<CIFTI/>", "is CIFTI of version none, expected 2"},
-        {CIFTI(SCALARS), "its CIFTI XML does not say what its 5 places are"},
+        {"", ": its CIFTI XML is invalid in line 1: no element found"},
+        {"<CIFTI Version=\"2\"><Matrix>", ": its CIFTI XML is invalid in line 1: no element found"},
+        {"<GIFTI/>", ": its XML is not CIFTI"},
+        {"<CIFTI Version=\"1.0\"/>", " is CIFTI version 1.0, expected 2"},
+        {"<CIFTI/>", " is CIFTI version none, expected 2"},
+        {CIFTI(SCALARS), ": its CIFTI XML does not describe its 5 grayordinates"},
         {CIFTI(SCALARS BRAIN(MODEL("0", "3", "0 2 4"))),
-         "its brain models have 3 places, the matrix has 5"},
+         ": its brain models have 3 grayordinates, but the matrix has 5"},
         {CIFTI(SCALARS BRAIN(MODEL("0", "6", "0 1 2 3 4 5"))),
-         "a brain model is not within the 5 places of the matrix"},
+         ": a brain model is outside the 5 grayordinates of the matrix"},
         {CIFTI(SCALARS BRAIN(MODEL("-1", "5", "0 1 2 3 4"))),
-         "a brain model is not within the 5 places of the matrix"},
+         ": a brain model is outside the 5 grayordinates of the matrix"},
         {CIFTI(SCALARS BRAIN(MODEL("0", "99999999999999999999999", "0"))),
-         "a brain model is not within the 5 places of the matrix"},
+         ": a brain model is outside the 5 grayordinates of the matrix"},
         {CIFTI(SCALARS BRAIN(MODEL("0", "5", "0 1 2 3"))),
-         "a brain model of 5 places lists 4 numbers, expected 5"},
-        {CIFTI(SCALARS BRAIN(FIVE) BRAIN(FIVE)), "its CIFTI XML maps one dimension twice"},
+         ": a brain model of 5 grayordinates lists 4 indices, expected 5"},
+        {CIFTI(SCALARS BRAIN(FIVE) BRAIN(FIVE)), ": its CIFTI XML maps one dimension twice"},
         {"<!DOCTYPE x [<!ENTITY a \"b\">]><CIFTI Version=\"2\"/>",
-         "declares entities, which are not read"},
+         " declares entities, which are not supported"},
     };
     kn_ctx *ctx = kn_ctx_new();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char sentence[256];
         kn_brain brain;
-        snprintf(sentence, sizeof sentence, "x.dscalar.nii: %s", cases[i].sentence);
+        snprintf(sentence, sizeof sentence, "x.dscalar.nii%s", cases[i].sentence);
         assert_sentence(ctx, parse(ctx, cases[i].xml, &brain), KN_ERR_FORMAT, sentence);
         assert_null(brain.xml);
     }
@@ -121,17 +122,17 @@ static void a_file_cut_anywhere_is_refused(void **state)
     kn_store32(file + KN_NIFTI2_SIZE + 4, 7, KN_BIG_ENDIAN); /* the extension's own size */
     char sentence[128];
     snprintf(sentence, sizeof sentence,
-             "a.dscalar.nii: a header extension says that it has 7 bytes, %td are there",
+             "a.dscalar.nii: a header extension promises 7 bytes, but %td are there",
              n - 20 - KN_NIFTI2_SIZE - 4);
     assert_sentence(ctx, kn_image_open_memory(ctx, "a.dscalar.nii", file, n, &image), KN_ERR_FORMAT,
                     sentence);
     file[KN_NIFTI2_SIZE] = 0;
     assert_sentence(ctx, kn_image_open_memory(ctx, "a.dscalar.nii", file, n, &image), KN_ERR_FORMAT,
-                    "a.dscalar.nii: is CIFTI without the XML that says what its places are");
+                    "a.dscalar.nii is CIFTI without the XML that describes its grayordinates");
     for (size_t k = 0; k < 8; k++) /* dimensions that CIFTI does not have */
         kn_store64(file + 16 + 8 * k, k == 0 ? 3 : k == 1 ? 5 : 1, KN_BIG_ENDIAN);
     assert_sentence(ctx, kn_image_open_memory(ctx, "a.dscalar.nii", file, n, &image), KN_ERR_FORMAT,
-                    "a.dscalar.nii: is named as CIFTI, but is another NIfTI file");
+                    "a.dscalar.nii is named as CIFTI, but is another kind of NIfTI file");
     unlink("a.dscalar.nii");
     kn_ctx_free(ctx);
 }
@@ -226,30 +227,6 @@ out:
     return status;
 }
 
-static void running_out_of_memory_is_a_sentence(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"x.mgz", "x.gii", "x.dscalar.nii"};
-    kn_nifti_header h = image_header(5, 1, 1);
-    kn_geometry g;
-    for (int f = 0; f < 3; f++)
-        for (long k = 1;; k++) {
-            kn_ctx *ctx = kn_ctx_new();
-            assert_ok(ctx, kn_geometry_of(ctx, "x", &h, &g));
-            kn_fail_allocation(ctx, k);
-            kn_status status = much(ctx, &g, names[f]);
-            assert_true(status == KN_OK || status == KN_ERR_MEMORY);
-            if (status != KN_OK)
-                assert_true(strlen(kn_message(ctx)) > 10);
-            kn_ctx_free(ctx);
-            if (status == KN_OK)
-                break;
-            assert_true(k < 1000);
-        }
-    for (int f = 0; f < 3; f++)
-        unlink(names[f]);
-}
-
 /* MGH has its own way to say where an image is. */
 static void an_mgh_volume_keeps_its_place(void **state)
 {
@@ -311,6 +288,31 @@ static void names_are_text_of_xml(void **state)
     kn_ctx_free(ctx);
 }
 
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(io_surfaces, scratch_enter, scratch_leave)
+{
+    static const char *const names[] = {"x.mgz", "x.gii", "x.dscalar.nii"};
+    kn_nifti_header h = image_header(5, 1, 1);
+    kn_geometry g;
+    for (int f = 0; f < 3; f++)
+        for (long k = 1;; k++) {
+            kn_ctx *ctx = kn_ctx_new();
+            assert_ok(ctx, kn_geometry_of(ctx, "x", &h, &g));
+            kn_fail_allocation(ctx, k);
+            kn_status status = much(ctx, &g, names[f]);
+            assert_true(status == KN_OK || status == KN_ERR_MEMORY);
+            if (status != KN_OK)
+                assert_true(strlen(kn_message(ctx)) > 10);
+            kn_ctx_free(ctx);
+            if (status == KN_OK)
+                break;
+            assert_true(k < 1000);
+        }
+    for (int f = 0; f < 3; f++)
+        unlink(names[f]);
+}
+
 TEST_PROGRAM(io_surfaces)
 {
     const struct CMUnitTest tests[] = {
@@ -318,7 +320,6 @@ TEST_PROGRAM(io_surfaces)
         cmocka_unit_test(bad_xml_is_a_sentence),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(running_out_of_memory_is_a_sentence),
         cmocka_unit_test(an_mgh_volume_keeps_its_place),
         cmocka_unit_test(sides_are_known_by_name),
         cmocka_unit_test(names_are_text_of_xml),

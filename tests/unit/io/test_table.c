@@ -1,3 +1,4 @@
+#include "support/failing.h"
 #include "support/scratch.h"
 
 #include <locale.h>
@@ -5,7 +6,7 @@
 #include "base/memory/alloc.h"
 #include "io/table/table.h"
 
-#include "io/table/separator.h"
+#include "io/table/internal.h"
 
 static kn_status parse(kn_ctx *ctx, const char *text, kn_table **t)
 {
@@ -81,7 +82,9 @@ static void numbers_are_decimal_missing_or_text(void **state)
         {"-Infinity", KN_CELL_TEXT, 0}, {"1e999", KN_CELL_TEXT, 0},
         {"0x10", KN_CELL_TEXT, 0},      {"1,5", KN_CELL_TEXT, 0},
         {"12 years", KN_CELL_TEXT, 0},  {"1 2", KN_CELL_TEXT, 0},
-        {"1e", KN_CELL_TEXT, 0},        {".", KN_CELL_TEXT, 0},
+        {"1e", KN_CELL_TEXT, 0},        {".", KN_CELL_MISSING, 0},
+        {"#N/A", KN_CELL_MISSING, 0},   {" null ", KN_CELL_MISSING, 0},
+        {"..", KN_CELL_TEXT, 0},        {"#NAME?", KN_CELL_TEXT, 0},
         {"-", KN_CELL_TEXT, 0},         {"e5", KN_CELL_TEXT, 0},
         {"nan(1)", KN_CELL_TEXT, 0},    {"1d5", KN_CELL_TEXT, 0},
     };
@@ -137,14 +140,13 @@ static void a_bad_table_is_a_sentence(void **state)
     } cases[] = {
         {"", "t.csv: the file is empty, expected a header and rows"},
         {"\n\r\n\n", "t.csv: the file is empty, expected a header and rows"},
-        {"a,b\n", "t.csv: a header but no rows"},
+        {"a,b\n", "t.csv has a header but no rows"},
         {"a,b\n1,2\n3\n", "t.csv line 3: 1 fields, expected 2 as in the header"},
         {"a,b\n1,2\n\n3,4,5\n", "t.csv line 4: 3 fields, expected 2 as in the header"},
         {"a,b,a\n1,2,3\n", "t.csv line 1: columns 1 and 3 are both named 'a'"},
         {"a,b\n1,\"2\n3,4\n", "t.csv line 2 column 2: a quote is never closed"},
-        {"a,b\n1,\"2\"3\n",
-         "t.csv line 2 column 2: text after a closing quote (a quote inside a quoted field is "
-         "written twice)"},
+        {"a,b\n1,\"2\"3\n", "t.csv line 2 column 2: text after a closing quote; double each quote "
+                            "inside a quoted field"},
     };
     kn_ctx *ctx = kn_ctx_new();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -154,12 +156,11 @@ static void a_bad_table_is_a_sentence(void **state)
     }
     kn_table *t;
     assert_sentence(ctx, kn_table_parse(ctx, "t.csv", ',', "a,b\n1\0,2\n", 9, &t), KN_ERR_FORMAT,
-                    "t.csv line 2: a NUL byte, expected plain text (UTF-16 must be saved as "
-                    "UTF-8)");
+                    "t.csv line 2: a NUL byte, expected plain text; save UTF-16 as UTF-8");
     assert_sentence(ctx, kn_table_read(ctx, "t.xlsx", &t), KN_ERR_FORMAT,
-                    "t.xlsx: expected a table named .csv or .tsv");
+                    "t.xlsx cannot be a table; its name must end in .csv or .tsv");
     assert_sentence(ctx, kn_table_read(ctx, "none.csv", &t), KN_ERR_IO,
-                    "none.csv: cannot be opened: no such file or directory");
+                    "none.csv cannot be opened: no such file or directory");
     kn_ctx_free(ctx);
 }
 
@@ -183,7 +184,92 @@ static void the_extension_chooses_the_separator(void **state)
     scratch_text("t.tsv", "participant_id\tage\nsub-01\t\"1,5\"\n");
     assert_ok(ctx, kn_table_read(ctx, "t.tsv", &t));
     assert_int_equal(kn_table_cols(t), 2);
-    assert_string_equal(kn_table_cell(t, 0, 1), "1,5");
+    assert_string_equal(kn_table_cell(t, 0, 1), "1.5");
+    kn_table_free(t);
+    kn_ctx_free(ctx);
+}
+
+static void decimal_commas_are_points_unless_some_number_has_a_point(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *cells; /* cells of the rows, with | between them */
+    } cases[] = {
+        {"a.csv", "id;x\nAB,C;1,5\n7;-2,25e1\n", "AB,C|1.5|7|-2.25e1|"},
+        {"b.csv", "id;x\n1;1,5\n2;2.5\n", "1|1,5|2|2.5|"},
+        {"c.csv", "id,x\n1,\"1,5\"\n", "1|1,5|"},
+        {"d.tsv", "id\tx\n1\t1,5\n2\t1,234,5\n3\t,5\n", "1|1.5|2|1,234,5|3|.5|"},
+        {"e.csv", "sep=;\nid;x\n1;1,5\n", "1|1.5|"},
+        {"f.csv", "sep=\t\r\nid\tx\r\n1\t2\r\n", "1|2|"},
+        {"g.csv", "\xef\xbb\xbfSEP=,\nid,x\n1,2\n", "1|2|"},
+        {"h.csv", "sep=;x,y\n1,2\n", "1|2|"},
+    };
+    kn_ctx *ctx = kn_ctx_new();
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        kn_table *t;
+        char cells[128] = "";
+        scratch_text(cases[k].name, cases[k].text);
+        assert_ok(ctx, kn_table_read(ctx, cases[k].name, &t));
+        for (ptrdiff_t i = 0; i < kn_table_rows(t); i++)
+            for (ptrdiff_t j = 0; j < kn_table_cols(t); j++)
+                strcat(strcat(cells, kn_table_cell(t, i, j)), "|");
+        assert_string_equal(cells, cases[k].cells);
+        kn_table_free(t);
+    }
+    kn_ctx_free(ctx);
+}
+
+static void empty_rows_and_columns_at_the_end_are_no_rows_and_columns(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t;
+    static const char text[] = "sep=;\na;b\n1;2;;\n;\n3;4;\n; \n;\n";
+    scratch_text("t.csv", text);
+    assert_ok(ctx, kn_table_read(ctx, "t.csv", &t));
+    assert_true(kn_table_rows(t) == 3 && kn_table_cols(t) == 2);
+    assert_string_equal(kn_table_cell(t, 1, 0), ""); /* in the middle it is a row */
+    assert_string_equal(kn_table_cell(t, 2, 1), "4");
+    assert_int_equal(kn_table_line(t, 2), 5);
+    kn_table_free(t);
+    scratch_text("t.csv", "a,b\n1,2,,3\n");
+    assert_sentence(ctx, kn_table_read(ctx, "t.csv", &t), KN_ERR_FORMAT,
+                    "t.csv line 2: 4 fields, expected 2 as in the header; check for decimal commas "
+                    "and for commas in unquoted text");
+    scratch_text("t.csv", "a,b\n,\n,\n");
+    assert_sentence(ctx, kn_table_read(ctx, "t.csv", &t), KN_ERR_FORMAT,
+                    "t.csv has a header but no rows");
+    kn_ctx_free(ctx);
+}
+
+static void workbooks_are_named(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t;
+    static const char *const heads[] = {"PK\3\4", "\xd0\xcf\x11\xe0"};
+    for (size_t k = 0; k < 2; k++) {
+        scratch_text("book.csv", heads[k]);
+        assert_sentence(ctx, kn_table_read(ctx, "book.csv", &t), KN_ERR_FORMAT,
+                        "book.csv is a workbook of a spreadsheet program, not text; save the sheet "
+                        "as CSV");
+    }
+    kn_ctx_free(ctx);
+}
+
+static void words_for_missing_cells_are_emptied(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_table *t;
+    static const char *const words[] = {"-999", "unknown"};
+    static const char text[] = "unknown,x\n-999.0, Unknown \n-9990,unknowns\n,-9.99e2\n";
+    assert_ok(ctx, kn_table_parse(ctx, "t", ',', text, (ptrdiff_t)strlen(text), &t));
+    kn_table_blank(t, words, 2);
+    assert_string_equal(kn_table_name(t, 0), "unknown");
+    assert_true(!*kn_table_cell(t, 0, 0) && !*kn_table_cell(t, 0, 1) && !*kn_table_cell(t, 2, 1));
+    assert_string_equal(kn_table_cell(t, 1, 0), "-9990");
+    assert_string_equal(kn_table_cell(t, 1, 1), "unknowns");
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -225,30 +311,6 @@ static void a_written_table_quotes_what_it_must(void **state)
     kn_table_writer_free(w);
     scratch_read("out.csv", text, sizeof text - 1);
     assert_string_equal(text, "id,\"a,b\",\"say \"\"x\"\"\"\n\"\",n/a,0.1\n");
-    kn_ctx_free(ctx);
-}
-
-/* Every allocation may fail: a sentence each time, and nothing leaks (the sanitizer looks). */
-static void running_out_of_memory_is_a_sentence(void **state)
-{
-    (void)state;
-    kn_ctx *ctx = kn_ctx_new();
-    char text[128] = "a,b\n";
-    for (int i = 0; i < 20; i++)
-        strcat(text, "1,2\n");
-    for (long k = 1;; k++) {
-        kn_table *t;
-        kn_fail_allocation(ctx, k);
-        kn_status s = parse(ctx, text, &t);
-        kn_fail_allocation(ctx, 0);
-        if (s == KN_OK) {
-            assert_true(k > 6);
-            kn_table_free(t);
-            break;
-        }
-        assert_int_equal(s, KN_ERR_MEMORY);
-        assert_null(t);
-    }
     kn_ctx_free(ctx);
 }
 
@@ -357,6 +419,31 @@ static void cancelling_stops_the_parsing_of_a_large_table(void **state)
     kn_ctx_free(ctx);
 }
 
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+/* Every allocation may fail: a sentence each time, and nothing leaks (the sanitizer looks). */
+FAILING_CASE(io_table, scratch_enter, scratch_leave)
+{
+    kn_ctx *ctx = kn_ctx_new();
+    char text[128] = "a,b\n";
+    for (int i = 0; i < 20; i++)
+        strcat(text, "1,2\n");
+    for (long k = 1;; k++) {
+        kn_table *t;
+        kn_fail_allocation(ctx, k);
+        kn_status s = parse(ctx, text, &t);
+        kn_fail_allocation(ctx, 0);
+        if (s == KN_OK) {
+            assert_true(k > 6);
+            kn_table_free(t);
+            break;
+        }
+        assert_int_equal(s, KN_ERR_MEMORY);
+        assert_null(t);
+    }
+    kn_ctx_free(ctx);
+}
+
 TEST_PROGRAM(io_table)
 {
     const struct CMUnitTest tests[] = {
@@ -368,9 +455,12 @@ TEST_PROGRAM(io_table)
         cmocka_unit_test(a_bad_table_is_a_sentence),
         cmocka_unit_test(a_file_too_large_is_refused_unread),
         cmocka_unit_test(the_extension_chooses_the_separator),
+        cmocka_unit_test(decimal_commas_are_points_unless_some_number_has_a_point),
+        cmocka_unit_test(empty_rows_and_columns_at_the_end_are_no_rows_and_columns),
+        cmocka_unit_test(workbooks_are_named),
+        cmocka_unit_test(words_for_missing_cells_are_emptied),
         cmocka_unit_test(a_header_that_has_none_of_it_chooses_another),
         cmocka_unit_test(a_written_table_quotes_what_it_must),
-        cmocka_unit_test(running_out_of_memory_is_a_sentence),
         cmocka_unit_test(a_large_table_takes_its_text_and_a_place_for_each_cell),
         cmocka_unit_test(a_late_line_is_named),
         cmocka_unit_test(the_first_text_among_numbers_is_found),

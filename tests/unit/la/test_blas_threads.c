@@ -9,8 +9,8 @@
 
 #include "base/hash/xxh64.h"
 #include "base/random.h"
+#include "la/internal.h"
 #include "la/la.h"
-#include "la/tiles.h"
 
 static kn_ctx *ctx;
 
@@ -296,7 +296,7 @@ static bool product_waits_for_eigenproblem(void)
 }
 
 /* Thrice, for on a busy machine the first may not have come to its place in the queue. */
-static void who_asks_first_is_served_first(void **state)
+static void the_first_caller_is_served_first(void **state)
 {
     (void)state;
     bool waits = false;
@@ -321,7 +321,7 @@ static void sections_of_one_thread_run_side_by_side(void **state)
     pthread_join(thread, NULL);
 }
 
-static void sections_of_more_threads_run_alone(void **state)
+static void sections_of_more_threads_run_one_at_a_time(void **state)
 {
     (void)state;
     guest other = {.threads = 2}, one = {.threads = 1};
@@ -373,7 +373,7 @@ static kn_status low_rank(kn_ctx *c, session *s, kn_mat K, kn_mat Y)
     KN_TRY(kn_mat_new(c, m, Y.cols, &A));
     for (ptrdiff_t i = 0; i < n; i++)
         diag[i] = kn_at(K, i, i);
-    KN_TRY(kn_pivoted_chol(c, diag, column_of, &K, 1e-12, L, pivot, &rank, &residual));
+    KN_TRY(kn_pivoted_chol(c, diag, NULL, column_of, &K, 1e-12, L, pivot, &rank, &residual));
     kn_syrk(c, 1, KN_T, L, 0, S);
     kn_gemm(c, 1, KN_T, L, KN_N, Y, 0, A);
     KN_TRY(kn_eig(c, S, w));
@@ -430,7 +430,7 @@ static void *run(void *self)
     return NULL;
 }
 
-static void two_contexts_at_once_have_the_bits_of_each_alone(void **state)
+static void two_contexts_at_once_have_the_bits_of_single_contexts(void **state)
 {
     (void)state;
     static const int threads[][2] = {{1, 2}, {2, 2}, {3, 2}, {1, 1}};
@@ -469,10 +469,10 @@ TEST_PROGRAM(la_blas_threads)
         cmocka_unit_test(triangular_solves_have_the_same_bits_for_any_number_of_threads),
         cmocka_unit_test(a_product_without_beta_does_not_read_its_result),
         cmocka_unit_test(the_process_keeps_its_thread_count),
-        cmocka_unit_test(who_asks_first_is_served_first),
+        cmocka_unit_test(the_first_caller_is_served_first),
         cmocka_unit_test(sections_of_one_thread_run_side_by_side),
-        cmocka_unit_test(sections_of_more_threads_run_alone),
-        cmocka_unit_test(two_contexts_at_once_have_the_bits_of_each_alone),
+        cmocka_unit_test(sections_of_more_threads_run_one_at_a_time),
+        cmocka_unit_test(two_contexts_at_once_have_the_bits_of_single_contexts),
     };
     int failed = cmocka_run_group_tests_name("threads", tests, NULL, NULL);
     kn_ctx_free(ctx);

@@ -2,7 +2,6 @@
 
 #include "base/random.h"
 #include "la/eig_leading.h"
-#include "la/eig_leading_f32.h"
 #include "la/la.h"
 #include "la/vec.h"
 
@@ -86,13 +85,13 @@ static void leading_eigenvectors_are_the_last_of_all(void **state)
         kn_mat A = noise(n, cases[c].rank), S = ref_mul(0, A, 1, A), U = ref_mul(0, A, 1, A);
         kn_mat V = ref_new(n, k), SV = ref_new(n, k), I = ref_new(k, k);
         double w[60], s[60];
-        kn_eig_top_work work;
+        kn_eig_leading_work work;
         assert_ok(ctx, kn_eig(ctx, U, w));
-        assert_ok(ctx, kn_eig_top_new(ctx, n + 3, k, &work)); /* room for a larger one */
+        assert_ok(ctx, kn_eig_leading_new(ctx, n + 3, k, &work)); /* room for a larger one */
         for (int careful = 0; careful < 2; careful++) {
             work.careful = careful;
             kn_mat_set(kn_sub(work.A, 0, 0, n, n), S);
-            assert_int_equal(kn_eig_top(&work, n, k, s, V), 0);
+            assert_int_equal(kn_eig_leading(&work, n, k, s, V), 0);
             kn_gemm(ctx, 1, KN_N, S, KN_N, V, 0, SV);
             kn_gemm(ctx, 1, KN_T, V, KN_N, V, 0, I);
             for (ptrdiff_t j = 0; j < k; j++) {
@@ -106,15 +105,15 @@ static void leading_eigenvectors_are_the_last_of_all(void **state)
         if (k > 0) {
             kn_mat_set(kn_sub(work.A, 0, 0, n, n), S);
             kn_col(work.A, 0)[n - 1] = NAN;
-            assert_int_equal(kn_eig_top(&work, n, k, s, V), -1);
+            assert_int_equal(kn_eig_leading(&work, n, k, s, V), -1);
         }
-        kn_eig_top_clear(&work);
+        kn_eig_leading_clear(&work);
         free(A.data), free(S.data), free(U.data), free(V.data), free(SV.data), free(I.data);
     }
 }
 
 typedef struct single_job {
-    kn_eig_top_single work;
+    kn_eig_leading_f32_work work;
     ptrdiff_t n, k;
     double s[60];
     kn_mat V;
@@ -125,7 +124,7 @@ static void single_one(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     (void)worker, (void)from, (void)to;
     single_job *j = self;
-    j->failed = kn_eig_top_single_of(&j->work, j->n, j->k, j->s, j->V);
+    j->failed = kn_eig_leading_f32(&j->work, j->n, j->k, j->s, j->V);
 }
 
 /* Of matrices of any size: values to the square of what vectors are good to, which is float32. */
@@ -160,7 +159,7 @@ static void leading_eigenvectors_in_float32_have_values_in_double(void **state)
         single_job job = {.n = n, .k = k, .V = V};
         const double *s = job.s;
         assert_ok(ctx, kn_eig(ctx, U, w));
-        assert_ok(ctx, kn_eig_top_single_new(ctx, n + 3, k, &job.work));
+        assert_ok(ctx, kn_eig_leading_f32_new(ctx, n + 3, k, &job.work));
         for (ptrdiff_t j = 0; j < n; j++)
             for (ptrdiff_t i = 0; i < n; i++)
                 kn_col(job.work.A, j)[i] = i < j ? NAN : size * kn_at(S, i, j);
@@ -185,7 +184,7 @@ static void leading_eigenvectors_in_float32_have_values_in_double(void **state)
         kn_col(job.work.A, 0)[n - 1] = NAN;
         kn_la_parallel(ctx, 1, 1, single_one, &job);
         assert_int_equal(job.failed, k > 0 ? -1 : 0);
-        kn_eig_top_single_clear(&job.work);
+        kn_eig_leading_f32_clear(&job.work);
         free(A.data), free(S.data), free(U.data), free(V.data), free(SV.data), free(I.data);
     }
 }
@@ -260,13 +259,15 @@ static void pivoted_cholesky_finds_the_rank_and_the_matrix(void **state)
     ptrdiff_t pivot[15], rank;
     for (int i = 0; i < 15; i++)
         diag[i] = kn_at(S, i, i);
-    assert_ok(ctx, kn_pivoted_chol(ctx, diag, column_of, &S, 1e-13, L, pivot, &rank, &residual));
+    assert_ok(ctx,
+              kn_pivoted_chol(ctx, diag, NULL, column_of, &S, 1e-13, L, pivot, &rank, &residual));
     assert_int_equal(rank, 4);
     assert_true(residual <= 1e-13);
     kn_mat R = ref_mul(0, kn_cols(L, 0, rank), 1, kn_cols(L, 0, rank));
     assert_same(R, S, 1e-13);
     diag[3] = NAN;
-    assert_refused(ctx, kn_pivoted_chol(ctx, diag, column_of, &S, 0, L, pivot, &rank, &residual),
+    assert_refused(ctx,
+                   kn_pivoted_chol(ctx, diag, NULL, column_of, &S, 0, L, pivot, &rank, &residual),
                    KN_ERR_NUMERIC, "entry 4");
     free(A.data), free(S.data), free(L.data), free(R.data);
 }
@@ -303,10 +304,10 @@ static void vector_functions_match_the_scalar_ones(void **state)
 static void exp_and_log_know_neither_place_nor_number(void **state)
 {
     (void)state;
-    enum { MOST = 41, AT = 3 };
-    for (int n = 1; n <= MOST; n++)
+    enum { MAX_COUNT = 41, AT = 3 };
+    for (int n = 1; n <= MAX_COUNT; n++)
         for (int first = 0; first <= AT; first++) {
-            double e[MOST + AT], l[MOST + AT];
+            double e[MAX_COUNT + AT], l[MAX_COUNT + AT];
             for (int i = 0; i < n; i++) {
                 e[first + i] = 0.37 * i - 5;
                 l[first + i] = 0.11 + 1.7 * i;
@@ -314,14 +315,14 @@ static void exp_and_log_know_neither_place_nor_number(void **state)
             kn_vec_exp(n, e + first);
             kn_vec_log(n, l + first);
             for (int i = 0; i < n; i++) {
-                double same_e[MOST], same_l[MOST];
-                for (int k = 0; k < MOST; k++) {
+                double same_e[MAX_COUNT], same_l[MAX_COUNT];
+                for (int k = 0; k < MAX_COUNT; k++) {
                     same_e[k] = 0.37 * i - 5;
                     same_l[k] = 0.11 + 1.7 * i;
                 }
-                kn_vec_exp(MOST, same_e);
-                kn_vec_log(MOST, same_l);
-                for (int k = 0; k < MOST; k += MOST / 4) {
+                kn_vec_exp(MAX_COUNT, same_e);
+                kn_vec_log(MAX_COUNT, same_l);
+                for (int k = 0; k < MAX_COUNT; k += MAX_COUNT / 4) {
                     assert_true(e[first + i] == same_e[k]);
                     assert_true(l[first + i] == same_l[k]);
                 }

@@ -1,7 +1,8 @@
+#include "support/failing.h"
 #include "support/test.h"
 
 #include "base/random.h"
-#include "norm/calibration/check.h"
+#include "norm/calibration/calibration_check.h"
 #include "stats/normal.h"
 
 static kn_ctx *ctx;
@@ -110,24 +111,15 @@ static void standard_normal_z_are_called_calibrated(void **state)
     free(z.data);
 }
 
-static void nothing_seen_is_nan_and_memory_is_checked(void **state)
+static void without_values_every_statistic_is_nan(void **state)
 {
     (void)state;
     double z[4] = {NAN, NAN, 1, 1}, per[2 * KN_N_CALIBRATION], out[KN_N_CALIBRATION];
     kn_calibrator c;
-    kn_fail_allocation(ctx, 1);
-    assert_int_equal(kn_calibrator_init(ctx, &c), KN_ERR_MEMORY);
-    kn_fail_allocation(ctx, 0);
     assert_ok(ctx, kn_calibrator_init(ctx, &c));
     kn_calibrator_result(&c, out);
     for (int k = 0; k < KN_N_CALIBRATION; k++)
         assert_true(isnan(out[k]));
-    for (long k = 1; k <= 2; k++) {
-        kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_calibrator_add(ctx, &c, kn_mat_cols(z, 2, 2), NULL, kn_mat_none()),
-                         KN_ERR_MEMORY);
-    }
-    kn_fail_allocation(ctx, 0);
     assert_ok(ctx, kn_calibrator_add(ctx, &c, kn_mat_cols(z, 2, 2), NULL,
                                      kn_mat_cols(per, 2, KN_N_CALIBRATION)));
     kn_calibrator_result(&c, out);
@@ -142,14 +134,14 @@ static void nothing_seen_is_nan_and_memory_is_checked(void **state)
 static void the_distance_is_the_largest_of_all_edges(void **state)
 {
     (void)state;
-    enum { BINS = 1 << 16, PER_UNIT = BINS / 16, MOST = 3000 };
+    enum { BINS = 1 << 16, PER_UNIT = BINS / 16, MAX_COUNT = 3000 };
     static const struct {
         ptrdiff_t n;
         double shift, scale;
-    } cases[] = {{1, 0, 1},    {2, 0, 1},      {5, 2, 0.1}, {60, 0, 3},  {500, -1, 1},
-                 {MOST, 0, 1}, {1, 7.9999, 0}, {1, -8, 0},  {3, 0, 100}, {4, -7.99, 0.001}};
+    } cases[] = {{1, 0, 1},         {2, 0, 1},      {5, 2, 0.1}, {60, 0, 3},  {500, -1, 1},
+                 {MAX_COUNT, 0, 1}, {1, 7.9999, 0}, {1, -8, 0},  {3, 0, 100}, {4, -7.99, 0.001}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        double z[MOST], out[KN_N_CALIBRATION], seen = 0, ks = 0;
+        double z[MAX_COUNT], out[KN_N_CALIBRATION], seen = 0, ks = 0;
         ptrdiff_t n = cases[k].n;
         kn_calibrator c;
         for (ptrdiff_t i = 0; i < n; i++)
@@ -166,17 +158,47 @@ static void the_distance_is_the_largest_of_all_edges(void **state)
     }
 }
 
-TEST_PROGRAM(norm_calibration)
+static int open_fixture(void **state)
 {
+    (void)state;
     ctx = kn_ctx_new();
     ref_rng_init(&rng, 51, 0);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(norm_calibrator, open_fixture, close_fixture)
+{
+    double z[4] = {NAN, NAN, 1, 1};
+    kn_calibrator c;
+    kn_fail_allocation(ctx, 1);
+    assert_int_equal(kn_calibrator_init(ctx, &c), KN_ERR_MEMORY);
+    kn_fail_allocation(ctx, 0);
+    assert_ok(ctx, kn_calibrator_init(ctx, &c));
+    for (long k = 1; k <= 2; k++) {
+        kn_fail_allocation(ctx, k);
+        assert_int_equal(kn_calibrator_add(ctx, &c, kn_mat_cols(z, 2, 2), NULL, kn_mat_none()),
+                         KN_ERR_MEMORY);
+    }
+    kn_fail_allocation(ctx, 0);
+    kn_calibrator_clear(&c);
+}
+
+TEST_PROGRAM(norm_calibration)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibration_matches_definitions_overall_and_per_response),
         cmocka_unit_test(the_distance_is_the_largest_of_all_edges),
         cmocka_unit_test(standard_normal_z_are_called_calibrated),
-        cmocka_unit_test(nothing_seen_is_nan_and_memory_is_checked),
+        cmocka_unit_test(without_values_every_statistic_is_nan),
     };
-    int failed = cmocka_run_group_tests_name("calibration", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("calibration", tests, open_fixture, close_fixture);
 }

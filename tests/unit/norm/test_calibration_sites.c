@@ -1,5 +1,6 @@
-/* Sites whose noise is not the same: what the calibration layer promises for people of each, and
+/* Sites whose noise is not the same: what the calibration promises for participants of each, and
  * what the terms of sites must not depend on. */
+#include "support/failing.h"
 #include "support/remakes.h"
 
 static kn_ctx *ctx;
@@ -39,7 +40,7 @@ static kn_model *fit_at(const crowd *c, const int *site, const char *text)
     return m;
 }
 
-/* z of new people, n x T. */
+/* z of new participants, n x T. */
 static kn_mat score_at(const kn_model *m, const crowd *c, const int *site)
 {
     kn_data *d = data_at(c, site);
@@ -54,11 +55,11 @@ static kn_mat score_at(const kn_model *m, const crowd *c, const int *site)
     return z;
 }
 
-/* Of ln noise of one site to the other, each with about so many people: 5.5 standard errors, that
- * of ln variance of n normal values being sqrt(2/n). */
-static double ratio_error(double people, double others, double T)
+/* Of ln noise of one site to the other, each with about so many participants: 5.5 standard errors,
+ * that of ln variance of n normal values being sqrt(2/n). */
+static double ratio_error(double participants, double others, double T)
 {
-    return 5.5 * sqrt(2 / (people * T) + 2 / (others * T));
+    return 5.5 * sqrt(2 / (participants * T) + 2 / (others * T));
 }
 
 /* Mean z^2 of the reference at a site. */
@@ -96,11 +97,11 @@ static void the_reference_has_the_same_spread_at_every_site(void **state)
                 assert_true(first > 0.9 && first < 1.1 && second > 0.9 && second < 1.1);
                 assert_true(fabs(l.batch[1] - l.batch[0] - log(4)) <
                             ratio_error(0.6 * N, 0.4 * N, T));
-                const kn_calibration_component *part = &l.part[KN_CALIBRATION_SITE];
+                const kn_calibration_component *part = &l.component[KN_CALIBRATION_SITE];
                 assert_true(part->tried && part->kept && part->gain > 10 * part->se);
             } else {
                 assert_true(first < 0.75 && second > 1.25);
-                assert_true(l.S == 0 && !l.batch && !l.part[KN_CALIBRATION_SITE].tried);
+                assert_true(l.S == 0 && !l.batch && !l.component[KN_CALIBRATION_SITE].tried);
             }
             kn_calibration_clear(&l);
             kn_reference_clear(&z);
@@ -130,7 +131,7 @@ static void sites_that_do_not_differ_hardly_have_a_term(void **state)
         r.site = site;
         r.S = S;
         assert_ok(ctx, remake_run(ctx, &r, &l, &z));
-        const kn_calibration_component *part = &l.part[KN_CALIBRATION_SITE];
+        const kn_calibration_component *part = &l.component[KN_CALIBRATION_SITE];
         assert_true(part->tried && part->kept); /* no gate */
         assert_true(part->gain > -0.005);
         for (int s = 0; s < S; s++)
@@ -144,7 +145,7 @@ static void sites_that_do_not_differ_hardly_have_a_term(void **state)
     assert_true(square < 0.25 * f);
 }
 
-/* Without parts to choose, with one site, or with nobody's site known, there is nothing to learn.
+/* Without parts to choose, with one site, or with no known site, there is nothing to learn.
  */
 static void no_terms_without_parts_or_with_one_site(void **state)
 {
@@ -192,7 +193,8 @@ static void any_sites_and_folds_work(void **state)
     for (int trial = 0; trial < TRIALS; trial++) {
         int site[N];
         for (int i = 0; i < N; i++) {
-            const int at[TRIALS] = {-1, i % 2 - 1, i % MANY, of[i]}; /* nobody, some, each alone */
+            const int at[TRIALS] = {-1, i % 2 - 1, i % MANY,
+                                    of[i]}; /* no participant, some, each */
             site[i] = at[trial];
             if (trial == TRIALS - 1)
                 r.fold[i] = of[i]; /* a site is a fold, and two folds are empty */
@@ -211,7 +213,7 @@ static void any_sites_and_folds_work(void **state)
          * differ by ln 16 before shrinkage, with a standard deviation of about .25. */
         if (trial == TRIALS - 1) {
             print_message("# terms differ by %.3f\n", l.batch[1] - l.batch[0]);
-            assert_true(fabs(l.part[KN_CALIBRATION_SITE].gain) < 1e-12 &&
+            assert_true(fabs(l.component[KN_CALIBRATION_SITE].gain) < 1e-12 &&
                         l.batch[1] > l.batch[0] + 1);
         }
         kn_calibration_clear(&l);
@@ -223,10 +225,11 @@ static void any_sites_and_folds_work(void **state)
 
 static void hear(void *user, kn_log_level level, const char *message)
 {
-    *(int *)user += level == KN_LOG_INFO && strstr(message, "noise of each site is kept") != NULL;
+    *(int *)user += level == KN_LOG_INFO && strstr(message, "noise per site is kept") != NULL;
 }
 
-/* Each site is noisy in one fold and quiet in the others: who is held out is told the contrary. */
+/* Each site is noisy in one fold and quiet in the others, so that a held-out participant gets the
+ * wrong noise. */
 static void terms_that_lose_are_kept_and_reported(void **state)
 {
     (void)state;
@@ -247,7 +250,7 @@ static void terms_that_lose_are_kept_and_reported(void **state)
     kn_set_log(ctx, hear, &reports);
     assert_ok(ctx, remake_run(ctx, &r, &l, &z));
     kn_set_log(ctx, NULL, NULL);
-    const kn_calibration_component *part = &l.part[KN_CALIBRATION_SITE];
+    const kn_calibration_component *part = &l.component[KN_CALIBRATION_SITE];
     assert_true(part->kept && part->gain < -part->se && l.S == 2);
     assert_int_equal(reports, 1);
     kn_calibration_clear(&l);
@@ -266,17 +269,18 @@ static void assert_reported(const kn_model *m, bool terms)
     json_t *part = json_object_get(json_object_get(of, "parts"), "batch");
     json_t *list = json_object_get(of, "batch");
     assert_true(json_is_true(json_object_get(part, "kept")) == terms);
-    assert_int_equal(json_array_size(list), m->layer.S);
+    assert_int_equal(json_array_size(list), m->calibration.S);
     for (size_t s = 0; s < json_array_size(list); s++)
-        assert_true(json_real_value(json_array_get(list, s)) == m->layer.batch[s]);
-    assert_true((strstr(words, "; noise of each site (held-out gain") != NULL) == terms);
+        assert_true(json_real_value(json_array_get(list, s)) == m->calibration.batch[s]);
+    assert_true((strstr(words, "; used: noise per site (held-out gain") != NULL) == terms);
     json_decref(json);
     kn_text_free(text);
     kn_text_free(words);
 }
 
-/* From the command's options to new people: each site by its own noise, also out of a file. */
-static void new_people_are_judged_by_the_noise_of_their_site(void **state)
+/* From the command's options to new participants: each site by its own noise, also out of a file.
+ */
+static void new_participants_are_scored_with_the_noise_of_their_site(void **state)
 {
     (void)state;
     enum { N = 200, NEW = 300, T = 30 };
@@ -293,9 +297,9 @@ static void new_people_are_judged_by_the_noise_of_their_site(void **state)
         size_t n;
         double sum[2] = {0}, cells[2] = {0};
         assert_int_equal(m->batch.S, 2);
-        assert_int_equal(m->layer.S, trials[k].terms ? 2 : 0);
+        assert_int_equal(m->calibration.S, trials[k].terms ? 2 : 0);
         assert_reported(m, trials[k].terms);
-        assert_true(m->layer.columns.F <= 4); /* 1, age and its square, sex; no site */
+        assert_true(m->calibration.columns.F <= 4); /* 1, age and its square, sex; no site */
         for (ptrdiff_t i = 0; i < NEW; i++)
             for (ptrdiff_t j = 0; j < T; j++) {
                 sum[at[i]] += pow(kn_at(z, i, j), 2);
@@ -313,9 +317,9 @@ static void new_people_are_judged_by_the_noise_of_their_site(void **state)
         assert_ok(ctx, kn_model_from_bytes(ctx, bytes, n, &back));
         again = score_at(back, &fresh, at);
         assert_memory_equal(z.data, again.data, (size_t)(NEW * T) * sizeof(double));
-        assert_int_equal(back->layer.S, m->layer.S);
-        for (ptrdiff_t s = 0; s < m->layer.S; s++)
-            assert_true(back->layer.batch[s] == m->layer.batch[s]);
+        assert_int_equal(back->calibration.S, m->calibration.S);
+        for (ptrdiff_t s = 0; s < m->calibration.S; s++)
+            assert_true(back->calibration.batch[s] == m->calibration.batch[s]);
         kn_bytes_free(bytes);
         kn_model_free(m), kn_model_free(back);
         free(z.data), free(again.data);
@@ -323,7 +327,7 @@ static void new_people_are_judged_by_the_noise_of_their_site(void **state)
     crowd_free(&train), crowd_free(&fresh);
 }
 
-/* z of new people cell by cell, and the largest |z| by leave-one-out. */
+/* z of new participants cell by cell, and the largest |z| by leave-one-out. */
 static void a_site_has_its_term_in_the_noise(void **state)
 {
     (void)state;
@@ -339,10 +343,11 @@ static void a_site_has_its_term_in_the_noise(void **state)
         kn_col(X, 1)[i] = c.sex[i][0] == 'm'; /* levels in the order of their names */
         kn_col(X, 2)[i] = site[i];
     }
-    assert_ok(ctx, kn_calibration_columns(ctx, &m->layer, &m->x, kn_view_cols(X.data, N, 3), &D));
+    assert_ok(ctx,
+              kn_calibration_columns(ctx, &m->calibration, &m->x, kn_view_cols(X.data, N, 3), &D));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
     for (int loo = 0; loo < 2; loo++) {
-        crowd other = two_scanners(11, N, T, 2, site); /* of the same sites, whoever they are */
+        crowd other = two_scanners(11, N, T, 2, site); /* other participants of the same sites */
         kn_mat Y = loo ? c.Y : other.Y, z = {0};
         for (ptrdiff_t i = 0; i < N; i++)
             site[i] = (int)kn_at(X, i, 2);
@@ -356,21 +361,21 @@ static void a_site_has_its_term_in_the_noise(void **state)
         }
         assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
         for (ptrdiff_t i = 0; i < N; i++) {
-            double most = 0;
+            double limit = 0;
             for (ptrdiff_t j = 0; j < T; j++) {
-                kn_shash law = kn_calibration_distribution(&m->layer, j);
-                double eta = m->layer.batch[site[i]];
+                kn_shash distribution = kn_calibration_distribution(&m->calibration, j);
+                double eta = m->calibration.batch[site[i]];
                 for (ptrdiff_t f = 0; f < D.cols; f++)
-                    eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);
+                    eta += kn_at(D, i, f) * kn_at(m->calibration.beta, f, j);
                 double V = kn_at(var, i, j) + noise[j] * exp(eta);
                 double z1 = (kn_at(Y, i, j) - kn_at(mean, i, j)) / sqrt(V);
-                double expected = kn_shash_forward(&law, kn_student_to_normal(z1, N - 1));
-                most = fmax(most, fabs(expected));
+                double expected = kn_shash_forward(&distribution, kn_student_to_normal(z1, N - 1));
+                limit = fmax(limit, fabs(expected));
                 if (!loo)
                     assert_close(kn_at(z, i, j), expected, 1e-6); /* floats */
             }
             if (loo)
-                assert_close(m->reference.loo_statistic[i], most, 1e-8);
+                assert_close(m->reference.loo_statistic[i], limit, 1e-8);
         }
         kn_maps_free(maps);
         free(z.data);
@@ -396,7 +401,7 @@ static void missing_cells_leave_the_terms(void **state)
     double first = square_at(&m->reference, T, site, 0);
     double second = square_at(&m->reference, T, site, 1);
     print_message("# with holes: z^2 %.3f %.3f\n", first, second);
-    assert_true(fabs(m->layer.batch[1] - m->layer.batch[0] - log(4)) <
+    assert_true(fabs(m->calibration.batch[1] - m->calibration.batch[0] - log(4)) <
                 ratio_error(0.9 * 0.6 * N, 0.9 * 0.4 * N, T));
     assert_true(first > 0.88 && first < 1.12 && second > 0.88 && second < 1.12);
     kn_model_free(m);
@@ -417,10 +422,10 @@ static void threads_do_not_change_a_bit(void **state)
     kn_set_threads(ctx, 0);
     for (int k = 1; k < THREADS; k++) {
         const kn_reference *a = &m[0]->reference, *b = &m[k]->reference;
-        assert_true(m[0]->layer.S == 2 && m[k]->layer.S == 2);
-        assert_memory_equal(m[0]->layer.batch, m[k]->layer.batch, 2 * sizeof(double));
-        assert_true(m[0]->layer.part[KN_CALIBRATION_SITE].gain ==
-                    m[k]->layer.part[KN_CALIBRATION_SITE].gain);
+        assert_true(m[0]->calibration.S == 2 && m[k]->calibration.S == 2);
+        assert_memory_equal(m[0]->calibration.batch, m[k]->calibration.batch, 2 * sizeof(double));
+        assert_true(m[0]->calibration.component[KN_CALIBRATION_SITE].gain ==
+                    m[k]->calibration.component[KN_CALIBRATION_SITE].gain);
         assert_memory_equal(a->z, b->z, (size_t)N * T * sizeof(float));
         assert_memory_equal(a->statistic, b->statistic, N * sizeof(double));
         assert_memory_equal(a->loo_statistic, b->loo_statistic, N * sizeof(double));
@@ -431,9 +436,24 @@ static void threads_do_not_change_a_bit(void **state)
     crowd_free(&c);
 }
 
-static void any_failing_allocation_leaves_nothing(void **state)
+static int open_fixture(void **state)
 {
     (void)state;
+    ctx = kn_ctx_new();
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(norm_calibration_sites, open_fixture, close_fixture)
+{
     int site[60];
     crowd c = two_scanners(7, 60, 9, 2, site);
     remake r = remake_new(ctx, &c, NULL, 3);
@@ -460,20 +480,16 @@ static void any_failing_allocation_leaves_nothing(void **state)
 
 TEST_PROGRAM(norm_calibration_sites)
 {
-    ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reference_has_the_same_spread_at_every_site),
         cmocka_unit_test(sites_that_do_not_differ_hardly_have_a_term),
         cmocka_unit_test(no_terms_without_parts_or_with_one_site),
         cmocka_unit_test(any_sites_and_folds_work),
         cmocka_unit_test(terms_that_lose_are_kept_and_reported),
-        cmocka_unit_test(new_people_are_judged_by_the_noise_of_their_site),
+        cmocka_unit_test(new_participants_are_scored_with_the_noise_of_their_site),
         cmocka_unit_test(a_site_has_its_term_in_the_noise),
         cmocka_unit_test(missing_cells_leave_the_terms),
         cmocka_unit_test(threads_do_not_change_a_bit),
-        cmocka_unit_test(any_failing_allocation_leaves_nothing),
     };
-    int failed = cmocka_run_group_tests_name("learner_batch", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("learner_batch", tests, open_fixture, close_fixture);
 }

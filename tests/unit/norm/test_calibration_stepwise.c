@@ -1,8 +1,9 @@
-/* The reference under a calibration layer, cell by cell, against the same steps taken in plain
- * loops: people in the order in which they came, every response at once, folds by their numbers. */
+/* The reference under a calibration, cell by cell, against the same steps taken in plain
+ * loops: participants in the order in which they came, every response at once, folds by their
+ * numbers. */
 #include "support/remakes.h"
 
-#include "norm/calibration/z2_moments.h"
+#include "norm/calibration/internal.h"
 #include "stats/normal.h"
 
 static kn_ctx *ctx;
@@ -10,7 +11,7 @@ static kn_ctx *ctx;
 enum { N = 90, T = 14, FOLDS = 6, SITES = 4 };
 
 /* Spread that grows with age, and skew. */
-static crowd people(uint64_t seed)
+static crowd participants(uint64_t seed)
 {
     kn_rng rng;
     ref_rng_init(&rng, seed, 0);
@@ -132,7 +133,7 @@ static double spread(const cells *c, const int *fold, int f, ptrdiff_t j)
     return sqrt(all / (rest / n));
 }
 
-/* factor of everybody without its fold; beta (F x T) of all */
+/* factor of all participants without its fold; beta (F x T) of all */
 static void scale(const remake *r, cells *c, const kn_noise_scale_columns *columns, kn_mat beta)
 {
     ptrdiff_t F = columns->F, n = c->n;
@@ -181,7 +182,8 @@ static void student(cells *c)
     }
 }
 
-/* z without each fold; theta (2 x T) of all; scores by the normal law and by that without the fold
+/* z without each fold; theta (2 x T) of all; scores by the normal distribution and by that without
+ * the fold
  */
 static void shape(const remake *r, cells *c, kn_mat theta, double *before, double *after)
 {
@@ -208,11 +210,11 @@ static void shape(const remake *r, cells *c, kn_mat theta, double *before, doubl
             kn_shash_step(&at, &prior, n, rest, kn_col(theta, j), kn_col(apart, f));
         }
         for (ptrdiff_t i = 0; i < c->n; i++) {
-            kn_shash law = kn_shash_at(&nodes, kn_col(apart, r->fold[i]));
+            kn_shash distribution = kn_shash_at(&nodes, kn_col(apart, r->fold[i]));
             double zt = kn_at(c->zt, i, j);
-            kn_col(c->z, j)[i] = kn_shash_forward(&law, zt);
+            kn_col(c->z, j)[i] = kn_shash_forward(&distribution, zt);
             before[i] += 0.5 * (zt * zt + KN_LOG_2PI) / T;
-            after[i] += kn_shash_nll(&law, zt) / T;
+            after[i] += kn_shash_nll(&distribution, zt) / T;
         }
     }
     free(apart.data);
@@ -230,8 +232,8 @@ static void assert_z(const kn_reference *made, const cells *c)
     }
 }
 
-/* The terms of sites by their formula, each cell of the people outside fold f by itself; -1: of
- * everybody. term: S */
+/* The terms of sites by their formula, each cell of the participants outside fold f by itself; -1:
+ * of all participants. term: S */
 static void site_terms(const remake *r, const cells *c, int f, double *term)
 {
     kn_mat z1 = ref_new(c->n, T);
@@ -265,7 +267,7 @@ static void site_terms(const remake *r, const cells *c, int f, double *term)
     free(z1.data);
 }
 
-/* Into the factor of everybody the term of its site without its fold. */
+/* Into the factor of all participants the term of its site without its fold. */
 static void batch(const remake *r, cells *c, double *term)
 {
     double without[FOLDS][SITES];
@@ -277,8 +279,8 @@ static void batch(const remake *r, cells *c, double *term)
             kn_col(c->factor, j)[i] *= exp(without[r->fold[i]][r->site[i]]);
 }
 
-/* Two large sites of different noise, one of three people in one fold, one of nobody, and people
- * of no site. */
+/* Two large sites of different noise, one of three participants in one fold, one of no participant,
+ * and participants of no site. */
 static void put_at_sites(const remake *r, crowd *c, int *site)
 {
     int few = 0;
@@ -295,7 +297,7 @@ static void put_at_sites(const remake *r, crowd *c, int *site)
 
 static void assert_steps(bool sites)
 {
-    crowd crowd_ = people(1);
+    crowd crowd_ = participants(1);
     remake r = remake_new(ctx, &crowd_, NULL, FOLDS);
     kn_calibration_transform l = {0};
     kn_reference made;
@@ -322,21 +324,21 @@ static void assert_steps(bool sites)
         gaussian(&c, quadratic ? curve : line);
         kn_noise_scale_columns_clear(&columns);
     }
-    assert_gain(&l.part[KN_CALIBRATION_LINE], N, none, line);
-    assert_gain(&l.part[KN_CALIBRATION_SQUARE], N, line, curve);
+    assert_gain(&l.component[KN_CALIBRATION_LINE], N, none, line);
+    assert_gain(&l.component[KN_CALIBRATION_SQUARE], N, line, curve);
     assert_int_equal(l.S, sites ? SITES : 0);
-    assert_true(l.part[KN_CALIBRATION_SITE].tried == sites);
+    assert_true(l.component[KN_CALIBRATION_SITE].tried == sites);
     if (sites) {
         batch(&r, &c, term);
         gaussian(&c, with);
-        assert_gain(&l.part[KN_CALIBRATION_SITE], N, curve, with);
+        assert_gain(&l.component[KN_CALIBRATION_SITE], N, curve, with);
         for (int s = 0; s < SITES; s++)
             assert_close(l.batch[s], term[s], 1e-9);
         assert_true(term[1] > term[0] + 0.5 && term[2] == 0 && term[3] != 0);
     }
     student(&c);
     shape(&r, &c, theta, before, after);
-    assert_gain(&l.part[KN_CALIBRATION_SHAPE], N, before, after);
+    assert_gain(&l.component[KN_CALIBRATION_SHAPE], N, before, after);
     assert_same(l.beta, kn_sub(beta, 0, 0, 4, T), 1e-8);
     assert_same(l.theta, theta, 1e-7);
     assert_z(&made, &c);
@@ -348,7 +350,7 @@ static void assert_steps(bool sites)
     free(beta.data), free(theta.data);
 }
 
-static void a_whole_layer_is_the_steps_one_by_one(void **state)
+static void a_whole_calibration_is_its_steps_one_by_one(void **state)
 {
     (void)state;
     assert_steps(false);
@@ -363,7 +365,7 @@ static void the_noise_of_sites_is_one_of_the_steps(void **state)
 static void without_parts_it_is_the_student_step(void **state)
 {
     (void)state;
-    crowd crowd_ = people(2);
+    crowd crowd_ = participants(2);
     remake r = remake_new(ctx, &crowd_, NULL, FOLDS);
     int group[N];
     for (int i = 0; i < N; i++)
@@ -388,12 +390,12 @@ static void without_parts_it_is_the_student_step(void **state)
     crowd_free(&crowd_);
 }
 
-/* Maps of some people only, as of very many: groups, covariates and folds are theirs. */
-static void some_people_are_judged_by_their_own_groups(void **state)
+/* Maps of some participants only, as of very many: groups, covariates and folds are theirs. */
+static void members_of_known_groups_use_the_noise_of_their_group(void **state)
 {
     (void)state;
     enum { EVERY = 2 };
-    crowd crowd_ = people(3);
+    crowd crowd_ = participants(3);
     remake r = remake_new(ctx, &crowd_, NULL, EVERY);
     int group[N], own[N];
     kn_gp_maps *cv = &r.cv;
@@ -404,7 +406,7 @@ static void some_people_are_judged_by_their_own_groups(void **state)
     cv->sample = cv->part[0].rows;
     cv->part[0].rows = NULL;
     for (int i = 0; i < N; i++)
-        group[i] = i / 3; /* of all people, by their own numbers */
+        group[i] = i / 3; /* of all participants, by their own numbers */
     for (ptrdiff_t i = 0; i < cv->n; i++) {
         own[i] = group[cv->sample[i]];
         r.fold[i] = own[i] % FOLDS;
@@ -435,10 +437,10 @@ static void some_people_are_judged_by_their_own_groups(void **state)
 }
 
 /* Of T = 14 responses the statistic is the largest |z|. */
-static void leave_one_out_takes_the_layer_as_it_is(void **state)
+static void leave_one_out_uses_the_calibration_as_it_is(void **state)
 {
     (void)state;
-    crowd c = people(4);
+    crowd c = participants(4);
     kn_model *m = crowd_fit(ctx, &c, "calibrate=full");
     kn_mat X = ref_new(N, 2), mean = ref_new(N, T), var = ref_new(N, T), D;
     double noise[T];
@@ -447,21 +449,23 @@ static void leave_one_out_takes_the_layer_as_it_is(void **state)
         X.data[i] = c.age.data[i];
         kn_col(X, 1)[i] = c.sex[i][0] == 'm'; /* levels in the order of their names */
     }
-    assert_ok(ctx, kn_calibration_columns(ctx, &m->layer, &m->x, kn_view_cols(X.data, N, 2), &D));
+    assert_ok(ctx,
+              kn_calibration_columns(ctx, &m->calibration, &m->x, kn_view_cols(X.data, N, 2), &D));
     assert_ok(ctx, kn_maps_loo(ctx, m, kn_view_cols(c.Y.data, N, T), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
     for (ptrdiff_t i = 0; i < N; i++) {
-        double most = 0;
+        double limit = 0;
         for (ptrdiff_t j = 0; j < T; j++) {
-            kn_shash law = kn_calibration_distribution(&m->layer, j);
+            kn_shash distribution = kn_calibration_distribution(&m->calibration, j);
             double eta = 0, e = kn_at(c.Y, i, j) - kn_at(mean, i, j);
             for (ptrdiff_t f = 0; f < D.cols; f++)
-                eta += kn_at(D, i, f) * kn_at(m->layer.beta, f, j);
+                eta += kn_at(D, i, f) * kn_at(m->calibration.beta, f, j);
             double z1 = e / sqrt(kn_at(var, i, j) + noise[j] * exp(eta));
-            most = fmax(most, fabs(kn_shash_forward(&law, kn_student_to_normal(z1, N - 1))));
+            limit =
+                fmax(limit, fabs(kn_shash_forward(&distribution, kn_student_to_normal(z1, N - 1))));
         }
-        assert_close(m->reference.loo_statistic[i], most, 1e-8);
+        assert_close(m->reference.loo_statistic[i], limit, 1e-8);
     }
     kn_mat_clear(&D);
     kn_maps_free(maps);
@@ -474,11 +478,11 @@ TEST_PROGRAM(norm_calibration_stepwise)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_layer_is_the_steps_one_by_one),
+        cmocka_unit_test(a_whole_calibration_is_its_steps_one_by_one),
         cmocka_unit_test(the_noise_of_sites_is_one_of_the_steps),
         cmocka_unit_test(without_parts_it_is_the_student_step),
-        cmocka_unit_test(some_people_are_judged_by_their_own_groups),
-        cmocka_unit_test(leave_one_out_takes_the_layer_as_it_is),
+        cmocka_unit_test(members_of_known_groups_use_the_noise_of_their_group),
+        cmocka_unit_test(leave_one_out_uses_the_calibration_as_it_is),
     };
     int failed = cmocka_run_group_tests_name("learner_steps", tests, NULL, NULL);
     kn_ctx_free(ctx);

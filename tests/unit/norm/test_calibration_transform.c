@@ -1,14 +1,14 @@
-/* The calibration layer as it is applied: each step against its own function, the density against
+/* The calibration as it is applied: each step against its own function, the density against
  * its integral, both against tests/golden/norms. */
 #include "support/test.h"
 
 #include "base/random.h"
-#include "norm/calibration/transform.h"
+#include "norm/calibration/calibration_transform.h"
 #include "stats/normal.h"
 
 static kn_ctx *ctx;
 
-static kn_calibration_transform layer_of(double nu)
+static kn_calibration_transform calibration_of(double nu)
 {
     kn_calibration_transform l = {.nu = nu};
     assert_ok(ctx, kn_calibration_prepare(ctx, &l));
@@ -20,10 +20,10 @@ typedef struct cell {
     double z, loss;
 } cell;
 
-static cell one(const kn_calibration_transform *l, const kn_shash *law, double e, double V)
+static cell one(const kn_calibration_transform *l, const kn_shash *distribution, double e, double V)
 {
     cell c;
-    kn_calibration_z(l, law, &(kn_calibration_cells){1, &e, &V, &c.z, &c.loss});
+    kn_calibration_z(l, distribution, &(kn_calibration_cells){1, &e, &V, &c.z, &c.loss});
     return c;
 }
 
@@ -38,16 +38,16 @@ static void z_and_loss_are_the_steps_one_by_one(void **state)
     ref_rng_init(&rng, 3, 0);
     for (int k = 0; k < N_NUS; k++)
         for (int shape = -1; shape < 4; shape++) {
-            kn_calibration_transform l = layer_of(NUS[k]);
-            kn_shash law;
+            kn_calibration_transform l = calibration_of(NUS[k]);
+            kn_shash distribution;
             double e[CELLS], V[CELLS], z[CELLS], bare[CELLS], loss[CELLS];
             if (shape >= 0)
-                law = kn_shash_at(&l.nodes, THETAS[shape]);
+                distribution = kn_shash_at(&l.nodes, THETAS[shape]);
             for (int i = 0; i < CELLS; i++) {
                 V[i] = exp(kn_rng_normal(&rng));
                 e[i] = 2 * kn_rng_normal(&rng) * (i % 50 == 0 ? 10 : 1);
             }
-            const kn_shash *used = shape < 0 ? NULL : &law;
+            const kn_shash *used = shape < 0 ? NULL : &distribution;
             kn_calibration_z(&l, used, &(kn_calibration_cells){CELLS, e, V, z, loss});
             kn_calibration_z(&l, used, &(kn_calibration_cells){CELLS, e, V, bare, NULL});
             for (int i = 0; i < CELLS; i++) {
@@ -55,10 +55,10 @@ static void z_and_loss_are_the_steps_one_by_one(void **state)
                 double zt = NUS[k] > 0 ? kn_student_to_normal(z1, NUS[k]) : z1;
                 double lp =
                     NUS[k] > 0 ? kn_student_log_density(z1, NUS[k]) : -0.5 * (z1 * z1 + KN_LOG_2PI);
-                double expected = shape < 0 ? zt : kn_shash_forward(&law, zt);
+                double expected = shape < 0 ? zt : kn_shash_forward(&distribution, zt);
                 lp += -0.5 * log(V[i]);
                 if (shape >= 0)
-                    lp += 0.5 * (zt * zt + KN_LOG_2PI) - kn_shash_nll(&law, zt);
+                    lp += 0.5 * (zt * zt + KN_LOG_2PI) - kn_shash_nll(&distribution, zt);
                 assert_close(z[i], expected, 1e-10);
                 assert_close(loss[i], -lp - 0.5 * KN_LOG_2PI, 1e-10);
                 assert_true(bare[i] == z[i]); /* asking for the loss changes nothing */
@@ -75,15 +75,15 @@ static void density_integrates_to_one(void **state)
     enum { STEPS = 20000 };
     for (int k = 0; k < 5; k++)
         for (int shape = -1; shape < 4; shape++) {
-            kn_calibration_transform l = layer_of(nus[k]);
-            kn_shash law;
+            kn_calibration_transform l = calibration_of(nus[k]);
+            kn_shash distribution;
             double V = 2.5, sum = 0, end = nus[k] == 0 || nus[k] > 1000 ? 12 : 60;
             double h = 2 * end / STEPS;
             if (shape >= 0)
-                law = kn_shash_at(&l.nodes, THETAS[shape]);
+                distribution = kn_shash_at(&l.nodes, THETAS[shape]);
             for (int i = 0; i <= STEPS; i++) {
                 double u = -end + h * i, w = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
-                cell c = one(&l, shape < 0 ? NULL : &law, sqrt(V) * sinh(u), V);
+                cell c = one(&l, shape < 0 ? NULL : &distribution, sqrt(V) * sinh(u), V);
                 double p = exp(-c.loss - 0.5 * KN_LOG_2PI) * sqrt(V) * cosh(u);
                 sum += isfinite(p) ? w * p : 0;
             }
@@ -92,21 +92,21 @@ static void density_integrates_to_one(void **state)
         }
 }
 
-static void new_people_match_golden(void **state)
+static void new_participants_match_golden(void **state)
 {
     (void)state;
-    json_t *g = ref_json("norms", "chain.json");
-    kn_mat V = ref_matrix(g, "compose.new.variance"), z1 = ref_matrix(g, "compose.new.z1");
-    kn_mat zt = ref_matrix(g, "compose.new.z_student"), z = ref_matrix(g, "compose.new.z");
-    kn_mat ln_p = ref_matrix(g, "compose.new.ln_p"), a = ref_numbers(g, "compose.inputs.a");
-    kn_mat ln_b = ref_numbers(g, "compose.inputs.ln_b");
-    kn_calibration_transform l = layer_of(ref_number(g, "compose.new.nu"));
+    json_t *g = golden_json("norms/chain", "");
+    kn_mat V = golden_rows(g, "compose.new.variance"), z1 = golden_rows(g, "compose.new.z1");
+    kn_mat zt = golden_rows(g, "compose.new.z_student"), z = golden_rows(g, "compose.new.z");
+    kn_mat ln_p = golden_rows(g, "compose.new.ln_p"), a = golden_column(g, "compose.inputs.a");
+    kn_mat ln_b = golden_column(g, "compose.inputs.ln_b");
+    kn_calibration_transform l = calibration_of(golden_number(g, "compose.new.nu"));
     for (ptrdiff_t j = 0; j < z.cols; j++)
         for (ptrdiff_t i = 0; i < z.rows; i++) {
             double theta[2] = {a.data[j], ln_b.data[j]};
-            kn_shash law = kn_shash_at(&l.nodes, theta);
+            kn_shash distribution = kn_shash_at(&l.nodes, theta);
             double v = kn_at(V, i, j), e = kn_at(z1, i, j) * sqrt(v);
-            cell full = one(&l, &law, e, v);
+            cell full = one(&l, &distribution, e, v);
             assert_close(one(&l, NULL, e, v).z, kn_at(zt, i, j), 1e-9);
             assert_close(full.z, kn_at(z, i, j), 1e-9);
             /* golden's ln_p is of the standardised response: 1/2 ln 2 pi is in it */
@@ -127,15 +127,17 @@ static void what_is_missing_or_has_no_variance_is_nan_and_nothing_else_is(void *
     static const bool fine[8] = {true, false, false, false, false, false, false, true};
     for (int k = 0; k < 3; k++)
         for (int shape = 0; shape < 2; shape++) {
-            kn_calibration_transform l = layer_of(nus[k]);
-            kn_shash law = kn_shash_at(&l.nodes, THETAS[1]);
+            kn_calibration_transform l = calibration_of(nus[k]);
+            kn_shash distribution = kn_shash_at(&l.nodes, THETAS[1]);
             double z[8], loss[8];
-            kn_calibration_z(&l, shape ? &law : NULL, &(kn_calibration_cells){7, e, V, z, loss});
+            kn_calibration_z(&l, shape ? &distribution : NULL,
+                             &(kn_calibration_cells){7, e, V, z, loss});
             for (int i = 0; i < 7; i++) {
                 assert_true(isnan(z[i]) == !fine[i]);
                 assert_true(isnan(loss[i]) == !fine[i]);
             }
-            kn_calibration_z(&l, shape ? &law : NULL, &(kn_calibration_cells){8, e, V, z, NULL});
+            kn_calibration_z(&l, shape ? &distribution : NULL,
+                             &(kn_calibration_cells){8, e, V, z, NULL});
             assert_true(!isnan(z[7]) && z[7] < 0);
             kn_calibration_clear(&l);
         }
@@ -144,25 +146,25 @@ static void what_is_missing_or_has_no_variance_is_nan_and_nothing_else_is(void *
 static void z_may_take_the_place_of_residuals(void **state)
 {
     (void)state;
-    kn_calibration_transform l = layer_of(30);
-    kn_shash law = kn_shash_at(&l.nodes, THETAS[2]);
+    kn_calibration_transform l = calibration_of(30);
+    kn_shash distribution = kn_shash_at(&l.nodes, THETAS[2]);
     double e[CELLS], V[CELLS], z[CELLS], loss[CELLS], again[CELLS];
     for (int i = 0; i < CELLS; i++) {
         e[i] = 0.01 * (i - CELLS / 2);
         V[i] = 1 + 0.001 * i;
     }
-    kn_calibration_z(&l, &law, &(kn_calibration_cells){CELLS, e, V, z, loss});
-    kn_calibration_z(&l, &law, &(kn_calibration_cells){CELLS, e, V, e, again});
+    kn_calibration_z(&l, &distribution, &(kn_calibration_cells){CELLS, e, V, z, loss});
+    kn_calibration_z(&l, &distribution, &(kn_calibration_cells){CELLS, e, V, e, again});
     assert_memory_equal(e, z, sizeof z);
     assert_memory_equal(loss, again, sizeof loss);
     kn_calibration_clear(&l);
 }
 
 /* Above 10000 degrees of freedom the Student step is none. */
-static void many_people_make_no_student_step(void **state)
+static void many_participants_make_no_student_step(void **state)
 {
     (void)state;
-    kn_calibration_transform l = layer_of(10001), none = layer_of(0);
+    kn_calibration_transform l = calibration_of(10001), none = calibration_of(0);
     for (double e = -8; e <= 8; e += 0.25) {
         cell a = one(&l, NULL, e, 1.3), b = one(&none, NULL, e, 1.3);
         assert_true(a.z == b.z && a.loss == b.loss);
@@ -230,10 +232,10 @@ TEST_PROGRAM(norm_calibration_transform)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(z_and_loss_are_the_steps_one_by_one),
         cmocka_unit_test(density_integrates_to_one),
-        cmocka_unit_test(new_people_match_golden),
+        cmocka_unit_test(new_participants_match_golden),
         cmocka_unit_test(what_is_missing_or_has_no_variance_is_nan_and_nothing_else_is),
         cmocka_unit_test(z_may_take_the_place_of_residuals),
-        cmocka_unit_test(many_people_make_no_student_step),
+        cmocka_unit_test(many_participants_make_no_student_step),
         cmocka_unit_test(factor_is_the_exponential_of_the_line),
         cmocka_unit_test(a_shift_is_the_term_of_the_site),
         cmocka_unit_test(a_batch_is_no_column_of_the_scale),

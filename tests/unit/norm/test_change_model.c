@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "model/file/change.h"
 #include "norm/change/reference.h"
-#include "stats/polygamma.h"
+#include "stats/distributions.h"
 
 /* ---- derivatives of ln Gamma --------------------------------------------------------------------
  */
@@ -84,42 +84,42 @@ static void check_golden(kn_ctx *ctx, json_t *all, const char *name, bool condit
 {
     char z_name[64];
     json_t *in = json_object_get(all, "inputs"), *want = json_object_get(all, name);
-    kn_mat r1 = ref_matrix(in, "visit1"), r2 = ref_matrix(in, "visit2"),
-           noise = ref_numbers(in, "noise"), q = ref_numbers(want, "q"),
-           m1 = ref_numbers(want, "m1");
+    kn_mat r1 = golden_rows(in, "visit1"), r2 = golden_rows(in, "visit2"),
+           noise = golden_column(in, "noise"), q = golden_column(want, "q"),
+           m1 = golden_column(want, "m1");
     kn_change_sums s = {0};
-    kn_change_distribution law;
+    kn_change_distribution distribution;
     snprintf(z_name, sizeof z_name, "%s_z", name);
-    kn_mat z = ref_matrix(all, z_name);
+    kn_mat z = golden_rows(all, z_name);
     assert_ok(ctx, kn_change_sums_new(ctx, r1.cols, &s));
     add_rows(&s, r1, r2, r1.rows, 1);
-    assert_ok(ctx, kn_change_fit(ctx, &s, noise.data, conditional, KN_CHANGE_LEAST, &law));
-    assert_relative(law.d0, ref_number(want, "d0"), 1e-9);
-    assert_relative(law.s0, ref_number(want, "s0"), 1e-9);
-    assert_relative(kn_change_df(&law, 0), ref_number(want, "df"), 1e-9);
-    assert_close(law.gamma, ref_number(want, "gamma"), 1e-9);
-    for (ptrdiff_t j = 0; j < law.T; j++) {
-        assert_relative(law.q[j], q.data[j], 1e-9);
-        assert_close(law.m1[j], m1.data[j], 1e-9);
-        assert_true(law.n[j] == ref_number(want, "n"));
+    assert_ok(ctx, kn_change_fit(ctx, &s, noise.data, conditional, KN_CHANGE_MIN, &distribution));
+    assert_relative(distribution.d0, golden_number(want, "d0"), 1e-9);
+    assert_relative(distribution.s0, golden_number(want, "s0"), 1e-9);
+    assert_relative(kn_change_df(&distribution, 0), golden_number(want, "df"), 1e-9);
+    assert_close(distribution.gamma, golden_number(want, "gamma"), 1e-9);
+    for (ptrdiff_t j = 0; j < distribution.T; j++) {
+        assert_relative(distribution.q[j], q.data[j], 1e-9);
+        assert_close(distribution.m1[j], m1.data[j], 1e-9);
+        assert_true(distribution.n[j] == golden_number(want, "n"));
     }
     for (ptrdiff_t i = 0; i < z.rows; i++) {
         double *a = row_of(r1, i), *b = row_of(r2, i), *out = row_of(z, i);
-        kn_change_z(&law, noise.data, a, b, out);
-        for (ptrdiff_t j = 0; j < law.T; j++)
+        kn_change_z(&distribution, noise.data, a, b, out);
+        for (ptrdiff_t j = 0; j < distribution.T; j++)
             assert_relative(out[j], kn_at(z, i, j), 1e-9);
         free(a), free(b), free(out);
     }
-    kn_change_distribution_clear(&law);
+    kn_change_distribution_clear(&distribution);
     kn_change_sums_clear(&s);
     free(r1.data), free(r2.data), free(noise.data), free(q.data), free(m1.data), free(z.data);
 }
 
-static void law_and_z_are_golden(void **state)
+static void distribution_and_z_match_golden(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
-    json_t *all = ref_json("norms", "expected.json");
+    json_t *all = golden_json("norms/expected", "");
     check_golden(ctx, all, "change_difference", false);
     check_golden(ctx, all, "change_conditional", true);
     json_decref(all);
@@ -131,8 +131,8 @@ static void law_and_z_are_golden(void **state)
 
 typedef struct study {
     ptrdiff_t n, T;
-    float *R; /* 2 n x T, visits of one person together */
-    ptrdiff_t *first, *second, *person;
+    float *R; /* 2 n x T, visits of one participant together */
+    ptrdiff_t *first, *second, *participant;
     double *noise;
 } study;
 
@@ -143,7 +143,7 @@ static study study_new(kn_rng *rng, ptrdiff_t n, ptrdiff_t T, double rho)
     s.R = malloc((size_t)(2 * n * T) * sizeof *s.R);
     s.first = malloc((size_t)n * sizeof *s.first);
     s.second = malloc((size_t)n * sizeof *s.second);
-    s.person = malloc((size_t)n * sizeof *s.person);
+    s.participant = malloc((size_t)n * sizeof *s.participant);
     s.noise = malloc((size_t)T * sizeof *s.noise);
     for (ptrdiff_t j = 0; j < T; j++)
         s.noise[j] = 0.3 + 0.1 * (double)(j % 5);
@@ -151,7 +151,7 @@ static study study_new(kn_rng *rng, ptrdiff_t n, ptrdiff_t T, double rho)
         double common[2] = {kn_rng_normal(rng), kn_rng_normal(rng)};
         s.first[i] = 2 * i;
         s.second[i] = 2 * i + 1;
-        s.person[i] = i;
+        s.participant[i] = i;
         for (ptrdiff_t j = 0; j < T; j++) {
             double stays = kn_rng_normal(rng);
             for (int v = 0; v < 2; v++) {
@@ -166,12 +166,12 @@ static study study_new(kn_rng *rng, ptrdiff_t n, ptrdiff_t T, double rho)
 
 static void study_free(study *s)
 {
-    free(s->R), free(s->first), free(s->second), free(s->person), free(s->noise);
+    free(s->R), free(s->first), free(s->second), free(s->participant), free(s->noise);
 }
 
 static kn_change_pairs pairs_of(const study *s)
 {
-    return (kn_change_pairs){s->R, s->T, s->n, s->first, s->second, s->person, NULL};
+    return (kn_change_pairs){s->R, s->T, s->n, s->first, s->second, s->participant, NULL};
 }
 
 typedef struct kept {
@@ -197,7 +197,7 @@ static kn_change_reference reference_of(kn_ctx *ctx, const study *s, kn_mat valu
     return r;
 }
 
-/* A refit from nothing but the other people. */
+/* A refit from nothing but the other participants. */
 static void own_pairs_are_never_in_their_reference(void **state)
 {
     (void)state;
@@ -206,8 +206,8 @@ static void own_pairs_are_never_in_their_reference(void **state)
     static const ptrdiff_t sizes[] = {5, 7, 8, 9, 20};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         ref_rng_init(&rng, k + 1, 3);
-        /* The slope of d on x is -1/2 here. With 8 people and 60 responses its standard error is
-         * sqrt(3/4 / (7 * 60)) = .042, or .062 with the part of visits that responses share (it
+        /* The slope of d on x is -1/2 here. With 8 participants and 60 responses its standard error
+         * is sqrt(3/4 / (7 * 60)) = .042, or .062 with the part of visits that responses share (it
          * multiplies the variance by 1 + 59 * .1 * .2): gamma < 0 by 8 standard errors. */
         study s = study_new(&rng, sizes[k], 60, 0.5);
         kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
@@ -217,13 +217,13 @@ static void own_pairs_are_never_in_their_reference(void **state)
         if (k == 2)
             s.R[3] = NAN;
         kn_change_reference r = reference_of(ctx, &s, value, z);
-        assert_true(r.people == s.n && r.law.conditional == (s.n >= 8));
-        assert_true(s.n >= 8 ? r.law.gamma < 0 : r.law.gamma == 0);
+        assert_true(r.participants == s.n && r.distribution.conditional == (s.n >= 8));
+        assert_true(s.n >= 8 ? r.distribution.gamma < 0 : r.distribution.gamma == 0);
         for (ptrdiff_t i = 0; i < s.n; i++) {
             kn_change_sums others = {0};
-            kn_change_distribution law;
+            kn_change_distribution distribution;
             assert_ok(ctx, kn_change_sums_new(ctx, s.T, &others));
-            for (ptrdiff_t o = 0; o <= s.n; o++) { /* the person last, to be scored */
+            for (ptrdiff_t o = 0; o <= s.n; o++) { /* the participant last, to be scored */
                 ptrdiff_t p = o < s.n ? o : i;
                 for (ptrdiff_t j = 0; j < s.T; j++) {
                     a[j] = (double)s.R[2 * p * s.T + j];
@@ -232,14 +232,14 @@ static void own_pairs_are_never_in_their_reference(void **state)
                 if (o < s.n && o != i)
                     kn_change_sums_add(&others, a, b, 1);
             }
-            assert_ok(ctx, kn_change_fit(ctx, &others, s.noise, s.n >= 8, 4, &law));
-            kn_change_z(&law, s.noise, a, b, out);
+            assert_ok(ctx, kn_change_fit(ctx, &others, s.noise, s.n >= 8, 4, &distribution));
+            kn_change_z(&distribution, s.noise, a, b, out);
             for (ptrdiff_t j = 0; j < s.T; j++)
                 if (isnan(out[j]))
                     assert_true(isnan(z[i * s.T + j]) && i == 0 && j == 3);
                 else
                     assert_close((double)z[i * s.T + j], out[j], 1e-6);
-            kn_change_distribution_clear(&law);
+            kn_change_distribution_clear(&distribution);
             kn_change_sums_clear(&others);
         }
         free(value.data), free(z), free(a), free(b), free(out);
@@ -249,8 +249,8 @@ static void own_pairs_are_never_in_their_reference(void **state)
     kn_ctx_free(ctx);
 }
 
-/* A person with two pairs counts once; without one of them the rest has its half. */
-static void several_pairs_of_one_person_are_one_person(void **state)
+/* A participant with two pairs counts once; without one of them the rest has its half. */
+static void several_pairs_of_one_participant_are_one_participant(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -259,20 +259,20 @@ static void several_pairs_of_one_person_are_one_person(void **state)
     study s = study_new(&rng, 20, 6, 0.9);
     kn_mat value = ref_new(s.n, KN_CHANGE_VALUES);
     for (ptrdiff_t i = 0; i < s.n; i++)
-        s.person[i] = i / 2;
+        s.participant[i] = i / 2;
     s.R[0] = NAN;
     kn_change_reference r = reference_of(ctx, &s, value, NULL);
-    assert_true(r.people == 10 && r.pairs == 20 && r.n[KN_CHANGE_STATISTIC] == 20);
-    assert_close(r.law.n[0], 9.5, 1e-12);
-    assert_close(r.law.n[1], 10, 1e-12);
-    assert_true(kn_change_df(&r.law, 1) == r.law.d0 + r.law.n[1] - 1);
-    /* no pair of the same person is among those it is ranked with: 18 others */
+    assert_true(r.participants == 10 && r.pairs == 20 && r.n[KN_CHANGE_EXTREME_Z] == 20);
+    assert_close(r.distribution.n[0], 9.5, 1e-12);
+    assert_close(r.distribution.n[1], 10, 1e-12);
+    assert_true(kn_change_df(&r.distribution, 1) == r.distribution.d0 + r.distribution.n[1] - 1);
+    /* no pair of the same participant is among those it is ranked with: 18 others */
     double own[2] = {kn_at(value, 0, 0), kn_at(value, 1, 0)}, above = 0;
     for (ptrdiff_t i = 2; i < s.n; i++)
         above += kn_at(value, i, 0) >= own[0];
-    assert_close(kn_change_p(&r, KN_CHANGE_STATISTIC, own[0], own, 2), (1 + above) / 19, 1e-15);
-    assert_close(kn_change_p(&r, KN_CHANGE_STATISTIC, 1e9, NULL, 0), 1.0 / 21, 1e-15);
-    assert_true(isnan(kn_change_p(&r, KN_CHANGE_NEGATIVE, NAN, NULL, 0)));
+    assert_close(kn_change_p(&r, KN_CHANGE_EXTREME_Z, own[0], own, 2), (1 + above) / 19, 1e-15);
+    assert_close(kn_change_p(&r, KN_CHANGE_EXTREME_Z, 1e9, NULL, 0), 1.0 / 21, 1e-15);
+    assert_true(isnan(kn_change_p(&r, KN_CHANGE_N_LOW, NAN, NULL, 0)));
     free(value.data);
     kn_change_reference_clear(&r);
     study_free(&s);
@@ -291,15 +291,15 @@ static void too_few_values_and_no_change_have_no_z(void **state)
     double work[18];
     for (ptrdiff_t i = 0; i < s.n; i++) {
         if (i > 3)
-            s.R[2 * i * s.T] = NAN; /* four people have the first response */
+            s.R[2 * i * s.T] = NAN; /* four participants have the first response */
         if (i > 4)
             s.R[2 * i * s.T + 1] = NAN;                    /* five the second */
-        s.R[(2 * i + 1) * s.T + 2] = s.R[2 * i * s.T + 2]; /* nobody changes in the third */
+        s.R[(2 * i + 1) * s.T + 2] = s.R[2 * i * s.T + 2]; /* no participant changes in the third */
     }
     kn_change_reference r = reference_of(ctx, &s, value, NULL);
-    kn_change_pair_z(&r.law, s.noise, s.R, s.R + s.T, work, z);
+    kn_change_pair_z(&r.distribution, s.noise, s.R, s.R + s.T, work, z);
     assert_true(isnan(z[0]) && isnan(z[2]) && isfinite(z[1]) && isfinite(z[3]));
-    assert_true(isfinite(kn_at(value, 8, KN_CHANGE_STATISTIC)));
+    assert_true(isfinite(kn_at(value, 8, KN_CHANGE_EXTREME_Z)));
     free(value.data);
     kn_change_reference_clear(&r);
     study_free(&s);
@@ -307,7 +307,8 @@ static void too_few_values_and_no_change_have_no_z(void **state)
     s = study_new(&rng, 12, 1, 0.9);
     value = ref_new(s.n, KN_CHANGE_VALUES);
     r = reference_of(ctx, &s, value, NULL);
-    assert_true(r.law.d0 == 0 && r.law.q[0] > 0 && kn_change_df(&r.law, 0) == 11);
+    assert_true(r.distribution.d0 == 0 && r.distribution.q[0] > 0 &&
+                kn_change_df(&r.distribution, 0) == 11);
     free(value.data);
     kn_change_reference_clear(&r);
     study_free(&s);
@@ -351,8 +352,8 @@ static void a_reference_in_a_file_is_itself_or_refused(void **state)
     (void)state;
     static const struct {
         const char *key, *value;
-    } lies[] = {{"people", "4"},
-                {"people", "null"},
+    } lies[] = {{"participants", "4"},
+                {"participants", "null"},
                 {"pairs", "3"},
                 {"formula", "\"best\""},
                 {"gamma", "-1.5"},
@@ -376,8 +377,8 @@ static void a_reference_in_a_file_is_itself_or_refused(void **state)
     float a[T], b[T];
     double work[3 * T];
     assert_ok(ctx, read_back(ctx, &r, json, T, &back));
-    kn_change_pair_z(&r.law, s.noise, s.R, s.R + T, work, a);
-    kn_change_pair_z(&back.law, s.noise, s.R, s.R + T, work, b);
+    kn_change_pair_z(&r.distribution, s.noise, s.R, s.R + T, work, a);
+    kn_change_pair_z(&back.distribution, s.noise, s.R, s.R + T, work, b);
     assert_memory_equal(a, b, sizeof a);
     for (int k = 0; k < KN_CHANGE_VALUES; k++) { /* fewer than 20 responses have no counts */
         double p = kn_change_p(&r, (kn_change_value)k, 1, NULL, 0);
@@ -392,16 +393,16 @@ static void a_reference_in_a_file_is_itself_or_refused(void **state)
         json_decref(lie);
     }
     assert_bad(ctx, &r, json, T + 1);
-    double q = r.law.q[2], least = r.sorted[0][0];
-    r.law.q[2] = -1;
+    double q = r.distribution.q[2], lowest = r.sorted[0][0];
+    r.distribution.q[2] = -1;
     assert_bad(ctx, &r, json, T);
-    r.law.q[2] = q;
-    r.law.m1[0] = NAN;
+    r.distribution.q[2] = q;
+    r.distribution.m1[0] = NAN;
     assert_bad(ctx, &r, json, T);
-    r.law.m1[0] = 0;
+    r.distribution.m1[0] = 0;
     r.sorted[0][0] = 1e9;
     assert_bad(ctx, &r, json, T);
-    r.sorted[0][0] = least;
+    r.sorted[0][0] = lowest;
     assert_ok(ctx, read_back(ctx, &r, json, T, &back));
     kn_change_reference_clear(&back);
     json_decref(json);
@@ -415,10 +416,11 @@ static void a_reference_in_a_file_is_itself_or_refused(void **state)
  */
 
 typedef struct rates {
-    double beyond, z, p[KN_CHANGE_VALUES], down, people; /* down: people whose mean z is negative */
+    double beyond, z, p[KN_CHANGE_VALUES], down,
+        participants; /* down: participants whose mean z is negative */
 } rates;
 
-/* New people against these; shift: of the second visit, in sd of the noise. */
+/* New participants against these; shift: of the second visit, in sd of the noise. */
 static void score_new(const kn_change_reference *r, const study *s, double shift, rates *out)
 {
     float *z = malloc((size_t)s->T * sizeof *z);
@@ -427,7 +429,7 @@ static void score_new(const kn_change_reference *r, const study *s, double shift
         float *second = s->R + (2 * i + 1) * s->T;
         for (ptrdiff_t j = 0; j < s->T; j++)
             second[j] += (float)(shift * sqrt(s->noise[j]));
-        kn_change_pair_z(&r->law, s->noise, s->R + 2 * i * s->T, second, work, z);
+        kn_change_pair_z(&r->distribution, s->noise, s->R + 2 * i * s->T, second, work, z);
         for (ptrdiff_t j = 0; j < s->T; j++)
             out->beyond += fabs((double)z[j]) > 1.96;
         out->z += (double)s->T;
@@ -435,13 +437,13 @@ static void score_new(const kn_change_reference *r, const study *s, double shift
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
             out->p[k] += kn_change_p(r, (kn_change_value)k, value[k], NULL, 0) <= 0.05;
         out->down += value[KN_CHANGE_MEAN_Z] < 0;
-        out->people++;
+        out->participants++;
     }
     free(z), free(work);
 }
 
-/* The rate among new people depends on who the 40 are, by .033 of one draw: so of many. */
-static void stable_people_are_called_changed_as_often_as_they_should(void **state)
+/* The rate among new participants depends on who the 40 are, by .033 of one draw: so of many. */
+static void stable_participants_are_called_changed_as_often_as_they_should(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -460,21 +462,22 @@ static void stable_people_are_called_changed_as_often_as_they_should(void **stat
         free(value.data);
     }
     printf("# %g stable people: %.3f beyond 1.96; p <= .05: %.3f %.3f %.3f %.3f %.3f\n",
-           stable.people, stable.beyond / stable.z, stable.p[0] / stable.people,
-           stable.p[1] / stable.people, stable.p[2] / stable.people, stable.p[3] / stable.people,
-           stable.p[4] / stable.people);
-    assert_true(stable.people >= 400);
+           stable.participants, stable.beyond / stable.z, stable.p[0] / stable.participants,
+           stable.p[1] / stable.participants, stable.p[2] / stable.participants,
+           stable.p[3] / stable.participants, stable.p[4] / stable.participants);
+    assert_true(stable.participants >= 400);
     assert_in(stable.beyond / stable.z, 0.03, 0.07);
-    assert_in(stable.p[KN_CHANGE_STATISTIC] / stable.people, 0.03, 0.07);
-    assert_in(stable.p[KN_CHANGE_MEAN_Z] / stable.people, 0.03, 0.07);
-    assert_in(stable.p[KN_CHANGE_DEVIANCE] / stable.people, 0.03, 0.07);
-    assert_true(stable.p[KN_CHANGE_NEGATIVE] <= 0.07 * stable.people); /* ties count against it */
-    /* The mean z of a person is 1/sqrt(.2) = 2.2 lower, and its standard deviation is
-     * sqrt(.2 + .8/24) = .48: one person in 400000 has the other sign. */
-    assert_true(decline.down > 0.999 * decline.people);
-    assert_true(decline.p[KN_CHANGE_MEAN_Z] > 0.9 * decline.people);
-    assert_true(decline.p[KN_CHANGE_NEGATIVE] > 0.9 * decline.people);
-    assert_true(decline.p[KN_CHANGE_POSITIVE] < 0.05 * decline.people);
+    assert_in(stable.p[KN_CHANGE_EXTREME_Z] / stable.participants, 0.03, 0.07);
+    assert_in(stable.p[KN_CHANGE_MEAN_Z] / stable.participants, 0.03, 0.07);
+    assert_in(stable.p[KN_CHANGE_MEAN_Z2] / stable.participants, 0.03, 0.07);
+    assert_true(stable.p[KN_CHANGE_N_LOW] <=
+                0.07 * stable.participants); /* ties count against it */
+    /* The mean z of a participant is 1/sqrt(.2) = 2.2 lower, and its standard deviation is
+     * sqrt(.2 + .8/24) = .48: one participant in 400000 has the other sign. */
+    assert_true(decline.down > 0.999 * decline.participants);
+    assert_true(decline.p[KN_CHANGE_MEAN_Z] > 0.9 * decline.participants);
+    assert_true(decline.p[KN_CHANGE_N_LOW] > 0.9 * decline.participants);
+    assert_true(decline.p[KN_CHANGE_N_HIGH] < 0.05 * decline.participants);
     kn_ctx_free(ctx);
 }
 
@@ -482,12 +485,12 @@ TEST_PROGRAM(norm_change_model)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives_of_ln_gamma_are_scipys),
-        cmocka_unit_test(law_and_z_are_golden),
+        cmocka_unit_test(distribution_and_z_match_golden),
         cmocka_unit_test(own_pairs_are_never_in_their_reference),
-        cmocka_unit_test(several_pairs_of_one_person_are_one_person),
+        cmocka_unit_test(several_pairs_of_one_participant_are_one_participant),
         cmocka_unit_test(too_few_values_and_no_change_have_no_z),
         cmocka_unit_test(a_reference_in_a_file_is_itself_or_refused),
-        cmocka_unit_test(stable_people_are_called_changed_as_often_as_they_should),
+        cmocka_unit_test(stable_participants_are_called_changed_as_often_as_they_should),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

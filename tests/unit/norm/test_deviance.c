@@ -1,7 +1,10 @@
+#include "support/failing.h"
 #include "support/test.h"
 
 #include "base/random.h"
 #include "norm/deviance/fit.h"
+#include "norm/deviance/missing.h"
+#include "norm/deviance/restricted.h"
 #include "ref/deviance.h"
 
 static kn_ctx *ctx;
@@ -34,7 +37,7 @@ static void deal(int *fold, ptrdiff_t n, int folds)
 
 static void assert_column(const double *x, json_t *expected, const char *path)
 {
-    kn_mat e = ref_numbers(expected, path);
+    kn_mat e = golden_column(expected, path);
     for (ptrdiff_t i = 0; i < e.rows; i++)
         assert_close(x[i], e.data[i], 1e-9); /* the README asks for 1e-6 */
     free(e.data);
@@ -46,10 +49,10 @@ static void deviance_matches_golden(void **state)
     for (int c = 1; c <= 2; c++) {
         char dir[32];
         snprintf(dir, sizeof dir, "structured/case%d", c);
-        json_t *e = ref_json(dir, "expected.json");
-        kn_mat z = ref_csv(dir, "z.csv"), missing = ref_csv(dir, "z.csv");
-        ptrdiff_t N = z.rows, T = z.cols, K = (ptrdiff_t)ref_number(e, "deviance.K");
-        int fold[40], folds = (int)ref_number(e, "folds");
+        json_t *e = golden_json(dir, "expected");
+        kn_mat z = golden_matrix(dir, "z"), missing = golden_matrix(dir, "z");
+        ptrdiff_t N = z.rows, T = z.cols, K = (ptrdiff_t)golden_number(e, "deviance.K");
+        int fold[40], folds = (int)golden_number(e, "folds");
         double dev[40];
         for (ptrdiff_t i = 0; i < N; i++)
             fold[i] = (int)i % folds;
@@ -61,7 +64,7 @@ static void deviance_matches_golden(void **state)
         assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, folds, K, &d));
         assert_column(d.lam, e, "deviance.lam");
         assert_column(d.psi, e, "deviance.psi");
-        assert_close(d.logdet, ref_number(e, "deviance.logdet"), 1e-9);
+        assert_close(d.logdet, golden_number(e, "deviance.logdet"), 1e-9);
         assert_ok(ctx, kn_deviance_score(ctx, &d, &s, dev));
         assert_column(dev, e, "deviance.dev");
         assert_ok(ctx, kn_deviance_score(ctx, &d, &sm, dev));
@@ -307,7 +310,7 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
                                          kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
     assert_ok(ctx, kn_deviance_gram(ctx, f, &again, &zz));
     assert_false(again);
-    assert_ok(ctx, kn_deviance_turn(ctx, f));
+    assert_ok(ctx, kn_deviance_begin_pass2(ctx, f));
     for (ptrdiff_t k = 0, last = (z.cols - 1) / width * width; k <= last; k += width) {
         ptrdiff_t j = backwards ? last - k : k;
         assert_ok(ctx, kn_deviance_second(ctx, f, j,
@@ -322,14 +325,14 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
  * psi. */
 static double single_bound(kn_mat z, const kn_deviance *d)
 {
-    double most = 0;
+    double limit = 0;
     for (ptrdiff_t j = 0; j < z.cols; j++) {
         double ss = 0;
         for (ptrdiff_t i = 0; i < z.rows; i++)
             ss += kn_at(z, i, j) * kn_at(z, i, j);
-        most = fmax(most, ss / (double)z.rows / d->psi[j]);
+        limit = fmax(limit, ss / (double)z.rows / d->psi[j]);
     }
-    return (double)z.rows * FLT_EPSILON * most;
+    return (double)z.rows * FLT_EPSILON * limit;
 }
 
 static void assert_agree(const kn_deviance *d, const kn_deviance *e, double tol, double tol_psi)
@@ -454,11 +457,11 @@ static void a_deviance_is_rebuilt_from_its_saved_arrays(void **state)
     assert_close(loaded.logdet, d.logdet, 0);
     d.psi[3] = 0;
     assert_refused(ctx, kn_deviance_prepare(ctx, &loaded), KN_ERR_DATA, "response 4 is 0");
-    d.psi[3] = 1, d.ref[7] = NAN; /* who has too few responses is compared with nobody */
+    d.psi[3] = 1, d.ref[7] = NAN; /* a participant with too few responses has no comparison */
     assert_ok(ctx, kn_deviance_prepare(ctx, &loaded));
     assert_int_equal(loaded.n_sorted, N - 1);
     d.ref[7] = INFINITY;
-    assert_refused(ctx, kn_deviance_prepare(ctx, &loaded), KN_ERR_DATA, "reference sample 8");
+    assert_refused(ctx, kn_deviance_prepare(ctx, &loaded), KN_ERR_DATA, "reference participant 8");
     d.ref[7] = 1, loaded.K = 3;
     assert_refused(ctx, kn_deviance_prepare(ctx, &loaded), KN_ERR_SHAPE, "Q is 25 x 2");
     loaded.Q = kn_mat_none(), loaded.lam = loaded.psi = loaded.ref = NULL;
@@ -543,15 +546,50 @@ static void unusable_references_are_refused(void **state)
     assert_refused(ctx, kn_deviance_fit(ctx, &s, fold, 3, -2, &d), KN_ERR_ARGUMENT,
                    "-2 components");
     assert_refused(ctx, kn_deviance_fit(ctx, &o, fold, 3, 1, &d), KN_ERR_DATA,
-                   "every reference z is zero");
+                   "every reference z-score is zero");
     assert_refused(ctx, kn_deviance_fit(ctx, &b, fold, 3, 1, &d), KN_ERR_IO, "cannot be read");
     kn_cancel(ctx); /* before the first block is asked for */
     assert_refused(ctx, kn_deviance_fit(ctx, &b, fold, 3, 1, &d), KN_ERR_CANCELLED, "stopped");
     kn_cancel_clear(ctx);
     kn_col(z, 5)[7] = NAN;
     assert_refused(ctx, kn_deviance_fit(ctx, &s, fold, 3, 1, &d), KN_ERR_DATA,
-                   "reference sample 8, response 6 is not finite");
+                   "reference participant 8, response 6 is not finite");
     assert_null(d.Q.data);
+    kn_col(z, 5)[7] = 0;
+    assert_ok(ctx, kn_deviance_fit(ctx, &s, fold, 3, KN_DEVIANCE_AUTO, &d));
+    assert_refused(ctx, kn_deviance_score(ctx, &d, &w, dev), KN_ERR_SHAPE,
+                   "10 responses, the reference 9");
+    assert_refused(ctx, kn_deviance_score(ctx, &d, &b, dev), KN_ERR_IO, "cannot be read");
+    kn_deviance_clear(&d);
+    free(z.data), free(wide.data), free(zero.data);
+}
+
+static int open_fixture(void **state)
+{
+    (void)state;
+    ctx = kn_ctx_new();
+    ref_rng_init(&rng, 21, 0);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(norm_deviance, open_fixture, close_fixture)
+{
+    enum { N = 12, T = 9 };
+    kn_mat z = cohort(N, T);
+    int fold[N];
+    double dev[N];
+    deal(fold, N, 3);
+    kn_z_source s = kn_z_from_mat(&z);
+    kn_deviance d;
     kn_col(z, 5)[7] = 0;
     long k = 0;
     kn_status status = KN_ERR_MEMORY;
@@ -569,19 +607,152 @@ static void unusable_references_are_refused(void **state)
     }
     assert_int_equal(status, KN_OK);
     kn_fail_allocation(ctx, 0);
-    assert_refused(ctx, kn_deviance_score(ctx, &d, &w, dev), KN_ERR_SHAPE,
-                   "10 responses, the reference 9");
-    assert_refused(ctx, kn_deviance_score(ctx, &d, &b, dev), KN_ERR_IO, "cannot be read");
     kn_deviance_clear(&d);
-    free(z.data), free(wide.data), free(zero.data);
+    free(z.data);
+}
+
+/* The reference values of a fold come from the other folds alone: those of a fit to the other folds
+ * only, scored on the fold. K is chosen by each fit, so samples are drawn until both agree. */
+static void a_fold_with_missing_cells_is_scored_by_a_fit_to_the_others(void **state)
+{
+    (void)state;
+    enum { n = 30, T = 40, FOLDS = 3, m = n - n / FOLDS, DRAWS = 40 };
+    bool compared = false;
+    for (int draw = 0; draw < DRAWS && !compared; draw++) {
+        float z[n * T], others[m * T];
+        int fold[n], two[m];
+        double dev[n / FOLDS];
+        kn_mat full = cohort(n, T), test = ref_new(n / FOLDS, T);
+        for (ptrdiff_t i = 0; i < n; i++)
+            fold[i] = i < m ? 1 + (int)i % 2 : 0; /* the last rows are fold 0 */
+        for (ptrdiff_t i = 0; i < m; i++)
+            two[i] = (int)i % 2;
+        for (ptrdiff_t j = 0; j < T; j++)
+            for (ptrdiff_t i = 0; i < n; i++) {
+                bool hole = (3 * i + 7 * j) % 11 == 0;
+                z[j * n + i] = hole ? NAN : (float)kn_at(full, i, j);
+                if (i < m)
+                    others[j * m + i] = z[j * n + i];
+                else
+                    kn_col(test, j)[i - m] = (double)z[j * n + i];
+            }
+        kn_deviance all, rest;
+        assert_ok(ctx, kn_deviance_fit_missing(ctx,
+                                               &(kn_deviance_missing_cells){n, T, z, fold, FOLDS,
+                                                                            KN_SIDE_BY_SIZE},
+                                               NULL, &all));
+        assert_ok(ctx, kn_deviance_fit_missing(ctx,
+                                               &(kn_deviance_missing_cells){m, T, others, two, 2,
+                                                                            KN_SIDE_BY_SIZE},
+                                               NULL, &rest));
+        compared = all.K == rest.K && all.K > 0;
+        if (compared) {
+            kn_z_source s = kn_z_from_mat(&test);
+            assert_ok(ctx, kn_deviance_score(ctx, &rest, &s, dev));
+            for (ptrdiff_t i = 0; i < n - m; i++)
+                assert_close(all.ref[m + i], dev[i], 1e-9);
+        }
+        kn_deviance_clear(&all);
+        kn_deviance_clear(&rest);
+        free(full.data), free(test.data);
+    }
+    assert_true(compared);
+}
+
+/* z as floats, row by row. */
+static float *float_rows(kn_mat z)
+{
+    float *rows = calloc((size_t)(z.rows * z.cols), sizeof *rows);
+    for (ptrdiff_t i = 0; i < z.rows; i++)
+        for (ptrdiff_t j = 0; j < z.cols; j++) {
+            rows[i * z.cols + j] = (float)kn_at(z, i, j);
+            kn_col(z, j)[i] = (double)rows[i * z.cols + j];
+        }
+    return rows;
+}
+
+static void restricted_ratios_are_those_of_the_dense_covariance(void **state)
+{
+    (void)state;
+    enum { N = 26, T = 300, FOLDS = 4 }; /* more than one block of responses */
+    static const ptrdiff_t SIZES[] = {1, 7, T};
+    static double psi[T], lam[T], ratio[N];
+    for (int round = 0; round < 9; round++) {
+        ptrdiff_t n_T = SIZES[round % 3], K = round / 3 < n_T ? round / 3 : 0;
+        int fold[N], use[N];
+        bool missing[T] = {false};
+        kn_mat z = cohort(N, n_T), some = ref_new(N, n_T);
+        float *rows = float_rows(z);
+        deal(fold, N, FOLDS);
+        for (ptrdiff_t j = 0; j < n_T; j++) {
+            missing[j] = n_T > 1 && kn_rng_uniform(&rng) < 0.4;
+            for (ptrdiff_t i = 0; i < N; i++)
+                kn_col(some, j)[i] = missing[j] ? NAN : kn_at(z, i, j);
+        }
+        missing[0] = false;
+        for (ptrdiff_t i = 0; i < N; i++)
+            kn_col(some, 0)[i] = kn_at(z, i, 0);
+        kn_restricted_source of = {rows, N, n_T, K, fold, FOLDS, NULL};
+        kn_restricted_deviance w;
+        assert_ok(ctx, kn_restricted_deviance_new(ctx, &of, &w));
+        assert_ok(ctx, kn_restricted_deviance_ratio(ctx, &w, missing, ratio));
+        for (int f = 0; f < FOLDS; f++) {
+            for (int i = 0; i < N; i++)
+                use[i] = fold[i] != f;
+            kn_mat Sigma = ref_deviance_sigma(z, use, K, psi, lam);
+            for (ptrdiff_t i = 0; i < N; i++) {
+                double dev = ref_deviance(Sigma, some, i);
+                if (fold[i] == f && isfinite(dev)) /* NaN: less than half of the responses */
+                    assert_close(ratio[i], dev / ref_deviance(Sigma, z, i), 1e-8);
+            }
+            free(Sigma.data);
+        }
+        kn_restricted_deviance_clear(&w);
+        free(rows), free(z.data), free(some.data);
+    }
+}
+
+static void restricted_ratios_need_half_of_the_responses(void **state)
+{
+    (void)state;
+    enum { N = 20, T = 12, FOLDS = 5 };
+    int fold[N];
+    double ratio[N];
+    bool missing[T] = {true, true, true, true};
+    kn_mat z = cohort(N, T);
+    for (ptrdiff_t j = 4; j < T; j++) { /* of eight one lacks four, one five */
+        kn_col(z, j)[3] = j < 8 ? NAN : kn_at(z, 3, j);
+        kn_col(z, j)[4] = j < 9 ? NAN : kn_at(z, 4, j);
+    }
+    float *rows = float_rows(z);
+    deal(fold, N, FOLDS);
+    kn_restricted_source of = {rows, N, T, 90, fold, FOLDS, NULL};
+    for (int k = 1;; k++) { /* the k-th allocation fails */
+        kn_restricted_deviance w;
+        kn_fail_allocation(ctx, k);
+        kn_status status = kn_restricted_deviance_new(ctx, &of, &w);
+        if (status == KN_OK)
+            status = kn_restricted_deviance_ratio(ctx, &w, missing, ratio);
+        kn_fail_allocation(ctx, 0);
+        assert_true(status != KN_OK || w.of.K == T); /* of 16 rows, .8 are 12 */
+        kn_restricted_deviance_clear(&w);
+        if (status == KN_OK)
+            break;
+        assert_int_equal(status, KN_ERR_MEMORY);
+        assert_true(k < 99);
+    }
+    for (int i = 0; i < N; i++)
+        assert_true(i == 4 ? isnan(ratio[i]) : ratio[i] > 0);
+    free(rows), free(z.data);
 }
 
 TEST_PROGRAM(norm_deviance)
 {
-    ctx = kn_ctx_new();
-    ref_rng_init(&rng, 21, 0);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(restricted_ratios_are_those_of_the_dense_covariance),
+        cmocka_unit_test(restricted_ratios_need_half_of_the_responses),
         cmocka_unit_test(deviance_matches_golden),
+        cmocka_unit_test(a_fold_with_missing_cells_is_scored_by_a_fit_to_the_others),
         cmocka_unit_test(deviance_matches_dense_inverse_also_with_missing_z),
         cmocka_unit_test(a_direction_that_is_mostly_missing_keeps_its_digits),
         cmocka_unit_test(ladder_and_reference_match_literal_loops),
@@ -597,7 +768,5 @@ TEST_PROGRAM(norm_deviance)
         cmocka_unit_test(eigenvectors_have_their_largest_entry_positive),
         cmocka_unit_test(unusable_references_are_refused),
     };
-    int failed = cmocka_run_group_tests_name("deviance", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("deviance", tests, open_fixture, close_fixture);
 }

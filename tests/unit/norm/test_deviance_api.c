@@ -1,13 +1,14 @@
-/* Deviances that are the model's own law, by the public calls: the same from a file, by one thread
- * or two, for training people those of their folds, at a site of its own by what is known of it;
- * failing allocations; how rare healthy people are who were not in training. */
+/* Deviances that are the model's own distribution, by the public calls: the same from a file, by
+ * one thread or two, for training participants those of their folds, at a site of its own by what
+ * is known of it; failing allocations; how rare healthy participants are who were not in training.
+ */
 #include "support/crowds.h"
 #include "support/sites.h"
 
 #include "commands/common/maps_api.h"
 #include "gp/predict/map_density.h"
 #include "model/file/file.h"
-#include "model/units.h"
+#include "model/model.h"
 #include "norm/deviance/deviance.h"
 
 static kn_ctx *ctx;
@@ -32,13 +33,13 @@ enum { N_COLUMNS = sizeof COLUMNS / sizeof *COLUMNS };
 static void assert_same_scores(const kn_scores *a, const kn_scores *b, ptrdiff_t n)
 {
     for (int k = 0; k < N_COLUMNS; k++)
-        assert_memory_equal(kn_scores_people(a, COLUMNS[k]), kn_scores_people(b, COLUMNS[k]),
-                            (size_t)n * sizeof(double));
+        assert_memory_equal(kn_scores_participants(a, COLUMNS[k]),
+                            kn_scores_participants(b, COLUMNS[k]), (size_t)n * sizeof(double));
     assert_true(kn_scores_number(a, "metrics.joint_density") ==
                 kn_scores_number(b, "metrics.joint_density"));
 }
 
-/* A person lacks a third of the responses, another three quarters. */
+/* A participant lacks a third of the responses, another three quarters. */
 static void lose_some(crowd *c)
 {
     for (ptrdiff_t j = 0; j < c->Y.cols; j++) {
@@ -68,20 +69,21 @@ static void a_file_and_threads_change_nothing(void **state)
         assert_ok(ctx, kn_model_parse(ctx, "own", bytes, n, &back));
         kn_scores *a = crowd_score(ctx, m, &fresh, ""), *b = crowd_score(ctx, back, &fresh, "");
         kn_set_threads(ctx, 1);
-        kn_scores *alone = crowd_score(ctx, back, &fresh, "");
+        kn_scores *single = crowd_score(ctx, back, &fresh, "");
         assert_same_scores(a, b, FRESH);
-        assert_same_scores(a, alone, FRESH);
-        const double *dev = kn_scores_people(a, "deviance"), *p = kn_scores_people(a, "deviance_p");
+        assert_same_scores(a, single, FRESH);
+        const double *dev = kn_scores_participants(a, "deviance"),
+                     *p = kn_scores_participants(a, "deviance_p");
         assert_true(isfinite(dev[1]) && isnan(dev[2]) && isnan(p[2])); /* half must be there */
         assert_close(p[0], kn_deviance_p(&m->reference.deviance, dev[0]), 1e-12);
-        kn_scores_free(a), kn_scores_free(b), kn_scores_free(alone);
+        kn_scores_free(a), kn_scores_free(b), kn_scores_free(single);
         kn_free(bytes);
         kn_model_free(m), kn_model_free(back);
         crowd_free(&train), crowd_free(&fresh);
     }
 }
 
-/* People who have ids: without them nobody is recognised. */
+/* Participants who have ids: without them no participant is recognised. */
 static kn_data *named(const crowd *c)
 {
     kn_data *d = crowd_data(ctx, c);
@@ -106,7 +108,7 @@ static kn_scores *score_named(const kn_model *m, const crowd *c, const char *tex
     return s;
 }
 
-static void training_people_have_the_deviances_of_their_folds(void **state)
+static void training_participants_have_the_deviances_of_their_folds(void **state)
 {
     (void)state;
     enum { N = 50, T = 11 };
@@ -126,14 +128,14 @@ static void training_people_have_the_deviances_of_their_folds(void **state)
             const kn_reference *r = &m->reference;
             kn_scores *s = score_named(m, &train, "");
             kn_scores *anew = score_named(m, &train, "training_rows=plain");
-            const double *dev = kn_scores_people(s, "deviance");
-            const double *noise = kn_scores_people(s, "deviance_noise");
+            const double *dev = kn_scores_participants(s, "deviance");
+            const double *noise = kn_scores_participants(s, "deviance_noise");
             double folds = 0, plain = 0;
             for (ptrdiff_t i = 0; i < N; i++) {
                 assert_true(dev[i] == r->deviance.ref[i]);
                 assert_true(noise[i] == r->deviance_noise.ref[i]);
                 folds += dev[i];
-                plain += kn_scores_people(anew, "deviance")[i];
+                plain += kn_scores_participants(anew, "deviance")[i];
             }
             assert_true(plain < folds); /* who helped to learn the covariance fits it better */
             kn_scores_free(s), kn_scores_free(anew);
@@ -158,40 +160,41 @@ static kn_map_density_shift place_of(const void *self, ptrdiff_t i, ptrdiff_t j)
     return (kn_map_density_shift){offset, sqrt(scale + var / m->gp.noise[j])};
 }
 
-static void assert_law_at_site(const kn_model *m, const visitors *v, const char *options)
+static void assert_density_at_site(const kn_model *m, const visitors *v, const char *options)
 {
-    bool alone[64];
+    bool without_site[64];
     kn_mat raw = ref_new(v->n, 3);
     kn_maps *maps;
     kn_scores *s;
     double joint = 0;
-    memset(alone, 1, sizeof alone);
+    memset(without_site, 1, sizeof without_site);
     for (ptrdiff_t i = 0; i < v->n; i++) {
         raw.data[i] = v->age.data[i];
         kn_col(raw, 1)[i] = v->sex[i][0] == 'm';
-        kn_col(raw, 2)[i] = (double)m->recipe.column[2].levels.n;
+        kn_col(raw, 2)[i] = (double)m->encoding.column[2].levels.n;
     }
-    assert_ok(ctx, kn_maps_predict_known(ctx, m, kn_view_cols(raw.data, v->n, 3),
-                                         (kn_predict_context){.alone = alone}, &maps));
+    assert_ok(ctx,
+              kn_maps_predict_known(ctx, m, kn_view_cols(raw.data, v->n, 3),
+                                    (kn_predict_context){.without_site = without_site}, &maps));
     kn_responses Y = kn_responses_of(kn_view_cols(v->Y.data, v->n, v->Y.cols), &m->y);
-    kn_map_density_walk w = {.job = {&maps->maps, &m->y, place_of, m, 0}};
+    kn_map_density_state w = {.job = {&maps->maps, &m->y, place_of, m, 0}};
     kn_visitor visitor = kn_map_density_visitor(&w);
     assert_ok(ctx,
               kn_block_loop_run(ctx, &(kn_block_loop){.Y = Y, .maps = &maps->maps}, &visitor, 1));
     assert_ok(ctx, visitors_score(ctx, m, v, options, &s));
     for (ptrdiff_t i = 0; i < v->n; i++) {
-        assert_close(kn_scores_people(s, "deviance")[i], w.dev[i], 1e-10);
-        assert_close(kn_scores_people(s, "deviance_noise")[i], w.dev_noise[i], 1e-10);
+        assert_close(kn_scores_participants(s, "deviance")[i], w.dev[i], 1e-10);
+        assert_close(kn_scores_participants(s, "deviance_noise")[i], w.dev_noise[i], 1e-10);
         joint += (w.log_p[i] - w.log_null[i]) / (double)v->n;
     }
     assert_close(kn_scores_number(s, "metrics.joint_density"), joint, 1e-10);
     kn_scores_free(s);
-    kn_map_density_walk_clear(&w);
+    kn_map_density_state_clear(&w);
     kn_maps_free(maps);
     free(raw.data);
 }
 
-static void at_a_site_of_its_own_the_law_is_moved(void **state)
+static void a_new_site_moves_the_density(void **state)
 {
     (void)state;
     for (int k = 0; k < N_METHODS; k++) {
@@ -205,8 +208,8 @@ static void at_a_site_of_its_own_the_law_is_moved(void **state)
         snprintf(text, sizeof text, "%s folds=4", METHODS[k]);
         kn_model *m = visitors_fit(ctx, &train, text), *a = adapted_to(ctx, m, &controls);
         assert_true(m->sites.tau2[0] > 0 && m->reference.own_deviance);
-        assert_law_at_site(m, &v, "unseen=prior");
-        assert_law_at_site(a, &v, "");
+        assert_density_at_site(m, &v, "unseen=prior");
+        assert_density_at_site(a, &v, "");
         kn_model_free(m), kn_model_free(a);
         visitors_free(&train), visitors_free(&controls), visitors_free(&v);
     }
@@ -214,8 +217,8 @@ static void at_a_site_of_its_own_the_law_is_moved(void **state)
 
 /* ---- joint density ---- */
 
-/* Training people, who have stored numbers, are not in it. */
-static void joint_density_is_of_new_people(void **state)
+/* Training participants, who have stored numbers, are not in it. */
+static void joint_density_is_that_of_new_participants(void **state)
 {
     (void)state;
     enum { N = 40, FRESH = 12, T = 9 };
@@ -238,12 +241,12 @@ static void joint_density_is_of_new_people(void **state)
         kn_options *o = options_of(ctx, "fit", text);
         kn_model *m;
         assert_ok(ctx, kn_fit(ctx, d, o, &m));
-        kn_scores *s = score_named(m, &all, ""), *alone = crowd_score(ctx, m, &fresh, "");
+        kn_scores *s = score_named(m, &all, ""), *single = crowd_score(ctx, m, &fresh, "");
         kn_scores *seen = score_named(m, &train, "");
         assert_close(kn_scores_number(s, "metrics.joint_density"),
-                     kn_scores_number(alone, "metrics.joint_density"), 1e-12);
+                     kn_scores_number(single, "metrics.joint_density"), 1e-12);
         assert_true(isnan(kn_scores_number(seen, "metrics.joint_density")));
-        kn_scores_free(s), kn_scores_free(alone), kn_scores_free(seen);
+        kn_scores_free(s), kn_scores_free(single), kn_scores_free(seen);
         kn_model_free(m);
         kn_options_free(o);
         kn_data_free(d);
@@ -290,34 +293,34 @@ static void scoring_leaks_nothing_where_an_allocation_fails(void **state)
     }
 }
 
-/* Adds one cohort to the law of a count: law[k] for 0 <= k <= most becomes that of the sum with an
- * independent beta-binomial count of n with parameters a and b. */
-static void add_beta_binomial(double *law, int most, int n, double a, double b)
+/* Adds one cohort to the distribution of a count: law[k] for 0 <= k <= most becomes that of the sum
+ * with an independent beta-binomial count of n with parameters a and b. */
+static void add_beta_binomial(double *distribution, int limit, int n, double a, double b)
 {
-    double *sum = calloc((size_t)most + 1, sizeof *sum);
+    double *sum = calloc((size_t)limit + 1, sizeof *sum);
     for (int k = 0; k <= n; k++) {
         double p =
             exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + lgamma(k + a) +
                 lgamma(n - k + b) - lgamma(n + a + b) - lgamma(a) - lgamma(b) + lgamma(a + b));
-        for (int l = 0; l + k <= most; l++)
-            sum[l + k] += p * law[l];
+        for (int l = 0; l + k <= limit; l++)
+            sum[l + k] += p * distribution[l];
     }
-    memcpy(law, sum, ((size_t)most + 1) * sizeof *law);
+    memcpy(distribution, sum, ((size_t)limit + 1) * sizeof *distribution);
     free(sum);
 }
 
 /* The count that a sum over cohorts of n falls short of (upper: exceeds) with probability 1e-6. */
 static int count_limit(int cohorts, int n, double a, double b, bool upper)
 {
-    int most = cohorts * n, k;
-    double *law = calloc((size_t)most + 1, sizeof *law), tail = 0;
-    law[0] = 1;
+    int limit = cohorts * n, k;
+    double *distribution = calloc((size_t)limit + 1, sizeof *distribution), tail = 0;
+    distribution[0] = 1;
     for (int c = 0; c < cohorts; c++)
-        add_beta_binomial(law, most, n, a, b);
-    for (k = upper ? most : 0; k >= 0 && k <= most; k += upper ? -1 : 1)
-        if ((tail += law[k]) > 1e-6)
+        add_beta_binomial(distribution, limit, n, a, b);
+    for (k = upper ? limit : 0; k >= 0 && k <= limit; k += upper ? -1 : 1)
+        if ((tail += distribution[k]) > 1e-6)
             break;
-    free(law);
+    free(distribution);
     return k;
 }
 
@@ -326,12 +329,12 @@ static int count_limit(int cohorts, int n, double a, double b, bool upper)
  * distributed over cohorts. The number among FRESH participants is beta-binomial. Folds know a
  * little less than the model does, which makes reference deviances larger and p <= .05 less
  * frequent: the lower limit is that of the third largest. */
-static void one_healthy_person_in_twenty_is_rare(void **state)
+static void one_healthy_participant_in_twenty_is_rare(void **state)
 {
     (void)state;
     enum { N = 100, T = 16, FRESH = 300 };
-    const int cohorts = repeat(8, 3), most = count_limit(cohorts, FRESH, 5, N - 4, true),
-              least = count_limit(cohorts, FRESH, 3, N - 2, false);
+    const int cohorts = repeat(8, 3), limit = count_limit(cohorts, FRESH, 5, N - 4, true),
+              lowest = count_limit(cohorts, FRESH, 3, N - 2, false);
     for (int k = 0; k < N_METHODS; k++) {
         int rare = 0, by_noise = 0;
         for (int cohort = 0; cohort < cohorts; cohort++) {
@@ -344,16 +347,16 @@ static void one_healthy_person_in_twenty_is_rare(void **state)
             kn_model *m = crowd_fit(ctx, &train, text);
             kn_scores *s = crowd_score(ctx, m, &fresh, "");
             for (ptrdiff_t i = 0; i < FRESH; i++) {
-                rare += kn_scores_people(s, "deviance_p")[i] <= 0.05;
-                by_noise += kn_scores_people(s, "deviance_noise_p")[i] <= 0.05;
+                rare += kn_scores_participants(s, "deviance_p")[i] <= 0.05;
+                by_noise += kn_scores_participants(s, "deviance_noise_p")[i] <= 0.05;
             }
             kn_scores_free(s);
             kn_model_free(m);
             crowd_free(&train), crowd_free(&fresh);
         }
-        if (rare < least || rare > most || by_noise < least || by_noise > most)
+        if (rare < lowest || rare > limit || by_noise < lowest || by_noise > limit)
             fail_msg("%s: deviance_p <= .05 for %d, by noise %d, of %d; %d to %d expected",
-                     METHODS[k], rare, by_noise, FRESH * cohorts, least, most);
+                     METHODS[k], rare, by_noise, FRESH * cohorts, lowest, limit);
     }
 }
 
@@ -362,11 +365,11 @@ TEST_PROGRAM(norm_deviance_api)
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_and_threads_change_nothing),
-        cmocka_unit_test(training_people_have_the_deviances_of_their_folds),
-        cmocka_unit_test(at_a_site_of_its_own_the_law_is_moved),
-        cmocka_unit_test(joint_density_is_of_new_people),
+        cmocka_unit_test(training_participants_have_the_deviances_of_their_folds),
+        cmocka_unit_test(a_new_site_moves_the_density),
+        cmocka_unit_test(joint_density_is_that_of_new_participants),
         cmocka_unit_test(scoring_leaks_nothing_where_an_allocation_fails),
-        cmocka_unit_test(one_healthy_person_in_twenty_is_rare),
+        cmocka_unit_test(one_healthy_participant_in_twenty_is_rare),
     };
     int failed = cmocka_run_group_tests_name("deviance_own", tests, NULL, NULL);
     kn_ctx_free(ctx);

@@ -1,10 +1,11 @@
+#include "support/failing.h"
 #include "support/test.h"
 
 #include "base/random.h"
 #include "gp/zscore.h"
 #include "norm/metrics/extreme_statistic.h"
 #include "stats/normal.h"
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -36,12 +37,13 @@ static double literal(const double *z, ptrdiff_t stride, ptrdiff_t T, double fra
 static void npm_matches_golden(void **state)
 {
     (void)state;
-    kn_mat y = ref_csv("normative", "npm_y.csv"), mean = ref_csv("normative", "npm_mean.csv");
-    kn_mat v = ref_csv("normative", "npm_var.csv"), noise = ref_csv("normative", "npm_noise.csv");
-    kn_mat expected = ref_csv("normative", "npm_expected.csv"), z = ref_new(8, 12);
-    kn_npm(y, mean, v, noise.data, z);
+    kn_mat y = golden_matrix("normative/npm", "y"), mean = golden_matrix("normative/npm", "mean");
+    kn_mat v = golden_matrix("normative/npm", "var"),
+           noise = golden_matrix("normative/npm", "noise");
+    kn_mat expected = golden_matrix("normative/npm", "expected"), z = ref_new(8, 12);
+    kn_zscores(y, mean, v, noise.data, z);
     assert_same(z, expected, 1e-12);
-    kn_npm(y, mean, kn_mat_none(), noise.data, z);
+    kn_zscores(y, mean, kn_mat_none(), noise.data, z);
     for (ptrdiff_t j = 0; j < 12; j++)
         assert_close(kn_at(z, 3, j), (kn_at(y, 3, j) - kn_at(mean, 3, j)) / sqrt(noise.data[j]),
                      1e-14);
@@ -57,7 +59,7 @@ static void npm_is_nan_only_where_something_is_missing(void **state)
     kn_col(y, 0)[1] = NAN;
     kn_col(y, 1)[2] = INFINITY;
     kn_col(v, 3)[0] = 2;
-    kn_npm(y, mean, v, noise, z);
+    kn_zscores(y, mean, v, noise, z);
     for (ptrdiff_t j = 0; j < 4; j++)
         for (ptrdiff_t i = 0; i < 3; i++) {
             bool missing = (i == 1 && j == 0) || (i == 2 && j == 1) || j == 2 || (j == 3 && i > 0);
@@ -69,15 +71,15 @@ static void npm_is_nan_only_where_something_is_missing(void **state)
 static void statistic_matches_golden(void **state)
 {
     (void)state;
-    kn_mat map = ref_csv("normative", "map.csv");
-    json_t *all = ref_json("normative", "map_expected.json"), *each;
+    kn_mat map = golden_matrix("normative/map", "map");
+    json_t *all = golden_json("normative/map", "expected"), *each;
     double work[200];
     const char *key;
     json_object_foreach(json_object_get(all, "stat"), key, each)
     {
-        double fraction = ref_number(each, "perc");
-        kn_mat value = ref_numbers(each, "value");
-        assert_int_equal(kn_extreme_count(200, fraction), ref_number(each, "k"));
+        double fraction = golden_number(each, "perc");
+        kn_mat value = golden_column(each, "value");
+        assert_int_equal(kn_extreme_count(200, fraction), golden_number(each, "k"));
         for (ptrdiff_t i = 0; i < 80; i++)
             assert_close(kn_extreme(map.data + i, map.ld, 200, fraction, work), value.data[i],
                          1e-12);
@@ -174,12 +176,6 @@ static void a_stream_that_cannot_be_is_refused(void **state)
     assert_refused(ctx, kn_extreme_stream_init(ctx, 3, 10, 0, &s), KN_ERR_ARGUMENT,
                    "top fraction is 0");
     assert_refused(ctx, kn_extreme_stream_init(ctx, 3, 10, 1.5, &s), KN_ERR_ARGUMENT, "at most 1");
-    for (long k = 1; k <= 4; k++) {
-        kn_fail_allocation(ctx, k);
-        assert_int_equal(kn_extreme_stream_init(ctx, 3, 10, 0.05, &s), KN_ERR_MEMORY);
-        assert_null(s.best.data);
-    }
-    kn_fail_allocation(ctx, 0);
 }
 
 static void selection_keeps_the_largest_in_front(void **state)
@@ -201,7 +197,7 @@ static void selection_keeps_the_largest_in_front(void **state)
     }
 }
 
-static void normal_law_keeps_its_tails(void **state)
+static void normal_distribution_keeps_its_tails(void **state)
 {
     (void)state; /* values by 50-digit arithmetic */
     assert_close(kn_normal_cdf(1.959963984540054), 0.975, 1e-15);
@@ -211,10 +207,36 @@ static void normal_law_keeps_its_tails(void **state)
     assert_close(kn_ks_normal(z, 4), 0.25, 1e-15);
 }
 
-TEST_PROGRAM(norm_extreme_statistic)
+static int open_fixture(void **state)
 {
+    (void)state;
     ctx = kn_ctx_new();
     ref_rng_init(&rng, 8, 0);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(norm_extreme_stream, open_fixture, close_fixture)
+{
+    kn_extreme_stream s;
+    for (long k = 1; k <= 4; k++) {
+        kn_fail_allocation(ctx, k);
+        assert_int_equal(kn_extreme_stream_init(ctx, 3, 10, 0.05, &s), KN_ERR_MEMORY);
+        assert_null(s.best.data);
+    }
+    kn_fail_allocation(ctx, 0);
+}
+
+TEST_PROGRAM(norm_extreme_statistic)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npm_matches_golden),
         cmocka_unit_test(npm_is_nan_only_where_something_is_missing),
@@ -224,9 +246,7 @@ TEST_PROGRAM(norm_extreme_statistic)
         cmocka_unit_test(stream_over_blocks_matches_whole_rows),
         cmocka_unit_test(a_stream_that_cannot_be_is_refused),
         cmocka_unit_test(selection_keeps_the_largest_in_front),
-        cmocka_unit_test(normal_law_keeps_its_tails),
+        cmocka_unit_test(normal_distribution_keeps_its_tails),
     };
-    int failed = cmocka_run_group_tests_name("top", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("top", tests, open_fixture, close_fixture);
 }

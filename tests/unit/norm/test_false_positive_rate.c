@@ -1,5 +1,5 @@
-/* What an abnormality probability promises: 5 % of healthy people below 5 %, lesions found, no
- * detection where there is nothing to detect. */
+/* What an abnormality probability promises: 5 % of healthy participants below 5 %, lesions found,
+ * no detection where there is nothing to detect. */
 #include "support/test.h"
 #include "support/views.h"
 
@@ -7,14 +7,14 @@
 #include "gp/zscore.h"
 #include "model/model.h"
 #include "norm/metrics/extreme_statistic.h"
-#include "stats/auc.h"
+#include "stats/two_sample_tests.h"
 
 static kn_ctx *ctx;
 
 enum { T = 120, SHARED = 6 };
 
-/* People of one population: age and sex effects, correlated noise, white noise; the last `patients`
- * have a focal lesion of that strength. */
+/* Participants of one population: age and sex effects, correlated noise, white noise; the last
+ * `patients` have a focal lesion of that strength. */
 typedef struct population {
     kn_mat age_effect, sex_effect, loadings; /* T x 1, T x 1, T x SHARED */
 } population;
@@ -37,8 +37,8 @@ static void free_population(population p)
     free(p.age_effect.data), free(p.sex_effect.data), free(p.loadings.data);
 }
 
-static void people(kn_rng *rng, population p, ptrdiff_t n, ptrdiff_t patients, double lesion,
-                   kn_mat *X, kn_mat *Y)
+static void participants(kn_rng *rng, population p, ptrdiff_t n, ptrdiff_t patients, double lesion,
+                         kn_mat *X, kn_mat *Y)
 {
     *X = ref_new(n, 2);
     *Y = ref_new(n, T);
@@ -80,7 +80,7 @@ static scored score(kn_model *m, kn_mat X, kn_mat Y)
     assert_ok(ctx, kn_maps_predict(ctx, m, view(X), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, T, mean, var));
     assert_ok(ctx, kn_model_noise(ctx, m, noise));
-    kn_npm(Y, mean, var, noise, z);
+    kn_zscores(Y, mean, var, noise, z);
     assert_true(m->reference.has_gev && m->reference.has_deviance);
     kn_z_source source = kn_z_from_mat(&z);
     assert_ok(ctx, kn_deviance_score(ctx, &m->reference.deviance, &source, s.deviance));
@@ -94,7 +94,7 @@ static scored score(kn_model *m, kn_mat X, kn_mat Y)
     return s;
 }
 
-static void five_percent_of_healthy_people_are_below_five_percent(void **state)
+static void five_percent_of_healthy_participants_have_p_below_five_percent(void **state)
 {
     (void)state;
     enum { TRAIN = 150, FRESH = 1000 };
@@ -107,8 +107,8 @@ static void five_percent_of_healthy_people_are_below_five_percent(void **state)
         kn_mat X, Y, Xs, Ys;
         kn_settings o;
         kn_model *m;
-        people(&rng, p, TRAIN, 0, 0, &X, &Y);
-        people(&rng, p, FRESH, 0, 0, &Xs, &Ys);
+        participants(&rng, p, TRAIN, 0, 0, &X, &Y);
+        participants(&rng, p, FRESH, 0, 0, &Xs, &Ys);
         plain_settings(&o);
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
         scored s = score(m, Xs, Ys);
@@ -121,8 +121,9 @@ static void five_percent_of_healthy_people_are_below_five_percent(void **state)
         free_population(p);
         free(X.data), free(Y.data), free(Xs.data), free(Ys.data);
     }
-    /* Five standard errors: of a law that is learned from 150 people, whose rate varies as a rank
-     * among them does, and of the new people; and .01, as folds know a little less than the model.
+    /* Five standard errors: of a distribution that is learned from 150 participants, whose rate
+     * varies as a rank among them does, and of the new participants; and .01, as folds know a
+     * little less than the model.
      */
     double off = 0.01 + 5 * sqrt(0.05 * 0.95 * (1.0 / TRAIN + 1.0 / FRESH) / cohorts);
     if (!(fabs(top - 0.05) < off && fabs(deviance - 0.05) < off))
@@ -140,8 +141,8 @@ static void detect(double lesion, kn_auc *top, kn_auc *deviance)
     kn_settings o;
     kn_model *m;
     bool abnormal[HEALTHY + PATIENTS] = {0};
-    people(&rng, p, 200, 0, 0, &X, &Y);
-    people(&rng, p, HEALTHY + PATIENTS, PATIENTS, lesion, &Xs, &Ys);
+    participants(&rng, p, 200, 0, 0, &X, &Y);
+    participants(&rng, p, HEALTHY + PATIENTS, PATIENTS, lesion, &Xs, &Ys);
     for (int i = HEALTHY; i < HEALTHY + PATIENTS; i++)
         abnormal[i] = true;
     plain_settings(&o);
@@ -165,12 +166,13 @@ static void a_focal_lesion_is_found_by_both(void **state)
     assert_true(deviance.auc > 0.9);
 }
 
-static void patients_who_are_normal_are_not_found(void **state)
+static void normal_patients_are_not_found(void **state)
 {
     (void)state;
     kn_auc top, deviance;
     detect(0, &top, &deviance);
-    /* Of people of one law the AUC varies by (n + 1)/(12 healthy patients) (Mann and Whitney). */
+    /* Of participants of one distribution the AUC varies by (n + 1)/(12 healthy patients) (Mann and
+     * Whitney). */
     double se = sqrt((HEALTHY + PATIENTS + 1) / (12.0 * HEALTHY * PATIENTS));
     assert_true(fabs(top.auc - 0.5) < 5 * se);
     assert_true(fabs(deviance.auc - 0.5) < 5 * se);
@@ -180,9 +182,9 @@ TEST_PROGRAM(norm_false_positive_rate)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(five_percent_of_healthy_people_are_below_five_percent),
+        cmocka_unit_test(five_percent_of_healthy_participants_have_p_below_five_percent),
         cmocka_unit_test(a_focal_lesion_is_found_by_both),
-        cmocka_unit_test(patients_who_are_normal_are_not_found),
+        cmocka_unit_test(normal_patients_are_not_found),
     };
     int failed = cmocka_run_group_tests_name("abnormality", tests, NULL, NULL);
     kn_ctx_free(ctx);

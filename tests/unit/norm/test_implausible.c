@@ -30,7 +30,7 @@ static void set_training(double level)
     }
 }
 
-static void units_that_differ_by_ten_are_seen_and_people_are_not(void **state)
+static void a_factor_of_ten_in_units_is_reported_and_unusual_participants_are_not(void **state)
 {
     (void)state;
     double y[T];
@@ -100,7 +100,7 @@ static void one_value_all_over_is_no_map(void **state)
         y[j] = 0;
     assert_int_equal(judged(y), KN_IMPLAUSIBLE_CONSTANT);
     for (int j = 0; j < T; j++)
-        y[j] = NAN; /* nothing at all is told elsewhere */
+        y[j] = NAN; /* a map without values has a message of its own */
     assert_int_equal(judged(y), KN_PLAUSIBLE);
 }
 
@@ -170,7 +170,7 @@ static void a_code_for_missing_is_no_measurement(void **state)
 TEST_PROGRAM(norm_implausible)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_that_differ_by_ten_are_seen_and_people_are_not),
+        cmocka_unit_test(a_factor_of_ten_in_units_is_reported_and_unusual_participants_are_not),
         cmocka_unit_test(half_a_map_may_be_anything),
         cmocka_unit_test(one_value_all_over_is_no_map),
         cmocka_unit_test(the_smaller_half_of_z_decides),

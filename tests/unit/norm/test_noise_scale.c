@@ -3,9 +3,8 @@
 #include "support/test.h"
 
 #include "base/random.h"
+#include "norm/calibration/internal.h"
 #include "norm/calibration/noise_scale.h"
-#include "norm/calibration/noise_scale_columns.h"
-#include "norm/calibration/z2_moments.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -39,10 +38,10 @@ typedef struct golden {
 
 static golden golden_fit(bool quadratic)
 {
-    golden g = {.json = ref_json("norms", "chain.json")};
-    g.age = ref_numbers(g.json, "N2a.inputs.age");
-    g.sex = ref_numbers(g.json, "N2a.inputs.sex");
-    g.z0 = ref_matrix(g.json, "N2a.inputs.z0");
+    golden g = {.json = golden_json("norms/chain", "")};
+    g.age = golden_column(g.json, "N2a.inputs.age");
+    g.sex = golden_column(g.json, "N2a.inputs.sex");
+    g.z0 = golden_rows(g.json, "N2a.inputs.z0");
     kn_noise_scale_covariates x = {g.age, g.sex};
     assert_ok(ctx, kn_noise_scale_columns_new(ctx, &x, quadratic, &g.columns));
     assert_int_equal(g.columns.F, quadratic ? 4 : 3);
@@ -66,7 +65,7 @@ static void golden_free(golden *g)
 
 static void assert_numbers(const double *a, json_t *at, const char *key, double tol)
 {
-    kn_mat e = ref_numbers(at, key);
+    kn_mat e = golden_column(at, key);
     for (ptrdiff_t i = 0; i < e.rows; i++)
         assert_close(a[i], e.data[i], tol);
     free(e.data);
@@ -79,16 +78,16 @@ static void columns_prior_and_fits_match_golden(void **state)
         golden g = golden_fit(quadratic);
         json_t *at = json_object_get(json_object_get(g.json, "N2a"), "fits");
         at = json_object_get(at, quadratic ? "quadratic" : "linear");
-        kn_mat b = ref_matrix(at, "beta_ml"), beta = ref_matrix(at, "beta");
-        kn_mat noise = ref_numbers(g.json, "N2a.inputs.noise");
-        kn_mat v = ref_matrix(g.json, "N2a.inputs.v"), z1 = ref_numbers(at, "z1_first_person");
+        kn_mat b = golden_rows(at, "beta_ml"), beta = golden_rows(at, "beta");
+        kn_mat noise = golden_column(g.json, "N2a.inputs.noise");
+        kn_mat v = golden_rows(g.json, "N2a.inputs.v"), z1 = golden_column(at, "z1_first_person");
         double flat[8] = {0, 0, 0, 0, 1e-6, 1e-6, 1e-6, 1e-6}, again[4], eta[6], value[6];
         double *work = calloc((size_t)kn_noise_scale_work(60, 4), sizeof *work), centre[3];
         for (ptrdiff_t f = 1; f < g.columns.F; f++)
             centre[f - 1] = g.columns.column[f].centre;
         assert_numbers(centre, at, "feature_means", 1e-9);
-        assert_close(g.prior.kurt, ref_number(at, "k"), 1e-9);
-        assert_close(g.prior.T_sq, ref_number(at, "T_eff"), 1e-9);
+        assert_close(g.prior.kurt, golden_number(at, "k"), 1e-9);
+        assert_close(g.prior.T_sq, golden_number(at, "T_eff"), 1e-9);
         assert_numbers(g.prior.S, at, "S", 1e-9);
         assert_same(g.b, b, 1e-6);
         assert_numbers(g.prior.mu, at, "prior_mean", 1e-6);
@@ -116,8 +115,9 @@ static void batch_term_matches_golden(void **state)
     (void)state;
     golden g = golden_fit(false);
     json_t *at = json_object_get(json_object_get(g.json, "N2a"), "batch");
-    kn_mat noise = ref_numbers(g.json, "N2a.inputs.noise"), v = ref_matrix(g.json, "N2a.inputs.v");
-    kn_mat of = ref_numbers(at, "level"), z1 = ref_new(60, 6), raw = ref_numbers(at, "raw");
+    kn_mat noise = golden_column(g.json, "N2a.inputs.noise"),
+           v = golden_rows(g.json, "N2a.inputs.v");
+    kn_mat of = golden_column(at, "level"), z1 = ref_new(60, 6), raw = golden_column(at, "raw");
     kn_noise_scale_level level[5] = {0};
     double term[5];
     for (ptrdiff_t i = 0; i < 60; i++) {
@@ -134,15 +134,15 @@ static void batch_term_matches_golden(void **state)
         }
     }
     kn_z2_moments s = squares_of(z1);
-    assert_close(kn_z2_moments_kurt(&s), ref_number(at, "k"), 1e-6);
-    assert_close(kn_effective_responses(&s), ref_number(at, "T_eff"), 1e-6);
+    assert_close(kn_z2_moments_kurt(&s), golden_number(at, "k"), 1e-6);
+    assert_close(kn_effective_responses(&s), golden_number(at, "T_eff"), 1e-6);
     for (int l = 0; l < 4; l++)
         assert_close(log(level[l].z2 / level[l].cells), raw.data[l], 1e-6);
     double v_a =
         kn_noise_scale_batch(5, level, kn_z2_moments_kurt(&s), kn_effective_responses(&s), term);
-    assert_close(v_a, ref_number(at, "v_a"), 1e-9);
+    assert_close(v_a, golden_number(at, "v_a"), 1e-9);
     assert_numbers(term, at, "shrunk", 1e-9);
-    assert_true(term[4] == 0); /* a level that nobody is of */
+    assert_true(term[4] == 0); /* a level that no participant is of */
     /* Far apart and many: hardly shrunk, and v_a by its formula. */
     kn_noise_scale_level far[2] = {{2000, 1000, 50}, {1000, 2000, 100}};
     double l2 = log(2), q = 2.0 / 3 / 30, mean = (50 * l2 - 100 * l2) / 150;
@@ -185,8 +185,8 @@ static void columns_clip_centre_and_leave_constants_out(void **state)
     assert_true(kn_at(D, 3, 4) == 0);
     assert_close(kn_at(D, 0, 4) - kn_at(D, 1, 4), 1, 1e-14);
     double far[6] = {-1e9, 99, 3, 4, 0, NAN}, far_l[4] = {0, 1, 1, 1};
-    kn_noise_scale_covariates people = {kn_mat_cols(far, 2, 3), kn_mat_cols(far_l, 2, 2)};
-    kn_noise_scale_columns_apply(&k, &people, E);
+    kn_noise_scale_covariates participants = {kn_mat_cols(far, 2, 3), kn_mat_cols(far_l, 2, 2)};
+    kn_noise_scale_columns_apply(&k, &participants, E);
     for (int f = 0; f < 3; f++) { /* the youngest and the oldest of training */
         assert_close(kn_at(E, 0, f), kn_at(D, 0, f), 1e-14);
         assert_close(kn_at(E, 1, f), kn_at(D, N - 1, f), 1e-14);
@@ -215,7 +215,7 @@ static void columns_clip_centre_and_leave_constants_out(void **state)
     free(D.data), free(E.data);
 }
 
-/* D of n people: age and a level. z0 with noise that triples over age; a tenth missing. */
+/* D of n participants: age and a level. z0 with noise that triples over age; a tenth missing. */
 static void make(kn_mat D, kn_mat z, double slope)
 {
     for (ptrdiff_t i = 0; i < D.rows; i++) {

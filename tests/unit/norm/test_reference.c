@@ -2,7 +2,7 @@
  */
 #include "gp/assign_folds.h"
 #include "gp/cv/cv.h"
-#include "gp/predict/prediction_blocks.h"
+#include "gp/predict/gp_maps.h"
 #include "support/test.h"
 #include "support/views.h"
 
@@ -15,9 +15,9 @@
 
 static kn_ctx *ctx;
 
-enum { N = 120, T = 300, FOLDS = 3 }; /* 40 a fold: enough for an extreme value law */
+enum { N = 120, T = 300, FOLDS = 3 }; /* 40 a fold: enough for an extreme value distribution */
 
-static void people(ptrdiff_t responses, kn_mat *X, kn_mat *Y)
+static void participants(ptrdiff_t responses, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
     ref_rng_init(&rng, 5, 0);
@@ -66,21 +66,21 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
     kn_cv_summary summary;
     kn_reference all;
     int fold[N], deal[N];
-    people(T, &X, &Y);
+    participants(T, &X, &Y);
     plain_settings(&o);
     o.components = 4;
     o.folds = FOLDS;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
-    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, m->seed, &folds, fold));
+    assert_ok(ctx, kn_folds_assign(ctx, N, NULL, NULL, m->seed, &folds, fold));
     assert_ok(ctx,
               kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
     assert_ok(ctx, make(m, &cv, fold, true, &all));
     double shift[N]; /* by which the noise of some is larger: theirs, wherever they stand */
     for (int i = 0; i < N; i++)
         shift[i] = 0.01 * i;
-    kn_loo_job loo = {.gp = &m->gp, .Y = &R, .layer = &m->layer, .shift = shift};
+    kn_loo_job loo = {.gp = &m->gp, .Y = &R, .calibration = &m->calibration, .shift = shift};
     assert_ok(ctx, kn_reference_loo(ctx, &loo, &all, &summary));
     some = only_first_fold(&cv);
     for (ptrdiff_t i = 0; i < some.n; i++)
@@ -94,7 +94,7 @@ static void some_samples_have_the_reference_they_had_among_all(void **state)
     assert_int_equal(r->n, N / FOLDS);
     assert_true(r->has_gev && r->has_deviance && r->has_loo_gev);
     assert_int_equal(r->deviance.n_ref, r->n);
-    assert_int_equal(r->neighbours.pairs, 0); /* who is next to whom is not known of some */
+    assert_int_equal(r->neighbours.pairs, 0); /* neighbours of some are unknown */
     for (ptrdiff_t i = 0; i < r->n; i++) {
         ptrdiff_t t = r->sample[i];
         assert_close(r->statistic[i], all.statistic[t], 1e-12);
@@ -151,14 +151,14 @@ static void keeping_z_or_not_gives_the_same_reference(void **state)
     kn_gp_maps cv;
     kn_reference with, without;
     int fold[N];
-    people(WIDE, &X, &Y);
+    participants(WIDE, &X, &Y);
     plain_settings(&o);
     o.components = 4;
     o.folds = 0;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
     kn_responses R = kn_responses_of(view(Y), &m->y);
     int folds = FOLDS;
-    assert_ok(ctx, kn_folds_deal(ctx, N, NULL, 1, &folds, fold));
+    assert_ok(ctx, kn_folds_assign(ctx, N, NULL, NULL, 1, &folds, fold));
     assert_ok(ctx,
               kn_gp_cv(ctx, &m->gp, &(kn_cv_problem){.Y = &R, .folds = FOLDS, .fold = fold}, &cv));
     assert_ok(ctx, make(m, &cv, fold, true, &with));
@@ -168,12 +168,12 @@ static void keeping_z_or_not_gives_the_same_reference(void **state)
     do { /* the least allowance that has room for some, on a grid finer than a block */
         enough += block / 4;
         kn_set_memory(ctx, enough);
-    } while (kn_reference_room(ctx, &R, &sizes, 0.05).last == 0);
+    } while (kn_reference_cached_range(ctx, &R, &sizes, 0.05).last == 0);
     ptrdiff_t kept[] = {0, KN_BLOCK, WIDE};
     size_t memory[] = {enough - block, enough + block / 2, enough + 4 * block};
     for (int k = 0; k < 3; k++) {
         kn_set_memory(ctx, memory[k]);
-        assert_int_equal(kn_reference_room(ctx, &R, &sizes, 0.05).last, kept[k]);
+        assert_int_equal(kn_reference_cached_range(ctx, &R, &sizes, 0.05).last, kept[k]);
         assert_ok(ctx, make(m, &cv, fold, false, &without));
         assert_null(without.z);
         assert_memory_equal(with.statistic, without.statistic, N * sizeof *with.statistic);

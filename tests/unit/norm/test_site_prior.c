@@ -3,16 +3,16 @@
 #include "support/priors.h"
 
 #include "base/random.h"
-#include "norm/calibration/transform.h"
-#include "norm/sites/adapt.h"
-#include "norm/sites/learn.h"
+#include "norm/calibration/calibration_transform.h"
+#include "norm/sites/adapt_site.h"
+#include "norm/sites/learn_site_prior.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
 
 /* ---- from matrices ---- */
 
-static kn_status prior_in_blocks(kn_mat e, kn_mat es, kn_site_people of, ptrdiff_t width,
+static kn_status prior_in_blocks(kn_mat e, kn_mat es, kn_site_assignment of, ptrdiff_t width,
                                  kn_sites *out)
 {
     kn_sites_builder m;
@@ -28,7 +28,7 @@ static kn_status prior_in_blocks(kn_mat e, kn_mat es, kn_site_people of, ptrdiff
         kn_site_block b = {k, first, kn_cols(e, first, count), kn_mat_none()};
         if (es.data)
             b.scaled = kn_cols(es, first, count);
-        kn_sites_builder_take(ctx, &m, &b);
+        kn_sites_builder_add(ctx, &m, &b);
     }
     if (status == KN_OK)
         status = kn_sites_builder_finish(ctx, &m);
@@ -39,7 +39,7 @@ static kn_status prior_in_blocks(kn_mat e, kn_mat es, kn_site_people of, ptrdiff
 static kn_sites prior_of(kn_mat e, kn_mat es, const int *site, int S)
 {
     kn_sites p;
-    assert_ok(ctx, prior_in_blocks(e, es, (kn_site_people){e.rows, site, S}, 3, &p));
+    assert_ok(ctx, prior_in_blocks(e, es, (kn_site_assignment){e.rows, site, S}, 3, &p));
     return p;
 }
 
@@ -48,8 +48,8 @@ static kn_site_adapted adapt(const kn_sites *p, kn_mat r, kn_mat rs)
     kn_site_adapted a;
     assert_ok(ctx, kn_site_adapted_new(ctx, r.cols, &a));
     for (ptrdiff_t j = r.cols - 1; j >= 0; j--) /* in any order */
-        kn_site_adapted_take(&a, j, (kn_site_controls){r.rows, NULL}, kn_col(r, j),
-                             kn_col(rs.data ? rs : r, j));
+        kn_site_adapted_add(&a, j, (kn_site_controls){r.rows, NULL}, kn_col(r, j),
+                            kn_col(rs.data ? rs : r, j));
     kn_site_adapted_finish(p, &a);
     return a;
 }
@@ -68,7 +68,7 @@ static kn_mat scaled(kn_mat r, kn_mat eta)
 
 static void assert_numbers(const double *a, json_t *at, const char *key)
 {
-    kn_mat e = ref_numbers(at, key);
+    kn_mat e = golden_column(at, key);
     for (ptrdiff_t i = 0; i < e.rows; i++)
         assert_close(a[i], e.data[i], 1e-9);
     free(e.data);
@@ -76,7 +76,7 @@ static void assert_numbers(const double *a, json_t *at, const char *key)
 
 static int *sites_in(json_t *json, const char *path)
 {
-    kn_mat s = ref_numbers(json, path);
+    kn_mat s = golden_column(json, path);
     int *site = calloc((size_t)s.rows, sizeof *site);
     for (ptrdiff_t i = 0; i < s.rows; i++)
         site[i] = (int)s.data[i];
@@ -84,33 +84,101 @@ static int *sites_in(json_t *json, const char *path)
     return site;
 }
 
+/* The printed effect, by its formula over a sorted copy. */
+static double slow_effect(const kn_sites *p, const kn_site_adapted *a)
+{
+    double t[64], rho = 0;
+    ptrdiff_t n = 0;
+    for (ptrdiff_t j = 0; j < a->T; j++) {
+        double m = a->raw_offset[j] - p->mu[j], error = p->w[j] / a->n[j];
+        if (a->broken[j] > 0 || !(p->tau2[j] > 0))
+            continue;
+        t[n++] = m * m / (p->tau2[j] + error);
+        rho += error / p->tau2[j];
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t k = i + 1; k < n; k++)
+            if (t[k] < t[i]) {
+                double x = t[i];
+                t[i] = t[k];
+                t[k] = x;
+            }
+    double T_eff = fmin(p->T_eff_offset, (double)n), middle = (t[(n - 1) / 2] + t[n / 2]) / 2;
+    rho /= (double)n;
+    return sqrt((p->S1 + T_eff * fmax(0, (1 + rho) * middle / 0.45493642311957 - rho)) /
+                (p->S1 + T_eff));
+}
+
+/* Zeros for all controls in a quarter of the responses: they are as if nobody had them, and the
+ * effect and noise of the site are those of the others. */
+static void broken_responses_do_not_speak_for_the_site(void **state)
+{
+    (void)state;
+    enum { N = 90, SITES = 6, CONTROLS = 9, RESPONSES = 24, BROKEN = 6 };
+    kn_mat e = ref_normal(&rng, N, RESPONSES), r = ref_normal(&rng, CONTROLS, RESPONSES);
+    int site[N];
+    for (ptrdiff_t i = 0; i < N; i++) {
+        site[i] = (int)(i % SITES);
+        for (ptrdiff_t j = 0; j < RESPONSES; j++)
+            kn_col(e, j)[i] += sin(3. * site[i] + (double)j);
+    }
+    kn_sites p = prior_of(e, kn_mat_none(), site, SITES);
+    kn_site_adapted plain = adapt(&p, r, kn_mat_none()), a;
+    assert_close(plain.effect, slow_effect(&p, &plain), 1e-12);
+    assert_ok(ctx, kn_site_adapted_new(ctx, RESPONSES, &a));
+    for (ptrdiff_t j = 0; j < RESPONSES; j++)
+        if (j < BROKEN)
+            kn_site_adapted_break(&a, j);
+        else
+            kn_site_adapted_add(&a, j, (kn_site_controls){CONTROLS, NULL}, kn_col(r, j),
+                                kn_col(r, j));
+    kn_site_adapted_finish(&p, &a);
+    assert_close(a.effect, slow_effect(&p, &a), 1e-12);
+    assert_true(a.effect < 2 && a.factor < 2);
+    for (ptrdiff_t j = 0; j < BROKEN; j++) {
+        assert_close(a.offset[j], p.mu[j], 0);
+        assert_close(a.offset_var[j], a.kappa * p.tau2[j], 1e-12);
+    }
+    /* not broken, but in other units: the mean over responses is bent, the median is not */
+    for (ptrdiff_t j = 0; j < BROKEN; j++)
+        for (ptrdiff_t i = 0; i < CONTROLS; i++)
+            kn_col(r, j)[i] -= 100;
+    kn_site_adapted far = adapt(&p, r, kn_mat_none());
+    assert_true(sqrt(far.kappa) > 4 && far.effect < 2);
+    kn_site_adapted_clear(&plain);
+    kn_site_adapted_clear(&a);
+    kn_site_adapted_clear(&far);
+    kn_sites_clear(&p);
+    free(e.data), free(r.data);
+}
+
 static void one_kind_of_residuals_matches_golden(void **state)
 {
     (void)state;
-    json_t *json = ref_json("norms", "expected.json"), *at = json_object_get(json, "site_prior");
-    kn_mat e = ref_matrix(json, "inputs.e"), r = ref_matrix(json, "inputs.controls");
+    json_t *json = golden_json("norms/expected", ""), *at = json_object_get(json, "site_prior");
+    kn_mat e = golden_rows(json, "inputs.e"), r = golden_rows(json, "inputs.controls");
     int *site = sites_in(json, "inputs.site");
     for (ptrdiff_t width = 1; width <= 6; width++) {
         kn_sites p;
-        assert_ok(ctx,
-                  prior_in_blocks(e, kn_mat_none(), (kn_site_people){e.rows, site, 5}, width, &p));
+        assert_ok(ctx, prior_in_blocks(e, kn_mat_none(), (kn_site_assignment){e.rows, site, 5},
+                                       width, &p));
         assert_int_equal(p.S, 5);
         assert_true(p.between && p.S1 == 4);
         assert_numbers(p.w, at, "w");
         assert_numbers(p.w_scale, at, "w");
         assert_numbers(p.mu, at, "mu");
         assert_numbers(p.tau2, at, "tau2");
-        assert_close(p.kurt, ref_number(at, "k"), 1e-9);
-        assert_close(p.T_eff_offset, ref_number(at, "teff"), 1e-9);
-        assert_close(p.T_eff_scale, ref_number(at, "teff"), 1e-9);
-        assert_close(p.v_a, ref_number(at, "va"), 1e-9);
-        assert_close(p.v_b, ref_number(at, "vb"), 1e-9);
+        assert_close(p.kurt, golden_number(at, "k"), 1e-9);
+        assert_close(p.T_eff_offset, golden_number(at, "teff"), 1e-9);
+        assert_close(p.T_eff_scale, golden_number(at, "teff"), 1e-9);
+        assert_close(p.v_a, golden_number(at, "va"), 1e-9);
+        assert_close(p.v_b, golden_number(at, "vb"), 1e-9);
         kn_site_adapted a = adapt(&p, r, kn_mat_none());
         json_t *adapted = json_object_get(json, "adapt");
         assert_numbers(a.offset, adapted, "g");
         assert_numbers(a.offset_var, adapted, "vg");
         assert_numbers(a.scale, adapted, "s");
-        assert_close(a.kappa, ref_number(adapted, "kappa"), 1e-9);
+        assert_close(a.kappa, golden_number(adapted, "kappa"), 1e-9);
         kn_site_adapted_clear(&a);
         kn_sites_clear(&p);
     }
@@ -118,25 +186,26 @@ static void one_kind_of_residuals_matches_golden(void **state)
     free(e.data), free(r.data), free(site);
 }
 
-/* z1, z of the layer and ln p of people of a site, by what is to be taken from their residuals, the
- * factor of the noise and what is added to the variance. */
-static void assert_people(json_t *compose, const char *what, const double *offset,
-                          const double *factor, const double *added)
+/* z1, z of the calibration and ln p of participants of a site, by what is to be taken from their
+ * residuals, the factor of the noise and what is added to the variance. */
+static void assert_participants(json_t *compose, const char *what, const double *offset,
+                                const double *factor, const double *added)
 {
     json_t *at = json_object_get(compose, what);
-    kn_mat r = ref_matrix(compose, "inputs.new_residual"),
-           eta = ref_matrix(compose, "inputs.new_eta");
-    kn_mat ys2 = ref_matrix(compose, "inputs.new_ys2_without_batch");
-    kn_mat noise = ref_numbers(compose, "inputs.noise"), skew = ref_numbers(compose, "inputs.a");
-    kn_mat ln_b = ref_numbers(compose, "inputs.ln_b"), V = ref_matrix(at, "variance");
-    kn_mat z1 = ref_matrix(at, "z1"), zt = ref_matrix(at, "z_student"), z = ref_matrix(at, "z");
-    kn_mat ln_p = json_object_get(at, "ln_p") ? ref_matrix(at, "ln_p") : (kn_mat){0};
-    kn_calibration_transform layer = {.nu = 59, .theta = ref_new(2, 6)};
-    assert_ok(ctx, kn_calibration_prepare(ctx, &layer));
+    kn_mat r = golden_rows(compose, "inputs.new_residual"),
+           eta = golden_rows(compose, "inputs.new_eta");
+    kn_mat ys2 = golden_rows(compose, "inputs.new_ys2_without_batch");
+    kn_mat noise = golden_column(compose, "inputs.noise"),
+           skew = golden_column(compose, "inputs.a");
+    kn_mat ln_b = golden_column(compose, "inputs.ln_b"), V = golden_rows(at, "variance");
+    kn_mat z1 = golden_rows(at, "z1"), zt = golden_rows(at, "z_student"), z = golden_rows(at, "z");
+    kn_mat ln_p = json_object_get(at, "ln_p") ? golden_rows(at, "ln_p") : (kn_mat){0};
+    kn_calibration_transform calibration = {.nu = 59, .theta = ref_new(2, 6)};
+    assert_ok(ctx, kn_calibration_prepare(ctx, &calibration));
     for (ptrdiff_t j = 0; j < 6; j++) {
-        double *theta = kn_col(layer.theta, j);
+        double *theta = kn_col(calibration.theta, j);
         theta[0] = skew.data[j], theta[1] = ln_b.data[j];
-        kn_shash law = kn_calibration_distribution(&layer, j);
+        kn_shash distribution = kn_calibration_distribution(&calibration, j);
         for (ptrdiff_t i = 0; i < 2; i++) {
             double e = kn_at(r, i, j) - offset[j], own, loss;
             double v =
@@ -144,29 +213,29 @@ static void assert_people(json_t *compose, const char *what, const double *offse
             kn_calibration_cells cell = {1, &e, &v, &own, &loss};
             assert_close(v, kn_at(V, i, j), 1e-9);
             assert_close(e / sqrt(v), kn_at(z1, i, j), 1e-9);
-            kn_calibration_z(&layer, NULL, &cell);
+            kn_calibration_z(&calibration, NULL, &cell);
             assert_close(own, kn_at(zt, i, j), 1e-9);
-            kn_calibration_z(&layer, &law, &cell);
+            kn_calibration_z(&calibration, &distribution, &cell);
             assert_close(own, kn_at(z, i, j), 1e-8);
             if (ln_p.data)
                 assert_close(-loss - 0.5 * log(2 * acos(-1)), kn_at(ln_p, i, j), 1e-8);
         }
     }
-    free(layer.theta.data);
-    layer.theta = kn_mat_none();
-    kn_calibration_clear(&layer);
+    free(calibration.theta.data);
+    calibration.theta = kn_mat_none();
+    kn_calibration_clear(&calibration);
     kn_mat all[] = {r, eta, ys2, noise, skew, ln_b, V, z1, zt, z, ln_p};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k].data);
 }
 
-static void noise_by_covariates_matches_golden_and_so_do_new_people(void **state)
+static void noise_by_covariates_and_new_participants_match_golden(void **state)
 {
     (void)state;
-    json_t *json = ref_json("norms", "chain.json"), *at = json_object_get(json, "compose");
-    kn_mat e = ref_matrix(at, "inputs.e_train"), eta = ref_matrix(at, "inputs.eta_train");
-    kn_mat r = ref_matrix(at, "inputs.controls_residual");
-    kn_mat reta = ref_matrix(at, "inputs.controls_eta"), es = scaled(e, eta), rs = scaled(r, reta);
+    json_t *json = golden_json("norms/chain", ""), *at = json_object_get(json, "compose");
+    kn_mat e = golden_rows(at, "inputs.e_train"), eta = golden_rows(at, "inputs.eta_train");
+    kn_mat r = golden_rows(at, "inputs.controls_residual");
+    kn_mat reta = golden_rows(at, "inputs.controls_eta"), es = scaled(e, eta), rs = scaled(r, reta);
     int *site = sites_in(at, "inputs.site");
     json_t *prior = json_object_get(at, "prior"), *adapted = json_object_get(at, "adapt");
     kn_sites p = prior_of(e, es, site, 5);
@@ -174,19 +243,19 @@ static void noise_by_covariates_matches_golden_and_so_do_new_people(void **state
     assert_numbers(p.mu, prior, "mu");
     assert_numbers(p.tau2, prior, "tau2");
     assert_numbers(p.w_scale, prior, "w_scale");
-    assert_close(p.kurt, ref_number(prior, "k_scale"), 1e-9);
-    assert_close(p.T_eff_offset, ref_number(prior, "T_eff_offset"), 1e-9);
-    assert_close(p.T_eff_scale, ref_number(prior, "T_eff_scale"), 1e-9);
-    assert_close(p.v_a, ref_number(prior, "v_a"), 1e-9);
-    assert_close(p.v_b, ref_number(prior, "v_b"), 1e-9);
+    assert_close(p.kurt, golden_number(prior, "k_scale"), 1e-9);
+    assert_close(p.T_eff_offset, golden_number(prior, "T_eff_offset"), 1e-9);
+    assert_close(p.T_eff_scale, golden_number(prior, "T_eff_scale"), 1e-9);
+    assert_close(p.v_a, golden_number(prior, "v_a"), 1e-9);
+    assert_close(p.v_b, golden_number(prior, "v_b"), 1e-9);
     kn_site_adapted a = adapt(&p, r, rs);
-    assert_close(a.kappa, ref_number(adapted, "kappa"), 1e-9);
+    assert_close(a.kappa, golden_number(adapted, "kappa"), 1e-9);
     assert_numbers(a.offset, adapted, "offset");
     assert_numbers(a.offset_var, adapted, "offset_var");
     assert_numbers(a.scale, adapted, "scale");
     static const double ONE[6] = {1, 1, 1, 1, 1, 1};
-    assert_people(at, "new", a.offset, a.scale, a.offset_var);
-    assert_people(at, "unseen_prior", p.mu, ONE, p.tau2);
+    assert_participants(at, "new", a.offset, a.scale, a.offset_var);
+    assert_participants(at, "unseen_prior", p.mu, ONE, p.tau2);
     kn_site_adapted_clear(&a);
     kn_sites_clear(&p);
     json_decref(json);
@@ -198,7 +267,7 @@ static void noise_by_covariates_matches_golden_and_so_do_new_people(void **state
 
 /* ---- the slow version ---- */
 
-typedef struct places { /* people of some sites */
+typedef struct places { /* participants of some sites */
     kn_mat e, es;
     int *site, S;
 } places;
@@ -244,7 +313,7 @@ static void assert_adapted(const kn_sites *p, const ref_prior *q, kn_mat r, kn_m
     ref_adapted_free(&b);
 }
 
-static void any_shape_with_missing_cells_is_as_the_slow_version_says(void **state)
+static void any_shape_with_missing_cells_equals_the_slow_version(void **state)
 {
     (void)state;
     static const struct {
@@ -268,7 +337,7 @@ static void any_shape_with_missing_cells_is_as_the_slow_version_says(void **stat
         assert_prior(&p, &q);
         for (ptrdiff_t n = 1; n <= 9; n++) {
             places c = places_new(n, T, 1, 2, n > 5 ? SHAPES[k].missing : 0);
-            if (n > 5 && T > 3) /* a response of nobody, and one of two */
+            if (n > 5 && T > 3) /* a response of no participant, and one of two */
                 for (ptrdiff_t i = 0; i < n; i++) {
                     kn_col(c.e, 1)[i] = kn_col(c.es, 1)[i] = NAN;
                     if (i >= 2)
@@ -285,7 +354,7 @@ static void any_shape_with_missing_cells_is_as_the_slow_version_says(void **stat
 
 /* ---- limits ---- */
 
-static void one_site_says_what_is_usual(void **state)
+static void one_site_gives_the_usual_noise(void **state)
 {
     (void)state;
     places x = places_new(50, 4, 1, 3, 0);
@@ -297,7 +366,7 @@ static void one_site_says_what_is_usual(void **state)
         assert_true(p.mu[j] == 0);
     }
     kn_sites_clear(&p);
-    /* Every person a site of its own: no better. */
+    /* Each participant a site of its own: no better. */
     for (int i = 0; i < 50; i++)
         x.site[i] = i;
     p = prior_of(x.e, kn_mat_none(), x.site, 50);
@@ -306,10 +375,11 @@ static void one_site_says_what_is_usual(void **state)
     for (ptrdiff_t j = 0; j < 4; j++)
         assert_true(p.mu[j] == 0 && p.w[j] > 0 && p.tau2[j] > 0);
     kn_sites_clear(&p);
-    for (int i = 0; i < 50; i++) /* nobody */
+    for (int i = 0; i < 50; i++) /* no participant */
         x.site[i] = -1;
-    assert_refused(ctx, prior_in_blocks(x.e, kn_mat_none(), (kn_site_people){50, x.site, 1}, 4, &p),
-                   KN_ERR_DATA, "of people of a site");
+    assert_refused(ctx,
+                   prior_in_blocks(x.e, kn_mat_none(), (kn_site_assignment){50, x.site, 1}, 4, &p),
+                   KN_ERR_DATA, "from participants of one site");
     kn_sites_clear(&p);
     places_free(&x);
 }
@@ -319,7 +389,7 @@ static void variances_keep_to_their_floors(void **state)
 {
     (void)state;
     places x = places_new(60, 5, 5, 0, 0);
-    for (ptrdiff_t j = 0; j < 5; j++) /* the same people in each site */
+    for (ptrdiff_t j = 0; j < 5; j++) /* the same participants in each site */
         for (ptrdiff_t i = 0; i < 60; i++)
             kn_col(x.e, j)[i] = kn_at(x.e, i - i % 5, j);
     kn_sites p = prior_of(x.e, kn_mat_none(), x.site, 5);
@@ -330,7 +400,7 @@ static void variances_keep_to_their_floors(void **state)
     places_free(&x);
 }
 
-static void a_response_without_controls_is_what_the_others_say_of_the_site(void **state)
+static void a_response_without_controls_takes_the_site_effect_of_the_others(void **state)
 {
     (void)state;
     places x = places_new(60, 6, 5, 1, 0), c = places_new(12, 6, 1, 2, 0);
@@ -345,12 +415,12 @@ static void a_response_without_controls_is_what_the_others_say_of_the_site(void 
     assert_true(a.offset[1] == p.mu[1] && a.offset_var[1] == a.kappa * p.tau2[1]);
     assert_close(a.raw_offset[4], 0.3, 1e-15);
     assert_true(a.scale[4] == a.scale[1] && a.scale[1] != 1 && a.scale[1] > 0);
-    double least = INFINITY, most = 0;
+    double lowest = INFINITY, limit = 0;
     for (ptrdiff_t j = 0; j < 6; j++) {
-        least = fmin(least, a.scale[j]);
-        most = fmax(most, a.scale[j]);
+        lowest = fmin(lowest, a.scale[j]);
+        limit = fmax(limit, a.scale[j]);
     }
-    assert_true(least < a.scale[1] && a.scale[1] < most);
+    assert_true(lowest < a.scale[1] && a.scale[1] < limit);
     kn_site_adapted_clear(&a);
     /* Fewer than three each: nothing is known of the noise, and it stays as it was. */
     for (ptrdiff_t n = 0; n <= 2; n++) {
@@ -364,7 +434,7 @@ static void a_response_without_controls_is_what_the_others_say_of_the_site(void 
     places_free(&x), places_free(&c);
 }
 
-/* Controls among other people: rows that are named are those that count. */
+/* Controls among other participants: rows that are named are those that count. */
 static void controls_are_the_rows_that_are_named(void **state)
 {
     (void)state;
@@ -378,7 +448,7 @@ static void controls_are_the_rows_that_are_named(void **state)
     a = adapt(&p, r, rs);
     assert_ok(ctx, kn_site_adapted_new(ctx, 3, &b));
     for (ptrdiff_t j = 0; j < 3; j++)
-        kn_site_adapted_take(&b, j, (kn_site_controls){4, ROW}, kn_col(c.e, j), kn_col(c.es, j));
+        kn_site_adapted_add(&b, j, (kn_site_controls){4, ROW}, kn_col(c.e, j), kn_col(c.es, j));
     kn_site_adapted_finish(&p, &b);
     assert_memory_equal(a.offset, b.offset, 3 * sizeof(double));
     assert_memory_equal(a.scale, b.scale, 3 * sizeof(double));
@@ -479,8 +549,8 @@ static double T_eff_of_all(const places *x)
     kn_mat within = ref_new(x->e.rows, x->e.cols);
     double *dof = calloc((size_t)x->e.cols, sizeof *dof), *room = calloc((size_t)x->S * 3, 8),
            T_eff;
-    kn_site_people of = {x->e.rows, x->site, x->S};
-    kn_site_room r = {room, room + x->S, room + 2 * x->S};
+    kn_site_assignment of = {x->e.rows, x->site, x->S};
+    kn_site_sums_of_response r = {room, room + x->S, room + 2 * x->S};
     for (ptrdiff_t j = 0; j < x->e.cols; j++) {
         kn_site_moments m = kn_site_moments_of(&of, kn_col(x->e, j), &r, kn_col(within, j));
         dof[j] = m.N - m.S;
@@ -504,7 +574,7 @@ static void a_sample_of_responses_knows_how_many_all_are_worth(void **state)
                                                 : kn_at(z, i, 0);
         kn_sites p;
         assert_ok(ctx,
-                  prior_in_blocks(x.e, kn_mat_none(), (kn_site_people){N, x.site, 4}, 500, &p));
+                  prior_in_blocks(x.e, kn_mat_none(), (kn_site_assignment){N, x.site, 4}, 500, &p));
         double all = T_eff_of_all(&x);
         assert_true(fabs(log(p.T_eff_offset / all)) < 0.1);
         assert_true(kind != 0 || p.T_eff_offset > 1.5 * SAMPLE);
@@ -521,12 +591,13 @@ TEST_PROGRAM(norm_site_prior)
     ctx = kn_ctx_new();
     ref_rng_init(&rng, 83, 0);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(broken_responses_do_not_speak_for_the_site),
         cmocka_unit_test(one_kind_of_residuals_matches_golden),
-        cmocka_unit_test(noise_by_covariates_matches_golden_and_so_do_new_people),
-        cmocka_unit_test(any_shape_with_missing_cells_is_as_the_slow_version_says),
-        cmocka_unit_test(one_site_says_what_is_usual),
+        cmocka_unit_test(noise_by_covariates_and_new_participants_match_golden),
+        cmocka_unit_test(any_shape_with_missing_cells_equals_the_slow_version),
+        cmocka_unit_test(one_site_gives_the_usual_noise),
         cmocka_unit_test(variances_keep_to_their_floors),
-        cmocka_unit_test(a_response_without_controls_is_what_the_others_say_of_the_site),
+        cmocka_unit_test(a_response_without_controls_takes_the_site_effect_of_the_others),
         cmocka_unit_test(controls_are_the_rows_that_are_named),
         cmocka_unit_test(planted_sites_are_found),
         cmocka_unit_test(a_sample_of_responses_knows_how_many_all_are_worth),

@@ -2,7 +2,7 @@
 #include "support/test.h"
 
 #include "base/random.h"
-#include "norm/sites/adapt.h"
+#include "norm/sites/adapt_site.h"
 #include "ref/ref.h"
 
 enum { T = 60, SITES = 20 };
@@ -31,7 +31,7 @@ static kn_site_adapted adapted_to(const kn_sites *p, kn_mat r, ptrdiff_t n)
     kn_site_adapted a;
     assert_ok(ctx, kn_site_adapted_new(ctx, T, &a));
     for (ptrdiff_t j = 0; j < T; j++)
-        kn_site_adapted_take(&a, j, (kn_site_controls){n, NULL}, kn_col(r, j), kn_col(r, j));
+        kn_site_adapted_add(&a, j, (kn_site_controls){n, NULL}, kn_col(r, j), kn_col(r, j));
     kn_site_adapted_finish(p, &a);
     return a;
 }
@@ -45,7 +45,7 @@ static void a_response_is_not_quiet_because_three_controls_agree(void **state)
 {
     (void)state;
     kn_sites p = usual_sites();
-    double loss[5] = {0}; /* of new people, beyond that of the true variance */
+    double loss[5] = {0}; /* of new participants, beyond that of the true variance */
     for (int s = 0; s < SITES; s++) {
         kn_mat r = ref_normal(&rng, 4, T);
         for (ptrdiff_t i = 1; i < 4; i++)
@@ -71,7 +71,7 @@ static void a_response_is_not_quiet_because_three_controls_agree(void **state)
 }
 
 /* Every other response has 16 times the noise. */
-static void five_controls_say_which_responses_are_noisy(void **state)
+static void five_controls_reveal_the_noisy_responses(void **state)
 {
     (void)state;
     kn_sites p = usual_sites();
@@ -103,13 +103,13 @@ static void responses_of_few_controls_leave_the_spread_to_the_others(void **stat
         for (ptrdiff_t i = 0; i < 12; i++)
             kn_col(r, j)[i] = j % 2 && i >= 3 ? NAN : kn_at(r, i, j) * (j % 4 == 0 ? 4 : 1);
     kn_site_adapted a = adapted_to(&p, r, 12);
-    double most = 0, least = INFINITY;
+    double limit = 0, lowest = INFINITY;
     for (ptrdiff_t j = 1; j < T; j += 2) { /* v is large: what their own three say counts */
         assert_true(a.n[j] == 3 && a.n[j - 1] == 12);
-        most = fmax(most, a.scale[j]);
-        least = fmin(least, a.scale[j]);
+        limit = fmax(limit, a.scale[j]);
+        lowest = fmin(lowest, a.scale[j]);
     }
-    assert_true(most > 2 * least);
+    assert_true(limit > 2 * lowest);
     kn_site_adapted_clear(&a);
     kn_sites_clear(&p);
     free(r.data);
@@ -121,7 +121,7 @@ TEST_PROGRAM(norm_site_prior_few)
     ref_rng_init(&rng, 29, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_response_is_not_quiet_because_three_controls_agree),
-        cmocka_unit_test(five_controls_say_which_responses_are_noisy),
+        cmocka_unit_test(five_controls_reveal_the_noisy_responses),
         cmocka_unit_test(responses_of_few_controls_leave_the_spread_to_the_others),
     };
     int failed = cmocka_run_group_tests_name("sites_few", tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* People next to each other in the table who resemble each other are found, and only they. */
+/* Participants next to each other in the table who resemble each other are found, and only they. */
+#include "support/failing.h"
 #include "support/test.h"
 
 #include "base/random.h"
@@ -12,8 +13,7 @@ enum { N = 100, T = 30, BATCH = 10 };
  * with mean 1, 10 or more of 100 such tables are reported with probability 1e-7. */
 enum { TABLES = 100, FALSE_ALARMS = 9 };
 
-static const char SENTENCE[] = "people next to each other in the table resemble each other (their "
-                               "residual maps correlate by ";
+static const char SENTENCE[] = "residual maps of participants in adjacent rows correlate by ";
 
 /* z = shared in batches of `size` neighbours + a component that all have + noise */
 static kn_mat draw(uint64_t seed, ptrdiff_t rows, ptrdiff_t size, double shared, double common)
@@ -31,7 +31,7 @@ static kn_mat draw(uint64_t seed, ptrdiff_t rows, ptrdiff_t size, double shared,
     return z;
 }
 
-/* The lower triangle; what is above it is nobody's business. */
+/* The lower triangle; what is above it is not read. */
 static kn_mat square(kn_mat z)
 {
     kn_mat zz = ref_new(z.rows, z.rows);
@@ -49,7 +49,7 @@ static kn_resemblance ask(kn_mat z, const ptrdiff_t *order, const int *group)
 {
     kn_resemblance r;
     kn_mat zz = square(z);
-    assert_ok(ctx, kn_neighbours(ctx, zz, order, group, 1, &r));
+    assert_ok(ctx, kn_table_order_test(ctx, zz, order, group, 1, &r));
     free(zz.data);
     return r;
 }
@@ -165,8 +165,8 @@ static void pairs_of_one_group_do_not_count(void **state)
     free(z.data);
 }
 
-/* Four scans of a person one after the other: free rows would have four times as many pairs, and
- * one table in eight would be told of. */
+/* Four scans of a participant one after the other: free rows would have four times as many pairs,
+ * and one table in eight would be reported. */
 static void groups_keep_the_rate_of_false_alarms(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void groups_keep_the_rate_of_false_alarms(void **state)
     assert_true(reported <= FALSE_ALARMS);
 }
 
-static void of_few_people_nothing_is_said(void **state)
+static void few_participants_have_no_sentence(void **state)
 {
     (void)state;
     for (ptrdiff_t n = 0; n <= 8; n++) {
@@ -235,26 +235,6 @@ static void samples_permuted_with_their_order_change_nothing(void **state)
     assert_alike(ask(z, NULL, NULL), ask(moved, order, NULL));
     assert_alike(ask(z, NULL, group), ask(moved, order, moved_group));
     free(z.data), free(moved.data);
-}
-
-static void without_memory_nothing_is_said_and_nothing_leaks(void **state)
-{
-    (void)state;
-    kn_mat z = draw(9, N, BATCH, 1, 0), zz = square(z);
-    kn_status status = KN_ERR_MEMORY;
-    kn_resemblance r;
-    double before = (double)kn_memory_now(ctx);
-    long k = 0;
-    while (status != KN_OK && k < 20) {
-        kn_fail_allocation(ctx, ++k);
-        status = kn_neighbours(ctx, zz, NULL, NULL, 1, &r);
-        assert_true(status == KN_OK || (status == KN_ERR_MEMORY && r.pairs == 0 && !r.resemble));
-        assert_true((double)kn_memory_now(ctx) == before);
-    }
-    kn_fail_allocation(ctx, 0);
-    assert_int_equal(status, KN_OK);
-    assert_int_equal(k, 5);
-    free(z.data), free(zz.data);
 }
 
 /* ---- in a fit ---- */
@@ -315,8 +295,8 @@ static void a_fit_tells_of_neighbours_until_a_covariate_names_their_batch(void *
      */
     assert_true(r.resemble && r.pairs == N - 1 && r.correlation > 0.1);
     snprintf(expected, sizeof expected,
-             "%s%.2f, %.2f by chance): is there a site, scanner or session that a covariate should "
-             "name?",
+             "%s%.2f (%.2f by chance); if the table is ordered by site, scanner or session, add it "
+             "as a covariate",
              SENTENCE, r.correlation, fabs(r.chance) < 0.005 ? 0 : r.chance);
     assert_string_equal(reported, expected);
     r = fit(true, reported);
@@ -325,9 +305,43 @@ static void a_fit_tells_of_neighbours_until_a_covariate_names_their_batch(void *
     assert_int_equal(reported[0] != 0, r.resemble);
 }
 
+static int open_fixture(void **state)
+{
+    (void)state;
+    ctx = kn_ctx_new();
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(norm_table_order, open_fixture, close_fixture)
+{
+    kn_mat z = draw(9, N, BATCH, 1, 0), zz = square(z);
+    kn_status status = KN_ERR_MEMORY;
+    kn_resemblance r;
+    double before = (double)kn_memory_now(ctx);
+    long k = 0;
+    while (status != KN_OK && k < 20) {
+        kn_fail_allocation(ctx, ++k);
+        status = kn_table_order_test(ctx, zz, NULL, NULL, 1, &r);
+        assert_true(status == KN_OK || (status == KN_ERR_MEMORY && r.pairs == 0 && !r.resemble));
+        assert_true((double)kn_memory_now(ctx) == before);
+    }
+    kn_fail_allocation(ctx, 0);
+    assert_int_equal(status, KN_OK);
+    assert_int_equal(k, 5);
+    free(z.data), free(zz.data);
+}
+
 TEST_PROGRAM(norm_table_order)
 {
-    ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(independent_rows_do_not_resemble_each_other),
         cmocka_unit_test(batches_of_neighbours_are_found),
@@ -336,13 +350,10 @@ TEST_PROGRAM(norm_table_order)
         cmocka_unit_test(the_statistic_is_the_mean_correlation_of_neighbours),
         cmocka_unit_test(pairs_of_one_group_do_not_count),
         cmocka_unit_test(groups_keep_the_rate_of_false_alarms),
-        cmocka_unit_test(of_few_people_nothing_is_said),
+        cmocka_unit_test(few_participants_have_no_sentence),
         cmocka_unit_test(rows_of_zeros_are_passed_over),
         cmocka_unit_test(samples_permuted_with_their_order_change_nothing),
-        cmocka_unit_test(without_memory_nothing_is_said_and_nothing_leaks),
         cmocka_unit_test(a_fit_tells_of_neighbours_until_a_covariate_names_their_batch),
     };
-    int failed = cmocka_run_group_tests_name("neighbours", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("neighbours", tests, open_fixture, close_fixture);
 }

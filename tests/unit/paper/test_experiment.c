@@ -2,10 +2,9 @@
 #include "support/scratch.h"
 #include "support/test.h"
 
-#include "base/options/option_table.h"
+#include "base/options/options.h"
 #include "io/table/table.h"
-#include "paper/figure.h"
-#include "paper/split.h"
+#include "paper/internal.h"
 
 static kn_ctx *ctx;
 
@@ -71,7 +70,7 @@ static void patterns_stay_together_when_split_by_pattern(void **state)
     kn_visual_clear(&v);
 }
 
-static void splits_depend_on_seed_and_repeat_alone(void **state)
+static void splits_depend_on_nothing_but_seed_and_repeat(void **state)
 {
     (void)state;
     kn_visual v = rows_of_three(120, 60);
@@ -195,7 +194,7 @@ static void results_of_version_0_2_are_read(void **state)
     kn_results r = some_results(), back = {.seed = r.seed, .fingerprint = r.fingerprint};
     assert_int_equal(kn_results_write(ctx, &r, "."), KN_OK);
     scratch_text("results.tsv", "method\tvariant\tsplit\tcomponents\trepeat\tR2\trho2\trho2_all\t"
-                                "MSLL\tz2\tAUC_top\tAUC_deviance\tlml\tevaluations\t"
+                                "MSLL\tz2\tAUC_extreme_z\tAUC_deviance\tlml\tevaluations\t"
                                 "seconds_fit\tseconds_predict\n"
                                 "kronprod\tdefault\tscan\tn/a\t3\t.1\t.2\t.3\t.4\t.5\t.6\t.7\t"
                                 ".8\t9\t1.1\t1.2\n");
@@ -204,7 +203,7 @@ static void results_of_version_0_2_are_read(void **state)
     const kn_run run = {KN_RUN_KRONPROD, KN_VAR_DEFAULT, KN_BY_SCAN, 0, 3};
     const kn_result *row = kn_results_find(&back, &run);
     assert_non_null(row);
-    assert_true(row->value[KN_Q_Z2] == 0.5 && row->value[KN_Q_AUC_TOP] == 0.6 &&
+    assert_true(row->value[KN_Q_Z2] == 0.5 && row->value[KN_Q_AUC_EXTREME_Z] == 0.6 &&
                 row->value[KN_Q_SECONDS_PREDICT] == 1.2 && isnan(row->value[KN_Q_JOINT]));
     kn_results_clear(&back);
     kn_results_clear(&r);
@@ -282,7 +281,7 @@ TEST_PROGRAM(paper_experiment)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_split_has_every_row_once_and_no_figure_trains),
         cmocka_unit_test(patterns_stay_together_when_split_by_pattern),
-        cmocka_unit_test(splits_depend_on_seed_and_repeat_alone),
+        cmocka_unit_test(splits_depend_on_nothing_but_seed_and_repeat),
         cmocka_unit_test(too_few_scans_are_refused),
         cmocka_unit_test(results_come_back_from_disk_as_they_were),
         cmocka_unit_test(refusals_come_back_from_disk),

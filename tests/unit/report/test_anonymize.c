@@ -1,7 +1,7 @@
-/* Ids of people do not go to a page that is given away. */
+/* Ids of participants do not go to a page that is given away. */
 #include "support/reports.h"
 
-#include "report/json/json.h"
+#include "report/json/report_json.h"
 #include "report/text/anonymize.h"
 
 static void equal_names_have_one_number(void **state)
@@ -17,60 +17,63 @@ static void equal_names_have_one_number(void **state)
 static void ids_are_replaced_as_words(void **state)
 {
     (void)state;
-    static const kn_alias ALIAS[] = {{"sub-1", "person-1"},
-                                     {"sub-12", "person-2"},
-                                     {"4711", "person-3"},
-                                     {"7", "person-4"},
-                                     {"M\xC3\xBCller, J.", "person-5"}};
+    static const kn_alias ALIAS[] = {{"sub-1", "participant-1"},
+                                     {"sub-12", "participant-2"},
+                                     {"4711", "participant-3"},
+                                     {"7", "participant-4"},
+                                     {"M\xC3\xBCller, J.", "participant-5"}};
     static const struct {
         const char *text, *expected;
         bool sentence;
     } CASE[] = {
-        {"sub-1 and sub-12, not sub-123 or xsub-1", "person-1 and person-2, not sub-123 or xsub-1",
-         true},
-        {"--responses 'in/sub-12_T1w.nii'", "--responses 'in/person-2_T1w.nii'", false},
+        {"sub-1 and sub-12, not sub-123 or xsub-1",
+         "participant-1 and participant-2, not sub-123 or xsub-1", true},
+        {"--responses 'in/sub-12_T1w.nii'", "--responses 'in/participant-2_T1w.nii'", false},
         {"4711 people", "4711 people", true},
-        {"--where id=4711", "--where id=person-3", false},
+        {"--where id=4711", "--where id=participant-3", false},
         {"--seed 7", "--seed 7", false},
-        {"of M\xC3\xBCller, J.: n/a", "of person-5: n/a", true},
+        {"of M\xC3\xBCller, J.: n/a", "of participant-5: n/a", true},
         {"", "", true},
     };
     kn_arena arena = {0};
-    kn_stripper *s;
-    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 5, "person-", &s));
+    kn_anonymizer *s;
+    assert_ok(ctx, kn_anonymizer_new(ctx, ALIAS, 5, "participant-", &s));
     for (size_t k = 0; k < sizeof CASE / sizeof *CASE; k++) {
         const char *out;
         assert_ok(ctx, kn_anonymize(ctx, s, CASE[k].text, CASE[k].sentence, &arena, &out));
         assert_string_equal(out, CASE[k].expected);
     }
-    kn_stripper_free(s);
+    kn_anonymizer_free(s);
     kn_arena_clear(&arena);
 }
 
-/* Somebody may be called as others are in the page. */
+/* A participant may be called as others are in the page. */
 static void ids_like_aliases_stay_distinct(void **state)
 {
     (void)state;
-    static const char *const NAME[] = {"person-2", "person", "person--x", "person---7", "person-"};
-    static const kn_alias ALIAS[] = {{"person-2", "person--1"},
-                                     {"person", "person--2"},
-                                     {"7", "person--3"}};
-    static const char text[] = "person--12 and person-2, a person and person--2 of person--x";
+    static const char *const NAME[] = {"participant-2", "participant", "participant--x",
+                                       "participant---7", "participant-"};
+    static const kn_alias ALIAS[] = {{"participant-2", "participant--1"},
+                                     {"participant", "participant--2"},
+                                     {"7", "participant--3"}};
+    static const char text[] =
+        "participant--12 and participant-2, a participant and participant--2 of participant--x";
     kn_arena arena = {0};
-    kn_stripper *s;
+    kn_anonymizer *s;
     const char *out;
     assert_int_equal(kn_anonymize_hyphens(NAME + 1, 1, 0), 0);
     assert_int_equal(kn_anonymize_hyphens(NAME, 3, 0), 1);
     assert_int_equal(kn_anonymize_hyphens(NAME, 5, 2), 3);
     assert_int_equal(kn_anonymize_hyphens(NULL, 5, 2), 2);
-    assert_ok(ctx, kn_stripper_new(ctx, ALIAS, 3, "person--", &s));
+    assert_ok(ctx, kn_anonymizer_new(ctx, ALIAS, 3, "participant--", &s));
     assert_ok(ctx, kn_anonymize(ctx, s, text, true, &arena, &out));
-    assert_string_equal(out, "person--12 and person--1, a person--2 and person--2 of person--2--x");
-    kn_stripper_free(s);
+    assert_string_equal(out, "participant--12 and participant--1, a participant--2 and "
+                             "participant--2 of participant--2--x");
+    kn_anonymizer_free(s);
     kn_arena_clear(&arena);
 }
 
-static void a_stripped_report_names_nobody(void **state)
+static void an_anonymised_report_names_no_participant(void **state)
 {
     (void)state;
     enum { N = 3 };
@@ -82,42 +85,43 @@ static void a_stripped_report_names_nobody(void **state)
     kn_report_fact fact = {
         "folder made by",
         "kronorm score m -y 'maps/sub-ann.nii' -c x/sub-07.tsv --where id=sub-dan"};
-    kn_report_card card = {.person = 1, .words = "as sub-cyd"};
+    kn_report_card card = {.participant = 1, .words = "as sub-cyd"};
     const char *level[] = {"of sub-ann", "17"}, *cell[N] = {"of sub-ann", "of sub-ann", "17"};
     kn_report_column family = {.name = "family", .levels = 2, .level = level};
-    kn_report_input m = {.kind = KN_MATERIAL_SCORE,
+    kn_report_input m = {.kind = KN_INPUT_SCORE,
                          .dir = "scored",
                          .N = 1,
                          .n = N,
                          .id = ID,
-                         .n_dropped = 2,
+                         .n_excluded = 2,
                          .training_id = (const char *const[]){"sub-dan"},
-                         .dropped_id = GONE,
-                         .dropped_why = WHY};
+                         .excluded_id = GONE,
+                         .excluded_reason = WHY};
     const kn_report_job job = {.m = &m, .r = r};
     char *json;
     for (int i = 0; i < N; i++)
-        assert_ok(ctx, kn_arena_print(ctx, &r->arena, &r->people.person[i].id, "person-%d", i + 1));
-    r->stripped = true;
-    r->alias = "person-";
+        assert_ok(ctx, kn_arena_print(ctx, &r->arena, &r->participants.participant[i].id,
+                                      "participant-%d", i + 1));
+    r->anonymized = true;
+    r->alias = "participant-";
     r->title = "scored/sub-ann";
     r->sentence = "All but sub-eve.";
     r->warnings = (kn_report_notes){1, 1, &note};
     r->cohort = (kn_report_cohort){
-        .n = 1, .column = &family, .n_dropped = 2, .dropped_id = GONE, .dropped_why = WHY};
+        .n = 1, .column = &family, .n_excluded = 2, .excluded_id = GONE, .excluded_reason = WHY};
     for (int i = 0; i < N; i++)
-        r->people.person[i].covariate = &cell[i];
+        r->participants.participant[i].covariate = &cell[i];
     r->group = (kn_report_group){.label = "family=sub-bob"};
     r->words.facts = 1, r->words.fact = &fact;
-    r->people.n_cards = 1, r->people.card = &card;
-    assert_ok(ctx, kn_compute_strip(ctx, &job));
+    r->participants.n_cards = 1, r->participants.card = &card;
+    assert_ok(ctx, kn_compute_anonymize(ctx, &job));
     assert_ok(ctx, kn_report_json_text(ctx, r, &json));
     assert_null(strstr(json, "sub-"));
-    assert_non_null(strstr(json, "far away: person-2"));
-    assert_non_null(strstr(json, "id=person-of-training"));
-    assert_string_equal(level[0], "of person-1");
-    assert_string_equal(cell[1], "of person-1");
-    assert_string_equal(r->group.label, "family=person-2");
+    assert_non_null(strstr(json, "far away: participant-2"));
+    assert_non_null(strstr(json, "id=participant-of-training"));
+    assert_string_equal(level[0], "of participant-1");
+    assert_string_equal(cell[1], "of participant-1");
+    assert_string_equal(r->group.label, "family=participant-2");
     json_t *read = json_loads(json, 0, NULL);
     assert_non_null(read);
     json_decref(read);
@@ -131,7 +135,7 @@ TEST_PROGRAM(report_anonymize)
         cmocka_unit_test(equal_names_have_one_number),
         cmocka_unit_test(ids_are_replaced_as_words),
         cmocka_unit_test(ids_like_aliases_stay_distinct),
-        cmocka_unit_test(a_stripped_report_names_nobody),
+        cmocka_unit_test(an_anonymised_report_names_no_participant),
     };
     ctx = kn_ctx_new();
     int failed = cmocka_run_group_tests_name("report_strip", tests, NULL, NULL);

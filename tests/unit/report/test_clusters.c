@@ -2,7 +2,7 @@
 #include "support/test.h"
 
 #include "base/random.h"
-#include "report/compute/cluster.h"
+#include "report/compute/internal.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -30,7 +30,7 @@ static ptrdiff_t flood(const float *z, ptrdiff_t T, const bool *edge, bool *seen
 static void compare(kn_clusters *c, const float *z, ptrdiff_t T, const bool *edge)
 {
     kn_report_cluster found[VOXELS];
-    kn_cluster_list list = {.cluster = found, .most = VOXELS};
+    kn_cluster_list list = {.cluster = found, .limit = VOXELS};
     static bool seen[VOXELS];
     ptrdiff_t n = 0;
     memset(seen, 0, sizeof seen);
@@ -70,7 +70,7 @@ static void clusters_of_volumes_are_those_of_a_flood(void **state)
         assert_ok(ctx, kn_clusters_new(ctx, &space, T, &c));
         compare(c, z, T, edge);
         kn_report_cluster one;
-        kn_cluster_list list = {.cluster = &one, .most = 1};
+        kn_cluster_list list = {.cluster = &one, .limit = 1};
         assert_ok(ctx, kn_clusters_find(ctx, c, z, 3, &list));
         ptrdiff_t v = voxel[one.peak];
         assert_close(one.mm[0], 90 - 2.0 * (double)(v % SIDE), 1e-12);

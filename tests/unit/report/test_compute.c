@@ -1,30 +1,30 @@
-/* Calibration, its bands and the warnings of a page, on people made here. */
+/* Calibration, its bands and the warnings of a page, on participants made here. */
 #include "report/compute/compute.h"
-#include "report/compute/warning_rules.h"
+#include "report/compute/internal.h"
 
 #include "base/random.h"
-#include "report/compute/distinct_participants.h"
 #include "report/text/sentence.h"
 #include "stats/normal.h"
 #include "stats/student_t.h"
 #include "support/test.h"
 
-enum { N = 128, MOST = 40, T = 60, FACTORS = 4 };
+enum { N = 128, MAX_COUNT = 40, T = 60, FACTORS = 4 };
 
 typedef struct study {
     kn_ctx *ctx;
     kn_report_input m;
     kn_settings s;
     kn_report r;
-    const char *id[MOST];
-    char text[MOST][16];
+    const char *id[MAX_COUNT];
+    char text[MAX_COUNT][16];
+    bool predicted; /* the test sets the gain and R2 */
 } study;
 
 static void begin(study *w)
 {
     *w = (study){.ctx = kn_ctx_new()};
     kn_settings_init(&w->s);
-    w->m.kind = KN_MATERIAL_CV; /* without a model: nothing is widened */
+    w->m.kind = KN_INPUT_CV; /* without a model: nothing is widened */
     w->m.id = w->id;
     w->m.T = w->r.responses.T = T;
 }
@@ -40,9 +40,9 @@ static void count(study *w, ptrdiff_t n, const double *z)
 {
     void *memory;
     kn_report_zhist *h = &w->r.zhist;
-    w->m.n = w->r.people.n = h->n = n;
-    kn_arena_alloc(w->ctx, &w->r.arena, n, sizeof(kn_report_person), &memory);
-    w->r.people.person = memory;
+    w->m.n = w->r.participants.n = h->n = n;
+    kn_arena_alloc(w->ctx, &w->r.arena, n, sizeof(kn_report_participant), &memory);
+    w->r.participants.participant = memory;
     kn_arena_alloc(w->ctx, &w->r.arena, n * KN_REPORT_ZBINS, sizeof *h->count, &memory);
     h->count = memory;
     kn_arena_alloc(w->ctx, &w->r.arena, n * KN_REPORT_PIT, sizeof *h->pit, &memory);
@@ -57,7 +57,7 @@ static void count(study *w, ptrdiff_t n, const double *z)
             snprintf(w->text[i], sizeof w->text[i], "sub-%td", i);
             w->id[i] = w->text[i];
         }
-        w->r.people.person[i] = (kn_report_person){.id = w->id[i], .label = -1};
+        w->r.participants.participant[i] = (kn_report_participant){.id = w->id[i], .label = -1};
         for (ptrdiff_t j = 0; j < T; j++) {
             double x = z[i * T + j], b = floor((x + 8) * 20), p = 0.5 * erfc(-x / sqrt(2));
             b = b < 0 ? 0 : b > 319 ? 319 : b;
@@ -104,11 +104,11 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Replaces the values of all maps by their normal scores, in the same order: mean 0, variance 1 and
- * every share of the normal law as exact as a sample of that size has them. Without this 5 % of
- * samples in which nothing is wrong would be warned of, as each rule means it. */
+ * every share of the normal distribution as exact as a sample of that size has them. Without this 5
+ * % of samples in which nothing is wrong would be warned of, as each rule means it. */
 static void make_normal(ptrdiff_t n, double *z)
 {
-    double *order[MOST * T];
+    double *order[MAX_COUNT * T];
     for (ptrdiff_t k = 0; k < n * T; k++)
         order[k] = &z[k];
     qsort(order, (size_t)(n * T), sizeof *order, by_value);
@@ -130,18 +130,29 @@ static const kn_report_note *warned(study *w, const char *code)
     return NULL;
 }
 
+static const kn_report_note *passed(study *w, const char *code)
+{
+    for (ptrdiff_t k = 0; k < w->r.good.n; k++)
+        if (strcmp(w->r.good.note[k].code, code) == 0)
+            return &w->r.good.note[k];
+    return NULL;
+}
+
 static void summarise(study *w)
 {
     const kn_report_job job = {.m = &w->m, .s = &w->s, .r = &w->r};
     compute(w);
-    w->r.responses.mean_MSLL = -0.1;
+    if (!w->predicted) {
+        w->r.responses.mean_gain = 0.1;
+        w->r.responses.mean_R2 = 0.2;
+    }
     assert_int_equal(kn_compute_summary(w->ctx, &job), KN_OK);
     for (ptrdiff_t k = 0; k < w->r.warnings.n; k++) /* a warning says what to do about it */
         assert_true(strcmp(w->r.warnings.note[k].code, "folder") == 0 ||
                     strstr(w->r.warnings.note[k].words, "What to do: "));
 }
 
-static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **state)
+static void numbers_have_a_point_and_no_negative_zero(void **state)
 {
     assert_string_equal(kn_format_fixed(1.005, 1).text, "1.0");
     assert_string_equal(kn_format_fixed(-0.004, 2).text, "0.00");
@@ -155,12 +166,13 @@ static void numbers_are_said_with_a_point_and_without_a_negative_zero(void **sta
     (void)state;
 }
 
-/* ---- people ---------------------------------------------------------------------------------- */
+/* ---- participants
+ * ---------------------------------------------------------------------------------- */
 
-static void rows_of_one_id_count_as_one_person(void **state)
+static void rows_of_one_id_count_as_one_participant(void **state)
 {
     study once, twice;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 3, 0);
@@ -168,7 +180,7 @@ static void rows_of_one_id_count_as_one_person(void **state)
     begin(&once);
     count(&once, 12, z);
     compute(&once);
-    begin(&twice); /* everybody comes again with the same map */
+    begin(&twice); /* all participants come again with the same map */
     memcpy(z + 12 * T, z, 12 * T * sizeof *z);
     for (int i = 0; i < 12; i++) {
         snprintf(twice.text[i], sizeof twice.text[i], "sub-%d", i);
@@ -186,10 +198,10 @@ static void rows_of_one_id_count_as_one_person(void **state)
     end(&once);
 }
 
-static void labelled_people_and_those_of_training_do_not_count(void **state)
+static void labelled_and_training_participants_do_not_count(void **state)
 {
     study w;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 4, 0);
@@ -198,8 +210,8 @@ static void labelled_people_and_those_of_training_do_not_count(void **state)
         z[j] = z[T + j] = 7;
     begin(&w);
     count(&w, 20, z);
-    w.r.people.person[0].label = 1;
-    w.r.people.person[1].training = true;
+    w.r.participants.participant[0].label = 1;
+    w.r.participants.participant[1].training = true;
     compute(&w);
     assert_int_equal(w.r.calibration[1].n, 18);
     assert_true(w.r.calibration[1].z2 < 2);
@@ -209,7 +221,7 @@ static void labelled_people_and_those_of_training_do_not_count(void **state)
 static void means_and_intervals_are_students(void **state)
 {
     study w;
-    double z[MOST * T], x[10], mean = 0, ss = 0;
+    double z[MAX_COUNT * T], x[10], mean = 0, ss = 0;
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 5, 0);
@@ -234,7 +246,7 @@ static void means_and_intervals_are_students(void **state)
 static void outer_tenths_are_two_bars_each(void **state)
 {
     study w;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 13, 0);
@@ -248,26 +260,26 @@ static void outer_tenths_are_two_bars_each(void **state)
     end(&w);
 }
 
-/* People whose z^2 are all 1 are not sure of it: those of training vary. */
+/* Participants whose z^2 are all 1 are not sure of it: those of training vary. */
 static void a_small_spread_is_not_believed(void **state)
 {
     study w;
-    double z[MOST * T], one[MOST * T];
+    double z[MAX_COUNT * T], one[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 14, 0);
-    draw(&rng, MOST, z);
+    draw(&rng, MAX_COUNT, z);
     begin(&w);
-    count(&w, MOST, z);
+    count(&w, MAX_COUNT, z);
     w.r.zhist_training = w.r.zhist;
     for (int k = 0; k < 12 * T; k++)
         one[k] = k % 2 ? 1 : -1;
     count(&w, 12, one);
-    w.m.N = MOST;
+    w.m.N = MAX_COUNT;
     compute(&w);
     const kn_report_calibration *c = w.r.calibration;
     const double spread =
-        (c[0].z2_high - c[0].z2) * sqrt(MOST) / kn_student_quantile(0.975, MOST - 1);
+        (c[0].z2_high - c[0].z2) * sqrt(MAX_COUNT) / kn_student_quantile(0.975, MAX_COUNT - 1);
     assert_close(c[1].z2, 1, 1e-12);
     assert_close(c[1].z2_high - 1, kn_student_quantile(0.975, 11) * spread / sqrt(12), 1e-10);
     end(&w);
@@ -282,15 +294,15 @@ static void bands_hold_everywhere_at_once(void **state)
     const int studies = repeat(200, 60);
     int worm = 0, pit = 0;
     kn_rng rng;
-    static double z[MOST * T];
+    static double z[MAX_COUNT * T];
     (void)state;
     ref_rng_init(&rng, 6, 0);
     for (int k = 0; k < studies; k++) {
         study w;
         bool in_worm = true, in_pit = true;
-        draw(&rng, MOST, z);
+        draw(&rng, MAX_COUNT, z);
         begin(&w);
-        count(&w, MOST, z);
+        count(&w, MAX_COUNT, z);
         compute(&w);
         const kn_report_calibration *c = &w.r.calibration[1];
         for (int q = 0; q < KN_REPORT_QQ; q++)
@@ -302,17 +314,17 @@ static void bands_hold_everywhere_at_once(void **state)
         pit += in_pit;
         end(&w);
     }
-    const double rate = 0.89, least = studies * rate - 5 * sqrt(studies * rate * (1 - rate));
-    if (worm < least || pit < least)
+    const double rate = 0.89, lowest = studies * rate - 5 * sqrt(studies * rate * (1 - rate));
+    if (worm < lowest || pit < lowest)
         fail_msg("of %d studies worm holds in %d, PIT in %d, at least %.1f expected", studies, worm,
-                 pit, least);
+                 pit, lowest);
     assert_true(worm + pit < 2 * studies); /* not by being endless */
 }
 
-static void few_people_have_no_band(void **state)
+static void few_participants_have_no_band(void **state)
 {
     study w;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 7, 0);
@@ -338,28 +350,30 @@ static void few_people_have_no_band(void **state)
 
 static void plant(study *w, double shift, double spread, double tails)
 {
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     ref_rng_init(&rng, 8, 0);
-    draw(&rng, MOST, z);
-    make_normal(MOST, z);
-    for (int k = 0; k < MOST * T; k++) {
+    draw(&rng, MAX_COUNT, z);
+    make_normal(MAX_COUNT, z);
+    for (int k = 0; k < MAX_COUNT * T; k++) {
         double x = z[k] * spread + shift;
         z[k] = tails > 0 ? sinh(x / tails) * tails : x;
     }
     begin(w);
-    count(w, MOST, z);
+    count(w, MAX_COUNT, z);
     summarise(w);
 }
 
-static void healthy_people_raise_no_warning(void **state)
+static void healthy_participants_raise_no_warning(void **state)
 {
     study w;
     (void)state;
     plant(&w, 0, 1, 0);
     assert_int_equal(w.r.warnings.n, 0);
     assert_true(w.r.good.n >= 4);
-    assert_non_null(strstr(w.r.sentence, "40 people scored on 60 responses, each by a model"));
+    assert_non_null(
+        strstr(w.r.sentence,
+               "40 participants were scored on 60 responses by cross-validation, each by a model"));
     end(&w);
 }
 
@@ -372,10 +386,10 @@ static void a_shift_a_spread_and_tails_are_each_warned_of(void **state)
     assert_non_null(strstr(warned(&w, "shift")->words, "above"));
     end(&w);
     plant(&w, 0, sqrt(1.5), 0);
-    assert_string_equal(warned(&w, "calibration")->title, "The model is too sure of itself.");
+    assert_string_equal(warned(&w, "calibration")->title, "The model is overconfident.");
     end(&w);
     plant(&w, 0, sqrt(0.7), 0);
-    assert_string_equal(warned(&w, "calibration")->title, "The model is not sure enough.");
+    assert_string_equal(warned(&w, "calibration")->title, "The model is underconfident.");
     end(&w);
     plant(&w, 0, 0.6, 0.6); /* heavy: fewer than a tenth in the outer tenths */
     assert_non_null(warned(&w, "shape"));
@@ -426,10 +440,10 @@ static void limits_of_shift_and_of_length_are_those_of_the_method(void **state)
     assert_false(wiggle_warns(0.21, 0.06) || wiggle_warns(0.19, 0.04));
 }
 
-static void warnings_of_the_folder_are_passed_on_unless_the_page_says_them(void **state)
+static void warnings_of_the_folder_are_repeated_unless_the_page_has_them(void **state)
 {
     study w;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 9, 0);
@@ -437,64 +451,101 @@ static void warnings_of_the_folder_are_passed_on_unless_the_page_says_them(void 
     make_normal(12, z);
     begin(&w);
     count(&w, 12, z);
-    w.m.summary_json =
-        "{\"warnings\": [\"3 of 12 samples have covariates far from training (extrapolation_pct "
-        "above 99): a; b\", \"metrics are n/a ({training_rows=plain} predicts them)\"]}";
+    w.m.summary_json = "{\"warnings\": [\"covariates are far from the "
+                       "training sample (extrapolation_pct above 99): a; b\", \"metrics are n/a "
+                       "({training_rows=plain} predicts them)\"]}";
     summarise(&w);
     assert_int_equal(w.r.warnings.n, 1);
-    assert_string_equal(warned(&w, "folder")->words,
-                        "The folder says: metrics are n/a (--training-rows plain predicts them).");
+    assert_string_equal(
+        warned(&w, "folder")->words,
+        "Warning in the scored folder: metrics are n/a (--training-rows plain predicts "
+        "them).");
     end(&w);
 }
 
-static void too_few_people_are_not_judged_but_training_is(void **state)
+static void too_few_participants_have_no_sentence_but_the_training_sample_has(void **state)
 {
     study w;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 11, 0);
-    draw(&rng, MOST, z);
+    draw(&rng, MAX_COUNT, z);
     begin(&w);
-    count(&w, MOST, z);
+    count(&w, MAX_COUNT, z);
     w.r.zhist_training = w.r.zhist;
     count(&w, 3, z);
-    w.m.kind = KN_MATERIAL_SCORE;
-    w.m.N = MOST;
-    w.r.model.cv_msll = 0.2;
+    w.m.kind = KN_INPUT_SCORE;
+    w.m.N = MAX_COUNT;
+    w.r.model.cv_gain = -0.2;
     summarise(&w);
-    assert_non_null(strstr(w.r.good.note[0].words, "people of training (each held out in turn)"));
+    assert_non_null(
+        strstr(w.r.good.note[0].words, "training participants (each held out in turn)"));
     assert_string_equal(w.r.good.note[0].code,
-                        "calibration"); /* no ids: nobody is said to be new */
-    assert_non_null(strstr(warned(&w, "msll")->words, "held-out people of training"));
+                        "calibration"); /* no ids: no participant is said to be new */
+    assert_non_null(strstr(warned(&w, "gain")->words, "held-out training participants"));
     end(&w);
+}
+
+/* MSLL does not matter: calibration alone lowers it. */
+static void covariates_help_only_if_they_gain_and_explain_variance(void **state)
+{
+    static const struct {
+        double gain, R2;
+        bool nothing, helps, warns;
+    } CASES[] = {{0.1, 0.2, false, true, false},     {0, 0.2, false, false, true},
+                 {-0.01, -0.07, false, false, true}, {0.01, -0.1, false, false, false},
+                 {0.01, 0, false, false, false},     {0.01, 0.1, true, false, true},
+                 {NAN, 0.2, false, false, false}};
+    (void)state;
+    for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
+        study w;
+        double z[12 * T];
+        kn_rng rng;
+        ref_rng_init(&rng, 13, 0);
+        draw(&rng, 12, z);
+        begin(&w);
+        count(&w, 12, z);
+        w.m.kind = KN_INPUT_SCORE;
+        w.predicted = true;
+        w.r.responses.mean_MSLL = -0.06;
+        w.r.responses.mean_gain = CASES[k].gain;
+        w.r.responses.mean_R2 = CASES[k].R2;
+        w.r.model.cv_gain = NAN;
+        w.r.model.nothing_predicted = CASES[k].nothing;
+        summarise(&w);
+        assert_true((passed(&w, "gain") != NULL) == CASES[k].helps);
+        assert_true((warned(&w, "gain") != NULL) == CASES[k].warns);
+        end(&w);
+    }
 }
 
 static void the_smallest_p_is_that_of_the_reference_of_the_folder(void **state)
 {
     study w;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     (void)state;
     ref_rng_init(&rng, 12, 0);
     draw(&rng, 12, z);
     begin(&w);
     count(&w, 12, z);
-    w.m.kind = KN_MATERIAL_SCORE;
-    w.r.people.compared_among_them = true;
-    w.r.people.compared_named = "group=control";
-    w.r.people.compared_n = 24;
-    w.r.people.smallest_p = 1. / 25;
+    w.m.kind = KN_INPUT_SCORE;
+    w.r.participants.reference_in_folder = true;
+    w.r.participants.reference_selector = "group=control";
+    w.r.participants.reference_n = 24;
+    w.r.participants.smallest_p = 1. / 25;
     summarise(&w);
-    assert_non_null(strstr(warned(&w, "few")->words, "group=control"));
-    assert_non_null(strstr(warned(&w, "few")->words, "below 0.040"));
+    assert_non_null(strstr(w.r.notes.note[0].words, "group=control"));
+    assert_string_equal(w.r.notes.note[0].code, "few");
+    assert_non_null(strstr(w.r.notes.note[0].words, "smallest possible p-value is 0.040"));
     end(&w);
 }
 
-static void implausible_people_are_named_five_at_most(void **state)
+static void at_most_five_implausible_participants_are_named(void **state)
 {
     study w;
-    double z[MOST * T];
+    double z[MAX_COUNT * T];
     kn_rng rng;
     const kn_report_job job = {.m = &w.m, .s = &w.s, .r = &w.r};
     (void)state;
@@ -504,10 +555,10 @@ static void implausible_people_are_named_five_at_most(void **state)
     count(&w, 12, z);
     compute(&w);
     for (int i = 0; i < 7; i++)
-        w.r.people.person[i].implausible = true;
+        w.r.participants.participant[i].implausible = true;
     assert_int_equal(kn_compute_summary(w.ctx, &job), KN_OK);
     const char *words = warned(&w, "implausible")->words;
-    assert_non_null(strstr(words, "7 of 12 people have"));
+    assert_non_null(strstr(words, "7 of 12 participants have"));
     assert_non_null(strstr(words, "sub-0, sub-1, sub-2, sub-3, sub-4 and others"));
     end(&w);
 }
@@ -515,21 +566,22 @@ static void implausible_people_are_named_five_at_most(void **state)
 TEST_PROGRAM(report_compute)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_said_with_a_point_and_without_a_negative_zero),
-        cmocka_unit_test(rows_of_one_id_count_as_one_person),
-        cmocka_unit_test(labelled_people_and_those_of_training_do_not_count),
+        cmocka_unit_test(numbers_have_a_point_and_no_negative_zero),
+        cmocka_unit_test(rows_of_one_id_count_as_one_participant),
+        cmocka_unit_test(labelled_and_training_participants_do_not_count),
         cmocka_unit_test(outer_tenths_are_two_bars_each),
         cmocka_unit_test(a_small_spread_is_not_believed),
         cmocka_unit_test(means_and_intervals_are_students),
         cmocka_unit_test(bands_hold_everywhere_at_once),
-        cmocka_unit_test(few_people_have_no_band),
-        cmocka_unit_test(healthy_people_raise_no_warning),
+        cmocka_unit_test(few_participants_have_no_band),
+        cmocka_unit_test(healthy_participants_raise_no_warning),
         cmocka_unit_test(a_shift_a_spread_and_tails_are_each_warned_of),
         cmocka_unit_test(limits_of_shift_and_of_length_are_those_of_the_method),
-        cmocka_unit_test(warnings_of_the_folder_are_passed_on_unless_the_page_says_them),
-        cmocka_unit_test(too_few_people_are_not_judged_but_training_is),
+        cmocka_unit_test(warnings_of_the_folder_are_repeated_unless_the_page_has_them),
+        cmocka_unit_test(too_few_participants_have_no_sentence_but_the_training_sample_has),
+        cmocka_unit_test(covariates_help_only_if_they_gain_and_explain_variance),
         cmocka_unit_test(the_smallest_p_is_that_of_the_reference_of_the_folder),
-        cmocka_unit_test(implausible_people_are_named_five_at_most),
+        cmocka_unit_test(at_most_five_implausible_participants_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

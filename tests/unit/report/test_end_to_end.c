@@ -1,8 +1,9 @@
-/* The page from end to end by the public calls: the same bytes whoever makes it and with however
- * many threads; and where memory ends, or somebody has had enough, nothing is left of it. */
+/* The page from end to end by the public calls: the same bytes on every run and with however
+ * many threads; and where memory ends, or a participant has had enough, nothing is left of it. */
 #include <pthread.h>
 
 #include "support/calls.h"
+#include "support/failing.h"
 #include "support/folders.h"
 
 #include "base/context.h"
@@ -13,7 +14,7 @@ static kn_model *model;
 
 enum { N = 40, NEW = 12, T = 5 };
 
-static void write_people(const char *path, ptrdiff_t n, uint64_t seed)
+static void write_participants(const char *path, ptrdiff_t n, uint64_t seed)
 {
     kn_rng rng;
     FILE *f = fopen(path, "w");
@@ -36,15 +37,15 @@ static int prepare(void **state)
     kn_scores *scores;
     if (scratch_enter(state) != 0)
         return -1;
-    write_people("train.csv", N, 1);
-    write_people("new.csv", NEW, 2);
+    write_participants("train.csv", N, 1);
+    write_participants("new.csv", NEW, 2);
     assert_ok(ctx, fit_files(ctx,
                              "covariates=train.csv responses=train.csv use=age,sex "
                              "targets=?h_*,a,b,c",
                              &model));
     kn_options *o =
         options_of(ctx, "score",
-                   "covariates=new.csv responses=new.csv label=group=patient output=scored");
+                   "covariates=new.csv responses=new.csv cases=group=patient output=scored");
     assert_ok(ctx, kn_data_read(ctx, o, &data));
     assert_ok(ctx, kn_score(ctx, model, data, o, &scores));
     kn_scores_free(scores);
@@ -76,7 +77,7 @@ static kn_status whole(kn_ctx *c, const char *text, bool stop)
     if (stop)
         kn_cancel(c);
     KN_TRY(kn_report_write(c, report, o, &info));
-    assert_int_equal(info.people, NEW);
+    assert_int_equal(info.participants, NEW);
     assert_int_equal(info.responses, T);
 out:
     kn_report_free(report);
@@ -88,31 +89,6 @@ static void forget(void)
 {
     folder_remove("figures");
     unlink("page.html");
-}
-
-static void failing_memory_leaves_nothing(void **state)
-{
-    (void)state;
-    const int files = scratch_count();
-    long k = 0, tries = 0;
-    kn_status status = KN_ERR_MEMORY;
-    kn_ctx *c = kn_ctx_new();
-    kn_set_threads(c, 1);
-    while (status == KN_ERR_MEMORY && tries < 20000) { /* the sanitizer run looks for leaks */
-        const size_t before = kn_memory_now(c);
-        k += getenv("KN_EVERY") || k < 50 ? 1 : 1 + k / 23; /* every one takes minutes */
-        tries++;
-        kn_fail_allocation(c, k);
-        status = whole(c, "figures=figures output=page.html", false);
-        assert_true(kn_memory_now(c) == before);
-        if (status != KN_OK)
-            assert_int_equal(scratch_count(), files);
-    }
-    kn_fail_allocation(c, 0);
-    assert_int_equal(status, KN_OK);
-    assert_true(k > 500);
-    kn_ctx_free(c);
-    forget();
 }
 
 static void a_run_that_is_stopped_leaves_nothing(void **state)
@@ -203,15 +179,50 @@ static void two_contexts_make_the_same_bytes(void **state)
     free(page[0]), free(page[1]);
 }
 
-TEST_PROGRAM(report_end_to_end)
+static int open_fixture(void **state)
 {
     ctx = kn_ctx_new();
+    return prepare(state);
+}
+
+static int close_fixture(void **state)
+{
+    int status = clear(state);
+    kn_ctx_free(ctx);
+    return status;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(report_end_to_end, open_fixture, close_fixture)
+{
+    const int files = scratch_count();
+    long k = 0, tries = 0;
+    kn_status status = KN_ERR_MEMORY;
+    kn_ctx *c = kn_ctx_new();
+    kn_set_threads(c, 1);
+    while (status == KN_ERR_MEMORY && tries < 20000) { /* the sanitizer run looks for leaks */
+        const size_t before = kn_memory_now(c);
+        k += getenv("KN_EVERY") || k < 50 ? 1 : 1 + k / 23; /* every one takes minutes */
+        tries++;
+        kn_fail_allocation(c, k);
+        status = whole(c, "figures=figures output=page.html", false);
+        assert_true(kn_memory_now(c) == before);
+        if (status != KN_OK)
+            assert_int_equal(scratch_count(), files);
+    }
+    kn_fail_allocation(c, 0);
+    assert_int_equal(status, KN_OK);
+    assert_true(k > 500);
+    kn_ctx_free(c);
+    forget();
+}
+
+TEST_PROGRAM(report_end_to_end)
+{
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failing_memory_leaves_nothing),
         cmocka_unit_test(a_run_that_is_stopped_leaves_nothing),
         cmocka_unit_test(two_contexts_make_the_same_bytes),
     };
-    int failed = cmocka_run_group_tests_name("report_whole", tests, prepare, clear);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("report_whole", tests, open_fixture, close_fixture);
 }

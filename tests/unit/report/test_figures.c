@@ -6,7 +6,7 @@
 
 #include "report/assets/assets.h"
 #include "report/figures/figures.h"
-#include "report/figures/plot.h"
+#include "report/figures/internal.h"
 #include "support/report_sample.h"
 #include "support/scratch.h"
 
@@ -103,7 +103,7 @@ static bool among(const char *word, const char *const *list)
 
 typedef struct reading {
     XML_Parser parser;
-    ptrdiff_t persons, hexagons, elements;
+    ptrdiff_t participants, hexagons, elements;
     char ids[1 << 16]; /* "|f3t|f3d|" */
 } reading;
 
@@ -143,7 +143,7 @@ static void element(void *user, const char *name, const char **attributes)
             fail_msg("%s has an attribute %s", name, attributes[0]);
         if (strcmp(attributes[0], "id") == 0)
             once(r, attributes[1]);
-        r->persons += strcmp(attributes[0], "data-p") == 0;
+        r->participants += strcmp(attributes[0], "data-p") == 0;
         r->hexagons += strcmp(attributes[0], "class") == 0 && strcmp(attributes[1], "d5") == 0;
     }
 }
@@ -187,28 +187,56 @@ static void without_hidden(char *text)
 
 /* ---- tests ---- */
 
-static void figures_are_byte_by_byte_what_they_were(void **state)
+/* The sample of changes shares most figures with that of the table: only these are its own. */
+static bool is_golden_of(sample_kind kind, const char *name)
+{
+    return name[0] != '.' && (kind == SAMPLE_TABLE || strncmp(name, "change", 6) == 0 ||
+                              strncmp(name, "strip", 5) == 0);
+}
+
+/* Appends the file `name` of the current folder, under its name, to the open file of all numbers.
+ */
+static void append_numbers(FILE *all, const char *name)
+{
+    size_t n;
+    char *text = whole_file(name, &n);
+    assert_non_null(text);
+    fprintf(all, "# %s\n", name);
+    fwrite(text, 1, n, all);
+    free(text);
+}
+
+static void figures_and_their_numbers_have_the_golden_bytes(void **state)
 {
     (void)state;
     static const sample_kind KINDS[] = {SAMPLE_TABLE, SAMPLE_CHANGE};
     for (int k = 0; k < 2; k++) {
-        DIR *dir;
+        struct dirent **entry;
+        char golden[512];
         write_all(KINDS[k]);
-        dir = opendir(".");
-        for (struct dirent *e; (e = readdir(dir));) {
-            char golden[512];
-            const bool shared = KINDS[k] == SAMPLE_CHANGE && strncmp(e->d_name, "change", 6) != 0 &&
-                                strncmp(e->d_name, "strip", 5) != 0;
-            snprintf(golden, sizeof golden, "%s_%s", sample_name[KINDS[k]], e->d_name);
-            if (e->d_name[0] != '.' && !shared) /* the other figures are those of the table */
-                same_as_golden(e->d_name, golden);
+        int n = scandir(".", &entry, NULL, alphasort);
+        assert_true(n > 0);
+        FILE *all = fopen("numbers.txt", "wb");
+        assert_non_null(all);
+        for (int i = 0; i < n; i++) {
+            const char *name = entry[i]->d_name, *suffix = strrchr(name, '.');
+            if (is_golden_of(KINDS[k], name) && strcmp(suffix, ".csv") == 0) {
+                append_numbers(all, name);
+            } else if (is_golden_of(KINDS[k], name)) {
+                snprintf(golden, sizeof golden, "%s_%s", sample_name[KINDS[k]], name);
+                same_as_golden(name, golden);
+            }
+            free(entry[i]);
         }
-        closedir(dir);
+        free(entry);
+        fclose(all);
+        snprintf(golden, sizeof golden, "%s_numbers.txt", sample_name[KINDS[k]]);
+        same_as_golden("numbers.txt", golden);
         scratch_empty();
     }
 }
 
-static void captions_are_what_they_were(void **state)
+static void captions_have_the_golden_bytes(void **state)
 {
     (void)state;
     char *text = inline_all(SAMPLE_TABLE);
@@ -242,7 +270,7 @@ static void every_row_of_the_table_is_drawn_by_some_sample(void **state)
         sample_free(r[s]);
 }
 
-/* No names, however hostile, no numbers, however unknown, and nobody at all. */
+/* Hostile names, unknown numbers, and no participant at all. */
 static void whatever_the_report_figures_are_well_formed(void **state)
 {
     (void)state;
@@ -258,16 +286,16 @@ static void whatever_the_report_figures_are_well_formed(void **state)
     }
 }
 
-static void a_person_is_a_mark_in_every_figure_of_people(void **state)
+static void a_participant_is_a_mark_in_every_figure_of_participants(void **state)
 {
     (void)state;
-    enum { PEOPLE = 12, CURVES = 2 };
+    enum { PARTICIPANTS = 12, CURVES = 2 };
     char *text = inline_all(SAMPLE_TABLE);
     without_hidden(text);
     reading *r = read_markup(text, strlen(text), "table");
-    assert_int_equal(r->persons, PEOPLE * (CURVES + 2)); /* strip and burden */
+    assert_int_equal(r->participants, PARTICIPANTS * (CURVES + 2)); /* strip and burden */
     assert_int_equal(r->hexagons, 0);
-    for (int i = 0; i < PEOPLE; i++) {
+    for (int i = 0; i < PARTICIPANTS; i++) {
         char mark[32];
         ptrdiff_t n = 0;
         snprintf(mark, sizeof mark, "data-p=\"%d\"", i);
@@ -279,7 +307,7 @@ static void a_person_is_a_mark_in_every_figure_of_people(void **state)
     kn_free(text);
 }
 
-static void many_people_of_training_are_a_density(void **state)
+static void many_training_participants_are_drawn_as_a_density(void **state)
 {
     (void)state;
     char *text = inline_all(SAMPLE_CROWD);
@@ -293,20 +321,21 @@ static void many_people_of_training_are_a_density(void **state)
 
 /* 16000 marks are megabytes, and a page that is slow: those of the table can be found, the others
  * are counted in hexagons, of which there are as many as the figure is large. */
-static void of_many_people_scored_only_those_of_the_table_are_marks(void **state)
+static void of_many_scored_participants_only_those_of_the_table_are_marks(void **state)
 {
     (void)state;
     enum { CURVES = 2 };
     kn_report *sample = sample_report(ctx, SAMPLE_MANY);
     char *text = inline_all(SAMPLE_MANY), mark[32];
-    assert_true(sample->people.n > KN_REPORT_TABLE);
+    assert_true(sample->participants.n > KN_REPORT_TABLE);
     without_hidden(text);
     reading *r = read_markup(text, strlen(text), "many");
-    assert_int_equal(r->persons, KN_REPORT_TABLE * (CURVES + 2));
+    assert_int_equal(r->participants, KN_REPORT_TABLE * (CURVES + 2));
     assert_true(r->hexagons >= CURVES + 3); /* curves, the strip, both rows of burden */
-    assert_non_null(strstr(text, "Marks are the 1000 most abnormal; the others are shading."));
-    for (ptrdiff_t k = 0; k < sample->people.n; k++) {
-        snprintf(mark, sizeof mark, "data-p=\"%td\"", sample->people.order[k]);
+    assert_non_null(strstr(
+        text, "The 1000 most abnormal participants are marks; the others are shown as a density."));
+    for (ptrdiff_t k = 0; k < sample->participants.n; k++) {
+        snprintf(mark, sizeof mark, "data-p=\"%td\"", sample->participants.order[k]);
         assert_int_equal(strstr(text, mark) != NULL, k < KN_REPORT_TABLE);
     }
     sample_free(sample);
@@ -344,10 +373,12 @@ static void ticks_are_round_and_do_not_touch(void **state)
         assert_true(t.n >= 1 && t.n <= 9);
         for (int k = 1; k < t.n; k++) {
             char text[2][KN_TICK_TEXT];
-            const double gap = kn_axis_scale_px(&s, t.at[k]) - kn_axis_scale_px(&s, t.at[k - 1]);
-            kn_tick_text(&t, t.at[k - 1], text[0]);
-            kn_tick_text(&t, t.at[k], text[1]);
-            assert_true(kn_axis_scale_holds(&s, t.at[k]) && kn_axis_scale_holds(&s, t.at[k - 1]));
+            const double gap =
+                kn_axis_scale_px(&s, t.value[k]) - kn_axis_scale_px(&s, t.value[k - 1]);
+            kn_tick_text(&t, t.value[k - 1], text[0]);
+            kn_tick_text(&t, t.value[k], text[1]);
+            assert_true(kn_axis_scale_contains(&s, t.value[k]) &&
+                        kn_axis_scale_contains(&s, t.value[k - 1]));
             assert_true(gap >= (kn_text_width(text[0]) + kn_text_width(text[1])) / 2 + 4 ||
                         t.n == 2);
             assert_string_not_equal(text[0], text[1]);
@@ -359,7 +390,7 @@ static void ticks_are_round_and_do_not_touch(void **state)
     kn_tick_text(&(kn_ticks){.digits = 2}, -0.001, text);
     assert_string_equal(text, "0.00");
     kn_tick_text(&(kn_ticks){.digits = 2, .percent = true}, 0.25, text);
-    assert_string_equal(text, "25\u202f%");
+    assert_string_equal(text, "25%");
 }
 
 /* ---- colours ---- */
@@ -386,7 +417,7 @@ static void colours_can_be_seen_on_light_and_dark_paper(void **state)
     (void)state;
     static const struct {
         const char *name;
-        double least;
+        double lowest;
     } COLOURS[] = {{"ink", 4.5}, {"soft", 4.5},   {"blue", 4.5}, /* centiles are text in it */
                    {"grey", 3},  {"orange", 4.5}, {"magenta", 3}};
     int blocks = 0;
@@ -394,7 +425,7 @@ static void colours_can_be_seen_on_light_and_dark_paper(void **state)
         for (size_t k = 0; k < sizeof COLOURS / sizeof *COLOURS; k++) {
             const double paper = luminance(at, "paper"), c = luminance(at, COLOURS[k].name);
             const double contrast = (fmax(paper, c) + 0.05) / (fmin(paper, c) + 0.05);
-            if (contrast < COLOURS[k].least)
+            if (contrast < COLOURS[k].lowest)
                 fail_msg("%s has a contrast of %.2f", COLOURS[k].name, contrast);
         }
     assert_int_equal(blocks, 3); /* light, dark, on paper */
@@ -404,13 +435,13 @@ TEST_PROGRAM(report_figures)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_are_byte_by_byte_what_they_were),
-        cmocka_unit_test(captions_are_what_they_were),
+        cmocka_unit_test(figures_and_their_numbers_have_the_golden_bytes),
+        cmocka_unit_test(captions_have_the_golden_bytes),
         cmocka_unit_test(every_row_of_the_table_is_drawn_by_some_sample),
         cmocka_unit_test(whatever_the_report_figures_are_well_formed),
-        cmocka_unit_test(a_person_is_a_mark_in_every_figure_of_people),
-        cmocka_unit_test(many_people_of_training_are_a_density),
-        cmocka_unit_test(of_many_people_scored_only_those_of_the_table_are_marks),
+        cmocka_unit_test(a_participant_is_a_mark_in_every_figure_of_participants),
+        cmocka_unit_test(many_training_participants_are_drawn_as_a_density),
+        cmocka_unit_test(of_many_scored_participants_only_those_of_the_table_are_marks),
         cmocka_unit_test(a_locale_with_commas_changes_nothing),
         cmocka_unit_test(colours_can_be_seen_on_light_and_dark_paper),
         cmocka_unit_test(ticks_are_round_and_do_not_touch),

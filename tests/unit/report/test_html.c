@@ -194,7 +194,7 @@ static void a_cut_counts_characters_and_never_halves_one(void **state)
     assert_writes(kn_html_cut(&s.h, "ab", 1), "…");
 }
 
-static void numbers_have_a_true_minus_and_say_when_they_are_not_known(void **state)
+static void numbers_have_a_true_minus_and_unknown_ones_a_word(void **state)
 {
     (void)state;
     assert_writes(kn_html_fixed(&s.h, -1.255, 1), "−1.3");
@@ -302,7 +302,7 @@ TEST_PROGRAM(report_html)
         cmocka_unit_test(text_that_changes_direction_is_shown_as_such),
         cmocka_unit_test(a_long_text_is_whole_across_the_buffer),
         cmocka_unit_test(a_cut_counts_characters_and_never_halves_one),
-        cmocka_unit_test(numbers_have_a_true_minus_and_say_when_they_are_not_known),
+        cmocka_unit_test(numbers_have_a_true_minus_and_unknown_ones_a_word),
         cmocka_unit_test(p_has_two_digits_and_is_never_zero),
         cmocka_unit_test(numbers_have_a_point_under_every_locale),
         cmocka_unit_test(json_is_ascii_and_cannot_end_a_script),

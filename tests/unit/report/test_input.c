@@ -12,7 +12,7 @@ static void training_is_read_back(void **state)
     kn_report_input m;
     float z[T];
     assert_ok(ctx, kn_report_input_open(ctx, model, NULL, &m));
-    assert_int_equal(m.kind, KN_MATERIAL_MODEL);
+    assert_int_equal(m.kind, KN_INPUT_MODEL);
     assert_int_equal(m.N, N);
     assert_int_equal(m.n, 0);
     assert_int_equal(m.T, T - 1);
@@ -30,13 +30,13 @@ static void training_is_read_back(void **state)
         assert_string_equal(level(site, site->training[i]), training.site[i]);
         assert_ok(ctx, kn_report_input_training_z(ctx, &m, i, z));
         assert_memory_equal(z, model->reference.z + i * (T - 1), sizeof(float) * (T - 1));
-        assert_true(kn_report_input_training(&m, "statistic")[i] == model->reference.statistic[i]);
+        assert_true(kn_report_input_training(&m, "extreme_z")[i] == model->reference.statistic[i]);
         assert_true(kn_report_input_training(&m, "deviance")[i] ==
                     model->reference.deviance.ref[i]);
     }
     assert_true(m.has_training_z);
     assert_null(kn_report_input_training(&m, "nothing"));
-    assert_null(kn_report_input_people(&m, "statistic"));
+    assert_null(kn_report_input_participants(&m, "extreme_z"));
     assert_null(kn_report_input_responses(&m, "R2"));
     for (ptrdiff_t j = 0, all = 0; j < m.T; j++, all++) {
         all += all == LEFT_OUT;
@@ -60,7 +60,7 @@ static void covariates_of_indicators_are_levels_again(void **state)
     (void)state;
     kn_report_input m;
     kn_model *plain = fit(&training, "sample_kernel=linear+se components=1 categorical=sex,site");
-    assert_false(plain->recipe.codes);
+    assert_false(plain->encoding.codes);
     assert_ok(ctx, kn_report_input_open(ctx, plain, NULL, &m));
     for (ptrdiff_t i = 0; i < N; i++) {
         const kn_report_input_column *sex = column(&m, "sex"), *site = column(&m, "site");
@@ -94,14 +94,14 @@ static void a_model_of_numbers_has_names_by_number(void **state)
     assert_null(m.training_id);
     for (ptrdiff_t i = 0; i < 30; i++)
         assert_close(m.column[1].training[i], kn_at(X, i, 1), 1e-14);
-    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_choose_over(ctx, &m, NULL, &over));
     assert_null(over);
     kn_report_input_clear(&m);
     kn_model_free(numbers);
     free(X.data), free(Y.data);
 }
 
-static void an_exported_model_has_nobody(void **state)
+static void an_exported_model_has_no_participant(void **state)
 {
     (void)state;
     kn_report_input m;
@@ -120,7 +120,7 @@ static void an_exported_model_has_nobody(void **state)
     assert_int_equal(column(&m, "site")->levels, 3);
     assert_ok(ctx, kn_report_input_training_z(ctx, &m, 0, z));
     assert_true(isnan(z[0]));
-    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_choose_over(ctx, &m, NULL, &over));
     assert_string_equal(over, "age");
     assert_ok(ctx, kn_report_input_curves(ctx, &m, over, (ptrdiff_t[]){1}, 1, &r));
     assert_int_equal(r.curves, 2);
@@ -134,10 +134,12 @@ static void an_exported_model_has_nobody(void **state)
 /* ---- a folder of score ------------------------------------------------------------------------
  */
 
-static void assert_people(const kn_report_input *m, const kn_scores *s)
+static void assert_participants(const kn_report_input *m, const kn_scores *s)
 {
-    static const char *const NAMES[] = {"statistic", "p_upper", "deviance_p", "extrapolation_pct",
-                                        "mean_z",    "label",   "negative"};
+    static const char *const NAMES[] = {"extreme_z",  "extreme_z_p",
+                                        "deviance_p", "extrapolation_pct",
+                                        "mean_z",     "label",
+                                        "n_low"};
     const kn_report_input_column *age = column(m, "age"), *sex = column(m, "sex"),
                                  *site = column(m, "site");
     for (ptrdiff_t i = 0; i < m->n; i++) {
@@ -149,12 +151,12 @@ static void assert_people(const kn_report_input *m, const kn_scores *s)
         assert_string_equal(kn_report_input_texts(m, "sex")[i], scored.sex[i]);
     }
     for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
-        const double *expected = kn_scores_people(s, NAMES[k]),
-                     *found = kn_report_input_people(m, NAMES[k]);
+        const double *expected = kn_scores_participants(s, NAMES[k]),
+                     *found = kn_report_input_participants(m, NAMES[k]);
         for (ptrdiff_t i = 0; i < m->n; i++)
             assert_true(isnan(expected[i]) ? isnan(found[i]) : found[i] == expected[i]);
     }
-    assert_null(kn_report_input_people(m, "nothing"));
+    assert_null(kn_report_input_participants(m, "nothing"));
     assert_null(kn_report_input_texts(m, "nothing"));
 }
 
@@ -172,20 +174,20 @@ static void a_scored_table_is_read_back(void **state)
     kn_scores *s = score(model, &scored, "output=out write=z,metrics format=csv unseen=prior");
     kn_scores *again = score(model, &scored, "write=z unseen=prior");
     scored.id[2] = "\x01\x1b[31m\xff\xfe"; /* as another program may have left it */
-    replace("out/people.tsv", "to be broken", scored.id[2]);
+    replace("out/scored_participants.tsv", "to be broken", scored.id[2]);
     replace("out/abnormality.tsv", "to be broken", scored.id[2]);
     replace("out/z.csv", "to be broken", scored.id[2]);
     assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
-    assert_int_equal(m.kind, KN_MATERIAL_SCORE);
+    assert_int_equal(m.kind, KN_INPUT_SCORE);
     assert_int_equal(m.n, NEW);
     assert_string_equal(m.dir, "out");
-    assert_people(&m, s);
+    assert_participants(&m, s);
     assert_int_equal(column(&m, "site")->levels, 4);
     assert_true(column(&m, "site")->scored[5] == 3);
     assert_metrics(&m, s, model->y.kept, 1e-15);
     assert_z(&m, again, model->y.kept);
     assert_non_null(strstr(m.summary_json, "xxh64:"));
-    assert_int_equal(m.n_dropped, 0);
+    assert_int_equal(m.n_excluded, 0);
     kn_report_input_clear(&m);
     kn_scores_free(s);
     kn_scores_free(again);
@@ -222,12 +224,12 @@ static void excluded_participants_are_listed(void **state)
     assert_ok(ctx, kn_score(ctx, model, d, o, &s));
     assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
     assert_int_equal(m.n, NEW - 1);
-    assert_int_equal(m.n_dropped, 1);
-    assert_string_equal(m.dropped_id[0], scored.id[3]);
-    assert_non_null(strstr(m.dropped_why[0], "age"));
+    assert_int_equal(m.n_excluded, 1);
+    assert_string_equal(m.excluded_id[0], scored.id[3]);
+    assert_non_null(strstr(m.excluded_reason[0], "age"));
     assert_string_equal(m.id[3], scored.id[4]);
-    assert_true(kn_report_input_people(&m, "label")[0] == 0 &&
-                kn_report_input_people(&m, "label")[1] == 1);
+    assert_true(kn_report_input_participants(&m, "label")[0] == 0 &&
+                kn_report_input_participants(&m, "label")[1] == 1);
     kn_report_input_clear(&m);
     kn_scores_free(s);
     kn_data_free(d);
@@ -246,9 +248,9 @@ static void cv_has_no_model(void **state)
     kn_data *d = data_of(&training);
     assert_ok(ctx, kn_cv(ctx, d, o, NULL));
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_ARGUMENT,
-                    "out: was written by cv, which has no one model, expected no model beside it");
+                    "out was written by cv, which has no single model; give the folder alone");
     assert_ok(ctx, kn_report_input_open(ctx, NULL, "out", &m));
-    assert_int_equal(m.kind, KN_MATERIAL_CV);
+    assert_int_equal(m.kind, KN_INPUT_CV);
     assert_int_equal(m.n, N);
     assert_int_equal(m.N, 0);
     assert_int_equal(m.T, T);
@@ -287,8 +289,8 @@ static void cv_has_no_model(void **state)
 /* ---- change -------------------------------------------------------------------------------------
  */
 
-/* Two visits of 12 people. */
-static kn_data *visits_of(people *p)
+/* Two visits of 12 participants. */
+static kn_data *visits_of(participants *p)
 {
     kn_data *d;
     make(p, 24, 5);
@@ -310,7 +312,7 @@ static kn_data *visits_of(people *p)
 static void changes_are_of_pairs(void **state)
 {
     (void)state;
-    static people visits;
+    static participants visits;
     kn_report_input m;
     kn_table *table, *z;
     const char *over;
@@ -327,7 +329,7 @@ static void changes_are_of_pairs(void **state)
     kn_report_input_clear(&m);
     kn_model_free(saved);
     assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
-    assert_int_equal(m.kind, KN_MATERIAL_CHANGE);
+    assert_int_equal(m.kind, KN_INPUT_CHANGE);
     assert_int_equal(m.n, 12);
     assert_null(m.column[0].scored);
     assert_ok(ctx, kn_table_read(ctx, "out/change.tsv", &table));
@@ -338,16 +340,17 @@ static void changes_are_of_pairs(void **state)
         double x;
         snprintf(id, sizeof id, "%s v1 to v2", kn_table_cell(table, i, 0));
         assert_string_equal(m.id[i], id);
-        assert_string_equal(kn_report_input_texts(&m, "person")[i], kn_table_cell(table, i, 0));
-        kn_table_number(table, i, kn_table_find(table, "statistic_p"), &x);
-        assert_true(kn_report_input_people(&m, "statistic_p")[i] == x);
+        assert_string_equal(kn_report_input_texts(&m, "participant_id")[i],
+                            kn_table_cell(table, i, 0));
+        kn_table_number(table, i, kn_table_find(table, "extreme_z_p"), &x);
+        assert_true(kn_report_input_participants(&m, "extreme_z_p")[i] == x);
         assert_ok(ctx, kn_report_input_z(ctx, &m, i, row));
         for (ptrdiff_t j = 0; j < m.T; j++) {
             kn_table_number(z, i, 1 + model->y.kept[j], &x);
             assert_true(row[j] == (float)x);
         }
     }
-    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_choose_over(ctx, &m, NULL, &over));
     assert_ok(ctx, kn_report_input_curves(ctx, &m, over, (ptrdiff_t[]){0}, 1, &r));
     assert_int_equal(r.training.n, N);
     assert_int_equal(r.scored.n, 0);
@@ -366,7 +369,7 @@ TEST_PROGRAM(report_input)
         cmocka_unit_test_setup(training_is_read_back, fresh),
         cmocka_unit_test_setup(covariates_of_indicators_are_levels_again, fresh),
         cmocka_unit_test_setup(a_model_of_numbers_has_names_by_number, fresh),
-        cmocka_unit_test_setup(an_exported_model_has_nobody, fresh),
+        cmocka_unit_test_setup(an_exported_model_has_no_participant, fresh),
         cmocka_unit_test_setup(a_scored_table_is_read_back, fresh),
         cmocka_unit_test_setup(formats_and_split_are_one, fresh),
         cmocka_unit_test_setup(excluded_participants_are_listed, fresh),

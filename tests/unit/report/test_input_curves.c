@@ -14,14 +14,14 @@ static void assert_short(double x, const kn_table *t, ptrdiff_t row, const char 
 static void assert_curves(const kn_report_input *m, const kn_table *t,
                           const kn_report_input_response *r)
 {
-    ptrdiff_t row = r->response * 2 * KN_MATERIAL_GRID * KN_MATERIAL_CENTILES;
+    ptrdiff_t row = r->response * 2 * KN_INPUT_GRID * KN_INPUT_CENTILES;
     assert_int_equal(r->curves, 2);
     for (ptrdiff_t k = 0; k < r->curves; k++) {
         const kn_report_input_curve *c = &r->curve[k];
         assert_string_equal(c->level, k ? "M" : "F");
         assert_string_equal(c->label, k ? "sex=M,site=mean" : "sex=F,site=mean");
-        for (int i = 0; i < KN_MATERIAL_GRID; i++)
-            for (int p = 0; p < KN_MATERIAL_CENTILES; p++, row++) {
+        for (int i = 0; i < KN_INPUT_GRID; i++)
+            for (int p = 0; p < KN_INPUT_CENTILES; p++, row++) {
                 char x[KN_NUMBER_SIZE];
                 kn_number_text(c->x[i], x);
                 assert_string_equal(kn_table_cell(t, row, 0), m->name[r->response]);
@@ -35,8 +35,8 @@ static void assert_curves(const kn_report_input *m, const kn_table *t,
     }
 }
 
-static void assert_points(const kn_table *t, const kn_report_input_points *p, const people *who,
-                          ptrdiff_t response)
+static void assert_points(const kn_table *t, const kn_report_input_points *p,
+                          const participants *who, ptrdiff_t response)
 {
     assert_int_equal(p->n, who->n);
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -52,7 +52,7 @@ static void assert_points(const kn_table *t, const kn_report_input_points *p, co
     }
 }
 
-static void centiles_into(const people *p, const char *dir)
+static void centiles_into(const participants *p, const char *dir)
 {
     char text[64];
     snprintf(text, sizeof text, "over=age output=%s", dir);
@@ -75,9 +75,9 @@ static void curves_are_those_of_centiles(void **state)
     centiles_into(&scored, "new");
     centiles_into(&training, "old");
     assert_ok(ctx, kn_report_input_open(ctx, model, "out", &m));
-    assert_ok(ctx, kn_report_input_over(ctx, &m, "AGE", &over));
+    assert_ok(ctx, kn_report_input_choose_over(ctx, &m, "AGE", &over));
     assert_string_equal(over, "age");
-    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_choose_over(ctx, &m, NULL, &over));
     assert_string_equal(over, "age");
     assert_ok(ctx, kn_table_read(ctx, "new/centiles.tsv", &curves));
     assert_ok(ctx, kn_table_read(ctx, "new/points.tsv", &points));
@@ -89,9 +89,9 @@ static void curves_are_those_of_centiles(void **state)
         assert_points(points, &r[k].scored, &scored, WHICH[k]);
         assert_points(trained, &r[k].training, &training, WHICH[k]);
     }
-    assert_refused(ctx, kn_report_input_over(ctx, &m, "sex", &over), KN_ERR_ARGUMENT,
+    assert_refused(ctx, kn_report_input_choose_over(ctx, &m, "sex", &over), KN_ERR_ARGUMENT,
                    "{over}: sex is a category, expected a number");
-    assert_refused(ctx, kn_report_input_over(ctx, &m, "bmi", &over), KN_ERR_ARGUMENT,
+    assert_refused(ctx, kn_report_input_choose_over(ctx, &m, "bmi", &over), KN_ERR_ARGUMENT,
                    "{over}: the model has no covariate 'bmi'");
     kn_report_input_clear(&m);
     kn_table_free(curves);
@@ -127,7 +127,7 @@ static void over_is_what_moves_responses(void **state)
     assert_ok(ctx, kn_data_responses(ctx, d, kn_view_rows(y, n, 3), NULL));
     assert_ok(ctx, kn_fit(ctx, d, o, &two));
     assert_ok(ctx, kn_report_input_open(ctx, two, NULL, &m));
-    assert_ok(ctx, kn_report_input_over(ctx, &m, NULL, &over));
+    assert_ok(ctx, kn_report_input_choose_over(ctx, &m, NULL, &over));
     assert_string_equal(over, "telling");
     kn_report_input_clear(&m);
     kn_model_free(two);

@@ -1,4 +1,5 @@
 /* What does not belong together is refused, and a failure leaves nothing. */
+#include "support/failing.h"
 #include "support/materials.h"
 
 static void other_folders_are_refused(void **state)
@@ -10,27 +11,28 @@ static void other_folders_are_refused(void **state)
                     "there is neither a model nor a folder, expected a model or {scored}");
     assert_int_equal(mkdir("out", 0777), 0);
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_IO,
-                    "out: has no summary.json, expected a folder that score, cv or change wrote");
+                    "out has no summary.json; give a folder that score, cv or change wrote");
     scratch_text("out/summary.json", "{\"over\": \"age\"}");
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
-                    "out: its summary.json is of another kind, expected a folder that score, cv or "
-                    "change wrote");
+                    "out: its summary.json was written by another command; give a folder that "
+                    "score, cv or change wrote");
     folder_remove("out");
     kn_scores_free(score(model, &scored, "output=out format=csv"));
     assert_refused(ctx, kn_report_input_open(ctx, other, "out", &m), KN_ERR_DATA,
-                   "out: was scored by another model (xxh64:");
+                   "out was made with another model (xxh64:");
     assert_refused(ctx, kn_report_input_open(ctx, other, "out", &m), KN_ERR_DATA,
-                   "), expected a folder of this one");
+                   "); give that model, or run the command again with this one");
     assert_sentence(ctx, kn_report_input_open(ctx, NULL, "out", &m), KN_ERR_ARGUMENT,
-                    "out: was written by score, expected the model that it was made by");
+                    "out was written by score; give the model that it was made with, too");
     replace("out/abnormality.tsv", scored.id[2], "nobody");
-    assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
-                    "out/abnormality.tsv line 4: participant_id is 'nobody', expected 's2-2' as in "
-                    "people.tsv");
+    assert_sentence(
+        ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
+        "out/abnormality.tsv line 4: participant_id is 'nobody', but 's2-2' in "
+        "scored_participants.tsv; the files of this folder are from different runs, so run the "
+        "command again");
     replace("out/summary.json", "\"model\": \"xxh64:", "\"once\": \"xxh64:");
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
-                    "out: its summary.json does not say which model it was made by, as those of "
-                    "older versions (run score again)");
+                    "out: its summary.json does not name the model; run score again");
     assert_null(m.files);
     folder_remove("out");
     kn_model_free(other);
@@ -64,16 +66,31 @@ static kn_status everything(const kn_model *of, const char *dir)
     if (status == KN_OK)
         status = kn_report_input_z(ctx, &m, 1, z);
     if (status == KN_OK)
-        status = kn_report_input_over(ctx, &m, NULL, &over);
+        status = kn_report_input_choose_over(ctx, &m, NULL, &over);
     if (status == KN_OK && over)
         status = kn_report_input_curves(ctx, &m, over, (ptrdiff_t[]){1, 3}, 2, r);
     kn_report_input_clear(&m);
     return status;
 }
 
-static void any_failing_allocation_leaks_nothing(void **state)
+static int open_fixture(void **state)
 {
-    (void)state;
+    ctx = kn_ctx_new();
+    return begin(state);
+}
+
+static int close_fixture(void **state)
+{
+    int status = end(state);
+    kn_ctx_free(ctx);
+    return status;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(report_input, open_fixture, close_fixture)
+{
+    assert_int_equal(fresh(state), 0);
     kn_options *o = options_of(ctx, "cv", "output=crossed folds=3 format=csv");
     kn_data *d = data_of(&training);
     assert_ok(ctx, kn_cv(ctx, d, o, NULL));
@@ -99,13 +116,9 @@ static void any_failing_allocation_leaks_nothing(void **state)
 
 TEST_PROGRAM(report_input_errors)
 {
-    ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(other_folders_are_refused, fresh),
         cmocka_unit_test_setup(a_model_is_known_again, fresh),
-        cmocka_unit_test_setup(any_failing_allocation_leaks_nothing, fresh),
     };
-    int failed = cmocka_run_group_tests(tests, begin, end);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

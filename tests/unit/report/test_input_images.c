@@ -19,7 +19,7 @@ static void write_images(int parts)
     for (int k = 0; k < 2; k++)
         fprintf(tables[k], "participant_id\tage\tsex\tsite\n");
     for (int i = 0; i < N + NEW; i++) {
-        const people *p = i < N ? &training : &scored;
+        const participants *p = i < N ? &training : &scored;
         int k = i < N ? 0 : 1, at = i < N ? i : i - N;
         fprintf(tables[k], "%s\t%.1f\t%s\t%s\n", p->id[at], p->age[at], p->sex[at], p->site[at]);
         fprintf(lists[k], "%s", p->id[at]);

@@ -6,8 +6,8 @@
 
 #include "base/memory/alloc.h"
 #include "base/random.h"
-#include "commands/memory/memory_need.h"
-#include "report/memory.h"
+#include "commands/memory/memory_plan.h"
+#include "report/internal.h"
 
 static kn_ctx *ctx;
 
@@ -51,7 +51,7 @@ static void write_table(const char *path, const trial *t, ptrdiff_t n, uint64_t 
     assert_int_equal(fclose(f), 0);
 }
 
-/* One file of all people. */
+/* One file of all participants. */
 static void write_images(const char *path, const trial *t, ptrdiff_t n, uint64_t seed)
 {
     static float value[IMAGE_ROOM / sizeof(float)];
@@ -74,7 +74,7 @@ static void write_images(const char *path, const trial *t, ptrdiff_t n, uint64_t
 static void prepare(const trial *t)
 {
     char options[512];
-    const char *label = strcmp(t->page, "label") == 0 ? " label=group=patient" : "";
+    const char *label = strcmp(t->page, "label") == 0 ? " cases=group=patient" : "";
     const char *train = "train.csv", *new = "new.csv";
     kn_model *model;
     kn_scores *scores;
@@ -117,7 +117,7 @@ static void take(const trial *t, const kn_model *model, double *peak, double *sa
     kn_report_info info = {.size = sizeof info};
     assert_ok(ctx, kn_settings_of(ctx, o, "report", &s));
     kn_report_need(ctx, &s, model, &r);
-    *said = kn_mem_usage_sum(&r.peak) - r.peak.part[KN_NEED_BASIS];
+    *said = kn_mem_usage_sum(&r.peak) - r.peak.bytes[KN_NEED_BASIS];
     kn_memory_peak_reset(ctx);
     double before = (double)kn_memory_now(ctx);
     assert_ok(ctx, kn_report_compute(ctx, model, o, &report));
@@ -127,9 +127,9 @@ static void take(const trial *t, const kn_model *model, double *peak, double *sa
     kn_options_free(o);
 }
 
-static void a_page_takes_no_more_than_is_said_and_not_much_less(void **state)
+static void a_page_takes_at_most_the_predicted_memory_and_not_much_less(void **state)
 {
-    static const double MOST = 2.2, SMALL = 1e6, PICTURE = 22e6; /* one of a million pixels */
+    static const double MAX_COUNT = 2.2, SMALL = 1e6, PICTURE = 22e6; /* one of a million pixels */
     bool wrong = false;
     (void)state;
     for (int k = 0; k < N_TRIALS; k++) {
@@ -139,7 +139,7 @@ static void a_page_takes_no_more_than_is_said_and_not_much_less(void **state)
         prepare(t);
         assert_ok(ctx, kn_model_open(ctx, "model", &model));
         take(t, model, &peak, &said);
-        bool bad = said < peak || said > MOST * peak + SMALL + (t->side > 0 ? PICTURE : 0);
+        bool bad = said < peak || said > MAX_COUNT * peak + SMALL + (t->side > 0 ? PICTURE : 0);
         if (bad || getenv("KN_SHOW"))
             print_message("%-20s said %.0f kB, taken %.0f kB, %.2f times\n", t->name, said / 1e3,
                           peak / 1e3, said / peak);
@@ -150,7 +150,7 @@ static void a_page_takes_no_more_than_is_said_and_not_much_less(void **state)
     assert_false(wrong);
 }
 
-static void a_page_without_room_is_refused_before_it_begins(void **state)
+static void a_page_beyond_the_limit_is_refused_before_it_begins(void **state)
 {
     const trial *t = &TRIALS[0];
     kn_model *model;
@@ -177,8 +177,8 @@ static void a_page_without_room_is_refused_before_it_begins(void **state)
 TEST_PROGRAM(report_memory)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_takes_no_more_than_is_said_and_not_much_less),
-        cmocka_unit_test(a_page_without_room_is_refused_before_it_begins),
+        cmocka_unit_test(a_page_takes_at_most_the_predicted_memory_and_not_much_less),
+        cmocka_unit_test(a_page_beyond_the_limit_is_refused_before_it_begins),
     };
     ctx = kn_ctx_new();
     kn_set_threads(ctx, 2);

@@ -1,6 +1,6 @@
 #include "support/volumes.h"
 
-#include "report/pictures/mosaic.h"
+#include "report/pictures/internal.h"
 #include "report/pictures/picture.h"
 
 enum { TRIALS = 60 };
@@ -14,7 +14,7 @@ static drawn draw(kn_ctx *ctx, const volume *v)
 {
     drawn d = {0};
     assert_ok(ctx, kn_mosaic_layout(ctx, &v->space, v->T, &d.layout));
-    assert_ok(ctx, kn_mosaic_make(ctx, &v->space, v->T, &d.tables));
+    assert_ok(ctx, kn_mosaic_build(ctx, &v->space, v->T, &d.tables));
     assert_int_equal(d.tables.whole.width, d.layout.width);
     assert_int_equal(d.tables.whole.height, d.layout.height);
     return d;
@@ -230,7 +230,7 @@ static void a_single_slice_is_shown_as_what_it_is(void **state)
     kn_ctx_free(ctx);
 }
 
-static void an_affine_that_says_nothing_leaves_sides_unknown(void **state)
+static void an_affine_without_orientation_leaves_sides_unknown(void **state)
 {
     (void)state;
     kn_ctx *ctx = kn_ctx_new();
@@ -262,7 +262,7 @@ TEST_PROGRAM(report_mosaic)
         cmocka_unit_test(slices_do_not_overlap_and_pixels_are_square),
         cmocka_unit_test(odd_shapes_have_a_picture_of_bounded_size),
         cmocka_unit_test(a_single_slice_is_shown_as_what_it_is),
-        cmocka_unit_test(an_affine_that_says_nothing_leaves_sides_unknown),
+        cmocka_unit_test(an_affine_without_orientation_leaves_sides_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* Words of the page: numbers in sentences, options of a command, broken texts. */
 #include "support/reports.h"
 
-#include "report/input/command_option.h"
-#include "report/json/json.h"
+#include "report/input/records.h"
+#include "report/json/report_json.h"
 #include "report/text/sentence.h"
 
 static void p_is_never_0(void **state)
@@ -26,15 +26,22 @@ static void p_is_never_0(void **state)
     }
     kn_sentence s = {.ctx = ctx, .arena = &arena};
     const char *text;
+    kn_sentence_rank_p(&s, 1. / 97, 1. / 97);
+    kn_sentence_words(&s, ", ");
+    kn_sentence_rank_p(&s, 2. / 97, 1. / 97);
+    kn_sentence_words(&s, ", ");
+    kn_sentence_rank_p(&s, 1. / 97, NAN);
+    assert_ok(ctx, kn_sentence_end(&s, &text));
+    assert_string_equal(text, "p ≤ 0.010, p = 0.021, p = 0.010");
     kn_sentence_fixed(&s, -1e-9, 3);
     kn_sentence_words(&s, " ");
     kn_sentence_percent(&s, .99987);
     kn_sentence_words(&s, " ");
     kn_sentence_figures(&s, 12345.6, 3);
     assert_ok(ctx, kn_sentence_end(&s, &text));
-    assert_string_equal(text, "0.000 99.99 % 12346");
-    assert_string_equal(kn_format_percent_least(1 - 1. / 98).text, "98.9"); /* 98.98 */
-    assert_string_equal(kn_format_percent_least(.95).text, "95.0");
+    assert_string_equal(text, "0.000 99.99% 12346");
+    assert_string_equal(kn_format_percent_min(1 - 1. / 98).text, "98.9"); /* 98.98 */
+    assert_string_equal(kn_format_percent_min(.95).text, "95.0");
     kn_arena_clear(&arena);
 }
 
@@ -43,14 +50,14 @@ static void options_of_a_command_are_found(void **state)
     (void)state;
     char out[16];
     const char *line =
-        "kronorm score 'my --threshold 9 model' --label 'a=it'\\''s' --threshold 2.5 --output x";
+        "kronorm score 'my --threshold 9 model' --cases 'a=it'\\''s' --threshold 2.5 --output x";
     assert_true(kn_command_option(line, "--threshold", out, sizeof out));
     assert_string_equal(out, "2.5");
-    assert_true(kn_command_option(line, "--label", out, sizeof out));
+    assert_true(kn_command_option(line, "--cases", out, sizeof out));
     assert_string_equal(out, "a=it's");
     assert_false(kn_command_option(line, "--reference", out, sizeof out));
     assert_false(kn_command_option(NULL, "--reference", out, sizeof out));
-    assert_false(kn_command_option(line, "--label", out, 3));
+    assert_false(kn_command_option(line, "--cases", out, 3));
 }
 
 static void broken_texts_are_json_all_the_same(void **state)
@@ -58,7 +65,7 @@ static void broken_texts_are_json_all_the_same(void **state)
     (void)state;
     kn_report *r = new_report(1);
     char *json;
-    r->people.person[0].id = "a\xFF\xC3(b\xE2\x82 \xC3\xA9\x01";
+    r->participants.participant[0].id = "a\xFF\xC3(b\xE2\x82 \xC3\xA9\x01";
     assert_ok(ctx, kn_report_json_text(ctx, r, &json));
     json_t *read = json_loads(json, 0, NULL);
     const char *id = json_string_value(

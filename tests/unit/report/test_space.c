@@ -1,6 +1,6 @@
 #include "report/compute/compute.h"
 
-#include "report/pictures/raster.h"
+#include "report/pictures/internal.h"
 #include "support/images.h"
 
 /* A material made by hand: what kn_compute_space takes of it. */
@@ -111,8 +111,10 @@ static void backgrounds_are_found_through_affines(void **state)
     image_file("far.nii", &h, 0, value, M * M * M);
     volume(&p);
     p.s.background = "far.nii";
-    assert_sentence(p.ctx, compute(&p), KN_ERR_SHAPE,
-                    "far.nii: lies beside the maps: none of their 30 voxels is within it");
+    assert_sentence(
+        p.ctx, compute(&p), KN_ERR_SHAPE,
+        "far.nii does not overlap the maps: it contains none of their 30 voxels; give an image "
+        "in the space of the responses");
     end(&p);
     h.srow[0][3] = 2;
     h.srow[0][0] = 0;
@@ -120,7 +122,7 @@ static void backgrounds_are_found_through_affines(void **state)
     volume(&p);
     p.s.background = "flat.nii";
     assert_sentence(p.ctx, compute(&p), KN_ERR_FORMAT,
-                    "flat.nii: its affine is flat, so that its voxels are nowhere");
+                    "flat.nii: its affine is singular, so its voxels have no position");
     end(&p);
 }
 
@@ -248,7 +250,7 @@ static void cifti_places_are_vertices(void **state)
     vertices(&p, 1, "");
     p.m.space.part[0].brain.xml = xml;
     assert_sentence(p.ctx, compute(&p), KN_ERR_SHAPE,
-                    "the model: its left cortex has 8 vertices, the surface has 4");
+                    "the model: its left cortex has 8 vertices, but the surface has 4");
     end(&p);
 }
 
@@ -302,39 +304,38 @@ static void what_does_not_fit_is_a_sentence(void **state)
 {
     (void)state;
     page p;
-    refuse_table(
-        "lh.gii,rh.gii.gz", "lh.label.gii,rh.label.gii", NULL, KN_ERR_DATA,
-        "lh.label.gii,rh.label.gii: none of its regions is a response: they are named as 'cuneus', "
-        "responses as 'a'");
+    refuse_table("lh.gii,rh.gii.gz", "lh.label.gii,rh.label.gii", NULL, KN_ERR_DATA,
+                 "lh.label.gii,rh.label.gii: none of its regions is a response; they have names "
+                 "such as 'cuneus', but responses such as 'a'");
     refuse_table("lh.gii,rh.gii.gz", NULL, NULL, KN_ERR_SHAPE,
-                 "lh.gii,rh.gii.gz: has 7 vertices in all, the responses have 2 (a table of "
+                 "lh.gii,rh.gii.gz has 7 vertices in all, but the responses have 2 (a table of "
                  "regions needs {labels})");
     refuse_table("lh.gii,rh.gii.gz", "rh.label.gii,lh.label.gii", NULL, KN_ERR_SHAPE,
-                 "rh.label.gii: has labels of 3 vertices, its surface 4");
+                 "rh.label.gii has labels of 3 vertices, but its surface has 4");
     refuse_table("lh.gii,rh.gii.gz", "lh.label.gii", NULL, KN_ERR_ARGUMENT,
-                 "{labels} names 1 file, {surface} 2");
+                 "{labels} names 1 file, but {surface} 2");
     refuse_table("lh.gii", NULL, "lh.sulc.gii,rh.sulc.gii", KN_ERR_ARGUMENT,
-                 "{sulc} names 2 files, {surface} 1");
+                 "{sulc} names 2 files, but {surface} 1");
     refuse_table("lh.gii", NULL, "rh.sulc.gii", KN_ERR_SHAPE,
-                 "rh.sulc.gii: has 3 values, its surface 4 vertices");
+                 "rh.sulc.gii has 3 values, but its surface has 4 vertices");
     refuse_table(NULL, "lh.label.gii", NULL, KN_ERR_ARGUMENT,
-                 "{labels} needs {surface}: what it is of");
+                 "{labels} needs {surface}, the surfaces that it belongs to");
     refuse_table("two.gii,one.gii", NULL, NULL, KN_ERR_DATA,
-                 "two.gii: is the right hemisphere, expected the left one first in {surface}, then "
+                 "two.gii is the right hemisphere, expected the left one first in {surface}, then "
                  "the right one");
     refuse_table("lh.gii,", NULL, NULL, KN_ERR_ARGUMENT,
                  "{surface} is 'lh.gii,', expected LEFT,RIGHT or one file");
     vertices(&p, 2, "lh");
     p.s.surface = "lh.gii,lh.gii";
     assert_sentence(p.ctx, compute(&p), KN_ERR_DATA,
-                    "lh.gii: is the left hemisphere, expected the left one first in {surface}, "
+                    "lh.gii is the left hemisphere, expected the left one first in {surface}, "
                     "then the right one");
     end(&p);
     vertices(&p, 2, "lh");
     p.m.space.part[1].geometry.dim[0] = 9;
     p.m.space.geometry.dim[0] = 13;
     assert_sentence(p.ctx, compute(&p), KN_ERR_SHAPE,
-                    "rh.gii.gz: has 3 vertices, the right hemisphere of the responses has 9");
+                    "rh.gii.gz has 3 vertices, but the right hemisphere of the responses has 9");
     end(&p);
     vertices(&p, 2, "lh");
     p.s.surface = "lh.gii";
@@ -343,13 +344,13 @@ static void what_does_not_fit_is_a_sentence(void **state)
     volume(&p);
     p.s.surface = "lh.gii";
     assert_refused(p.ctx, compute(&p), KN_ERR_ARGUMENT,
-                   "{surface}: the responses are voxels of a volume");
+                   "{surface} is for responses that are vertices");
     end(&p);
     vertices(&p, 1, "");
     p.s.surface = NULL;
     p.s.background = "bg.nii";
     assert_sentence(p.ctx, compute(&p), KN_ERR_ARGUMENT,
-                    "{background}: the responses are not voxels of a volume");
+                    "{background} is for responses that are voxels of a volume; leave it out");
     end(&p);
 }
 
@@ -375,7 +376,7 @@ static void a_template_is_drawn(void **state)
     p.s.surface = surface;
     p.s.sulc = sulc;
     assert_ok(p.ctx, compute(&p));
-    assert_ok(p.ctx, kn_raster_make(p.ctx, &p.r.space, p.m.T, &out));
+    assert_ok(p.ctx, kn_raster_build(p.ctx, &p.r.space, p.m.T, &out));
     ptrdiff_t wrong = 0, seen = 0;
     for (ptrdiff_t i = 0; i < out.whole.width * out.whole.height; i++) {
         const ptrdiff_t t = out.whole.response[i];

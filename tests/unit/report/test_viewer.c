@@ -16,9 +16,9 @@ static page written(const kn_report *r)
     assert_ok(ctx, kn_writer_new_memory(ctx, "page", &file));
     kn_html h = {.ctx = ctx, .file = file};
     kn_viewer_space(r, &h);
-    for (ptrdiff_t k = 0; k < r->people.n_cards; k++) {
+    for (ptrdiff_t k = 0; k < r->participants.n_cards; k++) {
         kn_viewer_card(r, k, &h);
-        kn_viewer_place(r, k, &h);
+        kn_viewer_element(r, k, &h);
     }
     assert_ok(ctx, h.status);
     assert_ok(ctx, kn_writer_take(ctx, file, &bytes, &n));
@@ -48,21 +48,21 @@ static unsigned char *contents(const page *p, const char *id, ptrdiff_t *n)
     at += strlen(mark);
     const char *end = strstr(at, "</script>");
     unsigned char *packed = malloc((size_t)(end - at)), *out;
-    unsigned bits = 0, held = 0;
+    unsigned bits = 0, n_bits = 0;
     ptrdiff_t size = 0;
     for (; at < end && *at != '='; at++) {
         assert_true(sextet(*at) >= 0);
         bits = bits << 6 | (unsigned)sextet(*at);
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            packed[size++] = (unsigned char)(bits >> held);
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            packed[size++] = (unsigned char)(bits >> n_bits);
         }
     }
     kn_ctx *ctx = kn_ctx_new();
     kn_byte_source source = kn_byte_source_of("packed", packed, size);
     kn_gunzip *g;
-    assert_ok(ctx, kn_gzip_length(ctx, &source, n));
+    assert_ok(ctx, kn_gzip_length(ctx, &source, PTRDIFF_MAX, n));
     out = malloc((size_t)*n + 1);
     assert_ok(ctx, kn_gunzip_new(ctx, &g));
     assert_ok(ctx, kn_gunzip_start(ctx, g, &source));
@@ -146,7 +146,7 @@ static void everything_is_where_it_was(void **state)
         kn_report_card card = {.z = z};
         kn_report r = {.space = v.space,
                        .responses.T = v.T,
-                       .people = {.n_cards = 1, .card = &card}};
+                       .participants = {.n_cards = 1, .card = &card}};
         page p = written(&r);
         shown s = read_back(&p, &n_z);
         assert_int_equal(n_z, v.T);
@@ -198,9 +198,11 @@ static void above_the_limit_every_second_voxel_is_kept(void **state)
     }
     memset(v.ground, 9, (size_t)v.voxels);
     v.space.background = v.ground;
-    assert_true(v.T > KN_VIEWER_MOST);
+    assert_true(v.T > KN_VIEWER_MAX);
     kn_report_card card = {.z = z};
-    kn_report r = {.space = v.space, .responses.T = v.T, .people = {.n_cards = 1, .card = &card}};
+    kn_report r = {.space = v.space,
+                   .responses.T = v.T,
+                   .participants = {.n_cards = 1, .card = &card}};
     page p = written(&r);
     shown s = read_back(&p, &n_z);
     assert_true(s.dim[0] == 41 && s.dim[1] == 40 && s.dim[2] == 40);
@@ -224,7 +226,9 @@ static void only_cards_with_a_map_of_a_volume_have_a_viewer(void **state)
     volume v = volume_by_chance(&seed, 60, false);
     int8_t *z = calloc((size_t)v.T, 1);
     kn_report_card card[2] = {{.z = NULL}, {.z = z}};
-    kn_report r = {.space = v.space, .responses.T = v.T, .people = {.n_cards = 2, .card = card}};
+    kn_report r = {.space = v.space,
+                   .responses.T = v.T,
+                   .participants = {.n_cards = 2, .card = card}};
     assert_true(kn_viewer_has(&r));
     page p = written(&r);
     assert_null(strstr(p.text, "id=\"z0\""));
@@ -233,9 +237,9 @@ static void only_cards_with_a_map_of_a_volume_have_a_viewer(void **state)
     assert_non_null(strstr(p.text, "data-card=\"1\" hidden"));
     assert_null(strstr(p.text, "style="));
     free(p.text);
-    r.people.n_cards = 1;
+    r.participants.n_cards = 1;
     assert_false(kn_viewer_has(&r));
-    r.people.n_cards = 2;
+    r.participants.n_cards = 2;
     r.space.kind = KN_REPORT_SURFACE;
     assert_false(kn_viewer_has(&r));
     free(z);

@@ -1,7 +1,7 @@
 #include "support/test.h"
 
 #include "base/random.h"
-#include "stats/auc.h"
+#include "stats/two_sample_tests.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -35,23 +35,23 @@ static void literal(const double *s, const bool *abnormal, ptrdiff_t n, double *
 static void auc_matches_golden(void **state)
 {
     (void)state;
-    json_t *all = ref_json("normative", "auc_expected.json"), *each;
+    json_t *all = golden_json("normative/auc", ""), *each;
     size_t index;
     json_array_foreach(all, index, each)
     {
-        kn_mat label = ref_numbers(each, "label"), score = ref_numbers(each, "score");
+        kn_mat label = golden_column(each, "label"), score = golden_column(each, "score");
         bool abnormal[500];
         for (ptrdiff_t i = 0; i < label.rows; i++)
             abnormal[i] = label.data[i] == 1;
         kn_auc a;
         assert_ok(ctx, kn_auc_of(ctx, score.data, abnormal, label.rows, &a));
-        assert_close(a.auc, ref_number(each, "auc"), 1e-12);
+        assert_close(a.auc, golden_number(each, "auc"), 1e-12);
         free(label.data), free(score.data);
     }
     assert_true(index == 4);
     json_decref(all);
 
-    json_t *map = ref_json("normative", "map_expected.json");
+    json_t *map = golden_json("normative/map", "expected");
     bool abnormal[80];
     const char *key;
     for (int i = 0; i < 80; i++)
@@ -59,15 +59,15 @@ static void auc_matches_golden(void **state)
     json_object_foreach(json_object_get(map, "stat"), key, each)
     {
         static const char *const of[] = {"gevd_normal_rows", "gevd_all_rows"};
-        kn_mat value = ref_numbers(each, "value");
+        kn_mat value = golden_column(each, "value");
         kn_auc a;
         assert_ok(ctx, kn_auc_of(ctx, value.data, abnormal, 80, &a));
-        assert_close(a.auc, ref_number(each, "auc_of_value"), 1e-12);
+        assert_close(a.auc, golden_number(each, "auc_of_value"), 1e-12);
         for (int w = 0; w < 2; w++) {
             json_t *fit = json_object_get(each, of[w]);
-            kn_mat p = ref_numbers(fit, "probability");
+            kn_mat p = golden_column(fit, "probability");
             assert_ok(ctx, kn_auc_of(ctx, p.data, abnormal, 80, &a));
-            assert_close(a.auc, ref_number(fit, "auc"), 1e-12);
+            assert_close(a.auc, golden_number(fit, "auc"), 1e-12);
             free(p.data);
         }
         free(value.data);
@@ -100,7 +100,7 @@ static void auc_and_interval_match_all_pairs(void **state)
     }
 }
 
-static void degenerate_variances_are_said(void **state)
+static void degenerate_variances_are_reported(void **state)
 {
     (void)state;
     double apart[6] = {1, 2, 3, 4, 5, 6}, equal[6] = {2, 2, 2, 2, 2, 2};
@@ -125,10 +125,12 @@ static void missing_scores_are_left_out_and_one_class_is_refused(void **state)
     assert_ok(ctx, kn_auc_of(ctx, s, abnormal, 5, &a));
     assert_true(a.n_abnormal == 1 && a.n_normal == 2 && a.auc == 1);
     assert_refused(ctx, kn_auc_of(ctx, s, nobody, 5, &a), KN_ERR_DATA,
-                   "0 abnormal and 3 normal subjects");
+                   "0 abnormal and 3 normal ones");
     s[2] = NAN;
-    assert_refused(ctx, kn_auc_of(ctx, s, abnormal, 5, &a), KN_ERR_DATA, "needs both classes");
-    assert_refused(ctx, kn_auc_of(ctx, s, abnormal, 0, &a), KN_ERR_DATA, "needs both classes");
+    assert_refused(ctx, kn_auc_of(ctx, s, abnormal, 5, &a), KN_ERR_DATA,
+                   "needs participants of both classes");
+    assert_refused(ctx, kn_auc_of(ctx, s, abnormal, 0, &a), KN_ERR_DATA,
+                   "needs participants of both classes");
     kn_fail_allocation(ctx, 1);
     assert_int_equal(kn_auc_of(ctx, s, abnormal, 5, &a), KN_ERR_MEMORY);
     kn_fail_allocation(ctx, 0);
@@ -141,7 +143,7 @@ TEST_PROGRAM(stats_auc)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auc_matches_golden),
         cmocka_unit_test(auc_and_interval_match_all_pairs),
-        cmocka_unit_test(degenerate_variances_are_said),
+        cmocka_unit_test(degenerate_variances_are_reported),
         cmocka_unit_test(missing_scores_are_left_out_and_one_class_is_refused),
     };
     int failed = cmocka_run_group_tests_name("auc", tests, NULL, NULL);

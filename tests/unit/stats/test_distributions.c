@@ -28,6 +28,11 @@ static void quantiles_are_those_of_scipy(void **state)
     assert_close(kn_normal_quantile(0.975), 1.959963984540054, 1e-14);
     assert_close(kn_normal_quantile(0.001), -3.0902323061678132, 1e-13);
     assert_close(kn_normal_quantile(1e-12), -7.0344838253011313, 1e-12);
+    for (double x = 0.125; x < 40; x *= 2) { /* closed forms of a = 1 and a = 1/2 */
+        assert_true(fabs(kn_gamma_cdf(1, x) + expm1(-x)) < 1e-14);
+        assert_true(fabs(kn_gamma_cdf(0.5, x) - erf(sqrt(x))) < 1e-14);
+    }
+    assert_true(kn_gamma_cdf(2, 0) == 0 && isnan(kn_gamma_cdf(0, 1)) && isnan(kn_gamma_cdf(1, -1)));
     assert_true(isnan(kn_quantile_chi2(0.5, 0)) && isnan(kn_student_quantile(2, 3)));
     (void)state;
 }

@@ -1,14 +1,15 @@
+#include "support/failing.h"
 #include "support/test.h"
 
 #include "base/random.h"
-#include "stats/gev_fit.h"
+#include "stats/gev.h"
 
 static kn_ctx *ctx;
 
-static void law_matches_forty_digit_table(void **state)
+static void distribution_matches_forty_digit_table(void **state)
 {
     (void)state;
-    kn_mat t = ref_csv("normative", "gevd_table.csv");
+    kn_mat t = golden_matrix("normative/gevd", "table");
     assert_int_equal(t.cols, 6);
     for (ptrdiff_t i = 0; i < t.rows; i++) {
         kn_gev g = {kn_at(t, i, 0), kn_at(t, i, 1), kn_at(t, i, 2)};
@@ -50,7 +51,7 @@ static void upper_tail_does_not_cancel(void **state)
     assert_true(isnan(kn_gev_cdf(gumbel, NAN)) && isnan(kn_gev_upper(heavy, NAN)));
 }
 
-static void quantile_inverts_the_law(void **state)
+static void quantile_inverts_the_distribution(void **state)
 {
     (void)state;
     static const double SHAPES[] = {-0.9, -0.3, -1e-9, 0, 1e-9, 0.2, 1.5};
@@ -70,11 +71,11 @@ static void quantile_inverts_the_law(void **state)
 
 static void expect_fit(const kn_gev_estimate *e, json_t *expected)
 {
-    assert_close(e->gev.xi, ref_number(expected, "xi"), 1e-6);
-    assert_close(e->gev.mu, ref_number(expected, "mu"), 1e-6);
-    assert_close(e->gev.sigma, ref_number(expected, "sigma"), 1e-6);
-    if (!(fabs(e->nll - ref_number(expected, "nll")) <= 1e-9))
-        fail_msg("nll %.15g, expected %.15g", e->nll, ref_number(expected, "nll"));
+    assert_close(e->gev.xi, golden_number(expected, "xi"), 1e-6);
+    assert_close(e->gev.mu, golden_number(expected, "mu"), 1e-6);
+    assert_close(e->gev.sigma, golden_number(expected, "sigma"), 1e-6);
+    if (!(fabs(e->nll - golden_number(expected, "nll")) <= 1e-9))
+        fail_msg("nll %.15g, expected %.15g", e->nll, golden_number(expected, "nll"));
     assert_false(e->at_bound);
     assert_true(e->excess < 1e-12);
 }
@@ -82,17 +83,16 @@ static void expect_fit(const kn_gev_estimate *e, json_t *expected)
 static void fit_matches_golden_samples(void **state)
 {
     (void)state;
-    json_t *all = ref_json("normative", "gevd_expected.json");
+    json_t *all = golden_json("normative/gevd", "expected");
     for (int s = 1; s <= 4; s++) {
-        char name[32], file[48];
+        char name[32];
         snprintf(name, sizeof name, "gevd_sample%d", s);
-        snprintf(file, sizeof file, "%s.csv", name);
-        kn_mat x = ref_csv("normative", file);
+        kn_mat x = golden_matrix("normative/gevd", name);
         json_t *expected = json_object_get(all, name);
         kn_gev_estimate e;
         assert_ok(ctx, kn_gev_fit(ctx, x.data, x.rows, &e));
         expect_fit(&e, expected);
-        kn_mat at = ref_numbers(expected, "x"), cdf = ref_numbers(expected, "cdf");
+        kn_mat at = golden_column(expected, "x"), cdf = golden_column(expected, "cdf");
         for (ptrdiff_t i = 0; i < at.rows; i++)
             assert_close(kn_gev_cdf(e.gev, at.data[i]), cdf.data[i], 1e-6);
         free(x.data), free(at.data), free(cdf.data);
@@ -103,18 +103,18 @@ static void fit_matches_golden_samples(void **state)
 static void fit_matches_golden_maps(void **state)
 {
     (void)state;
-    json_t *all = ref_json("normative", "map_expected.json"), *each;
+    json_t *all = golden_json("normative/map", "expected"), *each;
     const char *key;
     json_object_foreach(json_object_get(all, "stat"), key, each)
     {
-        kn_mat value = ref_numbers(each, "value");
+        kn_mat value = golden_column(each, "value");
         static const char *const which[] = {"gevd_normal_rows", "gevd_all_rows"};
         for (int w = 0; w < 2; w++) {
             json_t *expected = json_object_get(each, which[w]);
             kn_gev_estimate e;
             assert_ok(ctx, kn_gev_fit(ctx, value.data, w ? 80 : 40, &e));
             expect_fit(&e, expected);
-            kn_mat p = ref_numbers(expected, "probability");
+            kn_mat p = golden_column(expected, "probability");
             for (ptrdiff_t i = 0; i < p.rows; i++)
                 assert_close(kn_gev_cdf(e.gev, value.data[i]), p.data[i], 1e-6);
             free(p.data);
@@ -217,7 +217,7 @@ static void standard_errors_invert_the_observed_information(void **state)
     }
 }
 
-static void a_sample_piled_up_at_its_end_point_is_held_at_shape_minus_one(void **state)
+static void a_sample_piled_up_at_its_end_has_the_bound_shape_minus_one(void **state)
 {
     (void)state;
     double x[40];
@@ -226,18 +226,18 @@ static void a_sample_piled_up_at_its_end_point_is_held_at_shape_minus_one(void *
     kn_gev_estimate e;
     assert_ok(ctx, kn_gev_fit(ctx, x, 40, &e));
     assert_true(e.at_bound);
-    double mean = 0, most = x[39];
+    double mean = 0, limit = x[39];
     for (int i = 0; i < 40; i++)
-        mean += (most - x[i]) / 40;
+        mean += (limit - x[i]) / 40;
     assert_close(e.gev.xi, -1, 0);
     assert_close(e.gev.sigma, mean, 1e-12);
-    assert_close(e.gev.mu + e.gev.sigma, most, 1e-12);
+    assert_close(e.gev.mu + e.gev.sigma, limit, 1e-12);
     assert_close(e.nll, 40 * (log(mean) + 1), 1e-12);
     assert_true(isnan(e.se.xi));
 }
 
 /* Three values crowd the smallest: the likelihood rises to infinite shape. */
-static void a_sample_piled_up_at_its_start_is_held_at_shape_one(void **state)
+static void a_sample_piled_up_at_its_start_has_the_bound_shape_one(void **state)
 {
     (void)state;
     double x[10] = {0, 8.66e-4, 1.73e-3, .05273, .282689, .317059, .329039, .404664, .471788, 1};
@@ -282,22 +282,45 @@ static void ties_are_survived(void **state)
     assert_true(!e.at_bound && e.excess < 1e-9);
 }
 
-static void samples_that_say_nothing_are_refused(void **state)
+static void samples_without_information_are_refused(void **state)
 {
     (void)state;
     double x[20];
     kn_gev_estimate e;
     for (int i = 0; i < 20; i++)
         x[i] = i;
-    assert_refused(ctx, kn_gev_fit(ctx, x, 9, &e), KN_ERR_DATA, "at least 10 reference subjects");
+    assert_refused(ctx, kn_gev_fit(ctx, x, 9, &e), KN_ERR_DATA,
+                   "at least 10 reference participants");
     assert_refused(ctx, kn_gev_fit(ctx, x, 0, &e), KN_ERR_DATA, "there are 0");
     x[4] = NAN;
-    assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_DATA, "subject 5 is not finite");
+    assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_DATA, "participant 5 is not finite");
     for (int i = 0; i < 20; i++)
         x[i] = 2.5;
-    assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_DATA, "all 20 reference subjects are");
+    assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_DATA, "participants are equal");
     x[19] = 3;
     assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_NUMERIC, "has no maximum");
+}
+
+static int open_fixture(void **state)
+{
+    (void)state;
+    ctx = kn_ctx_new();
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(stats_gev_fit, open_fixture, close_fixture)
+{
+    double x[20];
+    kn_gev_estimate e;
     for (int i = 0; i < 20; i++)
         x[i] = i * i;
     for (long k = 1; k <= 2; k++) {
@@ -309,22 +332,19 @@ static void samples_that_say_nothing_are_refused(void **state)
 
 TEST_PROGRAM(stats_gev)
 {
-    ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(law_matches_forty_digit_table),
+        cmocka_unit_test(distribution_matches_forty_digit_table),
         cmocka_unit_test(upper_tail_does_not_cancel),
-        cmocka_unit_test(quantile_inverts_the_law),
+        cmocka_unit_test(quantile_inverts_the_distribution),
         cmocka_unit_test(fit_matches_golden_samples),
         cmocka_unit_test(fit_matches_golden_maps),
         cmocka_unit_test(fit_converges_for_every_shape_and_size),
         cmocka_unit_test(standard_errors_invert_the_observed_information),
-        cmocka_unit_test(a_sample_piled_up_at_its_end_point_is_held_at_shape_minus_one),
-        cmocka_unit_test(a_sample_piled_up_at_its_start_is_held_at_shape_one),
+        cmocka_unit_test(a_sample_piled_up_at_its_end_has_the_bound_shape_minus_one),
+        cmocka_unit_test(a_sample_piled_up_at_its_start_has_the_bound_shape_one),
         cmocka_unit_test(no_standard_errors_where_the_likelihood_is_not_regular),
         cmocka_unit_test(ties_are_survived),
-        cmocka_unit_test(samples_that_say_nothing_are_refused),
+        cmocka_unit_test(samples_without_information_are_refused),
     };
-    int failed = cmocka_run_group_tests_name("gev", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("gev", tests, open_fixture, close_fixture);
 }

@@ -1,38 +1,38 @@
-/* The sinh-arcsinh law and its fit: against tests/golden/norms, central differences, and the fit
- * made again. */
+/* The sinh-arcsinh distribution and its fit: against tests/golden/norms, central differences, and
+ * the fit made again. */
 #include "support/test.h"
 
 #include "base/random.h"
+#include "norm/calibration/internal.h"
 #include "norm/calibration/shash_fit.h"
-#include "norm/calibration/z2_moments.h"
 #include "stats/normal.h"
-#include "stats/sort_select.h"
+#include "stats/order_statistics.h"
 #include "stats/student_t.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
 static kn_shash_nodes nodes;
 
-static void law_matches_golden(void **state)
+static void distribution_matches_golden(void **state)
 {
     (void)state;
-    json_t *j = ref_json("norms", "expected.json"), *all = json_object_get(j, "sas"), *one;
+    json_t *j = golden_json("norms/expected", ""), *all = json_object_get(j, "sas"), *one;
     size_t k;
     assert_int_equal(json_array_size(all), 3);
     json_array_foreach(all, k, one)
     {
-        double theta[2] = {ref_number(one, "a"), log(ref_number(one, "b"))};
-        kn_mat z = ref_numbers(one, "z"), u = ref_numbers(one, "u");
-        kn_mat nll = ref_numbers(one, "nll"), back = ref_numbers(one, "back");
-        kn_shash law = kn_shash_at(&nodes, theta);
-        assert_close(law.loc, ref_number(one, "m"), 1e-12);
-        assert_close(law.sc, ref_number(one, "s"), 1e-12);
+        double theta[2] = {golden_number(one, "a"), log(golden_number(one, "b"))};
+        kn_mat z = golden_column(one, "z"), u = golden_column(one, "u");
+        kn_mat nll = golden_column(one, "nll"), back = golden_column(one, "back");
+        kn_shash distribution = kn_shash_at(&nodes, theta);
+        assert_close(distribution.loc, golden_number(one, "m"), 1e-12);
+        assert_close(distribution.sc, golden_number(one, "s"), 1e-12);
         for (ptrdiff_t i = 0; i < z.rows; i++) {
             double fast = z.data[i];
-            assert_close(kn_shash_forward(&law, z.data[i]), u.data[i], 1e-12);
-            assert_close(kn_shash_inverse(&law, u.data[i]), back.data[i], 1e-12);
-            assert_close(kn_shash_nll(&law, z.data[i]), nll.data[i], 1e-12);
-            kn_shash_apply(&law, 1, &fast);
+            assert_close(kn_shash_forward(&distribution, z.data[i]), u.data[i], 1e-12);
+            assert_close(kn_shash_inverse(&distribution, u.data[i]), back.data[i], 1e-12);
+            assert_close(kn_shash_nll(&distribution, z.data[i]), nll.data[i], 1e-12);
+            kn_shash_apply(&distribution, 1, &fast);
             assert_close(fast, u.data[i], 1e-12);
         }
         free(z.data), free(u.data), free(nll.data), free(back.data);
@@ -40,7 +40,7 @@ static void law_matches_golden(void **state)
     json_decref(j);
 }
 
-static void nodes_integrate_moments_of_the_normal_law(void **state)
+static void nodes_integrate_moments_of_the_normal_distribution(void **state)
 {
     (void)state;
     double moment[4] = {0};
@@ -76,12 +76,12 @@ static void derivatives_match_central_differences(void **state)
         z[i] = kn_rng_normal(&rng) * (i % 50 ? 1 : 4);
     for (size_t k = 0; k < sizeof AT / sizeof *AT; k++) {
         double a = AT[k][0], l = AT[k][1], theta[2] = {a, l}, sum = 0;
-        kn_shash law = kn_shash_at(&nodes, theta);
+        kn_shash distribution = kn_shash_at(&nodes, theta);
         kn_shash_sums s = sums_at(a, l, N, z);
         kn_shash_sums a1 = sums_at(a + h, l, N, z), a0 = sums_at(a - h, l, N, z);
         kn_shash_sums l1 = sums_at(a, l + h, N, z), l0 = sums_at(a, l - h, N, z);
         for (int i = 0; i < N; i++)
-            sum += kn_shash_nll(&law, z[i]);
+            sum += kn_shash_nll(&distribution, z[i]);
         assert_close(s.value, sum, 1e-11);
         assert_close(s.n, N, 0);
         double g = fabs(s.gradient[0]) + fabs(s.gradient[1]) + N;
@@ -98,10 +98,10 @@ static void derivatives_match_central_differences(void **state)
 /* zt of chain.json N2b: 60 x 6. */
 static kn_mat golden_zt(json_t *j)
 {
-    kn_mat z = ref_matrix(j, "N2b.inputs.z1");
+    kn_mat z = golden_rows(j, "N2b.inputs.z1");
     if (json_object_get(json_object_get(json_object_get(j, "N2b"), "inputs"), "nu"))
         for (ptrdiff_t i = 0; i < z.rows * z.cols; i++)
-            z.data[i] = kn_student_to_normal(z.data[i], ref_number(j, "N2b.inputs.nu"));
+            z.data[i] = kn_student_to_normal(z.data[i], golden_number(j, "N2b.inputs.nu"));
     return z;
 }
 
@@ -117,7 +117,7 @@ static double T_sq_of(kn_mat z)
 
 static void assert_prior(const kn_shash_prior *p, json_t *at)
 {
-    kn_mat mu = ref_numbers(at, "prior_mean"), v = ref_numbers(at, "prior_variance");
+    kn_mat mu = golden_column(at, "prior_mean"), v = golden_column(at, "prior_variance");
     for (int k = 0; k < 2; k++) {
         assert_close(p->mu[k], mu.data[k], 1e-6);
         assert_close(p->v[k] / v.data[k], 1, 1e-6);
@@ -127,7 +127,7 @@ static void assert_prior(const kn_shash_prior *p, json_t *at)
 
 static void assert_theta(kn_mat theta, json_t *at)
 {
-    kn_mat a = ref_numbers(at, "a"), l = ref_numbers(at, "ln_b");
+    kn_mat a = golden_column(at, "a"), l = golden_column(at, "ln_b");
     assert_int_equal(a.rows, theta.cols);
     for (ptrdiff_t t = 0; t < theta.cols; t++) {
         assert_close(kn_at(theta, 0, t), a.data[t], 1e-7);
@@ -139,14 +139,15 @@ static void assert_theta(kn_mat theta, json_t *at)
 static void rounds_of_the_fit_match_golden(void **state)
 {
     (void)state;
-    json_t *j = ref_json("norms", "chain.json"), *n2b = json_object_get(j, "N2b");
+    json_t *j = golden_json("norms/chain", ""), *n2b = json_object_get(j, "N2b");
     json_t *rounds = json_object_get(n2b, "rounds");
-    kn_mat zt = golden_zt(j), theta = ref_new(2, zt.cols), G = ref_numbers(n2b, "G");
-    kn_mat m = ref_numbers(n2b, "m"), s = ref_numbers(n2b, "s"), nll = ref_numbers(n2b, "nll");
-    kn_mat g = ref_matrix(n2b, "gradient_nll"), first = ref_numbers(n2b, "z_first_person");
+    kn_mat zt = golden_zt(j), theta = ref_new(2, zt.cols), G = golden_column(n2b, "G");
+    kn_mat m = golden_column(n2b, "m"), s = golden_column(n2b, "s"),
+           nll = golden_column(n2b, "nll");
+    kn_mat g = golden_rows(n2b, "gradient_nll"), first = golden_column(n2b, "z_first_person");
     double T_sq = T_sq_of(zt), information[2];
     kn_shash_prior prior = kn_shash_prior_start(), last;
-    assert_close(T_sq, ref_number(n2b, "T_eff"), 1e-9);
+    assert_close(T_sq, golden_number(n2b, "T_eff"), 1e-9);
     kn_shash_information(&nodes, zt, information);
     for (int k = 0; k < 2; k++)
         assert_close(information[k], G.data[k], 1e-6);
@@ -165,14 +166,14 @@ static void rounds_of_the_fit_match_golden(void **state)
     for (int k = 0; k < 2; k++)
         assert_close(prior.mu[k], last.mu[k], 1e-9);
     for (ptrdiff_t t = 0; t < zt.cols; t++) {
-        kn_shash law = kn_shash_at(&nodes, kn_col(theta, t));
+        kn_shash distribution = kn_shash_at(&nodes, kn_col(theta, t));
         kn_shash_sums at = sums_at(kn_at(theta, 0, t), kn_at(theta, 1, t), zt.rows, kn_col(zt, t));
-        assert_close(law.loc, m.data[t], 1e-6);
-        assert_close(law.sc, s.data[t], 1e-6);
+        assert_close(distribution.loc, m.data[t], 1e-6);
+        assert_close(distribution.sc, s.data[t], 1e-6);
         assert_close(at.value - (double)zt.rows * KN_LOG_2PI / 2, nll.data[t], 1e-6);
         assert_close(at.gradient[0], kn_at(g, 0, t), 1e-5);
         assert_close(at.gradient[1], kn_at(g, 1, t), 1e-5);
-        assert_close(kn_shash_forward(&law, kn_at(zt, 0, t)), first.data[t], 1e-6);
+        assert_close(kn_shash_forward(&distribution, kn_at(zt, 0, t)), first.data[t], 1e-6);
     }
     free(zt.data), free(theta.data), free(G.data), free(m.data), free(s.data), free(nll.data);
     free(g.data), free(first.data);
@@ -182,15 +183,15 @@ static void rounds_of_the_fit_match_golden(void **state)
 static void fit_of_one_response_matches_golden(void **state)
 {
     (void)state;
-    json_t *j = ref_json("norms", "chain.json");
+    json_t *j = golden_json("norms/chain", "");
     json_t *at = json_object_get(json_object_get(j, "N2b"), "one_column_prior_only");
     kn_mat zt = golden_zt(j), one = kn_cols(zt, 0, 1);
     double theta[2], G[2];
     kn_shash_prior prior;
     assert_close(T_sq_of(one), 1, 0);
     assert_ok(ctx, kn_shash_prior_fit(ctx, &nodes, one, 1, kn_mat_cols(theta, 2, 1), &prior));
-    assert_close(theta[0], ref_number(at, "a"), 1e-6);
-    assert_close(theta[1], ref_number(at, "ln_b"), 1e-6);
+    assert_close(theta[0], golden_number(at, "a"), 1e-6);
+    assert_close(theta[1], golden_number(at, "ln_b"), 1e-6);
     kn_shash_information(&nodes, one, G);
     kn_shash_prior_update(&prior, G, 1, kn_mat_cols(theta, 2, 1));
     assert_prior(&prior, at);
@@ -199,25 +200,26 @@ static void fit_of_one_response_matches_golden(void **state)
 }
 
 /* From z1 through both steps, and back as a centile; ln p as the sum of its parts. */
-static void whole_chain_of_new_people_matches_golden(void **state)
+static void whole_chain_of_new_participants_matches_golden(void **state)
 {
     (void)state;
-    json_t *j = ref_json("norms", "chain.json"), *at = json_object_get(j, "compose");
-    kn_mat a = ref_numbers(at, "inputs.a"), l = ref_numbers(at, "inputs.ln_b");
-    kn_mat V = ref_matrix(at, "new.variance"), z1 = ref_matrix(at, "new.z1");
-    kn_mat zt = ref_matrix(at, "new.z_student"), z = ref_matrix(at, "new.z");
-    kn_mat log_p = ref_matrix(at, "new.ln_p");
-    double nu = ref_number(at, "new.nu");
+    json_t *j = golden_json("norms/chain", ""), *at = json_object_get(j, "compose");
+    kn_mat a = golden_column(at, "inputs.a"), l = golden_column(at, "inputs.ln_b");
+    kn_mat V = golden_rows(at, "new.variance"), z1 = golden_rows(at, "new.z1");
+    kn_mat zt = golden_rows(at, "new.z_student"), z = golden_rows(at, "new.z");
+    kn_mat log_p = golden_rows(at, "new.ln_p");
+    double nu = golden_number(at, "new.nu");
     for (ptrdiff_t t = 0; t < z.cols; t++)
         for (ptrdiff_t i = 0; i < z.rows; i++) {
             double theta[2] = {a.data[t], l.data[t]}, x = kn_at(z1, i, t);
-            kn_shash law = kn_shash_at(&nodes, theta);
+            kn_shash distribution = kn_shash_at(&nodes, theta);
             double y = kn_student_to_normal(x, nu);
             assert_close(y, kn_at(zt, i, t), 1e-9);
-            assert_close(kn_shash_forward(&law, y), kn_at(z, i, t), 1e-9);
-            assert_close(kn_normal_to_student(kn_shash_inverse(&law, kn_at(z, i, t)), nu), x, 1e-9);
+            assert_close(kn_shash_forward(&distribution, y), kn_at(z, i, t), 1e-9);
+            assert_close(kn_normal_to_student(kn_shash_inverse(&distribution, kn_at(z, i, t)), nu),
+                         x, 1e-9);
             double density = -0.5 * log(kn_at(V, i, t)) + kn_student_log_density(x, nu) +
-                             0.5 * (y * y + KN_LOG_2PI) - kn_shash_nll(&law, y);
+                             0.5 * (y * y + KN_LOG_2PI) - kn_shash_nll(&distribution, y);
             assert_close(density, kn_at(log_p, i, t), 1e-9);
         }
     free(a.data), free(l.data), free(V.data), free(z1.data), free(zt.data), free(z.data);
@@ -231,15 +233,16 @@ static kn_mat made_up(ptrdiff_t n, ptrdiff_t T)
     kn_mat z = ref_new(n, T);
     for (ptrdiff_t t = 0; t < T; t++) {
         double theta[2] = {0.3 * kn_rng_normal(&rng), -0.3 + 0.2 * kn_rng_normal(&rng)};
-        kn_shash law = kn_shash_at(&nodes, theta);
+        kn_shash distribution = kn_shash_at(&nodes, theta);
         for (ptrdiff_t i = 0; i < n; i++)
-            kn_col(z, t)[i] =
-                kn_rng_uniform(&rng) < 0.1 ? NAN : kn_shash_inverse(&law, kn_rng_normal(&rng));
+            kn_col(z, t)[i] = kn_rng_uniform(&rng) < 0.1
+                                  ? NAN
+                                  : kn_shash_inverse(&distribution, kn_rng_normal(&rng));
     }
     return z;
 }
 
-static void fit_does_not_depend_on_the_order_of_people_or_responses(void **state)
+static void fit_does_not_depend_on_the_order_of_participants_or_responses(void **state)
 {
     (void)state;
     static const ptrdiff_t WIDTH[] = {1, 2, 5, 23};
@@ -262,7 +265,7 @@ static void fit_does_not_depend_on_the_order_of_people_or_responses(void **state
     }
 }
 
-static void missing_responses_have_no_part_and_few_values_are_held_by_the_prior(void **state)
+static void missing_responses_are_ignored_and_few_values_are_shrunk_to_the_prior(void **state)
 {
     (void)state;
     kn_mat z = made_up(30, 5), theta = ref_new(2, 5), less = ref_new(2, 4);
@@ -365,14 +368,14 @@ TEST_PROGRAM(stats_shash)
     ref_rng_init(&rng, 53, 0);
     kn_shash_nodes_init(&nodes);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(law_matches_golden),
-        cmocka_unit_test(nodes_integrate_moments_of_the_normal_law),
+        cmocka_unit_test(distribution_matches_golden),
+        cmocka_unit_test(nodes_integrate_moments_of_the_normal_distribution),
         cmocka_unit_test(derivatives_match_central_differences),
         cmocka_unit_test(rounds_of_the_fit_match_golden),
         cmocka_unit_test(fit_of_one_response_matches_golden),
-        cmocka_unit_test(whole_chain_of_new_people_matches_golden),
-        cmocka_unit_test(fit_does_not_depend_on_the_order_of_people_or_responses),
-        cmocka_unit_test(missing_responses_have_no_part_and_few_values_are_held_by_the_prior),
+        cmocka_unit_test(whole_chain_of_new_participants_matches_golden),
+        cmocka_unit_test(fit_does_not_depend_on_the_order_of_participants_or_responses),
+        cmocka_unit_test(missing_responses_are_ignored_and_few_values_are_shrunk_to_the_prior),
         cmocka_unit_test(fit_is_the_minimum_also_at_the_bounds),
         cmocka_unit_test(one_step_without_a_fold_is_nearly_the_refit),
     };

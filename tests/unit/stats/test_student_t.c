@@ -1,4 +1,6 @@
-/* Student's law by tails: against 90-digit arithmetic, and its two inverses against it. */
+/* Student's t distribution by tails: against 90-digit arithmetic, and its two inverses against it.
+ */
+#include "support/failing.h"
 #include "support/test.h"
 
 #include "base/random.h"
@@ -20,7 +22,7 @@ static kn_rng rng;
 static void tails_step_and_density_match_exact_arithmetic(void **state)
 {
     (void)state;
-    kn_mat t = ref_csv("norms", "student.csv"); /* nu, z, ln S, zt, ln density */
+    kn_mat t = golden_matrix("norms/student", "table"); /* nu, z, ln S, zt, ln density */
     assert_int_equal(t.rows, 110);
     for (ptrdiff_t r = 0; r < t.rows; r++) {
         double nu = kn_at(t, r, 0), z = kn_at(t, r, 1), zt = kn_at(t, r, 3);
@@ -39,14 +41,14 @@ static void tails_step_and_density_match_exact_arithmetic(void **state)
 static void student_step_matches_golden(void **state)
 {
     (void)state;
-    json_t *j = ref_json("norms", "chain.json"), *all = json_object_get(j, "student"), *one;
+    json_t *j = golden_json("norms/chain", ""), *all = json_object_get(j, "student"), *one;
     size_t k;
     assert_int_equal(json_array_size(all), 5);
     json_array_foreach(all, k, one)
     {
-        double nu = ref_number(one, "nu");
-        kn_mat z = ref_numbers(one, "z"), out = ref_numbers(one, "out");
-        kn_mat density = ref_numbers(one, "ln_t_density");
+        double nu = golden_number(one, "nu");
+        kn_mat z = golden_column(one, "z"), out = golden_column(one, "out");
+        kn_mat density = golden_column(one, "ln_t_density");
         for (ptrdiff_t i = 0; i < z.rows; i++) {
             assert_close(kn_student_to_normal(z.data[i], nu), out.data[i], 1e-10);
             assert_close(kn_student_log_density(z.data[i], nu), density.data[i], 1e-10);
@@ -118,6 +120,27 @@ static void map_of_one_nu_is_the_step(void **state)
         assert_true(isnan(z[3]) && z[4] == -INFINITY);
         kn_student_map_free(map);
     }
+}
+
+static int open_fixture(void **state)
+{
+    (void)state;
+    ctx = kn_ctx_new();
+    ref_rng_init(&rng, 52, 0);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(stats_student_map, open_fixture, close_fixture)
+{
     kn_student_map *map;
     kn_fail_allocation(ctx, 1);
     assert_int_equal(kn_student_map_new(ctx, 5, &map), KN_ERR_MEMORY);
@@ -127,8 +150,6 @@ static void map_of_one_nu_is_the_step(void **state)
 
 TEST_PROGRAM(stats_student_t)
 {
-    ctx = kn_ctx_new();
-    ref_rng_init(&rng, 52, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tails_step_and_density_match_exact_arithmetic),
         cmocka_unit_test(student_step_matches_golden),
@@ -136,7 +157,5 @@ TEST_PROGRAM(stats_student_t)
         cmocka_unit_test(step_of_finite_z_is_finite_and_monotone),
         cmocka_unit_test(map_of_one_nu_is_the_step),
     };
-    int failed = cmocka_run_group_tests_name("student", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("student", tests, open_fixture, close_fixture);
 }

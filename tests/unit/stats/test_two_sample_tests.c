@@ -2,6 +2,8 @@
 #include "support/test.h"
 
 #include "base/random.h"
+#include "stats/order_statistics.h"
+#include "stats/p_values.h"
 #include "stats/two_sample_tests.h"
 
 static kn_ctx *ctx;
@@ -98,12 +100,16 @@ static void welch_and_false_discoveries_are_scipys(void **state)
     assert_close(w.p, 0.6908068264479126, 1e-12);
     assert_true(isnan(kn_welch_of(sums_of(SAME, 3), sums_of(SAME, 3)).t));
     assert_true(isnan(kn_welch_of(sums_of(A, 1), sums_of(B, 7)).p));
-    assert_ok(ctx, kn_adjusted(ctx, P, 5, q));
+    assert_ok(ctx, kn_fdr_adjust(ctx, 5, P, q));
     assert_close(q[0], .16 / 3, 1e-15);
     assert_close(q[1], .004, 1e-15);
     assert_close(q[3], .16 / 3, 1e-15);
     assert_close(q[4], .2, 1e-15);
     assert_true(isnan(q[2]));
+    double in_place[] = {.04, .001, NAN, .03, .2};
+    assert_ok(ctx, kn_fdr_adjust(ctx, 5, in_place, in_place));
+    for (int i = 0; i < 5; i++)
+        assert_true(in_place[i] == q[i] || (isnan(in_place[i]) && isnan(q[i])));
     assert_ok(ctx, kn_median_of(ctx, P, 5, &median));
     assert_close(median, .035, 1e-15);
 }

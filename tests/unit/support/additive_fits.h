@@ -9,7 +9,7 @@
 
 static kn_ctx *ctx;
 
-enum { FRESH = 40 }; /* new people */
+enum { FRESH = 40 }; /* new participants */
 
 typedef struct outcome {
     kn_mat mean, var, cv_mean, cv_var, noise;
@@ -58,13 +58,13 @@ static inline outcome outcome_of(const kn_model *m, kn_mat Xs, kn_mat Y, int fol
     return o;
 }
 
-static inline cohort fresh_people(const cohort *c)
+static inline cohort fresh_participants(const cohort *c)
 {
     return cohort_new((cohort_plan){
         .N = FRESH, .T = c->T, .sites = c->levels[SITE], .kind = COHORT_NONE, .seed = 99});
 }
 
-static inline cohort some_people(cohort_kind kind, ptrdiff_t N, bool groups)
+static inline cohort some_participants(cohort_kind kind, ptrdiff_t N, bool groups)
 {
     return cohort_new((cohort_plan){.N = N,
                                     .T = 10,

@@ -1,5 +1,5 @@
-/* Sums of terms over people who share noise in groups: R0 from what people are, pair by pair, and
- * engines over it. */
+/* Sums of terms over participants who share noise in groups: R0 from what participants are, pair by
+ * pair, and engines over it. */
 #ifndef KN_TEST_ADDITIVES_H
 #define KN_TEST_ADDITIVES_H
 
@@ -9,7 +9,7 @@
 #include "base/random.h"
 
 /* Pivots leave out 1e-12 of the smooth term's trace, hence the root of that of its covariance with
- * somebody who is like nobody in training. */
+ * a participant unlike all of the training sample. */
 static const double LIKE_NOBODY = 1e-6;
 
 enum { LIN = 1, QUAD = 2, SE = 4, CAT = 8, CATS = 16, SLOPE = 32 };
@@ -25,21 +25,21 @@ static const unsigned SUMS[] = {LIN,
 enum { N_SUMS = sizeof SUMS / sizeof *SUMS };
 enum { NUMBERS = 2, LEVELS = 3, DESIGN = 2 * NUMBERS + 3 * (LEVELS + 1), NEW = 6 };
 
-/* People as numbers and levels, and the same as columns of a design. */
-typedef struct people {
+/* Participants as numbers and levels, and the same as columns of a design. */
+typedef struct participants {
     ptrdiff_t n;
     kn_mat x;      /* n x NUMBERS */
     kn_mat u;      /* n x NUMBERS, what the curved term is over */
     int *cat[2];   /* LEVELS: one that training does not have */
     kn_mat design; /* n x DESIGN */
-} people;
+} participants;
 
-static inline people people_new(kn_rng *rng, ptrdiff_t n, bool alike, bool new)
+static inline participants participants_new(kn_rng *rng, ptrdiff_t n, bool alike, bool new)
 {
-    people w = {.n = n,
-                .x = ref_normal(rng, n, NUMBERS),
-                .u = ref_normal(rng, n, NUMBERS),
-                .design = ref_new(n, DESIGN)};
+    participants w = {.n = n,
+                      .x = ref_normal(rng, n, NUMBERS),
+                      .u = ref_normal(rng, n, NUMBERS),
+                      .design = ref_new(n, DESIGN)};
     for (int m = 0; m < 2; m++) {
         w.cat[m] = calloc((size_t)n + 1, sizeof(int));
         for (ptrdiff_t i = 0; i < n; i++)
@@ -65,7 +65,7 @@ static inline people people_new(kn_rng *rng, ptrdiff_t n, bool alike, bool new)
     return w;
 }
 
-static inline void people_free(people w)
+static inline void participants_free(participants w)
 {
     free(w.x.data), free(w.u.data), free(w.cat[0]), free(w.cat[1]), free(w.design.data);
 }
@@ -82,17 +82,17 @@ static inline kn_cov sum_of(unsigned terms)
                 {CAT, &kn_kernel_same, 2 * NUMBERS, LEVELS + 1},
                 {CATS, &kn_kernel_same, 2 * NUMBERS + LEVELS + 1, LEVELS + 1},
                 {SLOPE, &kn_kernel_slopes, 2 * NUMBERS + 2 * (LEVELS + 1), LEVELS + 1}};
-    kn_cov cov = {.exact = true, .least = 0.5};
+    kn_cov cov = {.exact = true, .lowest = 0.5};
     for (size_t k = 0; k < sizeof TERM / sizeof *TERM; k++)
         if (terms & TERM[k].bit)
             assert_ok(ctx, kn_cov_add(ctx, &cov, TERM[k].kernel, TERM[k].first, TERM[k].count));
     return cov;
 }
 
-/* R0 between two people, from numbers and levels. Two people whose level is not of training are of
- * the same one only where they are one person. */
-static inline double relation(unsigned terms, const kn_cov_point *at, const people *a, ptrdiff_t i,
-                              const people *b, ptrdiff_t j)
+/* R0 between two participants, from numbers and levels. Two participants whose level is not of
+ * training are of the same one only where they are one participant. */
+static inline double relation(unsigned terms, const kn_cov_point *at, const participants *a,
+                              ptrdiff_t i, const participants *b, ptrdiff_t j)
 {
     double dot = 0, square = 0, d2 = 0, sum = 0;
     int k = 0;
@@ -125,7 +125,7 @@ typedef enum noise_kind { USUAL, TINY, HUGE } noise_kind;
 typedef struct problem {
     unsigned terms;
     ptrdiff_t N, T, P;
-    people train, new;
+    participants train, new;
     bool grouped;
     int *code; /* N */
     kn_mat R;  /* N x N */
@@ -133,15 +133,15 @@ typedef struct problem {
     kn_cov cov;
     kn_cov_point at;
     double x[KN_COV_OUTER]; /* the same point in coordinates */
-    ptrdiff_t known[NEW];   /* groups of new people */
+    ptrdiff_t known[NEW];   /* groups of new participants */
 } problem;
 
 static inline problem problem_new(kn_rng *rng, unsigned terms, ptrdiff_t N, ptrdiff_t T,
                                   ptrdiff_t P, bool grouped, noise_kind noise, bool alike)
 {
     problem q = {.terms = terms, .N = N, .T = T, .P = P, .grouped = grouped, .cov = sum_of(terms)};
-    q.train = people_new(rng, N, alike, false);
-    q.new = people_new(rng, NEW, false, true);
+    q.train = participants_new(rng, N, alike, false);
+    q.new = participants_new(rng, NEW, false, true);
     q.code = calloc((size_t)N, sizeof *q.code);
     for (ptrdiff_t i = 0; i < N; i++) /* some alone, some in crowds */
         q.code[i] = grouped
@@ -188,8 +188,8 @@ static inline problem problem_new(kn_rng *rng, unsigned terms, ptrdiff_t N, ptrd
 
 static inline void problem_free(problem *q)
 {
-    people_free(q->train);
-    people_free(q->new);
+    participants_free(q->train);
+    participants_free(q->new);
     free(q->code), free(q->R.data), free(q->Y.data), free(q->B.data), free(q->Z.data);
 }
 
@@ -240,10 +240,10 @@ static inline void for_all_shapes(void (*check)(const problem *q, bool low))
     kn_rng rng;
     for (int seed = 0; seed < repeat(5, 1) * N_SIZES * N_SUMS * 2 * KINDS; seed++) {
         int kind = seed % KINDS, grouped = seed / KINDS % 2;
-        ptrdiff_t N = SIZES[seed / (2 * KINDS * N_SUMS) % N_SIZES], most = N < T ? N : T;
+        ptrdiff_t N = SIZES[seed / (2 * KINDS * N_SUMS) % N_SIZES], limit = N < T ? N : T;
         ref_rng_init(&rng, 11, (uint64_t)seed);
         problem q = problem_new(&rng, SUMS[seed / (2 * KINDS) % N_SUMS], N, T,
-                                kind == 2 ? most : kind, grouped, USUAL, false);
+                                kind == 2 ? limit : kind, grouped, USUAL, false);
         for (int low = 0; low < 2; low++)
             check(&q, low);
         problem_free(&q);

@@ -54,7 +54,7 @@ static inline kn_status fit_files(kn_ctx *ctx, const char *text, kn_model **mode
     return status;
 }
 
-/* "score" or "predict", so many people at a time. */
+/* "score" or "predict", so many participants at a time. */
 static inline kn_status score_files(kn_ctx *ctx, const char *command, const char *text,
                                     ptrdiff_t rows, kn_scores **scores)
 {

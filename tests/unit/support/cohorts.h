@@ -1,4 +1,4 @@
-/* People with age, sex and site, of whom the truth is known. */
+/* Participants with age, sex and site whose true values are known. */
 #ifndef KN_TEST_COHORTS_H
 #define KN_TEST_COHORTS_H
 
@@ -25,7 +25,7 @@ typedef struct cohort_plan {
     cohort_kind kind;
     double strength;    /* of the signal; noise is 1 */
     double group_noise; /* variance that members of a group share in every pattern */
-    ptrdiff_t members;  /* of a group; 0: everybody alone */
+    ptrdiff_t members;  /* of a group; 0: no groups */
     uint64_t seed;
 } cohort_plan;
 
@@ -43,7 +43,7 @@ static inline kn_view cohort_view(kn_mat m)
     return (kn_view){m.data, KN_F64, m.rows, m.cols, 1, m.ld};
 }
 
-/* The course of pattern k over people, about 1 in size. */
+/* The course of pattern k over participants, about 1 in size. */
 static inline double cohort_signal(cohort_kind kind, int k, double age, int sex, int site)
 {
     double x = (age - 50) / 17;

@@ -1,4 +1,4 @@
-/* People in memory, with age and sex, who are fitted or scored by the public calls. */
+/* Participants in memory, with age and sex, who are fitted or scored by the public calls. */
 #ifndef KN_TEST_CROWDS_H
 #define KN_TEST_CROWDS_H
 
@@ -36,7 +36,7 @@ static inline double crowd_age(const crowd *c, ptrdiff_t i)
     return (c->age.data[i] - 50) / 30;
 }
 
-/* How responses of healthy people go together: so many patterns, of this size and wave. */
+/* How responses of healthy participants go together: so many patterns, of this size and wave. */
 typedef struct crowd_patterns {
     ptrdiff_t T;
     int n;
@@ -46,11 +46,11 @@ typedef struct crowd_patterns {
 /* Gaussian maps: an age and a sex effect, shared patterns, noise of different sizes. */
 static inline crowd crowd_healthy(kn_rng *rng, ptrdiff_t n, crowd_patterns p)
 {
-    enum { MOST = 8 };
+    enum { MAX_COUNT = 8 };
     crowd c = crowd_new(rng, n, p.T);
-    assert_true(p.n <= MOST);
+    assert_true(p.n <= MAX_COUNT);
     for (ptrdiff_t i = 0; i < n; i++) {
-        double s[MOST];
+        double s[MAX_COUNT];
         for (int k = 0; k < p.n; k++)
             s[k] = kn_rng_normal(rng);
         for (ptrdiff_t j = 0; j < p.T; j++) {
@@ -91,7 +91,7 @@ static inline kn_scores *crowd_score(kn_ctx *ctx, const kn_model *m, const crowd
     return s;
 }
 
-/* z of new people, n x T. */
+/* z of new participants, n x T. */
 static inline kn_mat crowd_z(kn_ctx *ctx, const kn_model *m, const crowd *c)
 {
     kn_scores *s = crowd_score(ctx, m, c, "write=z");

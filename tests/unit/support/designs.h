@@ -14,10 +14,10 @@ static inline kn_design made(kn_ctx *ctx, kn_mat raw, const kn_design_options *o
     return d;
 }
 
-static inline kn_mat applied(kn_ctx *ctx, const kn_design *d, kn_mat raw, bool hold, int *held)
+static inline kn_mat applied(kn_ctx *ctx, const kn_design *d, kn_mat raw, bool hold, int *held_out)
 {
     kn_mat X = ref_new(raw.rows, d->F);
-    assert_ok(ctx, kn_design_apply(ctx, d, view(raw), hold, X, held));
+    assert_ok(ctx, kn_design_apply(ctx, d, view(raw), hold, X, held_out));
     return X;
 }
 

@@ -1,4 +1,4 @@
-/* People, a model of them and the one that is given away. */
+/* Participants, a model of them and the one that is given away. */
 #ifndef KN_TEST_EXPORTS_H
 #define KN_TEST_EXPORTS_H
 
@@ -13,7 +13,7 @@ static kn_rng rng;
 
 enum { NUMBERS = 3, SEX = NUMBERS, SITE, COLUMNS, SITES = 3, T = 7 };
 
-typedef struct people {
+typedef struct participants {
     ptrdiff_t n;
     int numbers; /* of them in use; then sex and site, where there are levels */
     bool levels;
@@ -23,12 +23,12 @@ typedef struct people {
     kn_interaction slope;
     kn_design_options design;
     kn_settings s;
-} people;
+} participants;
 
 /* Numbers from 20 to 80, a course over the first that is no polynomial, shared by pairs. */
-static inline people people_new(ptrdiff_t n, int numbers, bool levels)
+static inline participants participants_new(ptrdiff_t n, int numbers, bool levels)
 {
-    people p = {.n = n, .numbers = numbers, .levels = levels};
+    participants p = {.n = n, .numbers = numbers, .levels = levels};
     int C = numbers + (levels ? 2 : 0);
     p.X = ref_new(n, C);
     p.Y = ref_normal(&rng, n, T);
@@ -54,31 +54,36 @@ static inline people people_new(ptrdiff_t n, int numbers, bool levels)
     return p;
 }
 
-/* The defaults, by the design of the people, who stay where they are. */
-static inline void by_design(people *p)
+/* The defaults, by the design of the participants, who stay where they are. */
+static inline void by_design(participants *p)
 {
     p->design = (kn_design_options){.levels = p->level, .quadratic = -1};
     p->s.design = &p->design;
 }
 
-static inline kn_model *fit(const people *p)
+static inline kn_model *fit(const participants *p)
 {
     kn_model *m;
     assert_ok(ctx, kn_fit_arrays(ctx, view(p->X), view(p->Y), &p->s, &m));
     return m;
 }
 
-static inline void people_free(people *p)
+static inline void participants_free(participants *p)
 {
     free(p->X.data), free(p->Y.data), free(p->group);
 }
 
-static inline kn_model *share(const kn_model *m, kn_export_info *info)
+static inline kn_model *share_limited(const kn_model *m, double leverage, kn_export_info *info)
 {
     kn_model *shared;
     *info = (kn_export_info){0};
-    assert_ok(ctx, kn_export_model(ctx, m, 20, &shared, info));
+    assert_ok(ctx, kn_export_model(ctx, m, 20, leverage, &shared, info));
     return shared;
+}
+
+static inline kn_model *share(const kn_model *m, kn_export_info *info)
+{
+    return share_limited(m, 1, info);
 }
 
 #endif

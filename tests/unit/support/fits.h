@@ -1,4 +1,4 @@
-/* Fits of matrices, and the maps of whom they predict as matrices. */
+/* Fits of matrices, and predicted maps as matrices. */
 #ifndef KN_TEST_FITS_H
 #define KN_TEST_FITS_H
 

@@ -4,28 +4,28 @@
 
 #include "support/test.h"
 
-enum { MOST_ROWS = 64 };
+enum { MAX_ROWS = 64 };
 
 typedef struct fold_rows {
-    ptrdiff_t n, n_held, held[MOST_ROWS]; /* rows to train on, rows held out and which */
-    kn_mat X, Y, Xs;                      /* n x F, n x T less their mean, n_held x F */
-    kn_mat mu;                            /* T x 1  that mean */
+    ptrdiff_t n, n_held_out, held_out[MAX_ROWS]; /* rows to train on, rows held out and which */
+    kn_mat X, Y, Xs;                             /* n x F, n x T less their mean, n_held x F */
+    kn_mat mu;                                   /* T x 1  that mean */
 } fold_rows;
 
 static inline fold_rows fold_rows_of(kn_mat X, kn_mat Y, const int *fold, int k)
 {
-    ptrdiff_t train[MOST_ROWS];
+    ptrdiff_t train[MAX_ROWS];
     fold_rows r = {.mu = ref_new(Y.cols, 1)};
-    assert_true(X.rows <= MOST_ROWS);
+    assert_true(X.rows <= MAX_ROWS);
     for (ptrdiff_t i = 0; i < X.rows; i++)
         if (fold[i] == k)
-            r.held[r.n_held++] = i;
+            r.held_out[r.n_held_out++] = i;
         else
             train[r.n++] = i;
-    r.X = ref_new(r.n, X.cols), r.Y = ref_new(r.n, Y.cols), r.Xs = ref_new(r.n_held, X.cols);
+    r.X = ref_new(r.n, X.cols), r.Y = ref_new(r.n, Y.cols), r.Xs = ref_new(r.n_held_out, X.cols);
     kn_mat_rows(X, train, r.X);
     kn_mat_rows(Y, train, r.Y);
-    kn_mat_rows(X, r.held, r.Xs);
+    kn_mat_rows(X, r.held_out, r.Xs);
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         for (ptrdiff_t i = 0; i < r.n; i++)
             r.mu.data[j] += kn_at(r.Y, i, j) / (double)r.n;
@@ -35,14 +35,15 @@ static inline fold_rows fold_rows_of(kn_mat X, kn_mat Y, const int *fold, int k)
     return r;
 }
 
-/* Maps of everybody by folds are, at the rows held out, those of the refit and the mean. */
+/* Maps of all participants by folds are, at the rows held out, those of the refit and the mean. */
 static inline void assert_fold_is_refit(const fold_rows *r, kn_mat mean, kn_mat var,
                                         kn_mat refit_mean, kn_mat refit_var)
 {
     for (ptrdiff_t j = 0; j < mean.cols; j++)
-        for (ptrdiff_t i = 0; i < r->n_held; i++) {
-            assert_close(kn_at(mean, r->held[i], j), kn_at(refit_mean, i, j) + r->mu.data[j], 1e-9);
-            assert_close(kn_at(var, r->held[i], j), kn_at(refit_var, i, j), 1e-9);
+        for (ptrdiff_t i = 0; i < r->n_held_out; i++) {
+            assert_close(kn_at(mean, r->held_out[i], j), kn_at(refit_mean, i, j) + r->mu.data[j],
+                         1e-9);
+            assert_close(kn_at(var, r->held_out[i], j), kn_at(refit_var, i, j), 1e-9);
         }
 }
 

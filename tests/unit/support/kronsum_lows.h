@@ -7,7 +7,8 @@
 #include "support/with_context.h"
 
 #include "base/random.h"
-#include "gp/methods/mtgpr/lowrank_sum_gradient.h"
+#include "data/scaling.h"
+#include "gp/methods/mtgpr/internal.h"
 #include "la/la.h"
 
 static inline kn_rng seeded(uint64_t seed)

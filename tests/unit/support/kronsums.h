@@ -6,7 +6,7 @@
 #include "support/covs.h"
 
 #include "base/random.h"
-#include "gp/methods/kronsum/fit.h"
+#include "gp/methods/kronsum/internal.h"
 
 static kn_ctx *ctx;
 static kn_rng rng;
@@ -24,16 +24,16 @@ typedef struct problem {
 
 static void solve(problem *p)
 {
-    kn_kronsum_case of = {.spec = &p->spec,
-                          .theta = p->theta,
-                          .tau = p->tau,
-                          .X = p->X,
-                          .Y = p->Y,
-                          .groups = &p->groups};
+    kn_kronsum_problem of = {.spec = &p->spec,
+                             .theta = p->theta,
+                             .tau = p->tau,
+                             .X = p->X,
+                             .Y = p->Y,
+                             .groups = &p->groups};
     assert_ok(ctx, kn_kronsum_side_new(ctx, &of, &p->side));
     p->data = kn_kronsum_side_data(&p->side);
     assert_ok(ctx, kn_kronsum_new(ctx, p->Y.cols, p->side.A.rows, &p->k));
-    assert_ok(ctx, kn_kronsum_at(ctx, &p->data, p->C, p->S, &p->k));
+    assert_ok(ctx, kn_kronsum_evaluate(ctx, &p->data, p->C, p->S, &p->k));
 }
 
 static void release(problem *p)

@@ -5,6 +5,7 @@
 #include "support/test.h"
 
 #include "base/random.h"
+#include "data/scaling.h"
 #include "gp/basis/range_finder.h"
 #include "la/la.h"
 

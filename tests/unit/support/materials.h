@@ -1,4 +1,5 @@
-/* A model of people with hostile names, others who are scored by it, and the material of both. */
+/* A model of participants with hostile names, others who are scored by it, and the material of
+ * both. */
 #ifndef KN_TEST_MATERIALS_H
 #define KN_TEST_MATERIALS_H
 
@@ -11,19 +12,20 @@
 
 static kn_ctx *ctx;
 
-enum { MOST = 70, T = 6, N = 60, NEW = 8, LEFT_OUT = 2 };
+enum { MAX_COUNT = 70, T = 6, N = 60, NEW = 8, LEFT_OUT = 2 };
 
-typedef struct people {
+typedef struct participants {
     ptrdiff_t n;
-    const char *id[MOST], *sex[MOST], *site[MOST], *visit[MOST], *state[MOST];
-    double age[MOST], y[MOST * T];
-    char name[MOST][16];
-} people;
+    const char *id[MAX_COUNT], *sex[MAX_COUNT], *site[MAX_COUNT], *visit[MAX_COUNT],
+        *state[MAX_COUNT];
+    double age[MAX_COUNT], y[MAX_COUNT * T];
+    char name[MAX_COUNT][16];
+} participants;
 
 static const char *const RESPONSES[T] = {"thick", "</script>", "constant", "a\tb", "\"q\"", "last"};
 static char long_id[100001];
 
-static inline void make(people *p, ptrdiff_t n, uint64_t seed)
+static inline void make(participants *p, ptrdiff_t n, uint64_t seed)
 {
     static const char *const SITES[] = {"A", "B", "C"};
     kn_rng rng;
@@ -42,7 +44,7 @@ static inline void make(people *p, ptrdiff_t n, uint64_t seed)
     }
 }
 
-static inline kn_data *data_of(const people *p)
+static inline kn_data *data_of(const participants *p)
 {
     kn_data *d;
     assert_ok(ctx, kn_data_new(ctx, p->n, &d));
@@ -54,7 +56,7 @@ static inline kn_data *data_of(const people *p)
     return d;
 }
 
-static inline kn_model *fit(const people *p, const char *text)
+static inline kn_model *fit(const participants *p, const char *text)
 {
     kn_data *d = data_of(p);
     kn_model *m = fit_data(ctx, d, text);
@@ -62,7 +64,7 @@ static inline kn_model *fit(const people *p, const char *text)
     return m;
 }
 
-static inline kn_scores *score(const kn_model *m, const people *p, const char *text)
+static inline kn_scores *score(const kn_model *m, const participants *p, const char *text)
 {
     kn_data *d = data_of(p);
     kn_scores *s = score_data(ctx, m, d, text);
@@ -70,7 +72,7 @@ static inline kn_scores *score(const kn_model *m, const people *p, const char *t
     return s;
 }
 
-static people training, scored;
+static participants training, scored;
 static kn_model *model; /* of training */
 
 static inline const kn_report_input_column *column(const kn_report_input *m, const char *name)
@@ -88,8 +90,8 @@ static inline const char *level(const kn_report_input_column *c, double code)
     return c->level[(ptrdiff_t)code];
 }
 
-/* z of everybody in the material is that of the scores, at the responses of the model, to the bit;
- * read twice, backwards the second time. */
+/* z of all participants in the material is that of the scores, at the responses of the model, to
+ * the bit; read twice, backwards the second time. */
 static inline void assert_z(kn_report_input *m, const kn_scores *s, const ptrdiff_t *kept)
 {
     float z[4096];

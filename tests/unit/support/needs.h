@@ -5,7 +5,7 @@
 #include "support/test.h"
 
 #include "commands/memory/memory_plan.h"
-#include "gp/methods/smtgpr/smtgpr.h"
+#include "gp/methods/methods.h"
 
 static const kn_problem_size PLAIN = {.method = &kn_method_smtgpr,
                                       .N = 600,
@@ -21,7 +21,7 @@ static const kn_problem_size PLAIN = {.method = &kn_method_smtgpr,
 static inline double total(kn_problem_size s)
 {
     kn_need need;
-    kn_need_of(&s, &need);
+    kn_need_predict(&s, &need);
     return kn_need_total(&need);
 }
 

@@ -44,7 +44,8 @@ static inline void free_problem(problem p)
     free(p.X.data), free(p.Xs.data), free(p.Y.data), free(p.B.data);
 }
 
-static inline kn_settings held(problem p)
+/* A fit with the given basis and start: no search, no scaling, no folds. */
+static inline kn_settings settings_at_fixed_parameters(problem p)
 {
     kn_settings o;
     plain_settings(&o);

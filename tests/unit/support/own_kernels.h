@@ -57,11 +57,11 @@ static inline double ref_rq(const double *x, const double *y, ptrdiff_t count, c
 /* ---- the same terms for the library and for the oracle ----------------------------------------
  */
 
-enum { F = 4, MOST_TERMS = 4 };
+enum { F = 4, MAX_TERMS = 4 };
 static const struct {
     ref_term ref;
     const kn_kernel *kernel;
-} TERMS[MOST_TERMS] = {
+} TERMS[MAX_TERMS] = {
     {{ref_linear, 1, 0, F}, &kn_kernel_linear},
     {{ref_se, 2, 0, 2}, &kn_kernel_se},
     {{ref_rq, 3, 1, 2}, &rational_quadratic},

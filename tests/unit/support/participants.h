@@ -1,6 +1,6 @@
-/* People in memory, and the same in tables. Comes after headers whose functions take a p. */
-#ifndef KN_TEST_PEOPLE_H
-#define KN_TEST_PEOPLE_H
+/* Participants in memory, and the same in tables. Comes after headers whose functions take a p. */
+#ifndef KN_TEST_PARTICIPANTS_H
+#define KN_TEST_PARTICIPANTS_H
 
 #include "support/calls.h"
 #include "support/folders.h"
@@ -11,14 +11,14 @@ static kn_ctx *ctx;
 
 enum { N = 40, T = 6 };
 
-static struct people {
+static struct participants {
     double age[N], y[N * T]; /* y row by row */
     char id_text[N][8];
     const char *site[N], *id[N], *group[N];
 } p;
 static const char *const NAMES[T] = {"a", "b", "c", "d", "e", "f"};
 
-static inline void make_people(void)
+static inline void make_participants(void)
 {
     static const char *const sites[] = {"01", "02", "03"};
     kn_rng rng;
@@ -67,7 +67,7 @@ static inline void write_tables(void)
 
 static inline kn_mat block(const kn_scores *s, const char *name)
 {
-    kn_mat m = ref_new(kn_scores_n_people(s), kn_scores_n_responses(s));
+    kn_mat m = ref_new(kn_scores_n_participants(s), kn_scores_n_responses(s));
     assert_ok(ctx, kn_scores_block(ctx, s, name, 0, m.cols, m));
     return m;
 }

@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-#include "norm/sites/prior.h"
+#include "norm/sites/site_prior.h"
 #include "ref/sites.h"
 
 static inline void assert_prior(const kn_sites *p, const ref_prior *q)

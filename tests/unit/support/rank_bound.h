@@ -1,19 +1,20 @@
 /* How far a fit with R0 of low rank [METHOD 6a] may be from the dense one, at the same parameters.
  *
- * What the pivots leave out of the covariance of training and new people together, E, is positive
- * semidefinite, and its trace over the training people is a share of that of R0. With
- * K = c R0 + d H, w = c K^-1 k_* and a = K^-1 z, to first order in E and by Cauchy-Schwarz in it:
+ * What the pivots leave out of the covariance of training and new participants together, E, is
+ * positive semidefinite, and its trace over the training participants is a share of that of R0.
+ * With K = c R0 + d H, w = c K^-1 k_* and a = K^-1 z, to first order in E and by Cauchy-Schwarz in
+ * it:
  *
  *     eta^2 = share trace(R0) max c/d >= |K^-1/2 cE K^-1/2|        as d H >= d I
  *     |change of LML|  = 1/2 |tr(K^-1 cE) - a'cE a|  <= 1/2 eta^2 (P + sum z'a)
  *     |change of mean| = c |(1,-w) E (0,a)'| <= sqrt(v) sqrt(a'cE a) <= sqrt(v) eta sqrt(z'a)
  *     |change of var|  <= 2 sqrt(c E_**) sqrt(w'cE w) + w'cE w       <= (2 eta + eta^2) v
  *
- * since (1,-w) cE (1,-w)' <= v, c E_** <= v and d |w|^2 <= v, the model variance. A new person's
- * E_** may be as large as v, which is why the root of the share enters. Of P components
- * |sum_p B_jp x_p| <= sqrt(P) max eta sqrt(z'a) sqrt(sum_p B_jp^2 v_p). Eigenvalues of the dense
- * matrix are off by up to N eps of its norm, which counts as a share too. The factor 2 is for terms
- * of higher order and for c and d, which are maximised at each R0 again. */
+ * since (1,-w) cE (1,-w)' <= v, c E_** <= v and d |w|^2 <= v, the model variance. A new
+ * participant's E_** may be as large as v, which is why the root of the share enters. Of P
+ * components |sum_p B_jp x_p| <= sqrt(P) max eta sqrt(z'a) sqrt(sum_p B_jp^2 v_p). Eigenvalues of
+ * the dense matrix are off by up to N eps of its norm, which counts as a share too. The factor 2 is
+ * for terms of higher order and for c and d, which are maximised at each R0 again. */
 #ifndef KN_TEST_RANK_BOUND_H
 #define KN_TEST_RANK_BOUND_H
 
@@ -21,9 +22,9 @@
 #include "support/test.h"
 
 typedef struct rank_bound {
-    double ratio;           /* trace(R0) max c/d */
-    double quad, quad_most; /* z'K^-1 z: the sum over components and the largest */
-    double eps;             /* rounding of the dense decomposition, as a share of the trace */
+    double ratio;          /* trace(R0) max c/d */
+    double quad, quad_max; /* z'K^-1 z: the sum over components and the largest */
+    double eps;            /* rounding of the dense decomposition, as a share of the trace */
     ptrdiff_t P;
 } rank_bound;
 
@@ -44,7 +45,7 @@ static inline rank_bound rank_bound_of(const kn_latent *l)
                 quad += kn_at(cell->A, i, q) * kn_at(cell->A, i, q) /
                         (l->c[p] * cell->R0.r[i] + l->d[p]);
             b.quad += quad;
-            b.quad_most = fmax(b.quad_most, quad);
+            b.quad_max = fmax(b.quad_max, quad);
             b.ratio = fmax(b.ratio, trace * l->c[p] / l->d[p]);
         }
     }
@@ -64,7 +65,7 @@ static inline double rank_bound_lml(const rank_bound *b, double share)
 
 static inline double rank_bound_mean(const rank_bound *b, double share, double var)
 {
-    return 2 * rank_bound_eta(b, share) * sqrt((double)b->P * b->quad_most * var);
+    return 2 * rank_bound_eta(b, share) * sqrt((double)b->P * b->quad_max * var);
 }
 
 static inline double rank_bound_var(const rank_bound *b, double share, double var)

@@ -21,14 +21,15 @@ typedef struct remake {
     const int *site; /* NULL: none */
     ptrdiff_t S;
     kn_calibrate how;
+    kn_null_calibration *null; /* NULL: none is learned */
+    kn_cv_summary summary;     /* of the last run */
 } remake;
 
-static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_calibration_transform *layer,
+static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_calibration_transform *calibration,
                                    kn_reference *out)
 {
     kn_status status;
     kn_noise_builder *maker = NULL;
-    kn_cv_summary summary;
     kn_reference_job job = {.gp = &r->m->gp,
                             .cv = &r->cv,
                             .fold = r->fold,
@@ -40,11 +41,12 @@ static inline kn_status remake_run(kn_ctx *ctx, remake *r, kn_calibration_transf
                             .x = r->x.x.numeric.data ? &r->x.x : NULL,
                             .site = r->site,
                             .S = r->S,
-                            .layer = layer};
+                            .calibration = calibration,
+                            .null = r->null};
     *out = (kn_reference){0};
     KN_TRY(kn_noise_builder_new(ctx, &r->m->gp, &r->R, &r->cv, &maker));
     job.noise = maker;
-    KN_TRY(kn_reference_make(ctx, &job, out, &summary));
+    KN_TRY(kn_reference_make(ctx, &job, out, &r->summary));
 out:
     kn_noise_builder_free(maker);
     return status;
@@ -75,7 +77,7 @@ static inline remake remake_after(kn_ctx *ctx, const crowd *c, const int *fold, 
     r.R = kn_responses_of(r.Y, &r.m->y);
     r.fold = calloc((size_t)c->n, sizeof *r.fold);
     if (!fold)
-        assert_ok(ctx, kn_folds_deal(ctx, c->n, NULL, 1, &r.folds, r.fold));
+        assert_ok(ctx, kn_folds_assign(ctx, c->n, NULL, NULL, 1, &r.folds, r.fold));
     for (ptrdiff_t i = 0; fold && i < c->n; i++)
         r.fold[i] = fold[i];
     assert_ok(ctx, kn_calibration_covariates_new(ctx, &r.m->x, r.X, NULL, c->n, &r.x));

@@ -116,9 +116,9 @@ static void make_cohort(maker *m)
     static const char *const WHY[] = {"age is missing", "not in the table of responses"};
     c->column[0].scored_missing = 1;
     c->matched_by = "participant_id";
-    c->n_dropped = 2;
-    c->dropped_id = sample_texts(m, IDS, 2);
-    c->dropped_why = sample_texts(m, WHY, 2);
+    c->n_excluded = 2;
+    c->excluded_id = sample_texts(m, IDS, 2);
+    c->excluded_reason = sample_texts(m, WHY, 2);
 }
 
 static void make_model(maker *m)
@@ -142,6 +142,8 @@ static void make_model(maker *m)
                            .folds = 10,
                            .cv_z2 = 1.01,
                            .cv_msll = -0.14,
+                           .cv_gain = 0.13,
+                           .cv_R2 = 0.21,
                            .cv_coverage95 = 0.949,
                            .gev = {-0.1, 2.1, 0.35},
                            .smallest_p = 0.5 / (double)(m->N + 1)};
@@ -154,9 +156,9 @@ static void make_model(maker *m)
         o->curve_msll[k] = -0.14 + 0.06 / P[k] + 0.0006 * P[k];
         o->curve_se[k] = 0.012 - 0.0001 * P[k];
     }
-    o->share = sample_numbers(m, o->P);
+    o->proportion = sample_numbers(m, o->P);
     for (ptrdiff_t p = 0; p < o->P; p++)
-        o->share[p] = 0.62 / (double)(p + 1);
+        o->proportion[p] = 0.62 / (double)(p + 1);
     o->term = sample_texts(m, TERMS, o->terms);
     o->weight = sample_numbers(m, o->terms);
     for (ptrdiff_t k = 0; k < o->terms; k++)
@@ -218,19 +220,22 @@ static void make_responses(maker *m)
     *o = (kn_report_responses){.T = m->T,
                                .R2 = sample_numbers(m, m->T),
                                .MSLL = sample_numbers(m, m->T),
+                               .gain = sample_numbers(m, m->T),
                                .z2 = sample_numbers(m, m->T),
-                               .z2_of = "training, cross-validated",
+                               .z2_of = "training sample, cross-validated",
                                .z2_low = 0.48,
                                .z2_high = 1.71,
                                .z2_inside = 0.95,
                                .n_best = m->T < 5 ? m->T : 5,
                                .mean_R2 = 0.2,
-                               .mean_MSLL = -0.12};
+                               .mean_MSLL = -0.12,
+                               .mean_gain = 0.11};
     o->best = sample_array(m, o->n_best, sizeof *o->best);
     for (ptrdiff_t t = 0; t < m->T; t++) {
         name[t] = t < 6 && m->T <= 6 ? NAMES[t] : sample_numbered(m, "response_", t + 1);
         o->R2[t] = 0.45 - 0.5 * sample_uniform(t, 9001);
         o->MSLL[t] = -0.5 * o->R2[t];
+        o->gain[t] = 0.4 * o->R2[t];
         o->z2[t] = 1 + 0.2 * sample_normal(t, 9002);
     }
     for (ptrdiff_t k = 0; k < o->n_best; k++)
@@ -251,9 +256,9 @@ static void make_group(maker *m)
                            .labelled = m->labelled,
                            .others = m->n - m->labelled,
                            .rocs = 2,
-                           .share_expected = 0.05,
-                           .share_p = 0.012,
-                           .share_median = {0.33, 0.04},
+                           .proportion_expected = 0.05,
+                           .proportion_p = 0.012,
+                           .proportion_median = {0.33, 0.04},
                            .overlap = sample_numbers(m, m->T),
                            .overlap_others = sample_numbers(m, m->T),
                            .t = sample_numbers(m, m->T),
@@ -340,12 +345,14 @@ static void make_regions(maker *m)
 
 static void make_words(maker *m)
 {
-    static const char *const PARAGRAPHS[] = {"A normative model was fitted to 20 people.",
-                                             "Deviations are z scores of held-out people."};
+    static const char *const PARAGRAPHS[] = {
+        "A normative model was fitted to 20 participants.",
+        "Deviation scores are z-scores of held-out participants."};
     static const char *const REFERENCES[] = {"Kia SM, Beckmann CF, Marquand AF (2018)."};
-    kn_report_words *w = &m->r->words;
+    kn_report_methods *w = &m->r->words;
     w->paragraphs = 2;
     w->paragraph = sample_texts(m, PARAGRAPHS, 2);
+    w->results = "Out-of-sample R² was 0.20, averaged over 6 responses.";
     w->references = 1;
     w->reference = sample_texts(m, REFERENCES, 1);
     w->facts = 2;
@@ -353,13 +360,15 @@ static void make_words(maker *m)
     w->fact[0] = (kn_report_fact){"model", "xxh64:28192758c5b520c3"};
     w->fact[1] = (kn_report_fact){"command", "kronorm score model.knm --covariates people.tsv"};
     m->r->title = "Cortical thickness";
-    m->r->sentence = "12 people scored on 6 responses, against 20 people of training.";
+    m->r->sentence =
+        "12 participants scored on 6 responses with a model fitted to 20 participants.";
     note(m, &m->r->warnings,
-         (kn_report_note){"shift", "These people are shifted.",
-                          "Their mean z is +0.20 (95 % interval 0.06 to 0.34)."});
-    note(m, &m->r->warnings,
-         (kn_report_note){"few", "", "There are fewer than 100 people of training."});
-    note(m, &m->r->good, (kn_report_note){"calibration", "", "z is calibrated: mean z² 1.01."});
+         (kn_report_note){"shift", "z-scores are shifted.",
+                          "Mean z = +0.20 (95% CI 0.06 to 0.34; expected 0)."});
+    note(m, &m->r->notes,
+         (kn_report_note){"few", "", "The reference sample has fewer than 100 participants."});
+    note(m, &m->r->good,
+         (kn_report_note){"calibration", "", "Calibrated variance: mean z² = 1.01."});
 }
 
 /* ---- all ---- */
@@ -393,7 +402,7 @@ static void make_parts(maker *m)
         make_calibration(&r->calibration[1], m->n - m->labelled, 0.2);
     make_responses(m);
     sample_curves(m);
-    sample_people(m);
+    sample_participants(m);
     make_group(m);
     make_words(m);
     if (m->kind == SAMPLE_VOLUME)
@@ -404,8 +413,8 @@ static void make_parts(maker *m)
         r->change = (kn_report_change){.known = true,
                                        .reference = "group=control",
                                        .pairs = m->n,
-                                       .people = 8,
-                                       .reference_people = 20,
+                                       .participants = 8,
+                                       .reference_participants = 20,
                                        .gamma = 0.71,
                                        .interval_units = "years"};
 }

@@ -11,9 +11,9 @@ typedef enum sample_kind {
     SAMPLE_CHANGE,   /* 9 pairs of visits */
     SAMPLE_VOLUME,   /* 5 scored, a small volume, cards with clusters, thumbnails */
     SAMPLE_CROWD,    /* 2000 of training, 300 scored: what is drawn otherwise when there are many */
-    SAMPLE_MODEL,    /* nobody scored */
+    SAMPLE_MODEL,    /* no scored participant */
     SAMPLE_NOTHING,  /* all is empty */
-    SAMPLE_ONE,      /* one person, one response */
+    SAMPLE_ONE,      /* one participant, one response */
     SAMPLE_UNKNOWN,  /* as the table, and every number NaN */
     SAMPLE_CONSTANT, /* as the table, and every number the same */
     SAMPLE_MANY,     /* 2000 scored: most of them are in a density, and not in the table */

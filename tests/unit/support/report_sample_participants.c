@@ -1,4 +1,4 @@
-/* Curves and people of a sample report. */
+/* Curves and participants of a sample report. */
 #include "support/report_sample_parts.h"
 
 /* ---- curves ---- */
@@ -64,7 +64,7 @@ void sample_curves(maker *m)
     }
 }
 
-/* ---- people ---- */
+/* ---- participants ---- */
 
 static double statistic_of(const maker *m, ptrdiff_t i)
 {
@@ -74,7 +74,7 @@ static double statistic_of(const maker *m, ptrdiff_t i)
     return top;
 }
 
-static void make_person(maker *m, ptrdiff_t i, kn_report_person *p)
+static void make_participant(maker *m, ptrdiff_t i, kn_report_participant *p)
 {
     const char **covariate = sample_array(m, 3, sizeof *covariate);
     double age = sample_age(i), beyond = 0;
@@ -83,22 +83,23 @@ static void make_person(maker *m, ptrdiff_t i, kn_report_person *p)
     covariate[0] = sample_numbered(m, "", (ptrdiff_t)age);
     covariate[1] = SAMPLE_SEXES[i % 2];
     covariate[2] = SAMPLE_SITES[i % 4];
-    *p = (kn_report_person){.id = sample_numbered(m, "sub-", i + 1),
-                            .label = m->labelled > 0 ? i < m->labelled : -1,
-                            .covariate = (const char *const *)covariate,
-                            .statistic = statistic_of(m, i),
-                            .extrapolation_pct = 100 * sample_uniform(i, 7002),
-                            .responses = (double)m->T,
-                            .share = beyond / (double)m->T,
-                            .negative = beyond,
-                            .positive = 0,
-                            .negative_p = sample_uniform(i, 7003),
-                            .positive_p = 1,
-                            .fdr_negative = beyond > 2};
-    p->p = 1 / (1 + p->statistic * p->statistic * p->statistic);
-    p->deviance = 4 + p->statistic;
-    p->deviance_p = p->p / 2;
-    p->deviance_noise_p = fmin(1, 2 * p->p);
+    *p = (kn_report_participant){.id = sample_numbered(m, "sub-", i + 1),
+                                 .label = m->labelled > 0 ? i < m->labelled : -1,
+                                 .covariate = (const char *const *)covariate,
+                                 .extreme_z = statistic_of(m, i),
+                                 .extrapolation_pct = 100 * sample_uniform(i, 7002),
+                                 .responses = (double)m->T,
+                                 .proportion = beyond / (double)m->T,
+                                 .n_low = beyond,
+                                 .n_high = 0,
+                                 .n_low_p = sample_uniform(i, 7003),
+                                 .n_high_p = 1,
+                                 .n_low_fdr = beyond > 2};
+    p->extreme_z_p = 1 / (1 + p->extreme_z * p->extreme_z * p->extreme_z);
+    p->deviance = 4 + p->extreme_z;
+    p->deviance_p = p->extreme_z_p / 2;
+    p->deviance_noise_p = fmin(1, 2 * p->extreme_z_p);
+    p->mean_z2 = p->mean_z2_p = NAN;
     p->mean_z = sample_z(m, i, 1) / 3;
     p->mean_z_p = sample_uniform(i, 7004);
     p->p_is_bound = i == 0;
@@ -110,6 +111,9 @@ static void make_person(maker *m, ptrdiff_t i, kn_report_person *p)
         p->visit2 = sample_numbered(m, "ses-", 2 + i % 2);
         p->interval = 1 + floor(40 * sample_uniform(i, 7005)) / 10;
         p->covariate = NULL;
+        p->mean_z2 = p->deviance;
+        p->mean_z2_p = p->deviance_p;
+        p->deviance = p->deviance_p = p->deviance_noise_p = NAN;
     }
 }
 
@@ -123,16 +127,16 @@ static const int8_t *map_of(const maker *m, ptrdiff_t i)
     return z;
 }
 
-static void make_card(maker *m, kn_report_card *c, ptrdiff_t person)
+static void make_card(maker *m, kn_report_card *c, ptrdiff_t participant)
 {
-    c->person = person;
-    c->words = "More extreme than 95.2 % of normal people by the largest |z|.";
-    c->z = map_of(m, person);
-    c->tops = m->T < 3 ? m->T : 3;
-    for (ptrdiff_t k = 0; k < c->tops; k++)
-        c->top[k] = (kn_report_top){.response = 2 * k % m->T,
-                                    .z = sample_z(m, person, 2 * k % m->T),
-                                    .centile = 1.5};
+    c->participant = participant;
+    c->words = "Extreme values: higher than in 95.2% of the reference sample.";
+    c->z = map_of(m, participant);
+    c->extremes = m->T < 3 ? m->T : 3;
+    for (ptrdiff_t k = 0; k < c->extremes; k++)
+        c->extreme[k] = (kn_report_extreme){.response = 2 * k % m->T,
+                                            .z = sample_z(m, participant, 2 * k % m->T),
+                                            .centile = 1.5};
     if (m->kind != SAMPLE_VOLUME)
         return;
     c->clusters = 1;
@@ -140,28 +144,31 @@ static void make_card(maker *m, kn_report_card *c, ptrdiff_t person)
         (kn_report_cluster){.peak = 4, .size = 3, .mm = {-8, 4, 12}, .z = -3.4, .ml = 0.19};
 }
 
-void sample_people(maker *m)
+void sample_participants(maker *m)
 {
-    kn_report_people *o = &m->r->people;
-    *o = (kn_report_people){.n = m->n,
-                            .N = m->N,
-                            .line = {2.9, 3.8},
-                            .threshold = 1.96,
-                            .deviance_expected_low = 0,
-                            .deviance_expected_high = 3,
-                            .deviance_found = 4,
-                            .deviance_of = m->n};
-    o->person = sample_array(m, m->n, sizeof *o->person);
+    kn_report_participants *o = &m->r->participants;
+    *o = (kn_report_participants){.n = m->n,
+                                  .N = m->N,
+                                  .line = {2.9, 3.8},
+                                  .threshold = 1.96,
+                                  .flagged_expected_low = 0,
+                                  .flagged_expected_high = 3,
+                                  .flag = {m->n - m->labelled, 4},
+                                  .cases_flagged = {m->labelled, m->labelled > 0},
+                                  .extreme = {{m->n - m->labelled, 1},
+                                              {m->labelled, m->labelled > 0}}};
+    o->participant = sample_array(m, m->n, sizeof *o->participant);
     o->order = sample_array(m, m->n, sizeof *o->order);
     for (ptrdiff_t i = 0; i < m->n; i++) {
-        make_person(m, i, &o->person[i]);
+        make_participant(m, i, &o->participant[i]);
         ptrdiff_t k = i; /* into its place */
-        for (; k > 0 && o->person[o->order[k - 1]].statistic < o->person[i].statistic; k--)
+        for (; k > 0 && o->participant[o->order[k - 1]].extreme_z < o->participant[i].extreme_z;
+             k--)
             o->order[k] = o->order[k - 1];
         o->order[k] = i;
     }
     for (ptrdiff_t k = 0; k < m->n; k++)
-        o->person[o->order[k]].rank = k;
+        o->participant[o->order[k]].rank = k;
     o->training = sample_numbers(m, m->N);
     o->training_deviance = sample_numbers(m, m->N);
     for (ptrdiff_t i = 0; i < m->N; i++) {

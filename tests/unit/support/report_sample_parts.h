@@ -13,7 +13,7 @@ typedef struct maker {
     ptrdiff_t labelled;
 } maker;
 
-enum { SAMPLE_TRAINING = 100000 }; /* where the places of training people begin */
+enum { SAMPLE_TRAINING = 100000 }; /* where the places of training participants begin */
 
 /* As good as random, a formula of two places; about N(0,1). */
 double sample_uniform(ptrdiff_t i, ptrdiff_t t);
@@ -30,7 +30,7 @@ const char *const *sample_texts(const maker *m, const char *const *word, ptrdiff
 extern const char *const SAMPLE_SITES[4], *const SAMPLE_SEXES[2];
 
 void sample_curves(maker *m); /* report_sample_people.c */
-void sample_people(maker *m);
+void sample_participants(maker *m);
 void sample_hostile(maker *m);               /* report_sample_spoilt.c */
 void sample_flatten(kn_report *r, double v); /* every number that may be unknown becomes v */
 

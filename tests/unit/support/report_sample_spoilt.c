@@ -52,8 +52,8 @@ void sample_hostile(maker *m)
             r->cohort.column[j].level = hostiles(m, r->cohort.column[j].levels, 6 + 4 * j);
     }
     r->cohort.matched_by = hostile(m, 5);
-    r->cohort.dropped_id = hostiles(m, r->cohort.n_dropped, 7);
-    r->cohort.dropped_why = hostiles(m, r->cohort.n_dropped, 0);
+    r->cohort.excluded_id = hostiles(m, r->cohort.n_excluded, 7);
+    r->cohort.excluded_reason = hostiles(m, r->cohort.n_excluded, 0);
     r->model.method = hostile(m, 1);
     r->model.length_units = hostile(m, 2);
     r->model.term = hostiles(m, r->model.terms, 0);
@@ -66,13 +66,13 @@ void sample_hostile(maker *m)
             r->curves.shown[s].curve[k].level = hostile(m, k);
             r->curves.shown[s].curve[k].label = hostile(m, k + 3);
         }
-    for (ptrdiff_t i = 0; i < r->people.n; i++) {
-        r->people.person[i].id = hostile(m, i);
-        r->people.person[i].note = hostile(m, i + 1);
-        r->people.person[i].covariate = hostiles(m, r->cohort.n, i);
+    for (ptrdiff_t i = 0; i < r->participants.n; i++) {
+        r->participants.participant[i].id = hostile(m, i);
+        r->participants.participant[i].note = hostile(m, i + 1);
+        r->participants.participant[i].covariate = hostiles(m, r->cohort.n, i);
     }
-    for (ptrdiff_t k = 0; k < r->people.n_cards; k++)
-        r->people.card[k].words = hostile(m, k);
+    for (ptrdiff_t k = 0; k < r->participants.n_cards; k++)
+        r->participants.card[k].words = hostile(m, k);
     r->group.label = hostile(m, 0);
     for (ptrdiff_t k = 0; k < r->group.rocs; k++)
         r->group.roc[k].name = hostile(m, k + 7);
@@ -125,23 +125,22 @@ static void flatten_curves(kn_report_curves *c, double v)
     }
 }
 
-static void flatten_people(kn_report *r, double v)
+static void flatten_participants(kn_report *r, double v)
 {
-    kn_report_people *o = &r->people;
+    kn_report_participants *o = &r->participants;
     for (ptrdiff_t i = 0; i < o->n; i++) {
-        kn_report_person *p = &o->person[i];
-        p->statistic = p->p = p->deviance = p->deviance_p = p->deviance_noise_p = v;
-        p->extrapolation_pct = p->mean_z = p->mean_z_p = p->negative = p->negative_p = v;
-        p->positive = p->positive_p = p->fdr_negative = p->fdr_positive = p->share = p->interval =
-            v;
+        kn_report_participant *p = &o->participant[i];
+        p->extreme_z = p->extreme_z_p = p->deviance = p->deviance_p = p->deviance_noise_p = v;
+        p->extrapolation_pct = p->mean_z = p->mean_z_p = p->n_low = p->n_low_p = v;
+        p->n_high = p->n_high_p = p->n_low_fdr = p->n_high_fdr = p->proportion = p->interval = v;
     }
     fill(o->training, o->N, v);
     fill(o->training_deviance, o->N, v);
     fill(o->line, 2, v);
-    o->deviance_expected_low = o->deviance_expected_high = v;
+    o->flagged_expected_low = o->flagged_expected_high = v;
     for (ptrdiff_t k = 0; k < o->n_cards; k++)
-        for (ptrdiff_t t = 0; t < o->card[k].tops; t++)
-            o->card[k].top[t].z = o->card[k].top[t].centile = v;
+        for (ptrdiff_t t = 0; t < o->card[k].extremes; t++)
+            o->card[k].extreme[t].z = o->card[k].extreme[t].centile = v;
 }
 
 /* Every number that may be unknown becomes v. */
@@ -152,20 +151,21 @@ void sample_flatten(kn_report *r, double v)
     fill(r->model.curve_components, r->model.curve_n, v);
     fill(r->model.curve_msll, r->model.curve_n, v);
     fill(r->model.curve_se, r->model.curve_n, v);
-    fill(r->model.share, r->model.P, v);
+    fill(r->model.proportion, r->model.P, v);
     fill(r->model.weight, r->model.terms, v);
     fill(r->model.gev, 3, v);
     r->model.length = r->model.cv_z2 = r->model.cv_msll = r->model.cv_coverage95 =
-        r->model.smallest_p = v;
+        r->model.cv_gain = r->model.cv_R2 = r->model.smallest_p = v;
     flatten_calibration(&r->calibration[0], v);
     flatten_calibration(&r->calibration[1], v);
     fill(r->responses.R2, r->responses.T, v);
     fill(r->responses.MSLL, r->responses.T, v);
+    fill(r->responses.gain, r->responses.T, v);
     fill(r->responses.z2, r->responses.T, v);
     r->responses.z2_low = r->responses.z2_high = r->responses.z2_inside = v;
-    r->responses.mean_R2 = r->responses.mean_MSLL = v;
+    r->responses.mean_R2 = r->responses.mean_MSLL = r->responses.mean_gain = v;
     flatten_curves(&r->curves, v);
-    flatten_people(r, v);
+    flatten_participants(r, v);
     for (ptrdiff_t k = 0; k < r->group.rocs; k++) {
         fill(r->group.roc[k].fpr, r->group.roc[k].n, v);
         fill(r->group.roc[k].tpr, r->group.roc[k].n, v);
@@ -175,6 +175,6 @@ void sample_flatten(kn_report *r, double v)
     fill(r->group.q, r->responses.T, v);
     fill(r->group.overlap, r->responses.T, v);
     fill(r->group.overlap_others, r->responses.T, v);
-    r->group.share_expected = r->group.share_p = v;
-    fill(r->group.share_median, 2, v);
+    r->group.proportion_expected = r->group.proportion_p = v;
+    fill(r->group.proportion_median, 2, v);
 }

@@ -1,4 +1,4 @@
-/* Reports of people of whom only the names are known. */
+/* Reports of participants of which only the names are known. */
 #ifndef KN_TEST_REPORTS_H
 #define KN_TEST_REPORTS_H
 
@@ -12,13 +12,16 @@ static inline kn_report *new_report(ptrdiff_t n)
 {
     kn_report *r = calloc(1, sizeof *r);
     void *memory;
-    assert_ok(ctx, kn_arena_alloc(ctx, &r->arena, n, sizeof *r->people.person, &memory));
-    r->people.person = memory;
-    r->people.n = n;
+    assert_ok(ctx, kn_arena_alloc(ctx, &r->arena, n, sizeof *r->participants.participant, &memory));
+    r->participants.participant = memory;
+    r->participants.n = n;
     for (ptrdiff_t i = 0; i < n; i++) {
-        r->people.person[i] =
-            (kn_report_person){.label = -1, .p = NAN, .statistic = NAN, .deviance_p = NAN};
-        assert_ok(ctx, kn_arena_print(ctx, &r->arena, &r->people.person[i].id, "sub-%02td", i + 1));
+        r->participants.participant[i] = (kn_report_participant){.label = -1,
+                                                                 .extreme_z_p = NAN,
+                                                                 .extreme_z = NAN,
+                                                                 .deviance_p = NAN};
+        assert_ok(ctx, kn_arena_print(ctx, &r->arena, &r->participants.participant[i].id,
+                                      "sub-%02td", i + 1));
     }
     return r;
 }

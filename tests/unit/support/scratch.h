@@ -3,6 +3,7 @@
 #define KN_TEST_SCRATCH_H
 
 #include <dirent.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "support/test.h"
@@ -16,11 +17,12 @@
                      kn_status_name(s_), kn_message(ctx), kn_status_name(expected), (text));       \
     } while (0)
 
-static char scratch_dir[] = "/tmp/kn-test-XXXXXX";
+static char scratch_dir[32];
 
 static inline int scratch_enter(void **state)
 {
     (void)state;
+    strcpy(scratch_dir, "/tmp/kn-test-XXXXXX");
     return mkdtemp(scratch_dir) && chdir(scratch_dir) == 0 ? 0 : -1;
 }
 
@@ -34,11 +36,24 @@ static inline int scratch_count(void) /* files in the folder, hidden ones too */
     return n;
 }
 
+/* Removes everything in the folder: files, and folders of files. */
 static inline void scratch_empty(void)
 {
+    char path[600];
     DIR *dir = opendir(".");
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        remove(e->d_name); /* of . and .. it refuses */
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        DIR *inner = e->d_name[0] != '.' && remove(e->d_name) != 0 ? opendir(e->d_name) : NULL;
+        for (struct dirent *f; inner && (f = readdir(inner));) {
+            snprintf(path, sizeof path, "%s/%s", e->d_name, f->d_name);
+            remove(path); /* of . and .. it refuses */
+        }
+        if (inner) {
+            closedir(inner);
+            remove(e->d_name);
+        } else {
+            remove(e->d_name);
+        }
+    }
     closedir(dir);
 }
 

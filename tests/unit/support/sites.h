@@ -1,4 +1,5 @@
-/* People at sites, of whom the truth is known, fitted, adapted to and scored by the public calls.
+/* Participants at sites whose true values are known, fitted, adapted to and scored by the public
+ * calls.
  */
 #ifndef KN_TEST_SITES_H
 #define KN_TEST_SITES_H
@@ -67,7 +68,7 @@ static inline void visitors_free(visitors *v)
     free(v->scanner), free(v->id);
 }
 
-/* Person i comes to p. */
+/* Participant i comes to p. */
 static inline void visit(world *w, visitors *v, ptrdiff_t i, const place *p)
 {
     double factor[VISITOR_FACTORS], age = 20 + 60 * kn_rng_uniform(&w->rng);
@@ -84,7 +85,7 @@ static inline void visit(world *w, visitors *v, ptrdiff_t i, const place *p)
     }
 }
 
-/* `each` people of every one of S places, in turn. */
+/* `each` participants of every one of S places, in turn. */
 static inline visitors visitors_of(world *w, const place *p, int S, ptrdiff_t each)
 {
     visitors v = visitors_new(S * each, w->T);
@@ -143,10 +144,10 @@ static inline kn_status visitors_score(kn_ctx *ctx, const kn_model *m, const vis
     return status;
 }
 
-/* One map of people, n x T. */
+/* One map of participants, n x T. */
 static inline kn_mat visitors_map(kn_ctx *ctx, const kn_scores *s, const char *name)
 {
-    kn_mat map = ref_new(kn_scores_n_people(s), kn_scores_n_responses(s));
+    kn_mat map = ref_new(kn_scores_n_participants(s), kn_scores_n_responses(s));
     assert_ok(ctx, kn_scores_block(ctx, s, name, 0, map.cols, map));
     return map;
 }

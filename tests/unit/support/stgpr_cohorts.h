@@ -1,5 +1,5 @@
-/* People with an age, a sex of two levels and a site of four, whose noise groups may share; and the
- * dense Gaussian of each response, from what people are. */
+/* Participants with an age, a sex of two levels and a site of four, whose noise groups may share;
+ * and the dense Gaussian of each response, from what participants are. */
 #ifndef KN_TEST_STGPR_COHORTS_H
 #define KN_TEST_STGPR_COHORTS_H
 
@@ -48,7 +48,7 @@ static inline cohort cohort_of(kn_rng *own, int N, int T, int members, double ga
     for (int i = 0; i < N; i++)
         c.u.data[i] = (x[i] * x[i] - m2) / sqrt(v2);
     for (int i = 0; i < 6; i++) {
-        double a = 0.5 * x[2 * i] + 0.5 * x[2 * i + 1]; /* nobody is held to the range */
+        double a = 0.5 * x[2 * i] + 0.5 * x[2 * i + 1]; /* no participant is held to the range */
         kn_col(c.news, 0)[i] = a;
         kn_col(c.news, 1)[i] = i % 2;
         kn_col(c.news, 2)[i] = i % LEVELS_SITE;
@@ -88,7 +88,7 @@ static inline kn_settings additive_of(const cohort *c, bool groups)
     return o;
 }
 
-/* sum_k w_k K_k between two people, from what they are */
+/* sum_k w_k K_k between two participants, from what they are */
 static inline double additive_kernel(const double *w, double length, kn_mat X, kn_mat u,
                                      ptrdiff_t i, kn_mat Xs, kn_mat us, ptrdiff_t j)
 {
@@ -98,14 +98,14 @@ static inline double additive_kernel(const double *w, double length, kn_mat X, k
            w[3] * (kn_at(X, i, 1) == kn_at(Xs, j, 1)) + w[4] * (kn_at(X, i, 2) == kn_at(Xs, j, 2));
 }
 
-/* What the dense Gaussian of response j says of new people given some training rows. */
+/* What the dense Gaussian of response j says of new participants given some training rows. */
 typedef struct dense_part {
     const cohort *c;
     double w[TERMS], length, cj, dj, gamma;
     ptrdiff_t n;
     const ptrdiff_t *rows; /* n  training */
     kn_mat Xs, us;
-    const int *known; /* code of the group of each new person, -1: a new one; NULL: all */
+    const int *known; /* code of the group of each new participant, -1: a new one; NULL: all */
 } dense_part;
 
 static inline double dense_additive(const dense_part *p, const double *y, double *mean, double *var)

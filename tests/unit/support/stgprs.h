@@ -41,7 +41,8 @@ static inline kn_settings old_sum(void)
     return o;
 }
 
-static inline kn_settings held(double rho, double length)
+/* A fit at rho and length (NaN: searched): no steps of the search, no scaling, no folds. */
+static inline kn_settings settings_at_fixed_parameters(double rho, double length)
 {
     kn_settings o = old_sum();
     o.rho = rho;

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "commands/fit/fit.h"
-#include "ref/files.h"
 #include "ref/ref.h"
 #include "ref/seed.h"
+#include "support/golden.h"
 
 /* Each test_NAME.c defines its entry point by TEST_PROGRAM(NAME) { ... return
  * cmocka_run_group_tests(...); }, which registers it with tests/unit/main.c before main begins. */
@@ -52,39 +52,6 @@ static inline int repeat(int all, int few)
 {
     const char *asked = getenv("KN_TEST_REPEAT");
     return asked && strcmp(asked, "few") == 0 ? few : all;
-}
-
-/* Loops in which the k-th allocation fails, k = 1, 2, ..., until the call succeeds. With few
- * repetitions k takes larger steps; it returns to single steps before the end, so that the last
- * allocation fails too. The call may therefore succeed more than once.
- *   failing f = failing_by(11);
- *   while (failing_next(&f, status)) {
- *       kn_fail_allocation(ctx, f.k);
- *       status = ...; */
-typedef struct failing {
-    long k;
-    int step;
-} failing;
-
-static inline failing failing_by(int few)
-{
-    return (failing){0, repeat(1, few)};
-}
-
-/* status: of the call in which allocation f->k failed; not looked at before the first one. */
-static inline bool failing_next(failing *f, kn_status status)
-{
-    if (f->k == 0) {
-        f->k = 1;
-        return true;
-    }
-    if (status == KN_OK && f->step > 1 && f->k > f->step) {
-        f->k -= f->step;
-        f->step = 1;
-    } else if (status != KN_ERR_MEMORY)
-        return false;
-    f->k += f->step;
-    return true;
 }
 
 /* The plainest structured model: linear+se over all covariates, no groups, no calibration, and a

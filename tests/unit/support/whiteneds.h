@@ -1,4 +1,4 @@
-/* People for whitened noise, and the dense Gaussian of all their responses. */
+/* Participants for whitened noise, and the dense Gaussian of all their responses. */
 #ifndef KN_TEST_WHITENEDS_H
 #define KN_TEST_WHITENEDS_H
 
@@ -108,7 +108,7 @@ static inline double float_rounding(const given *g)
 }
 
 /* Responses that share something, one noisier than the other, of means that are not zero. */
-static inline void people(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
+static inline void participants(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
 {
     *X = ref_normal(rng, N, 2);
     *Y = ref_normal(rng, N, T);

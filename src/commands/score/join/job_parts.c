@@ -1,28 +1,394 @@
-/* Implements job_parts.h. */
+/* Job parts of a scoring: writes and reads the file of one part, and joins the files of all parts.
+ * Every part records what must agree between parts, and joining checks it. */
 #include "commands/score/join/job_parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory/budget.h"
-#include "commands/score/implausible.h"
+#include "base/memory/plan.h"
+#include "commands/common/input_hashes.h"
+#include "commands/score/internal.h"
 #include "commands/score/provenance.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 #include "io/file/path.h"
 #include "io/npy/npy.h"
+#include "io/safetensors/safetensors.h"
+#include "la/openblas.h"
 #include "model/file/file.h"
+#include "norm/metrics/implausible_data.h"
 
-enum { PATH = KN_PART_PATH };
+/* ---- the file of a job part: participants are rows of doubles (pack, unpack); everything read is
+ * validated ---- */
 
-kn_status kn_job_parts_asked(kn_ctx *ctx, const kn_settings *s, kn_job_part *part)
+enum {
+    PATH = KN_PART_PATH,
+    DIGITS = 24,
+    OWN = 5
+}; /* OWN: fields per participant in addition to columns and tally */
+
+void kn_job_part_name(kn_job_part part, const char *what, char out[KN_PART_NAME])
+{
+    snprintf(out, KN_PART_NAME, "%s.part-%td-of-%td", what, part.i, part.n);
+}
+
+kn_status kn_job_part_path(kn_ctx *ctx, const char *dir, kn_job_part part, const char *what,
+                           const char *ending, char path[KN_PART_PATH])
+{
+    char name[KN_PART_NAME];
+    kn_job_part_name(part, what, name);
+    int n = snprintf(path, KN_PART_PATH, "%s/%s%s", dir, name, ending);
+    return n < KN_PART_PATH ? KN_OK : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
+}
+
+static kn_status part_path(kn_ctx *ctx, const char *dir, kn_job_part part, char path[PATH])
+{
+    return kn_job_part_path(ctx, dir, part, "scores", ".safetensors", path);
+}
+
+/* ---- one participant as a row ---- */
+
+static int columns_of(const kn_scores *s)
+{
+    int n = 0;
+    while (s->scored && kn_scores_column(n))
+        n++;
+    return s->scored ? n + OWN + KN_CALIBRATION_TALLY : 1;
+}
+
+/* Packs participant i into a row of columns_of(s) doubles; unpack is the inverse. */
+static void pack_participant(kn_scores *s, ptrdiff_t i, double *row)
+{
+    int k = 0;
+    if (!s->scored) {
+        row[0] = s->extrapolation[i];
+        return;
+    }
+    for (; kn_scores_slot(s, k); k++)
+        row[k] = (*kn_scores_slot(s, k))[i];
+    row[k++] = s->joint[i];
+    row[k++] = (double)s->training[i];
+    row[k++] = (double)s->cv_row[i];
+    row[k++] = s->changed[i];
+    row[k++] = s->implausible_reason[i];
+    memcpy(row + k, &s->tally[i], sizeof s->tally[i]);
+}
+
+/* Converts to an integer from `lowest` to `limit`; KN_ERR_FORMAT otherwise. */
+static kn_status read_integer(kn_ctx *ctx, const kn_st_file *f, double x, ptrdiff_t lowest,
+                              ptrdiff_t limit, ptrdiff_t *out)
+{
+    if (!(x >= (double)lowest && x <= (double)limit && x == floor(x)))
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: %g where a whole number from %td to %td should be",
+                       kn_st_name(f), x, lowest, limit);
+    *out = (ptrdiff_t)x;
+    return KN_OK;
+}
+
+/* Unpacks a row into participant i; KN_ERR_FORMAT for indices out of range. */
+static kn_status unpack_participant(kn_ctx *ctx, const kn_st_file *f, const double *row,
+                                    kn_scores *s, ptrdiff_t i)
+{
+    kn_status status = KN_OK;
+    const kn_model *m = s->model;
+    ptrdiff_t changed = 0, implausible_reason = 0;
+    int k = 0;
+    if (!s->scored) {
+        s->extrapolation[i] = row[0];
+        return KN_OK;
+    }
+    for (; kn_scores_slot(s, k); k++)
+        (*kn_scores_slot(s, k))[i] = row[k];
+    s->joint[i] = row[k++];
+    KN_TRY(read_integer(ctx, f, row[k++], -1, m->info.n_samples - 1, &s->training[i]));
+    KN_TRY(read_integer(ctx, f, row[k++], -1, m->reference.n - 1, &s->cv_row[i]));
+    KN_TRY(
+        read_integer(ctx, f, row[k++], 0, KN_CHANGED_RESPONSES | KN_CHANGED_COVARIATES, &changed));
+    KN_TRY(read_integer(ctx, f, row[k++], 0, KN_N_IMPLAUSIBLE - 1, &implausible_reason));
+    s->changed[i] = (int)changed;
+    s->implausible_reason[i] = (int)implausible_reason;
+    memcpy(&s->tally[i], row + k, sizeof s->tally[i]);
+out:
+    return status;
+}
+
+/* ---- writing ---- */
+
+kn_status kn_job_part_check(kn_ctx *ctx, const char *dir, kn_job_part part,
+                            const kn_write_options *options)
+{
+    char path[PATH];
+    kn_status status = part_path(ctx, dir, part, path);
+    return status == KN_OK ? kn_writer_check(ctx, path, options) : status;
+}
+
+static kn_status set_hash(kn_ctx *ctx, kn_st_writer *w, const char *key, uint64_t h)
+{
+    char text[DIGITS];
+    snprintf(text, sizeof text, "%016" PRIx64, h);
+    return kn_st_set_metadata(ctx, w, key, text);
+}
+
+static kn_status set_number(kn_ctx *ctx, kn_st_writer *w, const char *key, ptrdiff_t n)
+{
+    char text[DIGITS];
+    snprintf(text, sizeof text, "%td", n);
+    return kn_st_set_metadata(ctx, w, key, text);
+}
+
+/* Adds the stamp of a job part: what must agree between parts (model, options, list, responses),
+ * and the hashes of its maps. */
+static kn_status add_metadata(kn_ctx *ctx, kn_st_writer *w, kn_job_part part,
+                              const kn_job_part_stamp *stamp)
+{
+    kn_status status;
+    char key[KN_PART_NAME];
+    KN_TRY(kn_st_seal(ctx, w));
+    KN_TRY(kn_st_set_metadata(ctx, w, "kronorm", kn_version()));
+    KN_TRY(kn_st_set_metadata(ctx, w, "core", kn_la_core()));
+    KN_TRY(set_number(ctx, w, "part", part.i));
+    KN_TRY(set_number(ctx, w, "of", part.n));
+    KN_TRY(set_number(ctx, w, "people", stamp->participants));
+    KN_TRY(set_hash(ctx, w, "model", stamp->model));
+    KN_TRY(set_hash(ctx, w, "options", stamp->options));
+    KN_TRY(set_hash(ctx, w, "list", stamp->list));
+    KN_TRY(set_hash(ctx, w, "responses", stamp->responses));
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        snprintf(key, sizeof key, "map.%s", kn_map_name[k]);
+        KN_TRY(set_hash(ctx, w, key, stamp->map[k]));
+    }
+out:
+    return status;
+}
+
+/* Adds the sums over participants that joining needs: metrics, calibration bins, zero counts and
+ * hashes. */
+static kn_status add_scored(kn_ctx *ctx, kn_st_writer *w, const kn_scores *s)
+{
+    kn_status status;
+    ptrdiff_t kept = s->model->y.n_kept;
+    KN_TRY(
+        kn_st_add(ctx, w, "sums", KN_ST_F64, 2, (ptrdiff_t[2]){kept, KN_TALLY_DOUBLES}, s->sums));
+    KN_TRY(kn_st_add(ctx, w, "bins", KN_ST_I64, 1, (ptrdiff_t[1]){KN_CALIBRATION_BINS},
+                     s->calibrator.bins));
+    KN_TRY(kn_st_add(ctx, w, "zero", KN_ST_I64, 1, &s->n_zero, s->zero));
+    KN_TRY(kn_st_add(ctx, w, "hash", KN_ST_I64, 1, &s->n, s->hash));
+out:
+    return status;
+}
+
+kn_status kn_job_part_write(kn_ctx *ctx, const kn_scores *s, kn_job_part part,
+                            const kn_job_part_stamp *stamp, const char *dir,
+                            const kn_write_options *options)
+{
+    kn_status status;
+    kn_st_writer *w = NULL;
+    double *participant = NULL;
+    char path[PATH];
+    kn_scores *from =
+        (kn_scores *)s; /* kn_scores_slot needs a non-const pointer; nothing is changed */
+    ptrdiff_t columns = columns_of(s);
+    KN_TRY(part_path(ctx, dir, part, path));
+    KN_TRY(kn_alloc_d(ctx, s->n * columns, &participant));
+    for (ptrdiff_t i = 0; i < s->n; i++)
+        pack_participant(from, i, participant + i * columns);
+    KN_TRY(kn_st_writer_new(ctx, &w));
+    KN_TRY(add_metadata(ctx, w, part, stamp));
+    KN_TRY(kn_st_add(ctx, w, "person", KN_ST_F64, 2, (ptrdiff_t[2]){s->n, columns}, participant));
+    if (s->scored)
+        KN_TRY(add_scored(ctx, w, s));
+    KN_TRY(kn_st_write(ctx, w, path, options));
+out:
+    kn_st_writer_free(w);
+    kn_free(participant);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* Reads a hash from the metadata; KN_ERR_FORMAT if it is missing or not hexadecimal. */
+static kn_status get_hash(kn_ctx *ctx, const kn_st_file *f, const char *key, uint64_t *out)
+{
+    const char *text;
+    char *end;
+    kn_status status = kn_st_need_metadata(ctx, f, key, &text);
+    if (status != KN_OK)
+        return status;
+    *out = strtoull(text, &end, 16);
+    return *text && !*end
+               ? KN_OK
+               : kn_fail(ctx, KN_ERR_FORMAT, "%s: '%s' is not a hash", kn_st_name(f), key);
+}
+
+static bool is_number(const char *text, ptrdiff_t n)
+{
+    char own[DIGITS];
+    snprintf(own, sizeof own, "%td", n);
+    return strcmp(own, text) == 0;
+}
+
+/* Checks checksum, version and part number. */
+static kn_status check_identity(kn_ctx *ctx, const kn_st_file *f, kn_job_part part)
+{
+    kn_status status;
+    const char *version, *i, *n;
+    bool sealed;
+    KN_TRY(kn_st_verify(ctx, f, &sealed));
+    if (!sealed)
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s is not a part of scores, because it has no checksum",
+                       kn_st_name(f));
+    KN_TRY(kn_st_need_metadata(ctx, f, "kronorm", &version));
+    KN_TRY(kn_st_need_metadata(ctx, f, "part", &i));
+    KN_TRY(kn_st_need_metadata(ctx, f, "of", &n));
+    if (strcmp(version, kn_version()) != 0)
+        return kn_fail(ctx, KN_ERR_DATA, "%s was made by kronorm %s, but this is %s", kn_st_name(f),
+                       version, kn_version());
+    if (!is_number(i, part.i) || !is_number(n, part.n))
+        return kn_fail(ctx, KN_ERR_DATA, "%s contains part %s of %s, unlike its name",
+                       kn_st_name(f), i, n);
+out:
+    return status;
+}
+
+/* Compares the hashes with those of the join, and reads the hashes of the maps. */
+static kn_status check_stamp(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
+                             kn_job_part_stamp *stamp)
+{
+    kn_status status;
+    char key[KN_PART_NAME];
+    const char *participants, *core;
+    const struct {
+        const char *key, *what;
+        uint64_t expected;
+    } same[] = {{"model", "with another model", stamp->model},
+                {"options", "with other options", stamp->options},
+                {"list", "for other participants or covariates", stamp->list},
+                {"responses", "from other responses", stamp->responses}};
+    KN_TRY(kn_st_need_metadata(ctx, f, "people", &participants));
+    KN_TRY(kn_st_need_metadata(ctx, f, "core", &core));
+    stamp->elsewhere = strcmp(core, kn_la_core()) != 0;
+    for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
+        uint64_t h;
+        KN_TRY(get_hash(ctx, f, same[k].key, &h));
+        if (h != same[k].expected || (k == 2 && !is_number(participants, stamp->participants)))
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s was made %s; make it again with {part=%td/%td} and {force}, or join "
+                           "as it was made",
+                           kn_st_name(f), same[k].what, part.i, part.n);
+    }
+    for (int k = 0; k < KN_N_MAPS; k++) {
+        snprintf(key, sizeof key, "map.%s", kn_map_name[k]);
+        KN_TRY(get_hash(ctx, f, key, &stamp->map[k]));
+    }
+out:
+    return status;
+}
+
+/* Reads the rows of a part into their places among all participants. */
+static kn_status copy_participants(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
+                                   kn_scores *all)
+{
+    kn_status status;
+    double *participant = NULL;
+    int64_t *hash = NULL;
+    ptrdiff_t n = kn_job_part_size(part, all->n), columns = columns_of(all);
+    KN_TRY(kn_st_read_doubles(ctx, f, "person", n * columns, &participant, NULL));
+    if (all->scored)
+        KN_TRY(kn_st_read_i64(ctx, f, "hash", n, &hash, NULL));
+    for (ptrdiff_t k = 0; k < n; k++) {
+        ptrdiff_t i = kn_job_part_participant(part, k);
+        KN_TRY(unpack_participant(ctx, f, participant + k * columns, all, i));
+        if (hash)
+            all->hash[i] = (uint64_t)hash[k];
+    }
+out:
+    kn_free(participant);
+    kn_free(hash);
+    return status;
+}
+
+/* Keeps responses that are 0 in all parts; both lists are ascending. */
+static kn_status keep_zeros(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
+{
+    int64_t *zero = NULL;
+    ptrdiff_t n = 0, left = 0, at = 0;
+    kn_status status = kn_st_read_i64(ctx, f, "zero", -1, &zero, &n);
+    for (ptrdiff_t c = 0; status == KN_OK && c < all->n_zero; c++) {
+        while (at < n && zero[at] < all->zero[c])
+            at++;
+        if (at < n && zero[at] == all->zero[c])
+            all->zero[left++] = all->zero[c];
+    }
+    all->n_zero = left;
+    kn_free(zero);
+    return status;
+}
+
+/* Reads sums and histogram of a part, and adds them. */
+static kn_status take_sums(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
+{
+    kn_status status;
+    double *sums = NULL;
+    int64_t *bins = NULL;
+    ptrdiff_t kept = all->model->y.n_kept;
+    KN_TRY(kn_st_read_doubles(ctx, f, "sums", kept * KN_TALLY_DOUBLES, &sums, NULL));
+    KN_TRY(kn_st_read_i64(ctx, f, "bins", KN_CALIBRATION_BINS, &bins, NULL));
+    for (ptrdiff_t k = 0; k < KN_CALIBRATION_BINS; k++)
+        if (bins[k] < 0) {
+            status = kn_fail(ctx, KN_ERR_FORMAT, "%s: %" PRId64 " values are counted in a bin",
+                             kn_st_name(f), bins[k]);
+            goto out;
+        }
+    KN_TRY(keep_zeros(ctx, f, all));
+    kn_tallies_join(all->sums, (const kn_metric_tally *)sums, kept);
+    for (ptrdiff_t k = 0; k < KN_CALIBRATION_BINS; k++)
+        all->calibrator.bins[k] += (uint64_t)bins[k];
+out:
+    kn_free(sums);
+    kn_free(bins);
+    return status;
+}
+
+/* Checks that a part belongs to this call and adds its participants and sums to `all`. */
+static kn_status read_job_part(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
+                               kn_job_part_stamp *stamp, kn_scores *all)
+{
+    kn_status status;
+    KN_TRY(check_identity(ctx, f, part));
+    KN_TRY(check_stamp(ctx, f, part, stamp));
+    KN_TRY(copy_participants(ctx, f, part, all));
+    if (all->scored)
+        KN_TRY(take_sums(ctx, f, all));
+out:
+    return status;
+}
+
+kn_status kn_job_part_read(kn_ctx *ctx, const char *dir, kn_job_part part, kn_job_part_stamp *stamp,
+                           kn_scores *all)
+{
+    kn_status status;
+    kn_st_file *f = NULL;
+    char path[PATH];
+    KN_TRY(part_path(ctx, dir, part, path));
+    KN_TRY(kn_st_open(ctx, path, &f));
+    KN_TRY(read_job_part(ctx, f, part, stamp, all));
+    KN_TRY(kn_st_check_unchanged(ctx, f));
+out:
+    kn_st_close(f);
+    return status;
+}
+
+kn_status kn_job_parts_parse(kn_ctx *ctx, const kn_settings *s, kn_job_part *part)
 {
     kn_status status = kn_job_part_parse(ctx, s->part, part);
     if (status == KN_OK && s->part && s->join > 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{part=%s} and {join=%d} are two steps: first each part, then the join",
+                       "{part=%s} and {join=%d} are two steps; run each part first, then the join",
                        s->part, s->join);
     if (status == KN_OK && s->join > 0 && !s->folder)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{join=%d} needs {output}, the folder of the parts",
@@ -55,7 +421,7 @@ kn_status kn_job_parts_stamp(kn_ctx *ctx, const char *command, const kn_settings
                              const kn_participants_table *of, kn_job_part_stamp *out)
 {
     kn_status status;
-    *out = (kn_job_part_stamp){.people = of->people->n + of->people->n_other,
+    *out = (kn_job_part_stamp){.participants = of->participants->n + of->participants->n_other,
                                .options = kn_settings_hash_results(s, command),
                                .list = hash_list(of->data)};
     KN_TRY(kn_model_hash(ctx, of->model, &out->model));
@@ -77,7 +443,7 @@ kn_status kn_job_parts_find(kn_ctx *ctx, const char *dir, ptrdiff_t n, kn_job_pa
     kn_status status;
     void *memory;
     char path[PATH], number[32];
-    kn_listing missing = {.most = KN_NAMES_LISTED};
+    kn_listing missing = {.limit = KN_NAMES_LISTED};
     ptrdiff_t first = 0, count = 0;
     *out = (kn_job_parts){.dir = dir, .n = n};
     for (ptrdiff_t i = 1; i <= n; i++) {
@@ -90,11 +456,9 @@ kn_status kn_job_parts_find(kn_ctx *ctx, const char *dir, ptrdiff_t n, kn_job_pa
     }
     if (count == n)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: there is no part of %td to join; {part=1/%td} makes the first", dir, n,
-                       n);
+                       "%s contains none of %td parts to join; run {part=1/%td} first", dir, n, n);
     if (count > 0)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: of %td parts these are missing: %s; {part=%td/%td} makes the first",
+        return kn_fail(ctx, KN_ERR_DATA, "%s: parts missing of %td: %s; run {part=%td/%td} next",
                        dir, n, missing.text, first, n);
     KN_TRY(kn_alloc(ctx, n, sizeof *out->map, &memory));
     out->map = memory;
@@ -103,28 +467,29 @@ out:
 }
 
 /* Plan: the model, tables of all participants, sums of all responses, and one part file. */
-kn_status kn_job_parts_room(kn_ctx *ctx, const kn_job_parts *p, const kn_participants_table *of)
+kn_status kn_job_parts_check_memory(kn_ctx *ctx, const kn_job_parts *p,
+                                    const kn_participants_table *of)
 {
     kn_mem_plan r = {0};
     kn_mem_budget a = kn_mem_budget_of(ctx);
-    ptrdiff_t T = of->scores->T, rows = of->people->n / p->n + 1;
-    kn_problem_size shape = {.N = of->people->n, .T = T, .threads = 1, .value = 1};
+    ptrdiff_t T = of->scores->T, rows = of->participants->n / p->n + 1;
+    kn_problem_size shape = {.N = of->participants->n, .T = T, .threads = 1, .value = 1};
     kn_plan_alloc_bytes(&r, KN_NEED_BASIS, kn_model_bytes(of->model));
     kn_scores_need(&r, &shape, 1);
     kn_plan_alloc(&r, KN_NEED_WORK, T, sizeof(kn_metric_tally) + sizeof(float));
     kn_plan_alloc_d(&r, KN_NEED_WORK, rows, 64);
     double bytes = 0;
-    for (int k = 0; k < KN_NEED_PARTS; k++)
-        bytes += r.peak.part[k];
-    kn_log(ctx, KN_LOG_DETAIL, "memory: this join needs %s; %s %s", kn_size_in_words(bytes).text,
-           a.from, kn_size_in_words(a.bytes).text);
+    for (int k = 0; k < KN_NEED_CATEGORIES; k++)
+        bytes += r.peak.bytes[k];
+    kn_log(ctx, KN_LOG_DETAIL, "memory: this join needs %s; %s %s", kn_format_size(bytes).text,
+           a.from, kn_format_size(a.bytes).text);
     if (bytes <= a.bytes)
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_MEMORY, "this join needs %s, but %s %s",
-                   kn_size_in_words(bytes).text, a.from, kn_size_in_words(a.bytes).text);
+    return kn_fail(ctx, KN_ERR_MEMORY, "this join needs %s, but %s %s", kn_format_size(bytes).text,
+                   a.from, kn_format_size(a.bytes).text);
 }
 
-kn_status kn_job_parts_take(kn_ctx *ctx, kn_job_parts *p, kn_scores *all)
+kn_status kn_job_parts_read(kn_ctx *ctx, kn_job_parts *p, kn_scores *all)
 {
     kn_status status = KN_OK;
     ptrdiff_t elsewhere = 0;
@@ -132,14 +497,14 @@ kn_status kn_job_parts_take(kn_ctx *ctx, kn_job_parts *p, kn_scores *all)
         KN_TRY(kn_implausible_begin(ctx, all));
     for (ptrdiff_t i = 1; i <= p->n; i++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_job_part_take(ctx, p->dir, (kn_job_part){i, p->n}, &p->stamp, all));
+        KN_TRY(kn_job_part_read(ctx, p->dir, (kn_job_part){i, p->n}, &p->stamp, all));
         memcpy(p->map[i - 1], p->stamp.map, sizeof p->stamp.map);
         elsewhere += p->stamp.elsewhere;
     }
     if (elsewhere > 0)
         kn_log(ctx, KN_LOG_INFO,
-               "%td of %td parts were made by other processors than this one: last digits may not "
-               "be those of one run",
+               "%td of %td parts were made on other types of processor; last digits may differ "
+               "from those of a single run",
                elsewhere, p->n);
 out:
     return status;
@@ -147,7 +512,7 @@ out:
 
 /* ---- maps ---- */
 
-enum { OPEN_MOST = 200 }; /* open files; with more parts each file is opened for every row */
+enum { OPEN_MAX = 200 }; /* open files; with more parts each file is opened for every row */
 
 typedef struct source { /* map of one part */
     kn_job_part part;
@@ -156,15 +521,16 @@ typedef struct source { /* map of one part */
     kn_hashing hash; /* hash of the rows read so far */
 } source;
 
-static kn_status open_part(kn_ctx *ctx, const char *path, source *f)
+/* Opens a map of a part and checks that it is f->rows x f->T floats in C order. */
+static kn_status open_job_part(kn_ctx *ctx, const char *path, source *f)
 {
     kn_status status = kn_npy_open(ctx, path, &f->file);
     const kn_npy_header *h = &f->file.header;
     if (status == KN_OK && (h->rows != f->rows || h->cols != f->T || f->file.type != KN_F32 ||
                             (h->fortran && f->rows > 1 && f->T > 1)))
         status = kn_fail(ctx, KN_ERR_FORMAT,
-                         "%s: is no map of this part, expected %td x %td numbers of float32", path,
-                         f->rows, f->T);
+                         "%s is not a map of this part, expected %td x %td numbers of float32",
+                         path, f->rows, f->T);
     return status;
 }
 
@@ -176,20 +542,20 @@ static kn_status read_row(kn_ctx *ctx, const kn_job_parts *p, int map, source *f
     char path[PATH];
     KN_TRY(kn_job_part_path(ctx, p->dir, from->part, kn_map_name[map], ".npy", path));
     if (!from->file.source.name)
-        KN_TRY(open_part(ctx, path, from));
+        KN_TRY(open_job_part(ctx, path, from));
     KN_TRY(kn_npy_elements(ctx, &from->file, k * from->T, from->T, row));
     kn_hashing_add(&from->hash, row, (size_t)from->T * sizeof *row);
     if (k == from->rows - 1 && kn_hashing_end(&from->hash) != p->map[from->part.i - 1][map])
         status =
-            kn_fail(ctx, KN_ERR_FORMAT, "%s: is damaged, or of another run than its part", path);
-    if (p->n > OPEN_MOST || k == from->rows - 1)
+            kn_fail(ctx, KN_ERR_FORMAT, "%s is damaged, or from another run than its part", path);
+    if (p->n > OPEN_MAX || k == from->rows - 1)
         kn_npy_close(&from->file);
 out:
     return status;
 }
 
-kn_status kn_job_parts_map(kn_ctx *ctx, const kn_job_parts *p, int k, const kn_scores *all,
-                           kn_mapfile *to)
+kn_status kn_job_parts_write_map(kn_ctx *ctx, const kn_job_parts *p, int k, const kn_scores *all,
+                                 kn_mapfile *to)
 {
     kn_status status;
     void *memory = NULL;

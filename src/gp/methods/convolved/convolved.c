@@ -1,27 +1,26 @@
-/* Implements convolved.h: checks of size, the fit, its folds and the method's table entry
- * [METHOD 1i]. */
-#include "gp/methods/convolved/convolved.h"
+/* Convolved Gaussian processes over the components of a basis, or over the responses themselves
+ * [METHOD 1i]. Has the checks of size, the fit, its folds and the method's table entry. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "gp/basis/user_span.h"
 #include "gp/components/choose_count.h"
 #include "gp/components/pilot.h"
 #include "gp/cv/refit.h"
-#include "gp/methods/common.h"
-#include "gp/methods/convolved/state.h"
-#include "gp/methods/convolved/tasks.h"
+#include "gp/methods/fit_steps.h"
+#include "gp/methods/methods.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/covariance.h"
-#include "gp/predict/map_density_components.h"
+#include "gp/predict/map_density.h"
 #include "gp/predict/noise.h"
 #include "la/la.h"
 
 /* Limits of size: an evaluation costs m^3, (NP)^3 or N^3 P, and there are some hundred. */
-enum { MOST_M = 500, MOST_DENSE = 3000, MOST_PITC = 2000, MOST_RESPONSES = 1000 };
-enum { MOST_EVALS = 300 };                     /* in one search */
+enum { MAX_M = 500, MAX_DENSE = 3000, MAX_PITC = 2000, MAX_RESPONSES = 1000 };
+enum { MAX_EVALS = 300 };                      /* in one search */
 static const double FLOPS = 20e9;              /* per second: Cholesky factors of some hundred
                                                 * rows */
 static const double PITC = 3, DENSE = 7 / 3.0; /* times N^3 P, (NP)^3 for value and gradient */
@@ -30,16 +29,16 @@ static const double PITC = 3, DENSE = 7 / 3.0; /* times N^3 P, (NP)^3 for value 
 static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N)
 {
     ptrdiff_t m = plan->Q * plan->M;
-    if (plan->how != KN_INDUCING_NONE && m > MOST_M)
+    if (plan->how != KN_INDUCING_NONE && m > MAX_M)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "convolved: m = QM is %td ({latent=%td} times {inducing_points=%td}), at "
-                       "most %d",
-                       m, plan->Q, plan->M, MOST_M);
-    if (plan->how == KN_INDUCING_PITC && N > MOST_PITC)
+                       "convolved: {latent} times {inducing_points} is %td (%td times %td), "
+                       "expected at most %d",
+                       m, plan->Q, plan->M, MAX_M);
+    if (plan->how == KN_INDUCING_PITC && N > MAX_PITC)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "convolved: {inducing=pitc} takes N^3 for each task, about %.0f s for each "
-                       "evaluation of one: %td samples, at most %d",
-                       PITC * (double)N * (double)N * (double)N / FLOPS, N, MOST_PITC);
+                       "convolved: {inducing=pitc} takes about %.0f s per evaluation of each task "
+                       "with %td participants; at most %d are allowed",
+                       PITC * (double)N * (double)N * (double)N / FLOPS, N, MAX_PITC);
     return KN_OK;
 }
 
@@ -51,14 +50,16 @@ static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
         seconds = DENSE * all * all * all / FLOPS;
     else if (plan->how == KN_INDUCING_PITC)
         seconds = PITC * n * n * n * (double)P / FLOPS;
-    if (plan->how == KN_INDUCING_NONE && all > MOST_DENSE)
+    if (plan->how == KN_INDUCING_NONE && all > MAX_DENSE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "convolved: {inducing=none} is one Gaussian of %td samples times %td tasks: "
-                       "%.1f GB and about %.0f s for each evaluation; at most %d numbers",
-                       N, P, 16e-9 * all * all, seconds, MOST_DENSE);
+                       "convolved: {inducing=none} is one Gaussian distribution of %td "
+                       "participants times %td tasks, which takes %.1f GB and about %.0f s per "
+                       "evaluation; at most %d values are allowed",
+                       N, P, 16e-9 * all * all, seconds, MAX_DENSE);
     if (seconds > 0.1)
         kn_log(ctx, KN_LOG_INFO,
-               "convolved: about %.1f s for each of some hundred evaluations, in every fold again",
+               "convolved: about %.1f s per evaluation, with some hundred evaluations in the fit "
+               "and in each fold",
                seconds);
     return KN_OK;
 }
@@ -67,7 +68,7 @@ static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
 
 /* Chooses the number of components, at least one: a model of the mean alone is not a convolved
  * process. */
-static kn_status choose(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdiff_t *P)
+static kn_status choose_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
     kn_search_result found = {0};
@@ -82,8 +83,7 @@ static kn_status choose(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdi
     KN_TRY(kn_choose_components(ctx, &curve, &found.at, info, P));
     if (info->nothing_predicted)
         kn_log(ctx, KN_LOG_WARNING,
-               "the covariates predict nothing: no number of components beats the mean alone; one "
-               "component is used");
+               "the covariates do not improve prediction, so one component is used");
     *P = *P > 0 ? *P : 1;
 out:
     return status;
@@ -96,21 +96,21 @@ static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis 
     kn_status status;
     const kn_gp_options *o = p->options;
     if (o->tasks.on == KN_ON_RESPONSES) {
-        if (p->Y.T > MOST_RESPONSES)
+        if (p->Y.T > MAX_RESPONSES)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "convolved: {on=responses} takes at most %d responses, there are %td "
-                           "({on=components} takes any number)",
-                           MOST_RESPONSES, p->Y.T);
+                           "convolved: {on=responses} allows at most %d responses, but there are "
+                           "%td; use {on=components}",
+                           MAX_RESPONSES, p->Y.T);
         kn_log(ctx, KN_LOG_WARNING,
-               "without structured noise, noise shared between responses is taken for signal; "
-               "{on=components} has noise of each component");
+               "without structured noise, noise shared between responses counts as signal; "
+               "{on=components} has separate noise per component");
         KN_TRY(kn_conv_identity(ctx, &p->Y, basis));
     } else if (o->basis.data) {
         KN_TRY(kn_user_span_given(ctx, p, basis, gp, info));
     } else {
         KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
         if (gp->P == 0)
-            KN_TRY(choose(ctx, p, info, &gp->P));
+            KN_TRY(choose_components(ctx, p, info, &gp->P));
         KN_TRY(kn_basis_check(ctx, &p->Y, gp->P, p->gram.rank));
         KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, gp->P, basis));
     }
@@ -119,8 +119,9 @@ out:
     return status;
 }
 
-static void record(const kn_gp *gp, const kn_conv_search *s, const kn_basis *basis,
-                   kn_fit_info *info)
+/* Records the result of the search in *info; rho and length do not exist here and become NaN. */
+static void record_fit(const kn_gp *gp, const kn_conv_search *s, const kn_basis *basis,
+                       kn_fit_info *info)
 {
     info->n_components = gp->P;
     info->rank = gp->N;
@@ -133,7 +134,9 @@ static void record(const kn_gp *gp, const kn_conv_search *s, const kn_basis *bas
     info->basis_orthonormalised = basis->orthonormalised;
 }
 
-static kn_status assemble(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp)
+/* Moves the loadings to the model and copies the design; s2 is the mean variance outside the basis.
+ */
+static kn_status assemble_model(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp)
 {
     kn_status status;
     double outside = (double)gp->N * (double)(gp->T - gp->P);
@@ -148,7 +151,7 @@ out:
 }
 
 /* The fit: options and columns, tasks, model, then cross-validation. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_convolved(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     const kn_gp_options *o = p->options;
@@ -163,14 +166,14 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .T = p->Y.T,
                   .P = o->components,
                   .pca = !o->basis.data && o->tasks.on == KN_ON_COMPONENTS};
-    KN_TRY(kn_convolved_own(ctx, gp));
+    KN_TRY(kn_convolved_allocate(ctx, gp));
     own = gp->own;
     int evals = o->search.limits.evals_left;
     own->spec.plan = (kn_conv_plan){.how = o->tasks.inducing,
                                     .widths = o->tasks.widths,
                                     .Q = o->tasks.latent,
                                     .M = o->tasks.points,
-                                    .evals = evals < 0 || evals > MOST_EVALS ? MOST_EVALS : evals,
+                                    .evals = evals < 0 || evals > MAX_EVALS ? MAX_EVALS : evals,
                                     .restarts = o->search.restarts};
     KN_TRY(kn_conv_columns(ctx, o, &own->spec));
     KN_TRY(check_inducing(ctx, &own->spec.plan, gp->N));
@@ -178,8 +181,8 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(check_tasks(ctx, &own->spec.plan, gp->N, gp->P));
     t1 = kn_clock();
     KN_TRY(kn_conv_model_new(ctx, &own->spec, p->X, basis.Z, &search, &own->model));
-    KN_TRY(assemble(ctx, p, &basis, gp));
-    record(gp, &search, &basis, info);
+    KN_TRY(assemble_model(ctx, p, &basis, gp));
+    record_fit(gp, &search, &basis, info);
     kn_basis_clear(&basis);
     t2 = kn_clock();
     KN_TRY(kn_fit_cv(ctx, gp, p, info));
@@ -196,7 +199,8 @@ out:
 /* ---- folds ---- */
 
 /* Fits a fold from its own start: components of two folds do not correspond. */
-static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, double *clamped)
+static kn_status refit_fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part,
+                            double *clamped)
 {
     kn_status status;
     const kn_convolved *own = r->gp->own;
@@ -209,13 +213,13 @@ static kn_status fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, 
         KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->mean));
     KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->var));
-    kn_conv_samples who = {r->Xs, part->mean, part->var};
-    KN_TRY(kn_conv_model_predict(ctx, &own->spec, &model, r->X, &who, clamped));
-    if (r->X_alone.data) {
-        KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->alone));
+    kn_conv_samples samples = {r->Xs, part->mean, part->var};
+    KN_TRY(kn_conv_model_predict(ctx, &own->spec, &model, r->X, &samples, clamped));
+    if (r->X_without_site.data) {
+        KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &part->mean_without_site));
         KN_TRY(kn_mat_new(ctx, r->Xs.rows, Z.cols, &var));
-        who = (kn_conv_samples){r->X_alone, part->alone, var};
-        KN_TRY(kn_conv_model_predict(ctx, &own->spec, &model, r->X, &who, clamped));
+        samples = (kn_conv_samples){r->X_without_site, part->mean_without_site, var};
+        KN_TRY(kn_conv_model_predict(ctx, &own->spec, &model, r->X, &samples, clamped));
     }
     part->d = model.d;
     model.d = NULL;
@@ -226,28 +230,34 @@ out:
     return status;
 }
 
-static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+/* Implements kn_method.cv. */
+static kn_status cv_convolved(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                              kn_gp_maps *out)
 {
-    return kn_refit_cv(ctx, gp, problem, fold, out);
+    return kn_refit_cv(ctx, gp, problem, refit_fold, out);
 }
 
 /* ---- maps ---- */
 
-static kn_status predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *who, kn_gp_maps *out)
+/* Implements kn_method.predict. */
+static kn_status predict_convolved(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *samples,
+                                   kn_gp_maps *out)
 {
     kn_status status;
     const kn_convolved *own = gp->own;
-    KN_TRY(kn_gp_maps_one_part(ctx, gp, who->X.rows, out));
-    KN_TRY(kn_conv_model_predict(ctx, &own->spec, &own->model, gp->latent.X,
-                                 &(kn_conv_samples){who->X, out->part[0].mean, out->part[0].var},
-                                 &out->clamped));
+    KN_TRY(kn_gp_maps_one_part(ctx, gp, samples->X.rows, out));
+    KN_TRY(
+        kn_conv_model_predict(ctx, &own->spec, &own->model, gp->latent.X,
+                              &(kn_conv_samples){samples->X, out->part[0].mean, out->part[0].var},
+                              &out->clamped));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
     return status;
 }
 
-static kn_status loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
+/* Implements kn_method.loo at the learned parameters; Y is the training sample. */
+static kn_status loo_convolved(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
 {
     kn_status status;
     const kn_convolved *own = gp->own;
@@ -255,10 +265,9 @@ static kn_status loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
     KN_TRY(kn_mat_new(ctx, gp->N, gp->P, &Z));
     KN_TRY(kn_gp_coordinates(ctx, gp, Y, Z));
-    KN_TRY(
-        kn_conv_model_leave(ctx, &own->spec, &own->model, Z,
-                            &(kn_conv_samples){gp->latent.X, out->part[0].mean, out->part[0].var},
-                            &out->clamped));
+    KN_TRY(kn_conv_model_loo(ctx, &own->spec, &own->model, Z,
+                             &(kn_conv_samples){gp->latent.X, out->part[0].mean, out->part[0].var},
+                             &out->clamped));
 out:
     kn_mat_clear(&Z);
     if (status != KN_OK)
@@ -268,7 +277,7 @@ out:
 
 /* Predictions of PITC and dense models factor the training covariance again, which is worth a
  * minibatch of this size. */
-static ptrdiff_t batch(const kn_gp *gp)
+static ptrdiff_t batch_convolved(const kn_gp *gp)
 {
     (void)gp;
     return 256;
@@ -286,21 +295,21 @@ const kn_method kn_method_convolved = {
     .components = true,
     .own_covariance = true,
     .own_noise = true,
-    .fit = fit,
-    .predict = predict,
-    .loo = loo,
-    .cv = cv,
+    .fit = fit_convolved,
+    .predict = predict_convolved,
+    .loo = loo_convolved,
+    .cv = cv_convolved,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_components_map_density,
-    .law_block = kn_components_map_density_block,
+    .map_density = kn_components_map_density,
+    .map_density_block = kn_components_map_density_block,
     .group_noise = kn_components_group_noise,
-    .group_share = kn_components_group_share,
+    .group_noise_proportion = kn_components_group_proportion,
     .arrays = kn_convolved_arrays,
     .clear = kn_convolved_clear,
     .bytes = kn_convolved_bytes,
-    .batch = batch,
-    .say = kn_convolved_say,
+    .batch = batch_convolved,
+    .describe = kn_convolved_describe,
     .need = {kn_conv_finalise, kn_conv_fit_need, kn_conv_maps_need, kn_components_block_need},
     .shape = kn_conv_shape,
 };

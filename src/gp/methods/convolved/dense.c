@@ -1,5 +1,13 @@
-/* Implements dense.h. */
-#include "gp/methods/convolved/dense.h"
+/* Convolved processes without inducing values: the full covariance of all tasks and participants
+ * [Boyle & Frean] [METHOD 1i].
+ *
+ *     K = [cov(f_t(x_i), f_v(x_j))] + diag(s2_t)   NT x NT     al = K^-1 y
+ *     LML = -1/2 [NT ln 2pi + ln|K| + y'al]        dK = 1/2 [al al' - K^-1]
+ *     mean = K* al     var = k_t - sum (K* L^-T).^2     K = LL'
+ *
+ * 7/3 (NT)^3 flops with the gradient and 2 (NT)^2 numbers: for small problems, and as a reference
+ * for the other forms. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 
@@ -7,7 +15,7 @@
 #include "la/vec.h"
 
 /* Cholesky factor L of K, tasks one below the other. */
-static kn_status factor(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
+static kn_status factor_covariance(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
 {
     ptrdiff_t N = ff.rows;
     for (ptrdiff_t t = 0; t < c->T; t++)
@@ -19,7 +27,7 @@ static kn_status factor(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
 }
 
 /* Adds the gradients; G holds K^-1 on entry and dK afterwards. */
-static void gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat G, kn_conv *g)
+static void add_gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat G, kn_conv *g)
 {
     ptrdiff_t N = d->Y.rows;
     for (ptrdiff_t j = 0; j < G.cols; j++)
@@ -34,8 +42,8 @@ static void gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat
 }
 
 /* Implements kn_conv_form.value; the other two functions of the form factor K again. */
-static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
-                       kn_conv *g, kn_conv_posterior *p)
+static kn_status evaluate_dense(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
+                                kn_conv *g, kn_conv_posterior *p)
 {
     kn_status status;
     kn_mat L = {0}, G = {0}, al = {0};
@@ -43,7 +51,7 @@ static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, dou
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_mat_new(ctx, n, n, &L));
     KN_TRY(kn_mat_new(ctx, N, c->T, &al));
-    KN_TRY(factor(ctx, c, d->ff, L));
+    KN_TRY(factor_covariance(ctx, c, d->ff, L));
     kn_mat_set(al, d->Y);
     kn_mat y = kn_mat_cols(al.data, n, 1);
     kn_trsm_left(ctx, KN_N, L, y);
@@ -52,7 +60,7 @@ static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, dou
     if (g) {
         KN_TRY(kn_mat_new(ctx, n, n, &G));
         kn_conv_inverse(ctx, L, G);
-        gradients(c, d, y, G, g);
+        add_gradients(c, d, y, G, g);
     }
     if (p) {
         p->alpha = al;
@@ -65,24 +73,25 @@ out:
     return status;
 }
 
-static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                         const kn_conv_posterior *p, const kn_conv_query *who)
+/* Implements kn_conv_form.predict: mean = K* al, var = k_t - sum (K* L^-T).^2. */
+static kn_status predict_dense(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                               const kn_conv_posterior *p, const kn_conv_query *query)
 {
     kn_status status;
     kn_mat L = {0}, K = {0};
-    ptrdiff_t N = d->ff.rows, n = who->ff.rows, all = N * c->T;
+    ptrdiff_t N = d->ff.rows, n = query->ff.rows, all = N * c->T;
     KN_TRY(kn_mat_new(ctx, all, all, &L));
     KN_TRY(kn_mat_new(ctx, n, all, &K));
-    KN_TRY(factor(ctx, c, d->ff, L));
+    KN_TRY(factor_covariance(ctx, c, d->ff, L));
     for (ptrdiff_t t = 0; t < c->T; t++) {
         for (ptrdiff_t v = 0; v < c->T; v++)
-            kn_conv_between(c, t, v, who->ff, kn_cols(K, v * N, N));
+            kn_conv_between(c, t, v, query->ff, kn_cols(K, v * N, N));
         kn_gemm(ctx, 1, KN_N, K, KN_N, kn_mat_cols(p->alpha.data, all, 1), 0,
-                kn_cols(who->mean, t, 1));
+                kn_cols(query->mean, t, 1));
         kn_trsm_right(ctx, KN_T, L, K);
         for (ptrdiff_t i = 0; i < n; i++)
-            kn_col(who->var, t)[i] = kn_conv_variance(c, t);
-        kn_conv_row_dots(K, K, -1, kn_col(who->var, t));
+            kn_col(query->var, t)[i] = kn_conv_variance(c, t);
+        kn_conv_row_dots(K, K, -1, kn_col(query->var, t));
     }
 out:
     kn_mat_clear(&L);
@@ -91,7 +100,8 @@ out:
 }
 
 /* Precision B (T x T) of one participant: residual = B^-1 al_n, variance with noise diag(B^-1). */
-static kn_status leave_one(kn_ctx *ctx, kn_mat inverse, kn_mat al, ptrdiff_t n, kn_mat B, kn_mat I)
+static kn_status loo_participant(kn_ctx *ctx, kn_mat inverse, kn_mat al, ptrdiff_t n, kn_mat B,
+                                 kn_mat I)
 {
     kn_status status;
     ptrdiff_t N = al.rows, T = al.cols;
@@ -104,8 +114,9 @@ out:
     return status;
 }
 
-static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                       const kn_conv_posterior *p, kn_mat residual, kn_mat var)
+/* Implements kn_conv_form.loo by the T x T blocks of K^-1 that belong to a participant. */
+static kn_status loo_dense(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                           const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {
     kn_status status;
     kn_mat L = {0}, G = {0}, B = {0}, I = {0};
@@ -114,10 +125,10 @@ static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
     KN_TRY(kn_mat_new(ctx, N * T, N * T, &G));
     KN_TRY(kn_mat_new(ctx, T, T, &B));
     KN_TRY(kn_mat_new(ctx, T, T, &I));
-    KN_TRY(factor(ctx, c, d->ff, L));
+    KN_TRY(factor_covariance(ctx, c, d->ff, L));
     kn_conv_inverse(ctx, L, G);
     for (ptrdiff_t n = 0; n < N; n++) {
-        KN_TRY(leave_one(ctx, G, p->alpha, n, B, I));
+        KN_TRY(loo_participant(ctx, G, p->alpha, n, B, I));
         for (ptrdiff_t t = 0; t < T; t++) {
             double e = 0;
             for (ptrdiff_t v = 0; v < T; v++)
@@ -150,7 +161,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+/* Predicted work space of leave-one-out (temporary). */
+static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
     (void)m;
@@ -160,9 +172,9 @@ static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 }
 
 const kn_conv_form kn_conv_dense = {.pairs = true,
-                                    .value = value,
-                                    .predict = predict,
-                                    .leave = leave,
+                                    .value = evaluate_dense,
+                                    .predict = predict_dense,
+                                    .loo = loo_dense,
                                     .need_value = need_value,
                                     .need_predict = need_predict,
-                                    .need_leave = need_leave};
+                                    .need_loo = need_loo};

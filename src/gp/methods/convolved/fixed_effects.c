@@ -1,5 +1,14 @@
-/* Implements fixed_effects.h. */
-#include "gp/methods/convolved/fixed_effects.h"
+/* Fixed effects of covariates by least squares; convolved processes then smooth the residuals
+ * [METHOD 1i].
+ *
+ *     X  columns of the design, centred: numbers, levels of categories, slopes of each level
+ *     W = (X'X)^+      beta = W X'Z      leverage of x*:  h* = 1/N + x*'W x*
+ *
+ * The levels of a category are collinear, so W is a pseudo-inverse over the eigenvalues of X'X
+ * above rounding: the minimum-norm solution, in which the effects of the levels of a category sum
+ * to zero. A level that is not in training has effect zero, that of the average level, and the
+ * variance of the known effects. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 
@@ -18,15 +27,16 @@ void kn_fixed_clear(kn_fixed *f)
     *f = (kn_fixed){0};
 }
 
-/* Sets Xc (N x n) = the columns less their means. */
-static void centred(const kn_fixed_columns *columns, kn_mat mean, kn_mat X, kn_mat Xc)
+/* Sets Xc (N x n) = the columns minus their means. */
+static void centre_columns(const kn_fixed_columns *columns, kn_mat mean, kn_mat X, kn_mat Xc)
 {
     for (ptrdiff_t j = 0; j < columns->n; j++)
         for (ptrdiff_t i = 0; i < X.rows; i++)
             kn_col(Xc, j)[i] = kn_at(X, i, columns->column[j]) - mean.data[j];
 }
 
-static void means(const kn_fixed_columns *columns, kn_mat X, kn_mat mean)
+/* Sets mean (n x 1) to the means of the columns of X that have fixed effects. */
+static void compute_means(const kn_fixed_columns *columns, kn_mat X, kn_mat mean)
 {
     for (ptrdiff_t j = 0; j < columns->n; j++) {
         const double *x = kn_col(X, columns->column[j]);
@@ -96,8 +106,8 @@ kn_status kn_fixed_new(kn_ctx *ctx, const kn_fixed_columns *columns, kn_mat X, k
     KN_TRY(kn_mat_new(ctx, 1, P, &out->level));
     KN_TRY(kn_mat_new(ctx, N, n, &Xc));
     KN_TRY(kn_mat_new(ctx, n, P, &XZ));
-    means(columns, X, out->mean);
-    centred(columns, out->mean, X, Xc);
+    compute_means(columns, X, out->mean);
+    centre_columns(columns, out->mean, X, Xc);
     KN_TRY(pseudo_inverse(ctx, Xc, out));
     kn_gemm(ctx, 1, KN_T, Xc, KN_N, Z, 0, XZ);
     kn_gemm(ctx, 1, KN_N, out->W, KN_N, XZ, 0, out->beta);
@@ -127,7 +137,7 @@ kn_status kn_fixed_predict(kn_ctx *ctx, const kn_fixed_columns *columns, const k
     ptrdiff_t n = columns->n;
     KN_TRY(kn_mat_new(ctx, X.rows, n, &Xc));
     KN_TRY(kn_mat_new(ctx, X.rows, n, &XW));
-    centred(columns, f->mean, X, Xc);
+    centre_columns(columns, f->mean, X, Xc);
     if (out.mean.data)
         kn_gemm(ctx, 1, KN_N, Xc, KN_N, f->beta, 0, out.mean);
     for (ptrdiff_t p = 0; out.mean.data && p < out.mean.cols; p++)

@@ -1,5 +1,14 @@
-/* Implements kernel.h. */
-#include "gp/methods/convolved/kernel.h"
+/* Covariances of convolved processes [METHOD 1i].
+ *
+ *     g(a, b, x, x') = [2 sqrt(ab)/(a+b)]^(F/2) exp(-|x-x'|^2/(2(a+b)))
+ *     cov(f_t(x), f_v(x')) = sum_q S_tq S_vq g(tau_tq, tau_vq)
+ *     cov(f_t(x), u_q(z))  = S_tq g(tau_tq, nu_q)        cov(u_q(z), u_q(z')) = g(nu_q, nu_q)
+ *
+ * Widths are squared, of smoothing kernels of unit norm, so that g(a, a, x, x) = 1 and the variance
+ * of task t is k_t = sum_q S_tq^2. All tasks are observed at the same N participants, and all
+ * latent processes have the same M inducing inputs; m = QM, with those of q in columns qM .. qM + M
+ * - 1. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 
@@ -45,7 +54,7 @@ void kn_conv_distances(kn_mat A, kn_mat B, kn_mat D2)
 }
 
 /* [2 sqrt(ab)/(a+b)]^(F/2) */
-static double height(ptrdiff_t F, double a, double b)
+static double kernel_height(ptrdiff_t F, double a, double b)
 {
     return pow(2 * sqrt(a * b) / (a + b), 0.5 * (double)F);
 }
@@ -54,7 +63,8 @@ static double height(ptrdiff_t F, double a, double b)
 static void add_bumps(ptrdiff_t F, double a, double b, double scale, kn_mat D2, kn_mat K)
 {
     for (ptrdiff_t j = 0; j < K.cols; j++)
-        kn_vec_add_exp(K.rows, kn_col(D2, j), 2 * (a + b), scale * height(F, a, b), kn_col(K, j));
+        kn_vec_add_exp(K.rows, kn_col(D2, j), 2 * (a + b), scale * kernel_height(F, a, b),
+                       kn_col(K, j));
 }
 
 void kn_conv_cross(const kn_conv *c, ptrdiff_t t, kn_mat fu, kn_mat K)
@@ -88,9 +98,10 @@ typedef struct slopes {
     double g, a, b;
 } slopes;
 
-static slopes contract(ptrdiff_t F, double a, double b, kn_mat D2, kn_mat dK)
+/* Returns sum dK .* g(a, b) and its derivatives; D2 and dK are n x n'. */
+static slopes contract_bumps(ptrdiff_t F, double a, double b, kn_mat D2, kn_mat dK)
 {
-    double sum = 0, sum_x = 0, two = 2 * (a + b), top = height(F, a, b);
+    double sum = 0, sum_x = 0, two = 2 * (a + b), top = kernel_height(F, a, b);
     for (ptrdiff_t j = 0; j < dK.cols; j++) {
         double s, x;
         kn_vec_dot_exp(dK.rows, kn_col(dK, j), kn_col(D2, j), two, &s, &x);
@@ -108,7 +119,8 @@ void kn_conv_cross_gradient(const kn_conv *c, ptrdiff_t t, kn_mat fu, kn_mat dK,
 {
     for (ptrdiff_t q = 0; q < c->Q; q++) {
         double S = kn_at(c->S, t, q);
-        slopes s = contract(c->F, kn_at(c->tau, t, q), c->nu[q], fu, kn_cols(dK, q * c->M, c->M));
+        slopes s =
+            contract_bumps(c->F, kn_at(c->tau, t, q), c->nu[q], fu, kn_cols(dK, q * c->M, c->M));
         kn_col(g->S, q)[t] += s.g;
         kn_col(g->tau, q)[t] += S * s.a;
         g->nu[q] += S * s.b;
@@ -118,8 +130,8 @@ void kn_conv_cross_gradient(const kn_conv *c, ptrdiff_t t, kn_mat fu, kn_mat dK,
 void kn_conv_inducing_gradient(const kn_conv *c, kn_mat uu, kn_mat dK, kn_conv *g)
 {
     for (ptrdiff_t q = 0; q < c->Q; q++) {
-        slopes s =
-            contract(c->F, c->nu[q], c->nu[q], uu, kn_sub(dK, q * c->M, q * c->M, c->M, c->M));
+        slopes s = contract_bumps(c->F, c->nu[q], c->nu[q], uu,
+                                  kn_sub(dK, q * c->M, q * c->M, c->M, c->M));
         g->nu[q] += s.a + s.b;
     }
 }
@@ -129,7 +141,7 @@ void kn_conv_between_gradient(const kn_conv *c, ptrdiff_t t, ptrdiff_t v, kn_mat
 {
     for (ptrdiff_t q = 0; q < c->Q; q++) {
         double St = kn_at(c->S, t, q), Sv = kn_at(c->S, v, q);
-        slopes s = contract(c->F, kn_at(c->tau, t, q), kn_at(c->tau, v, q), ff, dK);
+        slopes s = contract_bumps(c->F, kn_at(c->tau, t, q), kn_at(c->tau, v, q), ff, dK);
         kn_col(g->S, q)[t] += Sv * s.g;
         kn_col(g->S, q)[v] += St * s.g;
         kn_col(g->tau, q)[t] += St * Sv * s.a;

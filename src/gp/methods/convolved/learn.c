@@ -1,55 +1,17 @@
-/* Implements learn.h with L-BFGS over S, ln tau, ln nu, ln s2. */
-#include "gp/methods/convolved/learn.h"
+/* Search for the parameters of convolved processes, by the gradient of the likelihood or of its
+ * bound [METHOD 1i]. The search is L-BFGS over S, ln tau, ln nu, ln s2. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp/methods/convolved/dense.h"
-#include "gp/methods/convolved/initial_values.h"
-#include "gp/methods/convolved/pitc.h"
-#include "gp/methods/convolved/variational_bound.h"
-#include "gp/optimise/lbfgs.h"
+#include "gp/optimise/optimise.h"
 
 static const double GAIN = 1e-3; /* nats: a step that gains less ends the search */
 /* Bounds: widths relative to the median squared distance; S and s2 relative to the variance of a
  * task. */
-static const double WIDTHS = 100, MOST_S = 10, LEAST_S2 = 1e-4, MOST_S2 = 10;
-
-const kn_conv_form *kn_conv_form_of(kn_inducing how)
-{
-    static const kn_conv_form *const FORM[] = {[KN_INDUCING_VARIATIONAL] = &kn_conv_bound,
-                                               [KN_INDUCING_PITC] = &kn_conv_pitc,
-                                               [KN_INDUCING_NONE] = &kn_conv_dense};
-    return FORM[how];
-}
-
-kn_status kn_conv_data_new(kn_ctx *ctx, const kn_conv_form *form, kn_mat X, kn_mat Z,
-                           kn_conv_data *out)
-{
-    kn_status status;
-    *out = (kn_conv_data){0};
-    KN_TRY(kn_mat_new(ctx, X.rows, Z.rows, &out->fu));
-    KN_TRY(kn_mat_new(ctx, Z.rows, Z.rows, &out->uu));
-    kn_conv_distances(X, Z, out->fu);
-    kn_conv_distances(Z, Z, out->uu);
-    if (form->pairs) {
-        KN_TRY(kn_mat_new(ctx, X.rows, X.rows, &out->ff));
-        kn_conv_distances(X, X, out->ff);
-    }
-out:
-    if (status != KN_OK)
-        kn_conv_data_clear(out);
-    return status;
-}
-
-void kn_conv_data_clear(kn_conv_data *d)
-{
-    kn_mat_clear(&d->fu);
-    kn_mat_clear(&d->uu);
-    kn_mat_clear(&d->ff);
-    *d = (kn_conv_data){0};
-}
+static const double WIDTHS = 100, MAX_S = 10, MIN_S2 = 1e-4, MAX_S2 = 10;
 
 /* ---- parameter vector: S, ln tau unless widths are shared, ln nu, ln s2 ---- */
 
@@ -63,14 +25,15 @@ typedef struct search {
     ptrdiff_t n;
 } search;
 
-static ptrdiff_t count(const kn_conv *c, bool shared)
+/* Returns the length of the parameter vector; with shared widths it has no tau. */
+static ptrdiff_t count_parameters(const kn_conv *c, bool shared)
 {
     return c->T * c->Q * (shared ? 1 : 2) + c->Q + c->T;
 }
 
 /* Writes parameters, or with `gradient` their derivatives, to x. With shared widths the derivatives
  * by ln tau are added to those by ln nu. */
-static void pack(const kn_conv *c, bool shared, bool gradient, double *x)
+static void pack_parameters(const kn_conv *c, bool shared, bool gradient, double *x)
 {
     ptrdiff_t TQ = c->T * c->Q;
     for (ptrdiff_t i = 0; i < TQ; i++)
@@ -87,7 +50,8 @@ static void pack(const kn_conv *c, bool shared, bool gradient, double *x)
         *x++ = gradient ? c->s2[t] : log(c->s2[t]);
 }
 
-static void unpack(const double *x, bool shared, kn_conv *c)
+/* Reads parameters from x, the inverse of pack_parameters; with shared widths tau is set to nu. */
+static void unpack_parameters(const double *x, bool shared, kn_conv *c)
 {
     ptrdiff_t TQ = c->T * c->Q;
     for (ptrdiff_t i = 0; i < TQ; i++)
@@ -103,14 +67,14 @@ static void unpack(const double *x, bool shared, kn_conv *c)
         c->s2[t] = exp(*x++);
 }
 
-/* Bounds of the parameter vector, in the order of pack(). */
+/* Bounds of the parameter vector, in the order of pack_parameters(). */
 static void set_bounds(const kn_conv *c, const kn_conv_scale *scale, bool shared, double *lower,
                        double *upper)
 {
     ptrdiff_t widths = c->Q * (shared ? 1 : 1 + c->T), i = 0;
     for (ptrdiff_t q = 0; q < c->Q; q++)
         for (ptrdiff_t t = 0; t < c->T; t++, i++) {
-            upper[i] = MOST_S * sqrt(scale->variance[t]);
+            upper[i] = MAX_S * sqrt(scale->variance[t]);
             lower[i] = -upper[i];
         }
     for (ptrdiff_t k = 0; k < widths; k++, i++) {
@@ -118,12 +82,13 @@ static void set_bounds(const kn_conv *c, const kn_conv_scale *scale, bool shared
         upper[i] = log(scale->distance2 * WIDTHS);
     }
     for (ptrdiff_t t = 0; t < c->T; t++, i++) {
-        lower[i] = log(LEAST_S2 * scale->variance[t]);
-        upper[i] = log(MOST_S2 * scale->variance[t]);
+        lower[i] = log(MIN_S2 * scale->variance[t]);
+        upper[i] = log(MAX_S2 * scale->variance[t]);
     }
 }
 
-static void zero(kn_conv *g)
+/* Sets all derivatives of *g to 0, because gradients are added. */
+static void zero_gradient(kn_conv *g)
 {
     kn_mat_zero(g->S);
     kn_mat_zero(g->tau);
@@ -132,11 +97,12 @@ static void zero(kn_conv *g)
 }
 
 /* A value that was cancelled half way is discarded: the search stops at the point before it. */
-static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, double *value,
+                                    double *grad)
 {
     search *s = self;
-    unpack(x, s->shared, &s->c);
-    zero(&s->g);
+    unpack_parameters(x, s->shared, &s->c);
+    zero_gradient(&s->g);
     kn_status status = s->form->value(ctx, &s->c, s->d, value, &s->g, NULL);
     if (status == KN_ERR_CANCELLED && s->evals > 0) {
         *value = NAN;
@@ -144,14 +110,14 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
     }
     if (status != KN_OK)
         return status;
-    pack(&s->g, s->shared, true, grad);
+    pack_parameters(&s->g, s->shared, true, grad);
     s->evals++;
     return KN_OK;
 }
 
 /* Searches from one start and updates `best`, the best point of all starts so far. */
-static kn_status climb(kn_ctx *ctx, const kn_conv_plan *plan, search *s, kn_large_options *o,
-                       double *best)
+static kn_status search_from_start(kn_ctx *ctx, const kn_conv_plan *plan, search *s,
+                                   kn_large_options *o, double *best)
 {
     kn_status status;
     kn_large_optimum top = {0};
@@ -160,16 +126,16 @@ static kn_status climb(kn_ctx *ctx, const kn_conv_plan *plan, search *s, kn_larg
     double *gradient = NULL;
     KN_TRY(kn_alloc_d(ctx, s->n, &top.x));
     KN_TRY(kn_alloc_d(ctx, plan->evals == 0 ? s->n : 0, &gradient));
-    pack(&s->c, s->shared, false, top.x);
+    pack_parameters(&s->c, s->shared, false, top.x);
     for (ptrdiff_t i = 0; i < s->n; i++)
         top.x[i] = fmin(fmax(top.x[i], o->lower[i]), o->upper[i]);
     s->evals = 0;
     if (plan->evals == 0) {
-        KN_TRY(objective(s, ctx, top.x, &top.value, gradient));
+        KN_TRY(evaluate_objective(s, ctx, top.x, &top.value, gradient));
         top.stop = KN_STOP_NOT_OPTIMISED;
         top.evals = 1;
     } else {
-        KN_TRY(kn_maximise_large(ctx, o, &limits, objective, s, &top));
+        KN_TRY(kn_maximise_large(ctx, o, &limits, evaluate_objective, s, &top));
     }
     if (first || top.value > s->result->value) {
         s->result->value = top.value;
@@ -186,8 +152,8 @@ out:
 }
 
 /* Searches from all starts and leaves s->c at the best point. */
-static kn_status climb_all(kn_ctx *ctx, const kn_conv_plan *plan, const kn_conv_scale *scale,
-                           search *s)
+static kn_status search_all_starts(kn_ctx *ctx, const kn_conv_plan *plan,
+                                   const kn_conv_scale *scale, search *s)
 {
     kn_status status;
     double *lower = NULL, *upper = NULL, *best = NULL;
@@ -204,10 +170,10 @@ static kn_status climb_all(kn_ctx *ctx, const kn_conv_plan *plan, const kn_conv_
     for (int r = 0; r <= plan->restarts; r++) {
         if (s->result->evals > 0 && s->result->stop == KN_STOP_CANCELLED)
             break;
-        KN_TRY(kn_conv_start(ctx, s->d, scale, r, &s->c));
-        KN_TRY(climb(ctx, plan, s, &o, best));
+        KN_TRY(kn_conv_set_start(ctx, s->d, scale, r, &s->c));
+        KN_TRY(search_from_start(ctx, plan, s, &o, best));
     }
-    unpack(best, s->shared, &s->c);
+    unpack_parameters(best, s->shared, &s->c);
 out:
     kn_free(lower);
     kn_free(upper);
@@ -221,7 +187,7 @@ kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const k
     kn_status status;
     ptrdiff_t T = d->Y.cols, M = d->fu.cols;
     kn_conv_scale scale = {0};
-    search s = {.form = kn_conv_form_of(plan->how),
+    search s = {.form = kn_conv_find_form(plan->how),
                 .d = d,
                 .result = result,
                 .shared = plan->widths == KN_WIDTHS_SHARED};
@@ -230,8 +196,8 @@ kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const k
     KN_TRY(kn_conv_scale_new(ctx, X, d->Y, &scale));
     KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.c));
     KN_TRY(kn_conv_new(ctx, T, plan->Q, M, X.cols, &s.g));
-    s.n = count(&s.c, s.shared);
-    KN_TRY(climb_all(ctx, plan, &scale, &s));
+    s.n = count_parameters(&s.c, s.shared);
+    KN_TRY(search_all_starts(ctx, plan, &scale, &s));
     *c = s.c;
     s.c = (kn_conv){0};
 out:
@@ -241,26 +207,18 @@ out:
     return status;
 }
 
-void kn_conv_data_need(kn_mem_plan *r, bool pairs, ptrdiff_t N, ptrdiff_t M)
-{
-    kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, M);
-    kn_plan_alloc_d(r, KN_NEED_WORK, M, M);
-    if (pairs)
-        kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, N);
-}
-
 void kn_conv_learn_need(kn_mem_plan *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T)
 {
-    const kn_conv_form *form = kn_conv_form_of(plan->how);
+    const kn_conv_form *form = kn_conv_find_form(plan->how);
     ptrdiff_t m = plan->Q * plan->M;
     kn_conv like = {.T = T, .Q = plan->Q};
-    ptrdiff_t n = count(&like, plan->widths == KN_WIDTHS_SHARED);
+    ptrdiff_t n = count_parameters(&like, plan->widths == KN_WIDTHS_SHARED);
     kn_plan_alloc_d(r, KN_NEED_WORK, T, 2 * plan->Q + 1);
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, T, 2 * plan->Q + 2);
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 6);
     kn_mem_usage before = r->now;
-    kn_conv_start_need(r, N, T, plan->M);
+    kn_conv_set_start_need(r, N, T, plan->M);
     kn_plan_free_to(r, before);
     kn_maximise_large_need(r, n);
     form->need_value(r, N, T, m);

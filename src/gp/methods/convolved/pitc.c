@@ -1,5 +1,18 @@
-/* Implements pitc.h. */
-#include "gp/methods/convolved/pitc.h"
+/* Convolved processes with tasks that are independent given the inducing values: PITC [METHOD 1i].
+ *
+ *     Q_tt = K_t K_uu^-1 K_t'   D_t = K_tt - Q_tt + s2_t I   Phi = sum K_t' D_t^-1 K_t
+ *     A = K_uu + Phi   a = A^-1 sum K_t' D_t^-1 y_t   al_t = D_t^-1 (y_t - K_t a)
+ *     LML = -1/2 [NT ln 2pi + ln|A| - ln|K_uu| + sum ln|D_t| + sum y_t'al_t]
+ *     G_t = 1/2 [al_t al_t' - D_t^-1 + D_t^-1 K_t A^-1 K_t' D_t^-1]           dK_tt
+ *     dK_t = al_t a' - D_t^-1 K_t A^-1 - 2 G_t K_t K_uu^-1             ds2_t = tr G_t
+ *     dK_uu = 1/2 [K_uu^-1 - A^-1 - aa'] + sum K_uu^-1 K_t' G_t K_t K_uu^-1
+ *     mean = K*_t a + E al_t     E = K*_tt - K*_t K_uu^-1 K_t'     J = K*_t - E D_t^-1 K_t
+ *     var = k_t - K*_t K_uu^-1 K*_t' - E D_t^-1 E' + J A^-1 J'
+ *
+ * A is factored by I + L_u^-1 Phi L_u^-T = L_a L_a', as in the variational bound. One task at a
+ * time, and D_t is factored again when needed: 3 N^3 T flops with the gradient, and 2 N^2 numbers.
+ */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 
@@ -24,6 +37,7 @@ static void work_clear(work *k)
         kn_mat_clear(all[i]);
 }
 
+/* Allocates the work space of N participants and m inducing values; G only for a gradient. */
 static kn_status work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t m, bool gradient, work *k)
 {
     kn_status status = KN_OK;
@@ -45,7 +59,8 @@ out:
 }
 
 /* Sets for task t: K, V = K L_u^-T, D = L, W = L^-1 K, y = L^-1 y_t */
-static kn_status factor(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t, work *k)
+static kn_status factor_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t,
+                             work *k)
 {
     kn_status status;
     KN_TRY(kn_check_cancel(ctx));
@@ -68,7 +83,7 @@ out:
 }
 
 /* Computes A^-1 = L_u^-T (I + L_u^-1 Phi L_u^-T)^-1 L_u^-1, and a. */
-static kn_status solve(kn_ctx *ctx, work *k)
+static kn_status invert_precision(kn_ctx *ctx, work *k)
 {
     kn_status status;
     kn_mirror(k->La);
@@ -92,26 +107,26 @@ out:
 }
 
 /* Sums over tasks, then solves for A^-1 and a. */
-static kn_status gather(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
+static kn_status sum_tasks(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
 {
     kn_status status;
     kn_conv_inducing(c, d->uu, k->Lu);
     KN_TRY(kn_chol(ctx, k->Lu, "the covariance of the inducing values"));
     for (ptrdiff_t t = 0; t < c->T; t++) {
-        KN_TRY(factor(ctx, c, d, t, k));
+        KN_TRY(factor_task(ctx, c, d, t, k));
         kn_syrk(ctx, 1, KN_T, k->W, 1, k->La); /* Phi */
         kn_gemm(ctx, 1, KN_T, k->W, KN_N, k->y, 1, k->b);
         k->log_det += kn_conv_log_det(k->D);
         k->square += kn_sumsq(k->y);
     }
-    KN_TRY(solve(ctx, k));
+    KN_TRY(invert_precision(ctx, k));
     k->log_det += kn_conv_log_det(k->La);
 out:
     return status;
 }
 
 /* Computes al_t, and D_t^-1 K_t in W. */
-static void finish(kn_ctx *ctx, work *k)
+static void compute_alpha(kn_ctx *ctx, work *k)
 {
     kn_mat_set(k->al, k->y);
     kn_gemm(ctx, -1, KN_N, k->W, KN_N, k->a, 1, k->al);
@@ -140,14 +155,14 @@ static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, 
 }
 
 /* Second loop over the tasks: weights al_t for *p and gradients for *g; either may be NULL. */
-static kn_status gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
-                           kn_conv *g, kn_conv_posterior *p)
+static kn_status visit_gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
+                                 kn_conv *g, kn_conv_posterior *p)
 {
     kn_status status = KN_OK;
     ptrdiff_t m = k->Lu.rows;
     for (ptrdiff_t t = 0; t < c->T; t++) {
-        KN_TRY(factor(ctx, c, d, t, k));
-        finish(ctx, k);
+        KN_TRY(factor_task(ctx, c, d, t, k));
+        compute_alpha(ctx, k);
         if (p)
             kn_mat_set(kn_cols(p->alpha, t, 1), k->al);
         if (g)
@@ -166,8 +181,9 @@ out:
     return status;
 }
 
-static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
-                       kn_conv *g, kn_conv_posterior *p)
+/* Implements kn_conv_form.value; the posterior has a, E = A^-1 and alpha. */
+static kn_status evaluate_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
+                               kn_conv *g, kn_conv_posterior *p)
 {
     kn_status status;
     work k = {0};
@@ -175,10 +191,10 @@ static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, dou
     KN_TRY(work_new(ctx, N, kn_conv_m(c), g != NULL, &k));
     if (p)
         KN_TRY(kn_mat_new(ctx, N, c->T, &p->alpha));
-    KN_TRY(gather(ctx, c, d, &k));
+    KN_TRY(sum_tasks(ctx, c, d, &k));
     *value = -0.5 * ((double)(N * c->T) * log(2 * M_PI) + k.log_det + k.square);
     if (g || p)
-        KN_TRY(gradients(ctx, c, d, &k, g, p));
+        KN_TRY(visit_gradients(ctx, c, d, &k, g, p));
     if (p) {
         p->a = k.a;
         p->E = k.Ai;
@@ -191,21 +207,21 @@ out:
     return status;
 }
 
-typedef struct asking {
+typedef struct predict_work {
     kn_mat K, V; /* n x m  K*_t, K*_t L_u^-T and later J */
     kn_mat E;    /* n x N */
-} asking;
+} predict_work;
 
 /* Mean and variance of task t at new points; *k holds the factors of the task. */
 static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
-                         const kn_conv_query *who, ptrdiff_t t, asking *q, work *k)
+                         const kn_conv_query *query, ptrdiff_t t, predict_work *q, work *k)
 {
-    kn_mat mean = kn_cols(who->mean, t, 1);
-    double *var = kn_col(who->var, t);
-    kn_conv_cross(c, t, who->fu, q->K);
+    kn_mat mean = kn_cols(query->mean, t, 1);
+    double *var = kn_col(query->var, t);
+    kn_conv_cross(c, t, query->fu, q->K);
     kn_mat_set(q->V, q->K);
     kn_trsm_right(ctx, KN_T, k->Lu, q->V);
-    kn_conv_between(c, t, t, who->ff, q->E);
+    kn_conv_between(c, t, t, query->ff, q->E);
     kn_gemm(ctx, -1, KN_N, q->V, KN_T, k->V, 1, q->E);
     kn_gemm(ctx, 1, KN_N, q->K, KN_N, p->a, 0, mean);
     kn_gemm(ctx, 1, KN_N, q->E, KN_N, kn_cols(p->alpha, t, 1), 1, mean);
@@ -219,13 +235,14 @@ static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior 
     kn_conv_row_dots(q->K, q->V, 1, var);
 }
 
-static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                         const kn_conv_posterior *p, const kn_conv_query *who)
+/* Implements kn_conv_form.predict, one task at a time. */
+static kn_status predict_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                              const kn_conv_posterior *p, const kn_conv_query *query)
 {
     kn_status status;
     work k = {0};
-    asking q = {0};
-    ptrdiff_t n = who->fu.rows, N = d->fu.rows, m = kn_conv_m(c);
+    predict_work q = {0};
+    ptrdiff_t n = query->fu.rows, N = d->fu.rows, m = kn_conv_m(c);
     KN_TRY(work_new(ctx, N, m, false, &k));
     KN_TRY(kn_mat_new(ctx, n, m, &q.K));
     KN_TRY(kn_mat_new(ctx, n, m, &q.V));
@@ -233,8 +250,8 @@ static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
     kn_conv_inducing(c, d->uu, k.Lu);
     KN_TRY(kn_chol(ctx, k.Lu, "the covariance of the inducing values"));
     for (ptrdiff_t t = 0; t < c->T; t++) {
-        KN_TRY(factor(ctx, c, d, t, &k));
-        predict_task(ctx, c, p, who, t, &q, &k);
+        KN_TRY(factor_task(ctx, c, d, t, &k));
+        predict_task(ctx, c, p, query, t, &q, &k);
     }
 out:
     kn_mat_clear(&q.K);
@@ -245,17 +262,17 @@ out:
 }
 
 /* Leave-one-out: the T x T block of a participant in the inverse of the full covariance is diag_t
- * (D_t^-1)_nn less rows n of D_t^-1 K_t about A^-1; residual = block^-1 al_n, variance with noise
+ * (D_t^-1)_nn minus rows n of D_t^-1 K_t about A^-1; residual = block^-1 al_n, variance with noise
  * diag(block^-1). */
-typedef struct leaving {
+typedef struct loo_work {
     kn_mat rows, diag; /* N x Tm: D_t^-1 K_t side by side; N x T */
     kn_mat R, RA;      /* T x m of one participant */
     kn_mat B, I, x;    /* T x T, T x T, T x 1 */
-} leaving;
+} loo_work;
 
 /* Residual and variance of all tasks of participant n without its own values. */
-static kn_status leave_one(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p, leaving *l,
-                           ptrdiff_t n, kn_mat residual, kn_mat var)
+static kn_status loo_participant(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
+                                 loo_work *l, ptrdiff_t n, kn_mat residual, kn_mat var)
 {
     kn_status status;
     ptrdiff_t T = c->T, m = kn_conv_m(c);
@@ -281,8 +298,8 @@ out:
 }
 
 /* Computes D_t^-1 K_t and the diagonal of D_t^-1 of all tasks. */
-static kn_status leave_all(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                           const kn_conv_posterior *p, work *k, leaving *l)
+static kn_status compute_task_precisions(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                                         const kn_conv_posterior *p, work *k, loo_work *l)
 {
     kn_status status;
     ptrdiff_t m = kn_conv_m(c);
@@ -290,7 +307,7 @@ static kn_status leave_all(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
     kn_conv_inducing(c, d->uu, k->Lu);
     KN_TRY(kn_chol(ctx, k->Lu, "the covariance of the inducing values"));
     for (ptrdiff_t t = 0; t < c->T; t++) {
-        KN_TRY(factor(ctx, c, d, t, k));
+        KN_TRY(factor_task(ctx, c, d, t, k));
         kn_trsm_left(ctx, KN_T, k->D, k->W);
         kn_mat_set(kn_cols(l->rows, t * m, m), k->W);
         kn_conv_inverse(ctx, k->D, k->G);
@@ -301,12 +318,13 @@ out:
     return status;
 }
 
-static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                       const kn_conv_posterior *p, kn_mat residual, kn_mat var)
+/* Implements kn_conv_form.loo: one pass over tasks, then one small problem per participant. */
+static kn_status loo_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                          const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {
     kn_status status;
     work k = {0};
-    leaving l = {0};
+    loo_work l = {0};
     ptrdiff_t N = d->Y.rows, T = c->T, m = kn_conv_m(c);
     KN_TRY(work_new(ctx, N, m, true, &k));
     KN_TRY(kn_mat_new(ctx, N, T * m, &l.rows));
@@ -316,9 +334,9 @@ static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
     KN_TRY(kn_mat_new(ctx, T, T, &l.B));
     KN_TRY(kn_mat_new(ctx, T, T, &l.I));
     KN_TRY(kn_mat_new(ctx, T, 1, &l.x));
-    KN_TRY(leave_all(ctx, c, d, p, &k, &l));
+    KN_TRY(compute_task_precisions(ctx, c, d, p, &k, &l));
     for (ptrdiff_t n = 0; n < N; n++)
-        KN_TRY(leave_one(ctx, c, p, &l, n, residual, var));
+        KN_TRY(loo_participant(ctx, c, p, &l, n, residual, var));
 out:
     kn_mat_clear(&l.rows);
     kn_mat_clear(&l.diag);
@@ -331,6 +349,7 @@ out:
     return status;
 }
 
+/* Predicted work space of PITC with m inducing inputs and so many N x N matrices. */
 static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, int squares)
 {
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, 3 * m + 2);
@@ -349,6 +368,7 @@ static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
+/* Predicted work space of a prediction of n participants (temporary). */
 static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -358,7 +378,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+/* Predicted work space of leave-one-out (temporary). */
+static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
     need_work(r, N, m, 2);
@@ -368,9 +389,9 @@ static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 }
 
 const kn_conv_form kn_conv_pitc = {.pairs = true,
-                                   .value = value,
-                                   .predict = predict,
-                                   .leave = leave,
+                                   .value = evaluate_pitc,
+                                   .predict = predict_pitc,
+                                   .loo = loo_pitc,
                                    .need_value = need_value,
                                    .need_predict = need_predict,
-                                   .need_leave = need_leave};
+                                   .need_loo = need_loo};

@@ -1,11 +1,12 @@
-/* Implements state.h. */
-#include "gp/methods/convolved/state.h"
+/* State of a convolved model other than X and B, and its arrays in the model file [METHOD 1i].
+ * Reading checks every index and shape. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-kn_status kn_convolved_own(kn_ctx *ctx, kn_gp *gp)
+kn_status kn_convolved_allocate(kn_ctx *ctx, kn_gp *gp)
 {
     return kn_alloc(ctx, 1, sizeof(kn_convolved), &gp->own);
 }
@@ -70,10 +71,12 @@ out:
     return status;
 }
 
-static bool all_within(const ptrdiff_t *index, ptrdiff_t n, ptrdiff_t least, ptrdiff_t below)
+/* Are all n indices at least `lowest` and less than `below`? */
+static bool are_indices_within(const ptrdiff_t *index, ptrdiff_t n, ptrdiff_t lowest,
+                               ptrdiff_t below)
 {
     for (ptrdiff_t i = 0; i < n; i++)
-        if (index[i] < least || index[i] >= below)
+        if (index[i] < lowest || index[i] >= below)
             return false;
     return true;
 }
@@ -86,16 +89,17 @@ static kn_status column_arrays(kn_gp *gp, kn_conv_spec *s, kn_arrays *a)
     KN_TRY(a->indices(a, "smooth", &s->n_smooth, &s->smooth));
     KN_TRY(a->indices(a, "fixed", &s->columns.n, &s->columns.column));
     KN_TRY(a->indices(a, "fixed_block", &blocks, &s->columns.block));
-    if (s->n_smooth < 1 || !all_within(s->smooth, s->n_smooth, 0, gp->F))
+    if (s->n_smooth < 1 || !are_indices_within(s->smooth, s->n_smooth, 0, gp->F))
         return a->bad(a, "smooth");
-    if (!all_within(s->columns.column, s->columns.n, 0, gp->F))
+    if (!are_indices_within(s->columns.column, s->columns.n, 0, gp->F))
         return a->bad(a, "fixed");
-    if (blocks != s->columns.n || !all_within(s->columns.block, blocks, -1, gp->F))
+    if (blocks != s->columns.n || !are_indices_within(s->columns.block, blocks, -1, gp->F))
         return a->bad(a, "fixed_block");
 out:
     return status;
 }
 
+/* Visits the arrays of the fixed effects in the model file. */
 static kn_status fixed_arrays(kn_gp *gp, const kn_conv_spec *s, kn_fixed *f, kn_arrays *a)
 {
     kn_status status;
@@ -149,7 +153,7 @@ static bool on_responses(const kn_gp *gp)
     return true;
 }
 
-void kn_convolved_say(const kn_gp *gp, char *line, size_t size)
+void kn_convolved_describe(const kn_gp *gp, char *line, size_t size)
 {
     static const char *const how[] = {"the variational bound", "PITC"}; /* by kn_inducing */
     static const char *const value[] = {"the bound", "that of PITC", "exact"};
@@ -172,7 +176,7 @@ kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = KN_OK;
     if (a->reading)
-        KN_TRY(kn_convolved_own(a->ctx, gp));
+        KN_TRY(kn_convolved_allocate(a->ctx, gp));
     kn_convolved *own = gp->own;
     KN_TRY(plan_array(own, a));
     KN_TRY(column_arrays(gp, &own->spec, a));

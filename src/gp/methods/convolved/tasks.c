@@ -1,5 +1,6 @@
-/* Implements tasks.h. */
-#include "gp/methods/convolved/tasks.h"
+/* Tasks and columns of convolved processes, and their memory plan [METHOD 1i]. A task is a
+ * component or a response that shares the latent processes. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 
@@ -7,7 +8,7 @@
 #include "gp/basis/user_span.h"
 #include "gp/block_visitor.h"
 #include "gp/components/choose_count.h"
-#include "gp/methods/convolved/state.h"
+#include "gp/methods/fit_steps.h"
 #include "la/la.h"
 
 /* ---- columns ---- */
@@ -24,29 +25,24 @@ static kn_status find_smooth(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *
         const kn_design_column *k = &x->column[c];
         numbers += k->levels == 0 && !k->constant;
         if (t->smooth && t->smooth[c] && k->levels > 0)
-            return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "convolved: x is categorical: {smooth=%s} names a category, expected "
-                           "numbers such as age",
-                           t->smooth_text);
+            return kn_fail(
+                ctx, KN_ERR_ARGUMENT,
+                "convolved: {smooth=%s} is a category, expected a continuous covariate such as age",
+                t->smooth_text);
         if (k->levels == 0 && !k->constant && (!t->smooth || t->smooth[c]))
             s->smooth[s->n_smooth++] = k->x;
     }
     if (numbers == 0)
-        return kn_fail(
-            ctx, KN_ERR_DATA,
-            "convolved: x is categorical: no covariate is a number that varies, expected "
-            "one to smooth over");
-    if (s->n_smooth == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "convolved: what {smooth=%s} names does not vary, expected a covariate that "
-                       "does",
+                       "convolved: no numeric covariate varies, but one is needed to smooth over");
+    if (s->n_smooth == 0)
+        return kn_fail(ctx, KN_ERR_DATA, "convolved: the covariate in {smooth=%s} does not vary",
                        t->smooth_text);
     if (s->n_smooth > KN_CONV_SMOOTH)
-        return kn_fail(
-            ctx, KN_ERR_DATA,
-            "convolved: more than %d continuous covariates: there are %td, name those to "
-            "smooth over with {smooth}",
-            KN_CONV_SMOOTH, s->n_smooth);
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "convolved: there are %td continuous covariates, but at most %d can be "
+                       "used; name those to smooth over in {smooth}",
+                       s->n_smooth, KN_CONV_SMOOTH);
 out:
     return status;
 }
@@ -117,9 +113,9 @@ kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_fold_
     kn_fold f = {.n_train = r->n};
     double total = 0;
     if (!r->gp->pca) {
-        kn_mat held = kn_user_span_fixed(r->gp);
-        KN_TRY(kn_mat_new(ctx, r->n, held.cols, &f.Z_train));
-        KN_TRY(kn_project(ctx, &r->Y, r->mu, held, f.Z_train, &total));
+        kn_mat fixed = kn_user_span_fixed(r->gp);
+        KN_TRY(kn_mat_new(ctx, r->n, fixed.cols, &f.Z_train));
+        KN_TRY(kn_project(ctx, &r->Y, r->mu, fixed, f.Z_train, &total));
         if (r->gp->axes)
             KN_TRY(kn_fold_axes(ctx, r->gp, false, &f));
         part->rotate = f.V;
@@ -127,10 +123,16 @@ kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_fold_
         goto out;
     }
     KN_TRY(kn_fold_completed(ctx, &r->Y, r->gp->P, &f));
+    if (f.B.data) {
+        part->B = f.B;
+        f.B = kn_mat_none();
+        total = f.total;
+        goto out;
+    }
     KN_TRY(kn_mat_new(ctx, r->gp->T, f.US.cols, &part->B));
     loadings l = {f.US, part->B, r->mu, 0};
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = r->Y},
-                             &(kn_visitor){&l, KN_WALK_Y, NULL, loadings_block, NULL}, 1));
+                             &(kn_visitor){&l, KN_BLOCK_Y, NULL, loadings_block, NULL}, 1));
     total = l.total;
 out:
     if (status == KN_OK) {
@@ -155,7 +157,7 @@ void kn_conv_finalise(kn_problem_size *s)
         s->given_basis = true; /* the identity, which folds do not recompute */
     }
     if (s->chosen)
-        s->P = kn_components_most(s->N, s->T, s->N);
+        s->P = kn_components_max(s->N, s->T, s->N);
 }
 
 static kn_conv_plan plan_of(const kn_problem_size *s)
@@ -171,6 +173,7 @@ static kn_conv_sizes sizes_of(const kn_problem_size *s, ptrdiff_t N)
     return (kn_conv_sizes){.N = N, .P = s->P, .k = s->F, .F = kn_min_size(s->F, KN_CONV_SMOOTH)};
 }
 
+/* Memory plan of a fold with n training and h held-out rows; keeps its prediction. */
 static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
     kn_problem_size f = *s;
@@ -190,7 +193,7 @@ static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptr
         kn_folds_pca_need(r, &f, n, 1);
         kn_plan_free_to(r, mark);
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
-        kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_WALK_Y);
+        kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_BLOCK_Y);
     }
     kn_conv_model_need(r, &plan, sizes_of(s, n));
     kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 4 : 2) * s->P);
@@ -250,7 +253,7 @@ void kn_conv_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind ki
         kn_mem_usage mark = r->now;
         kn_plan_alloc_d(r, KN_NEED_WORK, N, s->P);
         kn_project_need(r, N, s->T, s->P);
-        kn_conv_leave_need(r, &plan, sizes_of(s, N));
+        kn_conv_loo_need(r, &plan, sizes_of(s, N));
         kn_plan_free_to(r, mark);
     } else {
         kn_conv_predict_need(r, &plan, sizes_of(s, N), n);

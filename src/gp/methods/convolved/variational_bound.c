@@ -1,5 +1,16 @@
-/* Implements variational_bound.h. */
-#include "gp/methods/convolved/variational_bound.h"
+/* Collapsed variational bound of convolved processes with inducing functions, the default form
+ * [METHOD 1i].
+ *
+ *     Phi = sum_t K_t'K_t/s2_t   Bm = L_u^-1 Phi L_u^-T   I + Bm = L_a L_a'
+ *     b = L_u^-1 sum_t K_t'y_t/s2_t   w = (I+Bm)^-1 b   a = L_u^-T w
+ *     E = L_u^-T (I - (I+Bm)^-1) L_u^-1
+ *     bound = -1/2 [NT ln 2pi + N sum ln s2_t + ln|I+Bm| + sum |y_t|^2/s2_t - b'w]
+ *             -1/2 [N sum_t k_t/s2_t - tr Bm]
+ *     mean = K*_t a        var = k_t - sum (K*_t E) .* K*_t
+ *
+ * K_t N x m, K_uu = L_u L_u'. Sums over tasks, one at a time: 4 N T m^2 flops with the gradient,
+ * and N m + 5 m^2 numbers. */
+#include "gp/methods/convolved/internal.h"
 
 #include <math.h>
 
@@ -13,6 +24,7 @@ typedef struct work {
     kn_mat r;                /* N x 1 */
 } work;
 
+/* Frees the work space of the bound. */
 static void work_clear(work *k)
 {
     kn_mat_clear(&k->K);
@@ -28,6 +40,7 @@ static void work_clear(work *k)
     kn_mat_clear(&k->r);
 }
 
+/* Allocates the work space of N participants and m inducing values; dK only for a gradient. */
 static kn_status work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t m, bool gradient, work *k)
 {
     kn_status status;
@@ -48,7 +61,7 @@ out:
 }
 
 /* Computes Bm and b, the sums over tasks. */
-static kn_status gather(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
+static kn_status sum_tasks(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
 {
     kn_status status;
     kn_conv_inducing(c, d->uu, k->Lu);
@@ -68,7 +81,7 @@ out:
 }
 
 /* Factors I + Bm and computes w, a, H and E. */
-static kn_status solve(kn_ctx *ctx, work *k)
+static kn_status factor_precision(kn_ctx *ctx, work *k)
 {
     kn_status status;
     ptrdiff_t m = k->Bm.rows;
@@ -91,7 +104,8 @@ out:
     return status;
 }
 
-static double bound(const kn_conv *c, const kn_conv_data *d, const work *k)
+/* Returns the bound from the sums and factors in *k. */
+static double compute_bound(const kn_conv *c, const kn_conv_data *d, const work *k)
 {
     double N = (double)d->Y.rows, sum = kn_conv_log_det(k->La);
     for (ptrdiff_t t = 0; t < c->T; t++)
@@ -142,15 +156,16 @@ static void inducing_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data 
     kn_conv_inducing_gradient(c, d->uu, k->Bm, g);
 }
 
-static kn_status value(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
-                       kn_conv *g, kn_conv_posterior *p)
+/* Implements kn_conv_form.value; the posterior has a and E. */
+static kn_status evaluate_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
+                                kn_conv *g, kn_conv_posterior *p)
 {
     kn_status status;
     work k = {0};
     KN_TRY(work_new(ctx, d->Y.rows, kn_conv_m(c), g != NULL, &k));
-    KN_TRY(gather(ctx, c, d, &k));
-    KN_TRY(solve(ctx, &k));
-    *value = bound(c, d, &k);
+    KN_TRY(sum_tasks(ctx, c, d, &k));
+    KN_TRY(factor_precision(ctx, &k));
+    *value = compute_bound(c, d, &k);
     if (g) {
         KN_TRY(task_gradients(ctx, c, d, &k, g));
         inducing_gradient(ctx, c, d, &k, g);
@@ -165,22 +180,23 @@ out:
     return status;
 }
 
-static kn_status predict(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                         const kn_conv_posterior *p, const kn_conv_query *who)
+/* Implements kn_conv_form.predict; the training data are not needed. */
+static kn_status predict_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                               const kn_conv_posterior *p, const kn_conv_query *query)
 {
     kn_status status;
     kn_mat K = {0}, KE = {0};
-    ptrdiff_t n = who->fu.rows, m = kn_conv_m(c);
+    ptrdiff_t n = query->fu.rows, m = kn_conv_m(c);
     (void)d;
     KN_TRY(kn_mat_new(ctx, n, m, &K));
     KN_TRY(kn_mat_new(ctx, n, m, &KE));
     for (ptrdiff_t t = 0; t < c->T; t++) {
-        kn_conv_cross(c, t, who->fu, K);
-        kn_gemm(ctx, 1, KN_N, K, KN_N, p->a, 0, kn_cols(who->mean, t, 1));
+        kn_conv_cross(c, t, query->fu, K);
+        kn_gemm(ctx, 1, KN_N, K, KN_N, p->a, 0, kn_cols(query->mean, t, 1));
         kn_gemm(ctx, 1, KN_N, K, KN_N, p->E, 0, KE);
         for (ptrdiff_t i = 0; i < n; i++)
-            kn_col(who->var, t)[i] = kn_conv_variance(c, t);
-        kn_conv_row_dots(K, KE, -1, kn_col(who->var, t));
+            kn_col(query->var, t)[i] = kn_conv_variance(c, t);
+        kn_conv_row_dots(K, KE, -1, kn_col(query->var, t));
     }
 out:
     kn_mat_clear(&K);
@@ -189,19 +205,19 @@ out:
 }
 
 /* Leave-one-out: without participant n the precision of the whitened inducing values is I + Bm -
- * VV', V (m x T) the columns L_u^-1 k_tn/sqrt(s2_t), and b is less V y. This precision is never
- * below I, so that nothing cancels.
- *     var = k_t - |L_u^-1 k_tn|^2 + |L^-1 L_u^-1 k_tn|^2     L the factor of that precision */
-typedef struct leaving {
+ * VV', V (m x T) the columns L_u^-1 k_tn/sqrt(s2_t), and V y is subtracted from b. This precision
+ * is never below I, so that nothing cancels. var = k_t - |L_u^-1 k_tn|^2 + |L^-1 L_u^-1 k_tn|^2 L
+ * the factor of that precision */
+typedef struct loo_work {
     const kn_conv *c;
     kn_mat V, R; /* m x T  L_u^-1 k_tn, and L^-1 of it */
     kn_mat A, x; /* m x m, m x 1 */
     kn_mat row;  /* 1 x m */
-} leaving;
+} loo_work;
 
 /* Residual and variance of all tasks of participant n without its own values: m^3 flops. */
-static kn_status leave_one(kn_ctx *ctx, const work *k, const kn_conv_data *d, leaving *l,
-                           ptrdiff_t n, kn_mat residual, kn_mat var)
+static kn_status loo_participant(kn_ctx *ctx, const work *k, const kn_conv_data *d, loo_work *l,
+                                 ptrdiff_t n, kn_mat residual, kn_mat var)
 {
     kn_status status;
     const kn_conv *c = l->c;
@@ -222,7 +238,7 @@ static kn_status leave_one(kn_ctx *ctx, const work *k, const kn_conv_data *d, le
     kn_syrk(ctx, -1, KN_N, l->R, 1, l->A);
     for (ptrdiff_t i = 0; i < m; i++)
         kn_col(l->A, i)[i] += 1;
-    KN_TRY(kn_chol(ctx, l->A, "the precision of the inducing values without a sample"));
+    KN_TRY(kn_chol(ctx, l->A, "the precision of the inducing values without one participant"));
     kn_mat_set(l->R, l->V);
     kn_trsm_left(ctx, KN_N, l->A, l->R);
     kn_trsm_left(ctx, KN_N, l->A, l->x);
@@ -236,16 +252,17 @@ out:
     return status;
 }
 
-static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
-                       const kn_conv_posterior *p, kn_mat residual, kn_mat var)
+/* Implements kn_conv_form.loo: m^3 flops per participant. */
+static kn_status loo_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
+                           const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {
     kn_status status;
     work k = {0};
-    leaving l = {.c = c};
+    loo_work l = {.c = c};
     ptrdiff_t m = kn_conv_m(c);
     (void)p;
     KN_TRY(work_new(ctx, d->Y.rows, m, false, &k));
-    KN_TRY(gather(ctx, c, d, &k));
+    KN_TRY(sum_tasks(ctx, c, d, &k));
     KN_TRY(kn_mat_new(ctx, m, c->T, &l.V));
     KN_TRY(kn_mat_new(ctx, m, c->T, &l.R));
     KN_TRY(kn_mat_new(ctx, m, m, &l.A));
@@ -253,7 +270,7 @@ static kn_status leave(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
     KN_TRY(kn_mat_new(ctx, 1, m, &l.row));
     for (ptrdiff_t n = 0; n < d->Y.rows; n++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(leave_one(ctx, &k, d, &l, n, residual, var));
+        KN_TRY(loo_participant(ctx, &k, d, &l, n, residual, var));
     }
 out:
     kn_mat_clear(&l.V);
@@ -289,7 +306,7 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
+static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
     need_work(r, N, m, 1);
@@ -297,9 +314,9 @@ static void need_leave(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
-const kn_conv_form kn_conv_bound = {.value = value,
-                                    .predict = predict,
-                                    .leave = leave,
+const kn_conv_form kn_conv_bound = {.value = evaluate_bound,
+                                    .predict = predict_bound,
+                                    .loo = loo_bound,
                                     .need_value = need_value,
                                     .need_predict = need_predict,
-                                    .need_leave = need_leave};
+                                    .need_loo = need_loo};

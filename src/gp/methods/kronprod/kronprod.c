@@ -1,24 +1,26 @@
-/* Implements kronprod.h: iso noise with the identity as basis; the task features are the rows of Y'
- * [METHOD 1c].
+/* MT-Kronprod, a baseline of the paper: S-MTGPR with iso noise and B = I [METHOD 1c]. Defines the
+ * method's table entry.
+ *
+ * The noise is iso and the basis the identity; the task features are the rows of Y'.
  *
  * A spectral task covariance [cov/spectral_task.h] needs no T x T eigenproblem: D = exp(2a) Y'Y +
  * c0 I has the right singular vectors of Y as eigenvectors, and c0 everywhere else. Other task
  * kernels need a T x T problem: T^3 for every evaluation. */
-#include "gp/methods/kronprod/kronprod.h"
+#include "gp/methods/methods.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "cov/spectral_task.h"
-#include "gp/methods/common.h"
+#include "gp/methods/fit_steps.h"
 #include "gp/predict/covariance.h"
 #include "gp/predict/loo.h"
-#include "gp/predict/map_density_components.h"
+#include "gp/predict/map_density.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
 
-enum { MOST_DENSE = 10000 };
+enum { MAX_DENSE = 10000 };
 
 /* Measured on two cores: dsyevd 0.085 ns T^3, three products of 2 T^3 flops at 113 GF/s.
  */
@@ -39,20 +41,20 @@ static kn_status check_dense(kn_ctx *ctx, const kn_cov *task, ptrdiff_t T)
     char text[128];
     kn_cov_text(task, text, sizeof text);
     double GB = dense_gigabytes((double)T), s = dense_seconds((double)T);
-    if (T > MOST_DENSE)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "MT-Kronprod with task kernel %s needs a %td x %td eigenproblem: %.0f GB "
-                       "and about %.0f s for each evaluation; the limit is %d responses (its "
-                       "default task kernel has none)",
-                       text, T, T, GB, s, MOST_DENSE);
+    if (T > MAX_DENSE)
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "MT-Kronprod with task kernel %s needs a %td x %td eigenproblem of %.0f GB and about "
+            "%.0f s per evaluation; use at most %d responses, or the default task kernel",
+            text, T, T, GB, s, MAX_DENSE);
     if (s > 1)
-        kn_log(ctx, KN_LOG_INFO, "task kernel %s: %.1f GB and about %.0f s for each evaluation",
-               text, GB, s);
+        kn_log(ctx, KN_LOG_INFO, "task kernel %s: %.1f GB and about %.0f s per evaluation", text,
+               GB, s);
     return KN_OK;
 }
 
 /* All principal components, which span Y. */
-static kn_status span(kn_ctx *ctx, const kn_responses *Y, kn_gram *gram, kn_basis *basis)
+static kn_status span_responses(kn_ctx *ctx, const kn_responses *Y, kn_gram *gram, kn_basis *basis)
 {
     kn_status status;
     KN_TRY(kn_gram_new(ctx, Y, gram));
@@ -62,7 +64,8 @@ out:
 }
 
 /* B = I: Z = Y; B itself is not allocated, U_D takes its place. */
-static kn_status identity(kn_ctx *ctx, const kn_cov *task, const kn_responses *Y, kn_basis *basis)
+static kn_status make_identity(kn_ctx *ctx, const kn_cov *task, const kn_responses *Y,
+                               kn_basis *basis)
 {
     kn_status status;
     KN_TRY(check_dense(ctx, task, Y->T));
@@ -75,7 +78,7 @@ out:
 
 /* The fit: all principal components (spectral task kernel) or the responses themselves (dense),
  * search, cross-validation. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_kronprod(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     bool dense = !kn_cov_is_spectral(&p->spec.task);
@@ -91,10 +94,10 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .T = p->Y.T,
                   .pca = !dense,
                   .complement_component = !dense};
-    KN_TRY(dense ? identity(ctx, &p->spec.task, &p->Y, &basis)
-                 : span(ctx, &p->Y, &p->gram, &basis));
+    KN_TRY(dense ? make_identity(ctx, &p->spec.task, &p->Y, &basis)
+                 : span_responses(ctx, &p->Y, &p->gram, &basis));
     gp->P = basis.Z.cols;
-    basis.E = 0; /* only rounding of components that were left out */
+    basis.E = 0; /* only rounding of components that were omitted */
     t1 = kn_clock();
     KN_TRY(kn_fit_search(ctx, p, &basis, &e, &found));
     kn_mat *B = dense ? &e.iso.UC : &basis.B;
@@ -122,6 +125,7 @@ out:
     return status;
 }
 
+/* Implements kn_method.need.settle: P is T, or the rank of Y for a spectral task covariance. */
 static void need_settle(kn_problem_size *s)
 {
     s->iso = true;
@@ -129,6 +133,7 @@ static void need_settle(kn_problem_size *s)
     s->given_basis = s->rotated; /* the identity, which folds do not recompute */
 }
 
+/* Implements kn_method.need.fit; keeps basis and components. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;
@@ -155,6 +160,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, begin, gram);
 }
 
+/* Implements kn_method.known_noise: the noise of every response is s2. */
 static bool known_noise(kn_gp *gp)
 {
     for (ptrdiff_t j = 0; j < gp->T; j++)
@@ -162,7 +168,7 @@ static bool known_noise(kn_gp *gp)
     return true;
 }
 
-static ptrdiff_t batch(const kn_gp *gp)
+static ptrdiff_t batch_kronprod(const kn_gp *gp)
 {
     (void)gp;
     return 1;
@@ -172,23 +178,23 @@ const kn_method kn_method_kronprod = {
     .name = "kronprod",
     .title = "MT-Kronprod",
     .words = "multi-task Gaussian process regression whose covariance is the Kronecker product of "
-             "one between people and one between all responses",
+             "one between participants and one between all responses",
     .cite = KN_KIA_MARQUAND_CITE,
     .paper = KN_KIA_MARQUAND,
     .identity = true,
-    .fit = fit,
+    .fit = fit_kronprod,
     .predict = kn_components_predict,
     .loo = kn_components_loo,
     .cv = kn_components_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_components_map_density,
-    .law_block = kn_components_map_density_block,
+    .map_density = kn_components_map_density,
+    .map_density_block = kn_components_map_density_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
-    .group_share = kn_components_group_share,
+    .group_noise_proportion = kn_components_group_proportion,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
-    .batch = batch,
+    .batch = batch_kronprod,
     .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

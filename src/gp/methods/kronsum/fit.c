@@ -1,5 +1,7 @@
-/* Implements fit.h. */
-#include "gp/methods/kronsum/fit.h"
+/* MT-Kronsum fitted to some participants at a fixed R0: to all of them, to a fold, or to the folds
+ * that choose the shrinkage [METHOD 1g]. Rows and responses have one covariance each, for signal
+ * and for noise. */
+#include "gp/methods/kronsum/internal.h"
 
 #include <math.h>
 
@@ -8,7 +10,7 @@
 #include "la/la.h"
 
 enum { EM_STEPS = 200 };             /* after these L-BFGS is faster */
-static const double SIGNAL = 0.2;    /* share of the covariance of Y at the start */
+static const double SIGNAL = 0.2;    /* proportion of the covariance of Y at the start */
 static const double FLOOR = 1e-6;    /* of the mean eigenvalue of S */
 static const double FLOOR_C0 = 1e-3; /* of C0, because the prior needs a positive definite C0 */
 static const double LN_2PI = 1.8378770664093455;
@@ -27,43 +29,43 @@ void kn_kronsum_fit_clear(kn_kronsum_fit *f)
 /* Sets C0 = B diag(c) B', S0 = B diag(d (1 + gamma)/(1 + tau)) B' + s2/(1 + tau) (I - BB') at the
  * leading P principal components, so that the noise of a new group equals that of structured noise
  * [METHOD 1b]. */
-static kn_status structured(kn_ctx *ctx, const kn_kronsum_case *of, kn_mat cov, kn_mat C0,
-                            kn_mat S0)
+static kn_status compute_structured(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_mat cov,
+                                    kn_mat C0, kn_mat S0)
 {
     kn_status status;
-    ptrdiff_t N = of->Y.rows, T = of->Y.cols, P = of->P;
-    double *w = NULL, lml, of_new = 1 / (1 + of->tau);
+    ptrdiff_t N = problem->Y.rows, T = problem->Y.cols, P = problem->P;
+    double *w = NULL, lml, new_scale = 1 / (1 + problem->tau);
     kn_mat B = {0}, Z = {0}, scaled = {0};
     kn_engine e = {0};
     kn_groups groups = {0};
-    kn_engine_data data = {.X = of->X, .groups = &groups, .T = T};
+    kn_engine_data data = {.X = problem->X, .groups = &groups, .T = T};
     KN_TRY(kn_mat_copy(ctx, cov, &B));
     KN_TRY(kn_alloc_d(ctx, T, &w));
     KN_TRY(kn_eig(ctx, B, w));
     kn_mat top = kn_cols(B, T - P, P);
     KN_TRY(kn_mat_new(ctx, N, P, &Z));
     KN_TRY(kn_mat_new(ctx, T, P, &scaled));
-    kn_gemm(ctx, 1, KN_N, of->Y, KN_N, top, 0, Z);
+    kn_gemm(ctx, 1, KN_N, problem->Y, KN_N, top, 0, Z);
     for (ptrdiff_t p = 0; p < T; p++) {
         data.total += (double)N * fmax(w[p], 0);
         data.E += p < T - P ? (double)N * fmax(w[p], 0) : 0;
     }
     data.Z = Z;
-    KN_TRY(kn_groups_subset(ctx, of->groups, NULL, N, &groups));
-    KN_TRY(kn_engine_new(ctx, of->spec, &data, &e));
-    KN_TRY(kn_engine_at(ctx, &e, of->theta, &lml));
+    KN_TRY(kn_groups_subset(ctx, problem->groups, NULL, N, &groups));
+    KN_TRY(kn_engine_new(ctx, problem->spec, &data, &e));
+    KN_TRY(kn_engine_at(ctx, &e, problem->theta, &lml));
     kn_mat_zero(S0);
     for (int which = 0; which < 2; which++) {
         for (ptrdiff_t p = 0; p < P; p++) {
             double noise = e.d[p] * (1 + e.cell[e.in[p]].R0.gamma) - e.s2;
             for (ptrdiff_t j = 0; j < T; j++)
-                kn_col(scaled, p)[j] = kn_at(top, j, p) * (which ? noise * of_new : e.c[p]);
+                kn_col(scaled, p)[j] = kn_at(top, j, p) * (which ? noise * new_scale : e.c[p]);
         }
         kn_gemm(ctx, 1, KN_N, scaled, KN_T, top, 0, which ? S0 : C0);
         kn_mirror(which ? S0 : C0);
     }
     for (ptrdiff_t j = 0; j < T; j++)
-        kn_col(S0, j)[j] += e.s2 * of_new;
+        kn_col(S0, j)[j] += e.s2 * new_scale;
 out:
     kn_engine_clear(&e);
     kn_groups_clear(&groups);
@@ -82,20 +84,20 @@ static double mean_diagonal(kn_mat M)
     return sum / (double)M.cols;
 }
 
-kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum_fit *out)
+kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_kronsum_fit *out)
 {
     kn_status status;
-    ptrdiff_t T = of->Y.cols;
-    *out = (kn_kronsum_fit){.of = *of};
+    ptrdiff_t T = problem->Y.cols;
+    *out = (kn_kronsum_fit){.problem = *problem};
     kn_mat *square[] = {&out->cov, &out->C0, &out->S0, &out->C, &out->S};
-    KN_TRY(kn_kronsum_side_new(ctx, of, &out->side));
+    KN_TRY(kn_kronsum_side_new(ctx, problem, &out->side));
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         KN_TRY(kn_mat_new(ctx, T, T, square[i]));
-    kn_syrk(ctx, 1 / (double)of->Y.rows, KN_T, of->Y, 0, out->cov);
+    kn_syrk(ctx, 1 / (double)problem->Y.rows, KN_T, problem->Y, 0, out->cov);
     kn_mirror(out->cov);
     out->floor = FLOOR * (1 - SIGNAL) * mean_diagonal(out->cov);
     KN_TRY(kn_kronsum_new(ctx, T, out->side.A.rows, &out->k));
-    KN_TRY(structured(ctx, of, out->cov, out->C0, out->S0));
+    KN_TRY(compute_structured(ctx, problem, out->cov, out->C0, out->S0));
     KN_TRY(kn_kronsum_floor(ctx, out->S0, out->floor, out->k.one, &out->floored));
     out->data = kn_kronsum_side_data(&out->side);
 out:
@@ -126,7 +128,7 @@ void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s)
 }
 
 /* Moves the decomposition to the components when tau is final. */
-static kn_status settle(kn_ctx *ctx, kn_kronsum_fit *f)
+static kn_status move_decomposition(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     if (f->latent.n_cells > 0)
         return KN_OK;
@@ -135,7 +137,8 @@ static kn_status settle(kn_ctx *ctx, kn_kronsum_fit *f)
     return status;
 }
 
-static void start(const kn_kronsum_fit *f)
+/* Sets C and S to fixed proportions of Y'Y/N, the start of EM. */
+static void set_start(const kn_kronsum_fit *f)
 {
     for (ptrdiff_t j = 0; j < f->cov.cols; j++)
         for (ptrdiff_t i = 0; i < f->cov.rows; i++) {
@@ -148,8 +151,8 @@ static void start(const kn_kronsum_fit *f)
 static kn_status evaluate_covariances(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status;
-    KN_TRY(settle(ctx, f));
-    KN_TRY(kn_kronsum_at(ctx, &f->data, f->C, f->S, &f->k));
+    KN_TRY(move_decomposition(ctx, f));
+    KN_TRY(kn_kronsum_evaluate(ctx, &f->data, f->C, f->S, &f->k));
     f->learned.lml = f->k.lml;
     kn_kronsum_latent_set(ctx, &f->side, &f->k, &f->latent);
 out:
@@ -163,9 +166,9 @@ kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
     bool ignored = false;
     kn_kronsum_learning how = {.prior = {nu, f->C0, f->S0},
                                .floor = f->floor,
-                               .limits = f->of.limits,
+                               .limits = f->problem.limits,
                                .em = EM_STEPS,
-                               .stage = f->of.stage};
+                               .stage = f->problem.stage};
     f->learned = (kn_kronsum_learned){.evals = 1};
     if (isinf(nu)) {
         kn_mat_set(f->C, f->C0);
@@ -173,8 +176,8 @@ kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
         f->learned.floored = f->floored;
         return evaluate_covariances(ctx, f);
     }
-    KN_TRY(settle(ctx, f));
-    start(f);
+    KN_TRY(move_decomposition(ctx, f));
+    set_start(f);
     if (nu > 0) { /* the prior has no density at a singular C0 or C */
         KN_TRY(kn_mat_copy(ctx, f->C0, &C0));
         KN_TRY(kn_kronsum_floor(ctx, C0, FLOOR_C0 * mean_diagonal(f->cov), f->k.one, &ignored));
@@ -197,7 +200,7 @@ typedef struct tau_search {
 } tau_search;
 
 /* LML and its derivative by ln tau, at S/(1 + tau). */
-static kn_status by_tau(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+static kn_status evaluate_tau(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     kn_status status;
     tau_search *t = self;
@@ -209,7 +212,7 @@ static kn_status by_tau(void *self, kn_ctx *ctx, const double *x, double *value,
     for (ptrdiff_t j = 0; j < f->S.cols; j++)
         for (ptrdiff_t i = 0; i < f->S.rows; i++)
             kn_col(f->S, j)[i] = kn_at(t->S, i, j) / (1 + tau);
-    KN_TRY(kn_kronsum_at(ctx, &f->data, f->C, f->S, &f->k));
+    KN_TRY(kn_kronsum_evaluate(ctx, &f->data, f->C, f->S, &f->k));
     KN_TRY(kn_kronsum_side_slope(ctx, &f->side, &f->k, &slope));
     for (ptrdiff_t p = 0; p < f->k.T; p++) /* tr G_S S, with W'S W = I */
         trace += 0.5 * (kn_at(f->k.MS, p, p) - f->k.e[p]);
@@ -220,17 +223,17 @@ out:
 }
 
 enum { TAU_ROUNDS = 10, TAU_EM = 20 };
-static const double LEAST_TAU = 1e-4, MOST_TAU = 1e4, SAME_TAU = 0.01;
+static const double MIN_TAU = 1e-4, MAX_TAU = 1e4, SAME_TAU = 0.01;
 
 /* EM steps at the current tau of the side. */
-static kn_status some_em(kn_ctx *ctx, kn_kronsum_fit *f)
+static kn_status run_em_steps(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status = KN_OK;
     bool ignored = false;
     kn_kronsum_prior none = {0};
     for (int i = 0; i < TAU_EM; i++) {
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(kn_kronsum_at(ctx, &f->data, f->C, f->S, &f->k));
+        KN_TRY(kn_kronsum_evaluate(ctx, &f->data, f->C, f->S, &f->k));
         kn_kronsum_em(ctx, &f->data, &none, &f->k, f->C, f->S);
         KN_TRY(kn_kronsum_floor(ctx, f->S, f->floor, f->k.one, &ignored));
     }
@@ -241,7 +244,7 @@ out:
 kn_status kn_kronsum_fit_tau(kn_ctx *ctx, kn_kronsum_fit *f, double *tau)
 {
     kn_status status;
-    double lower = log(LEAST_TAU), upper = log(MOST_TAU), before = 0;
+    double lower = log(MIN_TAU), upper = log(MAX_TAU), before = 0;
     tau_search t = {.f = f};
     kn_optimise_options o = {.algorithm = KN_LBFGS,
                              .n = 1,
@@ -251,18 +254,19 @@ kn_status kn_kronsum_fit_tau(kn_ctx *ctx, kn_kronsum_fit *f, double *tau)
                              .f_tolerance = 1e-4};
     kn_optimum best = {.x = {log(0.3)}};
     KN_TRY(kn_mat_new(ctx, f->S.rows, f->S.cols, &t.S));
-    start(f);
+    set_start(f);
     KN_TRY(kn_kronsum_floor(ctx, f->S, f->floor, f->k.one, &(bool){false}));
     for (int round = 0; round < TAU_ROUNDS; round++) {
         kn_limits limits = {.evals_left = 30};
         double now = f->side.R0.gamma;
         before = best.x[0];
-        KN_TRY(some_em(ctx, f));
+        KN_TRY(run_em_steps(ctx, f));
         for (ptrdiff_t j = 0; j < f->S.cols; j++)
             for (ptrdiff_t i = 0; i < f->S.rows; i++)
                 kn_col(t.S, j)[i] = kn_at(f->S, i, j) * (1 + now);
-        KN_TRY(kn_maximise(ctx, &o, &limits, by_tau, &t, &best));
-        KN_TRY(by_tau(&t, ctx, best.x, &best.value, best.grad)); /* moves the side to the optimum */
+        KN_TRY(kn_maximise(ctx, &o, &limits, evaluate_tau, &t, &best));
+        KN_TRY(evaluate_tau(&t, ctx, best.x, &best.value,
+                            best.grad)); /* moves the side to the optimum */
         if (round > 0 && fabs(best.x[0] - before) < SAME_TAU)
             break;
     }
@@ -298,7 +302,7 @@ kn_status kn_kronsum_fit_density(kn_ctx *ctx, const kn_kronsum_fit *f, kn_mat Xs
     *density = 0;
     for (ptrdiff_t i = 0; i < Xs.rows; i++)
         *density += kn_kronsum_log_density(Ys.cols, &mean.data[i], &var.data[i], mean.ld,
-                                           1 + f->of.tau, f->k.log_det) /
+                                           1 + f->problem.tau, f->k.log_det) /
                     (double)Xs.rows;
 out:
     kn_mat_clear(&mean);

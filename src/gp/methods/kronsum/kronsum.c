@@ -1,27 +1,28 @@
-/* Implements kronsum.h: finds R0, group noise, shrinkage, then C and S; the model has P = T
- * components z_p = Y w_p with loadings Q, c_p and d_p = 1 [METHOD 1g]. */
-#include "gp/methods/kronsum/kronsum.h"
+/* MT-Kronsum: signal and noise covariance of the responses are both full T x T matrices
+ * [METHOD 1g]; for T < N and T <= 1500. Has the fit, which finds R0, group noise, shrinkage, then C
+ * and S; the joint density of whole maps [METHOD 8j]; and the method's table entry. The model has
+ * P = T components z_p = Y w_p with loadings Q, c_p and d_p = 1. */
+#include "gp/methods/kronsum/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "gp/assign_folds.h"
 #include "gp/components/choose_count.h"
 #include "gp/components/pilot.h"
 #include "gp/cv/refit.h"
-#include "gp/methods/common.h"
-#include "gp/methods/kronsum/map_density.h"
-#include "gp/methods/kronsum/shrinkage.h"
-#include "gp/methods/kronsum/state.h"
+#include "gp/methods/fit_steps.h"
+#include "gp/methods/methods.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/covariance.h"
 #include "gp/predict/loo.h"
+#include "gp/predict/map_density.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
-enum { MOST = 1500 }; /* responses */
+enum { MAX_COUNT = 1500 }; /* responses */
 
 /* Measured on two cores: dsyevd 0.085 ns T^3; about 20 T^3 flops of products and solves and 6 m T^2
  * at 113 GF/s. */
@@ -31,19 +32,20 @@ static double step_seconds(double T, double m)
 }
 
 /* T x T doubles of two likelihoods and of the optimiser. */
-static double gigabytes(double N, double T)
+static double estimate_gigabytes(double N, double T)
 {
     return 8e-9 * (50 * T * T + 3 * N * T);
 }
 
-static kn_status admits(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
+/* Fails with KN_ERR_ARGUMENT unless T < N and T <= MAX_COUNT. Implements kn_method.admits. */
+static kn_status check_admissible(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
 {
-    if (T >= N || T > MOST)
+    if (T >= N || T > MAX_COUNT)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "kronsum fits two full %td x %td covariances: %td responses from %td "
-                       "samples is too many (T must be below N, at most %d); use the default, its "
-                       "low-rank form, or {basis}",
-                       T, T, T, N, MOST);
+                       "kronsum fits two full %td x %td covariances, and %td responses of %td "
+                       "participants are too many; use fewer responses than participants (at most "
+                       "%d), the default method or {basis}",
+                       T, T, T, N, MAX_COUNT);
     return KN_OK;
 }
 
@@ -52,23 +54,23 @@ static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
 {
     ptrdiff_t N = p->Y.N, T = p->Y.T;
     bool chosen = p->options->shrinkage == KN_SHRINKAGE_AUTO;
-    kn_status status = admits(ctx, N, T);
+    kn_status status = check_admissible(ctx, N, T);
     if (status != KN_OK)
         return status;
-    int fits = 1 + p->options->folds + (chosen ? KN_SHRINKAGE_FOLDS * (KN_SHRINKAGES - 1) : 0);
+    int fits = 1 + p->options->folds + (chosen ? KN_SHRINKAGE_FOLDS * (KN_KRONSUM_NUS - 1) : 0);
     double seconds = step_seconds((double)T, (double)N);
     kn_log(ctx, KN_LOG_INFO,
            "two full covariances of %td responses: %.1f MB, %d fits of some hundred steps, about "
-           "%.2g s for each fit",
-           T, 1e3 * gigabytes((double)N, (double)T), fits, 100 * seconds);
+           "%.2g s per fit",
+           T, 1e3 * estimate_gigabytes((double)N, (double)T), fits, 100 * seconds);
     return KN_OK;
 }
 
 /* ---- before C and S ------------------------------------------------------------------ */
 
 /* Pilot fit of R0 for large N: principal components from the T x T matrix Y'Y. */
-static kn_status pilot_of_many(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
-                               kn_search_result *found)
+static kn_status pilot_without_gram(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
+                                    kn_search_result *found)
 {
     kn_status status;
     kn_mat YY = {0}, Z = {0};
@@ -90,7 +92,7 @@ out:
 
 /* Finds R0, which is fixed from here on, and the number of components of the structured model:
  * chosen by held-out loss, for N > KN_MANY that of the pilot fit. */
-static kn_status prepare(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
+static kn_status find_R0(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
                          kn_search_result *found, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
@@ -100,7 +102,7 @@ static kn_status prepare(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *
     if (p->completion)
         *found = p->completion->pilot;
     else
-        KN_TRY(many ? pilot_of_many(ctx, p, Y, info, found)
+        KN_TRY(many ? pilot_without_gram(ctx, p, Y, info, found)
                     : kn_pilot_of_gram(ctx, p, info, found));
     p->spec.rank = p->pilot_rank;
     p->spec.rank_auto = false;
@@ -113,56 +115,59 @@ out:
 }
 
 /* Finds tau from all participants. */
-static kn_status find_tau(kn_ctx *ctx, kn_kronsum_case *of)
+static kn_status find_tau(kn_ctx *ctx, kn_kronsum_problem *problem)
 {
     kn_status status = KN_OK;
     kn_kronsum_fit f = {0};
-    if (of->groups->n == 0)
+    if (problem->groups->n == 0)
         return KN_OK;
-    KN_TRY(kn_kronsum_fit_new(ctx, of, &f));
-    KN_TRY(kn_kronsum_fit_tau(ctx, &f, &of->tau));
+    KN_TRY(kn_kronsum_fit_new(ctx, problem, &f));
+    KN_TRY(kn_kronsum_fit_tau(ctx, &f, &problem->tau));
 out:
     kn_kronsum_fit_clear(&f);
     return status;
 }
 
 /* Sets the shrinkage as given, or chooses it by held-out density. */
-static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_case *of,
+static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_problem *problem,
                          double *nu)
 {
-    int asked = p->options->shrinkage;
-    if (asked != KN_SHRINKAGE_AUTO) {
-        *nu = asked == KN_SHRINKAGE_INF ? (double)INFINITY : (double)asked;
+    int option = p->options->shrinkage;
+    if (option != KN_SHRINKAGE_AUTO) {
+        *nu = option == KN_SHRINKAGE_INF ? (double)INFINITY : (double)option;
         return KN_OK;
     }
-    return kn_kronsum_choose(ctx, p, of, nu);
+    return kn_kronsum_choose_nu(ctx, p, problem, nu);
 }
 
 /* ---- fit ----------------------------------------------------------------------------- */
 
 /* Finds tau, nu, C and S. Cancelled before C and S are learned, there is no model; later, the best
  * point so far is kept. */
-static kn_status search(kn_ctx *ctx, const kn_fit_problem *p, kn_kronsum_case *of,
-                        kn_kronsum_own *o, kn_kronsum_fit *f)
+static kn_status search_covariances(kn_ctx *ctx, const kn_fit_problem *p,
+                                    kn_kronsum_problem *problem, kn_kronsum_state *o,
+                                    kn_kronsum_fit *f)
 {
     kn_status status;
-    KN_TRY(find_tau(ctx, of));
-    KN_TRY(find_nu(ctx, p, of, &o->nu));
-    KN_TRY(kn_kronsum_fit_new(ctx, of, f));
+    KN_TRY(find_tau(ctx, problem));
+    KN_TRY(find_nu(ctx, p, problem, &o->nu));
+    KN_TRY(kn_kronsum_fit_new(ctx, problem, f));
     KN_TRY(kn_kronsum_fit_learn(ctx, f, o->nu));
     if (isfinite(o->nu))
         kn_log(ctx, KN_LOG_INFO, "log-likelihood %.2f by EM, %.2f after %d evaluations",
                f->learned.em_lml, f->learned.lml, f->learned.evals);
     if (f->learned.floored)
         kn_log(ctx, KN_LOG_WARNING,
-               "responses depend on each other linearly, or nearly: the covariance of noise is "
-               "held to eigenvalues of at least 1e-6 of their mean");
+               "the responses are nearly linearly dependent; eigenvalues of the noise covariance "
+               "are limited to at least 1e-6 of their mean");
 out:
     return status;
 }
 
-static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_search_result *found,
-                   kn_fit_info *info)
+/* Records the learned point in *info and adds to its evaluation counts, which must be initialised.
+ */
+static void record_fit(const kn_gp *gp, const kn_kronsum_fit *f, const kn_search_result *found,
+                       kn_fit_info *info)
 {
     const kn_kronsum_learned *l = &f->learned;
     info->n_components = gp->P;
@@ -178,7 +183,7 @@ static void record(const kn_gp *gp, const kn_kronsum_fit *f, const kn_search_res
 }
 
 /* Moves the fit to the model. */
-static kn_status assemble(kn_ctx *ctx, kn_kronsum_fit *f, kn_gp *gp)
+static kn_status assemble_model(kn_ctx *ctx, kn_kronsum_fit *f, kn_gp *gp)
 {
     kn_status status;
     KN_TRY(kn_mat_copy(ctx, f->k.Q, &gp->B));
@@ -191,7 +196,7 @@ out:
 }
 
 /* The fit: R0 and P, then tau, nu, C and S, then cross-validation. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_kronsum(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     void *memory;
@@ -207,26 +212,26 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                   .P = p->Y.T,
                   .pca = true};
     KN_TRY(check_size(ctx, p));
-    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_kronsum_own), &memory));
+    KN_TRY(kn_alloc(ctx, 1, sizeof(kn_kronsum_state), &memory));
     gp->own = memory;
-    kn_kronsum_own *o = memory;
+    kn_kronsum_state *o = memory;
     o->limits = p->options->search.limits;
-    KN_TRY(kn_kronsum_numbers(ctx, &p->Y, NULL, &Y));
-    KN_TRY(prepare(ctx, p, Y, info, &found, &o->P));
+    KN_TRY(kn_kronsum_read_responses(ctx, &p->Y, NULL, &Y));
+    KN_TRY(find_R0(ctx, p, Y, info, &found, &o->P));
     gp->spec = p->spec;
     kn_cov_theta(&cov, &found.at, theta);
     t1 = kn_clock();
-    kn_kronsum_case of = {.spec = &p->spec,
-                          .theta = theta,
-                          .P = o->P,
-                          .X = p->X,
-                          .Y = Y,
-                          .groups = &p->groups,
-                          .limits = o->limits,
-                          .stage = "covariances"};
-    KN_TRY(search(ctx, p, &of, o, &f));
-    KN_TRY(assemble(ctx, &f, gp));
-    record(gp, &f, &found, info);
+    kn_kronsum_problem problem = {.spec = &p->spec,
+                                  .theta = theta,
+                                  .P = o->P,
+                                  .X = p->X,
+                                  .Y = Y,
+                                  .groups = &p->groups,
+                                  .limits = o->limits,
+                                  .stage = "covariances"};
+    KN_TRY(search_covariances(ctx, p, &problem, o, &f));
+    KN_TRY(assemble_model(ctx, &f, gp));
+    record_fit(gp, &f, &found, info);
     kn_kronsum_fit_clear(&f);
     kn_mat_clear(&Y);
     t2 = kn_clock();
@@ -246,36 +251,37 @@ out:
 /* ---- folds --------------------------------------------------------------------------- */
 
 /* Learns C and S of a fold at fixed R0, tau and shrinkage. */
-static kn_status refit(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part, double *clamped)
+static kn_status refit_fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part,
+                            double *clamped)
 {
     kn_status status;
     const kn_gp *gp = r->gp;
-    const kn_kronsum_own *o = gp->own;
+    const kn_kronsum_state *o = gp->own;
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
     kn_mat Y = {0}, ignored = {0};
     kn_kronsum_fit f = {0};
-    kn_kronsum_case of = {.spec = &gp->spec,
-                          .theta = R0->theta,
-                          .tau = r->groups.n > 0 ? R0->gamma : 0,
-                          .P = kn_min_size(o->P, (r->n - 1) / 2),
-                          .X = r->X,
-                          .groups = &r->groups,
-                          .limits = o->limits};
+    kn_kronsum_problem problem = {.spec = &gp->spec,
+                                  .theta = R0->theta,
+                                  .tau = r->groups.n > 0 ? R0->gamma : 0,
+                                  .P = kn_min_size(o->P, (r->n - 1) / 2),
+                                  .X = r->X,
+                                  .groups = &r->groups,
+                                  .limits = o->limits};
     ptrdiff_t h = r->Xs.rows;
-    KN_TRY(kn_kronsum_numbers(ctx, &r->Y, r->mu, &Y));
-    of.Y = Y;
-    KN_TRY(kn_kronsum_fit_new(ctx, &of, &f));
+    KN_TRY(kn_kronsum_read_responses(ctx, &r->Y, r->mu, &Y));
+    problem.Y = Y;
+    KN_TRY(kn_kronsum_fit_new(ctx, &problem, &f));
     KN_TRY(kn_kronsum_fit_learn(ctx, &f, o->nu));
     KN_TRY(kn_check_cancel(ctx)); /* a cancelled fold is discarded */
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->mean));
     KN_TRY(kn_mat_new(ctx, h, gp->T, &part->var));
     KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = r->Xs}, part->mean, part->var,
                              clamped));
-    if (r->X_alone.data) {
-        KN_TRY(kn_mat_new(ctx, h, gp->T, &part->alone));
+    if (r->X_without_site.data) {
+        KN_TRY(kn_mat_new(ctx, h, gp->T, &part->mean_without_site));
         KN_TRY(kn_mat_new(ctx, h, gp->T, &ignored));
-        KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = r->X_alone}, part->alone,
-                                 ignored, clamped));
+        KN_TRY(kn_latent_predict(ctx, &f.latent, &(kn_predict_input){.X = r->X_without_site},
+                                 part->mean_without_site, ignored, clamped));
     }
     KN_TRY(kn_mat_copy(ctx, f.k.Q, &part->B));
 out:
@@ -285,15 +291,75 @@ out:
     return status;
 }
 
-static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+/* Implements kn_method.cv. */
+static kn_status cv_kronsum(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                            kn_gp_maps *out)
 {
-    return kn_refit_cv(ctx, gp, problem, refit, out);
+    return kn_refit_cv(ctx, gp, problem, refit_fold, out);
 }
 
-static ptrdiff_t batch(const kn_gp *gp)
+static ptrdiff_t batch_kronsum(const kn_gp *gp)
 {
     (void)gp;
     return 1;
+}
+
+/* W = S^-1 Q, S = Q Q' */
+static kn_status compute_coordinates(kn_ctx *ctx, kn_mat Q, kn_mat *W, double *log_det)
+{
+    kn_status status;
+    kn_mat S = {0};
+    KN_TRY(kn_mat_new(ctx, Q.rows, Q.rows, &S));
+    KN_TRY(kn_mat_copy(ctx, Q, W));
+    kn_syrk(ctx, 1, KN_N, Q, 0, S);
+    KN_TRY(kn_chol(ctx, S, "the covariance of noise"));
+    kn_trsm_left(ctx, KN_N, S, *W);
+    kn_trsm_left(ctx, KN_T, S, *W);
+    *log_det = 0;
+    for (ptrdiff_t j = 0; j < S.cols; j++)
+        *log_det += 2 * log(kn_at(S, j, j));
+out:
+    kn_mat_clear(&S);
+    return status;
+}
+
+/* Implements kn_method.map_density: V = I, W = Q^-T, log_det = ln|S| with S = QQ' of the fold or
+ * model; a = e W, v the variance of each component, d = 1 + tau, in a known group 1. */
+static kn_status map_density_kronsum(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                     kn_map_density *out)
+{
+    kn_status status;
+    const kn_gp *gp = maps->gp;
+    const kn_fold_prediction *p = &maps->part[part];
+    double tau = kn_latent_gamma(&gp->latent, 0);
+    *out = (kn_map_density){.K = gp->T};
+    KN_TRY(kn_mat_copy(ctx, p->var, &out->v));
+    KN_TRY(kn_alloc_d(ctx, gp->T, &out->d));
+    KN_TRY(compute_coordinates(ctx, p->B.data ? p->B : gp->B, &out->W, &out->log_det));
+    if (maps->known)
+        KN_TRY(kn_alloc_d(ctx, gp->T, &out->d_known));
+    for (ptrdiff_t k = 0; k < gp->T; k++) {
+        out->d[k] = 1 + tau;
+        if (maps->known)
+            out->d_known[k] = 1; /* the posterior variance of the group noise is in v */
+    }
+out:
+    if (status != KN_OK)
+        kn_map_density_clear(out);
+    return status;
+}
+
+/* Implements kn_method.map_density_block: rows of the identity, scale 1. */
+static kn_status map_density_block_kronsum(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                           ptrdiff_t first, kn_mat y, kn_mat V, double *scale)
+{
+    (void)ctx, (void)maps, (void)part, (void)y;
+    kn_mat_zero(V);
+    for (ptrdiff_t j = 0; j < V.rows; j++) {
+        kn_col(V, first + j)[j] = 1;
+        scale[j] = 1;
+    }
+    return KN_OK;
 }
 
 const kn_method kn_method_kronsum = {
@@ -309,24 +375,24 @@ const kn_method kn_method_kronsum = {
         "Information Processing Systems 26.",
     .low_rank = true,
     .own_deviance = true,
-    .admits = admits,
+    .admits = check_admissible,
     .own_noise = true,
-    .fit = fit,
+    .fit = fit_kronsum,
     .predict = kn_components_predict,
     .loo = kn_components_loo,
-    .cv = cv,
+    .cv = cv_kronsum,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_kronsum_map_density,
-    .law_block = kn_kronsum_map_density_block,
+    .map_density = map_density_kronsum,
+    .map_density_block = map_density_block_kronsum,
     /* no known_noise: without held-out participants the noise is S_jj (1 + tau) [METHOD 1d] */
     .group_noise = kn_kronsum_group_noise,
-    .group_share = kn_components_group_share,
+    .group_noise_proportion = kn_components_group_proportion,
     .arrays = kn_kronsum_arrays,
-    .clear = kn_kronsum_own_clear,
+    .clear = kn_kronsum_state_clear,
     .bytes = kn_kronsum_bytes,
-    .batch = batch,
-    .say = kn_kronsum_say,
+    .batch = batch_kronsum,
+    .describe = kn_kronsum_describe,
     .need = {kn_kronsum_finalise, kn_kronsum_need_fit, kn_components_maps_need,
              kn_components_block_need},
 };

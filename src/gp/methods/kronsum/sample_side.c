@@ -1,5 +1,11 @@
-/* Implements sample_side.h. */
-#include "gp/methods/kronsum/sample_side.h"
+/* Simultaneous diagonalisation of R0 and O = I + tau G, and Y in the resulting coordinates
+ * [METHOD 1g].
+ *
+ *     U'O U = I    U'R0 U = diag(r)    A = U'Y    E = Y'O^-1 Y - A'A    ln|O|
+ *
+ * Dense (U is N x N, no E) or of low rank, as the R0 of the fit. Everything that does not depend on
+ * tau is computed once. */
+#include "gp/methods/kronsum/internal.h"
 
 #include "gp/likelihood/engine.h"
 #include "la/la.h"
@@ -15,20 +21,20 @@ void kn_kronsum_side_clear(kn_kronsum_side *s)
     *s = (kn_kronsum_side){0};
 }
 
-kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum_side *out)
+kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_kronsum_side *out)
 {
     kn_status status;
-    kn_mat X = of->X, Y = of->Y;
-    const kn_groups *groups = of->groups;
-    kn_cov cov = kn_cov_between(&of->spec->sample);
+    kn_mat X = problem->X, Y = problem->Y;
+    const kn_groups *groups = problem->groups;
+    kn_cov cov = kn_cov_between(&problem->spec->sample);
     *out = (kn_kronsum_side){.X = X, .Y = Y, .groups = groups};
     for (int k = 0; k < cov.n_theta; k++)
-        out->theta[k] = of->theta[k];
-    if (of->spec->rank > 0) {
-        KN_TRY(kn_lowrank_new(ctx, X, Y, groups->n > 0 ? groups : NULL, &cov, of->spec->rank,
+        out->theta[k] = problem->theta[k];
+    if (problem->spec->rank > 0) {
+        KN_TRY(kn_lowrank_new(ctx, X, Y, groups->n > 0 ? groups : NULL, &cov, problem->spec->rank,
                               &out->low));
         out->low.tol = kn_rank_tolerance;
-        KN_TRY(kn_lowrank_at(ctx, &out->low, of->theta));
+        KN_TRY(kn_lowrank_at(ctx, &out->low, problem->theta));
         out->R0 = (kn_decomp){.N = X.rows, .cov = cov};
         KN_TRY(kn_mat_new(ctx, Y.cols, Y.cols, &out->E));
     } else {
@@ -39,7 +45,7 @@ kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_kronsum_case *of, kn_kronsum
         KN_TRY(kn_mat_new(ctx, groups->n, Y.cols, &out->sums));
         kn_groups_sums(groups, Y, out->sums);
     }
-    KN_TRY(kn_kronsum_side_at(ctx, out, of->tau));
+    KN_TRY(kn_kronsum_side_at(ctx, out, problem->tau));
 out:
     if (status != KN_OK)
         kn_kronsum_side_clear(out);
@@ -47,7 +53,7 @@ out:
 }
 
 /* E = Y'O^-1 Y - A'A */
-static kn_status outside(kn_ctx *ctx, kn_kronsum_side *s, double tau)
+static kn_status compute_outside(kn_ctx *ctx, kn_kronsum_side *s, double tau)
 {
     kn_status status = KN_OK;
     kn_mat HY = {0};
@@ -77,7 +83,7 @@ kn_status kn_kronsum_side_at(kn_ctx *ctx, kn_kronsum_side *s, double tau)
     }
     if (low) {
         KN_TRY(kn_lowrank_project(ctx, &s->low, &s->R0, s->A));
-        KN_TRY(outside(ctx, s, tau));
+        KN_TRY(compute_outside(ctx, s, tau));
     } else {
         kn_gemm(ctx, 1, KN_T, s->R0.U, KN_N, s->Y, 0, s->A);
     }
@@ -192,10 +198,10 @@ void kn_kronsum_latent_set(kn_ctx *ctx, const kn_kronsum_side *s, const kn_krons
 
 void kn_kronsum_side_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_problem_size of = *s;
-    of.P = s->T;
+    kn_problem_size problem = *s;
+    problem.P = s->T;
     if (s->M < s->N) {
-        kn_lowrank_need(r, &of);
+        kn_lowrank_need(r, &problem);
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->T);
         if (s->groups > 0) { /* O^-1/2 Y */
             kn_mem_usage mark = r->now;

@@ -1,5 +1,7 @@
-/* Implements state.h. */
-#include "gp/methods/kronsum/state.h"
+/* State of an MT-Kronsum model other than its components, its arrays in the model file, and the
+ * memory plan of a fit [METHOD 1g]. These are the operations `arrays`, `clear`, `bytes` and others
+ * of the method. */
+#include "gp/methods/kronsum/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +9,6 @@
 #include "gp/assign_folds.h"
 #include "gp/components/choose_count.h"
 #include "gp/cv/refit.h"
-#include "gp/methods/kronsum/shrinkage.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/covariance.h"
 
@@ -16,7 +17,7 @@
 kn_status kn_kronsum_arrays(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
-    kn_kronsum_own *o = gp->own;
+    kn_kronsum_state *o = gp->own;
     double *data = NULL;
     KN_TRY(kn_components_arrays(gp, a));
     if (a->reading) {
@@ -24,7 +25,8 @@ kn_status kn_kronsum_arrays(kn_gp *gp, kn_arrays *a)
         KN_TRY(kn_alloc(a->ctx, 1, sizeof *o, &memory));
         gp->own = o = memory;
         KN_TRY(a->doubles(a, "shrinkage", 3, KN_ANY, &data));
-        *o = (kn_kronsum_own){.nu = data[0] < 0 ? INFINITY : data[0], .limits = {.evals_left = -1}};
+        *o = (kn_kronsum_state){.nu = data[0] < 0 ? INFINITY : data[0],
+                                .limits = {.evals_left = -1}};
         bool sound = isfinite(data[0]) && data[1] >= 1 && data[1] <= (double)gp->T &&
                      data[2] >= -1 && data[2] < 1e9 && gp->W.data && gp->P == gp->T;
         o->P = sound ? (ptrdiff_t)data[1] : 1;
@@ -32,16 +34,16 @@ kn_status kn_kronsum_arrays(kn_gp *gp, kn_arrays *a)
         kn_free(data);
         return sound ? KN_OK : a->bad(a, "shrinkage");
     }
-    o->kept[0] = isinf(o->nu) ? -1 : o->nu;
-    o->kept[1] = (double)o->P;
-    o->kept[2] = o->limits.evals_left;
-    data = o->kept;
+    o->stored[0] = isinf(o->nu) ? -1 : o->nu;
+    o->stored[1] = (double)o->P;
+    o->stored[2] = o->limits.evals_left;
+    data = o->stored;
     KN_TRY(a->doubles(a, "shrinkage", 3, KN_ANY, &data));
 out:
     return status;
 }
 
-void kn_kronsum_own_clear(kn_gp *gp)
+void kn_kronsum_state_clear(kn_gp *gp)
 {
     kn_free(gp->own);
 }
@@ -57,19 +59,18 @@ void kn_kronsum_group_noise(const kn_gp *gp, double *noise)
         noise[j] = gp->noise[j] / (1 + kn_latent_gamma(&gp->latent, 0));
 }
 
-void kn_kronsum_say(const kn_gp *gp, char *line, size_t size)
+void kn_kronsum_describe(const kn_gp *gp, char *line, size_t size)
 {
-    const kn_kronsum_own *o = gp->own;
+    const kn_kronsum_state *o = gp->own;
     if (isinf(o->nu))
         snprintf(line, size,
                  "covariances of signal and noise: the structured model's, of %td components",
                  o->P);
     else if (o->nu > 0)
-        snprintf(
-            line, size,
-            "covariances of signal and noise: free, and drawn to the structured model's of %td "
-            "components as by %g people",
-            o->P, o->nu);
+        snprintf(line, size,
+                 "covariances of signal and noise: free, shrunk towards the structured model's of "
+                 "%td components with the weight of %g participants",
+                 o->P, o->nu);
     else
         snprintf(line, size, "covariances of signal and noise: free");
 }
@@ -86,7 +87,7 @@ void kn_kronsum_need_fit(kn_mem_plan *r, const kn_problem_size *s)
     ptrdiff_t T = s->T, h, n;
     kn_mem_usage begin = r->now, numbers, gram;
     few.given_basis = false;
-    few.P = kn_components_most(s->N, T, s->N);
+    few.P = kn_components_max(s->N, T, s->N);
     kn_plan_stage(r, "gram");
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, T); /* Y */
     numbers = r->now;
@@ -96,7 +97,7 @@ void kn_kronsum_need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_stage(r, "components");
     kn_components_need(r, &few);
     kn_plan_stage(r, "shrinkage");
-    kn_kronsum_choose_need(r, &few);
+    kn_kronsum_choose_nu_need(r, &few);
     kn_plan_stage(r, "covariances");
     kn_kronsum_fit_need(r, &few);
     kn_plan_alloc_d(r, KN_NEED_BASIS, 2 * T, T);

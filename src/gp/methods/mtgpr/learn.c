@@ -1,27 +1,31 @@
-/* Implements learn.h. */
-#include "gp/methods/mtgpr/learn.h"
+/* Learns loadings and noise of MTGPR by maximum likelihood at a fixed R0 [METHOD 1h].
+ *
+ * Starts at the leading principal components: EM steps (monotone), then L-BFGS over G, H, ln psi
+ * and, if free, gamma and iso. psi_j >= 1e-3 of the variance of response j: a response that is all
+ * signal (Heywood case) would have no maximum. 6 N T k flops per evaluation. */
+#include "gp/methods/mtgpr/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/hash/xxh64.h"
+#include "base/machine.h"
 #include "gp/basis/range_finder.h"
-#include "gp/optimise/lbfgs.h"
+#include "gp/optimise/optimise.h"
 
-/* Shares of a component's variance at the start: of signal without noise factors; of signal and of
- * noise with them. */
-static const double SIGNAL = 0.5, SIGNAL_BESIDE = 0.3, NOISE_BESIDE = 0.5;
-static const double LEAST_START = 0.1; /* least noise at the start, of the variance */
-static const double LEAST = 1e-3;      /* least noise, of the variance */
-static const double TOLERANCE = 1e-6;  /* nats per number of Y that a step must gain */
-enum { ROUND = 100, START_SEED = 1 };  /* evaluations before L-BFGS restarts */
+/* Proportions of a component's variance at the start: of signal without noise factors; of signal
+ * and of noise with them. */
+static const double SIGNAL = 0.5, SIGNAL_WITH_FACTORS = 0.3, NOISE_WITH_FACTORS = 0.5;
+static const double MIN_START = 0.1;  /* least noise at the start, of the variance */
+static const double MIN = 1e-3;       /* least noise, of the variance */
+static const double TOLERANCE = 1e-6; /* nats per number of Y that a step must gain */
+enum { ROUND = 100, START_SEED = 1 }; /* evaluations before L-BFGS restarts */
 
 typedef struct learner {
     const kn_mtgpr_plan *plan;
     kn_mtgpr_learned *l;
     kn_lowrank_sum_gradient g;
-    double *least; /* T  bound of psi */
+    double *lowest; /* T  bound of psi */
     double *x, *lower;
     ptrdiff_t n;
     kn_limits limits;
@@ -36,16 +40,18 @@ void kn_mtgpr_learned_clear(kn_mtgpr_learned *l)
     *l = (kn_mtgpr_learned){0};
 }
 
+/* Frees the work space of the maximisation. */
 static void learner_clear(learner *w)
 {
     kn_mat_clear(&w->g.G);
     kn_mat_clear(&w->g.H);
     kn_free(w->g.ln_psi);
-    kn_free(w->least);
+    kn_free(w->lowest);
     kn_free(w->x);
     kn_free(w->lower);
 }
 
+/* Allocates the point and computes the lower bounds of psi. */
 static kn_status learner_new(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -55,28 +61,28 @@ static kn_status learner_new(kn_ctx *ctx, learner *w)
     KN_TRY(kn_mat_new(ctx, T, P, &l->at.G));
     KN_TRY(kn_mat_new(ctx, T, Q, &l->at.H));
     KN_TRY(kn_alloc_d(ctx, T, &l->at.psi));
-    KN_TRY(kn_alloc_d(ctx, T, &w->least));
+    KN_TRY(kn_alloc_d(ctx, T, &w->lowest));
     for (ptrdiff_t j = 0; j < T; j++)
-        w->least[j] = LEAST * kn_responses_variance(&l->low.Y, j, l->low.y2[j] / (double)l->low.N);
+        w->lowest[j] = MIN * kn_responses_variance(&l->low.Y, j, l->low.y2[j] / (double)l->low.N);
 out:
     return status;
 }
 
 /* ---- start --------------------------------------------------------------------------- */
 
-/* Sets the columns of G to the leading components with a share of their variance. */
-static void add_columns(const kn_basis *b, double share, const double *psi, kn_mat G)
+/* Sets the columns of G to the leading components with a proportion of their variance. */
+static void add_columns(const kn_basis *b, double proportion, const double *psi, kn_mat G)
 {
     double N = (double)b->Z.rows;
     for (ptrdiff_t q = 0; q < G.cols && q < b->B.cols; q++) {
-        double size = sqrt(share * kn_sumsq(kn_cols(b->Z, q, 1)) / N);
+        double size = sqrt(proportion * kn_sumsq(kn_cols(b->Z, q, 1)) / N);
         for (ptrdiff_t j = 0; j < G.rows; j++)
             kn_col(G, q)[j] = size * kn_at(b->B, j, q) / sqrt(psi[j]);
     }
 }
 
 /* Sets the start: loadings from principal components, psi from what they leave. */
-static kn_status begin(kn_ctx *ctx, learner *w)
+static kn_status set_start(kn_ctx *ctx, learner *w)
 {
     kn_status status;
     kn_lowrank_sum *low = &w->l->low;
@@ -84,19 +90,20 @@ static kn_status begin(kn_ctx *ctx, learner *w)
     kn_basis b = {0};
     kn_range_info info;
     kn_range_options o = {.centre = low->mu != NULL, .passes = KN_RANGE_PASSES, .seed = START_SEED};
-    double signal = low->Q > 0 ? SIGNAL_BESIDE : SIGNAL, noise = low->Q > 0 ? NOISE_BESIDE : 0;
-    ptrdiff_t most = kn_min_size(low->N - o.centre, low->T); /* a fold may have fewer: the other
-                                                              * columns stay zero */
-    KN_TRY(kn_basis_range(ctx, &low->Y, kn_min_size(low->P > low->Q ? low->P : low->Q, most), &o,
+    double signal = low->Q > 0 ? SIGNAL_WITH_FACTORS : SIGNAL,
+           noise = low->Q > 0 ? NOISE_WITH_FACTORS : 0;
+    ptrdiff_t limit = kn_min_size(low->N - o.centre, low->T); /* a fold may have fewer: the other
+                                                               * columns stay zero */
+    KN_TRY(kn_basis_range(ctx, &low->Y, kn_min_size(low->P > low->Q ? low->P : low->Q, limit), &o,
                           &b, &info));
     for (ptrdiff_t j = 0; j < low->T; j++) {
-        double variance = w->least[j] / LEAST, left = variance;
+        double variance = w->lowest[j] / MIN, left = variance;
         for (ptrdiff_t q = 0; q < b.B.cols; q++) {
-            double share = (q < low->P ? signal : 0) + (q < low->Q ? noise : 0);
-            left -= share * kn_sumsq(kn_cols(b.Z, q, 1)) / (double)low->N * kn_at(b.B, j, q) *
+            double proportion = (q < low->P ? signal : 0) + (q < low->Q ? noise : 0);
+            left -= proportion * kn_sumsq(kn_cols(b.Z, q, 1)) / (double)low->N * kn_at(b.B, j, q) *
                     kn_at(b.B, j, q);
         }
-        at->psi[j] = fmax(left, LEAST_START * variance);
+        at->psi[j] = fmax(left, MIN_START * variance);
     }
     add_columns(&b, signal, at->psi, at->G);
     add_columns(&b, noise, at->psi, at->H);
@@ -108,33 +115,34 @@ out:
 
 /* ---- EM ------------------------------------------------------------------------------ */
 
-static double tolerance(const learner *w)
+/* Returns the gain in LML (nats) below which the search ends. */
+static double lml_tolerance(const learner *w)
 {
     return TOLERANCE * (double)w->l->low.N * (double)w->l->low.T;
 }
 
-static bool late(const learner *w)
+static bool is_past_deadline(const learner *w)
 {
     return w->limits.deadline > 0 && kn_clock() > w->limits.deadline;
 }
 
 /* EM from the current point; the point after the last step is not evaluated. */
-static kn_status climb(kn_ctx *ctx, learner *w)
+static kn_status run_em_steps(kn_ctx *ctx, learner *w)
 {
     kn_status status = KN_OK;
     kn_mtgpr_learned *l = w->l;
     double before = -INFINITY, lml;
     for (int step = 0; step < KN_MTGPR_EM && w->limits.evals_left != 0; step++) {
-        if (step > 0 && (kn_cancelled(ctx) || late(w)))
+        if (step > 0 && (kn_cancelled(ctx) || is_past_deadline(w)))
             break;
         KN_TRY(kn_lowrank_sum_value(ctx, &l->low, &l->at, &lml));
         l->evals++;
         if (w->plan->stage)
             kn_report_progress(ctx, w->plan->stage, l->evals, 0, lml);
-        if (lml - before < tolerance(w))
+        if (lml - before < lml_tolerance(w))
             break;
         before = lml;
-        KN_TRY(kn_lowrank_sum_em(ctx, &l->low, w->least, &l->at));
+        KN_TRY(kn_lowrank_sum_em(ctx, &l->low, w->lowest, &l->at));
         if (w->limits.evals_left > 0)
             w->limits.evals_left--;
     }
@@ -144,8 +152,8 @@ out:
 
 /* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two if free -------------------- */
 
-/* Sets the point from the parameter vector x; from_point is the inverse. */
-static void to_point(const learner *w, const double *x)
+/* Sets the point from the parameter vector x; pack_point is the inverse. */
+static void unpack_point(const learner *w, const double *x)
 {
     kn_lowrank_sum_point *at = &w->l->at;
     ptrdiff_t T = w->l->low.T, g = T * w->l->low.P, h = T * w->l->low.Q;
@@ -161,7 +169,8 @@ static void to_point(const learner *w, const double *x)
         at->iso = *x;
 }
 
-static void from_point(const learner *w, double *x)
+/* Writes the point to x: G, H, ln psi and, if free, gamma and iso. */
+static void pack_point(const learner *w, double *x)
 {
     const kn_lowrank_sum_point *at = &w->l->at;
     ptrdiff_t T = w->l->low.T, g = T * w->l->low.P, h = T * w->l->low.Q;
@@ -178,13 +187,14 @@ static void from_point(const learner *w, double *x)
 }
 
 /* Objective of L-BFGS: LML and its gradient. */
-static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, double *value,
+                                    double *grad)
 {
     learner *w = self;
     kn_lowrank_sum *low = &w->l->low;
     kn_status status;
     ptrdiff_t T = low->T, g = T * low->P, h = T * low->Q;
-    to_point(w, x);
+    unpack_point(w, x);
     KN_TRY(kn_lowrank_sum_value(ctx, low, &w->l->at, value));
     KN_TRY(kn_lowrank_sum_slopes(ctx, low, &w->l->at, &w->g));
     memcpy(grad, w->g.G.data, (size_t)g * sizeof *grad);
@@ -201,7 +211,7 @@ out:
 }
 
 /* Allocates parameters, bounds and gradients for L-BFGS. */
-static kn_status room(kn_ctx *ctx, learner *w)
+static kn_status allocate_search(kn_ctx *ctx, learner *w)
 {
     kn_status status;
     const kn_lowrank_sum *low = &w->l->low;
@@ -213,7 +223,7 @@ static kn_status room(kn_ctx *ctx, learner *w)
     ptrdiff_t columns = low->T * (low->P + low->Q);
     for (ptrdiff_t i = 0; i < w->n; i++)
         w->lower[i] = i < columns            ? -INFINITY
-                      : i < columns + low->T ? log(w->least[i - columns])
+                      : i < columns + low->T ? log(w->lowest[i - columns])
                                              : 0;
 out:
     return status;
@@ -226,10 +236,10 @@ static kn_status run_em(kn_ctx *ctx, learner *w)
 {
     kn_status status;
     kn_mtgpr_learned *l = w->l;
-    KN_TRY(climb(ctx, w));
-    from_point(w, w->x);
-    to_point(w, w->x); /* bit-identical to the start of L-BFGS */
-    l->stop = late(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
+    KN_TRY(run_em_steps(ctx, w));
+    pack_point(w, w->x);
+    unpack_point(w, w->x); /* bit-identical to the start of L-BFGS */
+    l->stop = is_past_deadline(w) ? KN_STOP_MAX_SECONDS : KN_STOP_MAX_EVALS;
     l->projected = NAN;
 out:
     return status;
@@ -240,22 +250,22 @@ static kn_status run_lbfgs(kn_ctx *ctx, learner *w)
 {
     kn_status status;
     kn_mtgpr_learned *l = w->l;
-    int left = w->limits.evals_left, most = left < 0 || left > ROUND ? ROUND : left;
-    kn_limits limits = {.evals_left = most, .deadline = w->limits.deadline};
+    int left = w->limits.evals_left, limit = left < 0 || left > ROUND ? ROUND : left;
+    kn_limits limits = {.evals_left = limit, .deadline = w->limits.deadline};
     kn_large_optimum best = {.x = w->x};
     kn_large_options o = {.n = w->n,
                           .lower = w->lower,
                           .unit = (double)l->low.N,
-                          .f_tolerance = tolerance(w),
+                          .f_tolerance = lml_tolerance(w),
                           .stage = w->plan->stage};
-    status = kn_maximise_large(ctx, &o, &limits, objective, w, &best);
+    status = kn_maximise_large(ctx, &o, &limits, evaluate_objective, w, &best);
     if (status == KN_ERR_CANCELLED) { /* before the first evaluation: keep this point */
         best.stop = KN_STOP_CANCELLED;
         status = KN_OK;
     }
     KN_TRY(status);
-    w->limits.evals_left = left < 0 ? left : left - (most - limits.evals_left);
-    to_point(w, w->x);
+    w->limits.evals_left = left < 0 ? left : left - (limit - limits.evals_left);
+    unpack_point(w, w->x);
     l->projected = best.projected;
     l->evals += best.evals;
     l->stop = best.stop;
@@ -271,10 +281,10 @@ kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_
     *out = (kn_mtgpr_learned){.projected = NAN, .stop = KN_STOP_NOT_OPTIMISED};
     KN_TRY(kn_lowrank_sum_new(ctx, s, Y, mu, plan->columns, plan->gamma, &out->low));
     KN_TRY(learner_new(ctx, &w));
-    KN_TRY(begin(ctx, &w));
+    KN_TRY(set_start(ctx, &w));
     if (plan->limits.evals_left != 0) {
-        KN_TRY(room(ctx, &w));
-        from_point(&w, w.x);
+        KN_TRY(allocate_search(ctx, &w));
+        pack_point(&w, w.x);
         KN_TRY(run_em(ctx, &w));
         for (int k = 1; k <= KN_MTGPR_EVALS / ROUND && out->stop == KN_STOP_MAX_EVALS &&
                         w.limits.evals_left != 0 && !kn_cancelled(ctx);
@@ -285,7 +295,7 @@ kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_
         out->stop = KN_STOP_CANCELLED;
     KN_TRY(kn_lowrank_sum_value(ctx, &out->low, &out->at, &out->lml));
     for (ptrdiff_t j = 0; j < Y->T; j++)
-        out->least += out->at.psi[j] <= w.least[j] * (1 + 1e-9);
+        out->lowest += out->at.psi[j] <= w.lowest[j] * (1 + 1e-9);
 out:
     learner_clear(&w);
     if (status != KN_OK)

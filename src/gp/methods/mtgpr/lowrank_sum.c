@@ -1,5 +1,15 @@
-/* Implements lowrank_sum.h. */
-#include "gp/methods/mtgpr/lowrank_sum.h"
+/* Likelihood of the low-rank Kronecker sum: signal and noise covariance between responses have few
+ * factors each [METHOD 1h].
+ *
+ *     vec(Y) ~ N(0, C (x) R + S (x) O)      C = Psi^1/2 (GG' + gamma I) Psi^1/2     G T x P
+ *                                           S = Psi^1/2 (I + HH') Psi^1/2           H T x Q
+ *     [G H] = V K  (thin QR, k columns)     Yw = Y Psi^-1/2     Z = Yw V
+ *     C_k = K_G K_G' + gamma I     S_k = I + K_H K_H'     W'S_k W = I,  W'C_k W = diag(c)
+ *
+ * W_R = U diagonalises R and O: U'OU = I, U'RU = diag(r); R = R0 + iso I, where iso is a parameter.
+ * Directions outside a U of low rank have r = iso, and then O = I. No matrix is T x T: a value with
+ * its gradients takes two passes over Y and 6 N T k flops. */
+#include "gp/methods/mtgpr/internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -62,7 +72,7 @@ kn_status kn_lowrank_sum_new(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const
     ptrdiff_t N = Y->N, T = Y->T, m = s->U.cols, both = columns[0] + columns[1];
     *out = (kn_lowrank_sum){.s = *s, .Y = *Y, .mu = mu, .N = N, .T = T, .m = m};
     measuring v = {.w = out};
-    kn_visitor visitor = {&v, KN_WALK_Y, begin_measuring, measure_block, NULL};
+    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_measuring, measure_block, NULL};
     assert(!s->omega || m == N);
     out->P = columns[0];
     out->Q = columns[1];
@@ -97,7 +107,7 @@ out:
 /* ---- value --------------------------------------------------------------------------- */
 
 /* Computes W, S_k W, c and ln|S_k|: Cholesky of S_k, then a symmetric eigenproblem, k^3. */
-static kn_status generalised(kn_ctx *ctx, kn_lowrank_sum *w)
+static kn_status decompose_factors(kn_ctx *ctx, kn_lowrank_sum *w)
 {
     kn_status status;
     ptrdiff_t k = w->k;
@@ -141,7 +151,7 @@ out:
 }
 
 /* Computes [G H] = V K and what follows from it alone. */
-static kn_status decompose(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at)
+static kn_status decompose_loadings(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at)
 {
     kn_status status;
     w->gamma = at->gamma;
@@ -151,7 +161,7 @@ static kn_status decompose(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_
     if (w->Q > 0)
         kn_mat_set(kn_cols(w->V, w->P, w->Q), at->H);
     KN_TRY(kn_qr(ctx, &w->V, w->K));
-    KN_TRY(generalised(ctx, w));
+    KN_TRY(decompose_factors(ctx, w));
 out:
     return status;
 }
@@ -168,10 +178,10 @@ static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 }
 
 /* Computes Z, U'Z, A, and the parts outside U. */
-static kn_status project(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
+static kn_status project_responses(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     kn_status status;
-    kn_visitor visitor = {w, KN_WALK_Y, NULL, project_block, NULL};
+    kn_visitor visitor = {w, KN_BLOCK_Y, NULL, project_block, NULL};
     for (ptrdiff_t q = 0; q < w->k; q++)
         for (ptrdiff_t j = 0; j < w->T; j++)
             kn_col(w->scaled, q)[j] = kn_at(w->V, j, q) / sqrt(psi[j]);
@@ -190,7 +200,7 @@ out:
 
 /* e_n: energy of direction n outside V; e_out: that of the directions outside U. Without gamma they
  * are not separated, and e_out has all of it. */
-static void energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
+static void compute_energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     double all = 0;
     for (ptrdiff_t j = 0; j < w->T; j++) {
@@ -213,7 +223,7 @@ static void energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 }
 
 /* Returns twice the terms inside V without constants, sum ln L + sum A^2/L; computes M and Mo. */
-static double inside(kn_lowrank_sum *w)
+static double sum_inside(kn_lowrank_sum *w)
 {
     double sum = 0, out = (double)(w->N - w->m);
     for (ptrdiff_t q = 0; q < w->k; q++) {
@@ -233,7 +243,7 @@ static double inside(kn_lowrank_sum *w)
 }
 
 /* The same for the directions outside V: (T - k) sum ln l0 + sum e/l0. */
-static double outside(kn_lowrank_sum *w)
+static double sum_outside(kn_lowrank_sum *w)
 {
     double sum = 0, directions = (double)(w->T - w->k);
     w->l0_out = w->gamma * w->iso + 1;
@@ -250,10 +260,10 @@ kn_status kn_lowrank_sum_value(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_
     kn_status status;
     double N = (double)w->N, T = (double)w->T;
     assert(at->gamma == 0 || w->squares.data);
-    KN_TRY(decompose(ctx, w, at));
-    KN_TRY(project(ctx, w, at->psi));
-    energies(ctx, w, at->psi);
-    double sum = inside(w) + outside(w);
+    KN_TRY(decompose_loadings(ctx, w, at));
+    KN_TRY(project_responses(ctx, w, at->psi));
+    compute_energies(ctx, w, at->psi);
+    double sum = sum_inside(w) + sum_outside(w);
     sum += N * (w->log_det_S + kn_vec_sum_log(w->T, at->psi)) + T * w->s.log_det;
     *lml = -0.5 * (N * T * log(2 * M_PI) + sum);
 out:
@@ -295,7 +305,7 @@ void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, pt
     if (s->M < s->N)
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2 * k);
     kn_plan_alloc_d(r, KN_NEED_WORK, width, 2 * k);
-    kn_block_loop_need(r, s->N, width, KN_WALK_Y);
+    kn_block_loop_need(r, s->N, width, KN_BLOCK_Y);
     kn_plan_free_to(r, mark);
 }
 

@@ -1,11 +1,11 @@
-/* Implements lowrank_sum_gradient.h [METHOD 1h].
+/* Gradients of the low-rank Kronecker sum, and its EM step [METHOD 1h].
  *
  *     al = (M W' - Z/l0) V' + Yw/l0   N x T          al G = M W'K_G, al H = M W'K_H:  N x (P + Q)
  *     dG = al' diag(r) (al G) - VW diag(b) (VW)'G    dH = al' (al H) - VW diag(e) (VW)'H
  *
  * al itself is never computed: al'X = V (M W' - Z/l0)'X + Yw'(X/l0), one product of Y with an N x
  * (P + Q + k) matrix. If l0 = 1, Y is not needed in the coordinates of U. */
-#include "gp/methods/mtgpr/lowrank_sum_gradient.h"
+#include "gp/methods/mtgpr/internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,14 +18,15 @@ typedef struct sums {
     double *rr, *r, *one; /* k  of r^2/L, r/L, 1/L */
 } sums;
 
-static void sums_of(const kn_lowrank_sum *w, sums *s)
+/* Computes the three sums at the last point. */
+static void compute_sums(const kn_lowrank_sum *w, sums *s)
 {
     double out = (double)(w->N - w->m), iso = w->iso;
     for (ptrdiff_t q = 0; q < w->k; q++) {
-        double c = w->c[q], share = out / (iso * c + 1);
-        s->one[q] = share;
-        s->r[q] = iso * share;
-        s->rr[q] = iso * iso * share;
+        double c = w->c[q], weight = out / (iso * c + 1);
+        s->one[q] = weight;
+        s->r[q] = iso * weight;
+        s->rr[q] = iso * iso * weight;
         for (ptrdiff_t i = 0; i < w->m; i++) {
             double r = w->s.r[i] + iso, inverse = 1 / (r * c + 1);
             s->one[q] += inverse;
@@ -35,7 +36,7 @@ static void sums_of(const kn_lowrank_sum *w, sums *s)
     }
 }
 
-typedef struct reading {
+typedef struct gradient_work {
     kn_lowrank_sum *w;
     const double *psi;
     kn_mat t;     /* k x (P + Q)   W'K */
@@ -50,12 +51,12 @@ typedef struct reading {
     double *sum_data;
     kn_lowrank_sum_gradient *g;
     /* EM: */
-    const double *least;
+    const double *lowest;
     kn_mat S; /* (P + Q)^2   Cholesky factor of E[XX'] */
     kn_lowrank_sum_point *at;
-} reading;
+} gradient_work;
 
-static void reading_clear(reading *v)
+static void reading_clear(gradient_work *v)
 {
     kn_mat *m[] = {&v->t, &v->x, &v->xo, &v->mw, &v->d, &v->mwo, &v->X, &v->small, &v->YX, &v->S};
     for (size_t i = 0; i < sizeof m / sizeof *m; i++)
@@ -64,7 +65,7 @@ static void reading_clear(reading *v)
 }
 
 /* Computes t, x, xo and the sums, which gradient and EM share. */
-static kn_status reading_new(kn_ctx *ctx, kn_lowrank_sum *w, reading *v)
+static kn_status reading_new(kn_ctx *ctx, kn_lowrank_sum *w, gradient_work *v)
 {
     kn_status status;
     ptrdiff_t both = w->P + w->Q;
@@ -73,7 +74,7 @@ static kn_status reading_new(kn_ctx *ctx, kn_lowrank_sum *w, reading *v)
     KN_TRY(kn_mat_new(ctx, w->m, both, &v->x));
     KN_TRY(kn_alloc_d(ctx, 3 * w->k, &v->sum_data));
     v->sum = (sums){v->sum_data, v->sum_data + w->k, v->sum_data + 2 * w->k};
-    sums_of(w, &v->sum);
+    compute_sums(w, &v->sum);
     kn_gemm(ctx, 1, KN_T, w->W, KN_N, w->K, 0, v->t);
     kn_gemm(ctx, 1, KN_N, w->M, KN_N, v->t, 0, v->x);
     if (w->m < w->N) {
@@ -85,7 +86,7 @@ out:
 }
 
 /* Multiplies the columns of G by r, not those of H. */
-static void weigh(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
+static void scale_by_r(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
 {
     for (ptrdiff_t q = 0; q < w->P; q++) {
         for (ptrdiff_t i = 0; i < x.rows; i++)
@@ -98,7 +99,7 @@ static void weigh(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
 /* ---- gradients ----------------------------------------------------------------------- */
 
 /* Computes d = M W' - U'Z/l0, and M W' outside U. */
-static kn_status differences(kn_ctx *ctx, reading *v)
+static kn_status compute_differences(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;
     kn_lowrank_sum *w = v->w;
@@ -118,7 +119,7 @@ out:
 
 /* dgamma = 1/2 [sum r |al|^2 - sum b_p |w_p|^2 - (T-k) sum r/l0]
  * diso   = 1/2 [sum c M^2 - c/L + gamma (sum e/l0^2 - (T-k) sum 1/l0)] */
-static void scalars(reading *v)
+static void compute_scalar_slopes(gradient_work *v)
 {
     const kn_lowrank_sum *w = v->w;
     double iso = w->iso, out = (double)(w->N - w->m), left = (double)(w->T - w->k);
@@ -144,7 +145,7 @@ static void scalars(reading *v)
 }
 
 /* X = [r/l0 x_G, x_H/l0, d] in rows of participants; small = d'[r x_G, x_H] - W diag(.) t */
-static kn_status factors(kn_ctx *ctx, reading *v)
+static kn_status compute_factors(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;
     kn_lowrank_sum *w = v->w;
@@ -153,7 +154,7 @@ static kn_status factors(kn_ctx *ctx, reading *v)
     KN_TRY(kn_mat_new(ctx, w->N, both + w->k, &v->X));
     KN_TRY(kn_mat_new(ctx, w->k, both, &v->small));
     kn_mat XY = kn_cols(v->X, 0, both), Xd = kn_cols(v->X, both, w->k);
-    weigh(w, v->x, xo);
+    scale_by_r(w, v->x, xo);
     for (ptrdiff_t q = 0; v->mwo.data && q < w->k; q++)
         for (ptrdiff_t i = 0; i < w->N; i++)
             kn_col(v->mwo, q)[i] -= kn_at(w->Zo, i, q) / w->l0_out;
@@ -180,12 +181,12 @@ out:
 
 static kn_status begin_reading(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
-    reading *v = self;
+    gradient_work *v = self;
     return kn_mat_new(ctx, plan->width, v->X.cols, &v->YX);
 }
 
 /* Returns Y'X of a block, after subtracting mu. */
-static kn_mat times(kn_ctx *ctx, reading *v, kn_block *b)
+static kn_mat multiply_block(kn_ctx *ctx, gradient_work *v, kn_block *b)
 {
     const double *mu = v->w->mu;
     kn_mat YX = kn_sub(v->YX, 0, 0, b->count, v->YX.cols);
@@ -199,9 +200,9 @@ static kn_mat times(kn_ctx *ctx, reading *v, kn_block *b)
 /* sum_n al_nj Yw_nj is V_j d'Yw_j + y_j' (1/l0) y_j / psi_j */
 static kn_status slopes_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    reading *v = self;
+    gradient_work *v = self;
     kn_lowrank_sum *w = v->w;
-    kn_mat YX = times(ctx, v, b);
+    kn_mat YX = multiply_block(ctx, v, b);
     for (ptrdiff_t j = 0; j < b->count; j++) {
         ptrdiff_t t = b->first + j;
         double unit = sqrt(v->psi[t]), sum = w->y2[t] / w->l0_out;
@@ -223,12 +224,12 @@ kn_status kn_lowrank_sum_slopes(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank
                                 kn_lowrank_sum_gradient *g)
 {
     kn_status status;
-    reading v = {.psi = at->psi, .g = g};
-    kn_visitor visitor = {&v, KN_WALK_Y, begin_reading, slopes_block, NULL};
+    gradient_work v = {.psi = at->psi, .g = g};
+    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_reading, slopes_block, NULL};
     KN_TRY(reading_new(ctx, w, &v));
-    KN_TRY(differences(ctx, &v));
-    scalars(&v);
-    KN_TRY(factors(ctx, &v));
+    KN_TRY(compute_differences(ctx, &v));
+    compute_scalar_slopes(&v);
+    KN_TRY(compute_factors(ctx, &v));
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = w->Y, .to_the_end = true}, &visitor, 1));
     if (w->P > 0)
         kn_gemm(ctx, 1, KN_N, w->V, KN_N, kn_cols(v.small, 0, w->P), 1, g->G);
@@ -241,8 +242,8 @@ out:
 
 /* ---- EM ------------------------------------------------------------------------------ */
 
-/* S = E[X]'E[X] + sum over participants of cov(X), whose blocks are prior less t' diag(sum) t. */
-static kn_status moments(kn_ctx *ctx, reading *v)
+/* S = E[X]'E[X] + sum over participants of cov(X), whose blocks are prior minus t' diag(sum) t. */
+static kn_status compute_moments(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;
     kn_lowrank_sum *w = v->w;
@@ -270,9 +271,9 @@ out:
 /* Visits a block: new loadings and psi of its responses. */
 static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    reading *v = self;
+    gradient_work *v = self;
     kn_lowrank_sum *w = v->w;
-    kn_mat Sxy = times(ctx, v, b); /* count x (P + Q) */
+    kn_mat Sxy = multiply_block(ctx, v, b); /* count x (P + Q) */
     /* loadings L = Sxy S^-1 by half = Sxy L^-T: |half_j|^2 is the energy they explain */
     kn_trsm_right(ctx, KN_T, v->S, Sxy);
     for (ptrdiff_t j = 0; j < b->count; j++) {
@@ -280,7 +281,7 @@ static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
         double left = w->y2[t];
         for (ptrdiff_t q = 0; q < Sxy.cols; q++)
             left -= kn_at(Sxy, j, q) * kn_at(Sxy, j, q);
-        v->at->psi[t] = fmax(left / (double)w->N, v->least[t]);
+        v->at->psi[t] = fmax(left / (double)w->N, v->lowest[t]);
     }
     kn_trsm_right(ctx, KN_N, v->S, Sxy);
     for (ptrdiff_t j = 0; j < b->count; j++) {
@@ -293,16 +294,16 @@ static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-kn_status kn_lowrank_sum_em(kn_ctx *ctx, kn_lowrank_sum *w, const double *least,
+kn_status kn_lowrank_sum_em(kn_ctx *ctx, kn_lowrank_sum *w, const double *lowest,
                             kn_lowrank_sum_point *at)
 {
     kn_status status;
-    reading v = {.psi = at->psi, .least = least, .at = at};
-    kn_visitor visitor = {&v, KN_WALK_Y, begin_reading, em_block, NULL};
+    gradient_work v = {.psi = at->psi, .lowest = lowest, .at = at};
+    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_reading, em_block, NULL};
     assert(w->gamma == 0);
     KN_TRY(reading_new(ctx, w, &v));
-    weigh(w, v.x, v.xo);
-    KN_TRY(moments(ctx, &v));
+    scale_by_r(w, v.x, v.xo);
+    KN_TRY(compute_moments(ctx, &v));
     KN_TRY(kn_mat_new(ctx, w->N, w->P + w->Q, &v.X));
     kn_gemm(ctx, 1, KN_N, w->s.U, KN_N, v.x, 0, v.X);
     for (ptrdiff_t q = 0; v.xo.data && q < v.X.cols; q++)

@@ -1,18 +1,18 @@
-/* Implements memory.h. */
-#include "gp/methods/mtgpr/memory.h"
+/* Memory plan of an MTGPR fit [METHOD 1h]. It repeats the allocations of learn.c and mtgpr.c as
+ * numbers. */
+#include "gp/methods/mtgpr/internal.h"
 
 #include "gp/assign_folds.h"
 #include "gp/basis/complement.h"
 #include "gp/components/choose_count.h"
 #include "gp/components/pilot.h"
 #include "gp/cv/refit.h"
-#include "gp/methods/mtgpr/learn.h"
 
 void kn_mtgpr_need_finalise(kn_problem_size *s)
 {
     s->chosen = s->P == 0;
     if (s->chosen)
-        s->P = kn_min_size(kn_components_most(s->N, s->T, s->N), KN_MTGPR_MOST);
+        s->P = kn_min_size(kn_components_max(s->N, s->T, s->N), KN_MTGPR_MAX);
     s->P = kn_min_size(s->P + s->factors, s->T);
 }
 

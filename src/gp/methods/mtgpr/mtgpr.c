@@ -1,18 +1,19 @@
-/* Implements mtgpr.h: the fit, its folds and the method's table entry [METHOD 1h]. */
-#include "gp/methods/mtgpr/mtgpr.h"
+/* MTGPR [Bonilla 2008] and the low-rank Kronecker sum: a learned task covariance of rank P and a
+ * noise variance per response, optionally with Q noise factors [METHOD 1h]. Has the fit, its folds
+ * and the method's table entry. */
+#include "gp/methods/mtgpr/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "gp/assign_folds.h"
 #include "gp/basis/complement.h"
 #include "gp/components/choose_count.h"
 #include "gp/components/pilot.h"
 #include "gp/cv/refit.h"
-#include "gp/methods/mtgpr/learn.h"
-#include "gp/methods/mtgpr/memory.h"
-#include "gp/methods/mtgpr/predict.h"
+#include "gp/methods/fit_steps.h"
+#include "gp/methods/methods.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/loo.h"
 #include "gp/predict/noise.h"
@@ -23,51 +24,51 @@
 static const double FLOPS_PER_SECOND = 8e9;
 
 /* Refuses numbers of components or noise factors that are too large for N, T or the method. */
-static kn_status check(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
+static kn_status check_columns(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 {
-    ptrdiff_t T = p->Y.T, Q = p->options->noise_rank, most = P > Q ? P : Q;
-    if (most > KN_MTGPR_MOST)
+    ptrdiff_t T = p->Y.T, Q = p->options->noise_rank, limit = P > Q ? P : Q;
+    if (limit > KN_MTGPR_MAX)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "mtgpr learns every loading by itself: %td components or factors of the "
-                       "noise are too many (at most %d); use the default",
-                       most, KN_MTGPR_MOST);
-    if (most >= T)
+                       "mtgpr estimates every loading separately, and %td components or noise "
+                       "factors are too many (at most %d); use the default method",
+                       limit, KN_MTGPR_MAX);
+    if (limit >= T)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "mtgpr with %td components or factors of the noise needs more than %td "
-                       "responses, there are %td",
-                       most, most, T);
-    if (most >= p->Y.N)
+                       "mtgpr with %td components or noise factors needs more than %td responses, "
+                       "but there are %td",
+                       limit, limit, T);
+    if (limit >= p->Y.N)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "mtgpr with %td components or factors of the noise needs more than %td "
-                       "samples, there are %td",
-                       most, most, p->Y.N);
+                       "mtgpr with %td components or noise factors needs more than %td "
+                       "participants, but there are %td",
+                       limit, limit, p->Y.N);
     return KN_OK;
 }
 
 /* Logs cost, and a warning if shared noise would be taken for signal. */
-static void tell(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
+static void log_cost(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
 {
     double N = (double)p->Y.N, T = (double)p->Y.T, evals = KN_MTGPR_EM + KN_MTGPR_EVALS;
     double seconds = 6 * N * T * (double)k / FLOPS_PER_SECOND;
     double GB = 8e-9 * T * 34 * (double)(k + 1);
     if (p->options->noise_rank == 0 && !p->options->iso_term)
         kn_log(ctx, KN_LOG_WARNING,
-               "without structured noise, noise shared between responses is taken for signal; "
-               "{noise_rank=Q} or {sample_kernel=additive+iso} gives it a place");
+               "without structured noise, noise shared between responses counts as signal; "
+               "{noise_rank=Q} or {sample_kernel=additive+iso} models it");
     if (p->options->search.limits.evals_left >= 0)
         evals = fmin(evals, p->options->search.limits.evals_left);
     if (seconds * evals * (1 + p->options->folds) > 10)
         kn_log(ctx, KN_LOG_INFO,
-               "MTGPR: %.0f MB and about %.2g s for each evaluation, at most %.0f of them, in the "
-               "fit and in each of %d folds",
+               "MTGPR: %.0f MB and about %.2g s per evaluation, at most %.0f of them, in the fit "
+               "and in each of %d folds",
                1e3 * GB, seconds, evals, p->options->folds);
 }
 
 /* ---- R0 ------------------------------------------------------------------------------ */
 
 /* Pilot fit of R0, and the number of components at that R0 if it is not given. */
-static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found,
-                      ptrdiff_t *P)
+static kn_status find_R0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found,
+                         ptrdiff_t *P)
 {
     kn_status status = KN_OK;
     kn_basis few = {0};
@@ -75,9 +76,10 @@ static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_sear
     kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = p->options->search.seed};
     bool many = p->Y.N > KN_MANY;
     if (many && *P == 0)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "mtgpr of more than %d samples needs {components}: a number, not auto",
-                       (int)KN_MANY);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "mtgpr with more than %d participants needs a number of {components}, not auto",
+            (int)KN_MANY);
     if (!many && (*P == 0 || !p->completion))
         KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
     if (p->completion) {
@@ -92,7 +94,7 @@ static kn_status find(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_sear
     p->spec.rank_auto = false;
     if (*P == 0) {
         KN_TRY(kn_choose_components(ctx, p, &found->at, info, P));
-        *P = kn_min_size(kn_min_size(*P > 0 ? *P : 1, KN_MTGPR_MOST), p->Y.T - 1);
+        *P = kn_min_size(kn_min_size(*P > 0 ? *P : 1, KN_MTGPR_MAX), p->Y.T - 1);
         *P = kn_min_size(*P, p->gram.rank);
     }
 out:
@@ -102,8 +104,8 @@ out:
 }
 
 /* Decomposes R0 of the rows X at theta. U is R0->U if dense, else computed in *own. */
-static kn_status decompose(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const double *theta,
-                           kn_decomp *R0, kn_mat *own)
+static kn_status decompose_R0(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const double *theta,
+                              kn_decomp *R0, kn_mat *own)
 {
     kn_status status;
     kn_pairs pairs = {0};
@@ -122,7 +124,7 @@ static kn_status decompose(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const dou
     memcpy(R0->theta, theta, (size_t)spec->sample.n_theta * sizeof *theta);
     KN_TRY(kn_lowrank_at(ctx, &low, theta));
     KN_TRY(kn_lowrank_decompose(ctx, &low, R0));
-    kn_mat_clear(&R0->turn);
+    kn_mat_clear(&R0->rotation);
     KN_TRY(kn_mat_new(ctx, X.rows, R0->m, own));
     KN_TRY(kn_decomp_vectors(ctx, R0, NULL, X, *own));
 out:
@@ -136,8 +138,8 @@ out:
 
 /* Builds components c, d = c iso + 1, and one more for the complement if gamma is free. *X and *R0
  * are moved. */
-static kn_status latent_of(kn_ctx *ctx, const kn_lowrank_sum *w, bool complement, kn_mat *X,
-                           kn_decomp *R0, kn_latent *out)
+static kn_status new_latent(kn_ctx *ctx, const kn_lowrank_sum *w, bool complement, kn_mat *X,
+                            kn_decomp *R0, kn_latent *out)
 {
     kn_status status;
     ptrdiff_t k = w->k, P = k + complement;
@@ -160,12 +162,13 @@ out:
 }
 
 /* Loadings from components to responses, of a model or of a fold; all arrays are owned. */
-typedef struct leading {
+typedef struct loadings {
     kn_mat B, L, D0;
     double *psi, *outside;
-} leading;
+} loadings;
 
-static void leading_clear(leading *m)
+/* Frees loadings, noise factors and the complement. */
+static void loadings_clear(loadings *m)
 {
     kn_mat_clear(&m->B);
     kn_mat_clear(&m->L);
@@ -174,9 +177,10 @@ static void leading_clear(leading *m)
     kn_free(m->outside);
 }
 
-/* Computes the loadings, and with a complement D0 and `outside`; moves psi from *l. */
-static kn_status lead(kn_ctx *ctx, kn_mtgpr_learned *l, bool complement, const kn_latent *latent,
-                      leading *m)
+/* Computes m->B (T x k), with noise factors m->L, and with a complement m->D0 and m->outside. On
+ * success l->at.psi is moved to m->psi. On error m is partly filled; the caller clears it. */
+static kn_status compute_loadings(kn_ctx *ctx, kn_mtgpr_learned *l, bool complement,
+                                  const kn_latent *latent, loadings *m)
 {
     kn_status status;
     const kn_lowrank_sum *w = &l->low;
@@ -185,10 +189,11 @@ static kn_status lead(kn_ctx *ctx, kn_mtgpr_learned *l, bool complement, const k
     if (w->Q > 0)
         KN_TRY(kn_mtgpr_factor(ctx, m->B, &m->L));
     if (complement) {
-        kn_complement_of of = {.Y = &w->Y, .mean = w->mu, .psi = l->at.psi, .V = w->V, .AV = w->UZ};
+        kn_complement_of numbers = {
+            .Y = &w->Y, .mean = w->mu, .psi = l->at.psi, .V = w->V, .AV = w->UZ};
         KN_TRY(kn_alloc_d(ctx, w->T, &m->outside));
         kn_lowrank_sum_outside(w, m->outside);
-        KN_TRY(kn_complement_make(ctx, latent, &of, &m->D0));
+        KN_TRY(kn_complement_make(ctx, latent, &numbers, &m->D0));
     }
     m->psi = l->at.psi;
     l->at.psi = NULL;
@@ -217,8 +222,9 @@ static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
                            .limits = {.evals_left = own->evals}};
 }
 
-static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_search_result *found,
-                   kn_fit_info *info)
+/* Records the learned point in *info. */
+static void record_fit(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_search_result *found,
+                       kn_fit_info *info)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
     info->n_components = gp->P;
@@ -235,8 +241,8 @@ static void record(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_search_r
 }
 
 /* Fits the model at R0. */
-static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_search_result *found, kn_gp *gp,
-                       kn_fit_info *info)
+static kn_status learn_model(kn_ctx *ctx, kn_fit_problem *p, const kn_search_result *found,
+                             kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_mtgpr *own = gp->own;
@@ -244,35 +250,35 @@ static kn_status learn(kn_ctx *ctx, kn_fit_problem *p, const kn_search_result *f
     kn_decomp R0 = {0};
     kn_mat U = {0}, X = {0};
     kn_mtgpr_learned l = {0};
-    leading m = {0};
+    loadings m = {0};
     kn_mtgpr_plan plan = plan_of(own, gp->complement_component);
     plan.limits = p->options->search.limits;
     plan.stage = "loadings";
     kn_cov_theta(&gp->spec.sample, &found->at, theta);
-    KN_TRY(decompose(ctx, &gp->spec, p->X, theta, &R0, &U));
+    KN_TRY(decompose_R0(ctx, &gp->spec, p->X, theta, &R0, &U));
     kn_lowrank_sum_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
     KN_TRY(kn_mtgpr_learn(ctx, &s, &p->Y, NULL, &plan, &l));
     if (l.stop == KN_STOP_MAX_SECONDS) /* folds get no more evaluations than the fit */
         own->evals = l.evals;
     gp->P = l.low.k;
     KN_TRY(kn_mat_copy(ctx, p->X, &X));
-    KN_TRY(latent_of(ctx, &l.low, gp->complement_component, &X, &R0, &gp->latent));
+    KN_TRY(new_latent(ctx, &l.low, gp->complement_component, &X, &R0, &gp->latent));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
     training_noise(&l.at, gp->noise);
-    KN_TRY(lead(ctx, &l, gp->complement_component, &gp->latent, &m));
+    KN_TRY(compute_loadings(ctx, &l, gp->complement_component, &gp->latent, &m));
     gp->B = m.B;
     own->L = m.L;
     gp->D0 = m.D0;
     gp->psi = m.psi;
     gp->outside = m.outside;
-    m = (leading){0};
-    record(&l, gp, found, info);
-    if (l.least > 0)
+    m = (loadings){0};
+    record_fit(&l, gp, found, info);
+    if (l.lowest > 0)
         kn_log(ctx, KN_LOG_INFO,
-               "%td of %td responses have the least noise there may be, 0.001 of their variance",
-               l.least, gp->T);
+               "%td of %td responses have the smallest noise allowed, 0.001 of their variance",
+               l.lowest, gp->T);
 out:
-    leading_clear(&m);
+    loadings_clear(&m);
     kn_mtgpr_learned_clear(&l);
     kn_mat_clear(&X);
     kn_mat_clear(&U);
@@ -282,7 +288,7 @@ out:
 
 /* The fit: R0 and P by a pilot fit, loadings and noise by maximum likelihood, then
  * cross-validation. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_mtgpr(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_search_result found = {0};
@@ -290,9 +296,9 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     double t0 = kn_clock(), t1, t2;
     *gp = (kn_gp){
         .method = &kn_method_mtgpr, .N = p->X.rows, .F = p->X.cols, .T = p->Y.T, .pca = true};
-    KN_TRY(check(ctx, p, P > 0 ? P : 1));
+    KN_TRY(check_columns(ctx, p, P > 0 ? P : 1));
     KN_TRY(kn_alloc(ctx, 1, sizeof(kn_mtgpr), &gp->own));
-    KN_TRY(find(ctx, p, info, &found, &P));
+    KN_TRY(find_R0(ctx, p, info, &found, &P));
     kn_mtgpr *own = gp->own;
     *own = (kn_mtgpr){.P = P,
                       .Q = p->options->noise_rank,
@@ -300,9 +306,9 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
                       .iso = p->options->iso_term};
     gp->spec = p->spec;
     gp->complement_component = p->options->ppca && own->P + own->Q < gp->T;
-    tell(ctx, p, own->P + own->Q);
+    log_cost(ctx, p, own->P + own->Q);
     t1 = kn_clock();
-    KN_TRY(learn(ctx, p, &found, gp, info));
+    KN_TRY(learn_model(ctx, p, &found, gp, info));
     t2 = kn_clock();
     KN_TRY(kn_fit_cv(ctx, gp, p, info));
     info->seconds_basis = t1 - t0;
@@ -317,28 +323,29 @@ out:
 /* ---- folds --------------------------------------------------------------------------- */
 
 /* Predicts the held-out rows of a fold, with and without site effects. */
-static kn_status predict_part(kn_ctx *ctx, const kn_latent *l, const kn_refit *f,
+static kn_status predict_fold(kn_ctx *ctx, const kn_latent *l, const kn_refit *f,
                               kn_fold_prediction *part, double *clamped)
 {
     kn_status status;
-    ptrdiff_t h = f->Xs.rows, kept = part->D0.rows;
+    ptrdiff_t h = f->Xs.rows, stored = part->D0.rows;
     kn_mat var = {0};
     double unused = 0;
     KN_TRY(kn_mat_new(ctx, h, l->P, &part->mean));
     KN_TRY(kn_mat_new(ctx, h, l->P, &part->var));
-    if (kept > 0)
-        KN_TRY(kn_mat_new(ctx, h, kept, &part->RU));
+    if (stored > 0)
+        KN_TRY(kn_mat_new(ctx, h, stored, &part->RU));
     KN_TRY(kn_latent_predict_all(ctx, l, &(kn_predict_input){.X = f->Xs},
                                  &(kn_latent_prediction){part->mean, part->var, part->RU},
                                  clamped));
-    if (!f->X_alone.data)
+    if (!f->X_without_site.data)
         goto out;
-    KN_TRY(kn_mat_new(ctx, h, l->P, &part->alone));
+    KN_TRY(kn_mat_new(ctx, h, l->P, &part->mean_without_site));
     KN_TRY(kn_mat_new(ctx, h, l->P, &var));
-    if (kept > 0)
-        KN_TRY(kn_mat_new(ctx, h, kept, &part->RU_alone));
-    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_predict_input){.X = f->X_alone},
-                                 &(kn_latent_prediction){part->alone, var, part->RU_alone},
+    if (stored > 0)
+        KN_TRY(kn_mat_new(ctx, h, stored, &part->RU_without_site));
+    KN_TRY(kn_latent_predict_all(ctx, l, &(kn_predict_input){.X = f->X_without_site},
+                                 &(kn_latent_prediction){part->mean_without_site, var,
+                                                         part->RU_without_site},
                                  &unused));
 out:
     kn_mat_clear(&var);
@@ -346,7 +353,8 @@ out:
 }
 
 /* Fits a fold at fixed R0, from its own start. */
-static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part, double *clamped)
+static kn_status refit_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
+                            double *clamped)
 {
     kn_status status;
     const kn_gp *gp = f->gp;
@@ -355,24 +363,24 @@ static kn_status refit(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
     kn_mat U = {0}, X = {0};
     kn_mtgpr_learned l = {0};
     kn_latent latent = {0};
-    leading m = {0};
-    KN_TRY(decompose(ctx, &gp->spec, f->X, gp->latent.cell[0].R0.theta, &R0, &U));
+    loadings m = {0};
+    KN_TRY(decompose_R0(ctx, &gp->spec, f->X, gp->latent.cell[0].R0.theta, &R0, &U));
     kn_lowrank_sum_samples s = {.U = U.data ? U : R0.U, .r = R0.r};
     KN_TRY(kn_mtgpr_learn(ctx, &s, &f->Y, f->mu, &plan, &l));
     KN_TRY(kn_check_cancel(ctx));
     KN_TRY(kn_mat_copy(ctx, f->X, &X));
-    KN_TRY(latent_of(ctx, &l.low, gp->complement_component, &X, &R0, &latent));
-    KN_TRY(lead(ctx, &l, gp->complement_component, &latent, &m));
+    KN_TRY(new_latent(ctx, &l.low, gp->complement_component, &X, &R0, &latent));
+    KN_TRY(compute_loadings(ctx, &l, gp->complement_component, &latent, &m));
     part->B = m.B;
     part->rotate = m.L; /* L of the fold, for the joint density; `rotate` has no other use in a
                          * part with its own B */
     part->D0 = m.D0;
     part->psi = m.psi;
     part->outside = m.outside;
-    m = (leading){0};
-    KN_TRY(predict_part(ctx, &latent, f, part, clamped));
+    m = (loadings){0};
+    KN_TRY(predict_fold(ctx, &latent, f, part, clamped));
 out:
-    leading_clear(&m);
+    loadings_clear(&m);
     kn_latent_clear(&latent);
     kn_mtgpr_learned_clear(&l);
     kn_mat_clear(&X);
@@ -381,34 +389,40 @@ out:
     return status;
 }
 
-static kn_status cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out)
+/* Implements kn_method.cv. */
+static kn_status cv_mtgpr(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                          kn_gp_maps *out)
 {
-    return kn_refit_cv(ctx, gp, problem, refit, out);
+    return kn_refit_cv(ctx, gp, problem, refit_fold, out);
 }
 
 /* ---- table entry --------------------------------------------------------------------- */
 
 /* Arrays of the model file; L is computed again after reading. */
-static kn_status arrays(kn_gp *gp, kn_arrays *a)
+static kn_status visit_arrays_mtgpr(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
-    ptrdiff_t n = 4, *of;
+    ptrdiff_t n = 4, *numbers;
     if (a->reading)
         KN_TRY(kn_alloc(a->ctx, 1, sizeof(kn_mtgpr), &gp->own));
     kn_mtgpr *own = gp->own;
-    own->kept[0] = own->P;
-    own->kept[1] = own->Q;
-    own->kept[2] = own->evals + 1;
-    own->kept[3] = own->iso;
-    of = own->kept;
-    KN_TRY(a->indices(a, "mtgpr", &n, &of));
+    own->stored[0] = own->P;
+    own->stored[1] = own->Q;
+    own->stored[2] = own->evals + 1;
+    own->stored[3] = own->iso;
+    numbers = own->stored;
+    KN_TRY(a->indices(a, "mtgpr", &n, &numbers));
     if (a->reading) {
-        bool sound = n == 4 && of[0] >= 1 && of[1] >= 0 && of[2] >= 0 && of[0] <= KN_MTGPR_MOST &&
-                     of[1] <= KN_MTGPR_MOST && of[2] <= INT32_MAX &&
-                     gp->P == kn_min_size(of[0] + of[1], gp->T);
+        bool sound = n == 4 && numbers[0] >= 1 && numbers[1] >= 0 && numbers[2] >= 0 &&
+                     numbers[0] <= KN_MTGPR_MAX && numbers[1] <= KN_MTGPR_MAX &&
+                     numbers[2] <= INT32_MAX &&
+                     gp->P == kn_min_size(numbers[0] + numbers[1], gp->T);
         if (sound)
-            *own = (kn_mtgpr){.P = of[0], .Q = of[1], .evals = (int)of[2] - 1, .iso = of[3] != 0};
-        kn_free(of);
+            *own = (kn_mtgpr){.P = numbers[0],
+                              .Q = numbers[1],
+                              .evals = (int)numbers[2] - 1,
+                              .iso = numbers[3] != 0};
+        kn_free(numbers);
         if (!sound)
             return a->bad(a, "mtgpr");
     }
@@ -421,7 +435,7 @@ out:
     return status;
 }
 
-static void clear(kn_gp *gp)
+static void clear_mtgpr(kn_gp *gp)
 {
     kn_mtgpr *own = gp->own;
     kn_mat_clear(&own->L);
@@ -429,7 +443,7 @@ static void clear(kn_gp *gp)
     gp->own = NULL;
 }
 
-static ptrdiff_t batch(const kn_gp *gp)
+static ptrdiff_t batch_mtgpr(const kn_gp *gp)
 {
     (void)gp;
     return 1;
@@ -449,21 +463,21 @@ const kn_method kn_method_mtgpr = {
     .training_noise = true,
     .own_deviance = true,
     .own_noise = true,
-    .fit = fit,
+    .fit = fit_mtgpr,
     .predict = kn_components_predict,
     .loo = kn_mtgpr_loo,
-    .cv = cv,
+    .cv = cv_mtgpr,
     .block = kn_components_block,
     .covariance = kn_mtgpr_covariance,
-    .law = kn_mtgpr_map_density,
-    .law_block = kn_mtgpr_map_density_block,
+    .map_density = kn_mtgpr_map_density,
+    .map_density_block = kn_mtgpr_map_density_block,
     .group_noise = kn_components_group_noise,
-    .group_share = kn_components_group_share,
-    .arrays = arrays,
-    .clear = clear,
-    .say = kn_mtgpr_say,
+    .group_noise_proportion = kn_components_group_proportion,
+    .arrays = visit_arrays_mtgpr,
+    .clear = clear_mtgpr,
+    .describe = kn_mtgpr_describe,
     .bytes = kn_components_bytes,
-    .batch = batch,
+    .batch = batch_mtgpr,
     .need = {kn_mtgpr_need_finalise, kn_mtgpr_need_fit, kn_components_maps_need,
              kn_components_block_need},
 };

@@ -1,14 +1,14 @@
-/* Implements predict.h [METHOD 1h].
+/* Leave-one-out, joint density and covariance of MTGPR; mean and variance are those of all methods
+ * with components [METHOD 1h].
  *
  * With noise factors the loadings B = V S_k W are not orthonormal. With B'B = LL', orthonormal
  * directions are V = B L^-T, coordinates Yw V W = Yw B (B'B)^-1, and W in the axes of V is L^-1. */
-#include "gp/methods/mtgpr/predict.h"
+#include "gp/methods/mtgpr/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "gp/basis/basis.h"
-#include "gp/methods/mtgpr/mtgpr.h"
 #include "gp/predict/loo.h"
 #include "gp/predict/predict.h"
 #include "la/la.h"
@@ -29,7 +29,7 @@ out:
 /* ---- leave-one-out ------------------------------------------------------------------- */
 
 /* Computes Z (N x k), coordinates of the training participants. */
-static kn_status coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
+static kn_status compute_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
     kn_status status;
     const kn_mtgpr *own = gp->own;
@@ -91,7 +91,7 @@ kn_status kn_mtgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     KN_TRY(kn_gp_maps_one_part(ctx, gp, gp->N, out));
     kn_fold_prediction *part = &out->part[0];
     KN_TRY(kn_mat_new(ctx, gp->N, gp->latent.P, &Z)); /* Z = 0 for the complement */
-    KN_TRY(coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
+    KN_TRY(compute_coordinates(ctx, gp, Y, kn_cols(Z, 0, gp->P)));
     KN_TRY(
         kn_latent_loo(ctx, &gp->latent, KN_LEAVE_GROUP, Z, part->mean, part->var, &out->clamped));
     if (gp->complement_component)
@@ -205,7 +205,7 @@ out:
 
 /* ---- in words ---- */
 
-void kn_mtgpr_say(const kn_gp *gp, char *line, size_t size)
+void kn_mtgpr_describe(const kn_gp *gp, char *line, size_t size)
 {
     const kn_mtgpr *own = gp->own;
     char shared[96] = "", own_signal[64] = "";

@@ -1,12 +1,18 @@
-/* Implements choose_noise.h: fits both models with the same folds and compares densities of
- * held-out maps. */
-#include "gp/methods/smtgpr/choose_noise.h"
+/* Noise models of S-MTGPR that have a table entry of their own, and {noise=auto}, which chooses
+ * between structured and whitened noise by held-out log density [METHOD 1f].
+ *
+ *     g_i = ln p_whitened(map of i) - ln p_structured(map of i)     i held out, the same folds
+ *     whitened if mean g > sd g/sqrt(n); with groups n counts groups, g their means
+ *
+ * Both models use the R0 and the number of components of the structured fit, and the same
+ * folds. */
+#include "gp/methods/smtgpr/internal.h"
 
 #include <math.h>
 
 #include "gp/assign_folds.h"
-#include "gp/methods/smtgpr/smtgpr.h"
-#include "gp/methods/smtgpr/whitened.h"
+#include "gp/methods/methods.h"
+#include "gp/predict/map_density.h"
 
 /* Held-out densities of both models. */
 typedef struct comparison {
@@ -29,61 +35,61 @@ static void by_group(const kn_gp_maps *cv, const int *groups, const double *a, c
 }
 
 /* Mean held-out log densities, mean gain and its standard error over participants or groups. */
-static kn_status compare(kn_ctx *ctx, const kn_gp_maps *structured, const kn_gp_maps *whitened,
-                         const int *groups, comparison *out)
+static kn_status compare_densities(kn_ctx *ctx, const kn_gp_maps *structured,
+                                   const kn_gp_maps *whitened, const int *groups, comparison *out)
 {
     kn_status status;
-    kn_map_density_walk a = {0}, b = {0};
-    ptrdiff_t most = structured->gp->N, people = 0;
+    kn_map_density_state a = {0}, b = {0};
+    ptrdiff_t limit = structured->gp->N, n_participants = 0;
     double *sum = NULL, *count = NULL, squares = 0;
     *out = (comparison){0};
     for (ptrdiff_t i = 0; groups && i < structured->gp->N; i++)
-        most = groups[i] >= most ? groups[i] + 1 : most;
-    KN_TRY(kn_alloc_d(ctx, most, &sum));
-    KN_TRY(kn_alloc_d(ctx, most, &count));
-    KN_TRY(kn_map_density_density(ctx, structured, NULL, &a));
-    KN_TRY(kn_map_density_density(ctx, whitened, NULL, &b));
+        limit = groups[i] >= limit ? groups[i] + 1 : limit;
+    KN_TRY(kn_alloc_d(ctx, limit, &sum));
+    KN_TRY(kn_alloc_d(ctx, limit, &count));
+    KN_TRY(kn_map_density_evaluate(ctx, structured, NULL, &a));
+    KN_TRY(kn_map_density_evaluate(ctx, whitened, NULL, &b));
     by_group(structured, groups, a.log_p, b.log_p, sum, count);
     for (ptrdiff_t i = 0; i < structured->n; i++)
         if (isfinite(a.log_p[i]) && isfinite(b.log_p[i])) {
             out->structured += a.log_p[i];
             out->whitened += b.log_p[i];
-            people++;
+            n_participants++;
         }
-    for (ptrdiff_t g = 0; g < most; g++)
+    for (ptrdiff_t g = 0; g < limit; g++)
         if (count[g] > 0) {
             sum[g] /= count[g];
             out->gain += sum[g];
             out->n++;
         }
-    out->structured /= (double)people;
-    out->whitened /= (double)people;
+    out->structured /= (double)n_participants;
+    out->whitened /= (double)n_participants;
     out->gain /= (double)out->n;
-    for (ptrdiff_t g = 0; g < most; g++)
+    for (ptrdiff_t g = 0; g < limit; g++)
         squares += count[g] > 0 ? (sum[g] - out->gain) * (sum[g] - out->gain) : 0;
     out->se = sqrt(squares / ((double)(out->n - 1) * (double)out->n));
 out:
-    kn_map_density_walk_clear(&a);
-    kn_map_density_walk_clear(&b);
+    kn_map_density_state_clear(&a);
+    kn_map_density_state_clear(&b);
     kn_free(count);
     kn_free(sum);
     return status;
 }
 
 /* Moves the second model and its maps to *gp and *to. */
-static void take(kn_gp *from, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *to)
+static void move_model(kn_gp *second, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *to_maps)
 {
-    kn_gp_maps_clear(to);
+    kn_gp_maps_clear(to_maps);
     kn_gp_clear(gp);
-    *gp = *from;
-    *to = *maps;
-    to->gp = gp;
-    *from = (kn_gp){0};
+    *gp = *second;
+    *to_maps = *maps;
+    to_maps->gp = gp;
+    *second = (kn_gp){0};
     *maps = (kn_gp_maps){0};
 }
 
 /* Returns the R0 of the structured fit as a search result. */
-static kn_search_result found_by(const kn_gp *gp, const kn_fit_info *info)
+static kn_search_result search_result_of_fit(const kn_gp *gp, const kn_fit_info *info)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
     kn_search_result found = {.stop = info->stop, .projected = info->projected_gradient};
@@ -102,35 +108,33 @@ static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_
     kn_fit_info own = *info;
     kn_gp other = {0};
     comparison c;
-    ptrdiff_t rank = p->gram.rank, most = rank == p->Y.T ? rank : rank - 1;
-    kn_search_result found = found_by(gp, info);
+    ptrdiff_t rank = p->gram.rank, limit = rank == p->Y.T ? rank : rank - 1;
+    kn_search_result found = search_result_of_fit(gp, info);
     o.cv = &cv;
     q.options = &o;
     q.groups = (kn_groups){0};
     q.spec.rank = gp->spec.rank;
     q.spec.rank_auto = false;
-    KN_TRY(kn_whitened_fit_at(ctx, &q, &found, kn_min_size(gp->P, most), &other, &own));
+    KN_TRY(kn_whitened_fit_at(ctx, &q, &found, kn_min_size(gp->P, limit), &other, &own));
     if (own.stop == KN_STOP_CANCELLED || !cv.gp) {
         info->stop = own.stop;
         goto out;
     }
-    KN_TRY(compare(ctx, structured, &cv, o.groups, &c));
+    KN_TRY(compare_densities(ctx, structured, &cv, o.groups, &c));
     if (c.n < 2) {
         kn_log(ctx, KN_LOG_INFO,
-               "noise: structured; folds of so few samples leave nothing outside their components, "
-               "and the maps held out have no density to compare");
+               "noise: structured; the folds are too small to compare densities of held-out maps");
         goto out;
     }
     kn_noise_choice choice = {
         .tried = 1, .structured = c.structured, .whitened = c.whitened, .gain = c.gain, .se = c.se};
     bool better = c.gain > c.se;
-    kn_log(
-        ctx, KN_LOG_INFO,
-        "noise: %s; of people held out the mean log density of a map is %.2f with structured and "
-        "%.2f with whitened noise, a difference of %.2f +- %.2f",
-        better ? "whitened" : "structured", c.structured, c.whitened, c.gain, c.se);
+    kn_log(ctx, KN_LOG_INFO,
+           "noise: %s; the mean log density of held-out maps is %.2f with structured and %.2f with "
+           "whitened noise, a difference of %.2f +- %.2f",
+           better ? "whitened" : "structured", c.structured, c.whitened, c.gain, c.se);
     if (better) {
-        take(&other, &cv, gp, structured);
+        move_model(&other, &cv, gp, structured);
         *info = own;
         info->method = gp->method;
         info->noise = KN_NOISE_WHITENED;
@@ -143,7 +147,7 @@ out:
 }
 
 /* Fits structured noise first; whitened noise needs cross-validated maps and N <= KN_MANY. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_noise_auto(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     info->method = &kn_method_smtgpr;
     info->noise = KN_NOISE_STRUCTURED;
@@ -152,7 +156,8 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
         return status;
     if (p->Y.N > KN_MANY) {
         kn_log(ctx, KN_LOG_INFO,
-               "noise: structured; whitened noise is not tried with more than %d samples", KN_MANY);
+               "noise: structured; whitened noise is not tried with more than %d participants",
+               KN_MANY);
         return KN_OK;
     }
     if (info->stop == KN_STOP_CANCELLED || !p->options->cv || !p->options->cv->gp)
@@ -176,6 +181,7 @@ static void need_settle(kn_problem_size *s)
     kn_method_smtgpr.need.settle(s);
 }
 
+/* Memory plan of both fits: the second runs while the first model is kept. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, structured;
@@ -206,7 +212,7 @@ const kn_method kn_method_noise_auto = {
     .components = true,
     .low_rank = true,
     .held_out_once = true,
-    .fit = fit,
+    .fit = fit_noise_auto,
     .need = {need_settle, need_fit, need_maps, need_block},
 };
 

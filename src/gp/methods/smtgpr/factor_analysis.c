@@ -1,16 +1,25 @@
-/* Implements factor_analysis.h. */
-#include "gp/methods/smtgpr/factor_analysis.h"
+/* Factor analysis of the responses: a noise variance psi_j for each response, and the directions
+ * that responses share [METHOD 1f].
+ *
+ *     Yw = (Y - 1 mean') Psi^-1/2     1/N Yw'Yw = V diag(w) V',  leading P
+ *     loadings = Psi^1/2 V (w - 1)^1/2        psi_j <- var_j - |loadings_j|^2, at least 1e-3 var_j
+ *
+ * Starts at psi_j = var_j/2 and iterates ten times; then B = V at the last psi. T <= N: the T x T
+ * covariance is computed once, and 10 eigenproblems of size T. T > N: each iteration is a block
+ * loop over Y, which updates psi of a block and adds the block to the next Yw Yw': 12 loops, 11 N^2
+ * T flops, 11 eigenproblems of size N. */
+#include "gp/methods/smtgpr/internal.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "base/sum/reduce.h"
+#include "base/sum/block_sums.h"
 #include "gp/basis/basis.h"
 #include "gp/block_visitor.h"
 #include "la/eig_leading.h"
 
 enum { ROUNDS = 10 };
-static const double START = 0.5, FLOOR = 1e-3; /* shares of the variance of a response */
+static const double START = 0.5, FLOOR = 1e-3; /* proportions of the variance of a response */
 
 void kn_factors_clear(kn_factors *f)
 {
@@ -26,7 +35,7 @@ typedef struct analysis {
     ptrdiff_t P, k; /* requested factors; eigenpairs computed: one more, if there is one */
     double *var, *psi;
     double *gain; /* k  (w - 1)+ */
-    kn_eig_top_work eig;
+    kn_eig_leading_work eig;
     double *s2; /* k  of Yw'Yw, or Yw Yw' */
     kn_mat V;   /* T x k, or N x k */
     int failed;
@@ -38,13 +47,14 @@ typedef struct analysis {
     kn_mat B;
 } analysis;
 
+/* Frees the work space of the factor analysis. */
 static void analysis_clear(analysis *a)
 {
     kn_free(a->var);
     kn_free(a->psi);
     kn_free(a->gain);
     kn_free(a->s2);
-    kn_eig_top_clear(&a->eig);
+    kn_eig_leading_clear(&a->eig);
     kn_mat_clear(&a->V);
     kn_mat_clear(&a->US);
     kn_mat_clear(&a->L);
@@ -53,6 +63,7 @@ static void analysis_clear(analysis *a)
     kn_sum_clear(&a->sum);
 }
 
+/* Allocates work space for eigenproblems of size n, which is T or N. */
 static kn_status analysis_new(kn_ctx *ctx, ptrdiff_t n, analysis *a)
 {
     kn_status status;
@@ -60,25 +71,26 @@ static kn_status analysis_new(kn_ctx *ctx, ptrdiff_t n, analysis *a)
     KN_TRY(kn_alloc_d(ctx, a->Y->T, &a->psi));
     KN_TRY(kn_alloc_d(ctx, a->k, &a->gain));
     KN_TRY(kn_alloc_d(ctx, a->k, &a->s2));
-    KN_TRY(kn_eig_top_new(ctx, n, a->k, &a->eig));
+    KN_TRY(kn_eig_leading_new(ctx, n, a->k, &a->eig));
     KN_TRY(kn_mat_new(ctx, n, a->k, &a->V));
 out:
     return status;
 }
 
-static void leading(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+/* Worker function: leading eigenpairs of eig.A on one thread. */
+static void decompose_leading(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     analysis *a = self;
     (void)worker;
     if (to > from)
-        a->failed = kn_eig_top(&a->eig, a->V.rows, a->k, a->s2, a->V);
+        a->failed = kn_eig_leading(&a->eig, a->V.rows, a->k, a->s2, a->V);
 }
 
 /* Computes the leading eigenpairs of eig.A and their gains (w - 1)+. */
-static kn_status decompose(kn_ctx *ctx, analysis *a)
+static kn_status compute_gains(kn_ctx *ctx, analysis *a)
 {
     if (a->k > 0)
-        kn_la_parallel(ctx, 1, 1, leading, a);
+        kn_la_parallel(ctx, 1, 1, decompose_leading, a);
     if (a->failed != 0)
         return kn_fail(ctx, KN_ERR_NUMERIC, "the factors of the responses %s",
                        a->failed < 0 ? "have values that are not finite" : "did not converge");
@@ -102,7 +114,7 @@ static double first_psi(const analysis *a, ptrdiff_t j)
 }
 
 /* Number of factors above rounding error that leave variance outside. */
-static ptrdiff_t settled(const analysis *a)
+static ptrdiff_t count_factors(const analysis *a)
 {
     ptrdiff_t rank = 0, n = a->V.rows > 8 ? a->V.rows : 8;
     while (rank < a->k && a->s2[rank] > a->s2[0] * DBL_EPSILON * (double)n)
@@ -116,7 +128,7 @@ static ptrdiff_t settled(const analysis *a)
 /* ---- T <= N: covariance matrix ------------------------------------------------------- */
 
 /* Reads Y into y (N x T), centres it and sets variances and the first psi. */
-static void centred(kn_ctx *ctx, analysis *a, kn_mat y)
+static void read_centred(kn_ctx *ctx, analysis *a, kn_mat y)
 {
     kn_responses_block(ctx, a->Y, 0, y);
     for (ptrdiff_t j = 0; j < y.cols; j++) {
@@ -143,15 +155,15 @@ static kn_status by_covariance(kn_ctx *ctx, analysis *a, kn_factors *out)
     kn_mat y = {0}, S = {0};
     KN_TRY(kn_mat_new(ctx, N, T, &y));
     KN_TRY(kn_mat_new(ctx, T, T, &S));
-    centred(ctx, a, y);
+    read_centred(ctx, a, y);
     kn_syrk(ctx, 1, KN_T, y, 0, S);
     for (int round = 0; round <= ROUNDS; round++) {
         whiten_covariance(a, S);
-        KN_TRY(decompose(ctx, a));
+        KN_TRY(compute_gains(ctx, a));
         for (ptrdiff_t j = 0; round < ROUNDS && j < T; j++)
             a->psi[j] = next_psi(a, j, a->V, j);
     }
-    ptrdiff_t P = settled(a);
+    ptrdiff_t P = count_factors(a);
     KN_TRY(kn_mat_copy(ctx, kn_cols(a->V, 0, P), &out->B));
     KN_TRY(kn_mat_new(ctx, N, P, &out->Z));
     for (ptrdiff_t j = 0; j < T; j++) {
@@ -169,7 +181,8 @@ out:
 
 /* ---- T > N: Gram matrices ------------------------------------------------------------ */
 
-static kn_status begin(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+/* Allocates the rows of a block, and the exact sum for Yw Yw' while rounds remain. */
+static kn_status begin_pass(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     analysis *a = self;
     kn_status status;
@@ -184,7 +197,7 @@ out:
 }
 
 /* Centres a block and sets its variances; after the first round computes L = Yw'US. */
-static void look(kn_ctx *ctx, analysis *a, const kn_block *b)
+static void centre_block(kn_ctx *ctx, analysis *a, const kn_block *b)
 {
     for (ptrdiff_t j = 0; j < b->count; j++) {
         double *y = kn_col(b->y, j), mean = a->mean ? a->mean[b->first + j] : 0, sum = 0;
@@ -206,7 +219,7 @@ static void look(kn_ctx *ctx, analysis *a, const kn_block *b)
 static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     analysis *a = self;
-    look(ctx, a, b);
+    centre_block(ctx, a, b);
     if (a->round > ROUNDS) {
         kn_mat_set(kn_sub(a->B, b->first, 0, b->count, a->B.cols),
                    kn_sub(a->L, 0, 0, b->count, a->B.cols));
@@ -231,7 +244,7 @@ static kn_status take_gram(kn_ctx *ctx, analysis *a)
     ptrdiff_t N = a->Y->N;
     KN_TRY(kn_sum_value(ctx, &a->sum, a->G));
     kn_mat_set(kn_sub(a->eig.A, 0, 0, N, N), a->G);
-    KN_TRY(decompose(ctx, a));
+    KN_TRY(compute_gains(ctx, a));
     for (ptrdiff_t p = 0; p < a->k; p++)
         for (ptrdiff_t i = 0; i < N; i++)
             kn_col(a->US, p)[i] = a->s2[p] > 0 ? kn_at(a->V, i, p) / sqrt(a->s2[p]) : 0;
@@ -244,22 +257,22 @@ static kn_status by_grams(kn_ctx *ctx, analysis *a, kn_factors *out)
 {
     kn_status status;
     ptrdiff_t N = a->Y->N, T = a->Y->T, P;
-    kn_block_loop walk = {.Y = *a->Y};
-    kn_visitor visitor = {a, KN_WALK_Y, begin, take_block, NULL};
+    kn_block_loop loop = {.Y = *a->Y};
+    kn_visitor visitor = {a, KN_BLOCK_Y, begin_pass, take_block, NULL};
     KN_TRY(kn_mat_new(ctx, N, a->k, &a->US));
     KN_TRY(kn_mat_new(ctx, N, N, &a->G));
     for (a->round = 0; a->round <= ROUNDS; a->round++) {
-        KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+        KN_TRY(kn_block_loop_run(ctx, &loop, &visitor, 1));
         KN_TRY(take_gram(ctx, a));
         kn_report_progress(ctx, "factors", a->round + 1, ROUNDS + 1, NAN);
     }
-    P = settled(a);
+    P = count_factors(a);
     for (ptrdiff_t i = 0; i < N; i++)
         out->total += kn_at(a->G, i, i);
     KN_TRY(kn_mat_new(ctx, T, P, &a->B));
     KN_TRY(kn_mat_new(ctx, N, P, &out->Z));
     if (P > 0)
-        KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+        KN_TRY(kn_block_loop_run(ctx, &loop, &visitor, 1));
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < N; i++)
             kn_col(out->Z, p)[i] = kn_at(a->V, i, p) * sqrt(a->s2[p]);
@@ -313,14 +326,14 @@ void kn_factors_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_WORK, T, 1);
     kn_plan_alloc_d(r, KN_NEED_WORK, n + 2, k);
-    kn_eig_top_need(r, KN_NEED_SAMPLES, n, k);
+    kn_eig_leading_need(r, KN_NEED_SAMPLES, n, k);
     if (T <= N) {
         kn_plan_alloc_d(r, KN_NEED_SAMPLES, N + T, T);
     } else {
         kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, k + N);
         kn_plan_alloc_d(r, KN_NEED_WORK, width, k);
         kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){N, N, true, {0}}, 2);
-        kn_block_loop_need(r, N, width, KN_WALK_Y);
+        kn_block_loop_need(r, N, width, KN_BLOCK_Y);
     }
     kn_plan_free_to(r, mark);
 }

@@ -1,22 +1,23 @@
-/* Implements smtgpr.h: the fit (basis, number of components, hyperparameters, folds) and its memory
- * plan [METHOD 1a, 1b]. */
-#include "gp/methods/smtgpr/smtgpr.h"
+/* S-MTGPR, the default method: Gaussian processes of the components of a basis, with structured or
+ * iso noise [METHOD 1a, 1b]. Has the fit (basis, number of components, hyperparameters, folds), its
+ * memory plan and the method's table entry; a good place to start reading. */
+#include "gp/methods/smtgpr/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "gp/assign_folds.h"
 #include "gp/basis/user_span.h"
-#include "gp/components/auto.h"
 #include "gp/components/choose_count.h"
 #include "gp/components/pilot.h"
 #include "gp/deidentify.h"
-#include "gp/methods/common.h"
+#include "gp/methods/fit_steps.h"
+#include "gp/methods/methods.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/covariance.h"
 #include "gp/predict/loo.h"
-#include "gp/predict/map_density_components.h"
+#include "gp/predict/map_density.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
 #include "la/la.h"
@@ -39,12 +40,12 @@ static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn
         }
     return kn_fail(ctx, KN_ERR_DATA,
                    "%td components span the responses, which leaves the exact iso likelihood "
-                   "without noise; the largest number that works is %td",
+                   "without noise; use at most %td",
                    P, works);
 }
 
 /* P = 0: all variance is outside the basis. */
-static kn_status no_basis(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis)
+static kn_status make_empty_basis(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis)
 {
     kn_status status;
     KN_TRY(kn_mat_new(ctx, p->Y.T, 0, &basis->B));
@@ -64,11 +65,12 @@ static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptr
                             kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status;
-    KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
+    if (!p->gram.G.data)
+        KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
     if (*P == 0) {
         KN_TRY(kn_components_auto(ctx, p, info, found, P));
         if (*P == 0)
-            return no_basis(ctx, p, basis);
+            return make_empty_basis(ctx, p, basis);
     }
     KN_TRY(kn_basis_check(ctx, &p->Y, *P, p->gram.rank));
     KN_TRY(kn_basis_pca(ctx, &p->Y, &p->gram, *P, basis));
@@ -78,61 +80,85 @@ out:
 
 /* Computes the basis of the rows that are not held out; their missing cells are imputed from
  * themselves. */
-static kn_status hold_out(kn_ctx *ctx, kn_fit_problem *p, const int *fold, ptrdiff_t K)
+static kn_status make_held_out_basis(kn_ctx *ctx, kn_fit_problem *p, const int *fold, ptrdiff_t K)
 {
     kn_status status;
     kn_fold f = {0};
     kn_responses Y = p->Y;
-    double *filled = NULL;
+    kn_heldout_of of = {.Y = &Y, .fold = fold, .seed = p->options->search.seed};
+    double *imputed = NULL;
+    if (p->gram.by_responses && !p->completion)
+        of.gram = &p->gram;
     if (p->completion) {
         KN_TRY(kn_fold_rows(ctx, Y.N, fold, 0, &f));
-        KN_TRY(kn_completion_fold(ctx, p->completion, f.train, f.n_train, &filled, &Y));
+        KN_TRY(kn_completion_fold(ctx, p->completion, f.train, f.n_train, &imputed, &Y));
     }
-    KN_TRY(kn_heldout_new(ctx, &Y, fold, K, p->options->search.seed, &p->held));
+    KN_TRY(kn_heldout_new(ctx, &of, K, &p->held_out));
     if (p->completion)
-        kn_completion_judge(p->completion, f.train, f.n_train, p->held.mean);
+        kn_completion_reject_sparse(p->completion, f.train, f.n_train, p->held_out.mean);
 out:
     kn_fold_clear(&f);
-    kn_free(filled);
+    kn_free(imputed);
     return status;
 }
 
-/* The same for large N without any N x N matrix: first the basis of the rows not held out, then,
- * started from it, that of all rows. */
-static kn_status range_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+/* The basis of all rows by a range finder that starts from the basis of those not held out, if
+ * there is one. */
+static kn_status basis_from_held_out(kn_ctx *ctx, kn_fit_problem *p, ptrdiff_t P, kn_basis *basis,
+                                     kn_fit_info *info)
+{
+    kn_status status;
+    const kn_responses *Y = &p->Y;
+    kn_range_info range;
+    kn_mat sketch = {0};
+    kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = p->options->search.seed};
+    if (p->held_out.mean) {
+        ro.passes = 1;
+        ro.enough = KN_RANGE_ENOUGH;
+        KN_TRY(kn_heldout_sketch(ctx, &p->held_out, Y, kn_range_columns(Y->N, Y->T, P), &sketch));
+    }
+    ro.sketch = sketch;
+    KN_TRY(kn_basis_range(ctx, Y, P, &ro, basis, &range));
+    KN_TRY(kn_basis_check(ctx, Y, P, basis->B.cols));
+    info->basis_residual = range.residual;
+out:
+    kn_mat_clear(&sketch);
+    return status;
+}
+
+/* The same for large N without any N x N matrix: first the basis of the rows not held out, then
+ * that of all rows. */
+static kn_status large_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
                              kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     const kn_responses *Y = &p->Y;
     const kn_gp_options *o = p->options;
     void *fold = NULL;
-    kn_range_info range;
-    kn_mat sketch = {0};
-    kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = o->search.seed};
+    bool products = kn_heldout_by_products(Y->T);
     int once = KN_HELD_OUT_ONCE;
-    ptrdiff_t most = KN_RANGE_LADDER < Y->T ? KN_RANGE_LADDER : Y->T;
+    if (products && !p->gram.G.data)
+        KN_TRY(kn_gram_new(ctx, Y, &p->gram));
     if (*P == 0 || o->folds > 0) {
         KN_TRY(kn_alloc(ctx, Y->N, sizeof(int), &fold));
-        KN_TRY(kn_folds_deal(ctx, Y->N, o->groups, o->search.seed, &once, fold));
-        KN_TRY(hold_out(ctx, p, fold, *P == 0 ? most : *P));
-        ro.passes = 1;
-        ro.enough = KN_RANGE_ENOUGH;
+        KN_TRY(kn_folds_assign(ctx, Y->N, o->groups, o->row_order, o->search.seed, &once, fold));
+        KN_TRY(
+            make_held_out_basis(ctx, p, fold, *P == 0 ? kn_min_size(KN_RANGE_LADDER, Y->T) : *P));
     }
     if (*P == 0) {
         KN_TRY(kn_components_auto(ctx, p, info, found, P));
         if (*P == 0) {
-            KN_TRY(no_basis(ctx, p, basis));
+            KN_TRY(make_empty_basis(ctx, p, basis));
             goto out;
         }
     }
-    if (fold)
-        KN_TRY(kn_heldout_sketch(ctx, &p->held, Y, kn_range_columns(Y->N, Y->T, *P), &sketch));
-    ro.sketch = sketch;
-    KN_TRY(kn_basis_range(ctx, Y, *P, &ro, basis, &range));
-    KN_TRY(kn_basis_check(ctx, Y, *P, basis->B.cols));
-    info->basis_residual = range.residual;
+    if (products) {
+        KN_TRY(kn_basis_check(ctx, Y, *P, p->gram.rank));
+        KN_TRY(kn_basis_pca(ctx, Y, &p->gram, *P, basis));
+    } else {
+        KN_TRY(basis_from_held_out(ctx, p, *P, basis, info));
+    }
 out:
-    kn_mat_clear(&sketch);
     kn_free(fold);
     return status;
 }
@@ -145,7 +171,7 @@ static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_
     if (p->options->basis.data) {
         KN_TRY(kn_user_span_given(ctx, p, basis, gp, info));
     } else {
-        KN_TRY((p->Y.N > KN_MANY ? range_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
+        KN_TRY((p->Y.N > KN_MANY ? large_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
     }
     KN_TRY(check_complement(ctx, p, basis));
 out:
@@ -153,7 +179,7 @@ out:
 }
 
 /* Builds the fitted model from the engine at its optimum; moves basis->B. */
-static kn_status assemble(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, kn_gp *gp)
+static kn_status assemble_model(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, kn_gp *gp)
 {
     kn_status status;
     kn_mat own_X = {0};
@@ -180,17 +206,17 @@ out:
 /* Finds R0 and everything inside for the chosen basis. The additive R0 is estimated by a pilot fit
  * with its own number of components and then fixed [METHOD 3b]; other kernels are searched with
  * these components. */
-static kn_status search(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis,
-                        kn_components_pilot *found, kn_engine *e, kn_fit_info *info)
+static kn_status search_parameters(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis,
+                                   kn_components_pilot *found, kn_engine *e, kn_fit_info *info)
 {
     kn_status status = KN_OK;
-    ptrdiff_t most = kn_pilot_components(p, basis->Z.cols);
+    ptrdiff_t limit = kn_pilot_components(p, basis->Z.cols);
     if (!p->spec.additive)
         return kn_fit_search(ctx, p, basis, e, &found->at);
     if (!found->found && p->gram.G.data)
         KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
     else if (!found->found)
-        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, kn_cols(basis->Z, 0, most), info, &found->at));
+        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, kn_cols(basis->Z, 0, limit), info, &found->at));
     p->spec.rank = p->pilot_rank;
     KN_TRY(kn_fit_at(ctx, p, basis, e, &found->at));
 out:
@@ -208,17 +234,17 @@ static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
 }
 
 /* Keeps the pairwise distances for the folds and frees the decompositions. */
-static void leave_pairs(kn_engine *e, kn_engine_core *core)
+static void move_pairs(kn_engine *e, kn_engine_core *core)
 {
     kn_engine_donate(e, core);
     for (int k = 0; k < core->n_cells; k++)
         kn_decomp_clear(&core->R0[k]);
-    core->stands = false;
+    core->decomposed = false;
 }
 
 /* The fit: basis and number of components, hyperparameters, the model, then cross-validation. After
  * cancellation the best point is kept if the caller wants that, without cross-validated maps. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_smtgpr(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     kn_basis basis = {0};
@@ -240,11 +266,11 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     if (gp->pca && (gp->N > KN_MANY || !p->completion)) /* else psi must come from observed cells */
         KN_TRY(keep_energies(ctx, basis.Z, gp));
     t1 = kn_clock();
-    KN_TRY(search(ctx, p, &basis, &found, &e, info));
-    KN_TRY(assemble(ctx, p->X, &e, &basis, gp));
+    KN_TRY(search_parameters(ctx, p, &basis, &found, &e, info));
+    KN_TRY(assemble_model(ctx, p->X, &e, &basis, gp));
     kn_fit_record(gp, &found.at, &e, &basis, info);
     if (p->options->folds > 0)
-        leave_pairs(&e, &core);
+        move_pairs(&e, &core);
     kn_engine_clear(&e);
     kn_basis_clear(&basis);
     t2 = kn_clock();
@@ -262,6 +288,7 @@ out:
     return status;
 }
 
+/* Implements kn_method.need.settle: number of components, width of the range finder, folds. */
 static void need_settle(kn_problem_size *s)
 {
     bool many = s->N > KN_MANY;
@@ -269,7 +296,7 @@ static void need_settle(kn_problem_size *s)
         s->P = kn_min_size(s->span, s->N);
     s->chosen = s->P == 0;
     if (s->chosen)
-        s->P = kn_components_most(s->N, s->T, many ? KN_RANGE_LADDER : s->N);
+        s->P = kn_components_max(s->N, s->T, many ? KN_RANGE_LADDER : s->N);
     s->range = many && !s->given_basis ? kn_range_columns(s->N, s->T, s->P) : 0;
     if (many && s->folds > 0)
         s->folds = KN_HELD_OUT_ONCE;
@@ -278,12 +305,14 @@ static void need_settle(kn_problem_size *s)
 /* Memory plan of make_basis: keeps what the problem keeps; *basis: usage before the basis. */
 static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *basis)
 {
+    bool held_out = s->range > 0 && (s->chosen || s->folds > 0);
+    bool finder = s->range > 0 && !kn_heldout_by_products(s->T);
     kn_plan_stage(r, s->given_basis ? "basis" : "gram");
-    if (s->range > 0 && (s->chosen || s->folds > 0)) {
+    if (!s->given_basis && !finder)
+        kn_gram_need(r, s);
+    if (held_out) {
         kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 1);
         kn_heldout_need(r, s, s->chosen ? kn_min_size(KN_RANGE_LADDER, s->T) : s->P);
-    } else if (!s->given_basis && s->range == 0) {
-        kn_gram_need(r, s);
     }
     kn_plan_stage(r, "components");
     if (s->chosen)
@@ -292,10 +321,10 @@ static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *b
     *basis = r->now;
     if (s->chosen && s->range == 0)
         kn_engine_core_need(r, s); /* of the pilot fit, until the search takes it */
-    else if (s->range > 0 && (s->chosen || s->folds > 0))
+    else if (held_out && finder)
         kn_heldout_sketch_need(r, s, s->range);
     kn_mem_usage before = r->now;
-    if (s->range > 0)
+    if (finder)
         kn_range_need(r, s->N, s->T, s->P);
     else if (s->span > 0)
         kn_user_span_need(r, s);
@@ -304,6 +333,7 @@ static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *b
     kn_plan_free(r, *basis, before);
 }
 
+/* Implements kn_method.need.fit; keeps basis, components and noise. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, made;
@@ -344,18 +374,20 @@ static bool known_noise(kn_gp *gp)
     return iso;
 }
 
-static ptrdiff_t batch(const kn_gp *gp)
+static ptrdiff_t batch_smtgpr(const kn_gp *gp)
 {
     (void)gp;
     return 1;
 }
 
-static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
+/* Method operation `deidentify`: refuses iso noise, whose prediction needs the training sample. */
+static kn_status deidentify_smtgpr(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
+                                   kn_gp *to)
 {
     if (from->spec.noise == KN_NOISE_ISO)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "a model with iso noise cannot be exported, expected structured noise");
-    return kn_components_share(ctx, from, how, to);
+    return kn_components_deidentify(ctx, from, how, to);
 }
 
 const kn_method kn_method_smtgpr = {
@@ -369,21 +401,21 @@ const kn_method kn_method_smtgpr = {
     .spreads = true,
     .same_steps = true,
     .held_out_once = true,
-    .fit = fit,
+    .fit = fit_smtgpr,
     .predict = kn_components_predict,
     .loo = kn_components_loo,
     .cv = kn_components_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = kn_components_map_density,
-    .law_block = kn_components_map_density_block,
+    .map_density = kn_components_map_density,
+    .map_density_block = kn_components_map_density_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
-    .group_share = kn_components_group_share,
-    .share = share,
+    .group_noise_proportion = kn_components_group_proportion,
+    .deidentify = deidentify_smtgpr,
     .points = kn_components_points,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
-    .batch = batch,
+    .batch = batch_smtgpr,
     .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

@@ -1,34 +1,35 @@
-/* Implements whitened.h: the fit, the joint density of maps and the method's table entry
- * [METHOD 1f]. */
-#include "gp/methods/smtgpr/whitened.h"
+/* S-MTGPR with whitened noise: each response has its own noise variance, and the complement of the
+ * basis has one signal and one noise variance [METHOD 1f]. Has the fit, the joint density of maps
+ * and the method's table entry. */
+#include "gp/methods/smtgpr/internal.h"
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "gp/assign_folds.h"
 #include "gp/basis/basis.h"
 #include "gp/basis/complement.h"
-#include "gp/components/auto.h"
 #include "gp/components/choose_count.h"
 #include "gp/components/pilot.h"
-#include "gp/methods/smtgpr/whitened_fold.h"
-#include "gp/methods/smtgpr/whitened_loo.h"
-#include "gp/methods/smtgpr/whitened_model.h"
+#include "gp/methods/fit_steps.h"
+#include "gp/methods/methods.h"
 #include "gp/missing/completion.h"
 #include "gp/predict/covariance.h"
+#include "gp/predict/map_density.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
 
 static const double FLOPS = 4e10, LONG = 10; /* flops per second, measured on two cores; seconds
                                               * worth a message */
 
+/* Fails with KN_ERR_ARGUMENT for more than KN_MANY participants. */
 static kn_status check_samples(kn_ctx *ctx, ptrdiff_t N)
 {
     if (N <= KN_MANY)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_ARGUMENT,
-                   "whitened noise takes matrices over all pairs of samples: %td samples are too "
-                   "many, at most %d; {noise=structured} takes them",
+                   "whitened noise needs matrices over all pairs of participants, and %td "
+                   "participants are too many (at most %d); use {noise=structured}",
                    N, KN_MANY);
 }
 
@@ -36,19 +37,20 @@ static kn_status check_samples(kn_ctx *ctx, ptrdiff_t N)
 static kn_status check_components(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t *P)
 {
     const kn_gp_options *o = p->options;
-    ptrdiff_t rank = p->gram.rank, most = rank == p->Y.T ? rank : rank - 1;
-    if (o->components == 0 && *P > most)
-        *P = most;
-    if (*P <= most)
+    ptrdiff_t rank = p->gram.rank, limit = rank == p->Y.T ? rank : rank - 1;
+    if (o->components == 0 && *P > limit)
+        *P = limit;
+    if (*P <= limit)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_ARGUMENT,
-                   "components is %td, but with whitened noise %td samples of %td responses have "
-                   "at most %td%s",
-                   *P, p->Y.N, p->Y.T, most,
-                   most < p->Y.T ? ": something must be left outside" : "");
+                   "{components} is %td, but with whitened noise %td participants with %td "
+                   "responses allow at most %td%s",
+                   *P, p->Y.N, p->Y.T, limit,
+                   limit < p->Y.T ? ", because some variance must remain for the noise" : "");
 }
 
-static void tell_long(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
+/* Logs the expected duration of the factor analysis if it is long. */
+static void log_duration(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 {
     double s = kn_factors_flops(p->Y.N, p->Y.T, P) / FLOPS;
     int folds = p->options->cv ? p->options->folds : 0;
@@ -60,8 +62,8 @@ static void tell_long(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 }
 
 /* Searches a non-additive R0 with the whitened components [METHOD 3b]. */
-static kn_status search(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z, kn_search_result *found,
-                        double *theta)
+static kn_status search_parameters(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z,
+                                   kn_search_result *found, double *theta)
 {
     kn_status status;
     kn_engine e = {0};
@@ -77,13 +79,14 @@ out:
 }
 
 /* Moves the components to the model. */
-static kn_status assemble(kn_ctx *ctx, const kn_whitened_of *of, kn_whitened *w, kn_gp *gp)
+static kn_status assemble_model(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened *w,
+                                kn_gp *gp)
 {
     kn_status status = KN_OK;
     gp->complement_component = w->complement;
     gp->s2 = w->complement ? w->latent.d[gp->P] : 0;
     if (w->complement) {
-        kn_complement_of outside = kn_whitened_outside(of, w);
+        kn_complement_of outside = kn_whitened_outside(data, w);
         KN_TRY(kn_complement_make(ctx, &w->latent, &outside, &gp->D0));
     }
     gp->psi = w->factors.psi;
@@ -98,9 +101,9 @@ out:
     return status;
 }
 
-/* Records the result in *info. */
-static void record(const kn_gp *gp, const kn_whitened *w, kn_search_result *found,
-                   kn_fit_info *info)
+/* Records the result in *info and adds to its evaluation counts, which must be initialised. */
+static void record_fit(const kn_gp *gp, const kn_whitened *w, kn_search_result *found,
+                       kn_fit_info *info)
 {
     kn_engine none = {.complement = true};
     kn_basis basis = {.total = w->factors.total, .E = w->factors.total - kn_sumsq(w->factors.Z)};
@@ -115,7 +118,7 @@ kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_search_result *f
     kn_whitened w = {0};
     double theta[KN_COV_THETA], t0 = kn_clock(), t1;
     kn_cov between = kn_cov_between(&p->spec.sample);
-    kn_whitened_of of = {.spec = &p->spec, .X = p->X, .Y = &p->Y, .theta = theta};
+    kn_whitened_data data = {.spec = &p->spec, .X = p->X, .Y = &p->Y, .theta = theta};
     *gp = (kn_gp){.method = &kn_method_whitened,
                   .spec = p->spec,
                   .N = p->X.rows,
@@ -124,7 +127,7 @@ kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_search_result *f
                   .P = P,
                   .pca = true};
     gp->spec.noise = KN_NOISE_WHITENED;
-    tell_long(ctx, p, P);
+    log_duration(ctx, p, P);
     KN_TRY(kn_factors_new(ctx, &p->Y, NULL, P, &w.factors));
     gp->P = w.factors.B.cols; /* fewer than requested only by rounding */
     w.complement = gp->P < gp->T;
@@ -133,10 +136,10 @@ kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_search_result *f
     found->evals = 1; /* earlier evaluations are already counted */
     found->evals_subsample = found->inner_evals = 0;
     if (!p->spec.additive && gp->P > 0)
-        KN_TRY(search(ctx, p, w.factors.Z, found, theta));
-    KN_TRY(kn_whitened_at(ctx, &of, &w));
-    record(gp, &w, found, info);
-    KN_TRY(assemble(ctx, &of, &w, gp));
+        KN_TRY(search_parameters(ctx, p, w.factors.Z, found, theta));
+    KN_TRY(kn_whitened_at(ctx, &data, &w));
+    record_fit(gp, &w, found, info);
+    KN_TRY(assemble_model(ctx, &data, &w, gp));
     info->rank = gp->latent.cell[0].R0.m;
     info->rank_residual = gp->latent.cell[0].R0.residual;
     info->seconds_basis += t1 - t0;
@@ -152,7 +155,7 @@ out:
 }
 
 /* R0 and number of components are those of structured noise; groups matter for the folds only. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_components_pilot found = {0};
@@ -179,8 +182,10 @@ out:
 
 /* ---- joint density of a map ---- */
 
-/* Implements kn_method.law: V = B, d of the components, outside v0 and d0 of the complement. */
-static kn_status law(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out)
+/* Implements kn_method.map_density: V = B, d of the components, outside v0 and d0 of the
+ * complement. */
+static kn_status map_density_whitened(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                      kn_map_density *out)
 {
     kn_status status;
     const kn_gp *gp = maps->gp;
@@ -202,9 +207,9 @@ out:
     return status;
 }
 
-/* Implements kn_method.law_block: rows of B, scale psi^1/2. */
-static kn_status law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first, kn_mat y,
-                           kn_mat V, double *scale)
+/* Implements kn_method.map_density_block: rows of B, scale psi^1/2. */
+static kn_status density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
+                               kn_mat y, kn_mat V, double *scale)
 {
     const kn_fold_prediction *p = &maps->part[part];
     const double *psi = p->psi ? p->psi : maps->gp->psi;
@@ -218,7 +223,7 @@ static kn_status law_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdif
 /* ---- other functions of the table entry ---- */
 
 /* Checks after reading that psi exists and D0 has the expected number of rows. */
-static kn_status arrays(kn_gp *gp, kn_arrays *a)
+static kn_status visit_arrays_whitened(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = kn_components_arrays(gp, a);
     if (status != KN_OK || !a->reading)
@@ -236,29 +241,33 @@ static bool known_noise(kn_gp *gp)
     return false; /* from held-out residuals, or in-sample [noise.c] */
 }
 
-static ptrdiff_t batch(const kn_gp *gp)
+static ptrdiff_t batch_whitened(const kn_gp *gp)
 {
     (void)gp;
     return 1;
 }
 
 /* Not possible: D0 holds the responses of the training participants. */
-static kn_status share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
+static kn_status refuse_deidentification(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
+                                         kn_gp *to)
 {
     (void)from, (void)how, (void)to;
     return kn_fail(ctx, KN_ERR_ARGUMENT,
                    "a model with whitened noise cannot be exported, expected structured noise");
 }
 
+/* Sets the sizes that whitened noise decides itself: no given basis, no groups, the largest P if P
+ * is chosen. */
 static void need_settle(kn_problem_size *s)
 {
     s->chosen = s->P == 0;
     s->given_basis = false;
     s->groups = 0;
     if (s->chosen)
-        s->P = kn_components_most(s->N, s->T, s->N);
+        s->P = kn_components_max(s->N, s->T, s->N);
 }
 
+/* Implements kn_method.need.fit; keeps factors, components and D0. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;
@@ -280,6 +289,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, begin, gram);
 }
 
+/* Predicted memory of the maps of n participants, of leave-one-out or of folds. */
 static void maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_components_maps_need(r, s, kind, n);
@@ -289,6 +299,7 @@ static void maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kin
         kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->M); /* RU */
 }
 
+/* Implements kn_method.need.block; temporary. */
 static void block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -312,20 +323,20 @@ const kn_method kn_method_whitened = {
     .components = true,
     .low_rank = true,
     .own_deviance = true,
-    .fit = fit,
+    .fit = fit_whitened,
     .predict = kn_components_predict,
     .loo = kn_whitened_loo,
     .cv = kn_whitened_cv,
     .block = kn_components_block,
     .covariance = kn_components_covariance,
-    .law = law,
-    .law_block = law_block,
+    .map_density = map_density_whitened,
+    .map_density_block = density_block,
     .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
-    .group_share = kn_components_group_share,
-    .share = share,
-    .arrays = arrays,
+    .group_noise_proportion = kn_components_group_proportion,
+    .deidentify = refuse_deidentification,
+    .arrays = visit_arrays_whitened,
     .bytes = kn_components_bytes,
-    .batch = batch,
+    .batch = batch_whitened,
     .need = {need_settle, need_fit, maps_need, block_need},
 };

@@ -1,45 +1,53 @@
-/* Implements whitened_fold.h. */
-#include "gp/methods/smtgpr/whitened_fold.h"
+/* Cross-validation with whitened noise: a fold estimates psi, B, c, d, c0, d0 from its training
+ * rows; R0 is fixed [METHOD 5b, 1f].
+ *
+ *     mean = mu + L (B Psi^1/2)' + smooth (Y_tr - 1 mu')     smooth = RU diag(c0/(c0 r + d0)) U'
+ *     L = mean_lat - smooth Z
+ *
+ * smooth (h x n) serves all responses, so that a fold need not keep D0. A fold that imputes its
+ * training rows keeps D0, because the maps do not have the imputed responses. */
+#include "gp/methods/smtgpr/internal.h"
 
 #include "gp/basis/complement.h"
-#include "gp/methods/smtgpr/whitened_model.h"
 #include "gp/predict/predict.h"
 
 /* Outputs of a prediction: with or without site effects. */
-typedef struct places {
+typedef struct prediction_outputs {
     kn_mat *mean, *RU, *smooth;
-} places;
+} prediction_outputs;
 
-/* Predicts the held-out rows; `filled`: keep RU for D0, else replace it by the smoother. */
-static kn_status predict(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool filled, places to,
-                         kn_mat var, double *clamped)
+/* Predicts the held-out rows; `imputed`: keep RU for D0, else replace it by the smoother. */
+static kn_status predict_held_out(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool imputed,
+                                  prediction_outputs outputs, kn_mat var, double *clamped)
 {
     kn_status status;
     kn_mat explained = {0};
     const kn_latent *l = &w->latent;
-    ptrdiff_t P = w->factors.B.cols, kept = w->complement ? kn_complement_count(l) : 0;
-    KN_TRY(kn_mat_new(ctx, Xs.rows, l->P, to.mean));
-    if (kept > 0)
-        KN_TRY(kn_mat_new(ctx, Xs.rows, kept, to.RU));
+    ptrdiff_t P = w->factors.B.cols, n_directions = w->complement ? kn_complement_count(l) : 0;
+    KN_TRY(kn_mat_new(ctx, Xs.rows, l->P, outputs.mean));
+    if (n_directions > 0)
+        KN_TRY(kn_mat_new(ctx, Xs.rows, n_directions, outputs.RU));
     KN_TRY(kn_latent_predict_all(ctx, l, &(kn_predict_input){.X = Xs},
-                                 &(kn_latent_prediction){*to.mean, var, *to.RU}, clamped));
-    if (kept == 0 || filled)
+                                 &(kn_latent_prediction){*outputs.mean, var, *outputs.RU},
+                                 clamped));
+    if (n_directions == 0 || imputed)
         goto out;
-    KN_TRY(kn_mat_new(ctx, Xs.rows, l->X.rows, to.smooth));
+    KN_TRY(kn_mat_new(ctx, Xs.rows, l->X.rows, outputs.smooth));
     KN_TRY(kn_mat_new(ctx, Xs.rows, P, &explained));
-    KN_TRY(
-        kn_complement_smoother(ctx, l, *to.RU, kn_cols(l->cell[0].A, 0, P), *to.smooth, explained));
+    KN_TRY(kn_complement_smoother(ctx, l, *outputs.RU, kn_cols(l->cell[0].A, 0, P), *outputs.smooth,
+                                  explained));
     for (ptrdiff_t p = 0; p < P; p++)
         for (ptrdiff_t i = 0; i < Xs.rows; i++)
-            kn_col(*to.mean, p)[i] -= kn_at(explained, i, p);
-    kn_mat_clear(to.RU);
+            kn_col(*outputs.mean, p)[i] -= kn_at(explained, i, p);
+    kn_mat_clear(outputs.RU);
 out:
     kn_mat_clear(&explained);
     return status;
 }
 
 /* Moves what the maps and their joint density need from the fold's model to its part. */
-static kn_status keep(kn_ctx *ctx, const kn_refit *f, kn_whitened *w, kn_fold_prediction *part)
+static kn_status move_to_prediction(kn_ctx *ctx, const kn_refit *f, kn_whitened *w,
+                                    kn_fold_prediction *part)
 {
     kn_status status = KN_OK;
     ptrdiff_t P = w->factors.B.cols;
@@ -66,32 +74,36 @@ kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *p
     kn_status status;
     const kn_gp *gp = f->gp;
     kn_whitened w = {0};
-    kn_whitened_of of = {.spec = &gp->spec,
-                         .X = f->X,
-                         .Y = &f->Y,
-                         .mean = f->mu,
-                         .theta = gp->latent.cell[0].R0.theta};
-    bool filled = f->Y.holes != NULL;
+    kn_whitened_data data = {.spec = &gp->spec,
+                             .X = f->X,
+                             .Y = &f->Y,
+                             .mean = f->mu,
+                             .theta = gp->latent.cell[0].R0.theta};
+    bool imputed = f->Y.missing != NULL;
     kn_mat unused = {0};
     double no = 0;
     KN_TRY(kn_factors_new(ctx, &f->Y, f->mu, gp->P, &w.factors));
     w.complement = w.factors.B.cols < gp->T; /* a fold of few rows has a complement even if P = T */
-    KN_TRY(kn_whitened_at(ctx, &of, &w));
+    KN_TRY(kn_whitened_at(ctx, &data, &w));
     KN_TRY(kn_mat_new(ctx, f->Xs.rows, w.latent.P, &part->var));
-    KN_TRY(predict(ctx, &w, f->Xs, filled, (places){&part->mean, &part->RU, &part->smooth},
-                   part->var, clamped));
-    if (f->X_alone.data) {
+    KN_TRY(predict_held_out(ctx, &w, f->Xs, imputed,
+                            (prediction_outputs){&part->mean, &part->RU, &part->smooth}, part->var,
+                            clamped));
+    if (f->X_without_site.data) {
         KN_TRY(kn_mat_new(ctx, f->Xs.rows, w.latent.P, &unused));
-        KN_TRY(predict(ctx, &w, f->X_alone, filled,
-                       (places){&part->alone, &part->RU_alone, &part->smooth_alone}, unused, &no));
+        KN_TRY(
+            predict_held_out(ctx, &w, f->X_without_site, imputed,
+                             (prediction_outputs){&part->mean_without_site, &part->RU_without_site,
+                                                  &part->smooth_without_site},
+                             unused, &no));
     }
-    if (f->far)
-        KN_TRY(kn_latent_far(ctx, &w.latent, f->Xs, f->far));
-    if (filled && w.complement) {
-        kn_complement_of outside = kn_whitened_outside(&of, &w);
+    if (f->extrapolation)
+        KN_TRY(kn_latent_extrapolation(ctx, &w.latent, f->Xs, f->extrapolation));
+    if (imputed && w.complement) {
+        kn_complement_of outside = kn_whitened_outside(&data, &w);
         KN_TRY(kn_complement_make(ctx, &w.latent, &outside, &part->D0));
     }
-    KN_TRY(keep(ctx, f, &w, part));
+    KN_TRY(move_to_prediction(ctx, f, &w, part));
 out:
     kn_mat_clear(&unused);
     kn_whitened_clear(&w);
@@ -104,7 +116,7 @@ kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *prob
     return kn_refit_cv(ctx, gp, problem, kn_whitened_fold, out);
 }
 
-/* Memory plan of a fold with n training and h held-out rows; keeps its part. */
+/* Memory plan of a fold with n training and h held-out rows; keeps its prediction. */
 static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
     kn_problem_size f = *s;

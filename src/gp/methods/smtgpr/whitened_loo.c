@@ -1,5 +1,8 @@
-/* Implements whitened_loo.h. */
-#include "gp/methods/smtgpr/whitened_loo.h"
+/* Leave-one-out with whitened noise at fixed psi and B [METHOD 5, 1f].
+ *
+ *     K0 = c0 R0 + d0 I     S = I - diag(K0^-1)^-1 K0^-1     mean = [L B' + S Yw] Psi^1/2
+ *     L = mean_lat - S Z                                     (S Yw Psi^1/2 = S Y) */
+#include "gp/methods/smtgpr/internal.h"
 
 #include "gp/basis/complement.h"
 #include "gp/predict/loo.h"
@@ -7,7 +10,7 @@
 
 /* Computes K0^-1 (N x N) = U diag(1/k) U'; with directions outside U, U diag(1/k - 1/d0) U' + I/d0.
  */
-static kn_status inverse(kn_ctx *ctx, const kn_latent *l, kn_mat out)
+static kn_status invert_covariance(kn_ctx *ctx, const kn_latent *l, kn_mat out)
 {
     kn_status status = KN_OK;
     const kn_decomp *R0 = &l->cell[0].R0;
@@ -35,12 +38,13 @@ out:
 }
 
 /* Sets the smoother S, and L in place of the latent means. */
-static kn_status smoother(kn_ctx *ctx, const kn_latent *l, kn_mat Z, kn_fold_prediction *part)
+static kn_status compute_smoother(kn_ctx *ctx, const kn_latent *l, kn_mat Z,
+                                  kn_fold_prediction *part)
 {
     kn_status status;
     ptrdiff_t N = l->X.rows;
     KN_TRY(kn_mat_new(ctx, N, N, &part->smooth));
-    KN_TRY(inverse(ctx, l, part->smooth));
+    KN_TRY(invert_covariance(ctx, l, part->smooth));
     for (ptrdiff_t i = 0; i < N; i++) {
         double own = kn_at(part->smooth, i, i);
         for (ptrdiff_t j = 0; j < N; j++)
@@ -61,7 +65,7 @@ kn_status kn_whitened_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, k
     KN_TRY(kn_latent_loo(ctx, &gp->latent, KN_LEAVE_ROW, Z, out->part[0].mean, out->part[0].var,
                          &out->clamped));
     if (gp->complement_component && kn_complement_count(&gp->latent) > 0)
-        KN_TRY(smoother(ctx, &gp->latent, kn_cols(Z, 0, gp->P), &out->part[0]));
+        KN_TRY(compute_smoother(ctx, &gp->latent, kn_cols(Z, 0, gp->P), &out->part[0]));
 out:
     kn_mat_clear(&Z);
     if (status != KN_OK)

@@ -1,5 +1,7 @@
-/* Implements cell_predict.h. */
-#include "gp/methods/stgpr/cell_predict.h"
+/* Predicts participants with one cell of STGPR [METHOD 4, 7]. Used by predict.c and cv.c.
+ *
+ *     mean = R0* alpha      var = c (R0** - (R0* U).^2 (1/(r + delta)))      n x responses */
+#include "gp/methods/stgpr/internal.h"
 
 #include "gp/latent.h"
 #include "la/la.h"

@@ -1,32 +1,34 @@
-/* Implements cv.h: folds one after the other, the cells of a fold in parallel. */
-#include "gp/methods/stgpr/cv.h"
+/* Cross-validated maps of a panel of responses (map_panels.c) [METHOD 5b, 7]. Cell and gamma of a
+ * response are fixed; mean, c and d are estimated from the training rows of each fold. Folds run
+ * one after the other, the cells of a fold in parallel. */
+#include "gp/methods/stgpr/internal.h"
 
 #include <math.h>
 
 #include "gp/cv/fold.h"
-#include "gp/methods/stgpr/cell_predict.h"
 #include "la/la.h"
 
 /* State of one fold, and the work space of each worker. */
-typedef struct folding {
+typedef struct fold_work {
     const kn_stgpr_panel *b;
     const kn_fold *f;
-    const double *filled; /* imputed values of the fold; NULL: no cell is missing */
-    kn_mat Xs, Xt;        /* covariates of held-out and training rows */
+    const double *imputed; /* imputed values of the fold; NULL: no cell is missing */
+    kn_mat Xs, Xt;         /* covariates of held-out and training rows */
     kn_pairs train, cross;
     kn_groups groups;
     kn_cell_samples samples; /* the training rows */
-    kn_cell_workspaces crew;
-    kn_cell_predictor *ahead;
+    kn_cell_workspaces workspaces;
+    kn_cell_predictor *predictor;
     kn_mat mu; /* width x workers */
-} folding;
+} fold_work;
 
 /* Reads the training rows of the responses J into Y (n_train x n) and centres them; mu: their
  * means. */
-static void fold_responses(kn_ctx *ctx, const folding *p, const ptrdiff_t *J, kn_mat Y, double *mu)
+static void fold_responses(kn_ctx *ctx, const fold_work *p, const ptrdiff_t *J, kn_mat Y,
+                           double *mu)
 {
     kn_responses train = kn_responses_rows(p->b->Y, p->f->train, p->f->n_train);
-    train.filled = p->filled;
+    train.imputed = p->imputed;
     kn_responses_columns(ctx, &train, J, Y);
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         double *y = kn_col(Y, j);
@@ -38,12 +40,13 @@ static void fold_responses(kn_ctx *ctx, const folding *p, const ptrdiff_t *J, kn
     }
 }
 
-static void folding_clear(folding *p)
+/* Frees the work space of one fold. */
+static void fold_work_clear(fold_work *p)
 {
-    for (int k = 0; p->ahead && k < p->crew.n; k++)
-        kn_cell_predictor_clear(&p->ahead[k]);
-    kn_free(p->ahead);
-    kn_cell_workspaces_clear(&p->crew);
+    for (int k = 0; p->predictor && k < p->workspaces.n; k++)
+        kn_cell_predictor_clear(&p->predictor[k]);
+    kn_free(p->predictor);
+    kn_cell_workspaces_clear(&p->workspaces);
     kn_mat_clear(&p->mu);
     kn_mat_clear(&p->Xs);
     kn_mat_clear(&p->Xt);
@@ -52,14 +55,16 @@ static void folding_clear(folding *p)
     kn_pairs_clear(&p->train);
 }
 
-static kn_status folding_new(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, folding *p)
+/* Prepares covariates, pairs and groups of fold *f; if m->without_site, held-out rows are without
+ * site effects. */
+static kn_status fold_work_new(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, fold_work *p)
 {
     kn_status status;
     const kn_stgpr_maps *m = b->m;
     const kn_gp *gp = b->gp;
-    *p = (folding){.b = b, .f = f, .samples = b->samples};
+    *p = (fold_work){.b = b, .f = f, .samples = b->samples};
     KN_TRY(kn_mat_new(ctx, f->n_test, gp->F, &p->Xs));
-    kn_mat_rows(m->alone ? m->X_alone : gp->latent.X, f->test, p->Xs);
+    kn_mat_rows(m->without_site ? m->X_without_site : gp->latent.X, f->test, p->Xs);
     KN_TRY(kn_mat_new(ctx, f->n_train, gp->F, &p->Xt));
     kn_mat_rows(gp->latent.X, f->train, p->Xt);
     KN_TRY(kn_groups_subset(ctx, &gp->latent.groups, f->train, f->n_train, &p->groups));
@@ -67,25 +72,27 @@ static kn_status folding_new(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold
     p->samples.X = p->Xt;
     p->samples.groups = p->groups.n > 0 ? &p->groups : NULL;
     KN_TRY(kn_pairs_subset(ctx, &m->pairs, f->train, f->n_train, &p->train));
-    KN_TRY(m->alone ? kn_pairs_between(ctx, p->Xs, p->Xt, &gp->spec.sample.stats, &p->cross)
-                    : kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train, f->n_train,
-                                     &p->cross));
+    KN_TRY(m->without_site ? kn_pairs_between(ctx, p->Xs, p->Xt, &gp->spec.sample.stats, &p->cross)
+                           : kn_pairs_cross(ctx, &m->pairs, f->test, f->n_test, f->train,
+                                            f->n_train, &p->cross));
 out:
     return status;
 }
 
 /* Allocates the work space of all workers. */
-static kn_status hire(kn_ctx *ctx, folding *p, int workers)
+static kn_status allocate_workers(kn_ctx *ctx, fold_work *p, int workers)
 {
     kn_status status;
     void *memory;
     const kn_stgpr_panel *b = p->b;
-    KN_TRY(kn_cell_workspaces_new(ctx, workers, p->f->n_train, &p->samples, b->width, &p->crew));
+    KN_TRY(
+        kn_cell_workspaces_new(ctx, workers, p->f->n_train, &p->samples, b->width, &p->workspaces));
     KN_TRY(kn_mat_new(ctx, b->width, workers, &p->mu));
-    KN_TRY(kn_alloc(ctx, workers, sizeof *p->ahead, &memory));
-    p->ahead = memory;
+    KN_TRY(kn_alloc(ctx, workers, sizeof *p->predictor, &memory));
+    p->predictor = memory;
     for (int k = 0; k < workers; k++)
-        KN_TRY(kn_cell_predictor_new(ctx, p->Xs, p->f->n_train, &p->cross, b->width, &p->ahead[k]));
+        KN_TRY(kn_cell_predictor_new(ctx, p->Xs, p->f->n_train, &p->cross, b->width,
+                                     &p->predictor[k]));
 out:
     return status;
 }
@@ -95,19 +102,19 @@ out:
 static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;
-    const folding *p = self;
+    const fold_work *p = self;
     const kn_stgpr_panel *b = p->b;
     kn_stgpr_maps *m = b->m;
-    kn_cell_work *w = &p->crew.w[worker];
-    kn_cell_predictor *a = &p->ahead[worker];
+    kn_cell_work *w = &p->workspaces.w[worker];
+    kn_cell_predictor *a = &p->predictor[worker];
     double *mu = kn_col(p->mu, worker);
     kn_panel_cell c;
-    if (!kn_panel_cell_of(b, cell, &c))
+    if (!kn_panel_find_cell(b, cell, &c))
         return KN_OK;
     KN_TRY(kn_cell_decompose(ctx, w, &c.at, c.gamma));
     kn_cell_predictor_bind(ctx, a, w, &c.at, true);
     for (ptrdiff_t n; c.n > 0; c.J += n, c.n -= n) {
-        n = kn_cell_together(&b->samples, c.J, c.n);
+        n = kn_cell_block_count(&b->samples, c.J, c.n);
         kn_mat Y = kn_cols(w->Y, 0, n), mean = kn_cols(a->mean, 0, n);
         fold_responses(ctx, p, c.J, Y, mu);
         KN_TRY(kn_cell_fit(ctx, w, Y, 0));
@@ -117,32 +124,34 @@ static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
             for (ptrdiff_t i = 0; i < mean.rows; i++)
                 kn_col(mean, j)[i] += mu[j];
         kn_cell_predictor_variances(ctx, a, w, n);
-        kn_panel_put(mean, p->f->test, c.J, m->first, m->mean);
-        kn_panel_put(kn_cols(a->var, 0, n), p->f->test, c.J, m->first, m->var);
+        kn_panel_write(mean, p->f->test, c.J, m->first, m->mean);
+        kn_panel_write(kn_cols(a->var, 0, n), p->f->test, c.J, m->first, m->var);
     }
 out:
     return status;
 }
 
-static int workers_of(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, int folds,
-                      ptrdiff_t width)
+static int count_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, int folds,
+                         ptrdiff_t width)
 {
     return kn_cell_workers(threads, memory, cells, N,
                            kn_cell_predictor_means((N + folds - 1) / folds, N, width));
 }
 
+/* Sets the panel's rows of the held-out participants of fold k. */
 static kn_status cv_fold(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, int folds, int k)
 {
     kn_status status;
-    folding p = {0};
-    int workers = workers_of(kn_threads(ctx), (double)kn_memory(ctx),
-                             ((const kn_stgpr *)b->gp->own)->cells.rows, b->gp->N, folds, b->width);
-    KN_TRY(folding_new(ctx, b, f, &p));
-    p.filled = b->m->filled ? b->m->filled[k] : NULL;
-    KN_TRY(hire(ctx, &p, workers));
+    fold_work p = {0};
+    int workers =
+        count_workers(kn_threads(ctx), (double)kn_memory(ctx),
+                      ((const kn_stgpr *)b->gp->own)->cells.rows, b->gp->N, folds, b->width);
+    KN_TRY(fold_work_new(ctx, b, f, &p));
+    p.imputed = b->m->imputed ? b->m->imputed[k] : NULL;
+    KN_TRY(allocate_workers(ctx, &p, workers));
     KN_TRY(kn_panel_run(ctx, b, workers, fold_cell, &p));
 out:
-    folding_clear(&p);
+    fold_work_clear(&p);
     return status;
 }
 
@@ -168,7 +177,7 @@ void kn_stgpr_cv_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_mem_plan one = {0};
     ptrdiff_t h = (s->N + s->folds - 1) / s->folds, train = s->N - s->N / s->folds;
     ptrdiff_t width = kn_min_size(s->T, KN_BLOCK);
-    int workers = workers_of(s->threads, s->memory, s->threads, s->N, s->folds, width);
+    int workers = count_workers(s->threads, s->memory, s->threads, s->N, s->folds, width);
     kn_plan_alloc_d(r, KN_NEED_WORK, 6 * s->N + s->N * s->F, 1);
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, train, train);
     kn_pairs_need(r, KN_NEED_SAMPLES, s->stats, h, train);

@@ -1,11 +1,17 @@
-/* Implements deidentify.h with interpolation at synthetic points (cov/interpolate.h). */
-#include "gp/methods/stgpr/deidentify.h"
+/* De-identified STGPR models: each cell is represented by synthetic points instead of the training
+ * participants [METHOD 8h]. This is the latent form, in which the responses of a cell are
+ * components with c_j and d_j:
+ *
+ *     alpha_j = c K^-1 y over the participants becomes   A_j = U'y = (U'H alpha_j) (r + delta_j)
+ *
+ * Synthetic points are interpolated (cov/interpolate_covariance.h). */
+#include "gp/methods/stgpr/internal.h"
 
 #include <math.h>
 
-#include "cov/interpolate.h"
+#include "cov/interpolate_covariance.h"
 #include "gp/deidentify.h"
-#include "gp/methods/stgpr/stgpr.h"
+#include "gp/limit_leverage.h"
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
@@ -23,8 +29,8 @@ void kn_stgpr_shared_clear(kn_stgpr *s)
 /* ---- conversion ---------------------------------------------------------------------- */
 
 /* Computes A (m x n) = (U'H alpha) (r + delta) of the responses J; 0 if c = 0. */
-static kn_status coordinates(kn_ctx *ctx, const kn_stgpr *s, const kn_cell_work *w,
-                             const ptrdiff_t *J, kn_mat A)
+static kn_status compute_coordinates(kn_ctx *ctx, const kn_stgpr *s, const kn_cell_work *w,
+                                     const ptrdiff_t *J, kn_mat A)
 {
     kn_status status;
     const kn_groups *g = w->samples->groups;
@@ -52,36 +58,43 @@ out:
 }
 
 /* Converts one cell: synthetic points for R0, and coordinates A of its responses J. */
-static kn_status share_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w, kn_sharing *how,
-                            const ptrdiff_t *J, kn_latent_cell *to)
+static kn_status deidentify_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w,
+                                 kn_deidentification *how, const ptrdiff_t *J, kn_latent_cell *to)
 {
     kn_status status;
     kn_mat A = {0};
-    double least = INFINITY;
+    double lowest = INFINITY, *d = NULL;
     for (ptrdiff_t j = 0; j < to->n; j++)
-        least = fmin(least, ((const kn_stgpr *)gp->own)->delta[J[j]]);
+        lowest = fmin(lowest, ((const kn_stgpr *)gp->own)->delta[J[j]]);
     kn_projection_source of = {.cov = w->samples->cov,
                                .theta = w->theta,
                                .gamma = w->gamma,
                                .N = gp->N,
                                .m = w->m,
                                .r = w->r,
-                               .least = how->cut > 0 ? how->cut * least : 0,
+                               .lowest = how->cut > 0 ? how->cut * lowest : 0,
                                .X = gp->latent.X,
                                .W = w->U};
     KN_TRY(kn_projection_interpolate(ctx, &of, how->points, &to->R0));
-    if (to->R0.m > how->most)
-        how->most = to->R0.m;
+    if (to->R0.m > how->limit)
+        how->limit = to->R0.m;
     KN_TRY(kn_mat_new(ctx, w->m, to->n, &A));
-    KN_TRY(coordinates(ctx, gp->own, w, J, A));
-    KN_TRY(kn_shared_rows(ctx, A, to->R0.m, &to->A));
+    KN_TRY(compute_coordinates(ctx, gp->own, w, J, A));
+    KN_TRY(kn_deidentified_rows(ctx, A, to->R0.m, &to->A));
+    KN_TRY(kn_alloc_d(ctx, to->n, &d));
+    for (ptrdiff_t j = 0; j < to->n; j++)
+        d[j] = ((const kn_stgpr *)gp->own)->d[J[j]];
+    KN_TRY(kn_limit_leverage(ctx, kn_cols(w->U, w->m - to->R0.m, to->R0.m), w->samples->groups, d,
+                             how, to));
 out:
+    kn_free(d);
     kn_mat_clear(&A);
     return status;
 }
 
 /* Converts the cells of `from` to out->shared; *out already has the parameters. */
-static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_stgpr *out)
+static kn_status deidentify_cells(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
+                                  kn_stgpr *out)
 {
     kn_status status;
     const kn_stgpr *s = from->own;
@@ -96,7 +109,8 @@ static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn
                                .groups = groups,
                                .rank = from->spec.rank};
     kn_stgpr_shared_clear(out);
-    how->most = 0;
+    how->limit = how->blurred = 0;
+    how->before = how->after = 0;
     KN_TRY(kn_alloc(ctx, s->cells.rows, sizeof *out->shared, &memory));
     out->shared = memory;
     KN_TRY(kn_pairs_within(ctx, from->latent.X, &samples.cov->stats, &pairs));
@@ -111,7 +125,7 @@ static kn_status share_cells(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn
         KN_TRY(kn_check_cancel(ctx));
         kn_cov_point at = kn_cell_point(samples.cov, s->cells, k);
         KN_TRY(kn_cell_decompose(ctx, &w, &at, kn_stgpr_gamma(s, J[0])));
-        KN_TRY(share_cell(ctx, from, &w, how, J, cell));
+        KN_TRY(deidentify_cell(ctx, from, &w, how, J, cell));
         kn_report_progress(ctx, "cells", k + 1, s->cells.rows, NAN);
     }
 out:
@@ -121,10 +135,10 @@ out:
     return status;
 }
 
-kn_status kn_stgpr_share(kn_ctx *ctx, const kn_gp *from, kn_sharing *how, kn_gp *to)
+kn_status kn_stgpr_deidentify(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how, kn_gp *to)
 {
     kn_stgpr *s = to->own;
-    kn_status status = share_cells(ctx, from, how, s);
+    kn_status status = deidentify_cells(ctx, from, how, s);
     if (status != KN_OK)
         return status;
     kn_mat_clear(&s->alpha);
@@ -147,29 +161,31 @@ ptrdiff_t kn_stgpr_points(const kn_gp *gp)
 
 /* ---- prediction ---------------------------------------------------------------------- */
 
-kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at, kn_shared_maps *some)
+kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at,
+                                  kn_shared_maps *shared_maps)
 {
     kn_status status;
     const kn_stgpr *s = gp->own;
-    const ptrdiff_t *J = some->g->order + at;
+    const ptrdiff_t *J = shared_maps->g->order + at;
     ptrdiff_t k = (ptrdiff_t)s->cell[J[0]], skip = 0;
     const kn_latent_cell *cell = &s->shared[k];
     kn_latent l = {.n_cells = 1};
-    some->n = kn_min_size(some->g->start[k + 1] - at, some->width);
+    shared_maps->n = kn_min_size(shared_maps->g->start[k + 1] - at, shared_maps->width);
     for (ptrdiff_t j = 0; j < J[0]; j++) /* columns of A are in the order of the responses */
         skip += (ptrdiff_t)s->cell[j] == k;
-    KN_TRY(kn_alloc_d(ctx, some->n, &l.c));
-    KN_TRY(kn_alloc_d(ctx, some->n, &l.d));
-    for (ptrdiff_t j = 0; j < some->n; j++) {
+    KN_TRY(kn_alloc_d(ctx, shared_maps->n, &l.c));
+    KN_TRY(kn_alloc_d(ctx, shared_maps->n, &l.d));
+    for (ptrdiff_t j = 0; j < shared_maps->n; j++) {
         l.c[j] = s->c[J[j]];
         l.d[j] = s->d[J[j]];
     }
-    l.P = some->n;
-    l.cell[0] =
-        (kn_latent_cell){.R0 = cell->R0, .A = kn_cols(cell->A, skip, some->n), .n = some->n};
-    KN_TRY(kn_latent_predict(ctx, &l, &(kn_predict_input){.X = some->Xs},
-                             kn_cols(some->mean, 0, some->n), kn_cols(some->var, 0, some->n),
-                             some->clamped));
+    l.P = shared_maps->n;
+    l.cell[0] = (kn_latent_cell){.R0 = cell->R0,
+                                 .A = kn_cols(cell->A, skip, shared_maps->n),
+                                 .n = shared_maps->n};
+    KN_TRY(kn_latent_predict(ctx, &l, &(kn_predict_input){.X = shared_maps->Xs},
+                             kn_cols(shared_maps->mean, 0, shared_maps->n),
+                             kn_cols(shared_maps->var, 0, shared_maps->n), shared_maps->clamped));
 out:
     kn_free(l.c);
     kn_free(l.d);
@@ -191,7 +207,7 @@ static kn_status cell_arrays(kn_gp *gp, ptrdiff_t k, kn_arrays *a)
     if (a->reading && R0->m < 1)
         return a->bad(a, name);
     KN_TRY(a->doubles(a, kn_cell_name("r", k, name, sizeof name), R0->m, KN_NOT_NEGATIVE, &R0->r));
-    KN_TRY(kn_shared_arrays(gp, R0, k, a));
+    KN_TRY(kn_deidentified_arrays(gp, R0, k, a));
 out:
     return status;
 }

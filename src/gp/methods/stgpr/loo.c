@@ -1,17 +1,18 @@
-/* Implements loo.h: cells in parallel, each from its decomposition. */
-#include "gp/methods/stgpr/loo.h"
+/* Leave-one-out maps of a panel of responses (map_panels.c); whole groups are held out together
+ * [METHOD 5, 7]. Cells run in parallel, each from its decomposition. */
+#include "gp/methods/stgpr/internal.h"
 
 #include "gp/latent.h"
 #include "la/la.h"
 
 /* Work space of one worker: products of rows of U, and the block of K^-1 of one group. */
-typedef struct leaving {
+typedef struct loo_work {
     kn_mat rows; /* N x N  products of two rows of U, up to N pairs at a time */
     kn_mat M, I; /* n x n, n x (n + 1) for the largest group */
     kn_mat k;    /* pairs x 1 for the largest group, if they exceed w->A2 */
-} leaving;
+} loo_work;
 
-static void leaving_clear(leaving *v)
+static void loo_work_clear(loo_work *v)
 {
     kn_mat_clear(&v->rows);
     kn_mat_clear(&v->M);
@@ -19,26 +20,27 @@ static void leaving_clear(leaving *v)
     kn_mat_clear(&v->k);
 }
 
-static kn_status leaving_new(kn_ctx *ctx, const kn_gp *gp, leaving *v)
+/* Allocates the work space of one worker; its M and I are as large as the largest group. */
+static kn_status loo_work_new(kn_ctx *ctx, const kn_gp *gp, loo_work *v)
 {
     kn_status status;
     const kn_groups *g = &gp->latent.groups;
-    ptrdiff_t most = 0;
+    ptrdiff_t limit = 0;
     for (ptrdiff_t k = 0; k < g->n; k++)
-        if (g->start[k + 1] - g->start[k] > most)
-            most = g->start[k + 1] - g->start[k];
+        if (g->start[k + 1] - g->start[k] > limit)
+            limit = g->start[k + 1] - g->start[k];
     KN_TRY(kn_mat_new(ctx, gp->N, gp->N, &v->rows));
-    KN_TRY(kn_mat_new(ctx, most, most, &v->M));
-    KN_TRY(kn_mat_new(ctx, most, most + 1, &v->I));
-    KN_TRY(kn_mat_new(ctx, most * (most + 1) / 2, 1, &v->k));
+    KN_TRY(kn_mat_new(ctx, limit, limit, &v->M));
+    KN_TRY(kn_mat_new(ctx, limit, limit + 1, &v->I));
+    KN_TRY(kn_mat_new(ctx, limit * (limit + 1) / 2, 1, &v->k));
 out:
     return status;
 }
 
 /* Writes the leave-one-out mean and model variance: residual, variance with noise, and its noise.
  */
-static void put_left(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double y, double residual,
-                     double v, double noise)
+static void write_loo(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double y, double residual,
+                      double v, double noise)
 {
     kn_stgpr_maps *m = b->m;
     double clamped = 0; /* not reported */
@@ -50,8 +52,8 @@ static void put_left(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double y
 
 /* k_i = (K^-1)_ii = sum_n U_in^2/(c r_n + d); residual (K^-1 y)_i/k_i, variance with noise 1/k_i
  * [METHOD 5] */
-static void leave_rows(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
-                       const leaving *v, const ptrdiff_t *J, ptrdiff_t n)
+static void loo_rows(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w, const loo_work *v,
+                     const ptrdiff_t *J, ptrdiff_t n)
 {
     const kn_stgpr *s = b->gp->own;
     kn_mat weight = kn_sub(w->A, 0, 0, w->m, n), k = kn_cols(w->A2, 0, n);
@@ -66,16 +68,16 @@ static void leave_rows(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work 
             double one = 1 / (kn_at(k, i, j) + (kn_cell_is_low(w) ? 1 / d : 0));
             double y = kn_at(w->Y, i, j);
             if (c > 0)
-                put_left(b, i, J[j], y, kn_stgpr_alpha(s, J[j]).data[i] / c * one, one, d);
+                write_loo(b, i, J[j], y, kn_stgpr_alpha(s, J[j]).data[i] / c * one, one, d);
             else
-                put_left(b, i, J[j], y, y, 0, 0);
+                write_loo(b, i, J[j], y, y, 0, 0);
         }
     }
 }
 
 /* Computes M^-1 q and the diagonal of M^-1 from M = (K^-1)_gg in v->M and q = (K^-1 y)_g. */
-static kn_status put_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w, leaving *v,
-                           ptrdiff_t g, ptrdiff_t j, ptrdiff_t response)
+static kn_status loo_group_response(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
+                                    loo_work *v, ptrdiff_t g, ptrdiff_t j, ptrdiff_t response)
 {
     kn_status status;
     const kn_stgpr *s = b->gp->own;
@@ -93,26 +95,27 @@ static kn_status put_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_w
     kn_trsm_left(ctx, KN_N, M, I);
     kn_trsm_left(ctx, KN_T, M, I); /* M^-1 [I q] */
     for (ptrdiff_t a = 0; a < n; a++)
-        put_left(b, row[a], response, kn_at(w->Y, row[a], j), kn_at(I, a, n), kn_at(I, a, a),
-                 noise);
+        write_loo(b, row[a], response, kn_at(w->Y, row[a], j), kn_at(I, a, n), kn_at(I, a, a),
+                  noise);
 out:
     return status;
 }
 
 /* Holds out group g for n responses: M = (K^-1)_gg = sum_i U_ai U_bi weight_i, with the products of
  * rows for some pairs (a, b) at a time [METHOD 5]. */
-static kn_status leave_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
-                             leaving *v, ptrdiff_t g, const ptrdiff_t *J, ptrdiff_t n)
+static kn_status loo_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w, loo_work *v,
+                           ptrdiff_t g, const ptrdiff_t *J, ptrdiff_t n)
 {
     kn_status status = KN_OK;
     const kn_groups *groups = w->samples->groups;
     const ptrdiff_t *row = groups->row + groups->start[g];
     ptrdiff_t size = groups->start[g + 1] - groups->start[g], pairs = size * (size + 1) / 2;
-    ptrdiff_t most = w->A2.rows * w->A2.cols / pairs, some = most < 1 ? 1 : kn_min_size(n, most);
+    ptrdiff_t limit = w->A2.rows * w->A2.cols / pairs,
+              chunk = limit < 1 ? 1 : kn_min_size(n, limit);
     double less = kn_groups_less(groups, w->gamma, g);
-    for (ptrdiff_t j = 0; j < n; j += some) {
-        ptrdiff_t here = kn_min_size(n - j, some), at = 0, done = 0;
-        kn_mat k = kn_mat_cols(most < 1 ? v->k.data : w->A2.data, pairs, here);
+    for (ptrdiff_t j = 0; j < n; j += chunk) {
+        ptrdiff_t here = kn_min_size(n - j, chunk), at = 0, done = 0;
+        kn_mat k = kn_mat_cols(limit < 1 ? v->k.data : w->A2.data, pairs, here);
         for (ptrdiff_t p = 0; p < size; p++)
             for (ptrdiff_t q = p; q < size; q++) {
                 for (ptrdiff_t i = 0; i < w->m; i++)
@@ -129,7 +132,7 @@ static kn_status leave_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell
             if (!(w->c[j + t] > 0)) {
                 for (ptrdiff_t p = 0; p < size; p++) {
                     double y = kn_at(w->Y, row[p], j + t);
-                    put_left(b, row[p], J[j + t], y, y, 0, 0);
+                    write_loo(b, row[p], J[j + t], y, y, 0, 0);
                 }
                 continue;
             }
@@ -137,57 +140,58 @@ static kn_status leave_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell
                 for (ptrdiff_t q = p; q < size; q++)
                     kn_col(v->M, p)[q] = kn_at(k, pair++, t) +
                                          (kn_cell_is_low(w) ? ((p == q) - less) / w->d[j + t] : 0);
-            KN_TRY(put_group(ctx, b, w, v, g, j + t, J[j + t]));
+            KN_TRY(loo_group_response(ctx, b, w, v, g, j + t, J[j + t]));
         }
     }
 out:
     return status;
 }
 
-static kn_status leave_groups(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
-                              leaving *v, const ptrdiff_t *J, ptrdiff_t n)
+/* Holds out every group in turn for n responses J of the current cell. */
+static kn_status loo_groups(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
+                            loo_work *v, const ptrdiff_t *J, ptrdiff_t n)
 {
     kn_status status = KN_OK;
     kn_cell_weights(w, kn_sub(w->A, 0, 0, w->m, n));
     for (ptrdiff_t g = 0; g < w->samples->groups->n; g++)
-        KN_TRY(leave_group(ctx, b, w, v, g, J, n));
+        KN_TRY(loo_group(ctx, b, w, v, g, J, n));
 out:
     return status;
 }
 
 /* Work space of all workers. */
-typedef struct leaving_out {
+typedef struct loo_panel {
     const kn_stgpr_panel *b;
-    kn_cell_workspaces crew;
-    leaving *leaving;
-} leaving_out;
+    kn_cell_workspaces workspaces;
+    loo_work *loo_work;
+} loo_panel;
 
 /* Worker function: decomposes one cell and holds out rows or groups of its responses. */
-static kn_status leave_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
+static kn_status loo_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;
-    const leaving_out *l = self;
+    const loo_panel *l = self;
     const kn_stgpr_panel *b = l->b;
-    kn_cell_work *w = &l->crew.w[worker];
-    leaving *v = &l->leaving[worker];
+    kn_cell_work *w = &l->workspaces.w[worker];
+    loo_work *v = &l->loo_work[worker];
     kn_panel_cell c;
-    if (!kn_panel_cell_of(b, cell, &c))
+    if (!kn_panel_find_cell(b, cell, &c))
         return KN_OK;
     KN_TRY(kn_cell_decompose(ctx, w, &c.at, c.gamma));
     for (ptrdiff_t n; c.n > 0; c.J += n, c.n -= n) {
-        n = kn_cell_together(&b->samples, c.J, c.n);
+        n = kn_cell_block_count(&b->samples, c.J, c.n);
         kn_responses_columns(ctx, b->Y, c.J, kn_cols(w->Y, 0, n));
         kn_panel_load(b->gp->own, c.J, n, w);
         if (b->samples.groups)
-            KN_TRY(leave_groups(ctx, b, w, v, c.J, n));
+            KN_TRY(loo_groups(ctx, b, w, v, c.J, n));
         else
-            leave_rows(ctx, b, w, v, c.J, n);
+            loo_rows(ctx, b, w, v, c.J, n);
     }
 out:
     return status;
 }
 
-static int workers_of(int threads, double memory, ptrdiff_t cells, ptrdiff_t N)
+static int count_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N)
 {
     return kn_cell_workers(threads, memory, cells, N, (double)N * (double)N);
 }
@@ -196,29 +200,29 @@ kn_status kn_stgpr_loo_panel(kn_ctx *ctx, const kn_stgpr_panel *b)
 {
     kn_status status;
     void *memory = NULL;
-    leaving_out l = {.b = b};
-    int workers = workers_of(kn_threads(ctx), (double)kn_memory(ctx),
-                             ((const kn_stgpr *)b->gp->own)->cells.rows, b->gp->N);
-    KN_TRY(kn_cell_workspaces_new(ctx, workers, b->gp->N, &b->samples, b->width, &l.crew));
-    KN_TRY(kn_alloc(ctx, workers, sizeof *l.leaving, &memory));
-    l.leaving = memory;
+    loo_panel l = {.b = b};
+    int workers = count_workers(kn_threads(ctx), (double)kn_memory(ctx),
+                                ((const kn_stgpr *)b->gp->own)->cells.rows, b->gp->N);
+    KN_TRY(kn_cell_workspaces_new(ctx, workers, b->gp->N, &b->samples, b->width, &l.workspaces));
+    KN_TRY(kn_alloc(ctx, workers, sizeof *l.loo_work, &memory));
+    l.loo_work = memory;
     for (int k = 0; k < workers; k++)
-        KN_TRY(leaving_new(ctx, b->gp, &l.leaving[k]));
-    KN_TRY(kn_panel_run(ctx, b, workers, leave_cell, &l));
+        KN_TRY(loo_work_new(ctx, b->gp, &l.loo_work[k]));
+    KN_TRY(kn_panel_run(ctx, b, workers, loo_cell, &l));
 out:
-    for (int k = 0; l.leaving && k < workers; k++)
-        leaving_clear(&l.leaving[k]);
+    for (int k = 0; l.loo_work && k < workers; k++)
+        loo_work_clear(&l.loo_work[k]);
     kn_free(memory);
-    kn_cell_workspaces_clear(&l.crew);
+    kn_cell_workspaces_clear(&l.workspaces);
     return status;
 }
 
 void kn_stgpr_loo_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_plan one = {0};
-    ptrdiff_t most = s->groups > 0 ? s->N - s->groups + 1 : 0;
+    ptrdiff_t limit = s->groups > 0 ? s->N - s->groups + 1 : 0;
     kn_plan_alloc_d(&one, KN_NEED_SAMPLES, s->N, s->N);
-    kn_plan_alloc_d(&one, KN_NEED_SAMPLES, most, 3 * most + 1);
+    kn_plan_alloc_d(&one, KN_NEED_SAMPLES, limit, 3 * limit + 1);
     kn_cell_work_need(&one, s, s->N, kn_min_size(s->T, KN_BLOCK));
-    kn_cell_workspaces_need(r, workers_of(s->threads, s->memory, s->threads, s->N), &one);
+    kn_cell_workspaces_need(r, count_workers(s->threads, s->memory, s->threads, s->N), &one);
 }

@@ -1,34 +1,36 @@
-/* Implements merge_cells.h; the counts are summed over MPI ranks. */
-#include "gp/methods/stgpr/merge_cells.h"
+/* Reduces the cells that were tried to few cells that suit all responses [METHOD 7]. The counts are
+ * summed over MPI ranks. */
+#include "gp/methods/stgpr/internal.h"
 
 #include <string.h>
 
 #include "base/mpi/comm.h"
 
-static const double MERGE = 0.01; /* nats that a response may lose to share a cell */
+static const double MERGE = 0.01; /* nats that a response may lose to use a cell of others */
 
 /* Returns the cell of row `column` of lml if response j loses at most MERGE there, else -1. */
-static int acceptable(const kn_lattice *l, ptrdiff_t j, int column)
+static int acceptable_cell(const kn_lattice *l, ptrdiff_t j, int column)
 {
     if (!(kn_at(l->lml, column, j) >= l->best[j] - MERGE))
         return -1;
-    return column < l->n_coarse ? column : l->fine[j * KN_LATTICE_TRIES + column - l->n_coarse];
+    return column < l->n_coarse ? column
+                                : l->fine[j * KN_LATTICE_FINE_CELLS + column - l->n_coarse];
 }
 
 /* Adds `by` to suits[c] for every cell c that suits response j. */
 static void count_suitable(const kn_lattice *l, ptrdiff_t j, double by, double *suits)
 {
-    for (int k = 0; k < l->n_coarse + KN_LATTICE_TRIES; k++) {
-        int c = acceptable(l, j, k);
+    for (int k = 0; k < l->n_coarse + KN_LATTICE_FINE_CELLS; k++) {
+        int c = acceptable_cell(l, j, k);
         if (c >= 0)
             suits[c] += by;
     }
 }
 
-static bool suitable(const kn_lattice *l, ptrdiff_t j, int cell)
+static bool is_suitable(const kn_lattice *l, ptrdiff_t j, int cell)
 {
-    for (int k = 0; k < l->n_coarse + KN_LATTICE_TRIES; k++)
-        if (acceptable(l, j, k) == cell)
+    for (int k = 0; k < l->n_coarse + KN_LATTICE_FINE_CELLS; k++)
+        if (acceptable_cell(l, j, k) == cell)
             return true;
     return false;
 }
@@ -63,14 +65,14 @@ kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s)
                 top = c;
         for (ptrdiff_t j = 0; j < l->T; j++) {
             double *cell = &s->cell[l->J[j]];
-            if (*cell >= 0 || !suitable(l, j, top))
+            if (*cell >= 0 || !is_suitable(l, j, top))
                 continue;
             *cell = (double)(had + used);
             own[0]--;
             count_suitable(l, j, -1, suits);
         }
         kn_cov_point at = kn_lattice_point(l, top);
-        kn_cell_put(l->cov, &at, cells, used++);
+        kn_cell_write(l->cov, &at, cells, used++);
         KN_TRY(count_all(ctx, own, n, all));
     }
     KN_TRY(kn_stgpr_add_cells(ctx, s, cells, used));
@@ -84,6 +86,6 @@ out:
 void kn_cells_merge_need(kn_mem_plan *r)
 {
     kn_mem_usage mark = r->now;
-    kn_plan_alloc_d(r, KN_NEED_WORK, KN_LATTICE_PLACES, 2 * KN_COV_THETA + 2);
+    kn_plan_alloc_d(r, KN_NEED_WORK, KN_LATTICE_POSITIONS, 2 * KN_COV_THETA + 2);
     kn_plan_free_to(r, mark);
 }

@@ -1,14 +1,15 @@
-/* Implements per_response.h with exact gradients and NLopt.
+/* STGPR with all hyperparameters free for each response (`--plain`) [METHOD 7]. Slow; a reference
+ * for the cells. Gradients are exact; the search is by NLopt.
  *
  *     K = R0(theta) + exp(2 noise) I
  *
- * is iso noise with one task and C = 1, so the engine's gradient is used as it is. */
-#include "gp/methods/stgpr/per_response.h"
+ * is iso noise with one task and C = 1, so the engine's gradient is used unchanged. */
+#include "gp/methods/stgpr/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
 #include "base/random.h"
 #include "gp/likelihood/engine.h"
 
@@ -16,7 +17,8 @@ enum { STREAM_PLAIN = 103 };
 static const double F_TOLERANCE = 1e-7; /* nats */
 
 /* theta of the engine = [0 for C = 1, x] */
-static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
+static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, double *value,
+                                    double *grad)
 {
     kn_engine *e = self;
     double theta[KN_THETA] = {0}, g[KN_THETA];
@@ -29,7 +31,7 @@ static kn_status objective(void *self, kn_ctx *ctx, const double *x, double *val
 }
 
 /* Start: 0.3 of the variance is signal, in equal parts, lengths at the median distance. */
-static void middle(const kn_engine *e, const kn_box *box, double *x)
+static void set_start(const kn_engine *e, const kn_box *box, double *x)
 {
     double v = kn_sumsq(e->Z) / (double)e->N;
     kn_cov_theta(&e->cov, &box->middle, x);
@@ -78,9 +80,9 @@ static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options
             here.x[i] = x[i] + (k > 0 ? kn_rng_normal(rng) : 0);
         kn_status status = kn_check_cancel(ctx);
         if (status == KN_OK && o->optimise && !late)
-            status = kn_maximise(ctx, &oo, limits, objective, e, &here);
+            status = kn_maximise(ctx, &oo, limits, evaluate_objective, e, &here);
         else if (status == KN_OK) /* evaluate at the start only */
-            status = objective(e, ctx, here.x, &here.value, here.grad);
+            status = evaluate_objective(e, ctx, here.x, &here.value, here.grad);
         if (status != KN_OK)
             return status;
         if (late || !o->optimise)
@@ -117,7 +119,7 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
         kn_optimum best;
         e.Z = kn_cols(Y, j, 1);
         if (!start_given)
-            middle(&e, &box, x);
+            set_start(&e, &box, x);
         for (int i = 0; start_given && i < n; i++)
             x[i] = kn_at(theta, j, i);
         KN_TRY(one_response(ctx, &e, o, &limits, bounded ? &box : NULL, &rng, x, &best));
@@ -153,7 +155,7 @@ kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr 
         for (int k = 0; k < cov->n_theta; k++)
             own[k] = kn_at(theta, j, k);
         kn_cov_point_of(cov, own, &at, &s->c[j]);
-        kn_cell_put(cov, &at, cells, n);
+        kn_cell_write(cov, &at, cells, n);
         for (ptrdiff_t k = 0; same && k < cells.cols; k++)
             same = kn_at(cells, n, k) == kn_at(cells, n - 1, k);
         n += !same;

@@ -1,21 +1,19 @@
-/* Implements stgpr.h: the fit, the model file and the method's table entry [METHOD 7]. */
-#include "gp/methods/stgpr/stgpr.h"
+/* STGPR, single-task Gaussian process regression: each response has its own process [METHOD 7]. Has
+ * the fit, the arrays of the model file and the method's table entry. */
+#include "gp/methods/stgpr/internal.h"
 
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/machine.h"
+#include "data/mpi/gather_responses.h"
 #include "gp/components/pilot.h"
-#include "gp/methods/stgpr/deidentify.h"
-#include "gp/methods/stgpr/evaluate_cells.h"
-#include "gp/methods/stgpr/finish.h"
-#include "gp/methods/stgpr/group_noise.h"
-#include "gp/methods/stgpr/maps.h"
-#include "gp/methods/stgpr/per_response.h"
+#include "gp/methods/fit_steps.h"
+#include "gp/methods/methods.h"
 #include "gp/predict/covariance.h"
 #include "la/la.h"
 
-/* Fits each response alone with all hyperparameters free. */
-static kn_status plain(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+/* Fits each response separately with all hyperparameters free. */
+static kn_status fit_each_response(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_pairs pairs = {0}, own = {0};
@@ -28,8 +26,8 @@ static kn_status plain(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *i
     kn_cell_samples samples = {.cov = cov, .pairs = &pairs};
     if (p->groups.n > 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{plain} fits noise of each row's own, but %td rows are %td groups that "
-                       "share noise ({group=none} takes them for single ones)",
+                       "{plain} fits independent noise per row, but %td rows form %td groups that "
+                       "share noise; {group=none} ignores the groups",
                        p->groups.N, p->groups.n);
     KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
     KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &own));
@@ -80,7 +78,7 @@ static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_ce
 {
     kn_status status = KN_OK;
     ptrdiff_t *J = NULL;
-    kn_range mine = kn_response_range(ctx, samples->Y);
+    kn_index_range mine = kn_response_range(ctx, samples->Y);
     KN_TRY(kn_alloc_i(ctx, mine.last - mine.first, &J));
     for (int k = 0; k < (s->gamma ? KN_GAMMAS : 1); k++) {
         kn_cell_class these = {.J = J, .gamma = s->gamma ? kn_gamma[k] : 0};
@@ -138,7 +136,8 @@ static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info
     KN_TRY(kn_pairs_within(ctx, p->X, &cov->stats, &pairs));
     if (groups) {
         KN_TRY(kn_alloc_d(ctx, gp->T, &s->gamma));
-        KN_TRY(kn_cells_gamma(ctx, &samples, kn_response_range(ctx, &p->Y), &base, &search, s));
+        KN_TRY(
+            kn_cells_choose_gamma(ctx, &samples, kn_response_range(ctx, &p->Y), &base, &search, s));
         KN_TRY(kn_allgather_responses_d(ctx, &p->Y, s->gamma));
     }
     KN_TRY(choose_cells(ctx, &samples, &search, s));
@@ -165,23 +164,23 @@ static void make_up(const kn_fit_problem *p, kn_stgpr *s)
 
 /* The fit: reads this MPI rank's responses into alpha, fits them by cells or one by one, then
  * cross-validation. */
-static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+static kn_status fit_stgpr(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     const kn_gp_options *o = p->options;
     kn_stgpr *s;
     double t0 = kn_clock(), t1;
-    kn_range mine = kn_response_range(ctx, &p->Y);
+    kn_index_range mine = kn_response_range(ctx, &p->Y);
     if (!kn_family_exists(&p->spec.sample) || kn_spec_sample_iso(&p->spec))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "STGPR's cells are of rho and length: a sample covariance without iso and "
-                       "with one length-scale at most");
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "STGPR needs a sample covariance without iso and with at most one length-scale");
     *gp = (kn_gp){
         .method = &kn_method_stgpr, .spec = p->spec, .N = p->X.rows, .F = p->X.cols, .T = p->Y.T};
     if (!p->spec.additive || o->plain)
         gp->spec.rank = 0;
-    gp->spec.rank = kn_min_size(gp->spec.rank, gp->N / KN_CELL_RANK_SHARE);
-    KN_TRY(kn_stgpr_own(ctx, gp));
+    gp->spec.rank = kn_min_size(gp->spec.rank, gp->N / KN_CELL_RANK_RATIO);
+    KN_TRY(kn_stgpr_allocate(ctx, gp));
     s = gp->own;
     KN_TRY(kn_stgpr_new(ctx, gp->N, gp->T, s));
     KN_TRY(kn_mat_copy(ctx, p->X, &gp->latent.X));
@@ -189,7 +188,7 @@ static kn_status fit(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *inf
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
     kn_responses_block(ctx, &p->Y, mine.first,
                        kn_cols(s->alpha, mine.first, mine.last - mine.first));
-    KN_TRY((o->plain ? plain : by_cells)(ctx, p, gp, info));
+    KN_TRY((o->plain ? fit_each_response : by_cells)(ctx, p, gp, info));
     make_up(p, s);
     info->rank = gp->spec.rank > 0 ? gp->spec.rank : gp->N;
     info->lml = 0;
@@ -211,6 +210,7 @@ static void need_settle(kn_problem_size *s)
     s->M = s->N;
 }
 
+/* Implements kn_method.need.fit; keeps alpha and the parameters of each response. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
@@ -230,10 +230,10 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, s->groups > 0 ? 2 : 1); /* responses of one gamma, and
                                                                     * gamma */
     if (s->groups > 0)
-        kn_cells_gamma_need(r, s);
+        kn_cells_choose_gamma_need(r, s);
     (s->plain ? kn_plain_need : kn_cells_choose_need)(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1); /* order of responses by cell */
-    kn_cells_try_need(r, s);
+    kn_cells_evaluate_need(r, s);
     kn_plan_free_to(r, mark);
     kn_plan_stage(r, "folds");
     if (s->folds > 0) {
@@ -258,7 +258,9 @@ static void group_noise(const kn_gp *gp, double *noise)
         noise[j] = s->d[j];
 }
 
-static double group_share(const kn_gp *gp)
+/* Implements kn_method.group_noise_proportion: group noise over all noise, summed over responses.
+ */
+static double group_noise_proportion(const kn_gp *gp)
 {
     const kn_stgpr *s = gp->own;
     double own = 0, all = 0;
@@ -269,19 +271,19 @@ static double group_share(const kn_gp *gp)
     return all > 0 ? own / all : 0;
 }
 
-kn_status kn_stgpr_own(kn_ctx *ctx, kn_gp *gp)
+kn_status kn_stgpr_allocate(kn_ctx *ctx, kn_gp *gp)
 {
     return kn_alloc(ctx, 1, sizeof(kn_stgpr), &gp->own);
 }
 
-static void clear(kn_gp *gp)
+static void clear_stgpr(kn_gp *gp)
 {
     kn_stgpr_clear(gp->own);
     kn_free(gp->own);
     gp->own = NULL;
 }
 
-static double bytes(const kn_gp *gp)
+static double bytes_stgpr(const kn_gp *gp)
 {
     return 8 * (double)(gp->N + gp->latent.groups.n) * (double)gp->T;
 }
@@ -294,7 +296,7 @@ static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
     kn_status status = kn_mat_new(ctx, n, kn_cell_columns(cov), &s->cells);
     for (ptrdiff_t k = 0; status == KN_OK && k < n; k++) {
         kn_cov_point at = kn_cov_at_rho(cov, kn_at(old, k, 0), kn_at(old, k, 1));
-        kn_cell_put(cov, &at, s->cells, k);
+        kn_cell_write(cov, &at, s->cells, k);
     }
     kn_mat_clear(&old);
     return status;
@@ -352,11 +354,11 @@ out:
 
 /* The file stores alpha = (R0 + delta H)^-1 y: unlike eigenvectors it does not depend on the sign
  * conventions of a machine, and in single precision it is as large as the responses. */
-static kn_status arrays(kn_gp *gp, kn_arrays *a)
+static kn_status visit_arrays_stgpr(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = KN_OK;
     if (a->reading)
-        KN_TRY(kn_stgpr_own(a->ctx, gp));
+        KN_TRY(kn_stgpr_allocate(a->ctx, gp));
     kn_stgpr *s = gp->own;
     bool grouped = a->reading ? a->has(a, "gamma") : s->gamma != NULL;
     if (grouped && gp->shared) {
@@ -388,10 +390,10 @@ const kn_method kn_method_stgpr = {
     .cite = "Rasmussen & Williams, 2006",
     .paper =
         "Rasmussen CE, Williams CKI (2006). Gaussian Processes for Machine Learning. MIT Press.",
-    .alone = true,
+    .independent_responses = true,
     .low_rank = true,
     .spreads = true,
-    .fit = fit,
+    .fit = fit_stgpr,
     .predict = kn_stgpr_predict,
     .loo = kn_stgpr_loo,
     .cv = kn_stgpr_cv,
@@ -399,12 +401,12 @@ const kn_method kn_method_stgpr = {
     .covariance = kn_diagonal_covariance,
     .known_noise = known_noise,
     .group_noise = group_noise,
-    .group_share = group_share,
-    .share = kn_stgpr_share,
+    .group_noise_proportion = group_noise_proportion,
+    .deidentify = kn_stgpr_deidentify,
     .points = kn_stgpr_points,
-    .arrays = arrays,
-    .clear = clear,
-    .bytes = bytes,
+    .arrays = visit_arrays_stgpr,
+    .clear = clear_stgpr,
+    .bytes = bytes_stgpr,
     .batch = kn_stgpr_batch,
     .need = {need_settle, need_fit, kn_stgpr_maps_need, kn_stgpr_block_need},
 };

@@ -1,4 +1,4 @@
-/* The largest of all ranks' numbers against looking through everybody's responses one by one. Ranks
+/* The largest of all ranks' numbers against a loop over the responses of all ranks. Ranks
  * are threads of this process, who meet at a barrier; ranks that are processes are in tests/mpi. */
 #include "support/test.h"
 
@@ -6,11 +6,11 @@
 
 #include "base/mpi/comm.h"
 #include "base/random.h"
-#include "data/mpi/partition_responses.h"
+#include "data/mpi/gather_responses.h"
 
 enum { RANKS = 5, RESPONSES = 12, SIZE = 3 }; /* at most; numbers are whole, -SIZE .. SIZE */
 static const ptrdiff_t PLACES[] = {0, 1, 2, 7, 300};
-enum { N_PLACES = sizeof PLACES / sizeof *PLACES, MOST_PLACES = 300 };
+enum { N_PLACES = sizeof PLACES / sizeof *PLACES, MAX_PLACES = 300 };
 static const double UNTOUCHED = 77;
 
 /* ---- ranks that are threads -------------------------------------------------------------------
@@ -68,7 +68,7 @@ typedef struct member {
     kn_ctx *ctx;
     bool starved; /* its first allocation fails */
     ptrdiff_t n;
-    double top[MOST_PLACES + 1]; /* [n] is nobody's */
+    double top[MAX_PLACES + 1]; /* [n] is of no rank */
     kn_status status;
 } member;
 
@@ -92,7 +92,7 @@ static void run(member *m, int ranks)
         m[r].comm.size = m[r].comm.local_size = ranks;
         m[r].comm.sum = sum;
         m[r].comm.max = max;
-        m[r].comm.share = share;
+        m[r].comm.broadcast = share;
         assert_int_equal(pthread_create(&thread[r], NULL, live, &m[r]), 0);
     }
     for (int r = 0; r < ranks; r++)
@@ -123,12 +123,12 @@ static void members_free(member *m)
 /* ---- responses dealt to them ------------------------------------------------------------------
  */
 
-typedef struct dealt {
+typedef struct distributed {
     ptrdiff_t T, cut[RANKS + 1]; /* rank r has responses cut[r] .. cut[r + 1] - 1, or none */
-    double v[RESPONSES][MOST_PLACES];
-} dealt;
+    double v[RESPONSES][MAX_PLACES];
+} distributed;
 
-static void deal(kn_rng *rng, int ranks, ptrdiff_t n, dealt *d)
+static void deal(kn_rng *rng, int ranks, ptrdiff_t n, distributed *d)
 {
     d->T = kn_rng_below(rng, RESPONSES + 1);
     d->cut[0] = 0;
@@ -141,7 +141,7 @@ static void deal(kn_rng *rng, int ranks, ptrdiff_t n, dealt *d)
 }
 
 /* Of responses from first to last the first one of the largest size there is; 0 of none. */
-static double largest(const dealt *d, ptrdiff_t first, ptrdiff_t last, ptrdiff_t place)
+static double largest(const distributed *d, ptrdiff_t first, ptrdiff_t last, ptrdiff_t place)
 {
     for (int size = SIZE; size > 0; size--)
         for (ptrdiff_t j = first; j < last; j++)
@@ -170,7 +170,7 @@ static void what_one_process_finds_is_known_to_all(void **state)
 {
     (void)state;
     enum { ROUNDS = 20 };
-    static dealt d;
+    static distributed d;
     for (int ranks = 1; ranks <= RANKS; ranks++) {
         needed rule = {0};
         for (int k = 0; k < N_PLACES * ROUNDS; k++) {
@@ -201,7 +201,7 @@ static void what_one_process_finds_is_known_to_all(void **state)
     }
 }
 
-static void memory_that_one_rank_has_not_is_everybodys_failure(void **state)
+static void out_of_memory_on_one_rank_fails_on_all_ranks(void **state)
 {
     (void)state;
     for (int starved = 0; starved < RANKS; starved++) {
@@ -218,7 +218,7 @@ TEST_PROGRAM(mpi_broadcast_largest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_one_process_finds_is_known_to_all),
-        cmocka_unit_test(memory_that_one_rank_has_not_is_everybodys_failure),
+        cmocka_unit_test(out_of_memory_on_one_rank_fails_on_all_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

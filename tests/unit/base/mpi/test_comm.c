@@ -5,11 +5,11 @@
 
 #include <unistd.h>
 
-#include "base/memory/budget.h"
+#include "base/memory/plan.h"
 #include "base/mpi/load_plugin.h"
-#include "data/mpi/partition_responses.h"
+#include "data/responses/responses.h"
 
-static void a_process_alone_has_its_own_numbers_back(void **state)
+static void a_single_process_gets_its_own_numbers(void **state)
 {
     (void)state;
     double x[3] = {1, -2, 3}, y[2] = {0};
@@ -28,7 +28,7 @@ static void a_process_alone_has_its_own_numbers_back(void **state)
     assert_ok(ctx, kn_comm_check_equal(ctx, "core", "SkylakeX", ""));
 }
 
-static void its_failure_is_everybodys(void **state)
+static void a_failure_on_the_root_fails_on_all_ranks(void **state)
 {
     (void)state;
     assert_int_equal(kn_comm_agree_status(ctx, KN_OK), KN_OK);
@@ -43,7 +43,7 @@ static kn_status count(void *self)
     return ++*(int *)self == 2 ? kn_fail(ctx, KN_ERR_IO, "the second") : KN_OK;
 }
 
-static void alone_is_a_call(void **state)
+static void a_collective_of_one_rank_is_a_call(void **state)
 {
     (void)state;
     int times = 0;
@@ -73,7 +73,7 @@ static void a_rank_has_its_part_of_the_node(void **state)
     assert_int_equal(kn_comm_local(ctx, memory_inside, &inside), KN_OK);
     assert_int_equal(inside, half / 4); /* the other ranks are there all the same */
     assert_false(kn_memory_given(ctx));
-    assert_non_null(strstr(kn_mem_budget_of(ctx).from, "a rank's part of half of this "));
+    assert_non_null(strstr(kn_mem_budget_of(ctx).from, "one process's part of half of this "));
     kn_set_threads(ctx, 7);
     kn_set_memory(ctx, 1000);
     assert_int_equal(kn_threads(ctx), 7);
@@ -102,10 +102,10 @@ static void plugins_are_found_by_whole_paths_and_in_two_folders(void **state)
     assert_refused(ctx, kn_comm_find(ctx, file, path, 4), KN_ERR_IO, "cannot be read");
     assert_int_equal(chdir(folder), 0);
     assert_refused(ctx, kn_comm_find(ctx, "p.so", path, sizeof path), KN_ERR_IO,
-                   "there is no p.so beside this program, nor in ../lib/kronorm");
+                   "p.so was found neither beside this program nor in its ../lib/kronorm");
     for (size_t i = 0; i < sizeof ELSEWHERE / sizeof *ELSEWHERE; i++)
         assert_refused(ctx, kn_comm_find(ctx, ELSEWHERE[i], path, sizeof path), KN_ERR_ARGUMENT,
-                       "expected none, the name of a plugin, or its whole path, from /");
+                       "expected none, the name of a plugin or an absolute path");
     assert_int_equal(chdir(here), 0);
     kn_comm c;
     assert_refused(ctx, kn_comm_load(ctx, file, &c), KN_ERR_IO, "the plugin cannot be loaded: ");
@@ -114,30 +114,30 @@ static void plugins_are_found_by_whole_paths_and_in_two_folders(void **state)
     rmdir(folder);
 }
 
-static void responses_are_dealt_in_whole_blocks_of_the_mask(void **state)
+static void responses_are_distributed_in_whole_blocks_of_the_mask(void **state)
 {
     (void)state;
     static const ptrdiff_t ALL[] = {1, 2047, 2048, 2049, 9001, 20480};
     for (size_t a = 0; a < sizeof ALL / sizeof *ALL; a++)
         for (int ranks = 1; ranks <= 7; ranks++) {
-            ptrdiff_t *kept = calloc((size_t)ALL[a], sizeof *kept), n = 0, at = 0, most = 0;
+            ptrdiff_t *kept = calloc((size_t)ALL[a], sizeof *kept), n = 0, at = 0, limit = 0;
             for (ptrdiff_t j = 0; j < ALL[a]; j++)
                 if (ALL[a] == 1 || (j % 5 != 0 && j / 2048 != 2)) /* a block has none in use */
                     kept[n++] = j;
             kn_scaling s = {.kept = kept, .n_kept = n, .n_all = ALL[a]};
             kn_responses Y = {.scaling = &s, .T = n};
             for (int r = 0; r < ranks; r++) {
-                kn_range own = kn_response_range_of(&Y, r, ranks);
+                kn_index_range own = kn_response_range_of(&Y, r, ranks);
                 assert_int_equal(own.first, at); /* one after the other, none twice */
                 assert_true(own.last >= own.first);
                 if (own.first > 0 && own.first < n) /* cuts lie between blocks */
                     assert_true(kept[own.first] / KN_BLOCK > kept[own.first - 1] / KN_BLOCK);
                 at = own.last;
-                most = own.last - own.first > most ? own.last - own.first : most;
+                limit = own.last - own.first > limit ? own.last - own.first : limit;
             }
             assert_int_equal(at, n);
             ptrdiff_t blocks = (ALL[a] + KN_BLOCK - 1) / KN_BLOCK;
-            assert_true(most <= (blocks + ranks - 1) / ranks * KN_BLOCK);
+            assert_true(limit <= (blocks + ranks - 1) / ranks * KN_BLOCK);
             free(kept);
         }
 }
@@ -145,12 +145,12 @@ static void responses_are_dealt_in_whole_blocks_of_the_mask(void **state)
 TEST_PROGRAM(mpi_comm)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_alone_has_its_own_numbers_back),
-        cmocka_unit_test(its_failure_is_everybodys),
-        cmocka_unit_test(alone_is_a_call),
+        cmocka_unit_test(a_single_process_gets_its_own_numbers),
+        cmocka_unit_test(a_failure_on_the_root_fails_on_all_ranks),
+        cmocka_unit_test(a_collective_of_one_rank_is_a_call),
         cmocka_unit_test(a_rank_has_its_part_of_the_node),
         cmocka_unit_test(plugins_are_found_by_whole_paths_and_in_two_folders),
-        cmocka_unit_test(responses_are_dealt_in_whole_blocks_of_the_mask),
+        cmocka_unit_test(responses_are_distributed_in_whole_blocks_of_the_mask),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

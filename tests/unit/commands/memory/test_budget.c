@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "base/memory/system_memory.h"
+#include "base/machine.h"
 #include "base/mpi/comm.h"
 
 static void responses_go_to_a_file_only_when_they_must(void **state)
@@ -14,19 +14,19 @@ static void responses_go_to_a_file_only_when_they_must(void **state)
     bool in_file;
     double all = total(PLAIN), rest = all - 4.0 * 600 * 100000 + kn_need_window(&PLAIN);
     kn_mem_budget a = {all, "{memory} allows", false};
-    assert_ok(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file));
+    assert_ok(ctx, kn_choose_response_storage(ctx, &a, &PLAIN, false, &in_file));
     assert_false(in_file);
     a.bytes = all - 1;
-    assert_ok(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file));
+    assert_ok(ctx, kn_choose_response_storage(ctx, &a, &PLAIN, false, &in_file));
     assert_true(in_file);
     a.bytes = rest;
-    assert_ok(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file));
+    assert_ok(ctx, kn_choose_response_storage(ctx, &a, &PLAIN, false, &in_file));
     assert_true(in_file);
     a.bytes = rest - 1;
-    assert_refused(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
-                   "with the responses in {scratch} still");
+    assert_refused(ctx, kn_choose_response_storage(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
+                   " with the responses in {scratch}");
     a = (kn_mem_budget){all - 1, "the limit of this process (ulimit -v) leaves", true};
-    assert_refused(ctx, kn_place_responses(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
+    assert_refused(ctx, kn_choose_response_storage(ctx, &a, &PLAIN, false, &in_file), KN_ERR_MEMORY,
                    "(ulimit -v) leaves"); /* a mapped file is address space too */
     kn_ctx_free(ctx);
 }
@@ -47,18 +47,18 @@ static void ranks_of_a_node_are_counted(void **state)
     share.elsewhere = 5 * PLAIN.T / 6;
     double all = total(share);
     kn_mem_budget a = {all, "a rank's part is", false};
-    assert_ok(ctx, kn_place_responses(ctx, &a, &share, false, &in_file));
+    assert_ok(ctx, kn_choose_response_storage(ctx, &a, &share, false, &in_file));
     a.bytes = 0.6 * all;
-    assert_refused(ctx, kn_place_responses(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
+    assert_refused(ctx, kn_choose_response_storage(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
                    " in each of 3 processes of this node (");
-    assert_non_null(strstr(kn_message(ctx), "; start one task a node: -n 2 -c 3"));
+    assert_non_null(strstr(kn_message(ctx), "; start one task per node: -n 2 -c 3"));
     a.bytes = 1e6; /* nor has a node so much */
-    assert_refused(ctx, kn_place_responses(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
+    assert_refused(ctx, kn_choose_response_storage(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
                    " in each of 3 processes of this node (");
     assert_null(strstr(kn_message(ctx), "start one task"));
     a.bytes = 0.6 * all;
     kn_set_memory(ctx, (size_t)a.bytes); /* the user's own number: not for us to share out */
-    assert_refused(ctx, kn_place_responses(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
+    assert_refused(ctx, kn_choose_response_storage(ctx, &a, &share, false, &in_file), KN_ERR_MEMORY,
                    " in each of 3 processes of this node (");
     assert_null(strstr(kn_message(ctx), "start one task"));
     kn_ctx_free(ctx);

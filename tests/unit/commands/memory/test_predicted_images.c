@@ -5,7 +5,7 @@
 
 #include "base/memory/alloc.h"
 #include "base/random.h"
-#include "commands/memory/memory_need.h"
+#include "commands/memory/memory_plan.h"
 
 enum { N = 12, SIDE = 23, VOXELS = SIDE * SIDE * SIDE };
 
@@ -14,19 +14,19 @@ static void write_study(void)
     static float value[VOXELS];
     kn_rng rng;
     char name[32];
-    FILE *people = fopen("people.csv", "w"), *list = fopen("list.txt", "w");
+    FILE *participants = fopen("people.csv", "w"), *list = fopen("list.txt", "w");
     kn_nifti_header h = image_header(SIDE, SIDE, SIDE);
     ref_rng_init(&rng, 3, 0);
-    fputs("participant_id,age\n", people);
+    fputs("participant_id,age\n", participants);
     for (int i = 0; i < N; i++) {
         for (int v = 0; v < VOXELS; v++)
             value[v] = (float)(5 + kn_rng_normal(&rng));
         snprintf(name, sizeof name, "s%02d.nii", i);
         image_file(name, &h, 1, value, VOXELS);
-        fprintf(people, "s%02d,%d\n", i, 20 + 5 * i);
+        fprintf(participants, "s%02d,%d\n", i, 20 + 5 * i);
         fprintf(list, "%s\n", name);
     }
-    assert_int_equal(fclose(people) | fclose(list), 0);
+    assert_int_equal(fclose(participants) | fclose(list), 0);
 }
 
 /* Bytes at most; 0: it was refused for want of memory. */

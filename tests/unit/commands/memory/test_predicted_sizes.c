@@ -1,6 +1,8 @@
 /* The need of a fit as its sizes change. */
 #include "support/needs.h"
 
+#include "commands/common/check_arguments.h"
+
 #include "gp/method.h"
 
 static void z_beyond_a_gigabyte_are_not_kept(void **state)
@@ -9,7 +11,7 @@ static void z_beyond_a_gigabyte_are_not_kept(void **state)
     kn_problem_size s = PLAIN;
     kn_need need;
     s.T = 500000; /* 1.2 GB of z */
-    kn_need_of(&s, &need);
+    kn_need_predict(&s, &need);
     assert_true(need.reference < 4.0 * 600 * 500000 + 2.5 * 8 * 500000 * 128);
 }
 
@@ -59,6 +61,22 @@ static void auto_allows_for_the_top_of_its_ladder(void **state)
     assert_true(total(s) >= total(top));
 }
 
+static void
+sixty_thousand_participants_with_few_responses_need_less_than_four_gigabytes(void **state)
+{
+    (void)state;
+    kn_problem_size s = PLAIN;
+    s.N = 60000;
+    s.T = 150;
+    s.F = 16;
+    s.P = 0;
+    s.M = kn_auto_rank(s.N, true);
+    assert_true(total(s) < 4e9);
+    assert_int_equal(kn_auto_rank(4000, true), 1000);
+    assert_int_equal(kn_auto_rank(3000, false), 1000);
+    assert_int_equal(kn_auto_rank(1000000, true), 300);
+}
+
 TEST_PROGRAM(memory_predicted_sizes)
 {
     const struct CMUnitTest tests[] = {
@@ -66,6 +84,8 @@ TEST_PROGRAM(memory_predicted_sizes)
         cmocka_unit_test(more_of_anything_never_needs_less),
         cmocka_unit_test(a_low_rank_with_a_range_finder_has_no_square_of_samples),
         cmocka_unit_test(auto_allows_for_the_top_of_its_ladder),
+        cmocka_unit_test(
+            sixty_thousand_participants_with_few_responses_need_less_than_four_gigabytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

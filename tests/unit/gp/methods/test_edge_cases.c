@@ -1,6 +1,6 @@
 /* Odd data for MTGPR and for whitened noise: a fit is refused with a sentence, or everything that
- * it says is finite and no variance is below zero, also of people held out, left out and new, and
- * from its file. */
+ * it says is finite and no variance is below zero, also of participants held out, left out and new,
+ * and from its file. */
 #include "base/random.h"
 #include "gp/cv/cv.h"
 #include "gp/predict/map_density.h"
@@ -92,15 +92,16 @@ static void check_block(const struct kind *k, const odd *o, const char *of, kn_m
     free(mean.data), free(var.data);
 }
 
-static void check_law(const struct kind *k, const odd *o, const char *of, const kn_gp_maps *maps)
+static void check_density(const struct kind *k, const odd *o, const char *of,
+                          const kn_gp_maps *maps)
 {
-    kn_map_density_walk law;
-    assert_ok(ctx, kn_map_density_density(ctx, maps, NULL, &law));
+    kn_map_density_state density;
+    assert_ok(ctx, kn_map_density_evaluate(ctx, maps, NULL, &density));
     for (ptrdiff_t i = 0; i < maps->n; i++)
-        if (!isfinite(law.log_p[i]) || !(law.dev[i] >= 0))
+        if (!isfinite(density.log_p[i]) || !(density.dev[i] >= 0))
             fail_msg("%s, %s (N %td, T %td): %s of sample %td has density %g, deviance %g", k->name,
-                     o->what, o->Y.rows, o->Y.cols, of, i, law.log_p[i], law.dev[i]);
-    kn_map_density_walk_clear(&law);
+                     o->what, o->Y.rows, o->Y.cols, of, i, density.log_p[i], density.dev[i]);
+    kn_map_density_state_clear(&density);
 }
 
 static void check_model(const struct kind *k, const odd *o, const kn_model *m, int folds)
@@ -130,7 +131,7 @@ static void check_model(const struct kind *k, const odd *o, const kn_model *m, i
         kn_cv_problem p = {.Y = &Y, .folds = folds > 1 ? folds : 2, .fold = fold};
         if (N > 3 && m->gp.psi) { /* else too few are left to train on; or it is structured noise */
             assert_ok(ctx, kn_gp_cv(ctx, &m->gp, &p, &cv));
-            check_law(k, o, "held out", &cv);
+            check_density(k, o, "held out", &cv);
             kn_gp_maps_clear(&cv);
         }
         free(fold);
@@ -179,12 +180,12 @@ static void few_of_everything(void **state)
                     check_all(plain((uint64_t)(10 * N + T), N, T, 1), folds);
 }
 
-static void more_responses_than_people_and_fewer(void **state)
+static void more_responses_than_participants_and_fewer(void **state)
 {
     (void)state;
     check_all(plain(1, 8, 30, 1), 4);
     check_all(plain(2, 30, 8, 1), 4);
-    check_all(plain(3, 12, 9, 1), 2); /* as a whole more people, in a fold fewer */
+    check_all(plain(3, 12, 9, 1), 2); /* as a whole more participants, in a fold fewer */
     check_all(plain(4, 10, 10, 1), 5);
 }
 
@@ -220,8 +221,8 @@ static void responses_that_depend_on_others(void **state)
         }
 }
 
-/* One person alone has another value: where they are held out nothing varies. */
-static void a_response_that_varies_by_one_person(void **state)
+/* One participant alone has another value: where they are held out nothing varies. */
+static void a_response_that_varies_by_one_participant(void **state)
 {
     (void)state;
     for (ptrdiff_t T = 3; T <= 24; T += 21)
@@ -234,7 +235,7 @@ static void a_response_that_varies_by_one_person(void **state)
         }
 }
 
-static void covariates_that_say_nothing(void **state)
+static void covariates_without_information(void **state)
 {
     (void)state;
     kn_rng rng;
@@ -266,11 +267,11 @@ TEST_PROGRAM(methods_edge_cases)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_of_everything),
-        cmocka_unit_test(more_responses_than_people_and_fewer),
+        cmocka_unit_test(more_responses_than_participants_and_fewer),
         cmocka_unit_test(hardly_any_noise_and_a_lot),
         cmocka_unit_test(responses_that_depend_on_others),
-        cmocka_unit_test(a_response_that_varies_by_one_person),
-        cmocka_unit_test(covariates_that_say_nothing),
+        cmocka_unit_test(a_response_that_varies_by_one_participant),
+        cmocka_unit_test(covariates_without_information),
         cmocka_unit_test(missing_cells),
     };
     ctx = kn_ctx_new();

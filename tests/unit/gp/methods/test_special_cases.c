@@ -1,20 +1,17 @@
 /* Where one system is another's special case both say the same numbers, each by its own code:
  *
  *     low-rank Kronecker sum, k = T       = MT-Kronsum                    [METHOD 1h, 1g]
- *     MTGPR by as many pivots as people   = MTGPR of the exact R0         [METHOD 1h, 6a]
+ *     MTGPR by as many pivots as participants   = MTGPR of the exact R0         [METHOD 1h, 6a]
  *     whitened noise                      = MT-Kronsum of its C and S     [METHOD 1f, 1g]
  *     whitened, psi = 1 and c0 = 0        = structured noise              [METHOD 1f, 1b]
  *     whitened, P = T                     has no complement               [METHOD 1f] */
 #include "base/random.h"
+#include "data/scaling.h"
 #include "gp/basis/complement.h"
-#include "gp/methods/kronsum/kronsum.h"
-#include "gp/methods/kronsum/sample_side.h"
-#include "gp/methods/mtgpr/lowrank_sum_gradient.h"
-#include "gp/methods/mtgpr/mtgpr.h"
-#include "gp/methods/mtgpr/predict.h"
-#include "gp/methods/smtgpr/smtgpr.h"
-#include "gp/methods/smtgpr/whitened.h"
-#include "gp/methods/smtgpr/whitened_model.h"
+#include "gp/methods/kronsum/internal.h"
+#include "gp/methods/methods.h"
+#include "gp/methods/mtgpr/internal.h"
+#include "gp/methods/smtgpr/internal.h"
 #include "gp/predict/loo.h"
 #include "gp/predict/map_density.h"
 #include "gp/predict/predict.h"
@@ -25,8 +22,8 @@
 
 static kn_ctx *ctx;
 
-/* Covariates, responses, R0 and somebody new. */
-typedef struct people {
+/* Covariates, responses, R0 and a participant new. */
+typedef struct participants {
     ptrdiff_t N, T;
     kn_mat X, Y, Xs, Ys;
     kn_spec spec;
@@ -34,19 +31,19 @@ typedef struct people {
     kn_scaling scaling;
     kn_responses responses;
     kn_groups groups;
-} people;
+} participants;
 
 enum { NEW = 4 };
 
-static people people_new(kn_rng *rng, ptrdiff_t N, ptrdiff_t T)
+static participants participants_new(kn_rng *rng, ptrdiff_t N, ptrdiff_t T)
 {
-    people p = {.N = N,
-                .T = T,
-                .X = ref_normal(rng, N, 2),
-                .Y = ref_normal(rng, N, T),
-                .Xs = ref_normal(rng, NEW, 2),
-                .Ys = ref_normal(rng, NEW, T),
-                .spec = {.sample = cov_of("linear+se", 2)}};
+    participants p = {.N = N,
+                      .T = T,
+                      .X = ref_normal(rng, N, 2),
+                      .Y = ref_normal(rng, N, T),
+                      .Xs = ref_normal(rng, NEW, 2),
+                      .Ys = ref_normal(rng, NEW, T),
+                      .spec = {.sample = cov_of("linear+se", 2)}};
     for (ptrdiff_t i = 0; i < N; i++)
         for (ptrdiff_t j = 0; j < T; j++)
             kn_col(p.Y, j)[i] += kn_at(p.X, i, 0) * cos((double)j);
@@ -55,35 +52,35 @@ static people people_new(kn_rng *rng, ptrdiff_t N, ptrdiff_t T)
     return p;
 }
 
-static void people_free(people *p)
+static void participants_free(participants *p)
 {
     kn_scaling_clear(&p->scaling);
     kn_groups_clear(&p->groups);
     free(p->X.data), free(p->Y.data), free(p->Xs.data), free(p->Ys.data);
 }
 
-/* What a process says of the new people, and of its own left out. */
+/* What a process says of the new participants, and of its own left out. */
 typedef struct said {
     kn_mat mean, var, joint, left_mean, left_var;
 } said;
 
-static said say(const people *p, const kn_gp *gp)
+static said say(const participants *p, const kn_gp *gp)
 {
     said s = {ref_new(NEW, p->T), ref_new(NEW, p->T), ref_new(NEW, 2), ref_new(p->N, p->T),
               ref_new(p->N, p->T)};
     kn_gp_maps maps;
-    kn_map_density_walk law;
+    kn_map_density_state density;
     kn_scaling scaling;
     assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = p->Xs}, &maps));
     assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, s.mean, s.var));
     assert_ok(ctx, kn_scaling_new(ctx, view(p->Ys), false, &scaling));
     kn_responses Y = kn_responses_of(view(p->Ys), &scaling);
-    assert_ok(ctx, kn_map_density_density(ctx, &maps, &Y, &law));
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &maps, &Y, &density));
     for (ptrdiff_t i = 0; i < NEW; i++) {
-        kn_col(s.joint, 0)[i] = law.log_p[i];
-        kn_col(s.joint, 1)[i] = law.dev[i];
+        kn_col(s.joint, 0)[i] = density.log_p[i];
+        kn_col(s.joint, 1)[i] = density.dev[i];
     }
-    kn_map_density_walk_clear(&law);
+    kn_map_density_state_clear(&density);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&scaling);
     assert_ok(ctx, kn_gp_loo(ctx, gp, &p->responses, &maps));
@@ -116,21 +113,21 @@ typedef struct full {
     kn_gp gp;
 } full;
 
-static void full_at(const people *p, kn_mat C, kn_mat S, double tau, full *f)
+static void full_at(const participants *p, kn_mat C, kn_mat S, double tau, full *f)
 {
     *f = (full){0};
-    kn_kronsum_case of = {
+    kn_kronsum_problem of = {
         .spec = &p->spec, .theta = p->theta, .X = p->X, .Y = p->Y, .groups = &p->groups};
     assert_ok(ctx, kn_kronsum_side_new(ctx, &of, &f->side));
     if (tau > 0)
         assert_ok(ctx, kn_kronsum_side_at(ctx, &f->side, tau));
     f->data = kn_kronsum_side_data(&f->side);
     assert_ok(ctx, kn_kronsum_new(ctx, p->T, f->side.A.rows, &f->k));
-    assert_ok(ctx, kn_kronsum_at(ctx, &f->data, C, S, &f->k));
+    assert_ok(ctx, kn_kronsum_evaluate(ctx, &f->data, C, S, &f->k));
 }
 
 /* As a process; the side has no decomposition after it. */
-static said full_says(const people *p, full *f)
+static said full_says(const participants *p, full *f)
 {
     kn_gp *gp = &f->gp;
     *gp = (kn_gp){
@@ -197,8 +194,8 @@ static void point_free(kn_lowrank_sum_point at)
 }
 
 /* The low-rank form as MTGPR keeps it; takes R0. */
-static void low_process(const people *p, const kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
-                        kn_decomp *R0, kn_gp *gp)
+static void low_process(const participants *p, const kn_lowrank_sum *w,
+                        const kn_lowrank_sum_point *at, kn_decomp *R0, kn_gp *gp)
 {
     ptrdiff_t k = w->k;
     bool complement = at->gamma > 0 && k < p->T;
@@ -237,7 +234,7 @@ static void low_process(const people *p, const kn_lowrank_sum *w, const kn_lowra
     assert_ok(ctx, kn_complement_make(ctx, &gp->latent, &of, &gp->D0));
 }
 
-static void check_slopes(const people *p, const kn_lowrank_sum_point *at, kn_mat C, kn_mat S,
+static void check_slopes(const participants *p, const kn_lowrank_sum_point *at, kn_mat C, kn_mat S,
                          const kn_lowrank_sum_gradient *g, full *f)
 {
     ptrdiff_t T = p->T;
@@ -259,7 +256,7 @@ static void check_slopes(const people *p, const kn_lowrank_sum_point *at, kn_mat
 /* Columns as many as T in all or more, or fewer with gamma: C and S are the same matrices. */
 static void check_low(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q, double gamma, double tau)
 {
-    people p = people_new(rng, 13, T);
+    participants p = participants_new(rng, 13, T);
     kn_lowrank_sum_point at = random_point(rng, T, P, Q, gamma);
     kn_mat C = spread(at.G, gamma, at.psi), S = spread(at.H, 1, at.psi);
     ptrdiff_t columns[2] = {P, Q};
@@ -300,7 +297,7 @@ static void check_low(kn_rng *rng, ptrdiff_t T, ptrdiff_t P, ptrdiff_t Q, double
     }
     kn_lowrank_sum_clear(&w);
     full_clear(&f);
-    people_free(&p);
+    participants_free(&p);
     point_free(at);
     free(C.data), free(S.data), free(g.G.data), free(g.H.data), free(g.ln_psi);
 }
@@ -322,13 +319,13 @@ static void low_rank_is_kronsum_of_its_covariances(void **state)
 
 /* ---- R0 by pivots ---- */
 
-static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
+static void as_many_pivots_as_participants_is_the_exact_covariance(void **state)
 {
     (void)state;
     kn_rng rng;
     ref_rng_init(&rng, 2, 0);
     for (int gamma = 0; gamma < 2; gamma++) {
-        people p = people_new(&rng, 11, 6);
+        participants p = participants_new(&rng, 11, 6);
         kn_lowrank_sum_point at = random_point(&rng, 6, 2, gamma, 0.5 * gamma);
         ptrdiff_t columns[2] = {2, gamma};
         kn_lowrank low;
@@ -356,7 +353,7 @@ static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
                 low.tol = 0;
                 assert_ok(ctx, kn_lowrank_at(ctx, &low, p.theta));
                 assert_ok(ctx, kn_lowrank_decompose(ctx, &low, &R0));
-                kn_mat_clear(&R0.turn);
+                kn_mat_clear(&R0.rotation);
                 assert_int_equal(R0.m, 11);
                 assert_ok(ctx, kn_decomp_vectors(ctx, &R0, NULL, p.X, U));
                 kn_lowrank_clear(&low);
@@ -373,7 +370,7 @@ static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
         assert_close(lml[0], lml[1], 1e-10 + orthogonal);
         check_said(s[0], s[1], (gamma ? 1e-6 : 1e-10) + orthogonal);
         said_free(s[0]), said_free(s[1]);
-        people_free(&p);
+        participants_free(&p);
         point_free(at);
         free(Z.data), free(U.data);
     }
@@ -382,7 +379,7 @@ static void as_many_pivots_as_people_is_the_exact_covariance(void **state)
 /* ---- whitened noise ---- */
 
 /* Components of the whitened responses in a basis; c, d by their profiles. */
-static void whiten(const people *p, kn_mat B, const double *psi, kn_whitened *w)
+static void whiten(const participants *p, kn_mat B, const double *psi, kn_whitened *w)
 {
     kn_mat Yw = ref_new(p->N, p->T);
     *w = (kn_whitened){.complement = B.cols < p->T};
@@ -396,12 +393,12 @@ static void whiten(const people *p, kn_mat B, const double *psi, kn_whitened *w)
     kn_mat Z = ref_mul(0, Yw, 0, B);
     assert_ok(ctx, kn_mat_copy(ctx, Z, &w->factors.Z));
     w->factors.total = kn_sumsq(Yw);
-    kn_whitened_of of = {&p->spec, p->X, &p->responses, NULL, p->theta};
+    kn_whitened_data of = {&p->spec, p->X, &p->responses, NULL, p->theta};
     assert_ok(ctx, kn_whitened_at(ctx, &of, w));
     free(Yw.data), free(Z.data);
 }
 
-static void whitened_process(const people *p, kn_whitened *w, kn_gp *gp)
+static void whitened_process(const participants *p, kn_whitened *w, kn_gp *gp)
 {
     *gp = (kn_gp){.method = &kn_method_whitened,
                   .spec = p->spec,
@@ -414,7 +411,7 @@ static void whitened_process(const people *p, kn_whitened *w, kn_gp *gp)
                   .s2 = w->complement ? w->latent.d[w->factors.B.cols] : 0};
     gp->spec.noise = KN_NOISE_WHITENED;
     if (w->complement) {
-        kn_whitened_of of = {&p->spec, p->X, &p->responses, NULL, p->theta};
+        kn_whitened_data of = {&p->spec, p->X, &p->responses, NULL, p->theta};
         kn_complement_of outside = kn_whitened_outside(&of, w);
         assert_ok(ctx, kn_complement_make(ctx, &w->latent, &outside, &gp->D0));
     }
@@ -449,7 +446,7 @@ static void whitened_noise_is_kronsum_of_its_covariances(void **state)
     static const ptrdiff_t SHAPE[][3] = {{14, 6, 2}, {14, 5, 5}, {9, 12, 3}, {10, 4, 0}, {8, 1, 1}};
     for (int k = 0; k < 5; k++) {
         ptrdiff_t T = SHAPE[k][1], P = SHAPE[k][2];
-        people p = people_new(&rng, SHAPE[k][0], T);
+        participants p = participants_new(&rng, SHAPE[k][0], T);
         kn_mat B = ref_orthonormal(&rng, T, P);
         double psi[16];
         kn_whitened w;
@@ -468,7 +465,7 @@ static void whitened_noise_is_kronsum_of_its_covariances(void **state)
         said_free(a), said_free(b);
         kn_gp_clear(&gp);
         full_clear(&f);
-        people_free(&p);
+        participants_free(&p);
         free(B.data), free(C.data), free(S.data);
     }
 }
@@ -480,7 +477,7 @@ static void whitened_without_whitening_and_signal_outside_is_structured(void **s
     kn_rng rng;
     ref_rng_init(&rng, 4, 0);
     enum { N = 12, T = 7, P = 3 };
-    people p = people_new(&rng, N, T);
+    participants p = participants_new(&rng, N, T);
     kn_mat B = ref_orthonormal(&rng, T, P), Z = ref_mul(0, p.Y, 0, B), in = ref_mul(0, Z, 1, B);
     kn_decomp R0;
     kn_pairs pairs;
@@ -491,14 +488,14 @@ static void whitened_without_whitening_and_signal_outside_is_structured(void **s
     assert_ok(ctx, kn_pairs_within(ctx, p.X, &p.spec.sample.stats, &pairs));
     assert_ok(ctx, kn_decomp_new(ctx, N, &p.spec.sample, &R0));
     assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, NULL, p.theta));
-    ptrdiff_t least = R0.r[0] < R0.r[N - 1] ? 0 : N - 1;
+    ptrdiff_t lowest = R0.r[0] < R0.r[N - 1] ? 0 : N - 1;
     for (ptrdiff_t j = 0; j < T; j++) {
         double along = 0;
         psi[j] = 1;
         for (ptrdiff_t i = 0; i < N; i++)
-            along += kn_at(R0.U, i, least) * (kn_at(p.Y, i, j) - kn_at(in, i, j));
+            along += kn_at(R0.U, i, lowest) * (kn_at(p.Y, i, j) - kn_at(in, i, j));
         for (ptrdiff_t i = 0; i < N; i++) {
-            double left = kn_at(R0.U, i, least) * along;
+            double left = kn_at(R0.U, i, lowest) * along;
             kn_col(p.Y, j)[i] = kn_at(in, i, j) + left;
             outside += left * left;
         }
@@ -532,17 +529,18 @@ static void whitened_without_whitening_and_signal_outside_is_structured(void **s
     kn_engine_clear(&e);
     kn_decomp_clear(&R0);
     kn_pairs_clear(&pairs);
-    people_free(&p);
+    participants_free(&p);
     free(B.data), free(Z.data), free(in.data);
 }
 
-/* Also in folds; where a fold has fewer people than responses it has a complement all the same. */
+/* Also in folds; where a fold has fewer participants than responses it has a complement all the
+ * same. */
 static void as_many_components_as_responses_leave_no_complement(void **state)
 {
     (void)state;
     kn_rng rng;
     ref_rng_init(&rng, 5, 0);
-    people p = people_new(&rng, 12, 8);
+    participants p = participants_new(&rng, 12, 8);
     for (int folds = 2; folds <= 6; folds += 4) {
         kn_settings s;
         kn_model *m;
@@ -567,14 +565,14 @@ static void as_many_components_as_responses_leave_no_complement(void **state)
         kn_model_free(m);
         free(mean.data), free(var.data);
     }
-    people_free(&p);
+    participants_free(&p);
 }
 
 TEST_PROGRAM(methods_special_cases)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(low_rank_is_kronsum_of_its_covariances),
-        cmocka_unit_test(as_many_pivots_as_people_is_the_exact_covariance),
+        cmocka_unit_test(as_many_pivots_as_participants_is_the_exact_covariance),
         cmocka_unit_test(whitened_noise_is_kronsum_of_its_covariances),
         cmocka_unit_test(whitened_without_whitening_and_signal_outside_is_structured),
         cmocka_unit_test(as_many_components_as_responses_leave_no_complement),

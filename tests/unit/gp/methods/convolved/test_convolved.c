@@ -4,9 +4,7 @@
 #include <float.h>
 
 #include "base/random.h"
-#include "gp/methods/convolved/dense.h"
-#include "gp/methods/convolved/pitc.h"
-#include "gp/methods/convolved/variational_bound.h"
+#include "gp/methods/convolved/internal.h"
 #include "ref/convolved.h"
 
 static kn_ctx *ctx;
@@ -104,12 +102,12 @@ static void predict(const kn_conv_form *form, const problem *p, kn_mat mean, kn_
 
 static problem golden(const char *dir)
 {
-    problem p = {.X = ref_csv(dir, "X.csv"),
-                 .Y = ref_csv(dir, "Y.csv"),
-                 .Z = ref_csv(dir, "Z.csv"),
-                 .Xs = ref_csv(dir, "Xstar.csv")};
-    kn_mat S = ref_csv(dir, "S.csv"), tau = ref_csv(dir, "tau.csv"), nu = ref_csv(dir, "nu.csv"),
-           s2 = ref_csv(dir, "s2.csv");
+    problem p = {.X = golden_matrix(dir, "X"),
+                 .Y = golden_matrix(dir, "Y"),
+                 .Z = golden_matrix(dir, "Z"),
+                 .Xs = golden_matrix(dir, "Xstar")};
+    kn_mat S = golden_matrix(dir, "S"), tau = golden_matrix(dir, "tau"),
+           nu = golden_matrix(dir, "nu"), s2 = golden_matrix(dir, "s2");
     assert_ok(ctx, kn_conv_new(ctx, S.rows, S.cols, p.Z.rows, p.Z.cols, &p.c));
     kn_mat_set(p.c.S, S);
     kn_mat_set(p.c.tau, tau);
@@ -122,9 +120,9 @@ static problem golden(const char *dir)
     return p;
 }
 
-static void same_as_file(kn_mat a, const char *dir, const char *name)
+static void same_as_golden(kn_mat a, const char *dir, const char *name)
 {
-    kn_mat b = ref_csv(dir, name);
+    kn_mat b = golden_matrix(dir, name);
     kn_mat flat = kn_mat_cols(b.data, a.rows, a.cols); /* a row of a file may stand for a column */
     assert_int_equal(a.rows * a.cols, b.rows * b.cols);
     assert_same(a, flat, 1e-10);
@@ -133,24 +131,24 @@ static void same_as_file(kn_mat a, const char *dir, const char *name)
 
 static void matches_golden(const char *dir)
 {
-    static const char *const MEAN[] = {"mean.csv", "pitc_mean.csv", "exact_mean.csv"};
-    static const char *const VAR[] = {"var_model.csv", "pitc_var_model.csv", "exact_var_model.csv"};
+    static const char *const MEAN[] = {"mean", "pitc_mean", "exact_mean"};
+    static const char *const VAR[] = {"var_model", "pitc_var_model", "exact_var_model"};
     static const char *const LML[] = {"bound", "pitc_lml", "exact_lml"};
     problem p = golden(dir);
-    json_t *expected = ref_json(dir, "expected.json");
+    json_t *expected = golden_json(dir, "expected");
     for (int k = 0; k < FORMS; k++) {
         kn_mat mean = ref_new(p.Xs.rows, p.c.T), var = ref_new(p.Xs.rows, p.c.T);
-        assert_close(value_of(FORM[k], &p), ref_number(expected, LML[k]), 1e-10);
+        assert_close(value_of(FORM[k], &p), golden_number(expected, LML[k]), 1e-10);
         predict(FORM[k], &p, mean, var);
-        same_as_file(mean, dir, MEAN[k]);
-        same_as_file(var, dir, VAR[k]);
+        same_as_golden(mean, dir, MEAN[k]);
+        same_as_golden(var, dir, VAR[k]);
         free(mean.data), free(var.data);
     }
     kn_conv g = gradient_of(&kn_conv_bound, &p);
-    same_as_file(g.S, dir, "grad_S.csv");
-    same_as_file(g.tau, dir, "grad_ln_tau.csv");
-    same_as_file(kn_mat_cols(g.nu, p.c.Q, 1), dir, "grad_ln_nu.csv");
-    same_as_file(kn_mat_cols(g.s2, p.c.T, 1), dir, "grad_ln_s2.csv");
+    same_as_golden(g.S, dir, "grad_S");
+    same_as_golden(g.tau, dir, "grad_ln_tau");
+    same_as_golden(kn_mat_cols(g.nu, p.c.Q, 1), dir, "grad_ln_nu");
+    same_as_golden(kn_mat_cols(g.s2, p.c.T, 1), dir, "grad_ln_s2");
     kn_conv_clear(&g);
     /* without the term of the trace, of which the bound is short */
     double trace = 0;
@@ -159,7 +157,7 @@ static void matches_golden(const char *dir)
         for (ptrdiff_t i = 0; i < p.X.rows; i++)
             trace += (kn_conv_variance(&p.c, t) - kn_at(Q, t * p.X.rows + i, t * p.X.rows + i)) /
                      p.c.s2[t];
-    assert_close(value_of(&kn_conv_bound, &p) + 0.5 * trace, ref_number(expected, "dtc"), 1e-10);
+    assert_close(value_of(&kn_conv_bound, &p) + 0.5 * trace, golden_number(expected, "dtc"), 1e-10);
     free(Q.data);
     json_decref(expected);
     release(&p);
@@ -180,7 +178,7 @@ static void widths_all_alike_are_the_linear_model_of_coregionalisation(void **st
     static const char *const DIRS[] = {"models/convolved/case1", "models/convolved/case2"};
     for (int k = 0; k < 2; k++) {
         problem p = golden(DIRS[k]);
-        json_t *expected = ref_json(DIRS[k], "expected.json");
+        json_t *expected = golden_json(DIRS[k], "expected");
         free(p.Z.data), free(p.d.fu.data), free(p.d.uu.data), free(p.d.ff.data);
         p.Z = ref_new(p.X.rows, p.X.cols);
         kn_mat_set(p.Z, p.X);
@@ -189,7 +187,7 @@ static void widths_all_alike_are_the_linear_model_of_coregionalisation(void **st
             for (ptrdiff_t t = 0; t < p.c.T; t++)
                 kn_col(p.c.tau, q)[t] = p.c.nu[q];
         settle(&p);
-        double lmc = ref_number(expected, "lmc_limit_lml");
+        double lmc = golden_number(expected, "lmc_limit_lml");
         assert_close(value_of(&kn_conv_bound, &p), lmc, 1e-9);
         assert_close(value_of(&kn_conv_pitc, &p), lmc, 1e-9);
         assert_close(value_of(&kn_conv_dense, &p), lmc, 1e-10);
@@ -296,7 +294,7 @@ static void leaving_a_sample_out_matches_a_gaussian_without_it(void **state)
         kn_mat residual = ref_new(N, T), var = ref_new(N, T);
         double value;
         assert_ok(ctx, form->value(ctx, &p.c, &p.d, &value, NULL, &post));
-        assert_ok(ctx, form->leave(ctx, &p.c, &p.d, &post, residual, var));
+        assert_ok(ctx, form->loo(ctx, &p.c, &p.d, &post, residual, var));
         for (ptrdiff_t n = 0; n < N && N > 1; n++) {
             kn_mat X = ref_new(N - 1, F), Y = ref_new(N - 1, T), x = ref_new(1, F),
                    m = ref_new(1, T), v = ref_new(1, T);

@@ -1,9 +1,10 @@
 /* The method of convolved processes: fixed effects, folds as refits, files, failures. */
+#include "support/failing.h"
 #include "support/test.h"
 #include "support/views.h"
 
 #include "base/random.h"
-#include "gp/methods/convolved/state.h"
+#include "gp/methods/convolved/internal.h"
 #include "model/model.h"
 
 static kn_ctx *ctx;
@@ -11,7 +12,7 @@ static kn_rng rng;
 
 /* ---- fixed effects ---- */
 
-/* Columns 0 and 1 are numbers, 2 to 5 levels, of which nobody has the last. */
+/* Columns 0 and 1 are numbers, 2 to 5 levels, of which no participant has the last. */
 static kn_mat design(ptrdiff_t N)
 {
     kn_mat X = ref_normal(&rng, N, 6);
@@ -50,14 +51,14 @@ static void residuals_are_those_of_least_squares_and_levels_sum_to_zero(void **s
         assert_close(sum, 0, 1e-10);
         assert_close(levels, 0, 1e-10);
         assert_close(kn_at(f.beta, 5, p), 0, 1e-12);
-        assert_close(kn_at(f.spread, 5, p), known, 1e-12); /* of a level that nobody has */
+        assert_close(kn_at(f.spread, 5, p), known, 1e-12); /* of a level that no participant has */
         assert_close(kn_at(f.spread, 2, p), 0, 0);
     }
     kn_fixed_clear(&f);
     free(X.data), free(Z.data), free(R.data);
 }
 
-static void leverage_says_what_a_fit_without_a_sample_would(void **state)
+static void leverage_gives_the_fit_without_a_participant(void **state)
 {
     (void)state;
     ptrdiff_t N = 14;
@@ -111,7 +112,8 @@ static void draw(ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
 {
     *X = ref_normal(&rng, N, 1);
     *Y = ref_normal(&rng, N, T);
-    for (ptrdiff_t i = 0; i < N; i++) /* nobody so far off that a fold without them holds x back */
+    for (ptrdiff_t i = 0; i < N;
+         i++) /* no participant so far off that a fold without it clamps x */
         X->data[i] = 2 * tanh(X->data[i]);
     for (ptrdiff_t j = 0; j < T; j++) {
         double mean = 0;
@@ -214,7 +216,7 @@ static void folds_are_refits(void **state)
 }
 
 /* The prediction is the form's own at the parameters found, with fixed effects beside it. */
-static void a_model_says_what_its_parts_say(void **state)
+static void a_model_equals_its_components(void **state)
 {
     (void)state;
     for (int how = KN_INDUCING_VARIATIONAL; how <= KN_INDUCING_NONE; how++) {
@@ -234,7 +236,7 @@ static void a_model_says_what_its_parts_say(void **state)
         kn_conv_distances(Xs, c->Z, fu), kn_conv_distances(Xs, X, ff);
         kn_conv_distances(c->Z, c->Z, uu), kn_conv_distances(X, c->Z, fut);
         kn_conv_distances(X, X, fft);
-        assert_ok(ctx, kn_conv_form_of((kn_inducing)how)
+        assert_ok(ctx, kn_conv_find_form((kn_inducing)how)
                            ->predict(ctx, &c->c, &(kn_conv_data){{0}, fut, uu, fft}, &c->posterior,
                                      &(kn_conv_query){fu, ff, lat, v}));
         for (ptrdiff_t i = 0; i < 5; i++) {
@@ -264,7 +266,7 @@ static void a_model_says_what_its_parts_say(void **state)
     }
 }
 
-static void widths_that_are_shared_are_all_one(void **state)
+static void shared_widths_are_all_equal_to_one(void **state)
 {
     (void)state;
     kn_settings o = settings(KN_INDUCING_VARIATIONAL);
@@ -285,41 +287,6 @@ static void widths_that_are_shared_are_all_one(void **state)
     assert_true(kn_at(c->tau, 0, 0) != c->nu[0]);
     kn_model_free(m);
     free(X.data), free(Y.data);
-}
-
-static void a_model_from_bytes_says_the_same(void **state)
-{
-    (void)state;
-    for (int how = KN_INDUCING_VARIATIONAL; how <= KN_INDUCING_NONE; how++) {
-        kn_settings o = settings((kn_inducing)how);
-        kn_mat X, Y, a = ref_new(25, 6), va = ref_new(25, 6), b = ref_new(25, 6),
-                     vb = ref_new(25, 6);
-        kn_model *m, *again;
-        void *bytes;
-        size_t count;
-        o.folds = 3;
-        draw(25, 6, &X, &Y);
-        assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m));
-        assert_ok(ctx, kn_model_to_bytes(ctx, m, &bytes, &count));
-        assert_ok(ctx, kn_model_from_bytes(ctx, bytes, count, &again));
-        predict(m, X, a, va);
-        predict(again, X, b, vb);
-        assert_memory_equal(a.data, b.data, 25 * 6 * sizeof(double));
-        assert_memory_equal(va.data, vb.data, 25 * 6 * sizeof(double));
-        kn_maps *maps;
-        assert_ok(ctx, kn_maps_loo(ctx, m, view(Y), &maps));
-        assert_ok(ctx, kn_maps_block(ctx, maps, 0, 6, a, va));
-        kn_maps_free(maps);
-        assert_ok(ctx, kn_maps_loo(ctx, again, view(Y), &maps));
-        assert_ok(ctx, kn_maps_block(ctx, maps, 0, 6, b, vb));
-        kn_maps_free(maps);
-        assert_memory_equal(a.data, b.data, 25 * 6 * sizeof(double));
-        assert_memory_equal(va.data, vb.data, 25 * 6 * sizeof(double));
-        kn_bytes_free(bytes);
-        kn_model_free(m);
-        kn_model_free(again);
-        free(X.data), free(Y.data), free(a.data), free(va.data), free(b.data), free(vb.data);
-    }
 }
 
 /* fit with folds, cv, loo, predict, a copy by way of bytes */
@@ -353,9 +320,36 @@ static kn_status everything(kn_mat X, kn_mat Y, const kn_settings *o)
     return status;
 }
 
-static void any_failing_allocation_leaks_nothing(void **state)
+static void what_leaves_nothing_is_refused(void **state)
 {
     (void)state;
+    kn_settings o = settings(KN_INDUCING_VARIATIONAL);
+    kn_mat X = ref_normal(&rng, 5, 4), Y = ref_normal(&rng, 5, 3);
+    kn_model *m;
+    assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_DATA,
+                   "convolved: 5 fixed effects of 5 participants leave nothing to smooth");
+    free(X.data), free(Y.data);
+}
+
+static int open_fixture(void **state)
+{
+    (void)state;
+    ctx = kn_ctx_new();
+    ref_rng_init(&rng, 12, 1);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(gp_convolved, open_fixture, close_fixture)
+{
     kn_mat X, Y;
     draw(9, 3, &X, &Y);
     for (int how = KN_INDUCING_VARIATIONAL; how <= KN_INDUCING_NONE; how++) {
@@ -377,32 +371,15 @@ static void any_failing_allocation_leaks_nothing(void **state)
     free(X.data), free(Y.data);
 }
 
-static void what_leaves_nothing_is_refused(void **state)
-{
-    (void)state;
-    kn_settings o = settings(KN_INDUCING_VARIATIONAL);
-    kn_mat X = ref_normal(&rng, 5, 4), Y = ref_normal(&rng, 5, 3);
-    kn_model *m;
-    assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_DATA,
-                   "convolved: 5 fixed effects of 5 samples leave nothing to smooth");
-    free(X.data), free(Y.data);
-}
-
 TEST_PROGRAM(convolved_fit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_are_those_of_least_squares_and_levels_sum_to_zero),
-        cmocka_unit_test(leverage_says_what_a_fit_without_a_sample_would),
+        cmocka_unit_test(leverage_gives_the_fit_without_a_participant),
         cmocka_unit_test(folds_are_refits),
-        cmocka_unit_test(a_model_says_what_its_parts_say),
-        cmocka_unit_test(widths_that_are_shared_are_all_one),
-        cmocka_unit_test(a_model_from_bytes_says_the_same),
-        cmocka_unit_test(any_failing_allocation_leaks_nothing),
+        cmocka_unit_test(a_model_equals_its_components),
+        cmocka_unit_test(shared_widths_are_all_equal_to_one),
         cmocka_unit_test(what_leaves_nothing_is_refused),
     };
-    ctx = kn_ctx_new();
-    ref_rng_init(&rng, 12, 1);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

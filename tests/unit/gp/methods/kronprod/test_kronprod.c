@@ -1,5 +1,6 @@
 /* MT-Kronprod: golden numbers, dense Gaussians, and the two paths against each other. */
 #include "support/covs.h"
+#include "support/failing.h"
 #include "support/fits.h"
 #include "support/fold_rows.h"
 
@@ -26,7 +27,7 @@ static kn_settings at(const double *theta, int n, unsigned task, unsigned sample
 
 static void check_eigenvalues(kn_mat X, kn_mat Y, kn_mat theta, json_t *setting)
 {
-    kn_mat eig_D = ref_numbers(setting, "eig_D");
+    kn_mat eig_D = golden_column(setting, "eig_D");
     kn_spec spec = {.noise = KN_NOISE_ISO,
                     .sample = cov_of("linear+se+iso", X.cols),
                     .task = cov_of("linear+se+iso", KN_ALL_COLUMNS),
@@ -45,20 +46,21 @@ static void check_eigenvalues(kn_mat X, kn_mat Y, kn_mat theta, json_t *setting)
 static void matches_golden(const char *dir)
 {
     static const char *const names[] = {"base", "noisy"};
-    kn_mat X = ref_csv(dir, "X.csv"), Y = ref_csv(dir, "Y.csv"), Xs = ref_csv(dir, "Xstar.csv");
-    json_t *expected = ref_json(dir, "expected.json");
+    kn_mat X = golden_matrix(dir, "X"), Y = golden_matrix(dir, "Y"),
+           Xs = golden_matrix(dir, "Xstar");
+    json_t *expected = golden_json(dir, "expected");
     for (int s = 0; s < 2; s++) {
         json_t *setting = json_object_get(json_object_get(expected, "kronprod"), names[s]);
-        kn_mat theta = ref_numbers(setting, "theta"), g = ref_numbers(setting, "grad");
+        kn_mat theta = golden_column(setting, "theta"), g = golden_column(setting, "grad");
         kn_settings o = at(theta.data, 9, 7, 7);
         kn_fit_info info;
         kn_model *model = fit(X, Y, &o, &info);
-        assert_close(info.lml, ref_number(setting, "lml"), 1e-10);
+        assert_close(info.lml, golden_number(setting, "lml"), 1e-10);
         assert_same(kn_mat_cols(info.gradient, 9, 1), g, 1e-10);
         assert_int_equal(info.noise, KN_NOISE_ISO);
         check_eigenvalues(X, Y, theta, setting);
         if (s == 0) {
-            kn_mat M = ref_csv(dir, "kronprod_mean.csv"), V = ref_csv(dir, "kronprod_var.csv");
+            kn_mat M = golden_matrix(dir, "kronprod_mean"), V = golden_matrix(dir, "kronprod_var");
             maps_of m = predict(model, Xs, Y.cols);
             assert_same(m.mean, M, 1e-10);
             assert_same(m.var, V, 1e-10);
@@ -259,7 +261,7 @@ static void cross_validation_equals_literal_refits(void **state)
         for (int T = 3; T < 30; T += 13) {
             enum { N = 14, FOLDS = 4 };
             problem p = random_problem((shape){N, T, 2});
-            double theta[9], held[9];
+            double theta[9], held_out[9];
             int n = random_theta(kernels[q], 7, theta), fold[N];
             kn_settings o = at(theta, n, kernels[q], 7);
             kn_fit_info info;
@@ -271,11 +273,11 @@ static void cross_validation_equals_literal_refits(void **state)
             maps_of m = collect(maps, T);
             for (int k = 0; k < FOLDS; k++) {
                 fold_rows r = fold_rows_of(p.X, p.Y, fold, k);
-                memcpy(held, theta, sizeof held);
-                held[0] += 0.5 * log(N / (double)r.n);
+                memcpy(held_out, theta, sizeof held_out);
+                held_out[0] += 0.5 * log(N / (double)r.n);
                 if (kernels[q] & KN_SE)
-                    held[2] -= 0.5 * log(N / (double)r.n);
-                kn_settings oh = at(held, n, kernels[q], 7);
+                    held_out[2] -= 0.5 * log(N / (double)r.n);
+                kn_settings oh = at(held_out, n, kernels[q], 7);
                 kn_model *refit = fit(r.X, r.Y, &oh, &info);
                 maps_of one = predict(refit, r.Xs, T);
                 assert_fold_is_refit(&r, m.mean, m.var, one.mean, one.var);
@@ -402,9 +404,25 @@ static void too_many_responses_for_the_dense_path_are_refused_with_the_numbers(v
     free(X.data), free(Y.data);
 }
 
-static void failing_allocations_leave_nothing(void **state)
+static int open_fixture(void **state)
 {
     (void)state;
+    ctx = kn_ctx_new();
+    ref_rng_init(&rng, 31, 0);
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    (void)state;
+    kn_ctx_free(ctx);
+    return 0;
+}
+
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(gp_kronprod, open_fixture, close_fixture)
+{
     for (int dense = 0; dense < 2; dense++) {
         problem p = random_problem((shape){12, 6, 2});
         double theta[9];
@@ -429,8 +447,6 @@ static void failing_allocations_leave_nothing(void **state)
 
 TEST_PROGRAM(kronprod)
 {
-    ctx = kn_ctx_new();
-    ref_rng_init(&rng, 31, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood_gradient_and_predictions_match_golden),
         cmocka_unit_test(every_kernel_matches_the_dense_gaussian),
@@ -440,9 +456,6 @@ TEST_PROGRAM(kronprod)
         cmocka_unit_test(nested_and_joint_optimisers_agree),
         cmocka_unit_test(options_of_other_methods_are_refused_by_name),
         cmocka_unit_test(too_many_responses_for_the_dense_path_are_refused_with_the_numbers),
-        cmocka_unit_test(failing_allocations_leave_nothing),
     };
-    int failed = cmocka_run_group_tests_name("kronprod", tests, NULL, NULL);
-    kn_ctx_free(ctx);
-    return failed;
+    return cmocka_run_group_tests_name("kronprod", tests, open_fixture, close_fixture);
 }

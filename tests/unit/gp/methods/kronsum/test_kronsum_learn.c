@@ -27,7 +27,7 @@ static void em_never_falls(void **state)
                              before);
                 before = now;
                 kn_kronsum_em(ctx, &p.data, &prior, &p.k, p.C, p.S);
-                assert_ok(ctx, kn_kronsum_at(ctx, &p.data, p.C, p.S, &p.k));
+                assert_ok(ctx, kn_kronsum_evaluate(ctx, &p.data, p.C, p.S, &p.k));
             }
             release(&p);
             free(prior.C0.data), free(prior.S0.data);
@@ -76,7 +76,7 @@ static void no_point_nearby_is_better(problem *p, const kn_kronsum_prior *prior,
         int up = k % 3;
         kn_mat C = moved(p->C, slopes[up < 2 ? 0 : 2], up == 1 ? 0 : norm);
         kn_mat S = moved(p->S, slopes[up < 2 ? 1 : 2], up == 0 ? 0 : norm);
-        assert_ok(ctx, kn_kronsum_at(ctx, &p->data, C, S, &p->k));
+        assert_ok(ctx, kn_kronsum_evaluate(ctx, &p->data, C, S, &p->k));
         double value = p->k.lml + kn_kronsum_log_prior(ctx, prior, &p->k, NULL, NULL);
         if (!(value <= best))
             fail_msg("%.12g at a distance of %g, expected at most %.12g", value, norm, best);
@@ -131,7 +131,7 @@ static void duplicate_responses_end_at_the_floor(void **state)
         kn_col(p.C, k)[2] = kn_col(p.C, k)[1];
         kn_col(p.S, k)[2] = kn_col(p.S, k)[1];
     }
-    kn_kronsum_case of = {
+    kn_kronsum_problem of = {
         .spec = &p.spec, .theta = p.theta, .X = p.X, .Y = p.Y, .groups = &p.groups};
     assert_ok(ctx, kn_kronsum_side_new(ctx, &of, &p.side));
     p.data = kn_kronsum_side_data(&p.side);
@@ -144,7 +144,7 @@ static void duplicate_responses_end_at_the_floor(void **state)
 }
 
 /* At its C and (1 + tau) S no other tau is likelier. */
-static void stands_at_its_maximum(kn_kronsum_fit *f, double tau)
+static void is_at_its_maximum(kn_kronsum_fit *f, double tau)
 {
     kn_mat S = ref_new(f->S.rows, f->S.cols);
     double lml[3];
@@ -155,7 +155,7 @@ static void stands_at_its_maximum(kn_kronsum_fit *f, double tau)
                 kn_col(S, j)[i] = kn_at(f->S, i, j) * (1 + tau) / (1 + at);
         assert_ok(ctx, kn_kronsum_side_at(ctx, &f->side, at));
         kn_kronsum_data data = kn_kronsum_side_data(&f->side);
-        assert_ok(ctx, kn_kronsum_at(ctx, &data, f->C, S, &f->k));
+        assert_ok(ctx, kn_kronsum_evaluate(ctx, &data, f->C, S, &f->k));
         lml[k] = f->k.lml;
     }
     assert_true(lml[1] > lml[0] && lml[1] > lml[2]);
@@ -178,13 +178,13 @@ static void group_noise_is_found(void **state)
                 kn_col(p.Y, j)[i] += sqrt(tau) * kn_at(shared, i / EACH, j);
         }
         assert_ok(ctx, kn_groups_new(ctx, N, code, &p.groups));
-        kn_kronsum_case of = {.spec = &p.spec,
-                              .theta = p.theta,
-                              .P = 2,
-                              .X = p.X,
-                              .Y = p.Y,
-                              .groups = &p.groups,
-                              .limits = {.evals_left = -1}};
+        kn_kronsum_problem of = {.spec = &p.spec,
+                                 .theta = p.theta,
+                                 .P = 2,
+                                 .X = p.X,
+                                 .Y = p.Y,
+                                 .groups = &p.groups,
+                                 .limits = {.evals_left = -1}};
         kn_kronsum_fit f;
         assert_ok(ctx, kn_kronsum_fit_new(ctx, &of, &f));
         assert_ok(ctx, kn_kronsum_fit_tau(ctx, &f, &found));
@@ -196,23 +196,23 @@ static void group_noise_is_found(void **state)
         if (!(1 + EACH * found <= F * wide && 1 + EACH * found >= F / wide))
             fail_msg("tau is %g, expected %g", found, tau);
         if (with)
-            stands_at_its_maximum(&f, found);
+            is_at_its_maximum(&f, found);
         kn_kronsum_fit_clear(&f);
         release(&p);
         free(shared.data);
     }
 }
 
-static kn_kronsum_case case_of(const problem *p, ptrdiff_t P)
+static kn_kronsum_problem case_of(const problem *p, ptrdiff_t P)
 {
-    return (kn_kronsum_case){.spec = &p->spec,
-                             .theta = p->theta,
-                             .tau = p->tau,
-                             .P = P,
-                             .X = p->X,
-                             .Y = p->Y,
-                             .groups = &p->groups,
-                             .limits = {.evals_left = 3}};
+    return (kn_kronsum_problem){.spec = &p->spec,
+                                .theta = p->theta,
+                                .tau = p->tau,
+                                .P = P,
+                                .X = p->X,
+                                .Y = p->Y,
+                                .groups = &p->groups,
+                                .limits = {.evals_left = 3}};
 }
 
 /* What judges the shrinkage: the density of maps of new samples, in groups of their own. */
@@ -221,7 +221,7 @@ static void density_of_new_maps_is_a_dense_gaussian(void **state)
     (void)state;
     for (int s = 0; s < 2; s++) {
         problem p = draw((shape){24, 4, 2, 4, s ? 6 : 0, 1, false});
-        kn_kronsum_case of = case_of(&p, 2);
+        kn_kronsum_problem of = case_of(&p, 2);
         kn_kronsum_fit f;
         kn_mat Ys = ref_normal(&rng, p.Xs.rows, 4), lat = ref_new(p.Xs.rows, 4);
         kn_mat v = ref_new(p.Xs.rows, 4);
@@ -260,7 +260,7 @@ static void the_structured_model_keeps_the_noise_of_new_groups(void **state)
     (void)state;
     enum { T = 3 };
     problem p = draw((shape){30, T, 2, 3, 10, 1, false});
-    kn_kronsum_case of = case_of(&p, T);
+    kn_kronsum_problem of = case_of(&p, T);
     kn_mat noise[2], shared = ref_normal(&rng, 10, T);
     for (int j = 0; j < T; j++)
         for (int i = 0; i < 30; i++) /* the groups of draw, with a variance of 100 in common */

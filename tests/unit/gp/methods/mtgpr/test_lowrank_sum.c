@@ -1,4 +1,5 @@
 /* The low-rank Kronecker sum: value, gradients and EM step against dense Gaussians. */
+#include "data/scaling.h"
 #include "support/kronsum_lows.h"
 
 static const struct shape {
@@ -138,10 +139,10 @@ static void em_never_lowers_the_likelihood(void **state)
                                                .r = s.R0.r + a->N - 2};
             kn_lowrank_sum_point p = shape_point(&rng, a);
             ptrdiff_t columns[2] = {a->P, a->Q};
-            double lml, before = -INFINITY, least[16];
+            double lml, before = -INFINITY, lowest[16];
             for (ptrdiff_t j = 0; j < a->T; j++) {
-                least[j] = 1e-3 * kn_sumsq(kn_cols(s.Y, j, 1)) / (double)a->N;
-                p.psi[j] = fmax(p.psi[j], least[j]);
+                lowest[j] = 1e-3 * kn_sumsq(kn_cols(s.Y, j, 1)) / (double)a->N;
+                p.psi[j] = fmax(p.psi[j], lowest[j]);
             }
             kn_lowrank_sum w;
             p.gamma = 0;
@@ -150,9 +151,9 @@ static void em_never_lowers_the_likelihood(void **state)
                 assert_ok(ctx, kn_lowrank_sum_value(ctx, &w, &p, &lml));
                 assert_true(lml >= before - 1e-9 * fabs(lml));
                 before = lml;
-                assert_ok(ctx, kn_lowrank_sum_em(ctx, &w, least, &p));
+                assert_ok(ctx, kn_lowrank_sum_em(ctx, &w, lowest, &p));
                 for (ptrdiff_t j = 0; j < a->T; j++)
-                    assert_true(p.psi[j] >= least[j]);
+                    assert_true(p.psi[j] >= lowest[j]);
             }
             kn_lowrank_sum_clear(&w);
             point_free(p);
@@ -160,15 +161,15 @@ static void em_never_lowers_the_likelihood(void **state)
         }
 }
 
-/* Where EM stands still the gradient is zero. */
-static void em_stands_still_at_a_maximum(void **state)
+/* At a fixed point of EM the gradient is zero. */
+static void em_does_not_move_at_a_maximum(void **state)
 {
     (void)state;
     kn_rng rng = seeded(3);
     sample s = {.X = ref_normal(&rng, 40, 2), .Y = ref_normal(&rng, 40, 4)};
     kn_lowrank_sum_point p = random_point(&rng, 4, 1, 0);
     ptrdiff_t columns[2] = {1, 0};
-    double lml, least[4] = {1e-3, 1e-3, 1e-3, 1e-3};
+    double lml, lowest[4] = {1e-3, 1e-3, 1e-3, 1e-3};
     kn_lowrank_sum w;
     for (ptrdiff_t i = 0; i < 40; i++) { /* one factor, so that no response is all signal */
         double f = kn_rng_normal(&rng);
@@ -180,7 +181,7 @@ static void em_stands_still_at_a_maximum(void **state)
     assert_ok(ctx, kn_lowrank_sum_new(ctx, &s.s, &s.responses, NULL, columns, false, &w));
     for (int step = 0; step < 5000; step++) {
         assert_ok(ctx, kn_lowrank_sum_value(ctx, &w, &p, &lml));
-        assert_ok(ctx, kn_lowrank_sum_em(ctx, &w, least, &p));
+        assert_ok(ctx, kn_lowrank_sum_em(ctx, &w, lowest, &p));
     }
     slopes e = evaluate(&s, p, false);
     for (ptrdiff_t j = 0; j < 4; j++) {
@@ -201,7 +202,7 @@ static void a_mean_is_taken_off(void **state)
     sample s;
     random_sample(&rng, 8, 5, &s);
     kn_lowrank_sum_point p = random_point(&rng, 5, 2, 1), q = point_copy(p);
-    double mu[5], lml[2], least[5] = {0};
+    double mu[5], lml[2], lowest[5] = {0};
     ptrdiff_t columns[2] = {2, 1};
     kn_lowrank_sum w[2];
     kn_scaling scaling;
@@ -218,7 +219,7 @@ static void a_mean_is_taken_off(void **state)
     for (int k = 0; k < 2; k++) {
         kn_lowrank_sum_point *at = k ? &q : &p;
         assert_ok(ctx, kn_lowrank_sum_value(ctx, &w[k], at, &lml[k]));
-        assert_ok(ctx, kn_lowrank_sum_em(ctx, &w[k], least, at));
+        assert_ok(ctx, kn_lowrank_sum_em(ctx, &w[k], lowest, at));
     }
     assert_close(lml[1], lml[0], 1e-12);
     assert_same(q.G, p.G, 1e-11);
@@ -239,7 +240,7 @@ TEST_PROGRAM(mtgpr_lowrank_sum)
         cmocka_unit_test(gradients_match_central_differences),
         cmocka_unit_test(directions_outside_u_count),
         cmocka_unit_test(em_never_lowers_the_likelihood),
-        cmocka_unit_test(em_stands_still_at_a_maximum),
+        cmocka_unit_test(em_does_not_move_at_a_maximum),
         cmocka_unit_test(a_mean_is_taken_off),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -1,13 +1,14 @@
 /* The low-rank Kronecker sum against golden numbers: value, gradients, predictions, densities. */
 #include "support/kronsum_lows.h"
 
-#include "gp/methods/mtgpr/mtgpr.h"
-#include "gp/methods/mtgpr/predict.h"
+#include "data/scaling.h"
+#include "gp/methods/methods.h"
+#include "gp/methods/mtgpr/internal.h"
 #include "gp/predict/predict.h"
 
-static kn_mat csv_or_none(const char *dir, const char *name, bool there, ptrdiff_t rows)
+static kn_mat matrix_or_none(const char *dir, const char *name, bool there, ptrdiff_t rows)
 {
-    return there ? ref_csv(dir, name) : ref_new(rows, 0);
+    return there ? golden_matrix(dir, name) : ref_new(rows, 0);
 }
 
 /* The latent form at the point, as a model has it: components, and where gamma > 0 the complement.
@@ -100,8 +101,8 @@ static void joint(const kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, kn
 }
 
 /* The same by the walk over maps of an MTGPR, of what mean leaves of Ys: rows that lack nothing. */
-static void joint_by_law(kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, kn_mat mean,
-                         kn_mat v, kn_mat deviance, kn_mat density)
+static void joint_by_density(kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, kn_mat mean,
+                             kn_mat v, kn_mat deviance, kn_mat density)
 {
     ptrdiff_t n = Ys.rows, T = w->T, k = w->k;
     kn_mtgpr own = {.P = p.G.cols, .Q = p.H.cols};
@@ -116,7 +117,7 @@ static void joint_by_law(kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, k
     kn_gp_maps maps = {.gp = &gp, .n = n, .n_parts = 1, .part = &part};
     kn_mat e = ref_new(n, T);
     kn_scaling s;
-    kn_map_density_walk law;
+    kn_map_density_state distribution;
     kn_lowrank_sum_loadings(ctx, w, NULL, gp.B);
     if (own.Q > 0)
         assert_ok(ctx, kn_mtgpr_factor(ctx, gp.B, &own.L));
@@ -124,10 +125,10 @@ static void joint_by_law(kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, k
         e.data[i] = Ys.data[i] - mean.data[i];
     assert_ok(ctx, kn_scaling_new(ctx, view(e), false, &s));
     kn_responses Y = kn_responses_of(view(e), &s);
-    assert_ok(ctx, kn_map_density_density(ctx, &maps, &Y, &law));
-    assert_same(kn_mat_cols(law.dev, n, 1), deviance, 1e-10);
-    assert_same(kn_mat_cols(law.log_p, n, 1), density, 1e-10);
-    kn_map_density_walk_clear(&law);
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &maps, &Y, &distribution));
+    assert_same(kn_mat_cols(distribution.dev, n, 1), deviance, 1e-10);
+    assert_same(kn_mat_cols(distribution.log_p, n, 1), density, 1e-10);
+    kn_map_density_state_clear(&distribution);
     kn_scaling_clear(&s);
     kn_mat_clear(&own.L);
     free(gp.B.data), free(part.mean.data), free(e.data);
@@ -135,26 +136,26 @@ static void joint_by_law(kn_lowrank_sum *w, kn_lowrank_sum_point p, kn_mat Ys, k
 
 static void golden_case(const char *dir, bool G, bool H)
 {
-    json_t *expected = ref_json(dir, "expected.json");
-    sample s = {.X = ref_csv(dir, "X.csv"), .Y = ref_csv(dir, "Y.csv")};
+    json_t *expected = golden_json(dir, "expected");
+    sample s = {.X = golden_matrix(dir, "X"), .Y = golden_matrix(dir, "Y")};
     ptrdiff_t T = s.Y.cols;
-    kn_mat psi = ref_csv(dir, "psi.csv"), Xs = ref_csv(dir, "Xstar.csv");
-    kn_mat Ys = ref_csv(dir, "Ystar.csv"), noise = ref_csv(dir, "noise.csv");
-    kn_lowrank_sum_point p = {.G = csv_or_none(dir, "G.csv", G, T),
-                              .H = csv_or_none(dir, "H.csv", H, T),
+    kn_mat psi = golden_matrix(dir, "psi"), Xs = golden_matrix(dir, "Xstar");
+    kn_mat Ys = golden_matrix(dir, "Ystar"), noise = golden_matrix(dir, "noise");
+    kn_lowrank_sum_point p = {.G = matrix_or_none(dir, "G", G, T),
+                              .H = matrix_or_none(dir, "H", H, T),
                               .psi = psi.data,
-                              .gamma = ref_number(expected, "gamma")};
-    kn_mat gG = csv_or_none(dir, "grad_G.csv", G, T), gH = csv_or_none(dir, "grad_H.csv", H, T);
-    kn_mat gpsi = ref_csv(dir, "grad_ln_psi.csv"), M = ref_csv(dir, "mean.csv");
-    kn_mat V = ref_csv(dir, "var_model.csv"), mean = ref_new(M.rows, M.cols);
+                              .gamma = golden_number(expected, "gamma")};
+    kn_mat gG = matrix_or_none(dir, "grad_G", G, T), gH = matrix_or_none(dir, "grad_H", H, T);
+    kn_mat gpsi = golden_matrix(dir, "grad_ln_psi"), M = golden_matrix(dir, "mean");
+    kn_mat V = golden_matrix(dir, "var_model"), mean = ref_new(M.rows, M.cols);
     kn_mat var = ref_new(M.rows, M.cols), lat = ref_new(M.rows, p.G.cols + p.H.cols + 1);
-    kn_mat jo = ref_numbers(expected, "joint"), dev = ref_numbers(expected, "deviance");
+    kn_mat jo = golden_column(expected, "joint"), dev = golden_column(expected, "deviance");
     ptrdiff_t columns[2] = {p.G.cols, p.H.cols};
     kn_lowrank_sum w;
-    sample_decompose(&s, ref_number(expected, "rho"), ref_number(expected, "length"));
+    sample_decompose(&s, golden_number(expected, "rho"), golden_number(expected, "length"));
     slopes e = evaluate(&s, p, true);
-    assert_close(e.lml, ref_number(expected, "lml"), 1e-10);
-    assert_close(e.g.gamma, ref_number(expected, "grad_gamma"), 1e-10);
+    assert_close(e.lml, golden_number(expected, "lml"), 1e-10);
+    assert_close(e.g.gamma, golden_number(expected, "grad_gamma"), 1e-10);
     if (G)
         assert_same(e.g.G, gG, 1e-10);
     if (H)
@@ -186,7 +187,7 @@ static void golden_case(const char *dir, bool G, bool H)
         assert_close(d, dev.data[i], 1e-10);
         assert_close(l, jo.data[i], 1e-10);
     }
-    joint_by_law(&w, p, Ys, mean, lat, dev, jo);
+    joint_by_density(&w, p, Ys, mean, lat, dev, jo);
     kn_lowrank_sum_clear(&w);
     slopes_free(e);
     sample_clear(&s);
@@ -208,9 +209,10 @@ static void matches_golden(void **state)
 /* Full covariances by k = T: C = GG', S = psi (I + HH'), psi half of S's least eigenvalue. */
 static void full_rank_matches_golden(const char *dir, bool omega)
 {
-    json_t *expected = ref_json(dir, "expected.json");
-    sample s = {.X = ref_csv(dir, "X.csv"), .Y = ref_csv(dir, "Y.csv")};
-    kn_mat C = ref_csv(dir, "C.csv"), S = ref_csv(dir, "S.csv"), O = ref_csv(dir, "Omega.csv");
+    json_t *expected = golden_json(dir, "expected");
+    sample s = {.X = golden_matrix(dir, "X"), .Y = golden_matrix(dir, "Y")};
+    kn_mat C = golden_matrix(dir, "C"), S = golden_matrix(dir, "S"),
+           O = golden_matrix(dir, "Omega");
     ptrdiff_t T = s.Y.cols, N = s.Y.rows;
     kn_lowrank_sum_point p = {.G = ref_new(T, T), .H = ref_new(T, T)};
     double *w = malloc((size_t)T * sizeof *w), *r = malloc((size_t)N * sizeof *r);
@@ -218,7 +220,7 @@ static void full_rank_matches_golden(const char *dir, bool omega)
     kn_mat_set(E, C);
     assert_ok(ctx, kn_eig(ctx, E, w));
     p.psi = malloc((size_t)T * sizeof *p.psi);
-    sample_decompose(&s, ref_number(expected, "rho"), ref_number(expected, "length"));
+    sample_decompose(&s, golden_number(expected, "rho"), golden_number(expected, "length"));
     kn_mat ES = ref_new(T, T);
     double *ws = malloc((size_t)T * sizeof *ws);
     kn_mat_set(ES, S);
@@ -245,10 +247,10 @@ static void full_rank_matches_golden(const char *dir, bool omega)
         s.s = (kn_lowrank_sum_samples){.U = R, .r = r, .omega = true, .log_det = det};
     }
     slopes e = evaluate(&s, p, true);
-    assert_close(e.lml, ref_number(expected, "lml"), 1e-10);
+    assert_close(e.lml, golden_number(expected, "lml"), 1e-10);
     slopes_free(e);
     kn_lowrank_sum low;
-    kn_mat c = ref_numbers(expected, "eig_c");
+    kn_mat c = golden_column(expected, "eig_c");
     ptrdiff_t columns[2] = {T, T};
     assert_ok(ctx, kn_lowrank_sum_new(ctx, &s.s, &s.responses, NULL, columns, false, &low));
     assert_ok(ctx, kn_lowrank_sum_value(ctx, &low, &p, &e.lml));
@@ -288,19 +290,19 @@ static void bonilla_matches_golden(void **state)
 {
     static const char dir[] = "models/bonilla/case1";
     (void)state;
-    json_t *expected = ref_json(dir, "expected.json");
-    sample s = {.X = ref_csv(dir, "X.csv"), .Y = ref_csv(dir, "Y.csv")};
-    kn_mat L = ref_csv(dir, "L.csv"), sigma2 = ref_csv(dir, "sigma2.csv");
-    kn_mat gL = ref_csv(dir, "grad_L.csv"), gs = ref_csv(dir, "grad_ln_sigma2.csv");
-    kn_mat inducing = ref_numbers(expected, "inducing"), Xs = ref_csv(dir, "Xstar.csv");
-    kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var_model.csv");
+    json_t *expected = golden_json(dir, "expected");
+    sample s = {.X = golden_matrix(dir, "X"), .Y = golden_matrix(dir, "Y")};
+    kn_mat L = golden_matrix(dir, "L"), sigma2 = golden_matrix(dir, "sigma2");
+    kn_mat gL = golden_matrix(dir, "grad_L"), gs = golden_matrix(dir, "grad_ln_sigma2");
+    kn_mat inducing = golden_column(expected, "inducing"), Xs = golden_matrix(dir, "Xstar");
+    kn_mat M = golden_matrix(dir, "mean"), V = golden_matrix(dir, "var_model");
     kn_lowrank_sum_point p = bonilla_point(L, sigma2);
     ptrdiff_t N = s.Y.rows, pivots[16], columns[2] = {L.cols, 0};
     kn_lowrank low;
     kn_lowrank_sum w;
-    sample_decompose(&s, ref_number(expected, "rho"), ref_number(expected, "length"));
+    sample_decompose(&s, golden_number(expected, "rho"), golden_number(expected, "length"));
     slopes e = evaluate(&s, p, false);
-    assert_close(e.lml, ref_number(expected, "lml_all_points"), 1e-10);
+    assert_close(e.lml, golden_number(expected, "lml_all_points"), 1e-10);
     slopes_free(e);
 
     kn_mat Z = ref_new(N, 1);
@@ -318,7 +320,7 @@ static void bonilla_matches_golden(void **state)
     assert_ok(ctx, kn_decomp_vectors(ctx, &R0, NULL, s.X, s.U));
     s.s = (kn_lowrank_sum_samples){.U = s.U, .r = R0.r};
     e = evaluate(&s, p, false);
-    assert_close(e.lml, ref_number(expected, "lml"), 1e-10);
+    assert_close(e.lml, golden_number(expected, "lml"), 1e-10);
     for (ptrdiff_t j = 0; j < L.rows; j++) { /* from G and psi to L and sigma2 */
         double less = 0;
         for (ptrdiff_t q = 0; q < L.cols; q++) {

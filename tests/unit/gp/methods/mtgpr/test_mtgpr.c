@@ -1,9 +1,8 @@
 /* MTGPR as a method: what it learns says what the dense Gaussian says, at shapes of all kinds. */
 #include "base/random.h"
+#include "data/scaling.h"
 #include "gp/cv/cv.h"
-#include "gp/methods/mtgpr/learn.h"
-#include "gp/methods/mtgpr/mtgpr.h"
-#include "gp/methods/mtgpr/predict.h"
+#include "gp/methods/mtgpr/internal.h"
 #include "gp/predict/loo.h"
 #include "gp/predict/predict.h"
 #include "la/la.h"
@@ -15,7 +14,7 @@
 #include "support/with_context.h"
 
 /* One factor that follows the covariates, one that does not, and noise. */
-static void people(uint64_t seed, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
+static void participants(uint64_t seed, ptrdiff_t N, ptrdiff_t T, kn_mat *X, kn_mat *Y)
 {
     kn_rng rng;
     ref_rng_init(&rng, seed, 0);
@@ -190,7 +189,7 @@ static void learned_models_are_dense_gaussians(void **state)
         kn_model *m;
         kn_settings s = settings(a, 0);
         kn_gp_maps maps;
-        people((uint64_t)k + 1, a->N, a->T, &X, &Y);
+        participants((uint64_t)k + 1, a->N, a->T, &X, &Y);
         for (ptrdiff_t i = 0; i < a->N * a->T; i++)
             Y.data[i] *= a->scale;
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &s, &m));
@@ -211,7 +210,7 @@ static void learned_models_are_dense_gaussians(void **state)
         for (ptrdiff_t j = 0; j < a->T; j++) /* without folds the noise is that of training */
             assert_close(gp->noise[j] / kn_at(S, j, j), 1, 1e-9);
         for (ptrdiff_t j = 0; j < a->T; j++) /* what of a variance is noise that has C */
-            assert_close(kn_reference_iso_share(gp, j) / kn_at(C, j, j), gp->latent.iso, 1e-9);
+            assert_close(kn_reference_iso_variance(gp, j) / kn_at(C, j, j), gp->latent.iso, 1e-9);
         kn_mat x = ref_new(1, gp->F);
         kn_mat_set(x, kn_sub(Xn, 0, 0, 1, gp->F));
         check_covariance(gp, x, S, dv);
@@ -223,8 +222,8 @@ static void learned_models_are_dense_gaussians(void **state)
     }
 }
 
-/* The law of a map is the dense density of one sample about its mean. */
-static void law_is_the_dense_density(void **state)
+/* The density of a map is the dense density of one sample about its mean. */
+static void map_density_is_the_dense_density(void **state)
 {
     (void)state;
     for (int k = 0; k < N_SHAPES; k++) {
@@ -233,9 +232,9 @@ static void law_is_the_dense_density(void **state)
         kn_model *m;
         kn_settings s = settings(a, 0);
         kn_gp_maps maps;
-        kn_map_density law;
+        kn_map_density density;
         ptrdiff_t T = a->T;
-        people((uint64_t)k + 30, a->N, T, &X, &Y);
+        participants((uint64_t)k + 30, a->N, T, &X, &Y);
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &s, &m));
         const kn_gp *gp = &m->gp;
         kn_mat x = ref_new(1, gp->F), cov = ref_new(T, T), noise = ref_new(T, T), V;
@@ -251,32 +250,32 @@ static void law_is_the_dense_density(void **state)
             cov.data[i] += noise.data[i];
         double want = ref_log_density(cov, e);
         assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = x}, &maps));
-        assert_ok(ctx, kn_mtgpr_map_density(ctx, &maps, 0, &law));
-        V = ref_new(T, law.K);
+        assert_ok(ctx, kn_mtgpr_map_density(ctx, &maps, 0, &density));
+        V = ref_new(T, density.K);
         assert_ok(ctx, kn_mtgpr_map_density_block(ctx, &maps, 0, 0, kn_mat_none(), V, scale));
-        det = law.log_det;
+        det = density.log_det;
         for (ptrdiff_t j = 0; j < T; j++) {
             size += e[j] * e[j] / (scale[j] * scale[j]);
             det += 2 * log(scale[j]);
         }
-        for (ptrdiff_t q = 0; q < law.K; q++) {
+        for (ptrdiff_t q = 0; q < density.K; q++) {
             double z = 0, c = 0;
             for (ptrdiff_t j = 0; j < T; j++) {
                 z += e[j] / scale[j] * kn_at(V, j, q);
-                for (ptrdiff_t b = 0; law.W.data && b < law.K; b++)
-                    c += e[j] / scale[j] * kn_at(V, j, b) * kn_at(law.W, b, q);
+                for (ptrdiff_t b = 0; density.W.data && b < density.K; b++)
+                    c += e[j] / scale[j] * kn_at(V, j, b) * kn_at(density.W, b, q);
             }
-            c = law.W.data ? c : z;
+            c = density.W.data ? c : z;
             inside += z * z;
-            dev += c * c / (kn_at(law.v, 0, q) + law.d[q]);
-            det += log(kn_at(law.v, 0, q) + law.d[q]);
+            dev += c * c / (kn_at(density.v, 0, q) + density.d[q]);
+            det += log(kn_at(density.v, 0, q) + density.d[q]);
         }
-        if (law.v0) {
-            dev += (size - inside) / (law.v0[0] + law.d0);
-            det += (double)(T - law.K) * log(law.v0[0] + law.d0);
+        if (density.v0) {
+            dev += (size - inside) / (density.v0[0] + density.d0);
+            det += (double)(T - density.K) * log(density.v0[0] + density.d0);
         }
         assert_close(-0.5 * ((double)T * log(2 * M_PI) + det + dev), want, 1e-8);
-        kn_map_density_clear(&law);
+        kn_map_density_clear(&density);
         kn_gp_maps_clear(&maps);
         kn_model_free(m);
         free(X.data), free(Y.data), free(x.data), free(cov.data), free(noise.data), free(V.data);
@@ -298,7 +297,7 @@ static void folds_are_refits(void **state)
         int fold[16];
         if (a->scale != 1)
             continue;
-        people((uint64_t)k + 60, a->N, a->T, &X, &Y);
+        participants((uint64_t)k + 60, a->N, a->T, &X, &Y);
         for (ptrdiff_t i = 0; i < a->N; i++)
             fold[i] = (int)(i % FOLDS);
         assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &s, &m));
@@ -381,7 +380,7 @@ static void learning_never_lowers_the_likelihood(void **state)
     kn_decomp R0;
     kn_cov cov = cov_of("linear+se", 2);
     double theta[3], before = -INFINITY;
-    people(5, 40, 8, &X, &Y);
+    participants(5, 40, 8, &X, &Y);
     theta_at_rho(&cov, 0.5, 1, theta);
     assert_ok(ctx, kn_pairs_within(ctx, X, &cov.stats, &pairs));
     assert_ok(ctx, kn_decomp_new(ctx, 40, &cov, &R0));
@@ -407,7 +406,8 @@ static void learning_never_lowers_the_likelihood(void **state)
     free(X.data), free(Y.data);
 }
 
-/* When time is over the best so far stands, and a fold has no more than the fit had. */
+/* When time is over the best point so far is the result, and a fold has no more time than the fit.
+ */
 static void time_ends_learning(void **state)
 {
     (void)state;
@@ -415,7 +415,7 @@ static void time_ends_learning(void **state)
     kn_settings s = settings(&a, 3);
     kn_mat X, Y;
     kn_model *m;
-    people(5, a.N, a.T, &X, &Y);
+    participants(5, a.N, a.T, &X, &Y);
     s.max_seconds = 1e-9;
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &s, &m));
     assert_int_equal(m->info.stop, KN_STOP_MAX_SECONDS);
@@ -428,13 +428,13 @@ static void time_ends_learning(void **state)
 }
 
 /* A rank of N is no approximation. */
-static void as_many_pivots_as_people_is_exact(void **state)
+static void as_many_pivots_as_participants_is_exact(void **state)
 {
     (void)state;
     struct shape a = {16, 6, 2, 0, false, "linear+se", KN_RANK_FULL, 1};
     kn_mat X, Y;
     double lml[2];
-    people(8, a.N, a.T, &X, &Y);
+    participants(8, a.N, a.T, &X, &Y);
     for (int low = 0; low < 2; low++) {
         kn_settings s = settings(&a, 0);
         kn_model *m;
@@ -454,11 +454,11 @@ TEST_PROGRAM(mtgpr)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(learned_models_are_dense_gaussians),
-        cmocka_unit_test(law_is_the_dense_density),
+        cmocka_unit_test(map_density_is_the_dense_density),
         cmocka_unit_test(folds_are_refits),
         cmocka_unit_test(learning_never_lowers_the_likelihood),
         cmocka_unit_test(time_ends_learning),
-        cmocka_unit_test(as_many_pivots_as_people_is_exact),
+        cmocka_unit_test(as_many_pivots_as_participants_is_exact),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

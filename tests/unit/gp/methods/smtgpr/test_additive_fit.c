@@ -6,7 +6,7 @@
 
 #include "gp/likelihood/engine.h"
 #include "gp/predict/predict.h"
-#include "gp/search/space.h"
+#include "gp/search/internal.h"
 #include "ref/deviance.h"
 
 /* ---- what must not matter -------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static void assert_maps_within(const outcome *a, const outcome *b, double deviat
         }
 }
 
-/* At a point that is held everything is the same, but that people in another order have other
+/* At a point that is held everything is the same, but that participants in another order have other
  * pivots: each fit is as far from the dense one as its residual allows. A search ends where a step
  * gains less than 1e-5 nat, and rounding decides after how many steps. Parameters that differ by
  * dLML nats are sqrt(2 dLML) of their standard errors apart, and maps by at most as many of theirs;
@@ -47,14 +47,14 @@ static void assert_same_fit(const outcome *a, const outcome *b, bool searched, c
         assert_close(a->noise.data[j] / b->noise.data[j], 1, off * sqrt(2 / N));
 }
 
-/* Folds go by the order of people, so there are none here. */
-static void the_order_of_people_does_not_matter(void **state)
+/* Folds go by the order of participants, so there are none here. */
+static void the_order_of_participants_does_not_matter(void **state)
 {
     (void)state;
     enum { N = 120 };
     for (int k = 0; k < 4; k++) {
         bool groups = k % 2;
-        cohort c = some_people(COHORT_SMOOTH, N, groups), fresh = fresh_people(&c);
+        cohort c = some_participants(COHORT_SMOOTH, N, groups), fresh = fresh_participants(&c);
         kn_settings s = cohort_settings(&c, groups);
         s.folds = 0;
         s.components = k / 2 ? (int)c.T : 4; /* all: the likelihood is the one searched */
@@ -91,7 +91,7 @@ static void names_of_levels_and_groups_do_not_matter(void **state)
     static const int NAME[] = {2, 0, 3, 1};
     for (int k = 0; k < 4; k++) {
         bool groups = k % 2;
-        cohort c = some_people(COHORT_SITES, 120, groups), fresh = fresh_people(&c);
+        cohort c = some_participants(COHORT_SITES, 120, groups), fresh = fresh_participants(&c);
         kn_settings s = cohort_settings(&c, groups);
         s.max_evals = MAX_EVALS[k / 2];
         if (k / 2)
@@ -218,7 +218,7 @@ typedef struct low_and_full {
 /* The same fit with R0 of low rank and dense. */
 static low_and_full fit_both(cohort *c, kn_settings s, int folds, const int *fold)
 {
-    cohort fresh = fresh_people(c);
+    cohort fresh = fresh_participants(c);
     low_and_full both;
     kn_model *m = fit(c->X, c->Y, &s);
     assert_true(m->info.rank < c->N / 4);
@@ -234,7 +234,7 @@ static low_and_full fit_both(cohort *c, kn_settings s, int folds, const int *fol
     return both;
 }
 
-static cohort people_of(ptrdiff_t N, bool groups, cohort_kind kind)
+static cohort participants_of(ptrdiff_t N, bool groups, cohort_kind kind)
 {
     return cohort_new((cohort_plan){.N = N,
                                     .T = 12,
@@ -246,13 +246,13 @@ static cohort people_of(ptrdiff_t N, bool groups, cohort_kind kind)
                                     .seed = 6});
 }
 
-/* At the same R0, within the bounds of rank_bound.h. Maps of new people have slopes of those held
- * out, so that they are no better than these. Folds choose pivots and c/d of their own, and of
- * three quarters of the people c/d may be several times as large. */
+/* At the same R0, within the bounds of rank_bound.h. Maps of new participants have slopes of those
+ * held out, so that they are no better than these. Folds choose pivots and c/d of their own, and of
+ * three quarters of the participants c/d may be several times as large. */
 static void check_low_rank(ptrdiff_t N, bool groups, cohort_kind kind)
 {
     enum { FOLDS = 4 };
-    cohort c = people_of(N, groups, kind);
+    cohort c = participants_of(N, groups, kind);
     kn_settings s = cohort_settings(&c, groups);
     int *fold = calloc((size_t)N, sizeof *fold);
     for (ptrdiff_t i = 0; i < N; i++)
@@ -283,15 +283,15 @@ static void low_rank_agrees_with_dense(void **state)
             check_low_rank(repeat(300, 200), groups, (cohort_kind)kind);
 }
 
-/* Each search stops on its own. Both begin at the same points: up to 150 people the dense one has
- * no subsample. With as many components as responses the likelihood is the one that was searched.
- * A climb ends where a step gains less than 1e-5 nat; parameters that differ by dLML nats are
- * sqrt(2 dLML) of their standard errors apart, and maps by at most as many of their own. */
+/* Each search stops on its own. Both begin at the same points: up to 150 participants the dense one
+ * has no subsample. With as many components as responses the likelihood is the one that was
+ * searched. A climb ends where a step gains less than 1e-5 nat; parameters that differ by dLML nats
+ * are sqrt(2 dLML) of their standard errors apart, and maps by at most as many of their own. */
 static void low_rank_and_dense_find_the_same(void **state)
 {
     (void)state;
     for (int groups = repeat(0, 1); groups < 2; groups++) {
-        cohort c = people_of(150, groups, COHORT_SMOOTH);
+        cohort c = participants_of(150, groups, COHORT_SMOOTH);
         kn_settings s = cohort_settings(&c, groups);
         s.components = (int)c.T;
         s.folds = 0;
@@ -384,7 +384,7 @@ static void a_search_from_a_subsample_ends_at_a_maximum(void **state)
         for (int q = 0; q < R0->cov.n; q++)
             at.w[q] = (at.w[q] + 0.01) / (1 + R0->cov.n * 0.01);
         assert_ok(ctx, kn_search_space_new(ctx, &e, &space));
-        assert_ok(ctx, kn_search_climb(ctx, &space, &limits, &at, NULL, &again));
+        assert_ok(ctx, kn_search_ascend(ctx, &space, &limits, &at, NULL, &again));
         if (!(again.lml <= lml + 1e-3))
             fail_msg("another climb gains %.3g nat", again.lml - lml);
         kn_engine_clear(&e);
@@ -398,7 +398,7 @@ TEST_PROGRAM(smtgpr_additive_fit)
 {
     ctx = kn_ctx_new();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_of_people_does_not_matter),
+        cmocka_unit_test(the_order_of_participants_does_not_matter),
         cmocka_unit_test(names_of_levels_and_groups_do_not_matter),
         cmocka_unit_test(gram_folds_equal_literal_refits),
         cmocka_unit_test(low_rank_agrees_with_dense),

@@ -3,8 +3,9 @@
 #include "support/views.h"
 
 #include "cov/additive.h"
+#include "data/scaling.h"
 #include "gp/cv/cv.h"
-#include "gp/methods/smtgpr/smtgpr.h"
+#include "gp/methods/methods.h"
 #include "gp/predict/loo.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
@@ -85,14 +86,14 @@ static golden golden_load(const char *name)
 {
     char file[64];
     golden g = {0};
-    snprintf(file, sizeof file, "%s.json", name);
-    g.json = ref_json("additive", file);
-    g.N = (ptrdiff_t)ref_number(g.json, "N");
-    g.new = (ptrdiff_t)ref_number(g.json, "new");
-    g.F = (ptrdiff_t)ref_number(g.json, "F_continuous");
-    g.T = (ptrdiff_t)ref_number(g.json, "T");
-    g.P = (ptrdiff_t)ref_number(g.json, "P");
-    kn_mat weights = ref_numbers(g.json, "weights"), fold = ref_numbers(g.json, "fold");
+    snprintf(file, sizeof file, "additive/%s", name);
+    g.json = golden_json(file, "");
+    g.N = (ptrdiff_t)golden_number(g.json, "N");
+    g.new = (ptrdiff_t)golden_number(g.json, "new");
+    g.F = (ptrdiff_t)golden_number(g.json, "F_continuous");
+    g.T = (ptrdiff_t)golden_number(g.json, "T");
+    g.P = (ptrdiff_t)golden_number(g.json, "P");
+    kn_mat weights = golden_column(g.json, "weights"), fold = golden_column(g.json, "fold");
     g.C = g.F + weights.rows - 3; /* lin, quad, se and the categories */
     g.raw = ref_new(g.N, g.C);
     g.raw_new = ref_new(g.new, g.C);
@@ -113,14 +114,13 @@ static golden golden_load(const char *name)
     assert_int_equal(g.cov.n, weights.rows);
     for (ptrdiff_t k = 0; k < weights.rows; k++)
         g.at.w[k] = weights.data[k];
-    g.at.shape[0] = exp(ref_number(g.json, "ln_length"));
-    snprintf(file, sizeof file, "%s_responses.csv", name);
-    g.Y = ref_csv("additive", file);
+    g.at.shape[0] = exp(golden_number(g.json, "ln_length"));
+    g.Y = golden_matrix(file, "responses");
     assert_ok(ctx, kn_scaling_new(ctx, view(g.Y), true, &g.scaling));
     g.responses = kn_responses_of(view(g.Y), &g.scaling);
     kn_mat Ys = ref_new(g.N, g.T);
     kn_responses_block(ctx, &g.responses, 0, Ys);
-    g.B = ref_matrix(g.json, "B");
+    g.B = golden_rows(g.json, "B");
     g.Z = ref_mul(0, Ys, 0, g.B);
     g.total = kn_sumsq(Ys);
     g.E = g.total - kn_sumsq(g.Z);
@@ -175,7 +175,7 @@ static kn_gp golden_gp(const golden *g, bool low)
 
 #define assert_golden(m, g, key, tol)                                                              \
     do {                                                                                           \
-        kn_mat expected_ = ref_matrix((g)->json, key);                                             \
+        kn_mat expected_ = golden_rows((g)->json, key);                                            \
         double d_ = ref_difference(m, expected_);                                                  \
         free(expected_.data);                                                                      \
         if (!(d_ <= (tol)))                                                                        \
@@ -207,7 +207,7 @@ static void check_golden_covariance(const golden *g, bool low, double tol)
     kn_cov_fill(&g->cov, theta, &within, R);
     kn_cov_fill(&g->cov, theta, &between, Rs);
     kn_cov_self(&g->cov, theta, g->Xs, work, self);
-    kn_mat diagonal = ref_numbers(g->json, "R_new_diag");
+    kn_mat diagonal = golden_column(g->json, "R_new_diag");
     assert_golden(R, g, "R", tol);
     assert_golden(Rs, g, "R_new", tol);
     assert_same(kn_mat_cols(self, g->new, 1), diagonal, tol);
@@ -216,7 +216,7 @@ static void check_golden_covariance(const golden *g, bool low, double tol)
     free(self), free(R.data), free(Rs.data), free(diagonal.data);
 }
 
-static void covariances_of_training_and_new_people_match_golden(void **state)
+static void covariances_of_training_and_new_participants_match_golden(void **state)
 {
     (void)state;
     for_all_golden(check_golden_covariance);
@@ -228,26 +228,26 @@ static void check_golden_likelihood(const golden *g, bool low, double tol)
     double lml, gradient[KN_COV_OUTER];
     json_t *components = json_object_get(g->json, "components");
     assert_golden(g->Z, g, "Z", 1e-10);
-    assert_close(g->E, ref_number(g->json, "E"), 1e-10);
+    assert_close(g->E, golden_number(g->json, "E"), 1e-10);
     assert_ok(ctx, kn_engine_nested(ctx, &e, &g->at, &lml, gradient));
-    assert_close(lml, ref_number(g->json, "lml"), 1e-10);
-    assert_close(lml, ref_number(g->json, "lml_dense_NT"), 1e-10);
-    assert_close(e.s2, ref_number(g->json, "s2"), 1e-10);
+    assert_close(lml, golden_number(g->json, "lml"), 1e-10);
+    assert_close(lml, golden_number(g->json, "lml_dense_NT"), 1e-10);
+    assert_close(e.s2, golden_number(g->json, "s2"), 1e-10);
     for (ptrdiff_t p = 0; p < g->P; p++) {
         json_t *c = json_array_get(components, (size_t)p);
         bool null = json_is_true(json_object_get(c, "null"));
         double gamma = g->N == 0 ? 0 : e.cell[e.in[p]].R0.gamma;
-        assert_close(gamma, ref_number(c, "gamma"), 0);
-        assert_close(e.c[p], ref_number(c, "c"), tol);
-        assert_close(e.d[p], ref_number(c, "d"), tol);
-        assert_close(e.lml[p], ref_number(c, "lml"), tol);
+        assert_close(gamma, golden_number(c, "gamma"), 0);
+        assert_close(e.c[p], golden_number(c, "c"), tol);
+        assert_close(e.d[p], golden_number(c, "d"), tol);
+        assert_close(e.lml[p], golden_number(c, "lml"), tol);
         if (null)
             assert_true(e.c[p] == 0);
         else
-            assert_close(log(e.d[p] / e.c[p]), ref_number(c, "t"), tol);
+            assert_close(log(e.d[p] / e.c[p]), golden_number(c, "t"), tol);
     }
-    kn_mat formula = ref_numbers(g->json, "gradient_formula");
-    kn_mat differences = ref_numbers(g->json, "gradient_central_differences");
+    kn_mat formula = golden_column(g->json, "gradient_formula");
+    kn_mat differences = golden_column(g->json, "gradient_central_differences");
     for (ptrdiff_t k = 0; k < formula.rows; k++) {
         assert_close(gradient[k], formula.data[k], 1e-8);
         assert_close(gradient[k], differences.data[k], 1e-8);
@@ -312,8 +312,8 @@ static void leave_one_out_and_leave_group_out_match_golden(void **state)
     for_all_golden(check_golden_leaving);
 }
 
-/* Six people to train on have a component at the least ln(d/c), -8, where the file's search stops
- * 2e-7 short of it. */
+/* Six participants to train on have a component at the least ln(d/c), -8, where the file's search
+ * stops 2e-7 short of it. */
 static const double AT_BOUND = 3e-8;
 
 static void check_golden_folds(const golden *g, bool low, double tol)
@@ -328,7 +328,7 @@ static void check_golden_folds(const golden *g, bool low, double tol)
     assert_golden(mean, g, "cv_mean", AT_BOUND);
     assert_golden(var, g, "cv_model_var", AT_BOUND);
     assert_ok(ctx, kn_gp_set_noise(ctx, &gp, &g->responses, &cv));
-    kn_mat noise = ref_numbers(g->json, "noise_standardised");
+    kn_mat noise = golden_column(g->json, "noise_standardised");
     assert_same(kn_mat_cols(gp.noise, g->T, 1), noise, AT_BOUND);
     kn_gp_maps_clear(&cv);
     free(mean.data), free(var.data);
@@ -365,7 +365,7 @@ static void folds_noise_and_responses_match_golden(void **state)
 TEST_PROGRAM(smtgpr_additive_golden)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(covariances_of_training_and_new_people_match_golden),
+        cmocka_unit_test(covariances_of_training_and_new_participants_match_golden),
         cmocka_unit_test(likelihood_components_and_gradient_match_golden),
         cmocka_unit_test(latent_predictions_match_golden),
         cmocka_unit_test(leave_one_out_and_leave_group_out_match_golden),

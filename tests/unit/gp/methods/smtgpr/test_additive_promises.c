@@ -1,13 +1,15 @@
-/* Whole fits of the additive model: what is promised of new people, of many people and of noise
- * alone. */
+/* Whole fits of the additive model: what is promised of new participants, of many participants and
+ * of noise alone. */
 #include "support/additive_fits.h"
 #include "support/scratch.h"
 
 #include "gp/predict/slope.h"
 
-/* ---- new people ------------------------------------------------------------------------------ */
+/* ---- new participants
+ * ------------------------------------------------------------------------------ */
 
-/* noise_j = max( mean_i(e_ij^2 - v_ij), 0.5 mean_i e_ij^2 ), and with few people the floor binds */
+/* noise_j = max( mean_i(e_ij^2 - v_ij), 0.5 mean_i e_ij^2 ), and with few participants the floor
+ * binds */
 static void noise_is_what_the_held_out_say_and_half_of_it_at_least(void **state)
 {
     (void)state;
@@ -50,7 +52,7 @@ static void noise_is_what_the_held_out_say_and_half_of_it_at_least(void **state)
 static void a_covariate_that_was_constant_predicts_nothing(void **state)
 {
     (void)state;
-    cohort c = some_people(COHORT_LINEAR, 100, false), fresh = fresh_people(&c);
+    cohort c = some_participants(COHORT_LINEAR, 100, false), fresh = fresh_participants(&c);
     kn_mat X = ref_new(c.N, 4), Xs = ref_new(FRESH, 4);
     int levels[] = {0, 2, 4, 0};
     kn_settings s = cohort_settings(&c, false);
@@ -84,7 +86,7 @@ static void variance_is_bounded_beyond_the_training_range(void **state)
     enum { ASKED = 6 };
     static const double AGES[ASKED] = {30, 39, 50, 60, 90, 1000};
     for (int kind = COHORT_LINEAR; kind < COHORT_SITES; kind++) {
-        cohort c = some_people((cohort_kind)kind, 150, false);
+        cohort c = some_participants((cohort_kind)kind, 150, false);
         kn_settings s = cohort_settings(&c, false);
         double low = INFINITY, high = -INFINITY;
         for (ptrdiff_t i = 0; i < c.N; i++) {
@@ -125,9 +127,9 @@ static void slopes_are_those_of_the_formula(void **state)
     kn_rng rng;
     ref_rng_init(&rng, 2, 0);
     for (int round = 0; round < 200; round++) {
-        enum { MOST = 40 };
-        ptrdiff_t T = 1 + kn_rng_below(&rng, MOST);
-        double md[MOST], mm[MOST], slope[MOST], sum_md = 0, sum_mm = 0;
+        enum { MAX_COUNT = 40 };
+        ptrdiff_t T = 1 + kn_rng_below(&rng, MAX_COUNT);
+        double md[MAX_COUNT], mm[MAX_COUNT], slope[MAX_COUNT], sum_md = 0, sum_mm = 0;
         for (ptrdiff_t j = 0; j < T; j++) {
             mm[j] = round % 5 == 0 ? 0 : exp(3 * kn_rng_normal(&rng));
             md[j] = mm[j] * (1 + (round % 7) * kn_rng_normal(&rng)) * (round % 3 ? 1 : -1);
@@ -145,8 +147,9 @@ static void slopes_are_those_of_the_formula(void **state)
     }
 }
 
-/* Beyond 5000 people one set is held out; what the curve says of it is what the reference says. */
-static void of_many_people_the_curve_is_that_of_those_held_out(void **state)
+/* Beyond 5000 participants one set is held out; what the curve says of it is what the reference
+ * says. */
+static void of_many_participants_the_curve_is_that_of_those_held_out(void **state)
 {
     (void)state;
     cohort c = cohort_new((cohort_plan){
@@ -165,18 +168,18 @@ static void of_many_people_the_curve_is_that_of_those_held_out(void **state)
 
 /* ---- nothing to predict ---------------------------------------------------------------------- */
 
-static cohort simple_people(cohort_kind kind, double strength, ptrdiff_t T, uint64_t seed)
+static cohort simple_participants(cohort_kind kind, double strength, ptrdiff_t T, uint64_t seed)
 {
     return cohort_new((cohort_plan){
         .N = 200, .T = T, .sites = 3, .kind = kind, .strength = strength, .seed = seed});
 }
 
-static void noise_alone_has_no_component(void **state)
+static void pure_noise_has_no_component(void **state)
 {
     (void)state;
     int seeds = repeat(20, 10), without = 0;
     for (int k = 0; k < seeds; k++) {
-        cohort c = simple_people(COHORT_NONE, 0, 300, (uint64_t)(70 + k));
+        cohort c = simple_participants(COHORT_NONE, 0, 300, (uint64_t)(70 + k));
         kn_settings s = cohort_settings(&c, false);
         s.folds = 0;
         kn_model *m = fit(c.X, c.Y, &s);
@@ -193,7 +196,7 @@ static void a_strong_signal_always_has_components(void **state)
     (void)state;
     for (int k = 0; k < repeat(20, 8); k++) {
         cohort_kind kind = (cohort_kind)(COHORT_LINEAR + k % (COHORT_KINDS - 1));
-        cohort c = simple_people(kind, 0.6, 60, (uint64_t)(70 + k));
+        cohort c = simple_participants(kind, 0.6, 60, (uint64_t)(70 + k));
         kn_settings s = cohort_settings(&c, false);
         s.folds = 0;
         kn_model *m = fit(c.X, c.Y, &s);
@@ -204,23 +207,23 @@ static void a_strong_signal_always_has_components(void **state)
     }
 }
 
-/* Without components: the mean of training, no model variance, and the noise that people held out
- * had about the mean of the others. */
+/* Without components: the mean of training, no model variance, and the noise that participants held
+ * out had about the mean of the others. */
 static void a_model_without_components_predicts_saves_and_opens(void **state)
 {
     (void)state;
-    cohort c = simple_people(COHORT_NONE, 0, 300, 71), fresh = fresh_people(&c);
+    cohort c = simple_participants(COHORT_NONE, 0, 300, 71), fresh = fresh_participants(&c);
     kn_settings s = cohort_settings(&c, false);
     kn_model *m = fit(c.X, c.Y, &s), *again;
     kn_maps *maps;
-    kn_mat held = ref_new(c.N, c.T), loo = ref_new(c.N, c.T), none = ref_new(FRESH, c.T);
+    kn_mat held_out = ref_new(c.N, c.T), loo = ref_new(c.N, c.T), none = ref_new(FRESH, c.T);
     assert_int_equal(m->info.n_components, 0);
     assert_int_equal(m->info.nothing_predicted, 1);
     assert_null(m->gp.slope);
     outcome a = outcome_of(m, fresh.X, c.Y, 0, NULL);
     assert_same(a.var, none, 0);
     assert_ok(ctx, kn_maps_cv(ctx, m, cohort_view(c.Y), s.folds, NULL, &maps));
-    assert_ok(ctx, kn_maps_block(ctx, maps, 0, c.T, held, kn_mat_none()));
+    assert_ok(ctx, kn_maps_block(ctx, maps, 0, c.T, held_out, kn_mat_none()));
     kn_maps_free(maps);
     assert_ok(ctx, kn_maps_loo(ctx, m, cohort_view(c.Y), &maps));
     assert_ok(ctx, kn_maps_block(ctx, maps, 0, c.T, loo, kn_mat_none()));
@@ -228,7 +231,7 @@ static void a_model_without_components_predicts_saves_and_opens(void **state)
     for (ptrdiff_t j = 0; j < c.T; j++) {
         double mean = 0, square = 0;
         for (ptrdiff_t i = 0; i < c.N; i++) {
-            double e = kn_at(c.Y, i, j) - kn_at(held, i, j);
+            double e = kn_at(c.Y, i, j) - kn_at(held_out, i, j);
             mean += kn_at(c.Y, i, j) / (double)c.N;
             square += e * e / (double)c.N;
         }
@@ -249,16 +252,16 @@ static void a_model_without_components_predicts_saves_and_opens(void **state)
     assert_same(b.noise, a.noise, 0);
     kn_model_free(again);
     free_outcome(&a), free_outcome(&b);
-    free(held.data), free(loo.data), free(none.data);
+    free(held_out.data), free(loo.data), free(none.data);
     cohort_free(&c), cohort_free(&fresh);
 }
 
-/* z of the same people by kn_score: (y - mean)/sd, sd of those held out. */
+/* z of the same participants by kn_score: (y - mean)/sd, sd of those held out. */
 static void a_model_without_components_scores(void **state)
 {
     (void)state;
     enum { N = 200, T = 300 };
-    cohort c = simple_people(COHORT_NONE, 0, T, 71);
+    cohort c = simple_participants(COHORT_NONE, 0, T, 71);
     kn_data *d;
     kn_model *m;
     kn_scores *scores;
@@ -297,12 +300,12 @@ TEST_PROGRAM(smtgpr_additive_promises)
         cmocka_unit_test(noise_is_what_the_held_out_say_and_half_of_it_at_least),
         cmocka_unit_test(a_covariate_that_was_constant_predicts_nothing),
         cmocka_unit_test(variance_is_bounded_beyond_the_training_range),
-        cmocka_unit_test(noise_alone_has_no_component),
+        cmocka_unit_test(pure_noise_has_no_component),
         cmocka_unit_test(a_strong_signal_always_has_components),
         cmocka_unit_test(a_model_without_components_predicts_saves_and_opens),
         cmocka_unit_test(a_model_without_components_scores),
         cmocka_unit_test(slopes_are_those_of_the_formula),
-        cmocka_unit_test(of_many_people_the_curve_is_that_of_those_held_out),
+        cmocka_unit_test(of_many_participants_the_curve_is_that_of_those_held_out),
     };
     int failed = cmocka_run_group_tests_name("additive_new", tests, scratch_enter, scratch_leave);
     kn_ctx_free(ctx);

@@ -1,14 +1,15 @@
 /* The numbers of tests/golden, computed there by brute force. */
 #include "gp/cv/cv.h"
-#include "gp/methods/smtgpr/smtgpr.h"
+#include "gp/methods/methods.h"
+#include "gp/predict/gp_maps.h"
 #include "gp/predict/loo.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
-#include "gp/predict/prediction_blocks.h"
 #include "support/covs.h"
 #include "support/test.h"
 #include "support/views.h"
 
+#include "data/scaling.h"
 #include "gp/gp.h"
 #include "gp/likelihood/profile_1d.h"
 
@@ -20,8 +21,8 @@ typedef struct inputs {
 
 static inputs load(const char *dir)
 {
-    return (inputs){ref_csv(dir, "X.csv"), ref_csv(dir, "Y.csv"), ref_csv(dir, "Xstar.csv"),
-                    ref_csv(dir, "B.csv")};
+    return (inputs){golden_matrix(dir, "X"), golden_matrix(dir, "Y"), golden_matrix(dir, "Xstar"),
+                    golden_matrix(dir, "B")};
 }
 
 static void unload(inputs in)
@@ -49,8 +50,8 @@ static kn_settings at(kn_mat theta, kn_mat B, kn_likelihood likelihood)
 
 static void check_eigenvalues(inputs in, kn_mat theta, json_t *setting)
 {
-    kn_mat Z = ref_mul(0, in.Y, 0, in.B), eig_R = ref_numbers(setting, "eig_R");
-    kn_mat eig_C = ref_numbers(setting, "eig_C");
+    kn_mat Z = ref_mul(0, in.Y, 0, in.B), eig_R = golden_column(setting, "eig_R");
+    kn_mat eig_C = golden_column(setting, "eig_C");
     kn_spec spec = {.noise = KN_NOISE_ISO,
                     .sample = cov_of("linear+se+iso", in.X.cols),
                     .task = cov_of("linear+se+iso", KN_ALL_COLUMNS)};
@@ -71,13 +72,13 @@ static void iso_matches_golden(const char *dir)
 {
     static const char *const names[] = {"base", "noisy", "lownoise"};
     inputs in = load(dir);
-    json_t *expected = ref_json(dir, "expected.json");
+    json_t *expected = golden_json(dir, "expected");
     double N = (double)in.Y.rows, T = (double)in.Y.cols, P = (double)in.B.cols;
     for (int s = 0; s < 3; s++) {
         char path[64];
         snprintf(path, sizeof path, "settings.%s", names[s]);
         json_t *setting = json_object_get(json_object_get(expected, "settings"), names[s]);
-        kn_mat theta = ref_numbers(setting, "theta");
+        kn_mat theta = golden_column(setting, "theta");
         check_eigenvalues(in, theta, setting);
         for (int paper = 0; paper < 2; paper++) {
             kn_settings o = at(theta, in.B, paper ? KN_PAPER : KN_EXACT);
@@ -85,11 +86,12 @@ static void iso_matches_golden(const char *dir)
             kn_fit_info info;
             assert_ok(ctx, kn_fit_arrays(ctx, view(in.X), view(in.Y), &o, &model));
             kn_model_info(model, &info);
-            assert_close(info.lml, ref_number(setting, paper ? "lml_latent" : "lml_exact"), 1e-10);
+            assert_close(info.lml, golden_number(setting, paper ? "lml_latent" : "lml_exact"),
+                         1e-10);
             if (paper) /* the paper's constant counts N T */
                 assert_close(info.lml - 0.5 * N * (T - P) * log(2 * M_PI),
-                             ref_number(setting, "lml_paper"), 1e-10);
-            kn_mat g = ref_numbers(setting, paper ? "grad_paper" : "grad_exact");
+                             golden_number(setting, "lml_paper"), 1e-10);
+            kn_mat g = golden_column(setting, paper ? "grad_paper" : "grad_exact");
             assert_int_equal(info.n_theta, 9);
             assert_same(kn_mat_cols(info.gradient, 9, 1), g, 1e-10);
             free(g.data);
@@ -104,9 +106,9 @@ static void iso_matches_golden(const char *dir)
 static void iso_predictions_match_golden(const char *dir)
 {
     inputs in = load(dir);
-    json_t *expected = ref_json(dir, "expected.json");
-    kn_mat theta = ref_numbers(expected, "settings.base.theta");
-    kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var.csv");
+    json_t *expected = golden_json(dir, "expected");
+    kn_mat theta = golden_column(expected, "settings.base.theta");
+    kn_mat M = golden_matrix(dir, "mean"), V = golden_matrix(dir, "var");
     kn_mat mean = ref_new(M.rows, M.cols), var = ref_new(M.rows, M.cols);
     kn_settings o = at(theta, in.B, KN_EXACT);
     kn_model *model;
@@ -147,9 +149,9 @@ static void iso_covariance_between_responses(void **state)
 {
     (void)state;
     inputs in = load("case1");
-    json_t *expected = ref_json("case1", "expected.json");
-    kn_mat theta = ref_numbers(expected, "settings.base.theta");
-    kn_mat full = ref_csv("case1", "var_full.csv");
+    json_t *expected = golden_json("case1", "expected");
+    kn_mat theta = golden_column(expected, "settings.base.theta");
+    kn_mat full = golden_matrix("case1", "var_full");
     ptrdiff_t T = in.Y.cols, ns = in.Xs.rows, J[20];
     kn_mat cov = ref_new(T, T), noise = ref_new(T, T), x = ref_new(1, in.X.cols);
     kn_settings o = at(theta, in.B, KN_EXACT);
@@ -187,10 +189,10 @@ static kn_gp fixed_model(inputs in, json_t *expected)
     kn_pairs pairs;
     kn_decomp R0;
     kn_mat X, A;
-    kn_mat c = ref_numbers(expected, "fixed.c"), d = ref_numbers(expected, "fixed.d");
+    kn_mat c = golden_column(expected, "fixed.c"), d = golden_column(expected, "fixed.d");
     double theta[3];
     const kn_cov *cov = &gp.spec.sample;
-    theta_at_rho(cov, ref_number(expected, "rho"), ref_number(expected, "length"), theta);
+    theta_at_rho(cov, golden_number(expected, "rho"), golden_number(expected, "length"), theta);
     assert_ok(ctx, kn_pairs_within(ctx, in.X, &cov->stats, &pairs));
     assert_ok(ctx, kn_decomp_new(ctx, gp.N, cov, &R0));
     assert_ok(ctx, kn_decomp_compute(ctx, &R0, &pairs, NULL, theta));
@@ -208,10 +210,10 @@ static kn_gp fixed_model(inputs in, json_t *expected)
 static void structured_fixed(const char *dir)
 {
     inputs in = load(dir);
-    json_t *expected = ref_json(dir, "expected.json");
+    json_t *expected = golden_json(dir, "expected");
     kn_gp gp = fixed_model(in, expected);
-    kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var_model.csv");
-    kn_mat R = ref_csv(dir, "loo_residual.csv"), L = ref_csv(dir, "loo_var_model.csv");
+    kn_mat M = golden_matrix(dir, "mean"), V = golden_matrix(dir, "var_model");
+    kn_mat R = golden_matrix(dir, "loo_residual"), L = golden_matrix(dir, "loo_var_model");
     kn_mat mean = ref_new(M.rows, M.cols), var = ref_new(M.rows, M.cols);
     kn_mat lm = ref_new(R.rows, R.cols), lv = ref_new(R.rows, R.cols);
     kn_gp_maps maps;
@@ -255,8 +257,8 @@ static kn_model *structured_fit(const char *dir, inputs in, json_t *expected, in
     if (strcmp(json_string_value(json_object_get(expected, "basis")), "given") == 0)
         o.basis_view = view(in.B);
     (void)dir;
-    o.rho = ref_number(expected, "rho");
-    o.length = ref_number(expected, "length");
+    o.rho = golden_number(expected, "rho");
+    o.length = golden_number(expected, "length");
     o.max_evals = 0;
     o.standardise = 0;
     o.folds = folds;
@@ -267,12 +269,12 @@ static kn_model *structured_fit(const char *dir, inputs in, json_t *expected, in
 static void structured_profile(const char *dir)
 {
     inputs in = load(dir);
-    json_t *expected = ref_json(dir, "expected.json");
+    json_t *expected = golden_json(dir, "expected");
     kn_model *model = structured_fit(dir, in, expected, 0);
     kn_fit_info info;
     kn_model_info(model, &info);
-    assert_close(info.lml, ref_number(expected, "profile.lml"), 1e-9);
-    kn_mat c = ref_numbers(expected, "profile.c"), d = ref_numbers(expected, "profile.d");
+    assert_close(info.lml, golden_number(expected, "profile.lml"), 1e-9);
+    kn_mat c = golden_column(expected, "profile.c"), d = golden_column(expected, "profile.d");
     kn_view vc = kn_model_array(model, "c"), vd = kn_model_array(model, "d");
     kn_mat B = {(double *)kn_model_array(model, "B").data, in.B.rows, in.B.cols, in.B.rows};
     assert_same(B, in.B, 1e-10);
@@ -293,14 +295,14 @@ static void structured_profile(const char *dir)
     double total = kn_sumsq(in.Y);
     assert_ok(ctx, kn_pairs_within(ctx, in.X, &spec.sample.stats, &pairs));
     assert_ok(ctx, engine_of(ctx, &spec, &pairs, Z, in.Y.cols, total - kn_sumsq(Z), total, &e));
-    assert_ok(ctx, nested_at(ctx, &e, ref_number(expected, "rho"), ref_number(expected, "length"),
-                             &lml, g));
-    assert_close(lml, ref_number(expected, "profile.lml"), 1e-9);
-    assert_close(g[0], ref_number(expected, "profile.grad_logit_rho"), 1e-6);
-    assert_close(g[1], ref_number(expected, "profile.grad_ln_length"), 1e-6);
-    kn_mat parts = ref_numbers(expected, "profile.lml_component");
+    assert_ok(ctx, nested_at(ctx, &e, golden_number(expected, "rho"),
+                             golden_number(expected, "length"), &lml, g));
+    assert_close(lml, golden_number(expected, "profile.lml"), 1e-9);
+    assert_close(g[0], golden_number(expected, "profile.grad_logit_rho"), 1e-6);
+    assert_close(g[1], golden_number(expected, "profile.grad_ln_length"), 1e-6);
+    kn_mat parts = golden_column(expected, "profile.lml_component");
     assert_same(kn_mat_cols(e.lml, e.P, 1), parts, 1e-6);
-    assert_close(e.s2, ref_number(expected, "profile.s2"), 1e-10);
+    assert_close(e.s2, golden_number(expected, "profile.s2"), 1e-10);
     kn_engine_clear(&e);
     free(parts.data), free(Z.data);
     json_decref(expected);
@@ -332,12 +334,12 @@ static void check_in_sample(kn_gp *gp, const kn_responses *Y, bool pca)
 static void structured_folds(const char *dir)
 {
     inputs in = load(dir);
-    json_t *expected = ref_json(dir, "expected.json");
+    json_t *expected = golden_json(dir, "expected");
     kn_model *model = structured_fit(dir, in, expected, 0);
-    kn_mat R = ref_csv(dir, "fold_residual.csv"), V = ref_csv(dir, "fold_var_model.csv");
-    kn_mat f = ref_numbers(expected, "fold");
+    kn_mat R = golden_matrix(dir, "fold_residual"), V = golden_matrix(dir, "fold_var_model");
+    kn_mat f = golden_column(expected, "fold");
     kn_mat mean = ref_new(R.rows, R.cols), var = ref_new(R.rows, R.cols);
-    int fold[64], folds = (int)ref_number(expected, "folds");
+    int fold[64], folds = (int)golden_number(expected, "folds");
     kn_maps *maps;
     for (ptrdiff_t i = 0; i < R.rows; i++)
         fold[i] = (int)f.data[i];
@@ -358,8 +360,8 @@ static void structured_folds(const char *dir)
     kn_spec spec = {.sample = cov_of("linear+se", in.X.cols)};
     bool given = strcmp(json_string_value(json_object_get(expected, "basis")), "given") == 0;
     kn_gp_options o = {.components = in.B.cols, .axes_given = true, .folds = 0};
-    o.search = (kn_search_options){.rho = ref_number(expected, "rho"),
-                                   .length = ref_number(expected, "length"),
+    o.search = (kn_search_options){.rho = golden_number(expected, "rho"),
+                                   .length = golden_number(expected, "length"),
                                    .seed = 1};
     if (given)
         o.basis = view(in.B);

@@ -82,7 +82,7 @@ static void iso_matches_the_dense_gaussian(void **state)
             for (int t = 0; t < p.s.T; t++)
                 kn_col(S, t)[t] = exp(2 * theta[8]);
             dense d = dense_gp(p, theta + 4, D, S);
-            kn_settings o = held(p);
+            kn_settings o = settings_at_fixed_parameters(p);
             kn_model *model;
             kn_fit_info info;
             o.noise = KN_NOISE_ISO;
@@ -111,7 +111,7 @@ static void structured_matches_the_dense_gaussian(void **state)
     for (int k = 0; k < N_SHAPES; k++)
         for (int n = 0; n < 6; n++) {
             problem p = random_problem(SHAPES[k]);
-            kn_settings o = held(p);
+            kn_settings o = settings_at_fixed_parameters(p);
             kn_model *model;
             kn_fit_info info;
             o.rho = n == 0 ? 0 : n == 1 ? 1 : kn_rng_uniform(&rng);

@@ -1,4 +1,4 @@
-/* People held out of random small problems against fits without them. */
+/* Participants held out of random small problems against fits without them. */
 #include "support/fold_rows.h"
 #include "support/oracles.h"
 
@@ -10,7 +10,7 @@ static void leave_one_out_equals_refitting_without_the_sample(void **state)
     for (int k = 0; k < N_SHAPES; k++)
         for (int iso = 0; iso < 2; iso++) {
             problem p = random_problem(SHAPES[k]);
-            kn_settings o = held(p);
+            kn_settings o = settings_at_fixed_parameters(p);
             kn_model *model;
             kn_maps *maps;
             double theta[9] = {-0.3, -0.5, 0.4, -0.7, -0.2, -0.4, 0.2, -0.6, -0.35};
@@ -126,7 +126,7 @@ static void cross_validation_equals_literal_refits(void **state)
                 o.theta_start = th;
             assert_ok(ctx, kn_fit_arrays(ctx, view(r.X), view(r.Y), &o, &refit));
             assert_ok(ctx, kn_maps_predict(ctx, refit, view(r.Xs), &one));
-            kn_mat m = ref_new(r.n_held, T), v = ref_new(r.n_held, T);
+            kn_mat m = ref_new(r.n_held_out, T), v = ref_new(r.n_held_out, T);
             assert_ok(ctx, kn_maps_block(ctx, one, 0, T, m, v));
             assert_fold_is_refit(&r, mean, var, m, v);
             kn_maps_free(one);

@@ -23,7 +23,7 @@ static void joint_gradient_matches_central_differences(void **state)
         for (int paper = 0; paper < 2; paper++)
             for (unsigned task = 1; task < 8; task++) {
                 problem p = random_problem(SHAPES[k]);
-                kn_settings o = held(p);
+                kn_settings o = settings_at_fixed_parameters(p);
                 double theta[9];
                 kn_fit_info info;
                 kn_model *model;

@@ -165,7 +165,8 @@ static void at_the_truth_z_is_standard_normal(void **state)
         for (int i = 0; i < NZ; i++)
             ks = fmax(ks, fabs(pit[i] - (i + 0.5) / NZ));
         assert_close(z2, 1, 0.12); /* 3 sd of the mean of 2000 squares, a third independent */
-        assert_true(ks < 1.63 / sqrt(NZ / 3.0)); /* 1 % point of Kolmogorov's law, likewise */
+        assert_true(ks <
+                    1.63 / sqrt(NZ / 3.0)); /* 1 % point of Kolmogorov's distribution, likewise */
         free(pit);
     }
 }
@@ -173,7 +174,7 @@ static void at_the_truth_z_is_standard_normal(void **state)
 /* Responses with K smooth components of their own signal and noise, and white noise. */
 static void cohort(ptrdiff_t n, ptrdiff_t t, int K, double signal, kn_mat *X, kn_mat *Y)
 {
-    kn_rng shared; /* the same loadings for every call: fresh data of the same law */
+    kn_rng shared; /* the same loadings for every call: fresh data of the same distribution */
     ref_rng_init(&shared, 77, (uint64_t)K);
     kn_mat L = ref_orthonormal(&shared, t, K);
     *X = ref_normal(&rng, n, 2);
@@ -296,12 +297,12 @@ static void automatic_components_are_as_good_as_the_largest_number(void **state)
     double automatic = 0, largest = 0, allowed = 0;
     for (int trial = 0; trial < TRIALS; trial++) {
         kn_mat X, Y, Xs, Ys;
-        int chosen, most;
+        int chosen, limit;
         double one[NEW], all[NEW], sd, sampling = 5 * sqrt(1.0 / TRAIN + 1.0 / NEW) / sqrt(TRIALS);
         cohort(TRAIN, RESPONSES, 4, 2, &X, &Y);
         cohort(NEW, RESPONSES, 4, 2, &Xs, &Ys);
         double loss = fresh_msll(X, Y, Xs, Ys, KN_COMPONENTS_AUTO, &chosen, one);
-        largest += fresh_msll(X, Y, Xs, Ys, TRAIN - 1, &most, all) / TRIALS;
+        largest += fresh_msll(X, Y, Xs, Ys, TRAIN - 1, &limit, all) / TRIALS;
         automatic += loss / TRIALS;
         for (int i = 0; i < NEW; i++)
             one[i] -= all[i];
@@ -317,7 +318,7 @@ static void automatic_components_are_as_good_as_the_largest_number(void **state)
 
 static void hear(void *user, kn_log_level level, const char *message)
 {
-    if (level == KN_LOG_WARNING && strstr(message, "predict nothing"))
+    if (level == KN_LOG_WARNING && strstr(message, "do not improve prediction"))
         ++*(int *)user;
 }
 

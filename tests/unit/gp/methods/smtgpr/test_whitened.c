@@ -1,12 +1,14 @@
 /* Whitened noise at given parameters and after a fit: golden numbers, the dense Gaussian of all
- * responses, removals of people. */
+ * responses, removals of participants. */
 #include "support/whiteneds.h"
 
+#include "data/scaling.h"
 #include "gp/basis/complement.h"
-#include "gp/methods/smtgpr/whitened.h"
-#include "gp/methods/smtgpr/whitened_model.h"
+#include "gp/methods/methods.h"
+#include "gp/methods/smtgpr/internal.h"
 #include "gp/predict/covariance.h"
 #include "gp/predict/loo.h"
+#include "gp/predict/map_density.h"
 #include "gp/predict/noise.h"
 #include "gp/predict/predict.h"
 
@@ -37,7 +39,7 @@ static void make(const given *g, made *m)
     kn_mat Z = ref_mul(0, Yw, 0, g->B);
     assert_ok(ctx, kn_mat_copy(ctx, Z, &w.factors.Z));
     w.factors.total = kn_sumsq(Yw);
-    kn_whitened_of of = {&spec, g->X, &m->Y, NULL, theta};
+    kn_whitened_data of = {&spec, g->X, &m->Y, NULL, theta};
     assert_ok(ctx, kn_whitened_at(ctx, &of, &w));
     for (ptrdiff_t p = 0; g->c && p < w.latent.P; p++) {
         w.latent.c[p] = g->c[p];
@@ -75,38 +77,39 @@ static void unmake(made *m)
 
 static void check_golden(const char *dir)
 {
-    json_t *expected = ref_json(dir, "expected.json");
-    kn_mat c = ref_numbers(expected, "c"), d = ref_numbers(expected, "d");
-    kn_mat psi = ref_csv(dir, "psi.csv"), Ys = ref_csv(dir, "Ystar.csv");
-    kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var_model.csv");
-    kn_mat R = ref_csv(dir, "loo_residual.csv"), L = ref_csv(dir, "loo_var_model.csv");
-    kn_mat noise = ref_csv(dir, "noise.csv"), joint = ref_numbers(expected, "joint");
-    kn_mat dev = ref_numbers(expected, "deviance");
+    json_t *expected = golden_json(dir, "expected");
+    kn_mat c = golden_column(expected, "c"), d = golden_column(expected, "d");
+    kn_mat psi = golden_matrix(dir, "psi"), Ys = golden_matrix(dir, "Ystar");
+    kn_mat M = golden_matrix(dir, "mean"), V = golden_matrix(dir, "var_model");
+    kn_mat R = golden_matrix(dir, "loo_residual"), L = golden_matrix(dir, "loo_var_model");
+    kn_mat noise = golden_matrix(dir, "noise"), joint = golden_column(expected, "joint");
+    kn_mat dev = golden_column(expected, "deviance");
     double cs[32], ds[32];
-    given g = {.X = ref_csv(dir, "X.csv"),
-               .Y = ref_csv(dir, "Y.csv"),
-               .Xs = ref_csv(dir, "Xstar.csv"),
-               .B = ref_csv(dir, "B.csv"),
+    given g = {.X = golden_matrix(dir, "X"),
+               .Y = golden_matrix(dir, "Y"),
+               .Xs = golden_matrix(dir, "Xstar"),
+               .B = golden_matrix(dir, "B"),
                .psi = psi.data,
                .c = cs,
                .d = ds,
-               .rho = ref_number(expected, "rho"),
-               .length = ref_number(expected, "length")};
+               .rho = golden_number(expected, "rho"),
+               .length = golden_number(expected, "length")};
     ptrdiff_t N = g.X.rows, T = g.Y.cols, P = g.B.cols, n = g.Xs.rows;
     for (ptrdiff_t p = 0; p < P; p++) {
         cs[p] = c.data[p];
         ds[p] = d.data[p];
     }
     if (P < T) {
-        cs[P] = ref_number(expected, "c0");
-        ds[P] = ref_number(expected, "d0");
+        cs[P] = golden_number(expected, "c0");
+        ds[P] = golden_number(expected, "d0");
     }
     kn_mat mean = ref_new(n, T), var = ref_new(n, T), lm = ref_new(N, T), lv = ref_new(N, T);
     made m;
     kn_gp_maps maps;
-    kn_map_density_walk law;
+    kn_map_density_state density;
     kn_scaling s;
-    assert_close(truth(&g, mean, var), ref_number(expected, "lml"), 1e-10); /* the oracle's own */
+    assert_close(truth(&g, mean, var), golden_number(expected, "lml"),
+                 1e-10); /* the oracle's own */
     assert_same(mean, M, 1e-10);
     make(&g, &m);
     assert_ok(ctx, kn_gp_predict(ctx, &m.gp, &(kn_predict_input){.X = g.Xs}, &maps));
@@ -115,10 +118,10 @@ static void check_golden(const char *dir)
     assert_same(var, V, 1e-10);
     assert_ok(ctx, kn_scaling_new(ctx, view(Ys), false, &s));
     kn_responses responses = kn_responses_of(view(Ys), &s);
-    assert_ok(ctx, kn_map_density_density(ctx, &maps, &responses, &law));
-    assert_same(kn_mat_cols(law.log_p, n, 1), joint, 1e-5);
-    assert_same(kn_mat_cols(law.dev, n, 1), dev, 1e-5);
-    kn_map_density_walk_clear(&law);
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &maps, &responses, &density));
+    assert_same(kn_mat_cols(density.log_p, n, 1), joint, 1e-5);
+    assert_same(kn_mat_cols(density.dev, n, 1), dev, 1e-5);
+    kn_map_density_state_clear(&density);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&s);
     assert_ok(ctx, kn_gp_set_noise(ctx, &m.gp, &m.Y, NULL));
@@ -134,8 +137,8 @@ static void check_golden(const char *dir)
     if (P < T) { /* c0 and d0 by the profile */
         g.c = g.d = NULL;
         make(&g, &m);
-        assert_close(m.gp.latent.c[P], ref_number(expected, "profile_c0"), 1e-6);
-        assert_close(m.gp.latent.d[P], ref_number(expected, "profile_d0"), 1e-6);
+        assert_close(m.gp.latent.c[P], golden_number(expected, "profile_c0"), 1e-6);
+        assert_close(m.gp.latent.d[P], golden_number(expected, "profile_d0"), 1e-6);
         unmake(&m);
     }
     free(c.data), free(d.data), free(psi.data), free(Ys.data), free(M.data), free(V.data);
@@ -155,20 +158,20 @@ static void golden_numbers(void **state)
 /* c0 = 0, d0 = s2 and psi = 1 is structured noise. */
 static void without_whitening_and_signal_it_is_structured(const char *dir)
 {
-    json_t *expected = ref_json(dir, "expected.json");
-    kn_mat c = ref_numbers(expected, "fixed.c"), d = ref_numbers(expected, "fixed.d");
-    kn_mat M = ref_csv(dir, "mean.csv"), V = ref_csv(dir, "var_model.csv");
-    kn_mat R = ref_csv(dir, "loo_residual.csv"), L = ref_csv(dir, "loo_var_model.csv");
+    json_t *expected = golden_json(dir, "expected");
+    kn_mat c = golden_column(expected, "fixed.c"), d = golden_column(expected, "fixed.d");
+    kn_mat M = golden_matrix(dir, "mean"), V = golden_matrix(dir, "var_model");
+    kn_mat R = golden_matrix(dir, "loo_residual"), L = golden_matrix(dir, "loo_var_model");
     double cs[64], ds[64], psi[64];
-    given g = {.X = ref_csv(dir, "X.csv"),
-               .Y = ref_csv(dir, "Y.csv"),
-               .Xs = ref_csv(dir, "Xstar.csv"),
-               .B = ref_csv(dir, "B.csv"),
+    given g = {.X = golden_matrix(dir, "X"),
+               .Y = golden_matrix(dir, "Y"),
+               .Xs = golden_matrix(dir, "Xstar"),
+               .B = golden_matrix(dir, "B"),
                .psi = psi,
                .c = cs,
                .d = ds,
-               .rho = ref_number(expected, "rho"),
-               .length = ref_number(expected, "length")};
+               .rho = golden_number(expected, "rho"),
+               .length = golden_number(expected, "length")};
     ptrdiff_t N = g.X.rows, T = g.Y.cols, P = g.B.cols;
     for (ptrdiff_t j = 0; j < T; j++)
         psi[j] = 1;
@@ -226,7 +229,7 @@ static given said_by(const kn_gp *gp, kn_mat Y, kn_mat Xs)
                    .length = 1.5};
 }
 
-/* Each person from all others, psi, B, c and d as they are. */
+/* Each participant from all others, psi, B, c and d as they are. */
 static void check_removal(const kn_gp *gp, const kn_responses *R, kn_mat Y)
 {
     ptrdiff_t N = gp->N, T = gp->T;
@@ -257,13 +260,13 @@ static void check_removal(const kn_gp *gp, const kn_responses *R, kn_mat Y)
     free(v.data);
 }
 
-/* Of one person: the density of all responses, and their covariance. */
-static void check_law(const kn_gp *gp, const given *g, kn_mat mean)
+/* Of one participant: the density of all responses, and their covariance. */
+static void check_density(const kn_gp *gp, const given *g, kn_mat mean)
 {
     ptrdiff_t T = gp->T, n = g->Xs.rows, J[64];
     kn_mat Ys = ref_new(n, T), model = ref_new(T, T), noise = ref_new(T, T), S, x;
     kn_gp_maps maps;
-    kn_map_density_walk law;
+    kn_map_density_state density;
     kn_scaling s;
     double e[64];
     for (ptrdiff_t i = 0; i < n * T; i++)
@@ -271,7 +274,7 @@ static void check_law(const kn_gp *gp, const given *g, kn_mat mean)
     assert_ok(ctx, kn_gp_predict(ctx, gp, &(kn_predict_input){.X = g->Xs}, &maps));
     assert_ok(ctx, kn_scaling_new(ctx, view(Ys), false, &s));
     kn_responses responses = kn_responses_of(view(Ys), &s);
-    assert_ok(ctx, kn_map_density_density(ctx, &maps, &responses, &law));
+    assert_ok(ctx, kn_map_density_evaluate(ctx, &maps, &responses, &density));
     S = spread(g->B, g->psi, g->d);
     x = ref_new(1, gp->F);
     for (ptrdiff_t f = 0; f < gp->F; f++)
@@ -287,8 +290,8 @@ static void check_law(const kn_gp *gp, const given *g, kn_mat mean)
                 assert_close(kn_at(noise, a, b), kn_at(S, a, b), 1e-10);
             kn_col(S, b)[a] += kn_at(model, a, b);
         }
-    assert_close(law.log_p[0], ref_log_density(S, e), 1e-5); /* D0 in float32 */
-    kn_map_density_walk_clear(&law);
+    assert_close(density.log_p[0], ref_log_density(S, e), 1e-5); /* D0 in float32 */
+    kn_map_density_state_clear(&density);
     kn_gp_maps_clear(&maps);
     kn_scaling_clear(&s);
     free(Ys.data), free(model.data), free(noise.data), free(S.data), free(x.data);
@@ -309,7 +312,7 @@ static void check_process(const kn_gp *gp, const kn_responses *R, double lml, kn
     assert_same(var, V, 1e-9);
     kn_gp_maps_clear(&maps);
     check_removal(gp, R, Y);
-    check_law(gp, &g, M);
+    check_density(gp, &g, M);
     free(Y.data), free(Xs.data), free(M.data), free(V.data), free(mean.data), free(var.data);
 }
 
@@ -324,7 +327,7 @@ static void a_fit_is_the_dense_gaussian(void **state)
         kn_mat X, Y;
         kn_settings o = settings((int)SHAPE[k][2], 0);
         kn_model *model;
-        people(&rng, SHAPE[k][0], SHAPE[k][1], &X, &Y);
+        participants(&rng, SHAPE[k][0], SHAPE[k][1], &X, &Y);
         if (SHAPE[k][2] > 0) {
             assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
             kn_responses R = kn_responses_of(view(Y), &model->y);

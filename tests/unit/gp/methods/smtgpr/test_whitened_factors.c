@@ -1,7 +1,8 @@
 /* The factors of whitened noise against the fixed point one step after the other. */
 #include "support/whiteneds.h"
 
-#include "gp/methods/smtgpr/factor_analysis.h"
+#include "data/scaling.h"
+#include "gp/methods/smtgpr/internal.h"
 #include "la/la.h"
 
 /* Ten steps of the fixed point on the T x T covariance, as METHOD writes it. */
@@ -42,7 +43,7 @@ static void check_factors(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
     double psi[64], mean[64];
     kn_scaling s;
     kn_factors f;
-    people(rng, N, T, &X, &Y);
+    participants(rng, N, T, &X, &Y);
     for (ptrdiff_t j = 0; j < T; j++) {
         mean[j] = 0;
         for (ptrdiff_t i = 0; i < N; i++)
@@ -89,7 +90,7 @@ static void factors_are_ten_steps_of_the_fixed_point(void **state)
 }
 
 /* Of responses that others determine something is left outside the basis, unless it is all. */
-static void as_many_factors_as_leave_something(void **state)
+static void as_many_factors_as_leave_noise(void **state)
 {
     (void)state;
     kn_rng rng;
@@ -114,7 +115,7 @@ TEST_PROGRAM(smtgpr_whitened_factors)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_are_ten_steps_of_the_fixed_point),
-        cmocka_unit_test(as_many_factors_as_leave_something),
+        cmocka_unit_test(as_many_factors_as_leave_noise),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,11 +1,10 @@
 /* Folds of whitened noise against refits. */
 #include "support/whiteneds.h"
 
+#include "data/scaling.h"
 #include "gp/cv/cv.h"
 #include "gp/cv/refit.h"
-#include "gp/methods/smtgpr/factor_analysis.h"
-#include "gp/methods/smtgpr/whitened_fold.h"
-#include "gp/methods/smtgpr/whitened_model.h"
+#include "gp/methods/smtgpr/internal.h"
 
 /* Rows of a fold as a table of their own, about their means. */
 static void alone(const kn_gp *gp, kn_mat Y, const int *fold, int k, kn_mat *X, kn_mat *y,
@@ -44,7 +43,7 @@ static double refit(const kn_gp *gp, kn_mat Y, const int *fold, int k, kn_mat me
     assert_ok(ctx, kn_scaling_new(ctx, view(y), false, &s));
     kn_responses R = kn_responses_of(view(y), &s);
     theta_at_rho(&gp->spec.sample, 0.4, 1.5, theta);
-    kn_whitened_of of = {&gp->spec, X, &R, NULL, theta};
+    kn_whitened_data of = {&gp->spec, X, &R, NULL, theta};
     assert_ok(ctx, kn_factors_new(ctx, &R, NULL, gp->P, &w.factors));
     assert_ok(ctx, kn_whitened_at(ctx, &of, &w));
     for (ptrdiff_t i = 0; i < Y.rows; i++) {
@@ -84,7 +83,7 @@ static void check_folds(kn_rng *rng, ptrdiff_t N, ptrdiff_t T, int P)
     kn_model *model;
     kn_gp_maps maps;
     int fold[64];
-    people(rng, N, T, &X, &Y);
+    participants(rng, N, T, &X, &Y);
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
     kn_responses R = kn_responses_of(view(Y), &model->y);
     kn_responses_block(ctx, &R, 0, Y);
@@ -121,19 +120,19 @@ static void folds_are_refits(void **state)
 }
 
 /* Where cells are missing a fold keeps D0 instead of a smoother: the same to float32. */
-static void a_fold_by_its_own_responses_says_the_same(void **state)
+static void a_fold_by_its_own_responses_gives_the_same_maps(void **state)
 {
     (void)state;
     kn_rng rng;
     ref_rng_init(&rng, 15, 1);
-    enum { N = 20, T = 7, HELD = 5 };
-    kn_mat X, Y, mean[2], var = ref_new(HELD, T);
+    enum { N = 20, T = 7, HELD_OUT = 5 };
+    kn_mat X, Y, mean[2], var = ref_new(HELD_OUT, T);
     kn_settings o = settings(1, 0);
     kn_model *model;
     kn_missing_mask none;
-    ptrdiff_t train[N], rows[HELD];
+    ptrdiff_t train[N], rows[HELD_OUT];
     double mu[T] = {0}, clamped = 0;
-    people(&rng, N, T, &X, &Y);
+    participants(&rng, N, T, &X, &Y);
     /* Strong effects of both covariates, of which one component holds one: the complement has a
      * signal for any draw, and hence D0. */
     for (ptrdiff_t i = 0; i < N; i++)
@@ -143,46 +142,46 @@ static void a_fold_by_its_own_responses_says_the_same(void **state)
     assert_ok(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &model));
     kn_responses R = kn_responses_of(view(Y), &model->y);
     assert_ok(ctx, kn_missing_mask_new(ctx, view(Y), model->y.kept, T, &none));
-    kn_mat Xt = ref_new(N - HELD, 2), Xs = ref_new(HELD, 2);
+    kn_mat Xt = ref_new(N - HELD_OUT, 2), Xs = ref_new(HELD_OUT, 2);
     kn_mat y = ref_new(N, T);
     kn_responses_block(ctx, &R, 0, y);
-    for (ptrdiff_t i = 0; i < N - HELD; i++)
+    for (ptrdiff_t i = 0; i < N - HELD_OUT; i++)
         train[i] = i;
-    for (ptrdiff_t i = 0; i < HELD; i++)
-        rows[i] = N - HELD + i;
+    for (ptrdiff_t i = 0; i < HELD_OUT; i++)
+        rows[i] = N - HELD_OUT + i;
     kn_mat_rows(model->gp.latent.X, train, Xt);
     kn_mat_rows(model->gp.latent.X, rows, Xs);
     for (ptrdiff_t j = 0; j < T; j++)
-        for (ptrdiff_t i = 0; i < N - HELD; i++)
-            mu[j] += kn_at(y, i, j) / (double)(N - HELD);
-    for (int filled = 0; filled < 2; filled++) {
-        kn_fold_prediction part = {.n = HELD, .n_train = N - HELD}, *parts;
+        for (ptrdiff_t i = 0; i < N - HELD_OUT; i++)
+            mu[j] += kn_at(y, i, j) / (double)(N - HELD_OUT);
+    for (int imputed = 0; imputed < 2; imputed++) {
+        kn_fold_prediction part = {.n = HELD_OUT, .n_train = N - HELD_OUT}, *parts;
         kn_refit f = {.gp = &model->gp,
-                      .n = N - HELD,
+                      .n = N - HELD_OUT,
                       .train = train,
                       .X = Xt,
-                      .Y = kn_responses_rows(&R, train, N - HELD),
+                      .Y = kn_responses_rows(&R, train, N - HELD_OUT),
                       .mu = mu,
                       .Xs = Xs,
-                      .X_alone = Xs};
-        if (filled)
-            f.Y.holes = &none;
+                      .X_without_site = Xs};
+        if (imputed)
+            f.Y.missing = &none;
         assert_ok(ctx, kn_alloc_d(ctx, T, &part.mu));
         memcpy(part.mu, mu, sizeof mu);
         assert_ok(ctx, kn_whitened_fold(ctx, &f, &part, &clamped));
-        assert_int_equal(part.D0.rows > 0, filled);
-        assert_int_equal(part.smooth.data != NULL, !filled);
+        assert_int_equal(part.D0.rows > 0, imputed);
+        assert_int_equal(part.smooth.data != NULL, !imputed);
         void *memory;
         assert_ok(ctx, kn_alloc(ctx, 1, sizeof part, &memory));
         parts = memory;
         *parts = part;
-        kn_gp_maps maps = {.gp = &model->gp, .Y = R, .n = HELD, .n_parts = 1, .part = parts};
-        mean[filled] = ref_new(HELD, T);
-        assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean[filled], var));
-        kn_gp_maps_leave_batch(&maps); /* of covariates that are the same */
-        kn_mat again = ref_new(HELD, T);
+        kn_gp_maps maps = {.gp = &model->gp, .Y = R, .n = HELD_OUT, .n_parts = 1, .part = parts};
+        mean[imputed] = ref_new(HELD_OUT, T);
+        assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, mean[imputed], var));
+        kn_gp_maps_set_without_site(&maps); /* of covariates that are the same */
+        kn_mat again = ref_new(HELD_OUT, T);
         assert_ok(ctx, kn_gp_maps_block(ctx, &maps, 0, again, kn_mat_none()));
-        assert_same(again, mean[filled], 1e-12);
+        assert_same(again, mean[imputed], 1e-12);
         free(again.data);
         kn_gp_maps_clear(&maps);
     }
@@ -197,7 +196,7 @@ TEST_PROGRAM(smtgpr_whitened_folds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_are_refits),
-        cmocka_unit_test(a_fold_by_its_own_responses_says_the_same),
+        cmocka_unit_test(a_fold_by_its_own_responses_gives_the_same_maps),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

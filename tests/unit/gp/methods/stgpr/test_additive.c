@@ -1,7 +1,7 @@
 /* Cells of additive terms and of groups against dense Gaussians. */
 #include "support/stgpr_cohorts.h"
 
-#include "gp/methods/stgpr/cells.h"
+#include "gp/methods/stgpr/weight_cells.h"
 
 /* Who is left out: row i, or with groups all of its group. */
 static void assert_leaves_out_as_dense(const cohort *c, const kn_model *model, bool groups,
@@ -32,7 +32,7 @@ static void assert_leaves_out_as_dense(const cohort *c, const kn_model *model, b
     free(y), free(rows);
 }
 
-/* How many are younger than person i, of his sex and site. */
+/* How many are younger than participant i, of his sex and site. */
 static int nearest_rank(const cohort *c, int i)
 {
     int n = 0;
@@ -56,7 +56,7 @@ static void additive_cells_match_dense_gaussians(void **state)
             o.rho = rho;
             o.length = 0.7 + n;
             o.max_evals = 0;             /* what cells take is the middle then */
-            for (int i = 0; i < 48; i++) /* unlike everybody near: noise alone is likeliest */
+            for (int i = 0; i < 48; i++) /* unlike all neighbours: pure noise is likeliest */
                 kn_col(c.Y, 5)[i] = nearest_rank(&c, i) % 2 ? 1.0 : -1.0;
             kn_model *model = fit(c.raw, c.Y, &o, &info);
             kn_view cells = kn_model_array(model, "cells");
@@ -74,7 +74,7 @@ static void additive_cells_match_dense_gaussians(void **state)
 }
 
 /* Categories have the weights of the S-MTGPR fit; cells move what is left. */
-static void categories_are_held_at_the_smtgpr_fit(void **state)
+static void weights_of_categories_are_fixed_at_the_smtgpr_fit(void **state)
 {
     (void)state;
     cohort c = cohort_of(&rng, 60, 8, 1, 0);
@@ -282,7 +282,7 @@ TEST_PROGRAM(stgpr_additive)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(additive_cells_match_dense_gaussians),
-        cmocka_unit_test(categories_are_held_at_the_smtgpr_fit),
+        cmocka_unit_test(weights_of_categories_are_fixed_at_the_smtgpr_fit),
         cmocka_unit_test(planted_gamma_is_found),
         cmocka_unit_test(additive_folds_hold_cell_and_gamma),
         cmocka_unit_test(low_rank_cells_agree_with_dense_ones),

@@ -1,9 +1,10 @@
 /* STGPR through the public door: options, limits, bytes, threads, memory. */
+#include "support/failing.h"
 #include "support/stgpr_cohorts.h"
 
 #include <float.h>
 
-#include "gp/methods/stgpr/stgpr.h"
+#include "gp/methods/methods.h"
 
 static void options_of_other_methods_are_refused_by_name(void **state)
 {
@@ -120,22 +121,6 @@ static void limits_stop_the_search_and_are_reported(void **state)
     free_problem(p);
 }
 
-static void same_data_same_bytes(void **state)
-{
-    (void)state;
-    problem p = random_problem(40, 30, 2, false);
-    kn_settings o;
-    kn_fit_info a, b;
-    o = old_sum();
-    o.folds = 0;
-    kn_model *one = fit(p.X, p.Y, &o, &a), *again = fit(p.X, p.Y, &o, &b);
-    kn_view u = kn_model_array(one, "alpha"), v = kn_model_array(again, "alpha");
-    assert_memory_equal(u.data, v.data, sizeof(double) * 40 * 30);
-    kn_model_free(one);
-    kn_model_free(again);
-    free_problem(p);
-}
-
 /* Larger than an eigenproblem that would be one thread's anyway. */
 static void threads_have_cells_of_their_own_and_the_same_bits(void **state)
 {
@@ -175,54 +160,6 @@ static void threads_have_cells_of_their_own_and_the_same_bits(void **state)
     free_problem(p);
 }
 
-static void failing_allocations_leave_nothing(void **state)
-{
-    (void)state;
-    for (int plain = 0; plain < 2; plain++) {
-        problem p = random_problem(12, 4, 2, false);
-        kn_settings o = held(NAN, NAN);
-        kn_status status = KN_ERR_MEMORY;
-        kn_model *model = NULL;
-        kn_maps *maps;
-        failing f = failing_by(11);
-        o.folds = 3;
-        o.plain = plain;
-        o.max_evals = plain ? 0 : 3;
-        kn_set_threads(ctx, plain ? 1 : 3); /* and workers of a team */
-        size_t before = kn_memory_now(ctx);
-        while (failing_next(&f, status)) {
-            kn_model_free(model);
-            kn_fail_allocation(ctx, f.k);
-            status = kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model);
-            kn_fail_allocation(ctx, 0);
-            assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !model));
-            assert_true(status == KN_OK || kn_memory_now(ctx) == before);
-        }
-        kn_mat mean = ref_new(4, 4), var = ref_new(4, 4);
-        for (int what = 0; what < 2; what++) {
-            status = KN_ERR_MEMORY;
-            f = failing_by(5);
-            while (failing_next(&f, status)) {
-                kn_fail_allocation(ctx, f.k);
-                if (what == 0)
-                    status = kn_maps_predict(ctx, model, view(p.Xs), &maps);
-                else
-                    status = kn_maps_cv(ctx, model, view(p.Y), 3, NULL, &maps);
-                assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !maps));
-                if (status == KN_OK && what == 0)
-                    status = kn_maps_block(ctx, maps, 0, 4, mean, var);
-                kn_fail_allocation(ctx, 0);
-                kn_maps_free(maps);
-            }
-        }
-        free(mean.data), free(var.data);
-        kn_model_free(model);
-        assert_int_equal(kn_memory_now(ctx), before);
-        kn_set_threads(ctx, 1);
-        free_problem(p);
-    }
-}
-
 /* The model that comes back has alpha, and the effects of groups, as the nearest numbers of single
  * precision, exactly. What that does to a mean R0* alpha, plus the effect e of a known group, is
  * then at most
@@ -231,7 +168,7 @@ static void failing_allocations_leave_nothing(void **state)
  *
  * since the nearest float is within 2^-24 of a number, relative: however much the sum cancels, and
  * for any draw. Beside it there is the rounding of sums of N in double precision. number: groups
- * of the new people, or NULL. */
+ * of the new participants, or NULL. */
 static void assert_means_of_single_precision(const cohort *c, const kn_model *model, maps_of a,
                                              maps_of b, const ptrdiff_t *number)
 {
@@ -302,9 +239,57 @@ static void additive_models_come_back_from_their_bytes(void **state)
     }
 }
 
-static void failing_allocations_leave_nothing_of_groups(void **state)
+/* ---- failing allocations: cases of base_failing_allocations ---- */
+
+FAILING_CASE(gp_stgpr, begin_seeded, end)
 {
-    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        problem p = random_problem(12, 4, 2, false);
+        kn_settings o = settings_at_fixed_parameters(NAN, NAN);
+        kn_status status = KN_ERR_MEMORY;
+        kn_model *model = NULL;
+        kn_maps *maps;
+        failing f = failing_by(11);
+        o.folds = 3;
+        o.plain = plain;
+        o.max_evals = plain ? 0 : 3;
+        kn_set_threads(ctx, plain ? 1 : 3); /* and workers of a team */
+        size_t before = kn_memory_now(ctx);
+        while (failing_next(&f, status)) {
+            kn_model_free(model);
+            kn_fail_allocation(ctx, f.k);
+            status = kn_fit_arrays(ctx, view(p.X), view(p.Y), &o, &model);
+            kn_fail_allocation(ctx, 0);
+            assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !model));
+            assert_true(status == KN_OK || kn_memory_now(ctx) == before);
+        }
+        kn_mat mean = ref_new(4, 4), var = ref_new(4, 4);
+        for (int what = 0; what < 2; what++) {
+            status = KN_ERR_MEMORY;
+            f = failing_by(5);
+            while (failing_next(&f, status)) {
+                kn_fail_allocation(ctx, f.k);
+                if (what == 0)
+                    status = kn_maps_predict(ctx, model, view(p.Xs), &maps);
+                else
+                    status = kn_maps_cv(ctx, model, view(p.Y), 3, NULL, &maps);
+                assert_true(status == KN_OK || (status == KN_ERR_MEMORY && !maps));
+                if (status == KN_OK && what == 0)
+                    status = kn_maps_block(ctx, maps, 0, 4, mean, var);
+                kn_fail_allocation(ctx, 0);
+                kn_maps_free(maps);
+            }
+        }
+        free(mean.data), free(var.data);
+        kn_model_free(model);
+        assert_int_equal(kn_memory_now(ctx), before);
+        kn_set_threads(ctx, 1);
+        free_problem(p);
+    }
+}
+
+FAILING_CASE(gp_stgpr_groups, begin_seeded, end)
+{
     cohort c = cohort_of(&rng, 24, 3, 2, 1);
     kn_settings o = additive_of(&c, true);
     kn_status status = KN_ERR_MEMORY;
@@ -351,11 +336,8 @@ TEST_PROGRAM(stgpr_api)
         cmocka_unit_test(options_of_other_methods_are_refused_by_name),
         cmocka_unit_test(every_public_call_serves_it),
         cmocka_unit_test(limits_stop_the_search_and_are_reported),
-        cmocka_unit_test(same_data_same_bytes),
         cmocka_unit_test(threads_have_cells_of_their_own_and_the_same_bits),
-        cmocka_unit_test(failing_allocations_leave_nothing),
         cmocka_unit_test(additive_models_come_back_from_their_bytes),
-        cmocka_unit_test(failing_allocations_leave_nothing_of_groups),
     };
     return cmocka_run_group_tests_name("stgpr_calls", tests, begin_seeded, end);
 }

@@ -3,21 +3,21 @@
 #include "support/stgprs.h"
 
 #include "gp/gp.h"
-#include "gp/methods/stgpr/cells.h"
-#include "gp/methods/stgpr/finish.h"
-#include "gp/methods/stgpr/per_response.h"
-#include "gp/methods/stgpr/stgpr.h"
+#include "gp/methods/methods.h"
+#include "gp/methods/stgpr/internal.h"
+#include "gp/methods/stgpr/weight_cells.h"
+#include "gp/predict/gp_maps.h"
 #include "gp/predict/predict.h"
-#include "gp/predict/prediction_blocks.h"
 
 /* ---- golden: the plain path at given parameters ---------------------------------------------- */
 
 static void matches_golden(const char *dir)
 {
-    kn_mat X = ref_csv(dir, "X.csv"), Y = ref_csv(dir, "Y.csv"), Xs = ref_csv(dir, "Xstar.csv");
-    kn_mat theta = ref_csv(dir, "stgpr_theta.csv"), L = ref_csv(dir, "stgpr_lml.csv");
-    kn_mat G = ref_csv(dir, "stgpr_grad.csv"), M = ref_csv(dir, "stgpr_mean.csv");
-    kn_mat V = ref_csv(dir, "stgpr_var.csv");
+    kn_mat X = golden_matrix(dir, "X"), Y = golden_matrix(dir, "Y"),
+           Xs = golden_matrix(dir, "Xstar");
+    kn_mat theta = golden_matrix(dir, "stgpr_theta"), L = golden_matrix(dir, "stgpr_lml");
+    kn_mat G = golden_matrix(dir, "stgpr_grad"), M = golden_matrix(dir, "stgpr_mean");
+    kn_mat V = golden_matrix(dir, "stgpr_var");
     ptrdiff_t T = Y.cols;
     kn_mat lml = ref_new(T, 1), grad = ref_new(T, 4);
     kn_mat mean = ref_new(Xs.rows, T), var = ref_new(Xs.rows, T);
@@ -37,7 +37,7 @@ static void matches_golden(const char *dir)
     assert_ok(ctx, kn_plain_fit(ctx, &own, cov, Y, &o, false, theta, true, lml.data, grad, &found));
     assert_same(lml, L, 1e-10);
     assert_same(grad, G, 1e-10);
-    assert_ok(ctx, kn_stgpr_own(ctx, &gp));
+    assert_ok(ctx, kn_stgpr_allocate(ctx, &gp));
     kn_stgpr *s = gp.own;
     assert_ok(ctx, kn_stgpr_new(ctx, X.rows, T, s));
     kn_mat_set(s->alpha, Y);
@@ -81,7 +81,7 @@ static void a_cell_matches_dense_gaussians_and_leave_one_out_refits(void **state
             problem p = random_problem(SHAPES[k].N, SHAPES[k].T, SHAPES[k].F, SHAPES[k].duplicate);
             double rho = n == 0 ? 0 : n == 1 ? 1 : kn_rng_uniform(&rng);
             double length = exp(0.5 * kn_rng_normal(&rng)), sum = 0;
-            kn_settings o = held(rho, length);
+            kn_settings o = settings_at_fixed_parameters(rho, length);
             kn_fit_info info;
             kn_maps *loo;
             kn_model *model = fit(p.X, p.Y, &o, &info);
@@ -128,7 +128,7 @@ static void cross_validation_equals_literal_refits(void **state)
     (void)state;
     enum { N = 14, T = 7, FOLDS = 4 };
     problem p = random_problem(N, T, 2, false);
-    kn_settings o = held(0.4, 1.2);
+    kn_settings o = settings_at_fixed_parameters(0.4, 1.2);
     kn_fit_info info;
     kn_maps *maps;
     int fold[N];

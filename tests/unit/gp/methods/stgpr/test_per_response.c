@@ -1,7 +1,7 @@
 /* STGPR without cells: each response climbs by itself. */
 #include "support/stgpr_cohorts.h"
 
-#include "gp/methods/stgpr/per_response.h"
+#include "gp/methods/stgpr/internal.h"
 #include "ref/slope.h"
 
 static void plain_fit_climbs_to_a_stationary_point_and_predicts_there(void **state)

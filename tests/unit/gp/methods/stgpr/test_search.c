@@ -1,9 +1,8 @@
 /* The search of STGPR: how close its cells come to the optimum of each response. */
 #include "support/stgpr_cohorts.h"
 
-#include "gp/methods/stgpr/cells.h"
-#include "gp/methods/stgpr/lattice.h"
-#include "gp/methods/stgpr/per_response.h"
+#include "gp/methods/stgpr/internal.h"
+#include "gp/methods/stgpr/weight_cells.h"
 
 typedef struct shortfall {
     int within, n;
@@ -54,7 +53,7 @@ static shortfall against_own_optimum(kn_mat X, kn_mat Y, int restarts)
 
 /* The largest number of n responses that may miss their maximum when each does with probability p:
  * more do in less than one run of a million. */
-static int most_missed(int n, double p)
+static int max_missed(int n, double p)
 {
     int k = 0;
     double one = pow(1 - p, n), below = one; /* P(X = k), P(X <= k) */
@@ -70,7 +69,7 @@ static void assert_close_to_own_optimum(kn_mat X, kn_mat Y, int restarts)
 {
     standardise(X), standardise(Y);
     shortfall s = against_own_optimum(X, Y, restarts);
-    assert_true(s.n - s.within <= most_missed(s.n, 0.01));
+    assert_true(s.n - s.within <= max_missed(s.n, 0.01));
     assert_true(s.worst < 1);
     free(X.data), free(Y.data);
 }
@@ -147,8 +146,8 @@ static void best_of_family(kn_cell_work *w, const kn_cov_family *family, const k
 
 /* Against the best of a fine lattice over all of the family. A narrow maximum between coarse cells,
  * or between these and the bounds, may be missed: of 31 x 100 simulated responses 30 fell short by
- * more than 0.1 nat. But nobody is worse off than with the best coarse cell, except for the 0.01
- * nat that is given up to share a cell and the 1e-3 to which likelihoods are compared. */
+ * more than 0.1 nat. But no participant is worse off than with the best coarse cell, except for the
+ * 0.01 nat that is given up to share a cell and the 1e-3 to which likelihoods are compared. */
 static void additive_cells_come_close_to_the_best_of_their_family(void **state)
 {
     (void)state;
@@ -188,7 +187,7 @@ static void additive_cells_come_close_to_the_best_of_their_family(void **state)
     if (getenv("KN_VERBOSE"))
         fprintf(stderr, "%d of %d within 0.1 nat, worst %.3g, %td cells\n", within, T, worst,
                 kn_model_array(model, "cells").rows);
-    assert_true(T - within <= most_missed(T, 0.01));
+    assert_true(T - within <= max_missed(T, 0.01));
     kn_cell_work_clear(&w);
     kn_pairs_clear(&pairs);
     free(best), free(coarse);

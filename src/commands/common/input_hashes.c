@@ -1,0 +1,81 @@
+/* Implements input_hashes.h. Files are hashed by their bytes. */
+#include "commands/common/input_hashes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/hash/xxh64.h"
+#include "base/memory/plan.h"
+#include "io/file/byte_source.h"
+
+/* Hash of the file content, as xxhsum -H64 prints it. */
+static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
+{
+    enum { PIECE = 1 << 14 };
+    unsigned char piece[PIECE];
+    kn_byte_source file;
+    kn_status status = kn_byte_source_open(ctx, path, &file);
+    if (status != KN_OK)
+        return status;
+    kn_hashing h = kn_hashing_begin(0);
+    for (ptrdiff_t at = 0, n; status == KN_OK && at < file.size; at += n) {
+        n = kn_min_size(file.size - at, PIECE);
+        status = kn_byte_source_read(ctx, &file, at, n, piece);
+        if (status == KN_OK)
+            kn_hashing_add(&h, piece, (size_t)n);
+    }
+    *out = kn_hashing_end(&h);
+    kn_byte_source_close(&file);
+    return status;
+}
+
+/* Hash of a file that may be very large: its length, PIECES + 1 pieces spread over it including its
+ * end, where a compressed file has its checksum. Chained to *h. */
+static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
+{
+    enum { PIECE = 4096, PIECES = 64 };
+    unsigned char piece[PIECE];
+    kn_byte_source file;
+    kn_status status = kn_byte_source_open(ctx, path, &file);
+    if (status != KN_OK)
+        return status;
+    ptrdiff_t n = kn_min_size(file.size, PIECE), last = file.size - n;
+    *h = kn_hash(&file.size, sizeof file.size, *h);
+    for (ptrdiff_t k = 0; k <= PIECES && status == KN_OK; k++) {
+        ptrdiff_t at = last / PIECES * k + last % PIECES * k / PIECES; /* k = PIECES gives `last` */
+        status = kn_byte_source_read(ctx, &file, at, n, piece);
+        if (status == KN_OK)
+            *h = kn_hash(piece, (size_t)n, *h);
+    }
+    kn_byte_source_close(&file);
+    return status;
+}
+
+kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
+{
+    kn_status status = KN_OK;
+    bool list = d->images && kn_images_is_list(d->images);
+    *out = 0;
+    if (!d->responses_path)
+        return KN_OK;
+    if (d->responses || list) /* a pattern of images is not a file */
+        return access(d->responses_path, F_OK) == 0 ? file_hash(ctx, d->responses_path, out)
+                                                    : KN_OK;
+    for (ptrdiff_t k = 0; d->images && k < kn_images_files(d->images) && status == KN_OK; k++)
+        status = sampled_hash(ctx, kn_images_file(d->images, k), out);
+    return d->images ? status : sampled_hash(ctx, d->responses_path, out);
+}
+
+json_t *kn_hash_json(const char *kind, uint64_t h)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%s:%016" PRIx64, kind, h);
+    return json_string(text);
+}
+
+json_t *kn_file_hash_json(kn_ctx *ctx, const char *path)
+{
+    uint64_t h = 0;
+    return path && file_hash(ctx, path, &h) == KN_OK ? kn_hash_json("xxh64", h) : json_null();
+}

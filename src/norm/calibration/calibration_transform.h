@@ -1,0 +1,123 @@
+/* The calibration transform: from a residual and its variance to a standard normal z-score
+ *                                                                                    [METHOD 8c]
+ *
+ *     V   = v + noise_j exp(eta_j(x))         eta_j(x) = D(x) beta_j + batch_s at site s; without
+ *                                             either v + noise_j
+ *     z1  = e / sqrt(V)                       the z-score without calibration
+ *     zt  = Phi^-1(F_nu(z1))                  noise_j is an estimate from nu + 1 participants
+ *     z   = sinh(b_j asinh((zt - loc_j)/sc_j) - a_j)            without shape: z = zt
+ *     -ln p(y) = 1/2 ln V - ln t_nu(z1) - zt^2/2 - 1/2 ln 2pi - ln density_j(zt)
+ *
+ * norm/calibration/learner.h learns it and chooses its components, which `component` records. All
+ * values are in standardised units. */
+#ifndef KN_NORM_CALIBRATION_CALIBRATION_TRANSFORM_H
+#define KN_NORM_CALIBRATION_CALIBRATION_TRANSFORM_H
+
+#include "data/covariates/design.h"
+#include "norm/calibration/noise_scale.h"
+#include "stats/shash.h"
+#include "stats/student_t.h"
+
+typedef enum kn_calibrate { /* values of --calibrate, in this order */
+                            KN_CALIBRATE_NONE,
+                            KN_CALIBRATE_STUDENT,
+                            KN_CALIBRATE_AUTO,
+                            KN_CALIBRATE_FULL
+} kn_calibrate;
+
+enum {
+    /* optional components, in the order of kn_calibration_transform.component */
+    KN_CALIBRATION_LINE,
+    KN_CALIBRATION_SQUARE,
+    KN_CALIBRATION_SITE,
+    KN_CALIBRATION_SHAPE,
+    KN_CALIBRATION_COMPONENTS
+};
+/* names in model files */
+extern const char *const kn_calibration_component_name[KN_CALIBRATION_COMPONENTS];
+/* Descriptions for messages. */
+extern const char *const kn_calibration_component_words[KN_CALIBRATION_COMPONENTS];
+
+typedef struct kn_calibration_component { /* a component beside the Student step */
+    bool tried, kept;
+    bool failed; /* the fit went wrong: it loses a nat or more per response, or is not finite */
+    /* mean decrease of the held-out loss per participant, and its standard error */
+    double gain, se;
+} kn_calibration_component;
+
+typedef struct kn_calibration_transform {
+    double nu; /* degrees of freedom of the Student step; 0: no calibration, z = z1 */
+    /* columns of D; F = 0: the noise does not depend on covariates */
+    kn_noise_scale_columns columns;
+    kn_mat beta;   /* F x T */
+    ptrdiff_t S;   /* training sites; 0: none, or no site terms */
+    double *batch; /* S: term of each site, in the model's order of sites */
+    kn_mat theta;  /* 2 x T: a, ln b; none: no shape, z = zt */
+    kn_calibration_component component[KN_CALIBRATION_COMPONENTS];
+    kn_student_map *map; /* table of the Student step, made from nu */
+    kn_shash_nodes nodes;
+} kn_calibration_transform;
+
+/* Free the arrays of l; {0} is allowed. */
+void kn_calibration_clear(kn_calibration_transform *l);
+/* Make `map` and `nodes` from the other fields, for example after reading them from a file. */
+kn_status kn_calibration_prepare(kn_ctx *ctx, kn_calibration_transform *l);
+
+/* Covariates that D is computed from. */
+typedef struct kn_calibration_covariates {
+    kn_noise_scale_covariates x; /* owned */
+} kn_calibration_covariates;
+/* Extract the covariates of D from a design: numbers and two-level categories, but not batches,
+ * which have terms of their own. raw: covariates as kn_design_apply() takes them, original
+ * units. rows: the n rows to use; NULL: the first n. out is owned by the caller. */
+kn_status kn_calibration_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
+                                        const ptrdiff_t *rows, ptrdiff_t n,
+                                        kn_calibration_covariates *out);
+void kn_calibration_covariates_clear(kn_calibration_covariates *c);
+/* Number of numeric and of two-level covariates of D. */
+void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels);
+
+/* D of the participants in raw, n x F (owned by the caller); none without a scale component. */
+kn_status kn_calibration_columns(kn_ctx *ctx, const kn_calibration_transform *l, const kn_design *d,
+                                 kn_view raw, kn_mat *D);
+
+/* shift_i = term of the site of each of n participants; 0 for site -1, for a site beyond l->S
+ * and if there are no terms. */
+void kn_calibration_shift(const kn_calibration_transform *l, const int *site, ptrdiff_t n,
+                          double *shift);
+
+/* factor_i = exp(D_i beta + shift_i), n values. D none: without D beta; shift NULL: without
+ * shift. */
+void kn_calibration_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift,
+                           double *factor);
+
+/* Input and output of kn_calibration_z(), n each. */
+typedef struct kn_calibration_cells {
+    ptrdiff_t n;
+    const double *e, *V;
+    double *z, *loss;
+} kn_calibration_cells;
+/* z of residuals e and total variances V; loss (may be NULL): -ln p(y) - 1/2 ln 2pi. Both are
+ * NaN where e or V is not finite or V is not positive. z may alias e. shash: sinh-arcsinh
+ * distribution of the response; NULL: z = zt. */
+void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *shash,
+                      const kn_calibration_cells *cells);
+
+/* Distribution of response j; requires theta. */
+kn_shash kn_calibration_distribution(const kn_calibration_transform *l, ptrdiff_t j);
+
+/* ---- inverse ---------------------------------------------------------------------------------
+ *
+ * Inverse of the calibration transform: from a standard normal z to the response value
+ * [METHOD 8c, 8f]
+ *
+ *     zt = loc_j + sc_j sinh((asinh(z) + a_j)/b_j)      without shape: zt = z
+ *     t  = F_nu^-1(Phi(zt))                             without calibration, or nu > 10000: t = zt
+ *     y  = mean + sqrt(V) t
+ *
+ * Some tens of Newton steps per value; t increases with z. Used for centiles. */
+
+/* t of z. shash: distribution of the response; NULL: no shape. NaN for NaN. */
+double kn_calibration_inverse(const kn_calibration_transform *l, const kn_shash *shash, double z);
+
+#endif
