@@ -12,8 +12,8 @@
 
 static const char SPACES[] = " \t\r\n";
 
-/* Returns the text behind a prefix, in any case, and the zeros that follow it. The last digit
- * stays: 000 is 0. */
+/* Returns a pointer into `text` behind `prefix` (compared without case, if it is there) and behind
+ * the zeros that follow. The last character is kept, so that 000 becomes 0. */
 static const char *skip_prefix(const char *text, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -24,7 +24,9 @@ static const char *skip_prefix(const char *text, const char *prefix)
     return text;
 }
 
-/* Writes the common form of an id to `out`, which has strlen(id) + 1 bytes. */
+/* Writes the spelling-independent form of an id to `out` (strlen(id) + 1 bytes): small letters,
+ * without surrounding spaces, without the prefixes sub- and ses-, without leading zeros:
+ * Sub-007_ses-02 becomes 7_2. */
 static void reduce_id(const char *id, char *out)
 {
     size_t n = 0;
@@ -49,6 +51,7 @@ typedef struct forms {
     char *text;    /* of all forms */
 } forms;
 
+/* Comparison for qsort of two entries: by reduced form, then by the id itself. */
 static int by_form(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -62,6 +65,8 @@ static void clear_forms(forms *f)
     kn_free(f->text);
 }
 
+/* Computes the reduced form of every id of the list that is not missing, and sorts the forms into
+ * out->sorted (out->n entries). The caller clears *out, also on failure (out of memory). */
 static kn_status reduce_all(kn_ctx *ctx, const kn_id_list *list, forms *out)
 {
     kn_status status;
@@ -86,7 +91,8 @@ out:
     return status;
 }
 
-/* Returns the end of the entries with the form of entry i; *one: they have one id. */
+/* Returns the index behind the last of the sorted entries that have the same reduced form as entry
+ * i. *one: all of them are the same id. */
 static ptrdiff_t end_of_form(const forms *f, ptrdiff_t i, bool *one)
 {
     ptrdiff_t end = i + 1;
@@ -101,6 +107,8 @@ typedef struct findings {
     ptrdiff_t n;
 } findings;
 
+/* Counts one replaced id and appends "B as A" to the list of a message; a and b are the two
+ * spellings. */
 static void add_pair(findings *found, const char *a, const char *b)
 {
     char pair[2 * sizeof(kn_clip) + 8];
@@ -109,7 +117,9 @@ static void add_pair(findings *found, const char *a, const char *b)
     found->n++;
 }
 
-/* Replaces ids in the two sorted lists, which are merged by form. */
+/* Merges the two lists, sorted by reduced form. Where a form belongs to one id of `a` and to one
+ * differently spelled id of `b`, every row of `ids` with the latter gets the former. Counts the ids
+ * in *found. */
 static void replace_ids(const forms *a, const forms *b, kn_id_list *ids, findings *found)
 {
     for (ptrdiff_t i = 0, k = 0; i < a->n && k < b->n;) {

@@ -15,7 +15,8 @@ static bool is_letter(char c)
     return isalpha((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* Returns whether a word ends before name[at], or begins there. */
+/* Returns whether a word of a column's name starts or ends at position `at`: next to a character
+ * that is not a letter, or before a capital as in MRIScanner and scanAge. */
 static bool is_boundary(const char *name, size_t at)
 {
     if (at == 0 || !is_letter(name[at - 1]) || !is_letter(name[at]))
@@ -34,6 +35,8 @@ bool kn_name_has_word(const char *name, const char *word)
     return false;
 }
 
+/* Returns whether the name contains one of the words (in small letters, the list ends with NULL).
+ */
 static bool has_word_of(const char *name, const char *const *words)
 {
     while (*words && !kn_name_has_word(name, *words))
@@ -41,8 +44,9 @@ static bool has_word_of(const char *name, const char *const *words)
     return *words != NULL;
 }
 
-/* Matches age, age_years, Age (y), scan_age, AgeAtScan; not dosage and not the age of an event,
- * which healthy participants do not have. */
+/* Returns whether a name starts or ends with the word age: age, age_years, Age (y), scan_age,
+ * AgeAtScan; not dosage. False for the age of an event (onset, diagnosis, death), which healthy
+ * participants do not have. */
 static bool is_age(const char *name)
 {
     static const char *const events[] = {"onset", "diagnosis", "death", "dx", NULL};
@@ -55,7 +59,8 @@ static bool is_age(const char *name)
     return (first || last) && !has_word_of(name, events);
 }
 
-/* Matches the columns of diagnoses and of runs by their whole name. */
+/* Returns the role of a column of diagnoses (group, dx, ...) or runs by its whole name, in any
+ * case; KN_COLUMN_ANY for every other name. */
 static kn_column_role role_of_whole_name(const char *name)
 {
     static const struct {

@@ -20,13 +20,16 @@ typedef enum kn_column_role {
                           framewise displacement, handedness */
 } kn_column_role;
 
-kn_column_role kn_column_role_of(const char *name); /* ignores case and spaces around the name */
+/* Returns the role of a column, guessed from its name without regard to case and surrounding
+ * spaces; KN_COLUMN_ANY if the name says nothing. */
+kn_column_role kn_column_role_of(const char *name);
 
 /* Returns whether a column with this name is a covariate without being named: site, age, sex or a
  * usual measure. */
 bool kn_column_is_usual(const char *name);
 
-/* Returns whether `word`, in small letters, is a word of the name. */
+/* Returns whether `word`, in small letters, is one of the words of a column's name as the head of
+ * this file defines them. Ignores case. */
 bool kn_name_has_word(const char *name, const char *word);
 
 #endif

@@ -14,7 +14,8 @@
 
 static const char SPACES[] = " \t\r\n";
 
-/* Returns the start of text without surrounding spaces, and sets *n to its length. */
+/* Returns a pointer into `text` behind its leading spaces, and sets *n to the length without
+ * trailing spaces. Does not change the text. */
 static const char *trim_text(const char *text, size_t *n)
 {
     text += strspn(text, SPACES);
@@ -113,7 +114,8 @@ bool kn_census_is_numeric(kn_census census)
     return census.numbers > census.texts;
 }
 
-/* Returns whether a cell is a number once its comma is a point: 23,5 and -1,25e3. */
+/* Returns whether a cell is a number when its comma is replaced by a point: 23,5 and -1,25e3. False
+ * from 64 bytes on. */
 static bool has_decimal_comma(const char *cell)
 {
     char text[64];
@@ -162,7 +164,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Fails with KN_ERR_ARGUMENT if a list names a column twice. Cost n log n. */
+/* Fails with KN_ERR_ARGUMENT if the list of an option has a name twice; `option` is for the
+ * message. O(n log n). */
 static kn_status check_distinct(kn_ctx *ctx, const char *option, const kn_names *names)
 {
     void *copy = NULL;

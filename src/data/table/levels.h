@@ -18,16 +18,18 @@ typedef struct kn_levels {
     bool numbers; /* all levels are numbers */
 } kn_levels;
 
-/* Sets out to the level that a cell means: its text without the spaces around it. If levels are
- * numbers, the shortest text of that number, since 1 in one table is 1.0 in another; from
+/* Writes the level that a cell means to `out`: its text without the spaces around it. With
+ * `numbers` it is the shortest text of the number, because 1 in one table is 1.0 in another; from
  * KN_LEVEL_EXACT on the text again, because doubles no longer distinguish integers. Returns false
  * if the text is too long. */
 bool kn_level_of(const char *cell, bool numbers, char out[KN_LEVEL_SIZE]);
 
-/* Compares two levels like strcmp, by number or by bytes. */
+/* Compares two levels, as strcmp does: by value if `numbers` and both are numbers, else by bytes.
+ */
 int kn_level_order(const char *a, const char *b, bool numbers);
 
-/* Returns the index of a level, or -1; *at = its sorted position. */
+/* Finds a level by binary search. Returns its index, also in *at; if it is absent -1, and *at is
+ * where it would be inserted. */
 ptrdiff_t kn_levels_find(const kn_levels *levels, const char *level, ptrdiff_t *at);
 
 /* Inserts a copy of a level at its sorted position; does nothing if it exists. The caller ensures

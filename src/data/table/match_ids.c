@@ -17,7 +17,8 @@ static const char *const USUAL[] = {"participant_id", "sub_id",  "subject_id", "
                                     "participant",    "subject", "eid",        "src_subject_id",
                                     "record_id",      "id",      NULL};
 
-/* Returns whether two names are equal regardless of case, spaces, _, - and dots: Subject ID. */
+/* Returns whether two names of columns are equal without regard to case, spaces, underscores,
+ * hyphens and dots: Subject ID equals subject_id. */
 static bool are_alike(const char *a, const char *b)
 {
     static const char skipped[] = " \t_-.";
@@ -31,6 +32,8 @@ static bool are_alike(const char *a, const char *b)
     }
 }
 
+/* Returns the column with this exact name, else the first that is alike as are_alike() says; -1 if
+ * there is none. */
 static ptrdiff_t find_alike(const kn_table *table, const char *name)
 {
     ptrdiff_t exact = kn_table_find(table, name);
@@ -40,7 +43,8 @@ static ptrdiff_t find_alike(const kn_table *table, const char *name)
     return exact;
 }
 
-/* Returns the column with the first usual name that the table has; -1: none. */
+/* Returns the column of the table that has the first possible name of USUAL, the usual names of id
+ * columns; -1 if there is none. */
 static ptrdiff_t find_usual(const kn_table *table)
 {
     ptrdiff_t col = -1;
@@ -54,7 +58,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* *is = every cell of the column is text, and no two are equal. */
+/* Sets *is to whether every cell of the column is text and no two cells are equal, as ids are. O(n
+ * log n) for n rows; fails only without memory. */
 static kn_status is_text_of_each(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, bool *is)
 {
     ptrdiff_t n = kn_table_rows(table);
@@ -75,7 +80,8 @@ out:
     return status;
 }
 
-/* Warns of a column that seems to contain the ids of a table without an id column. */
+/* For a table without an id column: logs a warning that proposes the first named column whose texts
+ * all differ as {id}. Fails only without memory. */
 static kn_status suggest_column(kn_ctx *ctx, const kn_table *table)
 {
     double x;
@@ -98,6 +104,7 @@ out:
     return status;
 }
 
+/* Sets *col to the column that {id} names; KN_ERR_DATA if the table does not have it. */
 static kn_status find_option(kn_ctx *ctx, const kn_table *table, const char *name, ptrdiff_t *col)
 {
     *col = kn_column_find(table, name);
@@ -159,7 +166,7 @@ typedef struct side {
     entry *sorted; /* sorted by id; NULL: no ids */
 } side;
 
-/* Orders by id; of equal ids rows in use come first. */
+/* Comparison for qsort of entries: by id; of equal ids rows in use come first; then by row. */
 static int by_id(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -179,7 +186,8 @@ static bool is_used(const side *s, ptrdiff_t row)
     return !s->keep || s->keep[row];
 }
 
-/* Returns the line of an id in its file if it is known, else its row. */
+/* Returns, for messages, the line of a row in its file if it is known, else the number of the row
+ * from 1. */
 static ptrdiff_t line_of(const side *s, ptrdiff_t row)
 {
     if (s->table)
@@ -192,7 +200,8 @@ static const char *unit_of(const side *s)
     return s->table ? kn_table_unit(s->table) : s->list->line ? "line" : "row";
 }
 
-/* Sorts the ids of a side. KN_ERR_DATA for a missing id in a row in use. */
+/* Fills s->sorted with the ids of all rows of one side (covariates or responses), sorted as by_id()
+ * says. s owns the array. KN_ERR_DATA for a missing id in a row in use. */
 static kn_status sort_ids(kn_ctx *ctx, side *s)
 {
     void *memory;
@@ -212,13 +221,14 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
     return KN_OK;
 }
 
-/* Returns whether entry i repeats the id before it, both in use. */
+/* Returns whether the sorted entry i has the same id as entry i - 1 and both are rows in use. */
 static bool is_repeat(const side *s, ptrdiff_t i)
 {
     return i > 0 && !s->sorted[i].unused && strcmp(s->sorted[i - 1].id, s->sorted[i].id) == 0;
 }
 
-/* Returns the index of the second of the first two entries with the same id; 0: none. */
+/* Returns the index, among the sorted ids, of the second of the first two entries that have the
+ * same id; 0 if all ids in use differ. */
 static ptrdiff_t find_repeat(const side *s)
 {
     for (ptrdiff_t i = 1; i < s->n; i++)
@@ -227,7 +237,8 @@ static ptrdiff_t find_repeat(const side *s)
     return 0;
 }
 
-/* KN_ERR_DATA if an id repeats; the message counts the repeated ids and names their first rows. */
+/* Fails with KN_ERR_DATA if an id in use occurs more than once on this side. The message counts the
+ * repeated ids, names the first rows and proposes {session} or {visit}. */
 static kn_status check_once(kn_ctx *ctx, const side *s)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -248,7 +259,7 @@ static kn_status check_once(kn_ctx *ctx, const side *s)
                              : "if these are sessions of one participant, use {session}");
 }
 
-/* Entry of an id by binary search; NULL: not in this table. */
+/* Finds the entry of an id in s->sorted by binary search; NULL if this side does not have it. */
 static const entry *find_id(const side *s, const char *id)
 {
     ptrdiff_t low = 0, high = s->n;
@@ -264,13 +275,16 @@ static const entry *find_id(const side *s, const char *id)
 
 /* ---- messages for ids that differ ---------------------------------------------------------- */
 
+/* Fails with KN_ERR_DATA because covariates `a` and responses `b` share no id; the message shows
+ * the first id of each. */
 static kn_status fail_no_common_id(kn_ctx *ctx, const side *a, const side *b)
 {
     return kn_fail(ctx, KN_ERR_DATA, "%s and %s have no IDs in common; the first are %s and %s",
                    a->path, b->path, kn_clipped(id_of(a, 0)).text, kn_clipped(id_of(b, 0)).text);
 }
 
-/* Counts the ids of a that b lacks, and lists the first of them in the order of the file. */
+/* Returns the number of ids in use of side `a` that side `b` does not have, and appends them to the
+ * list in the order of the file. */
 static ptrdiff_t list_lacking(const side *a, const side *b, kn_listing *list)
 {
     ptrdiff_t n = 0;
@@ -282,8 +296,8 @@ static ptrdiff_t list_lacking(const side *a, const side *b, kn_listing *list)
     return n;
 }
 
-/* Fails unless both tables have the same ids; the message names the first that are missing and the
- * remedy. */
+/* Fails with KN_ERR_DATA unless covariates `a` and responses `b` have the same ids in use. The
+ * message lists the first ids that are missing and proposes {match=common}. */
 static kn_status check_all(kn_ctx *ctx, const side *a, const side *b)
 {
     kn_listing of_a = {.limit = KN_NAMES_LISTED}, of_b = {.limit = KN_NAMES_LISTED};
@@ -302,7 +316,8 @@ static kn_status check_all(kn_ctx *ctx, const side *a, const side *b)
 
 /* ---- matching ------------------------------------------------------------------------------ */
 
-/* Allocates the rows, and the ids if there are any, of n matched participants. out owns them. */
+/* Allocates the arrays of row numbers of at most n matched participants, and of ids if `ids`. out
+ * owns them; the caller clears *out on failure. */
 static kn_status alloc_match(kn_ctx *ctx, ptrdiff_t n, bool ids, kn_match *out)
 {
     void *memory = NULL;
@@ -316,7 +331,9 @@ out:
     return status;
 }
 
-/* Pairs row i with row i. b NULL: one table; ids may then repeat. */
+/* Pairs row i of the covariates `a` with row i of the responses `b`, if both are in use. b NULL:
+ * one table has both, and ids may repeat. KN_ERR_SHAPE if the numbers of rows differ; with two
+ * files a warning is logged. */
 static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_match *out)
 {
     const side *named = a->sorted ? a : b && b->sorted ? b : NULL;
@@ -348,7 +365,9 @@ static kn_status match_position(kn_ctx *ctx, const side *a, const side *b, kn_ma
     return KN_OK;
 }
 
-/* Pairs rows by id. With KN_MATCH_ALL every id in use must have a partner. */
+/* Pairs the rows of covariates `a` and responses `b` that have the same id, in the order of the
+ * covariates. KN_ERR_DATA for a repeated id, if there is no common id, or with KN_MATCH_ALL if an
+ * id in use has no partner. */
 static kn_status match_ids(kn_ctx *ctx, const side *a, const side *b, kn_match_policy policy,
                            kn_match *out)
 {

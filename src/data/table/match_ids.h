@@ -13,12 +13,12 @@ typedef enum kn_match_policy {
     KN_MATCH_COMMON = 1 /* only ids on both sides are used */
 } kn_match_policy;
 
-/* Finds the id columns: `option` (--id NAME), which both tables must have, or the first of
- * participant_id, sub_id, subject_id, SubjID, participant, subject, eid, src_subject_id, record_id
- * and id that both have, regardless of case and separators (Subject ID); else the first that each
- * has, which is logged. -1: none; a column of the covariates whose texts all differ is then
- * suggested in a warning. responses NULL: there is one table, or the responses are not a table;
- * *response_col is then -1. */
+/* Finds the id columns of the two tables. With `option` (--id NAME) both must have that column;
+ * else it is the first of participant_id, sub_id, subject_id, SubjID, participant, subject, eid,
+ * src_subject_id, record_id and id that both have, regardless of case and separators; else the
+ * first that each has, which is logged. -1: none; a column of the covariates whose texts all differ
+ * is then suggested in a warning. responses NULL: there is one table, or the responses are not a
+ * table; *response_col is then -1. */
 kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,
                               const kn_table *responses, ptrdiff_t *covariate_col,
                               ptrdiff_t *response_col);
@@ -47,11 +47,12 @@ typedef struct kn_match {
     ptrdiff_t repeat[2]; /* positions of two rows with the same id; {0, 0}: none */
 } kn_match;
 
-/* Pairs the rows. Without ids on both sides rows are paired by position: counts must agree
- * (KN_ERR_SHAPE), and a warning is logged. Rows that are not used need no partner and may have any
- * id; a row whose only partner is not used is excluded too. responses NULL: the same table, or
- * none yet; rows are then those of the covariates. KN_ERR_DATA for a missing id, and for a
- * repeated one where rows are paired by id; otherwise a participant may have several rows. */
+/* Pairs each row of the covariates with a row of the responses, as *out (owned; kn_match_clear).
+ * Without ids on both sides rows are paired by position: counts must agree (KN_ERR_SHAPE), and a
+ * warning is logged. Rows that are not used need no partner and may have any id; a row whose only
+ * partner is not used is excluded too. responses NULL: the same table, or none yet; rows are then
+ * those of the covariates. KN_ERR_DATA for a missing id, and for a repeated one where rows are
+ * paired by id; otherwise a participant may have several rows. */
 kn_status kn_match_rows(kn_ctx *ctx, const kn_match_table *covariates,
                         const kn_match_side *responses, kn_match_policy policy, kn_match *out);
 void kn_match_clear(kn_match *match); /* accepts {0} */

@@ -38,7 +38,8 @@ static ptrdiff_t count_lines(const char *text, ptrdiff_t n)
     return lines;
 }
 
-/* Collects the non-blank lines of the text, trimmed in place. */
+/* Splits list->text at line ends in place and collects the lines that are not blank, without
+ * surrounding spaces, as sorted list->value. */
 static void take_lines(kn_row_filter_list *list)
 {
     for (char *at = list->text, *next; at; at = next) {
@@ -55,7 +56,8 @@ static void take_lines(kn_row_filter_list *list)
     qsort(list->value, (size_t)list->n, sizeof *list->value, in_order);
 }
 
-/* Reads the file; KN_ERR_FORMAT if it has no values or is too large. */
+/* Reads the values of a condition `in @FILE`, one per line, as a sorted list that *out owns.
+ * KN_ERR_FORMAT if the file has no values or more than MAX_BYTES bytes. */
 static kn_status read_list(kn_ctx *ctx, const char *path, kn_row_filter_list *out)
 {
     kn_status status;
@@ -85,7 +87,8 @@ out:
     return status;
 }
 
-/* Returns whether the list has the trimmed text of a cell; exact comparison. */
+/* Returns whether the text of a cell, without surrounding spaces, is exactly one of the values of
+ * the list. Binary search. */
 static bool list_has(const kn_row_filter_list *list, const char *cell)
 {
     char trimmed[KN_LEVEL_SIZE];
@@ -120,8 +123,9 @@ static char *trim_text(char *text)
     return text;
 }
 
-/* Finds the operator of a condition, *length bytes long. Signs are searched before the word "in",
- * which may be part of a name ("age in years>20"). NULL: there is none. */
+/* Finds the operator (=, !=, <, ...) in the text of one condition; returns its position and sets
+ * *op and *length (bytes). Signs are searched before the word "in", which may be part of a name
+ * ("age in years>20"). NULL if there is none. */
 static char *find_operator(char *text, kn_row_filter_op *op, size_t *length)
 {
     static const struct {
@@ -143,8 +147,8 @@ static char *find_operator(char *text, kn_row_filter_op *op, size_t *length)
     return strstr(text, signs[N_SIGNS - 1].sign);
 }
 
-/* Splits "a | b" in place into the texts a and b, one after the other; false: one of them is
- * empty. */
+/* Splits c->value, "a | b", in place into c->n trimmed texts, stored one after the other, each with
+ * its NUL. Returns false if one is empty. */
 static bool split_values(kn_condition *c)
 {
     char *to = c->value;
@@ -164,13 +168,16 @@ static bool split_values(kn_condition *c)
     return true;
 }
 
+/* Returns whether the operator is <, <=, > or >=, which need numbers on both sides. */
 static bool compares_numbers(kn_row_filter_op op)
 {
     return op == KN_WHERE_LESS || op == KN_WHERE_AT_MOST || op == KN_WHERE_MORE ||
            op == KN_WHERE_AT_LEAST;
 }
 
-/* Parses one condition in place: text is cut into column and value. */
+/* Parses one condition such as age>18 from `text`, which it changes; c points into it. Reads the
+ * file of `in @FILE`. KN_ERR_ARGUMENT if there is no operator, a side is empty, or a number is
+ * expected. */
 static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
 {
     size_t length = 0;
@@ -227,7 +234,8 @@ out:
 
 /* ---- filtering ------------------------------------------------------------------------------ */
 
-/* Are the cell and the value of a condition equal, as numbers if both are, otherwise as names? */
+/* Returns whether a cell equals the value of a condition: as numbers if both are numbers, otherwise
+ * as texts without surrounding spaces. */
 static bool same_value(const char *cell, const char *value)
 {
     char a[KN_LEVEL_SIZE], b[KN_LEVEL_SIZE];
@@ -239,8 +247,8 @@ static bool same_value(const char *cell, const char *value)
     return kn_names_equal(cell, value);
 }
 
-/* Is the cell one of the condition's values, given as list or file? A missing cell equals a missing
- * value. */
+/* Returns whether a cell equals one of the values of a condition, from its text or from the file of
+ * `in @FILE`. A missing cell equals only a value such as n/a in the text. */
 static bool is_one_of(const kn_condition *c, const char *cell)
 {
     bool missing = kn_text_is_missing(cell);
@@ -253,7 +261,7 @@ static bool is_one_of(const kn_condition *c, const char *cell)
     return false;
 }
 
-/* Applies an order operator; false if x or y is NaN. */
+/* Applies an order operator (<, <=, >, else >=) to numbers; false if x or y is NaN. */
 static bool compare_numbers(kn_row_filter_op op, double x, double y)
 {
     switch (op) {
@@ -266,8 +274,9 @@ static bool compare_numbers(kn_row_filter_op op, double x, double y)
 
 typedef enum answer { NO, YES, UNKNOWN } answer;
 
-/* Evaluates a condition for one row. UNKNOWN: the cell is missing and the condition needs a value.
- */
+/* Evaluates a condition for the cell of `row` in column `col`. *out: YES, NO, or UNKNOWN if the
+ * cell is missing and the condition needs a value. KN_ERR_DATA if a text should be compared as a
+ * number. */
 static kn_status test_row(kn_ctx *ctx, const kn_condition *c, const kn_table *table, ptrdiff_t row,
                           ptrdiff_t col, answer *out)
 {
@@ -292,8 +301,8 @@ static kn_status test_row(kn_ctx *ctx, const kn_condition *c, const kn_table *ta
     return KN_OK;
 }
 
-/* Describes the values of a column in the rows kept so far, for the message: the first few, or the
- * range. */
+/* Writes the values of a column in the rows with keep[], for a message, to `out` (size bytes): the
+ * first distinct values, or "LOW to HIGH" if there are many numbers, or "missing". */
 static void describe_values(const kn_table *table, ptrdiff_t col, const bool *keep, char *out,
                             size_t size)
 {
@@ -326,7 +335,8 @@ static void describe_values(const kn_table *table, ptrdiff_t col, const bool *ke
         snprintf(out, size, "%s", list.text);
 }
 
-/* Applies one condition; keep holds the rows kept so far, and is updated. */
+/* Clears keep[i] for rows of the table that do not meet one condition. *lacking grows by the number
+ * of rows whose cell is missing. KN_ERR_DATA if there is no such column or no row is left. */
 static kn_status apply_condition(kn_ctx *ctx, const kn_condition *c, const kn_table *table,
                                  bool *keep, ptrdiff_t *lacking)
 {

@@ -45,13 +45,15 @@ typedef struct kn_row_filter {
     char *text, *written; /* storage of the texts of the conditions */
 } kn_row_filter;
 
-/* Parses conditions; text NULL: none. KN_ERR_ARGUMENT if the syntax is wrong. Reads the files of
- * `in @FILE`. */
+/* Parses the conditions of {where}, separated by commas; text NULL: none. Reads the files of `in
+ * @FILE`. *out owns copies of the texts (kn_row_filter_clear). KN_ERR_ARGUMENT if the syntax is
+ * wrong. */
 kn_status kn_row_filter_parse(kn_ctx *ctx, const char *text, kn_row_filter *out);
 void kn_row_filter_clear(kn_row_filter *where); /* accepts {0} */
 
-/* Sets keep[i] if row i of the table meets every condition, and logs how many do. KN_ERR_DATA for
- * a column that does not exist, a text compared as a number, and conditions that no row meets. */
+/* Sets keep[i], one flag per row of the table, to whether row i meets every condition, and logs how
+ * many do. KN_ERR_DATA for a column that does not exist, a text compared as a number, and
+ * conditions that no row meets. */
 kn_status kn_row_filter_rows(kn_ctx *ctx, const kn_row_filter *where, const kn_table *table,
                              bool *keep);
 

@@ -10,6 +10,8 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
+/* Returns whether a column has another purpose and cannot be a response: the id, or a name in
+ * o->taken (covariates, groups, labels). */
 static bool is_taken(const kn_table *table, const kn_select_options *o, ptrdiff_t col)
 {
     bool taken = col == o->id_col;
@@ -18,7 +20,8 @@ static bool is_taken(const kn_table *table, const kn_select_options *o, ptrdiff_
     return taken;
 }
 
-/* Allocates a selection of at most n columns with their names. out owns both. */
+/* Allocates arrays for at most n selected columns and their names. out owns both; the caller clears
+ * *out on failure. */
 static kn_status alloc_selection(kn_ctx *ctx, ptrdiff_t n, kn_selection *out)
 {
     void *memory = NULL;
@@ -36,8 +39,10 @@ static kn_status append_column(kn_ctx *ctx, const kn_table *table, ptrdiff_t col
     return kn_trimmed(ctx, kn_table_name(table, col), &out->name[out->n++]);
 }
 
-/* Marks in chosen[] the columns that one pattern matches. A pattern that is the name of a column,
- * which may contain brackets, matches only that column. */
+/* Sets chosen[j] for the columns that one pattern of {targets} matches. A pattern that is the exact
+ * name of a column, which may contain brackets, matches only that column. KN_ERR_ARGUMENT if the
+ * named column, or every matching one, is the id, a covariate or a label; KN_ERR_DATA if none
+ * matches. */
 static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                               const char *pattern, bool *chosen)
 {
@@ -71,7 +76,8 @@ enum {
     CODES_MAX = 20
 }; /* up to this many distinct whole numbers are codes or counts, not responses */
 
-/* Returns whether a column has whole numbers only, at most CODES_MAX distinct ones. */
+/* Returns whether all numbers of a column are whole and at most CODES_MAX different ones occur, as
+ * in codes and counts. */
 static bool are_codes(const kn_table *table, ptrdiff_t col)
 {
     double seen[CODES_MAX], x;
@@ -92,7 +98,8 @@ static bool are_codes(const kn_table *table, ptrdiff_t col)
     return true;
 }
 
-/* Logs which columns are no responses because they have text or look like codes. */
+/* Logs which columns are not responses by default: those with text, and those whose few whole
+ * numbers look like codes. */
 static void log_excluded(kn_ctx *ctx, const kn_table *table, const kn_listing *texts,
                          const kn_listing *codes)
 {
@@ -118,8 +125,8 @@ typedef struct columns {
     column_kind *kind;
 } columns;
 
-/* Sets the kind of columns first to last - 1: free for responses, numeric, codes, with decimal
- * commas. */
+/* Thread task (self: columns): sets the column_kind of columns first to last - 1 of the table:
+ * whether it may be a response, is numeric, looks like codes, has decimal commas. */
 static void inspect_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const columns *c = self;
@@ -135,8 +142,9 @@ static void inspect_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Without --targets: marks the numeric columns that are not taken, except those that look like
- * codes. */
+/* Without {targets}: sets chosen[j] for all numeric columns without another purpose (is_taken()),
+ * except those that look like codes, and logs the excluded ones. KN_ERR_DATA for decimal commas, or
+ * if no column is left. Parallel over columns. */
 static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_select_options *o,
                               bool *chosen)
 {

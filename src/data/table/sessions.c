@@ -35,7 +35,8 @@ ptrdiff_t kn_session_column(const kn_table *table)
     return -1;
 }
 
-/* Returns a session without the spaces around it and without its prefix; *n: its length. */
+/* Returns a pointer into the text of a session behind leading spaces and the prefix ses-; *n is its
+ * length without trailing spaces. */
 static const char *label_of(const char *session, size_t *n)
 {
     session += strspn(session, " \t");
@@ -85,7 +86,7 @@ typedef struct visit {
     ptrdiff_t row;
 } visit;
 
-/* Compares texts with runs of digits as numbers: m6 comes before m12. */
+/* Compares two texts, as strcmp does, but runs of digits by their value: m6 comes before m12. */
 static int by_text(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -111,6 +112,8 @@ static int by_text(const char *a, const char *b)
     return strcmp(a, b);
 }
 
+/* Compares the sessions of two visits: by number if all sessions are numbers, else by by_text(); 0
+ * if there are none. */
 static int by_session(const visit *a, const visit *b)
 {
     if (a->session && a->numbers && a->number != b->number)
@@ -118,7 +121,7 @@ static int by_session(const visit *a, const visit *b)
     return a->session && !a->numbers ? by_text(a->session, b->session) : 0;
 }
 
-/* Comparison for qsort: by participant, then session, then row of the table. */
+/* Comparison for qsort of visits: by participant, then by session, then by row of the table. */
 static int by_participant(const void *a, const void *b)
 {
     const visit *x = a, *y = b;
@@ -133,7 +136,7 @@ static bool is_used(const kn_session_rows *r, ptrdiff_t i)
     return !r->keep || r->keep[i];
 }
 
-/* Returns whether the labels of all sessions are numbers. */
+/* Returns whether sessions are known and the labels of all rows in use are numbers. */
 static bool all_numbers(const kn_session_rows *r)
 {
     double x;

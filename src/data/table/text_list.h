@@ -20,7 +20,8 @@ typedef struct kn_listing { /* "a, b, c, d, e, ..."; initialise with {0} or {.li
     bool closed;     /* "..." is written, further items are ignored */
 } kn_listing;
 
-/* Appends an item, or "..." if it does not fit or `limit` is reached. */
+/* Appends ", ITEM" to list->text, or ", ..." once if the item does not fit or list->limit items are
+ * written. Long items are truncated; after "..." further items are ignored. */
 void kn_listing_add(kn_listing *list, const char *item);
 
 #endif

@@ -32,6 +32,7 @@ static const double FAR = 3;
 
 /* Number of distinct values of sorted x, counted up to DISTINCT. */
 enum { DISTINCT = 5, MIN_ROWS = 20, PER_VALUE = 100 };
+/* Returns the number of distinct values of sorted x (n), counted up to DISTINCT. */
 static ptrdiff_t count_distinct(const double *x, ptrdiff_t n)
 {
     ptrdiff_t distinct = n > 0;
@@ -40,8 +41,9 @@ static ptrdiff_t count_distinct(const double *x, ptrdiff_t n)
     return distinct;
 }
 
-/* Moves the codes of missing values out of sorted x: those beyond all other values, by more than
- * their range or on the other side of 0. Returns how many values are left. */
+/* Removes codes of missing values (999, -9999, ...) from sorted x (n) in place, if they lie beyond
+ * all other values by more than the range of those, or alone below 0. Sets range->code_low and
+ * code_high to these limits. Returns how many values are left. */
 static ptrdiff_t remove_codes(double *x, ptrdiff_t n, kn_plausible_range *range)
 {
     double low = INFINITY, high = -INFINITY;
@@ -59,8 +61,10 @@ static ptrdiff_t remove_codes(double *x, ptrdiff_t n, kn_plausible_range *range)
     return m;
 }
 
-/* A value at an end is isolated if it is further from its neighbour than FAR ranges of the others.
- * At most 1 % of the values, and at least one, may be at either end. */
+/* Sets range->low and high so that isolated values at the ends of sorted x (n) are outside. A value
+ * at an end is isolated if its gap to the next is more than FAR ranges of all others, of which
+ * DISTINCT differ. No more than 1 % of the values, and at least one, can be isolated; else the
+ * range stays infinite. */
 static void find_ends(const double *x, ptrdiff_t n, kn_plausible_range *range)
 {
     ptrdiff_t limit = n >= PER_VALUE ? n / PER_VALUE : 1, first = 0, last = n - 1;
@@ -101,7 +105,8 @@ bool kn_is_isolated(const kn_plausible_range *r, double x)
     return x < r->low || x > r->high;
 }
 
-/* Lists the implausible values of one column. work: work space for n numbers. */
+/* Appends "line L COLUMN is VALUE" to out->list for each isolated number of column `col` among
+ * rows[0..n-1], and counts them. work: space for n numbers. O(n log n). */
 static void find_outliers(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n,
                           double *work, findings *out)
 {
@@ -146,7 +151,8 @@ kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *
 
 /* ---- patients -------------------------------------------------------------------------------- */
 
-/* Lists the first two distinct values of a column; returns how many there are. */
+/* Appends the first two distinct values of column `col` among rows[0..n-1] to the list; returns how
+ * many it found (0 to 2). */
 static ptrdiff_t two_values(const kn_table *t, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n,
                             kn_listing *list)
 {

@@ -13,7 +13,8 @@ typedef struct kn_plausible_range {
     double low, high, code_low, code_high;
 } kn_plausible_range;
 
-bool kn_is_missing_code(double x); /* 999, -999, 9999, -9999 */
+/* Returns whether a number is a usual code of a missing value: 999, -999, 9999 or -9999. */
+bool kn_is_missing_code(double x);
 
 /* Range of a column of n numbers x, which are reordered. Isolated are
  *     codes beyond all others by more than their range, or negative where no other value is
@@ -22,10 +23,12 @@ bool kn_is_missing_code(double x); /* 999, -999, 9999, -9999 */
  *     0 where the median is 1000 or more and all others are above a tenth of it; as many
  * With fewer than 20 values nothing is. A tail of old participants is not isolated. */
 kn_plausible_range kn_plausible_range_of(double *x, ptrdiff_t n);
+/* Returns whether x is an isolated value or code of its column by the limits of
+ * kn_plausible_range_of. */
 bool kn_is_isolated(const kn_plausible_range *r, double x);
 
-/* Checks rows[0..n-1] of the columns, and logs one warning that names the first few isolated values
- * by line and column. n log n per column. */
+/* Logs one warning if rows[0..n-1] of the columns cols[0..n_cols-1] have isolated values; it names
+ * the first few by line and column. Fails only without memory. O(n log n) per column. */
 kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *cols,
                            ptrdiff_t n_cols, const ptrdiff_t *rows, ptrdiff_t n);
 
@@ -34,7 +37,8 @@ kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *
  * Warns if a training table seems to contain patients: a column such as group or diagnosis with
  * several values. */
 
-/* Checks rows[0..n-1]. but: a column that is ignored, or NULL. taken: how the participants are
+/* Logs a warning for each column of diagnoses (group, dx, ...) that has several values in
+ * rows[0..n-1]. but: the name of a column that is ignored, or NULL. taken: how the participants are
  * treated, for the message, such as "count as healthy controls". */
 void kn_patients_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *rows, ptrdiff_t n,
                       const char *but, const char *taken);
