@@ -20,6 +20,8 @@ typedef struct row_key {
     ptrdiff_t row;
 } row_key;
 
+/* Comparison for qsort of row keys: by hash of the id, of the covariates, of the responses, then by
+ * row of the table. */
 static int by_key(const void *a, const void *b)
 {
     const row_key *x = a, *y = b;
@@ -32,12 +34,13 @@ static int by_key(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
+/* Returns whether id and covariates do not distinguish two rows. */
 static bool is_tie(const row_key *a, const row_key *b)
 {
     return a->id == b->id && a->covariates == b->covariates;
 }
 
-/* The finaliser of SplitMix64 (Steele et al. 2014). */
+/* Returns a well-mixed 64-bit hash of h: the finaliser of SplitMix64 (Steele et al. 2014). */
 static uint64_t mix(uint64_t h)
 {
     h += UINT64_C(0x9e3779b97f4a7c15);
@@ -46,7 +49,8 @@ static uint64_t mix(uint64_t h)
     return h ^ h >> 31;
 }
 
-/* Hash of a value as float; one for all NaN, and one for both zeros. */
+/* Returns the hash of a number rounded to float32; all NaN have one hash, and so have both zeros.
+ */
 static uint64_t hash_value(double x)
 {
     float f = (float)x;
@@ -65,7 +69,8 @@ typedef struct tie_job {
     row_key *key;
 } tie_job;
 
-/* Worker: hashes of the responses of rows that resemble a neighbour in the sorted keys. */
+/* Thread task (self: tie_job): for the sorted keys first .. last - 1 that tie with a neighbour,
+ * sums the hashes of this rank's responses of the row. */
 static void hash_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const tie_job *job = self;
@@ -79,7 +84,7 @@ static void hash_responses(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Adds the hashes of all ranks. Collective. */
+/* Replaces key[k].responses (n) by its sum over all ranks, modulo 2^40. Collective. */
 static kn_status sum_over_ranks(kn_ctx *ctx, ptrdiff_t n, row_key *key)
 {
     kn_status status;
@@ -95,6 +100,8 @@ out:
     return status;
 }
 
+/* Sorts the sorted keys anew with the hashes of the responses, if ids and covariates do not
+ * distinguish all rows. Does nothing without responses. Collective if they are distributed. */
 static kn_status break_ties(kn_ctx *ctx, const kn_row_source *from, row_key *key)
 {
     tie_job job = {from, key};
@@ -160,6 +167,7 @@ typedef struct drawn_response {
     ptrdiff_t response;
 } drawn_response;
 
+/* Comparison for qsort of drawn responses: by random key, then by index. */
 static int by_draw(const void *a, const void *b)
 {
     const drawn_response *x = a, *y = b;
@@ -168,6 +176,7 @@ static int by_draw(const void *a, const void *b)
     return (x->response > y->response) - (x->response < y->response);
 }
 
+/* Comparison for qsort of indices (ptrdiff_t), ascending. */
 static int by_index(const void *a, const void *b)
 {
     ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;

@@ -21,9 +21,9 @@ typedef struct kn_row_source {
     bool distributed;    /* other ranks hold the other columns */
 } kn_row_source;
 
-/* order[k] = the row at place k of the canonical order; n values. Responses are read only if ids
- * and covariates do not tell all rows apart, and then only those of such rows. O(n ln n + n F), and
- * at most n T. Collective. */
+/* Sets order[k], n values, to the row at position k of the canonical order. Responses are read only
+ * if ids and covariates do not distinguish all rows, and then only those of such rows. O(n ln n + n
+ * F), and at most n T. Collective. */
 kn_status kn_row_order(kn_ctx *ctx, const kn_row_source *from, ptrdiff_t *order);
 
 /* Adds the order of n rows to the memory plan, and raises its peak by the work space. */
@@ -34,15 +34,17 @@ void kn_row_order_need(kn_mem_plan *r, ptrdiff_t n);
 /* A draw of at least so many responses takes all of them. */
 enum { KN_RESPONSES_DRAWN_MIN = 500 };
 
-/* key[j] = hash of the values of response j in the first rows of `order`; Y->T values. Does not
- * depend on the order of rows or responses. Collective. */
+/* Sets key[j], Y->T values that are 0 on entry, to a hash of the values of response j in the first
+ * rows of `order`. It does not depend on the order of rows or responses. Collective. */
 kn_status kn_response_keys(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *order,
                            uint64_t *key);
 
-/* index = t of T responses, ascending, drawn by seed and key. O(T ln T). */
+/* Draws t of T responses without replacement, by the seed and the hashes key[T], which do not
+ * depend on their order. index (t) gets them ascending. O(T ln T). */
 kn_status kn_responses_draw(kn_ctx *ctx, const uint64_t *key, ptrdiff_t T, uint64_t seed,
                             ptrdiff_t t, ptrdiff_t *index);
-/* Adds its work space (temporary). */
+/* Raises the peak of the memory plan by the work space of kn_responses_draw, which it frees again.
+ */
 void kn_responses_draw_need(kn_mem_plan *r, ptrdiff_t T);
 
 #endif

@@ -63,7 +63,8 @@ ptrdiff_t kn_data_count(const kn_data *d)
     return d->in_memory && !d->preloaded ? d->n : d->match.n;
 }
 
-/* Fails unless the data are made in memory and still accept columns and values. */
+/* Fails with KN_ERR_ARGUMENT unless d is made in memory, and neither d nor `values` is NULL, so
+ * that a column can be added. */
 static kn_status check_open(kn_ctx *ctx, const kn_data *d, const void *values)
 {
     if (!d || !values)
@@ -74,7 +75,8 @@ static kn_status check_open(kn_ctx *ctx, const kn_data *d, const void *values)
     return KN_OK;
 }
 
-/* Checks that a column has a name that no other column has. */
+/* Fails unless a column can be added to data in memory: KN_ERR_ARGUMENT without a name or values,
+ * KN_ERR_DATA if another column has the name. */
 static kn_status check_column(kn_ctx *ctx, const kn_data *d, const char *name, const void *values)
 {
     kn_status status = check_open(ctx, d, values);
@@ -89,7 +91,8 @@ static kn_status check_column(kn_ctx *ctx, const kn_data *d, const char *name, c
     return KN_OK;
 }
 
-/* Discards table and match; kn_data_finalise makes them anew. */
+/* Frees the table and the match of data in memory, because a column or the ids changed;
+ * kn_data_finalise makes them anew. */
 static void discard_match(kn_data *d)
 {
     kn_match_clear(&d->match);
@@ -97,7 +100,8 @@ static void discard_match(kn_data *d)
     d->covariates = NULL;
 }
 
-/* Appends a column of n cells, all of them missing. */
+/* Appends a column with this name and n missing cells to data in memory. *out points into d->column
+ * until the next column is added. */
 static kn_status new_column(kn_ctx *ctx, kn_data *d, const char *name, kn_table_column **out)
 {
     kn_status status;
@@ -116,6 +120,7 @@ out:
     return status;
 }
 
+/* Removes the last column of data in memory, after its values could not be stored. */
 static void drop_last(kn_data *d)
 {
     kn_table_column *c = &d->column[--d->n_columns];
@@ -199,7 +204,8 @@ kn_status kn_data_responses(kn_ctx *ctx, kn_data *d, kn_view values, const char 
     return names ? kn_names_copy(ctx, names, values.cols, &d->view_name) : KN_OK;
 }
 
-/* Makes the covariate table from the columns given; ids become the column participant_id. */
+/* Makes d->covariates, the table of data in memory, from its columns; ids become the column
+ * participant_id. KN_ERR_DATA if there are no columns. */
 static kn_status make_table(kn_ctx *ctx, kn_data *d)
 {
     kn_status status = KN_OK;

@@ -62,20 +62,23 @@ struct kn_data {
  * data is not changed. */
 kn_status kn_data_finalise(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 
-/* Decides which rows are used and pairs covariates with responses, by {where}, {session} and
- * {match}. */
+/* Decides which rows of the covariates are used, by {where} and {session}, and pairs them with rows
+ * of the responses, by {match}; sets data->match, left and response_left. KN_ERR_DATA if ids,
+ * sessions or rows do not fit together. */
 kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *data);
 
-/* Returns the participant of a row, the same text for all visits; NULL: there is no id column.
- * Borrowed. */
+/* Returns the id in a row of the covariates, the same text for all visits of a participant; NULL if
+ * there is no id column. Borrowed. */
 const char *kn_data_participant(const kn_data *data, ptrdiff_t covariate_row);
 
-/* Returns whether there are responses, in memory, in a file or preloaded. */
+/* Returns whether the data have responses, in memory, in a file or preloaded. */
 bool kn_data_has_responses(const kn_data *data);
-const char *kn_data_responses_name(const kn_data *data); /* of the file, for messages */
+/* Returns the path of the file of the responses, or "responses" for data in memory; for messages.
+ * Borrowed. */
+const char *kn_data_responses_name(const kn_data *data);
 
-/* Lists every input file, and `other` (NULL: none), which no output may overwrite. *files is freed
- * with kn_free; its texts are borrowed. */
+/* Lists every input file of the data, and `other` (NULL: none), none of which an output may
+ * overwrite. *files (*n texts) is freed with kn_free; its texts are borrowed. */
 kn_status kn_data_files(kn_ctx *ctx, const kn_data *data, const char *other, const char ***files,
                         ptrdiff_t *n);
 

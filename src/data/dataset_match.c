@@ -33,8 +33,8 @@ static kn_status alloc_texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
     return status;
 }
 
-/* Sets *out (rows; owned) to the cells of a column, borrowed from the table; a column below 0
- * leaves it NULL. */
+/* Sets *out to the cells of column `col`, one per row, borrowed from the table; the array is owned
+ * by the caller. Leaves *out if col is negative. */
 static kn_status read_column(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const char ***out)
 {
     if (col < 0)
@@ -45,14 +45,16 @@ static kn_status read_column(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, cons
     return status;
 }
 
-/* Returns the column of sessions, by option or by a common name; -1: none. */
+/* Returns the column of sessions of table t, by the option {session} or by a usual name; -1: none.
+ */
 static ptrdiff_t session_col(const job *j, const kn_table *t)
 {
     const char *option = j->s->session;
     return option && !kn_session_is_one(option) ? kn_column_find(t, option) : kn_session_column(t);
 }
 
-/* Copies the names of the files of `in @FILE`. */
+/* Copies the paths of the files that conditions `in @FILE` of {where} read to d->list_file; d owns
+ * them. */
 static kn_status keep_list_files(job *j, const kn_row_filter *where)
 {
     kn_status status;
@@ -73,7 +75,8 @@ out:
     return status;
 }
 
-/* Reads ids and sessions of the covariates, and applies --where. */
+/* Sets j->a: ids and sessions of the covariates, and the rows that {where} keeps; sets d->left
+ * accordingly. Fails as the parser and the filter of {where} do. */
 static kn_status read_covariates(job *j)
 {
     const kn_table *t = j->d->covariates;
@@ -98,7 +101,8 @@ out:
     return status;
 }
 
-/* Reads ids, sessions and lines of a set of images. */
+/* Sets j->b and j->line: ids, sessions and lines of a set of images, as far as its list or its
+ * paths have them. */
 static kn_status read_images(job *j)
 {
     const kn_images *images = j->d->images;
@@ -126,7 +130,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Whether two rows of the covariates have the same id. */
+/* Sets *repeats to whether two rows of the covariates have the same id. O(n log n); fails only
+ * without memory. */
 static kn_status has_repeats(job *j, bool *repeats)
 {
     const char **sorted = NULL;
@@ -142,7 +147,8 @@ static kn_status has_repeats(job *j, bool *repeats)
     return status;
 }
 
-/* Takes the ids of images without any from their file names, where these tell. */
+/* For a list of images without ids: sets j->b.participant to the ids of the covariates that their
+ * file names contain, if these identify them, and logs that. Does nothing if ids repeat. */
 static kn_status name_images(job *j)
 {
     kn_status status = KN_OK;
@@ -170,7 +176,8 @@ out:
     return status;
 }
 
-/* Reads ids, sessions and lines of responses in a separate file. */
+/* Sets j->b and j->line: number, ids, sessions and lines of the rows of responses in a separate
+ * file (table, images or array). */
 static kn_status read_responses(job *j)
 {
     const kn_data *d = j->d;
@@ -192,7 +199,8 @@ out:
     return status;
 }
 
-/* Gives the responses the ids of the covariates where they are spelled differently. */
+/* Replaces ids of the responses that differ from an id of the covariates only in spelling (case,
+ * zeros, prefixes) by that id; logs a warning. */
 static kn_status align_ids(job *j)
 {
     kn_id_list a = {kn_table_path(j->d->covariates), j->a.n, j->a.participant};
@@ -200,7 +208,8 @@ static kn_status align_ids(job *j)
     return a.id && b.id ? kn_ids_align(j->ctx, &a, &b) : KN_OK;
 }
 
-/* Fails if --session or --visit lacks ids, its column, or a value in a row in use. */
+/* Fails with KN_ERR_DATA if {session} or {visit} is used without an id column, if its column does
+ * not exist, or if a row in use has no session. */
 static kn_status check_sessions(const job *j)
 {
     const kn_table *t = j->d->covariates;
@@ -220,14 +229,15 @@ static kn_status check_sessions(const job *j)
     return KN_OK;
 }
 
-/* Returns whether ids name sessions already (sub-01_ses-1), as those from file paths may. */
+/* Returns whether ids contain sessions already (sub-01_ses-1), as those from file paths may; looks
+ * at the first. */
 static bool names_sessions(const kn_session_rows *r)
 {
     return r->participant && r->n > 0 && strstr(r->participant[0], "_ses-");
 }
 
-/* Makes ids of participant and session for the responses, and with `covariates` for the covariates
- * too. */
+/* Makes ids of participant and session, sub-01_ses-1, for the responses (j->b_id) if they have
+ * sessions, and with `covariates` for the covariates (d->session_id) too. */
 static kn_status number_sessions(job *j, bool covariates)
 {
     kn_status status = KN_OK;
@@ -239,8 +249,9 @@ out:
     return status;
 }
 
-/* --session first or last. If both sides have sessions, rows of the same session are paired; else
- * each side keeps its own first or last row. */
+/* {session=first} or {session=last}: keeps one row per participant and marks the others as
+ * excluded. If both files have sessions, ids with sessions are made so that rows of the same
+ * session are paired; else each file keeps its own first or last row. */
 static kn_status keep_one_session(job *j)
 {
     kn_status status;
@@ -269,7 +280,8 @@ out:
     return status;
 }
 
-/* Marks responses whose covariates row is not used, or which belong to another session. */
+/* Sets d->response_left for the rows of a separate file of responses that are not used: their
+ * covariates row is excluded, or they belong to another session. Does nothing without ids. */
 static kn_status exclude_responses(job *j)
 {
     kn_status status = KN_OK;
@@ -299,7 +311,8 @@ out:
     return status;
 }
 
-/* Handles sessions, pairs the rows and marks the responses that are not used. */
+/* Applies {session}, pairs the rows of j->a and j->b as d->match, and marks the responses that are
+ * not used. */
 static kn_status match_rows(job *j)
 {
     kn_data *d = j->d;

@@ -11,6 +11,8 @@
 #include "data/table/columns.h"
 #include "io/file/path.h"
 
+/* Returns whether two paths are one file (same device and inode); false if one is NULL or does not
+ * exist. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -18,7 +20,8 @@ static bool same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* *one = two paths are the same file for the root; other ranks may not see it. Collective. */
+/* Sets *one on all ranks to whether the root sees two paths as the same file; other ranks may not
+ * see it. Collective. */
 static kn_status check_same_table(kn_ctx *ctx, const char *a, const char *b, bool *one)
 {
     char yes = same_file(a, b);
@@ -49,16 +52,17 @@ out:
     return status;
 }
 
-/* Returns the bytes for decompressing a 4D file as a whole: an eighth of the budget, at most
- * KN_IMAGE_MEMORY. */
+/* Returns the bytes of memory allowed for decompressing a 4D image file as a whole: an eighth of
+ * the budget, at most KN_IMAGE_MEMORY. */
 static ptrdiff_t decompression_bytes(const kn_ctx *ctx)
 {
     double share = kn_mem_budget_of(ctx).bytes / 8;
     return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
 }
 
-/* Opens the responses by the ending of their name. some: only a part of a list of images will be
- * read, so headers are not read in advance. */
+/* Opens the file d->responses_path as a table, a .npy array or images, by the ending of its name;
+ * KN_ERR_FORMAT for another ending. some: only a part of a list of images will be read, so headers
+ * are not read in advance. Collective. */
 static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
 {
     const char *path = d->responses_path;
@@ -80,7 +84,7 @@ static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
                    path);
 }
 
-/* Fails for options that this kind of responses would silently ignore. */
+/* Fails with KN_ERR_ARGUMENT if {mask} is given without images, or {targets} without a table. */
 static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
 {
     if (s->mask && !d->images)
@@ -92,7 +96,7 @@ static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
     return KN_OK;
 }
 
-/* Empties the cells of both tables that {na} names. */
+/* Makes the cells of both tables that equal a word of {na} missing. */
 static kn_status blank_cells(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
 {
     kn_names words = {0};
@@ -106,7 +110,8 @@ static kn_status blank_cells(kn_ctx *ctx, const kn_settings *s, const kn_data *d
     return KN_OK;
 }
 
-/* Checks the column of {participant}, so that the message has that name and not {id}. */
+/* Fails with KN_ERR_DATA if {participant} names no column of t, so that the message has that option
+ * and not {id}. */
 static kn_status check_participant(kn_ctx *ctx, const kn_settings *s, const kn_table *t)
 {
     if (!s->participant || kn_column_find(t, s->participant) >= 0)
@@ -119,8 +124,8 @@ static kn_status copy_text(kn_ctx *ctx, const char *text, char **out)
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;
 }
 
-/* Opens both files, checks the options against their kinds, finds the id columns and pairs the
- * rows. Collective. */
+/* Opens covariates and responses, checks the options against their kinds, finds the id columns and
+ * pairs the rows. *out is owned by the caller, and NULL on failure. Collective. */
 static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
 {
     kn_status status;

@@ -22,7 +22,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The id that equals text[0 .. length-1]; NULL: none. */
+/* Returns the known id that equals text[0 .. length-1], by binary search; NULL if there is none. */
 static const char *find_id(const known_ids *k, const char *text, size_t length)
 {
     ptrdiff_t low = 0, high = k->n;
@@ -40,13 +40,15 @@ static const char *find_id(const known_ids *k, const char *text, size_t length)
     return NULL;
 }
 
+/* Returns the file name in a path, behind the last slash. */
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* The id that is the name without its last extensions, as few of them as possible; NULL: none. */
+/* Returns the id that equals the file name of a path without its last extensions, as few of them as
+ * possible (s1.2.nii.gz: s1.2.nii, s1.2, s1); NULL if there is none. */
 static const char *id_as_name(const known_ids *k, const char *path)
 {
     const char *base = base_of(path), *id = NULL;
@@ -56,7 +58,8 @@ static const char *id_as_name(const known_ids *k, const char *path)
     return id;
 }
 
-/* The longest id between separators in the text; NULL: none. */
+/* Returns the longest id that occurs in the text between characters which are neither letters nor
+ * digits; NULL if there is none. Looks at the first MAX_PARTS words. */
 static const char *id_within(const known_ids *k, const char *text)
 {
     const char *start[MAX_PARTS], *end[MAX_PARTS], *best = NULL;
@@ -79,7 +82,8 @@ static const char *id_within(const known_ids *k, const char *text)
     return best;
 }
 
-/* Length of the folder that all paths have in common, with its slash. */
+/* Returns the length of the folder that all n paths have in common, with its slash; 0 if there is
+ * none. */
 static size_t common_folder(const char *const *path, ptrdiff_t n)
 {
     size_t length = (size_t)(base_of(path[0]) - path[0]);
@@ -91,7 +95,8 @@ static size_t common_folder(const char *const *path, ptrdiff_t n)
     return length;
 }
 
-/* True if each image has an id and no two the same. */
+/* Returns whether each of n images has an id (found[i] not NULL) and no two have the same. work: n
+ * pointers of work space. */
 static bool are_distinct(const char **found, const char **work, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -106,7 +111,8 @@ static bool are_distinct(const char **found, const char **work, ptrdiff_t n)
     return true;
 }
 
-/* Copies the ids; an image without one has its name up to the first dot. */
+/* Copies the ids of n images to *out (kn_names_free). An image whose found[i] is NULL gets its file
+ * name up to the first dot. */
 static kn_status copy_ids(kn_ctx *ctx, const char *const *path, const char **found, ptrdiff_t n,
                           char ***out)
 {

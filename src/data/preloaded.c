@@ -45,7 +45,7 @@ static double bytes_of(kn_view Y)
     return (double)Y.rows * (double)Y.cols * (Y.type == KN_F32 ? sizeof(float) : sizeof(double));
 }
 
-/* Returns the columns that this rank holds, numbered from 0, with the strides of their storage. */
+/* Returns a view of the columns of Y that this rank holds, numbered from 0, in their storage. */
 static kn_view columns_here(const kn_sample *p)
 {
     kn_view Y = p->Y;
@@ -57,7 +57,8 @@ static kn_view columns_here(const kn_sample *p)
 /* ---- reading all participants -----------------------------------------------------------------
  */
 
-/* Copies values that are borrowed from the caller, since those must not be moved. */
+/* If Y is borrowed from the caller, copies it by columns to storage of its own, because rows of
+ * borrowed memory must not be moved. KN_ERR_MEMORY if it does not fit. */
 static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *policy, kn_sample *p)
 {
     kn_view Y = p->Y;
@@ -90,7 +91,8 @@ static int compare_indices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the row of the responses of each row of the covariates; -1: none. */
+/* Sets *out (d->n; owned by the caller) to the row of the responses that each row of the covariates
+ * is paired with; -1: none. */
 static kn_status response_rows(kn_ctx *ctx, const kn_data *d, ptrdiff_t **out)
 {
     kn_status status = kn_alloc_i(ctx, d->n, out);
@@ -141,6 +143,7 @@ typedef struct named {
     ptrdiff_t position;
 } named;
 
+/* Comparison for qsort of ids with positions: by id, then by position. */
 static int by_id(const void *a, const void *b)
 {
     const named *x = a, *y = b;
@@ -148,7 +151,8 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->position > y->position) - (x->position < y->position);
 }
 
-/* Finds the first two rows with the same id. */
+/* Sets m->repeat to the positions of two rows with the same id, the pair whose second row is the
+ * first possible; leaves it if all ids differ. O(n log n). */
 static kn_status find_repeat(kn_ctx *ctx, kn_match *m)
 {
     void *memory = NULL;
@@ -169,7 +173,8 @@ static kn_status find_repeat(kn_ctx *ctx, kn_match *m)
     return KN_OK;
 }
 
-/* Makes the match of the participants with use[]. */
+/* Sets *out to the pairs of rows in `from` whose covariates row has use[]. The arrays are owned by
+ * out, ids are borrowed. */
 static kn_status match_subset(kn_ctx *ctx, const kn_match *from, const bool *use, kn_match *out)
 {
     kn_status status;
@@ -199,7 +204,8 @@ out:
     return status;
 }
 
-/* Returns the number of rows of responses in a separate file; 0: the same table, or an array. */
+/* Returns the number of rows of responses in a separate table or set of images; 0 if they are in
+ * the table of the covariates or in an array. */
 static ptrdiff_t count_responses(const kn_data *d)
 {
     return d->images                                       ? kn_images_count(d->images)
@@ -207,7 +213,8 @@ static ptrdiff_t count_responses(const kn_data *d)
                                                            : 0;
 }
 
-/* Marks participants that are not used as excluded by the fold, unless they had a reason before. */
+/* Sets d->left and d->response_left of a subset: rows without use[] are excluded by the fold,
+ * unless `from` has another reason for them already. */
 static kn_status exclude_others(kn_ctx *ctx, const kn_data *from, const bool *use, kn_data *d)
 {
     kn_status status;
@@ -285,8 +292,8 @@ typedef struct moves {
 
 enum { PIECE = 512 }; /* values of a row that are moved together */
 
-/* Permutes the rows of columns col to col + cols - 1 in place, cycle by cycle; cols is at most
- * PIECE. */
+/* Permutes the rows of columns col .. col + cols - 1 in place, y[p] = y[source[p]], cycle by cycle
+ * from the leaders; cols is at most PIECE. */
 static void move_piece(const moves *m, ptrdiff_t col, ptrdiff_t cols)
 {
     size_t value = m->Y.type == KN_F32 ? sizeof(float) : sizeof(double);
@@ -303,7 +310,8 @@ static void move_piece(const moves *m, ptrdiff_t col, ptrdiff_t cols)
     }
 }
 
-/* Permutes the rows of columns first to last - 1 and lets the system drop their pages. */
+/* Thread task (self: moves): permutes the rows of columns first .. last - 1 in place and lets the
+ * system drop their pages. */
 static void move_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const moves *m = self;
@@ -313,7 +321,8 @@ static void move_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     kn_view_done(m->ctx, m->Y, first, last - first);
 }
 
-/* Finds one row of each cycle of length above 1. */
+/* Lists in leader[0 .. *n_leaders - 1] (capacity n) one row of each cycle of length above 1 of the
+ * permutation source (n). */
 static kn_status find_leaders(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *source, ptrdiff_t *leader,
                               ptrdiff_t *n_leaders)
 {
@@ -333,7 +342,8 @@ static kn_status find_leaders(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *source,
     return KN_OK;
 }
 
-/* Moves the rows of `first` to the front, then the others; both in the order of the file. */
+/* Permutes the stored rows in place: those of the n participants with first[i] come first, then the
+ * others, both in the order of the file. Updates h->at. Moves at most n T values. */
 static kn_status move_to_front(kn_ctx *ctx, kn_preloaded *h, const bool *first)
 {
     kn_status status;
@@ -359,7 +369,8 @@ out:
     return status;
 }
 
-/* Makes the rows r contiguous, moving them if needed; *start is the first. */
+/* Makes the stored rows of the responses r->row contiguous, in their order, moving rows if needed.
+ * *start: the first of them in Y. */
 static kn_status gather_rows(kn_ctx *ctx, kn_preloaded *h, const kn_response_rows *r,
                              ptrdiff_t *start)
 {
@@ -385,7 +396,8 @@ out:
     return status;
 }
 
-/* Checks the memory plan of the call that follows, with all values allocated. */
+/* Checks the memory plan of a call with n participants and F columns of X, given that all values
+ * are allocated already. KN_ERR_MEMORY if it exceeds the budget. */
 static kn_status check_memory(kn_ctx *ctx, const kn_memory_policy *policy, const kn_preloaded *h,
                               ptrdiff_t n, ptrdiff_t F)
 {
@@ -411,7 +423,8 @@ static kn_status check_memory(kn_ctx *ctx, const kn_memory_policy *policy, const
     return status;
 }
 
-/* Packs this rank's columns of all ranks' participants of the step. */
+/* Copies this rank's columns of Y, for the participants of all ranks in a step, to p->columns as
+ * parcels for the exchange. */
 static void pack_columns(const kn_row_exchange *p, kn_view Y, ptrdiff_t step)
 {
     const char *data = Y.data;
@@ -425,9 +438,9 @@ static void pack_columns(const kn_row_exchange *p, kn_view Y, ptrdiff_t step)
     }
 }
 
-/* Exchanges Y (n x T, this rank's columns of p) for all columns of the participants assigned to
- * this rank, in the storage that kn_response_storage_new made in `to`. Rows of to->Y keep their
- * global numbers. Collective. */
+/* Exchanges Y (n x T, the columns of p->own on this rank) for all columns of the participants of
+ * this rank. They go to the storage that kn_response_storage_new made in `to`; rows of to->Y keep
+ * their global numbers. Collective. */
 static kn_status redistribute_by_participant(kn_ctx *ctx, const kn_sample *p, kn_view Y,
                                              kn_sample *to)
 {
@@ -460,8 +473,8 @@ out:
     return status;
 }
 
-/* Reads whole rows of the participants assigned to this rank; the columns that it holds stay.
- * Collective. */
+/* Sets p->Y to whole rows (all T responses) of the participants of this rank, by an exchange with
+ * the other ranks; h keeps its columns. KN_ERR_MEMORY if they do not fit. Collective. */
 static kn_status read_by_participants(kn_ctx *ctx, const kn_memory_policy *policy,
                                       const kn_preloaded *h, kn_view Y, kn_sample *p)
 {

@@ -13,32 +13,36 @@
 
 typedef struct kn_preloaded kn_preloaded;
 
-/* Returns the bytes of b for n participants and T responses. */
+/* Returns the bytes that the caller holds for n participants and T responses: a constant, per
+ * participant, per response, and per cell up to a maximum. */
 double kn_caller_bytes_sum(const kn_caller_bytes *b, ptrdiff_t n, ptrdiff_t T);
 
-/* Reads all participants that a fit of `data` would use, with the errors and log messages of such
- * a fit. data is borrowed until kn_preloaded_free; policy->caller counts as held during the fits.
- * Collective. */
+/* Reads all participants that a fit of `data` would use, with the errors and log messages of such a
+ * fit; *out is owned (kn_preloaded_free). data is borrowed until then; policy->caller counts as
+ * held during the fits. Collective. */
 kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
                           const kn_memory_policy *policy, kn_preloaded **out);
-void kn_preloaded_free(kn_preloaded *h); /* after all its subsets; accepts NULL */
+/* Frees h after all its subsets were freed; accepts NULL. */
+void kn_preloaded_free(kn_preloaded *h);
 
-/* Returns all participants as a fit would see them, without X; borrowed. Y is in order only until
- * the first subset is used. */
+/* Returns all participants as a fit would see them, without X; borrowed. Y is in the order of the
+ * file only until the first subset is used. */
 const kn_sample *kn_preloaded_sample(const kn_preloaded *h);
 
-/* Makes the subset of participants with use[row of the covariates]. Use it for one call of kn_fit,
- * kn_score or the like at a time; free it with kn_data_free before h. KN_ERR_DATA if no
- * participant is left. */
+/* Makes *out (kn_data_free, before h) of the participants with use[row of the covariates]. Use one
+ * subset at a time in a call of kn_fit, kn_score or the like. KN_ERR_DATA if no participant is
+ * left. */
 kn_status kn_data_subset_new(kn_ctx *ctx, kn_preloaded *h, const bool *use, kn_data **out);
 
 /* ---- for sample.c ---------------------------------------------------------------------------- */
 
-/* Selects the columns of d's table that are responses of all participants. */
+/* Sets *out (owned) to the columns of d's table that are the preloaded responses. KN_ERR_DATA if
+ * one is missing. */
 kn_status kn_preloaded_select(kn_ctx *ctx, const kn_data *d, kn_selection *out);
-/* Like the functions of data/read_responses.h, for a subset. Moves rows unless they lie together
- * already. p->Y is borrowed until the next such call; with r->by_participants it is a copy.
- * KN_ERR_MEMORY if the memory plan exceeds the budget. Collective. */
+/* Sets p->Y, p->space and p->own to the preloaded responses of the rows r (a subset), moving rows
+ * unless they lie together. p->Y is borrowed until the next such call; with r->by_participants it
+ * is a copy. KN_ERR_SHAPE if the responses are not those of `space` (NULL: any); KN_ERR_MEMORY if
+ * the memory plan exceeds the budget. Collective. */
 kn_status kn_preloaded_read(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                             const kn_space *space, const kn_response_rows *r, kn_sample *p);
 

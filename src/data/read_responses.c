@@ -18,8 +18,8 @@
 #include "io/file/path.h"
 #include "io/image/mask.h"
 
-/* Returns an upper bound of the number of sites: the product of the levels of site categories, at
- * most n. */
+/* Returns an upper bound of the number of sites, for the memory plan: the product of the levels of
+ * the site categories, at most n; 0 if there are none. */
 static ptrdiff_t sites_of(const kn_encoding *r, ptrdiff_t n)
 {
     ptrdiff_t sites = 1;
@@ -32,7 +32,8 @@ static ptrdiff_t sites_of(const kn_encoding *r, ptrdiff_t n)
     return !any ? 0 : sites < n ? sites : n;
 }
 
-/* Returns the sizes that the memory plan of T responses of n participants needs. */
+/* Returns the sizes of a problem with T responses of n participants, for the memory plan; type: of
+ * the stored values. */
 static kn_response_shape shape_of(const kn_sample *p, ptrdiff_t n, ptrdiff_t T, kn_type type)
 {
     return (kn_response_shape){.n = n,
@@ -76,7 +77,8 @@ void kn_responses_number(kn_sample *p, kn_index_range own, ptrdiff_t T)
     p->own = own;
 }
 
-/* Returns the columns that this rank holds, and sets s->elsewhere. */
+/* Returns the responses that this rank reads (all with r->whole), and sets s->elsewhere to the
+ * number of the others. */
 static kn_index_range columns_of_rank(const kn_ctx *ctx, const kn_response_rows *r,
                                       kn_response_shape *s)
 {
@@ -85,25 +87,28 @@ static kn_index_range columns_of_rank(const kn_ctx *ctx, const kn_response_rows 
     return own;
 }
 
+/* Returns the address of element number `element` of an array whose values have `value` bytes. */
 static char *element_at(void *data, ptrdiff_t element, int value)
 {
     return (char *)data + element * value;
 }
 
-/* Returns the storage if it holds rows contiguously; NULL: rows must be transposed into the
- * scratch file. */
+/* Returns the storage of p->Y if rows are contiguous in it; NULL if rows must be transposed into
+ * the scratch file. */
 static void *row_storage(const kn_sample *p)
 {
     return !p->scratch.data ? p->values : p->Y.col_stride == 1 ? p->scratch.data : NULL;
 }
 
+/* Tells the system that the pages of rows first .. first + count - 1 of p->Y are not needed for
+ * now. */
 static void release_rows(kn_ctx *ctx, const kn_sample *p, ptrdiff_t first, ptrdiff_t count)
 {
     kn_view_done(ctx, kn_view_row_range(p->Y, first, count), 0, p->Y.cols);
 }
 
-/* Returns the number of rows to collect before they are written to a scratch file by columns: a
- * quarter of the budget. */
+/* Returns how many rows to collect before they are written to a scratch file by columns: a quarter
+ * of the budget, at least `lowest`, at most all. */
 static ptrdiff_t rows_at_once(const kn_memory_policy *policy, const kn_response_shape *s,
                               ptrdiff_t lowest)
 {
@@ -112,7 +117,8 @@ static ptrdiff_t rows_at_once(const kn_memory_policy *policy, const kn_response_
     return rows > lowest ? rows : lowest < s->n ? lowest : s->n;
 }
 
-/* Returns how many rows from i on are adjacent in the file, at most `limit`. */
+/* Returns how many of the rows i, i + 1, ... in r are adjacent in the file, at most `limit`, so
+ * that one call reads them. */
 static ptrdiff_t run_from(const kn_response_rows *r, ptrdiff_t i, ptrdiff_t limit)
 {
     ptrdiff_t run = 1;
@@ -152,7 +158,8 @@ static double table_bytes(const kn_table *t)
     return text + 8.0 * (double)kn_table_rows(t) * (double)kn_table_cols(t);
 }
 
-/* Checks the length of response names, as for covariates: output tables contain them in full. */
+/* Fails with KN_ERR_DATA if one of n names of responses has KN_LEVEL_SIZE bytes or more; output
+ * tables contain them in full. */
 static kn_status check_names(kn_ctx *ctx, const kn_data *d, char *const *name, ptrdiff_t n)
 {
     for (ptrdiff_t t = 0; t < n; t++)
@@ -195,8 +202,8 @@ out:
 /* ---- arrays -----------------------------------------------------------------------------------
  */
 
-/* Reads a file stored by columns: each column of `own` is read whole, and the rows in use are
- * kept. */
+/* Reads the columns `own` of a .npy file stored by columns, each as a whole, and stores the rows in
+ * use. value: bytes per number. */
 static kn_status read_columns(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, int value,
                               kn_index_range own, kn_sample *p)
 {
@@ -216,8 +223,8 @@ out:
     return status;
 }
 
-/* Reads the columns `own` of a file stored by rows: directly into memory, or in batches to the
- * scratch file. */
+/* Reads the columns `own` of the rows in use from a .npy file stored by rows: directly to the
+ * storage if that has rows, else `batch` rows at a time to the scratch file. */
 static kn_status read_rows(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                            const kn_response_shape *s, kn_index_range own, ptrdiff_t batch,
                            kn_sample *p)
@@ -278,7 +285,8 @@ typedef struct seen {
     double *high, *low, *n; /* V each; low holds the negative minimum, so that both are maxima */
 } seen;
 
-/* Updates minimum, maximum and count per voxel with one image. */
+/* Updates the largest and smallest finite value and their number per voxel by one image (s->V
+ * values). */
 static void add_image(seen *s, const float *image)
 {
     for (ptrdiff_t v = 0; v < s->V; v++) {
@@ -291,7 +299,8 @@ static void add_image(seen *s, const float *image)
     }
 }
 
-/* Accumulates this rank's images, from a list as many at a time as there are readers. */
+/* Adds this rank's images among those of r to *s, from a list as many at a time as there are
+ * reading threads. Reports progress. */
 static kn_status add_own_images(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, seen *s)
 {
     kn_status status;
@@ -317,7 +326,9 @@ out:
     return status;
 }
 
-/* Computes the default mask of the images in r. KN_ERR_DATA if it is empty. Collective. */
+/* Sets *out (owned) to the default mask of the images in r: voxels that are finite in at least
+ * r->lowest of them (0: all) and vary. KN_ERR_DATA if it is empty. One pass over the images.
+ * Collective. */
 static kn_status make_default_mask(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                                    kn_mask *out)
 {
@@ -358,7 +369,8 @@ out:
 /* ---- participants without any finite response --------------------------------------------------
  */
 
-/* Fails for a participant without any finite response; the message names the file or line. */
+/* Fails with KN_ERR_DATA for a row of the responses without any finite value; the message names the
+ * file or the line. */
 static kn_status refuse_row(kn_ctx *ctx, const kn_data *d, ptrdiff_t row)
 {
     static const char what[] = "no finite value; exclude it with {where} or {match=common}";
@@ -390,7 +402,8 @@ out:
     return status;
 }
 
-/* The same for images before the mask is known; reads them one by one. */
+/* Fails with KN_ERR_DATA at the first image in r without any finite voxel. Reads whole images one
+ * by one, before a mask is known. */
 static kn_status refuse_blank_image(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r)
 {
     const ptrdiff_t *dim = kn_images_geometry(d->images)->dim;
@@ -417,14 +430,15 @@ out:
 /* ---- images -----------------------------------------------------------------------------------
  */
 
+/* Returns the number of voxels in the grid of one image. */
 static ptrdiff_t voxels_of(const kn_data *d)
 {
     const ptrdiff_t *dim = kn_images_geometry(d->images)->dim;
     return dim[0] * dim[1] * dim[2];
 }
 
-/* Names an image without finite voxels as the cause, if there is one; else keeps the message there
- * is. */
+/* After an empty default mask: fails with the name of an image without finite voxels if there is
+ * one, else again with the message before. */
 static kn_status name_blank(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r)
 {
     char before[1024];
@@ -433,8 +447,9 @@ static kn_status name_blank(kn_ctx *ctx, const kn_data *d, const kn_response_row
     return status == KN_OK ? kn_fail(ctx, KN_ERR_DATA, "%s", before) : status;
 }
 
-/* Decides which voxels are responses. Without a mask this needs a pass over the images, which is
- * not started if the memory plan already fails for one response. */
+/* Sets p->space.voxel and T: the voxels of {mask}, or of the default mask. The latter needs a pass
+ * over the images, which is not started if the memory plan already fails for one response.
+ * KN_ERR_SHAPE if the mask has another geometry. */
 static kn_status choose_voxels(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                                const kn_response_rows *r, kn_sample *p)
 {
@@ -464,8 +479,9 @@ out:
 
 enum { AT_ONCE = 16 }; /* images between two progress reports */
 
-/* Reads the images: from a 4D file runs of adjacent volumes, from a list any images, AT_ONCE at a
- * time. */
+/* Reads T voxels of the images in r to the storage of p, or `batch` images at a time to the scratch
+ * file. A 4D file is read in runs of adjacent volumes, a list AT_ONCE images at a time. Reports
+ * progress. */
 static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, ptrdiff_t T,
                           ptrdiff_t batch, kn_sample *p)
 {
@@ -511,8 +527,8 @@ typedef struct image_exchange {
     kn_row_exchange exchange;
 } image_exchange;
 
-/* Reads the images of a range of participants into t->exchange.whole, (rows x T)
- * float, with one call per run of adjacent rows. */
+/* Reads the images of a range of participants into t->exchange.whole (rows x T, float32), with one
+ * call per run of adjacent rows. */
 static kn_status read_rows_of_step(kn_ctx *ctx, const image_exchange *t,
                                    kn_index_range participants)
 {
@@ -529,7 +545,8 @@ static kn_status read_rows_of_step(kn_ctx *ctx, const image_exchange *t,
     return status;
 }
 
-/* Stores the received columns of all ranks' participants of the step. */
+/* Stores the columns that this rank received in a step, for the participants of all ranks, in
+ * memory or in the scratch file. */
 static void store_columns(kn_ctx *ctx, const image_exchange *t, ptrdiff_t step)
 {
     const kn_row_exchange *p = &t->exchange;
@@ -547,7 +564,8 @@ static void store_columns(kn_ctx *ctx, const image_exchange *t, ptrdiff_t step)
     }
 }
 
-/* Checks that all ranks have read the same mask. Collective. */
+/* Fails unless all ranks have read the same mask (T voxels). Does nothing without {mask}.
+ * Collective. */
 static kn_status check_equal_voxels(kn_ctx *ctx, const kn_data *d, const kn_sample *p, ptrdiff_t T)
 {
     char what[64];
@@ -558,9 +576,9 @@ static kn_status check_equal_voxels(kn_ctx *ctx, const kn_data *d, const kn_samp
     return kn_comm_check_equal(ctx, "a mask of", what, "give all ranks the same file");
 }
 
-/* Reads T voxels of each image in r into this rank's columns of the storage that
- * kn_response_storage_new made. `first`: row-wise storage in memory; NULL: the scratch file.
- * Collective. */
+/* Reads the images in r on all ranks, each its own participants, and exchanges them so that each
+ * rank gets its own columns of T voxels in the storage of p. first: storage by rows in memory;
+ * NULL: the scratch file. Collective. */
 static kn_status read_images_together(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
                                       ptrdiff_t T, float *first, kn_sample *p)
 {
@@ -626,8 +644,8 @@ out:
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-/* Finds the column of each response of the model in the caller's matrix: by name, else by
- * position. */
+/* Sets col[t], for each response t of the model (`space`), to its column of the caller's matrix: by
+ * name if both have names, else by position. KN_ERR_SHAPE or KN_ERR_DATA if they do not fit. */
 static kn_status find_columns(kn_ctx *ctx, const kn_data *d, const kn_space *space, ptrdiff_t *col)
 {
     bool named = d->view_name && space->kind == KN_SPACE_TABLE;

@@ -14,29 +14,31 @@ typedef struct kn_response_rows {
     bool by_participants; /* preloaded data: a rank gets all responses of its own participants */
 } kn_response_rows;
 
-/* The four readers set p->Y (n x T, original units) and p->space from the open files or the memory
- * of d. `space` is that of a model; NULL: a fit. From files a rank gets its own responses
- * (kn_response_range_of), with r->whole all. KN_ERR_SHAPE or KN_ERR_DATA if the responses
- * are not those of the space; KN_ERR_MEMORY if they do not fit.
- *
- * kn_read_table reads the columns `selection` of a table; values are double, stored by columns.
- * Collective. */
+/* Sets p->Y (n x T, original units) and p->space to the columns `selection` of the table of d, for
+ * the rows r; values are double, stored by columns. Like the other three readers it gives a rank
+ * its own responses (kn_response_range_of), with r->whole all. KN_ERR_DATA for a text or a name
+ * that is too long; KN_ERR_MEMORY if the values do not fit. Collective. */
 kn_status kn_read_table(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                         const kn_selection *selection, const kn_response_rows *r, kn_sample *p);
-/* Reads a .npy array in its own type and order. Collective. */
+/* Sets p->Y (n x T, original units, type and order of the file) and p->space from the open .npy
+ * array of d, for the rows r; a rank gets its own responses, with r->whole all. KN_ERR_IO or
+ * KN_ERR_MEMORY if the values cannot be read or do not fit. Collective. */
 kn_status kn_read_array(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                         const kn_response_rows *r, kn_sample *p);
-/* Reads images as float32. Without space and mask it computes the default mask: voxels that are
- * finite in all images in use, or in r->lowest of them, and not constant; with a single image the
- * finite ones. That is a pass over all images before the values are read.
+/* Sets p->Y (n x T, float32, original units) and p->space from the images of d, for the rows r.
+ * Without `space` (that of a model) and mask it computes the default mask: voxels that are finite
+ * in all images in use, or in r->lowest of them, and not constant; with a single image the finite
+ * ones. That is a pass over all images before the values are read.
  *
  * Images are one file per participant: rank r of R reads participants n r/R .. n (r+1)/R - 1, and
  * an all-to-all exchange gives each rank its responses (data/mpi/exchange_responses.h).
+ * KN_ERR_SHAPE if the images are not those of the space; KN_ERR_MEMORY if values do not fit.
  * Collective. */
 kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                          const kn_space *space, const kn_response_rows *r, kn_sample *p);
-/* Borrows the caller's matrix if all of it is used in its order, otherwise copies it. Collective.
- */
+/* Sets p->Y and p->space from the caller's matrix in d, for the rows r: borrowed if all of it is
+ * used in its order, otherwise a copy. Columns of a model (`space`) are found by name, else by
+ * position; KN_ERR_DATA or KN_ERR_SHAPE if they do not fit. Collective. */
 kn_status kn_read_view(kn_ctx *ctx, const kn_memory_policy *policy, const kn_data *d,
                        const kn_space *space, const kn_response_rows *r, kn_sample *p);
 
@@ -50,8 +52,8 @@ kn_status kn_response_storage_new(kn_ctx *ctx, const kn_memory_policy *policy,
  * Columns outside `own` must not be accessed. Sets p->own. */
 void kn_responses_number(kn_sample *p, kn_index_range own, ptrdiff_t T);
 
-/* Checks that the ranks have opened the same images (paths and geometry) or an array of the same
- * shape. Fails if not. Collective. */
+/* Fails if the ranks have opened different images (paths and geometry) or arrays of different
+ * shapes. Collective. */
 kn_status kn_provenance_responses_equal(kn_ctx *ctx, const kn_data *d);
 
 /* Rejects participants without any finite response: such a file is broken, and nothing can be

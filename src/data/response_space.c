@@ -69,6 +69,7 @@ void kn_space_clear(kn_space *s)
     *s = (kn_space){0};
 }
 
+/* Returns "an array", "a table" or "images", for messages. */
 static const char *kind_name(kn_space_kind kind)
 {
     static const char *const names[] = {"an array", "a table", "images"};
@@ -80,7 +81,9 @@ static bool is_side(const char *side)
     return strcmp(side, "lh") == 0 || strcmp(side, "rh") == 0;
 }
 
-/* Compares images; sides are compared only where both are known. */
+/* Fails with KN_ERR_SHAPE unless images s have the number per participant, geometry and brain
+ * models of `expected`, those of a model. Hemispheres are compared only if both are known. name:
+ * the file, for messages. */
 static kn_status compare_images(kn_ctx *ctx, const char *name, const kn_space *s,
                                 const kn_space *expected)
 {

@@ -22,12 +22,13 @@ typedef struct kn_space {
     ptrdiff_t *voxel; /* T voxel indices, ascending, x fastest; images only */
 } kn_space;
 
-/* What the responses are called: "voxel", "vertex", or "response" for tables, arrays and CIFTI. */
+/* Returns the noun for one response in messages: "voxel", "vertex", or "response" for tables,
+ * arrays and CIFTI. */
 const char *kn_space_noun(const kn_space *s);
 
-/* Makes a deep copy, owned by the caller. */
+/* Makes *out a deep copy of `from`, owned by the caller (kn_space_clear). */
 kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out);
-/* Frees the contents; accepts {0}. */
+/* Frees the contents, which the struct owns; accepts {0}. */
 void kn_space_clear(kn_space *s);
 
 /* Copies n texts; free with kn_names_free. */

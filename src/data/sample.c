@@ -43,7 +43,8 @@ void kn_sample_clear(kn_sample *p)
 
 /* ---- job parts ------------------------------------------------------------------------------- */
 
-/* Parses digits and moves *text behind them; -1: there are none, or too many. */
+/* Parses the digits at *text and moves *text behind them. Returns the number, or -1 if there are no
+ * digits; more than KN_JOB_PARTS_MAX means too many. */
 static ptrdiff_t parse_digits(const char **text)
 {
     ptrdiff_t x = 0;
@@ -80,15 +81,16 @@ ptrdiff_t kn_job_part_size(kn_job_part p, ptrdiff_t n_participants)
 
 /* ---- groups of repeated measures ------------------------------------------------------------- */
 
-/* Returns the participant of row i: rows with ids per session still belong to one participant. */
+/* Returns the id of the participant of row i without its session: rows with ids per session still
+ * belong to one participant. Borrowed. */
 static const char *participant_of(const kn_data *d, const kn_sample *p, ptrdiff_t i)
 {
     const char *participant = kn_data_participant(d, p->covariate_row[i]);
     return participant ? participant : p->id[i];
 }
 
-/* Sets p->grouping of a training sample, by {group}. Without codes there are no groups; warns if
- * ids repeat nevertheless. */
+/* Sets p->grouping, the rows of a training sample that share noise, by {group}. Explicit sums of
+ * kernels have no groups. Warns if ids repeat and rows share no noise. */
 static kn_status find_groups(kn_ctx *ctx, const kn_data *d, const kn_settings *s, kn_sample *p)
 {
     kn_status status = KN_OK;
@@ -110,8 +112,9 @@ out:
     return status;
 }
 
-/* Sets p->group_text of new participants from the model's group column; "": from their ids. A
- * participant without a value has no group. Does nothing if the column or the ids are missing. */
+/* Sets p->group_text (n, owned; NULL entries: no group) of new participants from the column that
+ * groups the training sample; column "": from their ids. Does nothing if the column or the ids are
+ * missing. */
 static kn_status read_groups(kn_ctx *ctx, const kn_data *d, const char *column, kn_sample *p)
 {
     const kn_table *t = d->covariates;
@@ -154,13 +157,15 @@ typedef struct job {
     ptrdiff_t n, *pair; /* n triples {response row, covariate row, index in the match} */
 } job;
 
+/* Comparison for qsort of triples: by their first number, the row of the responses. */
 static int by_response(const void *a, const void *b)
 {
     ptrdiff_t x = ((const ptrdiff_t *)a)[0], y = ((const ptrdiff_t *)b)[0];
     return (x > y) - (x < y);
 }
 
-/* Sorts participants by rows of the responses, so that images are read from front to back. */
+/* Sets j->pair, the rows of all matched participants, sorted by row of the responses, so that
+ * images are read from front to back. */
 static kn_status order_rows(kn_ctx *ctx, job *j)
 {
     const kn_match *m = &j->data->match;
@@ -177,7 +182,8 @@ static kn_status order_rows(kn_ctx *ctx, job *j)
     return KN_OK;
 }
 
-/* Collects the ids. Rows paired by position still have the ids of the covariates. */
+/* Sets p->id (n; texts borrowed from the data) in the order of j->pair; rows paired by position
+ * have the ids of the covariates. KN_ERR_DATA if an id is not UTF-8. */
 static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
 {
     const kn_data *d = j->data;
@@ -199,8 +205,8 @@ static kn_status take_ids(kn_ctx *ctx, const job *j, kn_sample *p)
     return KN_OK;
 }
 
-/* Encodes the covariates as X; rows with a missing value are excluded if the policy is
- * KN_MISSING_DROP. */
+/* Sets p->X (n x F) and p->covariate_row by the encoding. With KN_MISSING_DROP rows with a missing
+ * covariate are removed from j->pair and p. KN_ERR_DATA if none is left or a cell is invalid. */
 static kn_status make_x(kn_ctx *ctx, const kn_encoding *encoding, job *j, kn_sample *p)
 {
     kn_status status;
@@ -240,8 +246,9 @@ out:
     return status;
 }
 
-/* Selects the participants of {part}. Covariates of all participants are checked first, so that
- * all job parts fail alike. */
+/* Keeps only the participants of {part} in p and j->pair; the rows of the others go to
+ * p->other_row. Before that j->check tests the covariates of all participants, so that all job
+ * parts fail alike. */
 static kn_status take_part(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
@@ -277,7 +284,8 @@ out:
     return status;
 }
 
-/* Finds the columns of a table that are the responses of the model. */
+/* Sets j->selection to the columns of the table that are the responses of the model. KN_ERR_DATA if
+ * one is missing, KN_ERR_SHAPE if the model's responses are no table. */
 static kn_status find_responses(kn_ctx *ctx, job *j)
 {
     const kn_data *d = j->data;
@@ -290,7 +298,8 @@ static kn_status find_responses(kn_ctx *ctx, job *j)
                            &j->selection);
 }
 
-/* Decides which columns are covariates and which responses, and learns the encoding. */
+/* Decides which columns are covariates and which are responses (j->selection), learns p->encoding
+ * from the training rows, and logs the choice. Warns if the table seems to contain patients. */
 static kn_status learn_encoding(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
@@ -358,6 +367,7 @@ out:
     return status;
 }
 
+/* Comparison for qsort of ids: without regard to case, then by bytes. */
 static int by_id_any_case(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
@@ -365,7 +375,8 @@ static int by_id_any_case(const void *a, const void *b)
     return order ? order : strcmp(x, y);
 }
 
-/* KN_ERR_DATA if two ids differ only in case: they are one file name on macOS and Windows. */
+/* Fails with KN_ERR_DATA if two matched ids differ only in case: they would be one file name on
+ * macOS and Windows. O(n log n). */
 static kn_status check_case(kn_ctx *ctx, const kn_data *d)
 {
     const kn_match *m = &d->match;
@@ -387,6 +398,7 @@ static kn_status check_case(kn_ctx *ctx, const kn_data *d)
     return status;
 }
 
+/* Returns whether a text has a control character. */
 static bool has_control(const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c; c++)
@@ -395,8 +407,8 @@ static bool has_control(const char *text)
     return false;
 }
 
-/* With {split} each row has its own output file, named after its id: ids must be unique, in any
- * case, and without control characters. */
+/* With {split}, where each row has its own output file named after its id: fails with KN_ERR_DATA
+ * unless ids are unique in any case and without control characters. */
 static kn_status check_split(kn_ctx *ctx, const job *j)
 {
     const kn_data *d = j->data;
@@ -419,7 +431,8 @@ static kn_status check_split(kn_ctx *ctx, const job *j)
     return d->match.id ? check_case(ctx, d) : KN_OK;
 }
 
-/* Warns of ids that a spreadsheet program takes for formulas; tables have them unchanged. */
+/* Logs a warning that lists ids which spreadsheet programs take for formulas, since they begin with
+ * =, +, - or @. */
 static void warn_of_formulas(kn_ctx *ctx, const kn_data *d)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -436,7 +449,9 @@ static void warn_of_formulas(kn_ctx *ctx, const kn_data *d)
                kn_table_path(d->covariates), n, n == 1 ? " begins" : "s begin", list.text);
 }
 
-/* Reads the values of the rows in use, in the order of the file, and checks them. */
+/* Sets p->Y, p->space, p->own and p->distributed from the files or memory for the rows in j->pair.
+ * Training also checks for rows without values and for isolated values. KN_ERR_SHAPE or KN_ERR_DATA
+ * if they are not those of the model. Collective. */
 static kn_status read_responses(kn_ctx *ctx, const job *j, kn_sample *p)
 {
     ptrdiff_t *row;
@@ -469,8 +484,8 @@ out:
     return status;
 }
 
-/* Lists in *keep the *n participants with a value among the responses that will be used. *gaps:
- * cells are missing in these responses. Collective. */
+/* Lists in *keep (owned by the caller) the *n participants that have a value among the responses
+ * which will be used. *gaps: cells are missing in these responses. Collective. */
 static kn_status find_values(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **keep, ptrdiff_t *n,
                              bool *gaps)
 {
@@ -506,8 +521,9 @@ static const char *row_name(ptrdiff_t row, char name[32])
     return name;
 }
 
-/* Keeps the n participants `keep` in p and logs the others. Groups are found anew; the caller
- * reads the responses again, so that the default mask does not depend on excluded images. */
+/* Keeps the n participants keep[] in p and j->pair, logs the others, and finds groups anew. The
+ * caller then reads the responses again, so that the default mask does not depend on excluded
+ * images. */
 static kn_status exclude_participants(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n,
                                       kn_sample *p)
 {
@@ -541,9 +557,9 @@ out:
     return status;
 }
 
-/* Excludes participants without any response from training [METHOD 0b], and reads again without
- * them. If cells are missing, every rank reads all responses, because one rank imputes them.
- * Collective. */
+/* Excludes training participants without any response [METHOD 0b], and reads the responses again
+ * without them. If cells are missing, every rank reads all responses, because one rank imputes
+ * them. Collective. */
 static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
@@ -563,7 +579,8 @@ out:
     return status;
 }
 
-/* Sets the canonical order of a training sample. Collective. */
+/* Sets p->order, the canonical order of a training sample, from hashes of ids, covariates and
+ * responses. Collective. */
 static kn_status order_participants(kn_ctx *ctx, kn_sample *p)
 {
     kn_status status = KN_OK;
@@ -583,7 +600,8 @@ out:
     return status;
 }
 
-/* Runs all steps for training or application; clears p on failure. Collective. */
+/* Makes the sample p: pairs rows, encodes covariates, selects the job part, finds groups, reads
+ * responses. Training if j->encoding is NULL. Clears p on failure. Collective. */
 static kn_status gather_sample(kn_ctx *ctx, job *j, kn_sample *p)
 {
     enum { MIN = 3 }; /* participants that training needs */
@@ -657,7 +675,8 @@ kn_status kn_sample_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_sam
     return gather_sample(ctx, &j, out);
 }
 
-/* No participant has this value in the column: suggests a value that is close. */
+/* Fails with KN_ERR_DATA because no participant has this value in column `col`; the message
+ * suggests similar values. option: its name, for the message. */
 static kn_status fail_flag(kn_ctx *ctx, const kn_data *d, const kn_sample *p, const char *option,
                            ptrdiff_t col, const char *value)
 {

@@ -80,15 +80,16 @@ typedef struct kn_sample_spec {
     bool by_participants; /* preloaded data: a rank gets whole rows of its participants */
 } kn_sample_spec;
 
-/* Makes the participants that a model is applied to, or the job part of them that {part} selects.
- * Collective. */
+/* Makes *out (kn_sample_clear) of the participants that a model is applied to, or of the job part
+ * of them that {part} selects. KN_ERR_DATA or KN_ERR_SHAPE if covariates or responses do not fit
+ * the model; KN_ERR_MEMORY if values do not fit. Collective. */
 kn_status kn_sample_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_sample_spec known,
                         const kn_memory_policy *policy, kn_sample *out);
 void kn_sample_clear(kn_sample *p); /* accepts {0} */
 
-/* Sets rows[i] (p->n) if "COLUMN=VALUE" in `text` holds for participant i. KN_ERR_DATA if there is
- * no such column, or no participant, in any job part, has the value. `option` is its name for
- * messages. */
+/* Sets rows[i], i < p->n, to whether participant i has VALUE in COLUMN, for `text` "COLUMN=VALUE"
+ * of an option. KN_ERR_DATA if there is no such column, or no participant, in any job part, has the
+ * value. */
 kn_status kn_sample_flag(kn_ctx *ctx, const kn_data *data, const kn_sample *p, const char *option,
                          const char *text, bool *rows);
 
@@ -103,10 +104,11 @@ typedef struct kn_job_part {
 
 enum { KN_JOB_PARTS_MAX = 100000 };
 
-/* Parses "3/10"; NULL: no parts. KN_ERR_ARGUMENT for anything else. */
+/* Parses {part}, such as 3/10; NULL: no parts. KN_ERR_ARGUMENT unless it is I/N with 1 <= I <= N <=
+ * KN_JOB_PARTS_MAX. */
 kn_status kn_job_part_parse(kn_ctx *ctx, const char *text, kn_job_part *out);
 
-/* Returns the number of participants in the part, of n_participants. */
+/* Returns how many of n_participants are in the job part; all of them if there are no parts. */
 ptrdiff_t kn_job_part_size(kn_job_part p, ptrdiff_t n_participants);
 /* Returns the index in the whole list of participant k of the part. */
 static inline ptrdiff_t kn_job_part_participant(kn_job_part p, ptrdiff_t k)

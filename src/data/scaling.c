@@ -10,7 +10,8 @@
 /* Variation below this proportion of the mean is rounding: float32 has none below 6e-8. */
 static const double CONSTANT = 1e-10;
 
-/* Decides which responses are kept, by their moments. n: number of values per response; NULL:
+/* Appends the responses that can be modelled to *out, with their moments (Y.cols means and sds in
+ * original units): finite, not constant, and enough values. n: number of values per response; NULL:
  * missing cells are not allowed. */
 static void keep_responses(kn_view Y, const double *mean, const double *sd, const ptrdiff_t *n,
                            bool standardise, kn_scaling *out)
@@ -34,8 +35,9 @@ static void keep_responses(kn_view Y, const double *mean, const double *sd, cons
     }
 }
 
-/* Computes the moments of this rank's responses, gathers them, and decides which responses are
- * kept. Collective. */
+/* Computes the moments of this rank's responses, gathers those of all ranks, and sets *out
+ * (kn_scaling_clear). standardise: later values are divided by the sd; observed: missing cells are
+ * allowed. Collective. */
 static kn_status make_scaling(kn_ctx *ctx, kn_view Y, bool standardise, bool observed,
                               kn_scaling *out)
 {

@@ -7,13 +7,13 @@
 #include "base/memory/plan.h"
 #include "data/responses/responses.h"
 
-/* Computes means and population standard deviations of the responses [METHOD, shapes]; constant
- * responses and those with non-finite values are left out. Each rank reads its own part of Y once.
- * Collective. */
+/* Sets *out (kn_scaling_clear) to means and population standard deviations of the responses
+ * [METHOD, shapes]; constant responses and those with non-finite values are left out. Each rank
+ * reads its own columns of Y once. Collective. */
 kn_status kn_scaling_new(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
-/* The same from the observed cells: responses with fewer than KN_MIN_VALUES values are left out
- * unless none of their cells is missing, and constant ones. Without missing cells the result is
- * the same, bit by bit. Collective. */
+/* Like kn_scaling_new, but from the observed cells: left out are responses with missing cells and
+ * fewer than KN_MIN_VALUES values, and constant ones. Without missing cells the result is the same,
+ * bit by bit. Collective. */
 kn_status kn_scaling_observed(kn_ctx *ctx, kn_view Y, bool standardise, kn_scaling *out);
 
 /* Adds a kn_scaling of T responses to the memory plan. */

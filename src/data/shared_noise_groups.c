@@ -34,6 +34,7 @@ typedef struct item {
     ptrdiff_t n, row;
 } item;
 
+/* Compares two numbers for sorting; NaN, a missing category, equals NaN and comes last. */
 static int by_number(double a, double b)
 {
     if (isnan(a) || isnan(b)) /* NaN, a missing category, equals NaN */
@@ -41,6 +42,7 @@ static int by_number(double a, double b)
     return (a > b) - (a < b);
 }
 
+/* Compares two items for sorting: by text if they have one, else by their n numbers in order. */
 static int by_value(const item *a, const item *b)
 {
     int order = a->text ? strcmp(a->text, b->text) : 0;
@@ -49,6 +51,7 @@ static int by_value(const item *a, const item *b)
     return order;
 }
 
+/* Comparison for qsort of items: by value, then by row. */
 static int by_value_and_row(const void *a, const void *b)
 {
     const item *x = a, *y = b;
@@ -56,7 +59,8 @@ static int by_value_and_row(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Numbers the groups of equal items in order of appearance; sorts the items. */
+/* Sets g->group (n, owned) so that rows with equal items have the same number, counted from 0 in
+ * the order of the rows, and g->n_groups. Sorts the items. */
 static kn_status number_values(kn_ctx *ctx, item *items, ptrdiff_t n, kn_grouping *g)
 {
     void *memory;
@@ -76,7 +80,7 @@ static kn_status number_values(kn_ctx *ctx, item *items, ptrdiff_t n, kn_groupin
     return KN_OK;
 }
 
-/* Sets g->group_name to `text` of the first row of each group; text NULL: "1", "2", ... */
+/* Sets g->group_name (owned) to `text` of the first row of each group; text NULL: "1", "2", ... */
 static kn_status name_groups(kn_ctx *ctx, const char *const *text, ptrdiff_t n, kn_grouping *g)
 {
     void *memory;
@@ -95,8 +99,8 @@ out:
     return status;
 }
 
-/* Numbers the n rows by equal text, in order of first appearance, and names the groups. g owns
- * both. */
+/* Sets g->group, n_groups and group_name: rows with equal text[i] (n rows) are one group, numbered
+ * in order of first appearance. */
 static kn_status group_texts(kn_ctx *ctx, const char *const *text, ptrdiff_t n, kn_grouping *g)
 {
     void *items = NULL;
@@ -114,8 +118,8 @@ out:
 /* ---- the three rules
  * ---------------------------------------------------------------------------- */
 
-/* Fails if a category groups the rows exactly as g does: both effects could not be distinguished.
- */
+/* Fails with KN_ERR_DATA if a categorical covariate groups the rows exactly as g does, because both
+ * effects could not be distinguished. */
 static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const kn_grouping *g)
 {
     for (ptrdiff_t k = 0; k < s->encoding->n; k++) {
@@ -144,7 +148,8 @@ static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const k
     return KN_OK;
 }
 
-/* Groups by the texts of a column. KN_ERR_DATA for a missing cell. */
+/* Sets g to the groups of rows with equal text in the column that {group} names. KN_ERR_DATA if
+ * there is no such column, or a cell is missing or not UTF-8. */
 static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *name, kn_grouping *g)
 {
     ptrdiff_t n = s->X.rows, col = kn_column_find(s->table, name);
@@ -175,7 +180,7 @@ out:
     return status;
 }
 
-/* Groups rows with the same id. The column's name is empty, since ids are no covariate. */
+/* Sets g to the groups of rows with the same id. g->column is empty, since ids are no covariate. */
 static kn_status by_ids(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     kn_status status = group_texts(ctx, s->id, s->X.rows, g);
@@ -185,7 +190,8 @@ static kn_status by_ids(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
     return kn_text_copy(ctx, "", 0, &g->column);
 }
 
-/* Returns whether enough numeric covariates vary for equal rows to be no coincidence. */
+/* Returns whether at least KN_STIMULUS_COVARIATES numeric covariates vary, so that equal rows are
+ * no coincidence. */
 static bool has_many_numbers(const kn_encoding *encoding)
 {
     ptrdiff_t n = 0;
@@ -194,7 +200,7 @@ static bool has_many_numbers(const kn_encoding *encoding)
     return n >= KN_STIMULUS_COVARIATES;
 }
 
-/* Counts the rows that share their covariates with another row. */
+/* Sets *shared to the number of rows, of n, whose group has more than one row. */
 static kn_status count_shared(kn_ctx *ctx, const kn_grouping *g, ptrdiff_t n, ptrdiff_t *shared)
 {
     ptrdiff_t *size;
@@ -210,7 +216,8 @@ static kn_status count_shared(kn_ctx *ctx, const kn_grouping *g, ptrdiff_t n, pt
     return KN_OK;
 }
 
-/* Groups rows with equal covariates, if at least half of the rows have such a partner. */
+/* Sets g to the groups of rows with equal covariates, if at least half of the rows have an equal
+ * one; otherwise leaves it empty. */
 static kn_status by_stimuli(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     ptrdiff_t n = s->X.rows, C = s->X.cols, shared;
@@ -245,7 +252,7 @@ static const char *name_of_group_source(const kn_grouping *g)
                                       : "the stimulus";
 }
 
-/* Removes the groups if there is only one, or none has two rows. */
+/* Clears g if there is only one group, or none has two rows, and logs that no rows share noise. */
 static void drop_trivial_groups(kn_ctx *ctx, const kn_group_source *s, kn_grouping *g)
 {
     bool one = g->n_groups == 1;
@@ -257,7 +264,7 @@ static void drop_trivial_groups(kn_ctx *ctx, const kn_group_source *s, kn_groupi
     kn_grouping_clear(g);
 }
 
-/* Logs one sentence on how many groups share noise and by which rule. */
+/* Logs how many groups share noise and by which rule they were found; nothing without groups. */
 static void log_groups(kn_ctx *ctx, const kn_group_source *s, const kn_grouping *g)
 {
     const char *path = kn_table_path(s->table);

@@ -33,12 +33,14 @@ typedef struct kn_group_source {
     kn_mat X;                    /* n x C, encoded, not standardised */
 } kn_group_source;
 
-/* Returns the column that --group names; NULL: auto, none, or not given. */
+/* Returns the column that {group} names, borrowed from `text`; NULL if it is auto, none or not
+ * given. */
 const char *kn_group_column(const char *text);
 
-/* Finds the groups by `text` as in --group; NULL: none. KN_ERR_DATA if the column does not exist,
- * lacks a value, or groups the rows as a categorical covariate does. Without a group of two rows,
- * or with a single group, there are none. Logs the result. */
+/* Sets *out (kn_grouping_clear) to the groups of training rows that share noise, by {group}; text
+ * NULL: none. KN_ERR_DATA if the column does not exist, lacks a value, or groups the rows as a
+ * categorical covariate does. Without a group of two rows, or with a single group, there are none.
+ * Logs the result. */
 kn_status kn_grouping_find(kn_ctx *ctx, const kn_group_source *from, const char *text,
                            kn_grouping *out);
 void kn_grouping_clear(kn_grouping *g); /* accepts {0} */

@@ -17,7 +17,8 @@ void kn_atlas_clear(kn_atlas *l)
     *l = (kn_atlas){0};
 }
 
-/* Returns the first voxel of image k among all. */
+/* Returns the index of the first voxel of image k (0 or 1, a hemisphere) among the voxels of all
+ * images of the space. */
 static ptrdiff_t first_voxel_of_image(const kn_space *s, int k)
 {
     ptrdiff_t first = 0;
@@ -31,6 +32,7 @@ static int image_of_voxel(const kn_space *s, ptrdiff_t voxel)
     return s->parts > 1 && voxel >= first_voxel_of_image(s, 1) ? 1 : 0;
 }
 
+/* Comparison for qsort and bsearch of atlas labels: by image, then by number. */
 static int by_number(const void *a, const void *b)
 {
     const kn_atlas_label *x = a, *y = b;
@@ -38,7 +40,8 @@ static int by_number(const void *a, const void *b)
                               : (x->number > y->number) - (x->number < y->number);
 }
 
-/* Sets voxels with the label '???' of a GIFTI table to 0. */
+/* Sets the values of image k that have the label '???' in the table of the GIFTI file to 0, which
+ * means no label. Does nothing for other formats. Fails if the file cannot be read. */
 static kn_status drop_unknown(kn_ctx *ctx, const char *file, int k, kn_atlas *l)
 {
     kn_gifti gifti = {0};
@@ -56,7 +59,8 @@ out:
     return status;
 }
 
-/* Checks that all values are whole numbers, and lists the distinct ones except 0 in order. */
+/* Sets l->label (l->n; owned) to the distinct values of l->value (voxels) except 0, in order.
+ * KN_ERR_DATA if one is not a whole number up to 2^24, or all are 0. */
 static kn_status collect_labels(kn_ctx *ctx, ptrdiff_t voxels, kn_atlas *l)
 {
     enum { EXACT = 1 << 24 }; /* whole numbers up to this are exact in float */
@@ -121,7 +125,9 @@ out:
     return status;
 }
 
-/* Checks that the responses have the geometry of the atlas. */
+/* Checks that responses in `space` have the images, geometry and brain models of atlas l.
+ * KN_ERR_ARGUMENT if they are no images, KN_ERR_SHAPE if they differ. name: file of the responses,
+ * for messages. */
 static kn_status compare_geometry(kn_ctx *ctx, const kn_atlas *l, const char *name,
                                   const kn_space *space)
 {

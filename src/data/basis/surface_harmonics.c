@@ -40,7 +40,7 @@ typedef struct solver {
     double *theta;      /* eigenvalues of H, ascending */
 } solver;
 
-/* Frees the work space of one run, but not the factor. */
+/* Frees the work space of one Lanczos run in s, but not the Cholesky factor. */
 static void run_clear(solver *s)
 {
     kn_mat_clear(&s->V);
@@ -53,8 +53,9 @@ static void run_clear(solver *s)
     s->theta = NULL;
 }
 
-/* Allocates the work space of one block-Lanczos run: blocks of b vectors, at most limit + b of
- * them. */
+/* Allocates the work space of one block-Lanczos run in s, which owns it: basis V of at most limit +
+ * b vectors in blocks of b, and the projected matrix H. Clear it with run_clear() on failure too.
+ */
 static kn_status run_new(kn_ctx *ctx, ptrdiff_t b, ptrdiff_t limit, solver *s)
 {
     kn_status status;
@@ -75,7 +76,8 @@ out:
 /* ---- the operator -----------------------------------------------------------------------------
  */
 
-/* W <- A^1/2 (L + sigma A)^-1 A^1/2 V_j */
+/* s->W = A^1/2 (L + sigma A)^-1 A^1/2 V for a block V (n x b); 2 banded triangular solves per
+ * column. */
 static void apply_operator(kn_ctx *ctx, solver *s, kn_mat V)
 {
     for (int pass = 0; pass < 2; pass++) {
@@ -87,18 +89,21 @@ static void apply_operator(kn_ctx *ctx, solver *s, kn_mat V)
     }
 }
 
+/* Returns the Euclidean norm of x (n). */
 static double length_of(const double *x, ptrdiff_t n)
 {
     return sqrt(kn_vec_dot(n, x, x));
 }
 
+/* Sets x (n, one value per vertex) to normal random numbers of the solver's stream. */
 static void draw_vector(solver *s, double *x)
 {
     for (ptrdiff_t i = 0; i < s->l->n; i++)
         x[i] = kn_rng_normal(&s->rng);
 }
 
-/* W <- W - V V'W, twice for orthogonality; C sums both projections. */
+/* W = W - V V'W for orthonormal V (n x m) and W (n x b), twice so that W is orthogonal to working
+ * precision. C (m x b) gets the sum of both projections V'W; part (m x b) is work space. */
 static void project_out(kn_ctx *ctx, kn_mat V, kn_mat W, kn_mat C, kn_mat part)
 {
     kn_mat_zero(C);
@@ -111,8 +116,9 @@ static void project_out(kn_ctx *ctx, kn_mat V, kn_mat W, kn_mat C, kn_mat part)
     }
 }
 
-/* Makes the next block V_m.. = Q with W = V C + Q R. A column that depends on the others (an
- * invariant subspace was found) is replaced by a random one, and its R is zero. */
+/* Orthonormalises s->W against the first m columns of V and stores the result as columns m .. m + b
+ * - 1: W = V C + Q R. A column that depends on the others (an invariant subspace was found) is
+ * replaced by a random one, and its R is zero. */
 static kn_status next_block(kn_ctx *ctx, solver *s, ptrdiff_t m)
 {
     kn_status status;
@@ -147,8 +153,9 @@ out:
 /* ---- Lanczos ----------------------------------------------------------------------------------
  */
 
-/* Decomposes H of the first m columns. Returns how many of its largest eigenvalues have converged,
- * counted from the largest. R belongs to the last block, columns m - b .. m - 1. */
+/* Sets s->theta (m, ascending) and s->S to eigenvalues and eigenvectors of H of the first m columns
+ * of V. *converged: how many eigenvalues, from the largest on and at most `wanted`, have a residual
+ * below CONVERGED. R belongs to the last block. */
 static kn_status ritz_values(kn_ctx *ctx, solver *s, ptrdiff_t m, ptrdiff_t wanted,
                              ptrdiff_t *converged)
 {
@@ -213,7 +220,8 @@ out:
     return status;
 }
 
-/* Computes Y (n x K), the Ritz vectors of the largest eigenvalues, descending. */
+/* Sets Y (n x K) to the Ritz vectors V S of the K largest eigenvalues, descending, from the first m
+ * columns of V. */
 static void take_vectors(kn_ctx *ctx, solver *s, ptrdiff_t m, kn_mat Y)
 {
     kn_mat some = kn_sub(s->C, 0, 0, m, 1);
@@ -223,7 +231,9 @@ static void take_vectors(kn_ctx *ctx, solver *s, ptrdiff_t m, kn_mat Y)
     }
 }
 
-/* Looks for an eigenvalue above theta in the orthogonal complement of Y. */
+/* Runs a short Lanczos iteration in the orthogonal complement of the eigenvectors Y (n x K), theta
+ * being the smallest of their eigenvalues. *more: it found a larger eigenvalue, which Y therefore
+ * misses. */
 static kn_status search_complement(kn_ctx *ctx, solver *s, kn_mat Y, double theta, bool *more)
 {
     static const double ABOVE = 1 + 1e-6;
@@ -242,8 +252,8 @@ out:
     return status;
 }
 
-/* Sets the first columns of V to the constants of the connected components, A^1/2 1, with 1/sigma
- * in H. */
+/* Sets the first columns of V to the eigenvectors that are known: A^1/2 1 on each connected
+ * component, normalised. Their eigenvalue 1/sigma goes to the diagonal of H. */
 static void lock_constants(solver *s)
 {
     const kn_laplacian *l = s->l;
@@ -257,15 +267,17 @@ static void lock_constants(solver *s)
     }
 }
 
-/* Returns the most columns of V for K eigenvalues with blocks of b. */
+/* Returns the number of columns of V to allow for K eigenvalues with blocks of b: about 6 K, and no
+ * more than the surface has dimensions. */
 static ptrdiff_t basis_capacity(const solver *s, ptrdiff_t b, ptrdiff_t K)
 {
     ptrdiff_t whole = (s->l->n - s->l->parts) / b * b + s->l->parts - b;
     return kn_min_size(s->l->parts + 6 * (K + b) + 10 * b, whole);
 }
 
-/* Computes Y (n x K), the K largest eigenvectors of the operator. The block size doubles until no
- * eigenvalue is missed. */
+/* Sets Y (n x K) to the eigenvectors of the K largest eigenvalues of the shifted and inverted
+ * operator. The block size doubles until search_complement() finds none that is missed;
+ * KN_ERR_NUMERIC above BLOCK_MAX. */
 static kn_status solve_lanczos(kn_ctx *ctx, solver *s, kn_mat Y)
 {
     kn_status status = KN_OK;
@@ -293,7 +305,8 @@ out:
 /* ---- the dense problem ------------------------------------------------------------------------
  */
 
-/* Computes Y (n x K) from the dense matrix A^-1/2 L A^-1/2. */
+/* Sets Y (n x K) to the eigenvectors of the K smallest eigenvalues of the dense matrix A^-1/2 L
+ * A^-1/2. O(n^3) flops, n^2 doubles. */
 static kn_status solve_dense(kn_ctx *ctx, const solver *s, kn_mat Y)
 {
     const kn_laplacian *l = s->l;
@@ -316,7 +329,9 @@ out:
 /* ---- result -----------------------------------------------------------------------------------
  */
 
-/* Computes E = A^-1/2 Y and lambda from Y, and checks the residual of each. */
+/* On entry E (n x K) has the eigenvectors Y of the symmetric problem; it becomes E = A^-1/2 Y with
+ * the largest |entry| of each column positive. Sets lambda (K), ascending. KN_ERR_NUMERIC if a
+ * residual exceeds RESIDUAL. */
 static kn_status finish_eigenvectors(kn_ctx *ctx, const solver *s, kn_mat E, double *lambda)
 {
     kn_status status;
@@ -351,7 +366,8 @@ out:
     return status;
 }
 
-/* Checks the budget before allocating: the band, or twice n x n. */
+/* Fails with KN_ERR_MEMORY if the solver for K harmonics would exceed the budget: the band and the
+ * Lanczos basis, or twice n x n doubles if `small`. */
 static kn_status check_memory(kn_ctx *ctx, const solver *s, ptrdiff_t K, bool small)
 {
     const kn_laplacian *l = s->l;
@@ -367,8 +383,8 @@ static kn_status check_memory(kn_ctx *ctx, const solver *s, ptrdiff_t K, bool sm
                    kn_format_size(limit).text);
 }
 
-/* Factorises stiffness + sigma mass as a band matrix; s->factor is freed by the caller, also on
- * error. */
+/* Sets s->factor to the Cholesky factor of L + sigma A, a band matrix. The caller frees it, also on
+ * failure. n width^2 flops. */
 static kn_status factorise_shifted(kn_ctx *ctx, solver *s)
 {
     const kn_laplacian *l = s->l;
@@ -385,7 +401,8 @@ out:
     return status;
 }
 
-/* Fails unless K harmonics lie between the number of separate surface parts and the number of
+/* Fails unless K harmonics can be computed: KN_ERR_DATA if no triangle is inside the mask,
+ * KN_ERR_ARGUMENT unless K is between the number of connected components and the number of
  * vertices. */
 static kn_status check_number(kn_ctx *ctx, const char *name, const kn_laplacian *l, ptrdiff_t K)
 {

@@ -18,8 +18,10 @@
 #include "base/matrix.h"
 #include "data/basis/surface_laplacian.h"
 
-/* Computes E (n x K, rows in the numbering of l, the largest |entry| of each column positive) and
- * lambda (K). `name` of the surface is for messages. */
+/* Computes the K smoothest eigenmodes: E (n x K, rows in the numbering of l, the largest |entry| of
+ * each column positive) and lambda (K, ascending). `name` of the surface is for messages.
+ * KN_ERR_ARGUMENT for an impossible K, KN_ERR_MEMORY above the budget, KN_ERR_NUMERIC if the
+ * iteration fails. */
 kn_status kn_harmonics(kn_ctx *ctx, const char *name, const kn_laplacian *l, kn_mat E,
                        double *lambda);
 

@@ -35,7 +35,8 @@ typedef struct triangle {
     double area;
 } triangle;
 
-/* Computes cotangents and area of a triangle; false: its area is negligible. */
+/* Sets half the cotangent of the angle at each of the three corners, and the area of the triangle.
+ * corner: 3 vertices of s. Returns false if the area is negligible or not finite. */
 static bool measure_triangle(const kn_surface *s, const ptrdiff_t *corner, triangle *t)
 {
     static const double FLAT = 1e-10; /* twice the area over the squared longest edge */
@@ -82,7 +83,8 @@ static int by_column(const void *a, const void *b)
     return (x->col > y->col) - (x->col < y->col);
 }
 
-/* Sorts the n entries of a row and sums those of the same column; returns how many are left. */
+/* Sorts the n entries of a sparse row by column and adds up those of the same column, in place.
+ * Returns how many are left. */
 static ptrdiff_t merge_row(entry *row, ptrdiff_t n)
 {
     ptrdiff_t out = 0;
@@ -95,7 +97,9 @@ static ptrdiff_t merge_row(entry *row, ptrdiff_t n)
     return out;
 }
 
-/* Each triangle adds to the row of each corner an entry for the two others and two for itself. */
+/* Adds the contributions of each triangle in use to L and A: 4 entries of weight +-cot/2 to the row
+ * of each corner, a third of the area to l->mass. Row i of e starts at first[i] and has used[i]
+ * entries, which may repeat columns. */
 static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *used, entry *e,
                          kn_laplacian *l)
 {
@@ -115,7 +119,9 @@ static void deal_entries(const assembly *a, const ptrdiff_t *first, ptrdiff_t *u
     }
 }
 
-/* Assembles L as compressed rows and A, in the numbering a->place, and the bandwidth. */
+/* Assembles L as compressed rows, the diagonal A as l->mass, and the bandwidth l->width, for the
+ * triangles in use and the vertex numbers a->place. l->n is set; l owns the arrays, also on
+ * failure. */
 static kn_status assemble_matrix(kn_ctx *ctx, const assembly *a, kn_laplacian *l)
 {
     enum { OF_TRIANGLE = 4 }; /* entries per triangle in the row of each corner */
@@ -168,8 +174,9 @@ static ptrdiff_t vertex_degree(const kn_laplacian *l, ptrdiff_t i)
     return l->start[i + 1] - l->start[i];
 }
 
-/* Breadth-first search from `root`, neighbours by degree and then by number. Returns how many
- * vertices it reaches, stored in queue[from ..]. */
+/* Breadth-first search from vertex `root`, neighbours in the order of degree and then of number.
+ * Writes the vertices to o->queue[from ..] and their distances to o->level. Returns how many it
+ * reaches. */
 static ptrdiff_t search_breadth_first(ordering *o, ptrdiff_t root, ptrdiff_t from)
 {
     ptrdiff_t end = from + 1;
@@ -192,7 +199,9 @@ static ptrdiff_t search_breadth_first(ordering *o, ptrdiff_t root, ptrdiff_t fro
     return end - from;
 }
 
-/* Returns a pseudo-peripheral vertex of the connected component (George & Liu 1979). */
+/* Returns a vertex at the end of a longest known shortest path in the connected component of
+ * `root`, where a narrow numbering should start (George & Liu 1979). Uses o->queue[from ..] as work
+ * space. */
 static ptrdiff_t find_peripheral_vertex(ordering *o, ptrdiff_t root, ptrdiff_t from)
 {
     for (ptrdiff_t deepest = -1;;) {
@@ -210,8 +219,9 @@ static ptrdiff_t find_peripheral_vertex(ordering *o, ptrdiff_t root, ptrdiff_t f
     }
 }
 
-/* Sets place[vertex of l] to its number in a narrow band, component after component, and
- * out->part. */
+/* Sets place[i] to the new number of vertex i of l, component after component in reverse
+ * Cuthill-McKee order, so that the matrix is a narrow band. Sets out->part and out->parts, the
+ * components in the new numbering. */
 static kn_status number_vertices(kn_ctx *ctx, const kn_laplacian *l, ptrdiff_t *place,
                                  kn_laplacian *out)
 {
@@ -242,8 +252,9 @@ out:
 /* ---- assembly ---------------------------------------------------------------------------------
  */
 
-/* Marks the triangles that count, and numbers the vertices that have one, in the order of the
- * surface. */
+/* Sets a->counts for the triangles whose corners are all in use (use NULL: all) and that have an
+ * area, and a->place, l->n: the vertices of such triangles, numbered in the order of the surface.
+ * Allocates l->vertex. l->flat counts triangles without area. */
 static kn_status choose_vertices(kn_ctx *ctx, const bool *use, assembly *a, kn_laplacian *l)
 {
     kn_status status;

@@ -25,7 +25,8 @@ typedef struct kn_laplacian {
     ptrdiff_t flat; /* number of triangles without area */
 } kn_laplacian;
 
-/* Assembles the operator. use: flag per vertex of the surface; NULL: all are used. */
+/* Assembles L and A of a surface; *out is owned (kn_laplacian_clear). use: flag per vertex of the
+ * surface; NULL: all are used. Fails only without memory. */
 kn_status kn_laplacian_new(kn_ctx *ctx, const kn_surface *surface, const bool *use,
                            kn_laplacian *out);
 void kn_laplacian_clear(kn_laplacian *l); /* accepts {0} */

@@ -73,7 +73,8 @@ int kn_design_blocks(const kn_design *d, kn_design_block *out, int limit)
 /* ---- checks -----------------------------------------------------------------------------------
  */
 
-/* Fails unless values are finite, or for a category (most >= 0) NaN or a code 0 .. most. */
+/* Checks raw column c (x, n values). KN_ERR_DATA unless the values are finite or, with limit >= 0
+ * (a category), NaN or a whole number from 0 to limit. */
 static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n, ptrdiff_t c, int limit)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -96,7 +97,7 @@ typedef struct moments {
     double mean, sd, largest;
 } moments;
 
-/* Computes mean, population sd and largest |value|. */
+/* Returns mean, population sd and largest |value| of x (n). */
 static moments moments_of(const double *x, ptrdiff_t n)
 {
     moments m = {0};
@@ -110,7 +111,7 @@ static moments moments_of(const double *x, ptrdiff_t n)
     return m;
 }
 
-/* Are there at least `wanted` different values among x (n)? wanted is at most
+/* Returns whether x (n) has at least `wanted` different values; wanted is at most
  * KN_QUADRATIC_VALUES. */
 static bool has_values(const double *x, ptrdiff_t n, int wanted)
 {
@@ -127,8 +128,9 @@ static bool has_values(const double *x, ptrdiff_t n, int wanted)
     return k >= wanted;
 }
 
-/* Learns u = (x^2 - q_mean) / q_sd of the standardised x; sets q >= 0 if the column can have one.
- * Overwrites x by x^2. */
+/* Learns mean and sd of the squares of the standardised column c, x (n, original units; overwritten
+ * by the squares), and sets q = 0 to mark that the column has a square. Does nothing if the squares
+ * are constant.  [METHOD 0] */
 static void learn_quadratic(const kn_design *d, ptrdiff_t c, double *x, ptrdiff_t n)
 {
     kn_design_column *k = &d->column[c];
@@ -144,7 +146,9 @@ static void learn_quadratic(const kn_design *d, ptrdiff_t c, double *x, ptrdiff_
     k->q = 0;
 }
 
-/* Learns mean, sd, range and square of a numeric column x (n), which is overwritten. */
+/* Learns mean, sd, range, and moments of the square of numeric column c from its training values x
+ * (n, original units; overwritten). KN_ERR_DATA for values that are not finite or too large to
+ * square. */
 static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_design *d,
                               ptrdiff_t c, double *x, ptrdiff_t n)
 {
@@ -171,7 +175,9 @@ static kn_status learn_number(kn_ctx *ctx, const kn_design_options *o, const kn_
     return KN_OK;
 }
 
-/* Learns the proportions of the levels from codes x (n); NaN is missing. */
+/* Learns the proportions of the levels of category c from its training codes x (n); NaN is missing.
+ * A category with one level is marked constant. KN_ERR_DATA for other values, or if all are
+ * missing. */
 static kn_status learn_category(kn_ctx *ctx, const kn_design *d, ptrdiff_t c, const double *x,
                                 ptrdiff_t n)
 {
@@ -198,8 +204,8 @@ out:
     return status;
 }
 
-/* Drops all of Q if there are fewer than KN_QUADRATIC_ROWS participants per column: with few
- * participants squared covariates cost more than they explain. */
+/* Removes all squares (q = -1) if the option leaves the choice and n is below KN_QUADRATIC_ROWS
+ * participants per square: with few participants squared covariates cost more than they explain. */
 static void choose_quadratic(const kn_design_options *o, const kn_design *d, ptrdiff_t n)
 {
     ptrdiff_t Fq = 0;
@@ -210,8 +216,8 @@ static void choose_quadratic(const kn_design_options *o, const kn_design *d, ptr
             d->column[c].q = -1;
 }
 
-/* Copies the interactions of the options. KN_ERR_ARGUMENT if one is not between a category and a
- * numeric column that vary. */
+/* Copies the pairs of the option {interaction} to d, which owns them. KN_ERR_ARGUMENT for a pair
+ * that is not a category and a number that both vary. */
 static kn_status take_interactions(kn_ctx *ctx, const kn_design_options *o, kn_design *d)
 {
     void *memory;
@@ -286,8 +292,9 @@ void kn_design_range(const kn_design *d, ptrdiff_t c, double *low, double *high)
     *high = k->max + half;
 }
 
-/* Returns whether a value is beyond the training sample: outside the clamping range, a new level,
- * or another constant. */
+/* Returns whether value x of raw column c is not covered by the training sample: outside the
+ * clamping range, a level without training participants, or different from the constant that the
+ * column was. */
 static bool is_beyond_training(const kn_design *d, ptrdiff_t c, double x)
 {
     const kn_design_column *k = &d->column[c];
@@ -307,7 +314,8 @@ static double clamp_to(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Expands codes to the indicator columns E_m; NaN gets the proportions of the levels. */
+/* Writes the indicator columns E (n x L + 1) of a category from its codes x (n): column l is 1 if x
+ * is l. NaN, a missing value, gets the training proportions of the levels. */
 static void expand_codes(const kn_design_column *k, const double *x, kn_mat E)
 {
     for (int l = 0; l <= k->levels; l++) {
@@ -317,9 +325,9 @@ static void expand_codes(const kn_design_column *k, const double *x, kn_mat E)
     }
 }
 
-/* Writes the standardised number c, and its standardised square if the design has it, to its
- * columns of X. clamp: values are clamped to the range of kn_design_range first (additive
- * designs). */
+/* Writes numeric column c, x (n, original units), standardised to its column of X, and its
+ * standardised square if the design has one. With `clamp`, values of an additive design are first
+ * clamped to the range of kn_design_range, those of the square to the training range. */
 static void put_number(const kn_design *d, ptrdiff_t c, const double *x, bool clamp, kn_mat X)
 {
     const kn_design_column *k = &d->column[c];
@@ -337,8 +345,8 @@ static void put_number(const kn_design *d, ptrdiff_t c, const double *x, bool cl
     }
 }
 
-/* Fills the last blocks of X: one column per level, the number where the participant has the level,
- * else 0. */
+/* Fills the last blocks of X, one per interaction, with the columns of the category times the
+ * column of the number; both are in X already. */
 static void put_interactions(const kn_design *d, kn_mat X)
 {
     ptrdiff_t at = d->F;
@@ -387,6 +395,7 @@ bool kn_design_has_batch(const kn_design *d)
     return false;
 }
 
+/* Sets E to zero in the rows with rows[i]; rows NULL: in all rows. */
 static void remove_rows(kn_mat E, const bool *rows)
 {
     for (ptrdiff_t l = 0; l < E.cols; l++)

@@ -63,8 +63,9 @@ typedef struct kn_design_options {
     ptrdiff_t n_interactions;
 } kn_design_options;
 
-/* Learns the design from the training rows raw (N x C). KN_ERR_DATA for values that are not
- * finite, with row and column, and if all covariates are constant. */
+/* Learns the design from the training rows raw (N x C, as encoded); *out is owned
+ * (kn_design_clear). KN_ERR_DATA for values that are not finite, with row and column, and if all
+ * covariates are constant. */
 kn_status kn_design_new(kn_ctx *ctx, kn_view raw, const kn_design_options *options, kn_design *out);
 void kn_design_clear(kn_design *d); /* accepts {0} */
 
@@ -79,16 +80,17 @@ kn_status kn_design_apply(kn_ctx *ctx, const kn_design *d, kn_view raw, bool cla
 /* Sets the columns of site categories and of their interactions to zero, in the rows of X with
  * rows[i] (NULL: all), so that the model predicts without a site effect   [METHOD 8e] */
 void kn_design_set_without_site(const kn_design *d, const bool *rows, kn_mat X);
-/* Returns whether any covariate is a site category. */
+/* Returns whether a covariate is a site category (named in {batch}). */
 bool kn_design_has_batch(const kn_design *d);
 
-/* Sets n_participants[c] (C) to the number of participants for whom raw column c counts in
- * `n_clamped` above. */
+/* Sets n_participants[c], for each of the C raw columns, to the number of rows of raw (n x C) whose
+ * value the training sample does not cover: outside the clamping range, a new level, or another
+ * constant. */
 kn_status kn_design_count_clamped(kn_ctx *ctx, const kn_design *d, kn_view raw,
                                   ptrdiff_t *n_participants);
 
-/* Returns the range that numeric column c is clamped to, in original units; of a constant column
- * its value twice. */
+/* Sets [low, high] to the range that numeric column c is clamped to, in original units: the
+ * training range and half of its length on each side. Of a constant column both are its value. */
 void kn_design_range(const kn_design *d, ptrdiff_t c, double *low, double *high);
 
 typedef enum kn_design_kind {
@@ -104,10 +106,13 @@ typedef struct kn_design_block {
     ptrdiff_t column, second; /* raw: the category, and the number of an interaction; else -1 */
 } kn_design_block;
 
-/* Writes the blocks from left to right, at most `limit` of them. Returns how many there are. */
+/* Writes the blocks of columns of the design (X, Q, each category, each interaction) from left to
+ * right to out[0 .. limit-1]. Returns how many there are, which may exceed `limit`. */
 int kn_design_blocks(const kn_design *d, kn_design_block *out, int limit);
 
-json_t *kn_design_to_json(const kn_design *d); /* all but mean and sd; NULL: out of memory */
+/* Returns the design as JSON of a model file, all but mean and sd, which are arrays of their own.
+ * Owned by the caller; NULL: out of memory. */
+json_t *kn_design_to_json(const kn_design *d);
 
 /* mean and sd of the design (C each), borrowed arrays of the same model file. */
 typedef struct kn_design_scale {
@@ -115,13 +120,14 @@ typedef struct kn_design_scale {
     const double *mean, *sd;
 } kn_design_scale;
 
-/* Reads a design from a model file and checks every size, type and range. scale is copied; `name`
- * of the file is for messages. KN_ERR_FORMAT for anything invalid. */
+/* Reads a design from JSON of a model file and checks every size, type and range; *out is owned
+ * (kn_design_clear). scale is copied; `name` of the file is for messages. KN_ERR_FORMAT for
+ * anything invalid. */
 kn_status kn_design_from_json(kn_ctx *ctx, const char *name, const json_t *json,
                               kn_design_scale scale, kn_design *out);
 
-/* Assigns the columns of the design, once kinds, constants, q (>= 0 where there is one) and
- * interactions are known. */
+/* Sets where each raw column is in the design (x and q of every kn_design_column), and F, Fc, Fq
+ * and n_constant. Needs kinds, constants, interactions, and q >= 0 where a square is wanted. */
 void kn_design_assign_columns(kn_design *d);
 
 #endif

@@ -12,8 +12,8 @@
 #include "data/covariates/design.h"
 #include "data/table/levels.h"
 
-/* Returns range and square of a number, or proportions of the levels of a category. Owned; NULL:
- * out of memory. */
+/* Returns one raw column as JSON: range and square of a number, or proportions of the levels of a
+ * category. Owned by the caller; NULL: out of memory. */
 static json_t *column_to_json(const kn_design_column *k)
 {
     if (k->levels == 0) {
@@ -84,7 +84,9 @@ static bool parse_number(const json_t *json, double *out)
     return json_is_number(json) && isfinite(*out);
 }
 
-/* Reads a numeric column. The range must stay finite when it is extended by half on each side. */
+/* Reads range, constant flag and square of numeric column r->c from JSON into *k. KN_ERR_FORMAT
+ * unless the numbers are finite, in order, and stay finite when the range is extended by half on
+ * each side. */
 static kn_status read_number(const reader *r, const json_t *json, kn_design_column *k)
 {
     const json_t *constant = json_object_get(json, "constant");
@@ -108,7 +110,8 @@ static kn_status read_number(const reader *r, const json_t *json, kn_design_colu
     return KN_OK;
 }
 
-/* Reads the shares of a category, which must sum to 1. */
+/* Reads the proportions of the levels of category r->c from a JSON array into *k, which owns them.
+ * KN_ERR_FORMAT unless there are 1 to KN_LEVELS_MAX numbers that sum to 1. */
 static kn_status read_category(const reader *r, const json_t *proportions, kn_design_column *k)
 {
     size_t n = json_array_size(proportions);
@@ -135,7 +138,8 @@ static kn_status read_category(const reader *r, const json_t *proportions, kn_de
     return KN_OK;
 }
 
-/* Reads and checks column r->c of a design: a number or, with "shares", a category. */
+/* Reads raw column r->c of a design from JSON, a number or, with "shares", a category, and checks
+ * it together with its mean and sd in `scale`. KN_ERR_FORMAT for anything invalid. */
 static kn_status read_column(const reader *r, const json_t *json, kn_design_scale scale)
 {
     kn_design_column *k = &r->d->column[r->c];
@@ -153,7 +157,8 @@ static kn_status read_column(const reader *r, const json_t *json, kn_design_scal
     return proportions ? read_category(r, proportions, k) : read_number(r, json, k);
 }
 
-/* Returns the raw column of entry i of a pair, or -1. */
+/* Returns the raw column that entry i of a JSON pair names; -1 unless it is an integer and a column
+ * that varies. */
 static ptrdiff_t column_index(const json_t *pair, size_t i, const kn_design *d)
 {
     const json_t *json = json_array_get(pair, i);
@@ -162,8 +167,8 @@ static ptrdiff_t column_index(const json_t *pair, size_t i, const kn_design *d)
                                                                                  : -1;
 }
 
-/* Reads pairs [category, number] of column indices; d owns them. KN_ERR_FORMAT for pairs of other
- * columns. */
+/* Reads the interactions, JSON pairs [category, number] of raw columns, into d, which owns them.
+ * KN_ERR_FORMAT for pairs of other columns or more than KN_INTERACTIONS_MAX. */
 static kn_status read_interactions(kn_ctx *ctx, const char *file, const json_t *json, kn_design *d)
 {
     size_t n = json_array_size(json);

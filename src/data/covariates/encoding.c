@@ -102,7 +102,9 @@ static ptrdiff_t row_of(const job *a, ptrdiff_t i)
     return a->rows ? a->rows[i] : i;
 }
 
-/* Encodes a numeric column as x (n); missing values become the training mean, if allowed. */
+/* Encodes numeric covariate c, column `col` of the table, as x (n). Missing values become the
+ * training mean with {missing=mean}, which is logged; otherwise they, and texts, are KN_ERR_DATA.
+ */
 static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col, double *x)
 {
     ptrdiff_t filled = 0;
@@ -137,7 +139,8 @@ typedef struct strangers {
     kn_listing list;
 } strangers;
 
-/* Fails for a level that the training sample does not have; the message lists those that it has. */
+/* Fails with KN_ERR_DATA for a cell whose level the training sample does not have; the message
+ * lists the levels that it has. */
 static kn_status refuse_unseen(const job *a, const kn_covariate *c, ptrdiff_t row, ptrdiff_t col)
 {
     kn_listing known = {0};
@@ -161,8 +164,8 @@ static kn_status refuse_unseen(const job *a, const kn_covariate *c, ptrdiff_t ro
     return kn_cell_refused(a->ctx, a->table, row, col, what);
 }
 
-/* Counts a row with an unseen level and lists each different level once, as far as the list
- * goes. */
+/* Counts one participant whose level is not in the training sample in *s, and appends the level to
+ * the list of the warning if it is not there yet. */
 static void count_unseen(const job *a, strangers *s, ptrdiff_t row, ptrdiff_t col)
 {
     const char *cell = kn_table_cell(a->table, row, col);
@@ -176,8 +179,8 @@ static void count_unseen(const job *a, strangers *s, ptrdiff_t row, ptrdiff_t co
         s->first[s->n_first++] = row;
 }
 
-/* Returns the index of a cell's level, L for a level that is not in the training sample, -1 for a
- * missing cell. */
+/* Returns the index of the level of a cell; c->levels.n if the training sample does not have the
+ * level; -1 for a missing cell. */
 static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
 {
     char level[KN_LEVEL_SIZE];
@@ -190,7 +193,9 @@ static ptrdiff_t code_of(const kn_covariate *c, const char *cell)
     return k < 0 ? c->levels.n : k;
 }
 
-/* Encodes a category as x: n x 1 codes, or without codes n x 1 or n x L indicators. */
+/* Encodes category c, column `col` of the table, as x: n x 1 codes, or without codes n x 1 or n x L
+ * indicators. A new level is code L for a site or with {unseen=prior}, which is logged, else
+ * KN_ERR_DATA. A missing cell is NaN with codes and {missing=mean}, else KN_ERR_DATA. */
 static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t col, kn_mat x)
 {
     const kn_encoding *r = a->encoding;
@@ -231,7 +236,8 @@ static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t co
     return KN_OK;
 }
 
-/* Sets col[k] to the table's column for covariate k of the encoding. Fails if one is missing. */
+/* Sets col[k] to the column of the table with the name of covariate k, for all covariates of the
+ * encoding. KN_ERR_DATA if the table lacks one. */
 static kn_status find_columns(const job *a, ptrdiff_t *col)
 {
     for (ptrdiff_t k = 0; k < a->encoding->n; k++) {
@@ -243,8 +249,8 @@ static kn_status find_columns(const job *a, ptrdiff_t *col)
     return KN_OK;
 }
 
-/* Marks rows with missing cells, before cells are checked, so that other errors in these rows do
- * not matter. */
+/* Sets dropped[i], and the row of X to NaN, for each row with a missing covariate, and logs their
+ * number. Runs before cells are checked, so that other errors in these rows do not matter. */
 static void drop_rows(const job *a, const ptrdiff_t *col, kn_mat X, bool *dropped)
 {
     ptrdiff_t count = 0;

@@ -88,47 +88,56 @@ typedef struct kn_encoding_options {
     bool checked; /* the values were checked before: a fold of a cross-validation */
 } kn_encoding_options;
 
-/* Lists the columns that are covariates, by `use` or by default. Reads only the header. *names is
- * freed with kn_free; its texts are borrowed from the table. */
+/* Lists the *n columns that are covariates, by {use} or by default, from the header of the table
+ * alone. *names is freed with kn_free; its texts are borrowed from the table. KN_ERR_ARGUMENT or
+ * KN_ERR_DATA if {use} names a column that does not exist or cannot be a covariate, or if none is
+ * left. */
 kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
                             const char ***names, ptrdiff_t *n);
 
-/* Returns whether all columns are covariates that are not excluded by their names. */
+/* Returns whether all columns that may be covariates are ({use=all}, or data in memory), rather
+ * than only those with the names of usual covariates. */
 bool kn_encoding_is_whole(const kn_table *table, const kn_encoding_options *options);
 
-/* Without {use}: logs which columns are covariates and which are not, as a warning if names decide
- * that other than names of diagnoses and visits. */
+/* Unless {use} lists columns: logs which columns are covariates and which are not. It is a warning
+ * if a column that is not used is no diagnosis or visit. */
 void kn_encoding_log_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options);
-/* Logs the covariates and their kinds. */
+/* Logs one line with the covariates of the encoding and their kinds: "age (number), sex (2 levels:
+ * F, M)". */
 void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *encoding);
 
-/* Learns the encoding. A column is a category if `categorical` names it or its cells are text;
- * also if its name means a site or sex and it has whole numbers, and with codes if it has two
- * numbers, unless `numeric` names it or more than KN_TWO_VALUED_MAX columns have two. A category
- * with one level gives a warning; it is left out, or with codes kept, so that another level is
- * recognised as new. */
+/* Learns the encoding from the training rows; *out is owned (kn_encoding_clear). A column is a
+ * category if {categorical} names it or its cells are text; also if its name means a site or sex
+ * and it has whole numbers, and with codes if it has two numbers, unless {numeric} names it or more
+ * than KN_TWO_VALUED_MAX columns have two. A category with one level gives a warning; it is left
+ * out, or with codes kept, so that another level is recognised as new. KN_ERR_DATA or
+ * KN_ERR_ARGUMENT for a table that cannot be encoded. */
 kn_status kn_encoding_learn(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
                             kn_encoding *out);
 void kn_encoding_clear(kn_encoding *encoding); /* accepts {0} */
 
-ptrdiff_t kn_encoding_width(const kn_encoding *encoding); /* columns of X */
+/* Returns F, the number of columns of X that the covariates are encoded as. */
+ptrdiff_t kn_encoding_width(const kn_encoding *encoding);
 
-/* With codes: levels[f] = L of a category, 0 of a numeric column. */
+/* Sets levels[f], for each of the F covariates of an encoding with codes, to the number of levels
+ * of a category, or 0 for a number. */
 void kn_encoding_levels(const kn_encoding *encoding, int *levels);
-/* With codes: values[f] = distinct values of column f, as in kn_covariate. */
+/* Sets values[f], for each of the F covariates of an encoding with codes, to the number of distinct
+ * training values of a number, counted up to KN_VALUES_COUNTED. */
 void kn_encoding_values(const kn_encoding *encoding, int *values);
 
-/* With codes: batch[f] = column f is a site category. */
+/* Sets batch[f], for each of the F covariates of an encoding with codes, to whether it is a site
+ * category. */
 void kn_encoding_batch(const kn_encoding *encoding, bool *batch);
 
-/* Makes the name of column f of X: age, site=Oxford, with codes site. *out is freed with kn_free.
- */
+/* Makes the name of column f of X as *out, freed with kn_free: the covariate (age, with codes also
+ * site), or without codes "site=Oxford" for a level of a category. */
 kn_status kn_encoding_x_name(kn_ctx *ctx, const kn_encoding *encoding, ptrdiff_t f, char **out);
 
 /* Encodes rows[0..n-1] of the table (NULL: rows 0..n-1) as X (n x F). With KN_MISSING_DROP
- * dropped[i] says that row i has a missing value, and its X is NaN. With the other policies all
- * are false, and dropped may be NULL. KN_ERR_DATA for missing columns, unknown levels and cells
- * that are not numbers. */
+ * dropped[i] is set if row i has a missing value, and its X is NaN. With the other policies all are
+ * false, and dropped may be NULL. KN_ERR_DATA for missing columns, unknown levels and cells that
+ * are not numbers. */
 kn_status kn_encoding_apply(kn_ctx *ctx, const kn_encoding *encoding, const kn_table *table,
                             const ptrdiff_t *rows, kn_mat X, bool *dropped);
 
@@ -143,20 +152,27 @@ kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *encoding, con
 kn_status kn_encoding_smooth(kn_ctx *ctx, const kn_encoding *encoding, const char *text,
                              bool **out);
 
-const char *kn_missing_name(kn_missing missing);              /* as in --missing */
-bool kn_missing_from_name(const char *name, kn_missing *out); /* false: no such policy */
+/* Returns the name of a policy for missing covariates as in {missing}: "error", "drop" or "mean".
+ */
+const char *kn_missing_name(kn_missing missing);
+/* Sets *out to the policy that {missing} names ("error", "drop", "mean"). Returns false for another
+ * name. */
+bool kn_missing_from_name(const char *name, kn_missing *out);
 
 /* Returns whether a model file (JSON) can hold the text: valid UTF-8. kn_encoding_learn rejects
  * other names and levels. */
 bool kn_encoding_text_ok(const char *text);
 
-json_t *kn_encoding_to_json(const kn_encoding *encoding); /* NULL: out of memory */
+/* Returns the encoding as JSON of a model file. Owned by the caller; NULL: out of memory. */
+json_t *kn_encoding_to_json(const kn_encoding *encoding);
 
-/* Fails if two covariates have the same name. `path` of the file is for messages. */
+/* Fails with KN_ERR_FORMAT if two covariates have the same name. Names are trimmed, so that spaces
+ * around them do not make a difference. `path` of the file is for messages. O(n log n). */
 kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_encoding *encoding);
 
-/* Reads an encoding from a model file and checks every size, type, order and text. `name` of the
- * file is for messages. */
+/* Reads an encoding from JSON of a model file and checks every size, type, order and text; *out is
+ * owned (kn_encoding_clear). `name` of the file is for messages. KN_ERR_FORMAT for anything
+ * invalid. */
 kn_status kn_encoding_from_json(kn_ctx *ctx, const char *name, const json_t *json,
                                 kn_encoding *out);
 

@@ -10,6 +10,7 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
+/* Returns whether a column's name is one of the responses, which cannot be covariates. */
 static bool is_response(const kn_encoding_options *o, const char *name)
 {
     for (ptrdiff_t k = 0; k < o->n_responses; k++)
@@ -18,7 +19,8 @@ static bool is_response(const kn_encoding_options *o, const char *name)
     return false;
 }
 
-/* Returns why a column cannot be a covariate; NULL: it can. */
+/* Returns why a column cannot be a covariate, as a phrase for messages ("is the ID column"); NULL
+ * if it can. */
 static const char *reason_barred(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     if (col == o->id_col)
@@ -33,7 +35,8 @@ static const char *reason_barred(const kn_table *table, const kn_encoding_option
     return NULL;
 }
 
-/* Returns whether --where fixes this column to one value, as in group=control. */
+/* Returns whether {where} (`where`, may be NULL) has a condition NAME=..., which makes the column
+ * `name` constant. */
 static bool is_fixed_by_where(const char *where, const char *name)
 {
     size_t n = strlen(name);
@@ -46,15 +49,17 @@ static bool is_fixed_by_where(const char *where, const char *name)
     return false;
 }
 
-/* Returns whether a site column stays a covariate although --where fixes it: it explains nothing,
- * but participants from other sites are recognised. */
+/* Returns whether a site column stays a covariate although {where} fixes it to one level: it
+ * explains nothing, but participants from other sites are recognised. So with codes and
+ * {batch=auto}. */
 static bool may_have_further(const kn_encoding_options *o, kn_column_role usual)
 {
     return usual == KN_COLUMN_SITE && o->codes && o->batch && strcmp(o->batch, "auto") == 0;
 }
 
-/* Returns whether a column is not a covariate by default: diagnosis and visit, since a model with
- * them would explain the abnormality it should find, and columns that --where fixes. */
+/* Returns whether a column is no covariate unless {use} names it: diagnosis and visit, since a
+ * model with them would explain the abnormality that it should find, and columns that {where} fixes
+ * to one value. */
 static bool is_excluded_by_default(const kn_table *table, const kn_encoding_options *o,
                                    ptrdiff_t col)
 {
@@ -74,13 +79,14 @@ bool kn_encoding_is_whole(const kn_table *table, const kn_encoding_options *o)
     return is_word(o->use, KN_USE_ALL) || (!o->use && kn_table_made(table));
 }
 
-/* Returns whether {use} names columns or patterns. */
+/* Returns whether {use} is a list of columns or patterns, and not absent, "all" or "usual". */
 static bool names_columns(const kn_encoding_options *o)
 {
     return o->use && !is_word(o->use, KN_USE_ALL) && !is_word(o->use, KN_USE_USUAL);
 }
 
-/* Returns whether a list of an option has the name of this column as an item. */
+/* Returns whether the list of an option (names between commas; NULL: none) has the name of column
+ * `col` as an item, in any case. */
 static bool is_listed(const kn_table *table, const char *list, ptrdiff_t col)
 {
     const char *name = kn_table_name(table, col);
@@ -97,14 +103,15 @@ static bool is_listed(const kn_table *table, const char *list, ptrdiff_t col)
     return false;
 }
 
-/* Returns whether a column is a covariate by its name, or because an option about covariates names
- * it. */
+/* Returns whether a column is a covariate under {use=usual}: its name is that of a usual covariate,
+ * or {batch}, {categorical} or {numeric} names it. */
 static bool is_known(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     return kn_column_is_usual(kn_table_name(table, col)) || is_listed(table, o->batch, col) ||
            is_listed(table, o->categorical, col) || is_listed(table, o->numeric, col);
 }
 
+/* Returns whether a column is a covariate if {use} does not list columns. */
 static bool by_default(const kn_table *table, const kn_encoding_options *o, ptrdiff_t col)
 {
     return kn_table_named(table, col) && !reason_barred(table, o, col) &&
@@ -112,8 +119,9 @@ static bool by_default(const kn_table *table, const kn_encoding_options *o, ptrd
            (kn_encoding_is_whole(table, o) || is_known(table, o, col));
 }
 
-/* Marks the columns of one name or pattern of --use. Patterns skip columns that cannot be
- * covariates. */
+/* Appends to names[*n ..] the columns that one name or pattern of {use} matches and that are not
+ * there yet; *n grows. Patterns skip columns that cannot be covariates. KN_ERR_ARGUMENT if the name
+ * is such a column, KN_ERR_DATA if nothing matches. */
 static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
                               const char *name, const char **names, ptrdiff_t *n)
 {
@@ -135,8 +143,8 @@ static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_encod
     return found > 0 ? KN_OK : kn_column_unknown(ctx, table, name, "which {use} names");
 }
 
-/* Fails if the table cannot be used without {use}: it also has the responses, or too many
- * columns. */
+/* Fails with KN_ERR_ARGUMENT if the table also contains the responses, because then {use} must name
+ * the covariates. */
 static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
 {
     if (o->one_file)
@@ -146,6 +154,8 @@ static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_enco
     return KN_OK;
 }
 
+/* Fails with KN_ERR_DATA because no column of the table is a covariate; the message lists columns
+ * that {use} could name. */
 static kn_status refuse_none(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -198,7 +208,7 @@ out:
     return status;
 }
 
-/* The same list with commas alone, as {use} takes it. */
+/* Copies the list "a, b, c" to `out` (size bytes) as "a,b,c", the form in which {use} takes it. */
 static void list_for_use(const kn_listing *list, char *out, size_t size)
 {
     size_t n = 0;
@@ -232,7 +242,7 @@ void kn_encoding_log_names(kn_ctx *ctx, const kn_table *table, const kn_encoding
                kn_table_path(table), not_used.text);
 }
 
-/* Writes "age (number)" or "sex (2 levels: F, M)" to out. */
+/* Writes "age (number)" or "sex (2 levels: F, M)" to out (size bytes), truncated if needed. */
 static void describe_covariate(const kn_covariate *c, char *out, size_t size)
 {
     kn_listing levels = {.limit = KN_NAMES_LISTED};

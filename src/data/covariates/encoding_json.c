@@ -21,7 +21,7 @@ bool kn_encoding_text_ok(const char *text)
     return probe != NULL;
 }
 
-/* Returns one covariate of the encoding: name, kind, and mean or levels. Owned; NULL: out of
+/* Returns one covariate as JSON: name, kind, and mean or levels. Owned by the caller; NULL: out of
  * memory. */
 static json_t *column_to_json(const kn_covariate *c)
 {
@@ -69,12 +69,14 @@ typedef struct reader {
     bool codes;
 } reader;
 
+/* Fails with KN_ERR_FORMAT: "FILE: covariate K: WHAT", for the covariate that is being read. */
 static kn_status refuse_encoding(const reader *r, const char *what)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: covariate %td: %s", r->file, r->k + 1, what);
 }
 
-/* Returns a JSON string if it could have been a cell: short, without NUL, trimmed; else NULL. */
+/* Returns the text of a JSON string that could be a cell of a table (short, without NUL, trimmed; a
+ * canonical number if `numbers`), else NULL. Writes the same text to out. */
 static const char *cell_text(const json_t *json, bool numbers, char out[KN_LEVEL_SIZE])
 {
     const char *text = json_string_value(json);
@@ -84,7 +86,7 @@ static const char *cell_text(const json_t *json, bool numbers, char out[KN_LEVEL
     return text;
 }
 
-/* Is every level a text that parses as a number? */
+/* Returns whether every level in a JSON array is a text that parses as a number. */
 static bool all_numbers(const json_t *levels)
 {
     double x;
@@ -96,7 +98,8 @@ static bool all_numbers(const json_t *levels)
     return true;
 }
 
-/* Reads levels, which must be sorted and distinct, as kn_levels_add keeps them. */
+/* Reads the levels of a category from a JSON array into *out, which owns them. KN_ERR_FORMAT unless
+ * they are texts of cells, sorted and distinct, 1 (without codes 2) to KN_LEVELS_MAX. */
 static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out)
 {
     size_t n = json_array_size(json), lowest = r->codes ? 1 : 2;
@@ -119,7 +122,8 @@ static kn_status read_levels(const reader *r, const json_t *json, kn_levels *out
     return KN_OK;
 }
 
-/* Reads an optional flag, false by default. Returns false if it is not a boolean. */
+/* Sets *out to an optional JSON flag, false by default. Returns false if the value is not a
+ * boolean. */
 static bool read_flag(const json_t *json, const char *key, bool *out)
 {
     const json_t *flag = json_object_get(json, key);
@@ -127,7 +131,8 @@ static bool read_flag(const json_t *json, const char *key, bool *out)
     return !flag || json_is_boolean(flag);
 }
 
-/* Reads and checks the levels and flags of a categorical covariate; out owns the levels. */
+/* Reads levels and flags of a categorical covariate from JSON; out owns the levels. KN_ERR_FORMAT
+ * for anything invalid. */
 static kn_status read_category(const reader *r, const json_t *json, kn_covariate *out)
 {
     out->kind = KN_COVARIATE_CATEGORY;
@@ -142,7 +147,8 @@ static kn_status read_category(const reader *r, const json_t *json, kn_covariate
     return KN_OK;
 }
 
-/* Reads one covariate; on failure the caller frees it. */
+/* Reads one covariate (name, kind, mean or levels) from JSON into *out. KN_ERR_FORMAT for anything
+ * invalid; on failure the caller frees it. */
 static kn_status read_column(const reader *r, const json_t *json, kn_covariate *out)
 {
     char text[KN_LEVEL_SIZE];

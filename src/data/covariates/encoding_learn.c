@@ -40,7 +40,9 @@ typedef struct encoding_learner {
     bool auto_batch; /* --batch auto: sites are found by name */
 } encoding_learner;
 
-/* Applies an option to the covariates that a name or pattern in it matches. */
+/* Marks the covariates that one name or pattern in an option matches as stated category or number
+ * (`what`). `option` is its name without braces. KN_ERR_ARGUMENT if another option states the
+ * opposite, or a column is no covariate; KN_ERR_DATA if no column matches. */
 static kn_status apply_name(encoding_learner *l, const char *option, const char *name,
                             stated_kind what)
 {
@@ -68,8 +70,8 @@ static kn_status apply_name(encoding_learner *l, const char *option, const char 
                    kn_table_path(l->table), option, clip.text);
 }
 
-/* Splits the list of an option ({numeric}, {categorical}, ...) and marks each named column as
- * `what`. */
+/* Applies apply_name() to every item of the list `text` of an option ({numeric}, {categorical},
+ * {batch}); text NULL: none. */
 static kn_status apply_names(encoding_learner *l, const char *option, const char *text,
                              stated_kind what)
 {
@@ -85,7 +87,8 @@ out:
     return status;
 }
 
-/* Lists the covariates and applies --batch, --categorical and --numeric to them. */
+/* Sets l->col, the columns of the table that are covariates, and marks in l->of which of them
+ * {batch}, {categorical} and {numeric} name. Fails as kn_encoding_names and apply_name() do. */
 static kn_status list_covariates(encoding_learner *l, const kn_encoding_options *o)
 {
     const char **names = NULL;
@@ -109,8 +112,8 @@ out:
     return status;
 }
 
-/* Chooses the rows to learn from: with --missing drop, rows with a missing value contribute no
- * level and no mean. */
+/* Sets l->row (l->n), the rows to learn from: those of the options, with {missing=drop} only the
+ * ones without a missing covariate. KN_ERR_DATA if none is left. */
 static kn_status choose_rows(encoding_learner *l, const kn_encoding_options *o)
 {
     ptrdiff_t given = o->rows ? o->n_rows : kn_table_rows(l->table);
@@ -137,8 +140,8 @@ enum {
     SUSPECT_CODES = 10                 /* up to this many distinct whole numbers may be codes */
 };
 
-/* Counts the distinct numbers of a column, up to CODES_COUNTED; *codes: all are whole numbers, as
- * codes of a category are. */
+/* Returns the number of distinct numbers in column `col` of the rows to learn from, counted up to
+ * CODES_COUNTED. *codes: all of them are whole numbers, as codes of a category are. */
 static int count_values(const encoding_learner *l, ptrdiff_t col, bool *codes)
 {
     double seen[CODES_COUNTED], x;
@@ -157,15 +160,16 @@ static int count_values(const encoding_learner *l, ptrdiff_t col, bool *codes)
     return n;
 }
 
-/* Returns the number of levels that the rows support: one per KN_LEVEL_ROWS rows. */
+/* Returns the number of levels that a category may have: one per KN_LEVEL_ROWS rows, from 1 to
+ * KN_LEVELS_MAX. */
 static ptrdiff_t levels_max(const encoding_learner *l)
 {
     ptrdiff_t limit = l->n / KN_LEVEL_ROWS;
     return limit > KN_LEVELS_MAX ? KN_LEVELS_MAX : limit < 1 ? 1 : limit;
 }
 
-/* Returns whether whole numbers of a column are codes by its name: of a site, or of sex if they are
- * few. */
+/* Returns whether a column with this name and so many distinct whole numbers has codes of a
+ * category: of a site, or of sex if they are few. */
 static bool are_codes_by_name(const char *name, int values)
 {
     kn_column_role role = kn_column_role_of(name);
@@ -173,8 +177,9 @@ static bool are_codes_by_name(const char *name, int values)
            (role == KN_COLUMN_SEX && values >= CODES_MIN && values <= KN_LEVELS_FEW);
 }
 
-/* Handles columns of numbers and no option: a column of whole numbers that is named like a site or
- * sex becomes a category, others with few values are marked for a warning. */
+/* Decides about a column without texts and without an option that names it. Whole numbers under the
+ * name of a site or sex make it a category, which is logged; other columns with few values are
+ * marked for a warning. values: distinct numbers; whole: all are whole numbers. */
 static void count_suspect_codes(const encoding_learner *l, column_decision *c, ptrdiff_t col,
                                 int values, bool whole)
 {
@@ -197,7 +202,8 @@ static void count_suspect_codes(const encoding_learner *l, column_decision *c, p
         (role == KN_COLUMN_SITE || (whole && values >= CODES_MIN && role != KN_COLUMN_AGE));
 }
 
-/* Logs one warning that lists numeric columns with few different values, which may be codes. */
+/* Logs one warning that lists the numeric covariates with few different values, which may be codes
+ * of categories. */
 static void warn_of_implausible(const encoding_learner *l)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -211,9 +217,9 @@ static void warn_of_implausible(const encoding_learner *l)
                kn_table_path(l->table), list.text);
 }
 
-/* Chooses the kind of each column. Texts are categories. With codes two numbers are one as well,
- * since a slope over two values is equivalent; but if many columns have two values (pixels,
- * genotypes) they stay numeric. */
+/* Sets kind and number of values of each covariate in l->of. Texts are categories. With codes two
+ * distinct whole numbers are one as well, since a slope over two values is equivalent; but if many
+ * columns have two values (pixels, genotypes) they stay numeric. */
 static void choose_kinds(encoding_learner *l)
 {
     ptrdiff_t two = 0;
@@ -240,8 +246,8 @@ static void choose_kinds(encoding_learner *l)
     warn_of_implausible(l);
 }
 
-/* Fails at the first missing cell of a column unless it is imputed: {missing=mean}, and not a coded
- * category. */
+/* Fails with KN_ERR_DATA at the first missing cell of column `col`, unless {missing=mean} replaces
+ * it, which a category without codes cannot do. */
 static kn_status check_missing(const encoding_learner *l, ptrdiff_t col, bool category)
 {
     if (l->missing == KN_MISSING_MEAN && (!category || l->codes))
@@ -255,7 +261,8 @@ static kn_status check_missing(const encoding_learner *l, ptrdiff_t col, bool ca
     return KN_OK;
 }
 
-/* Fails at the first cell that is no number; the message says why one was expected. */
+/* Fails with KN_ERR_DATA at the first text in numeric column `col`; the message says why a number
+ * was expected and what to do. */
 static kn_status refuse_text(const encoding_learner *l, ptrdiff_t col, const column_decision *of)
 {
     bool age = kn_column_role_of(kn_table_name(l->table, col)) == KN_COLUMN_AGE;
@@ -268,7 +275,8 @@ static kn_status refuse_text(const encoding_learner *l, ptrdiff_t col, const col
                                  "it in {categorical}");
 }
 
-/* Sets mean and number of values of numeric covariate k from its finite cells. */
+/* Sets mean and number of values of numeric covariate k from its cells. KN_ERR_DATA if one is text.
+ */
 static kn_status learn_numeric(const encoding_learner *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
@@ -284,6 +292,8 @@ static kn_status learn_numeric(const encoding_learner *l, ptrdiff_t k, kn_covari
     return KN_OK;
 }
 
+/* Fails with KN_ERR_DATA unless a name or level, found on this line of the table, is UTF-8 text,
+ * which the model file needs. */
 static kn_status check_text(const encoding_learner *l, ptrdiff_t line, const char *text)
 {
     if (kn_encoding_text_ok(text))
@@ -292,7 +302,8 @@ static kn_status check_text(const encoding_learner *l, ptrdiff_t line, const cha
                    kn_table_path(l->table), kn_table_unit(l->table), line, kn_clipped(text).text);
 }
 
-/* Warns of levels that differ in case only, such as F and f. */
+/* Logs a warning that lists pairs of levels of a category which differ only in case, such as F and
+ * f. */
 static void log_alike(const encoding_learner *l, const kn_covariate *c)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -310,7 +321,8 @@ static void log_alike(const encoding_learner *l, const kn_covariate *c)
                kn_table_path(l->table), kn_clipped(c->name).text, list.text);
 }
 
-/* Warns of a category that may be a site under an unusual name. */
+/* Logs a warning if a category that is no site has more than KN_LEVELS_FEW levels: it may be a site
+ * with an unusual name. */
 static void log_many_levels(const encoding_learner *l, const kn_covariate *c)
 {
     if (!c->batch && c->levels.n > KN_LEVELS_FEW)
@@ -319,7 +331,8 @@ static void log_many_levels(const encoding_learner *l, const kn_covariate *c)
                kn_table_path(l->table), kn_clipped(c->name).text, c->levels.n);
 }
 
-/* Learns the levels of a category. KN_ERR_DATA if there are more than the rows support. */
+/* Sets the levels of categorical covariate k from its cells; c owns them. KN_ERR_DATA if there are
+ * more than the rows support, or a level is too long or not UTF-8. */
 static kn_status learn_category(const encoding_learner *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
@@ -364,7 +377,8 @@ out:
     return status;
 }
 
-/* Learns one covariate and checks its name and cells. */
+/* Sets *c to covariate k: its name, kind, and mean or levels. KN_ERR_DATA for a name that is too
+ * long, a column without values, decimal commas, and missing or wrong cells. */
 static kn_status learn_column(const encoding_learner *l, ptrdiff_t k, kn_covariate *c)
 {
     ptrdiff_t col = l->col[k];
@@ -421,7 +435,8 @@ kn_status kn_encoding_check_distinct(kn_ctx *ctx, const char *path, const kn_enc
     return status;
 }
 
-/* Warns of outliers and codes such as -999 in the numeric columns. */
+/* Logs a warning if numeric covariates have isolated values or codes such as -999. Fails only
+ * without memory. */
 static kn_status log_outliers(const encoding_learner *l)
 {
     ptrdiff_t *col, n = 0;
@@ -436,7 +451,8 @@ static kn_status log_outliers(const encoding_learner *l)
     return status;
 }
 
-/* Learns all covariates. KN_ERR_DATA if all are constant. */
+/* Learns all covariates into out->column. Without codes, those with one level are left out with a
+ * warning. KN_ERR_DATA if all are constant or one is invalid. */
 static kn_status learn_columns(const encoding_learner *l, kn_encoding *out)
 {
     kn_status status;
@@ -473,7 +489,8 @@ out:
     return status;
 }
 
-/* Warns of categories with two levels that nobody named: one may be the diagnosis. */
+/* Logs a warning that lists categories with two levels and unusual names: one may distinguish
+ * patients from controls. */
 static void warn_of_two_levels(const encoding_learner *l, const kn_encoding *encoding)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};

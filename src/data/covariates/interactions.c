@@ -6,8 +6,8 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 
-/* Index of the covariate of this name, or the only one that equals it without regard to case; -1:
- * none. */
+/* Returns the index of the covariate with this name, else of the only one that differs in case,
+ * else -1. */
 static ptrdiff_t find_covariate(const kn_encoding *encoding, const char *name)
 {
     for (ptrdiff_t k = 0; k < encoding->n; k++)
@@ -22,8 +22,8 @@ static ptrdiff_t find_covariate(const kn_encoding *encoding, const char *name)
     return alike == 1 ? found : -1;
 }
 
-/* Returns the colon that separates two known covariates, since a name may itself contain colons;
- * else the first one. */
+/* Returns the position of the colon in "site:age" that separates the names of two covariates, since
+ * a name may itself contain colons; else that of the first colon; NULL if there is none. */
 static char *colon_of(const kn_encoding *encoding, char *text)
 {
     for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
@@ -36,7 +36,8 @@ static char *colon_of(const kn_encoding *encoding, char *text)
     return strchr(text, ':');
 }
 
-/* Fails for a name in {interaction} that is no covariate; the message lists those that exist. */
+/* Fails with KN_ERR_ARGUMENT because `name`, in `item` of an option, is no covariate; the message
+ * lists the covariates. */
 static kn_status refuse_unknown(kn_ctx *ctx, const kn_encoding *encoding, const char *option,
                                 kn_clip item, const char *name)
 {
@@ -47,7 +48,8 @@ static kn_status refuse_unknown(kn_ctx *ctx, const kn_encoding *encoding, const 
                    item.text, kn_clipped(name).text, list.text);
 }
 
-/* Checks that a pair is a category and a numeric covariate, and that both vary. */
+/* Checks an interaction: KN_ERR_ARGUMENT unless its covariates are a category and a number,
+ * KN_ERR_DATA unless both vary. item: its text, for messages. */
 static kn_status check_pair(kn_ctx *ctx, const kn_encoding *encoding, kn_clip item,
                             kn_interaction pair)
 {
@@ -70,7 +72,8 @@ static kn_status check_pair(kn_ctx *ctx, const kn_encoding *encoding, kn_clip it
     return KN_OK;
 }
 
-/* Parses CATEGORY:COLUMN into two covariate indices and checks their kinds. Changes text. */
+/* Parses CATEGORY:COLUMN, which it changes, into the indices of two covariates. KN_ERR_ARGUMENT
+ * without a colon, for unknown names or wrong kinds; KN_ERR_DATA if one does not vary. */
 static kn_status read_pair(kn_ctx *ctx, const kn_encoding *encoding, char *text,
                            kn_interaction *out)
 {

@@ -16,8 +16,8 @@ void kn_site_levels_clear(kn_site_levels *b)
     *b = (kn_site_levels){0};
 }
 
-/* Lists the batch columns of the design in out->column (M of them; none: M = 0). out owns the
- * list. */
+/* Sets out->column (out->M of them; owned by out) to the raw columns of the design that are site
+ * categories; M = 0 if there are none. */
 static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_site_levels *out)
 {
     *out = (kn_site_levels){0};
@@ -32,7 +32,8 @@ static kn_status find_columns(kn_ctx *ctx, const kn_design *d, kn_site_levels *o
     return status;
 }
 
-/* Reads the codes of row i; false: one is missing. */
+/* Sets code (M) to the levels of the site categories in row i of raw. Returns false if one is
+ * missing. */
 static bool codes_of(const kn_site_levels *b, kn_view raw, ptrdiff_t i, int *code)
 {
     for (ptrdiff_t k = 0; k < b->M; k++) {
@@ -44,7 +45,8 @@ static bool codes_of(const kn_site_levels *b, kn_view raw, ptrdiff_t i, int *cod
     return true;
 }
 
-/* Compares site s with a combination of levels, code (M): -1, 0 or 1 in lexicographic order. */
+/* Compares site s with a combination of levels, code (M): returns -1, 0 or 1 in lexicographic
+ * order. */
 static int in_order(const kn_site_levels *b, ptrdiff_t s, const int *code)
 {
     for (ptrdiff_t k = 0; k < b->M; k++) {
@@ -55,7 +57,8 @@ static int in_order(const kn_site_levels *b, ptrdiff_t s, const int *code)
     return 0;
 }
 
-/* Returns the index of a combination, or -1 - i if it would be inserted at i. */
+/* Returns the index of the site with the levels code (M) by binary search, or -1 - i if it would be
+ * inserted at i. */
 static ptrdiff_t find_site(const kn_site_levels *b, const int *code)
 {
     ptrdiff_t low = 0, high = b->S;
@@ -147,7 +150,8 @@ json_t *kn_site_levels_to_json(const kn_site_levels *b)
     return json;
 }
 
-/* Appends a site from a model file; false: it is invalid, or not after the site before it. */
+/* Appends a site with its levels (array `codes`) and number of participants from JSON. Returns
+ * false if a value is invalid, or the site is not after the one before it in order. */
 static bool read_site(const json_t *codes, const json_t *n_participants, const kn_design *d,
                       kn_site_levels *b)
 {

@@ -68,12 +68,14 @@ kn_index_range kn_row_exchange_rows(const kn_row_exchange *p, int rank, ptrdiff_
     return some;
 }
 
+/* Returns the columns (responses) that a rank holds. */
 static kn_index_range columns_of(const kn_row_exchange *p, int rank)
 {
     return kn_response_range_of(&(kn_responses){.T = p->T}, rank, p->ranks);
 }
 
-/* Exchanges one step, from rows to columns or back. Collective. */
+/* Runs the all-to-all of one step: sends p->rows and receives p->columns, or the reverse if not
+ * to_columns. Sets the byte counts of p. Collective. */
 static kn_status exchange_step(kn_ctx *ctx, const kn_row_exchange *p, ptrdiff_t step,
                                bool to_columns)
 {
@@ -91,7 +93,8 @@ static kn_status exchange_step(kn_ctx *ctx, const kn_row_exchange *p, ptrdiff_t 
                                 to_columns ? p->columns : p->rows, p->got, p->at);
 }
 
-/* Cuts n rows of `whole` into one parcel per rank, `rows`. */
+/* Cuts n rows of p->whole (n x T) into one parcel of columns per rank, one after the other in
+ * p->rows. */
 static void pack_rows(const kn_row_exchange *p, ptrdiff_t n)
 {
     char *to = p->rows;
@@ -103,7 +106,8 @@ static void pack_rows(const kn_row_exchange *p, ptrdiff_t n)
     }
 }
 
-/* The inverse of pack_rows(): joins the parcels to rows in `into`, which may be `whole`. */
+/* The inverse of pack_rows(): joins the parcels of columns in p->rows to n rows in `into` (n x T
+ * values), which may be p->whole. */
 static void unpack_rows(const kn_row_exchange *p, ptrdiff_t n, char *into)
 {
     const char *from = p->rows;

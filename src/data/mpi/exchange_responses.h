@@ -29,9 +29,10 @@ kn_status kn_row_exchange_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t T, ptrdiff_t e
                               kn_index_range own, kn_row_exchange *out);
 void kn_row_exchange_clear(kn_row_exchange *p); /* accepts {0} */
 
-/* Returns the number of steps, the same on all ranks. */
+/* Returns the number of steps of the exchange, the same on all ranks. */
 ptrdiff_t kn_row_exchange_steps(const kn_row_exchange *p);
-/* Returns the participants of a rank in a step; none if it has fewer steps. */
+/* Returns the participants whose rows a rank sends or receives in a step; none if it has fewer
+ * steps. */
 kn_index_range kn_row_exchange_rows(const kn_row_exchange *p, int rank, ptrdiff_t step);
 
 /* Exchanges one step: p->whole, filled by the caller, to p->columns of all ranks. Collective. */

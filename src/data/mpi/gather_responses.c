@@ -7,7 +7,8 @@
 
 #include "base/mpi/comm.h"
 
-/* Copies n vectors to the buffer (in) or back from it. */
+/* Copies the responses `at` of vectors vector .. vector + n - 1 of x to `buffer`, one vector after
+ * the other, or with in = false back from it. */
 static void copy_vectors(kn_of_responses x, ptrdiff_t vector, ptrdiff_t n, kn_index_range at,
                          char *buffer, bool in)
 {
@@ -19,7 +20,8 @@ static void copy_vectors(kn_of_responses x, ptrdiff_t vector, ptrdiff_t n, kn_in
     }
 }
 
-/* Broadcasts the part of rank `root`. Collective. */
+/* Broadcasts the responses `at` of all vectors of x from rank `root`, at most BUFFER bytes at a
+ * time. Collective. */
 static kn_status broadcast_range(kn_ctx *ctx, kn_of_responses x, kn_index_range at, int root)
 {
     enum { BUFFER = 1 << 23 };

@@ -15,21 +15,24 @@ typedef struct kn_of_responses {
     ptrdiff_t vectors, stride, bytes;
 } kn_of_responses;
 
-/* All-gather: every rank's part of x to all others. Does nothing if x.data is NULL. Collective. */
+/* All-gather: every rank sends its own responses (kn_response_range) of the arrays x to all others,
+ * so that all have them completely. Does nothing if x.data is NULL. Collective. */
 kn_status kn_allgather_responses(kn_ctx *ctx, const kn_responses *Y, kn_of_responses x);
 
-/* The same for T numbers. Collective. */
+/* All-gather of x, one double per response (Y->T), as kn_allgather_responses. Collective. */
 kn_status kn_allgather_responses_d(kn_ctx *ctx, const kn_responses *Y, double *x);
-/* The same for a matrix with a row per response. Collective. */
+/* All-gather of matrix x with one row per response (T x k), as kn_allgather_responses. Collective.
+ */
 kn_status kn_allgather_response_rows(kn_ctx *ctx, const kn_responses *Y, kn_mat x);
-/* The same for a matrix with a column per response. Collective. */
+/* All-gather of matrix x with one column per response (k x T), as kn_allgather_responses.
+ * Collective. */
 kn_status kn_allgather_response_cols(kn_ctx *ctx, const kn_responses *Y, kn_mat x);
 
-/* For each of n places, the value with the largest |value| over all ranks; of equal ones that of
- * the lowest rank. Collective. */
+/* Replaces top[i], i < n, by the value with the largest |value| over all ranks; of equal ones that
+ * of the lowest rank. Collective. */
 kn_status kn_allreduce_largest(kn_ctx *ctx, double *top, ptrdiff_t n);
 
-/* Logical or of yes[n] over all ranks. Collective. */
+/* Replaces yes[i], i < n, by its logical or over all ranks. Collective. */
 kn_status kn_allreduce_any(kn_ctx *ctx, bool *yes, ptrdiff_t n);
 
 #endif

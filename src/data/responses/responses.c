@@ -36,6 +36,7 @@ typedef struct tile {
     double at[TILE_ROWS][TILE_COLS];
 } tile;
 
+/* Sets c->adjacent: the c->n indices of responses are consecutive. */
 static void columns_end(columns *c)
 {
     c->adjacent = true;
@@ -43,8 +44,8 @@ static void columns_end(columns *c)
         c->adjacent &= c->index[k] == c->index[0] + k;
 }
 
-/* Prefetches row i a tile ahead: rows are far apart in memory, so the hardware prefetcher does not
- * help. */
+/* Prefetches the selected responses of row i of Y into the cache, a tile before they are read: rows
+ * are far apart in memory, so the hardware prefetcher does not help. */
 static void ask_for_row(kn_view Y, ptrdiff_t i, const columns *c)
 {
     enum { LINE = 64 };
@@ -61,7 +62,7 @@ static bool is_run(kn_view Y, const columns *c) /* contiguous float32 */
     return c->adjacent && Y.col_stride == 1 && Y.type == KN_F32;
 }
 
-/* Copies the c->n selected responses of row i of Y to `to`, as doubles; fast if they are contiguous
+/* Copies the c->n selected responses of row i of Y to `to` as doubles; fast if they are contiguous
  * floats. */
 static void load_row(kn_view Y, ptrdiff_t i, const columns *c, double *restrict to)
 {
@@ -95,11 +96,11 @@ typedef struct moments_job {
     double *mean, *sd;
 } moments_job;
 
-/* Updates the moments in one pass. With m the mean of the n rows before and d = y - m in the b
- * rows of a tile,
- *     mean = m + sum d / (n+b)      S = S + sum d^2 - (sum d)^2 / (n+b)
- * where the term subtracted is at most b/(n+b) of the one added (Cauchy-Schwarz), so that data far
- * from zero lose no digits; for the first tile m is its own mean. */
+/* Updates mean and S (cols each) by a tile of rows x cols values; `before` rows were added already.
+ * With m the mean of the n rows before and d = y - m in the b rows of the tile, mean = m + sum d /
+ * (n+b)      S = S + sum d^2 - (sum d)^2 / (n+b) where the term subtracted is at most b/(n+b) of
+ * the one added (Cauchy-Schwarz), so that data far from zero lose no digits; for the first tile m
+ * is its own mean. */
 static void add_moments(const tile *t, ptrdiff_t before, ptrdiff_t rows, ptrdiff_t cols,
                         double *restrict mean, double *restrict S)
 {
@@ -116,7 +117,8 @@ static void add_moments(const tile *t, ptrdiff_t before, ptrdiff_t rows, ptrdiff
     }
 }
 
-/* Means over the first rows of a tile, which later sums subtract so that they lose no digits. */
+/* Sets mean (cols, zero before) to the means of the first tile (rows x cols); add_moments()
+ * subtracts them, so that sums lose no digits. */
 static void first_means(const tile *t, ptrdiff_t rows, ptrdiff_t cols, double *restrict mean)
 {
     for (ptrdiff_t r = 0; r < rows; r++)
@@ -126,7 +128,8 @@ static void first_means(const tile *t, ptrdiff_t rows, ptrdiff_t cols, double *r
         mean[k] /= (double)rows;
 }
 
-/* Thread task: means and sd of responses first .. last - 1 of this rank. */
+/* Thread task (self: moments_job): mean and population sd of responses first .. last - 1, counted
+ * from job->own, in one pass over the rows in tiles. */
 static void compute_moments(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     moments_job *job = self;
@@ -156,7 +159,8 @@ static void compute_moments(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Computes mean and sd of the observed cells of response j in two passes; returns their number. */
+/* Sets mean and population sd of the finite cells of column j of Y, in two passes; returns their
+ * number. */
 static ptrdiff_t observed_moments(kn_view Y, ptrdiff_t j, double *mean, double *sd)
 {
     ptrdiff_t n = 0;
@@ -180,7 +184,8 @@ typedef struct observed_job {
     ptrdiff_t *n;
 } observed_job;
 
-/* Recomputes the moments of responses that have non-finite cells, from the observed ones. */
+/* Thread task (self: observed_job): for responses first .. last - 1, counted from the first of this
+ * rank, sets n[j], and recomputes non-finite moments from the finite cells. */
 static void recompute_moments(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     observed_job *job = self;
@@ -293,6 +298,8 @@ typedef struct block_job {
     kn_mat block;
 } block_job;
 
+/* y[k] = (y[k] - mean[k]) scale[k] for n responses of one participant, in place; scale is 1 / sd.
+ */
 static void standardise_row(double *restrict y, const double *restrict mean,
                             const double *restrict scale, ptrdiff_t n)
 {
@@ -300,8 +307,9 @@ static void standardise_row(double *restrict y, const double *restrict mean,
         y[k] = (y[k] - mean[k]) * scale[k];
 }
 
-/* Replaces the missing cells of one row by imputed values, or NaN: responses at, at + 1, ..., or
- * those of `index`. */
+/* Replaces the missing cells among y, n standardised responses of one row, by imputed values, or by
+ * NaN if there are none. The responses are at, at + 1, ..., or those of `index` if it is not NULL.
+ */
 static void set_missing_cells(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at,
                               const ptrdiff_t *index, ptrdiff_t n, double *y)
 {
@@ -312,7 +320,7 @@ static void set_missing_cells(const kn_responses *Y, ptrdiff_t row, ptrdiff_t at
     }
 }
 
-/* Stores a tile (rows x cols, row-major) into column-major `block` at (i, j). */
+/* Stores a tile (rows x cols, row by row) into `block` (column by column) at row i and column j. */
 static inline void transpose_tile(const tile *t, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j,
                                   ptrdiff_t cols, kn_mat block)
 {
@@ -328,15 +336,16 @@ static ptrdiff_t row_of(const kn_responses *Y, ptrdiff_t i)
     return Y->rows ? Y->rows[i] : i;
 }
 
-/* Releases the pages of columns that are done, if the scratch file is stored by columns; stored by
- * rows, later blocks still need them. */
+/* Tells the system that the pages of columns first to last of Y are no longer needed, if Y is
+ * stored by columns; stored by rows, later blocks still need them. */
 static void columns_done(const kn_ctx *ctx, kn_view Y, ptrdiff_t first, ptrdiff_t last)
 {
     if (Y.col_stride != 1)
         kn_view_done(ctx, Y, first, last - first + 1);
 }
 
-/* Thread task: columns from .. to - 1 of a block. */
+/* Thread task (self: block_job): standardises columns from .. to - 1 of job->block (N x count),
+ * tile by tile; missing cells are imputed values or NaN. */
 static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -373,7 +382,8 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Chunks are at least a tile wide, and large enough for a thread. */
+/* Fills the `cols` columns of job->block in parallel, in chunks of at least a tile that are large
+ * enough for a thread. */
 static void fill_block(kn_ctx *ctx, block_job *job, ptrdiff_t cols)
 {
     ptrdiff_t grain = 1 + 100000 / (job->Y->N + 1);
@@ -402,6 +412,8 @@ typedef struct strip_job {
 /* to = (y - mean) scale for one participant's part of a strip; float32 rows in which no response
  * is left out are read sequentially. */
 KN_CLONES
+/* to[k] = (y[k] - mean[k]) scale[k] as float, for n consecutive float32 responses of one
+ * participant; scale is 1 / sd. */
 static void narrow_f32(const float *restrict y, const double *restrict mean,
                        const double *restrict scale, ptrdiff_t n, float *restrict to)
 {
@@ -410,6 +422,8 @@ static void narrow_f32(const float *restrict y, const double *restrict mean,
 }
 
 KN_CLONES
+/* to[k] = (y[k] - mean[k]) scale[k] as float, for n responses of one participant in double; scale
+ * is 1 / sd. */
 static void narrow_f64(const double *restrict y, const double *restrict mean,
                        const double *restrict scale, ptrdiff_t n, float *restrict to)
 {
@@ -417,7 +431,9 @@ static void narrow_f64(const double *restrict y, const double *restrict mean,
         to[k] = (float)((y[k] - mean[k]) * scale[k]);
 }
 
-/* Thread task: columns from .. to - 1 of a strip, one per participant. */
+/* Thread task (self: strip_job): standardises the participants from .. to - 1, one per column of a
+ * strip (responses x participants) in double or float32; missing cells are imputed values or NaN.
+ */
 static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const strip_job *job = self;
@@ -459,8 +475,8 @@ static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Fills a strip (responses x participants) of `count` responses in parallel, then lets the system
- * drop the pages read. */
+/* Fills a strip (count responses x N participants) in parallel over participants, then lets the
+ * system drop the pages of Y that were read. */
 static void fill_strip(kn_ctx *ctx, strip_job *job, ptrdiff_t count)
 {
     ptrdiff_t grain = 1 + 100000 / (count + 1);
@@ -499,7 +515,8 @@ typedef struct marking {
     kn_missing_mask *h;
 } marking;
 
-/* Marks the missing cells, in tiles because Y may be stored by rows or by columns. */
+/* Thread task (self: marking): sets the bits of the missing (non-finite) cells of responses from ..
+ * to - 1, in tiles of 64 rows because Y may be stored by rows or by columns. */
 static void mark_missing(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const marking *m = self;

@@ -27,7 +27,8 @@ typedef struct kn_missing_mask {
     ptrdiff_t *before;     /* words x T + 1 */
 } kn_missing_mask;
 
-/* Marks the missing cells of the T responses kept[0 .. T-1] of Y. Reads Y once. */
+/* Marks the missing (non-finite) cells of the T responses kept[0 .. T-1] of Y; *out is owned
+ * (kn_missing_mask_clear). Reads Y once, in parallel. */
 kn_status kn_missing_mask_new(kn_ctx *ctx, kn_view Y, const ptrdiff_t *kept, ptrdiff_t T,
                               kn_missing_mask *out);
 void kn_missing_mask_clear(kn_missing_mask *h); /* accepts {0} */
@@ -71,7 +72,7 @@ typedef struct kn_scaling { /* Scaling of the caller's n_all responses. */
 /* Number of values that a response with missing cells needs. */
 enum { KN_MIN_VALUES = 10 };
 
-/* Frees the contents; accepts {0}. */
+/* Frees the contents, which the struct owns; accepts {0}. */
 void kn_scaling_clear(kn_scaling *s);
 
 /* Side of the products of responses: YY' (N x N) or Y'Y (T x T). By size, except in tests. */
@@ -115,24 +116,29 @@ kn_responses kn_responses_of(kn_view Y, const kn_scaling *scaling);
 /* Returns n rows of Y in the order of `rows`, with the scaling of all. rows is borrowed. */
 kn_responses kn_responses_rows(const kn_responses *Y, const ptrdiff_t *rows, ptrdiff_t n);
 
-/* Returns an upper bound of |Y|_F^2 from the moments of all rows; by Cauchy-Schwarz it bounds sums
- * of products of responses. */
+/* Returns an upper bound of |Y|_F^2, the sum of squares of all standardised responses, from the
+ * moments of all rows and the imputed values; by Cauchy-Schwarz it bounds sums of products of
+ * responses. O(T). */
 double kn_responses_energy(const kn_responses *Y);
 
-/* Returns the variance to use for response j: `own`, that of the rows at hand, or that of all rows
- * if `own` is only rounding, as in a fold in which the response is constant. Standardised units. */
+/* Returns the variance to use for response j, in standardised units: `own`, that of the rows at
+ * hand, or that of all rows if `own` is only rounding, as in a fold in which the response is
+ * constant. */
 double kn_responses_variance(const kn_responses *Y, ptrdiff_t j, double own);
 
-/* block (N x count) = standardised responses first .. first + count - 1 of those in use. */
+/* Sets block (N x count) to the standardised responses first .. first + count - 1 of those in use,
+ * a participant per row. Parallel; missing cells are imputed values or NaN. */
 void kn_responses_block(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat block);
-/* block (N x count) = the standardised responses index[0 .. count-1] of those in use. */
+/* Sets block (N x count) to the standardised responses index[0 .. count-1] of those in use, as
+ * kn_responses_block does. */
 void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *index, kn_mat block);
 
-/* strip (count x N) = the transposed block, one participant per column. Files have this order, so
- * a strip is written at memory speed where a block needs a transposition. */
+/* Sets strip (count x N) to the standardised responses first .. first + count - 1, one participant
+ * per column. Files have this order, so a strip is written at memory speed where a block needs a
+ * transposition. */
 void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat strip);
-/* The same rounded to float32 after standardising in double, so that responses far from zero lose
- * no precision. */
+/* Sets strip (count x N, one participant per column) to standardised responses rounded to float32.
+ * Standardising is in double, so that responses far from zero lose no precision. */
 void kn_responses_strip_f32(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_fmat strip);
 
 /* ---- index ranges of MPI ranks ---------------------------------------------------------------
@@ -150,14 +156,15 @@ typedef struct kn_index_range {
  * among.last if there is none. Y->scaling NULL: all responses are in use. */
 ptrdiff_t kn_first_from(const kn_responses *Y, kn_index_range among, ptrdiff_t limit);
 
-/* Returns the responses in use of a rank; all of them if ranks is 1. */
+/* Returns the responses in use that rank `rank` of `ranks` processes, by the rule above; all of
+ * them if ranks is 1. */
 kn_index_range kn_response_range_of(const kn_responses *Y, int rank, int ranks);
-/* Returns the responses in use of this rank. */
+/* Returns the responses in use that this rank processes. */
 kn_index_range kn_response_range(const kn_ctx *ctx, const kn_responses *Y);
-/* Returns the responses of this rank among T, all in use. */
+/* Returns the range of this rank among T responses that are all in use. */
 kn_index_range kn_responses_own(const kn_ctx *ctx, ptrdiff_t T);
 
-/* Returns the participants of a rank, for work that is distributed by participants: n r/R .. n
+/* Returns the participants of rank r of R for work that is distributed by participants: n r/R .. n
  * (r+1)/R - 1. */
 kn_index_range kn_sample_range_of(ptrdiff_t n, int rank, int ranks);
 
@@ -167,8 +174,8 @@ kn_index_range kn_sample_range_of(ptrdiff_t n, int rank, int ranks);
  * pass: mean[j] and sd[j] for j in that range. A response with a non-finite value gets non-finite
  * moments. */
 void kn_moments(kn_ctx *ctx, kn_view Y, kn_index_range range, double *mean, double *sd);
-/* Recomputes the moments of those responses that are non-finite from their observed cells, and
- * sets n[j], the number of observed cells, for the whole range. */
+/* For the responses in `range`: sets n[j], the number of finite cells, and recomputes mean[j] and
+ * sd[j] from these cells if kn_moments left them non-finite. */
 void kn_moments_observed(kn_ctx *ctx, kn_view Y, kn_index_range range, double *mean, double *sd,
                          ptrdiff_t *n);
 

@@ -30,8 +30,12 @@ bool kn_is_missing_code(double x)
 
 static const double FAR = 3;
 
-/* Number of distinct values of sorted x, counted up to DISTINCT. */
-enum { DISTINCT = 5, MIN_ROWS = 20, PER_VALUE = 100 };
+enum {
+    DISTINCT = 5,   /* distinct values that the others must have */
+    MIN_ROWS = 20,  /* values below which nothing is isolated */
+    PER_VALUE = 100 /* one value of so many may be isolated */
+};
+
 /* Returns the number of distinct values of sorted x (n), counted up to DISTINCT. */
 static ptrdiff_t count_distinct(const double *x, ptrdiff_t n)
 {

@@ -331,9 +331,10 @@ static void noise_is_that_of_the_posterior(void **state)
     free(U.data), free(map.data), free(A.data), free(G.data), free(K.data), free(UK.data);
 }
 
-/* What the export reports. noise_is_that_of_the_posterior checks that this number is the leverage, and
- * no_participant_is_recovered attacks the file. (Leverages by the weights of the file are no oracle: they
- * divide by directions near the cut, where the rounding of one compiler made 5e7 of 1.) */
+/* What the export reports. noise_is_that_of_the_posterior checks that this number is the leverage,
+ * and no_participant_is_recovered attacks the file. (Leverages by the weights of the file are no
+ * oracle: they divide by directions near the cut, where the rounding of one compiler made 5e7
+ * of 1.) */
 static void leverage_is_bounded_for_components_and_groups(void **state)
 {
     (void)state;
