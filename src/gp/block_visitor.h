@@ -81,11 +81,11 @@ typedef struct kn_visitor {
  * every response is modelled. */
 ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first);
 /* Number of blocks and largest width of a loop. */
-kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *walk);
+kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *loop);
 
 /* Runs the loop for n visitors. begin and end are called on all MPI ranks, also on those without
- * blocks. Collective if one of the callbacks is. KN_ERR_CANCELLED unless walk->to_the_end. */
-kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *walk, const kn_visitor *visitor,
+ * blocks. Collective if one of the callbacks is. KN_ERR_CANCELLED unless loop->to_the_end. */
+kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *loop, const kn_visitor *visitor,
                             int n);
 
 /* Memory plan: the width of blocks of `cut` responses (0: KN_BLOCK) of T, and the buffers of n

@@ -24,6 +24,8 @@ void kn_basis_clear(kn_basis *b)
     *b = (kn_basis){0};
 }
 
+/* Returns the largest Euclidean length of the columns of B (T x P): a bound of the entries of
+ * B'B and Y B. */
 static double longest_column(kn_mat B)
 {
     double limit = 0;
@@ -37,6 +39,8 @@ typedef struct angles {
     kn_sum S;
 } angles;
 
+/* Block visitor of kn_basis_angles (self: angles): adds B_b'B_b (P x P, lower triangle) of the
+ * block's rows of B to the exact sum. */
 static kn_status add_angles(kn_ctx *ctx, void *self, kn_block *b)
 {
     angles *a = self;
@@ -63,7 +67,8 @@ out:
     return status;
 }
 
-/* The largest |entry| of S - I, lower triangle; NaN if there is one. */
+/* Returns max |S_ij - (i == j)| over the lower triangle of S = B'B (P x P): how far B is from
+ * orthonormal; NaN if an entry is NaN. */
 static double largest_deviation(kn_mat S)
 {
     double worst = 0;
@@ -77,9 +82,10 @@ static double largest_deviation(kn_mat S)
     return worst;
 }
 
-/* B <- B L^-T with LL' = B'B, twice: one step loses the square of B's condition number, two are
- * accurate (Yamamoto et al. 2015, CholeskyQR2). Columns are scaled first, so only their angles
- * matter. */
+/* Orthonormalises the columns of B (T x P) in place: B <- B L^-T with LL' = B'B, twice, because
+ * one step loses the square of B's condition number (CholeskyQR2, Yamamoto et al. 2015). Columns
+ * are scaled first, so only their angles matter. S (P x P) is work space. KN_ERR_DATA if columns
+ * are zero, not finite or linearly dependent. Collective. */
 static kn_status orthonormalise_basis(kn_ctx *ctx, const kn_responses *Y, kn_mat B, kn_mat S)
 {
     kn_status status = KN_OK;
@@ -113,7 +119,8 @@ typedef struct energy_job {
     double *energy;
 } energy_job;
 
-/* y <- y - mean, and energy[j] = |y_j|^2. */
+/* Parallel task (self: energy_job) for columns from .. to - 1 of a block y (N x count):
+ * subtracts mean[j] unless mean is NULL, and sets energy[j] = |y_j|^2. */
 static void centre_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const energy_job *b = self;
@@ -125,19 +132,20 @@ static void centre_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-typedef struct projecting {
+typedef struct projection {
     const double *mean;
     kn_mat B, part;
     kn_sum Z;
     double *energy; /* width  energy of each response */
     kn_slots total;
-} projecting;
+} projection;
 
-/* Begins the loop of Z = Y B: one product per block, and slots for the total energy. */
-static kn_status begin_projecting(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+/* Begins the loop of kn_project (self: projecting): allocates the N x P product of one block,
+ * the energies of its responses and one sum of energies per block. */
+static kn_status begin_projection(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
-    projecting *p = self;
+    projection *p = self;
     KN_TRY(kn_mat_new(ctx, plan->n, p->B.cols, &p->part));
     KN_TRY(kn_alloc_d(ctx, plan->width, &p->energy));
     KN_TRY(kn_slots_new(ctx, plan->blocks, 1, &p->total));
@@ -145,12 +153,12 @@ out:
     return status;
 }
 
-/* Adds y_block B_block to Z, after centring the columns by `mean`, and their energy to the
- * total. */
+/* Block visitor of kn_project (self: projecting): centres the block's responses in place, adds
+ * y_block B_block (N x P) to Z and their squared lengths to the total. */
 static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { COLUMNS = 16 };
-    projecting *p = self;
+    projection *p = self;
     energy_job job = {b->y, p->mean ? p->mean + b->first : NULL, p->energy};
     kn_parallel(ctx, b->count, COLUMNS, centre_columns, &job);
     kn_gemm(ctx, 1, KN_N, b->y, KN_N, kn_sub(p->B, b->first, 0, b->count, p->B.cols), 0, p->part);
@@ -164,8 +172,8 @@ kn_status kn_project(kn_ctx *ctx, const kn_responses *Y, const double *mean, kn_
                      double *total)
 {
     kn_status status;
-    projecting p = {.mean = mean, .B = B};
-    kn_visitor visitor = {&p, KN_BLOCK_Y, begin_projecting, project_block, NULL};
+    projection p = {.mean = mean, .B = B};
+    kn_visitor visitor = {&p, KN_BLOCK_Y, begin_projection, project_block, NULL};
     /* |z_ip| <= |y_i - mean| |b_p|; the mean is bounded by the same norm */
     double bound = GENEROUS * sqrt(kn_responses_energy(Y)) * longest_column(B);
     KN_TRY(kn_sum_new(ctx, Z.rows, Z.cols, bound, 2, &p.Z));
@@ -244,8 +252,9 @@ out:
     return status;
 }
 
-/* Small singular values inherit the rounding of the Gram matrix: orthonormalise B again and rotate
- * it so that Z'Z is diagonal. */
+/* Repairs a basis whose small singular values carry the rounding of the Gram matrix:
+ * orthonormalises b->B (T x P) again, projects Y on it and rotates so that Z'Z is diagonal. S (P
+ * x P) is work space. Collective. */
 static kn_status repair_basis(kn_ctx *ctx, const kn_responses *Y, kn_basis *b, kn_mat S)
 {
     kn_status status;
@@ -256,25 +265,28 @@ out:
     return status;
 }
 
-typedef struct building {
+typedef struct basis_pass {
     kn_mat scaled; /* N x P  U S^-1 */
     kn_mat B;
-} building;
+} basis_pass;
 
-/* B = Y' U S^-1 */
+/* Block visitor of build_from_sample_gram (self: building): computes the block's rows of B = Y' U
+ * S^-1 (T x P). */
 static kn_status build_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    building *u = self;
+    basis_pass *u = self;
     kn_gemm(ctx, 1, KN_T, b->y, KN_N, u->scaled, 0, kn_sub(u->B, b->first, 0, b->count, u->B.cols));
     return KN_OK;
 }
 
-/* B = Y' U S^-1 and Z = U S, for the eigenvectors U of YY'. */
-static kn_status basis_of_samples(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram,
-                                  kn_basis *b)
+/* Fills b->B = Y' U S^-1 (T x P) and b->Z = U S (N x P) from the leading eigenvectors U of G =
+ * YY' (N x N) and their singular values S; repairs B if rounding made it less than orthonormal.
+ * Reads Y once, 2 N T P flops. Collective. */
+static kn_status build_from_sample_gram(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram,
+                                        kn_basis *b)
 {
     kn_status status;
-    building u = {.B = b->B};
+    basis_pass u = {.B = b->B};
     kn_visitor visitor = {&u, KN_BLOCK_Y, NULL, build_block, NULL};
     kn_mat S = {0};
     ptrdiff_t N = Y->N, P = b->B.cols;
@@ -298,7 +310,8 @@ out:
     return status;
 }
 
-/* The largest |cosine| between two columns of Z. */
+/* Returns the largest |cosine| between two columns of Z, from ZZ = Z'Z (P x P, lower triangle):
+ * 0 if they are orthogonal. */
 static double largest_cosine(kn_mat ZZ)
 {
     double worst = 0;
@@ -308,10 +321,11 @@ static double largest_cosine(kn_mat ZZ)
     return worst;
 }
 
-/* B = U and Z = Y U, for the eigenvectors U of Y'Y. B'B = I to rounding; where the columns of Z of
- * small singular values inherit the rounding of Y'Y, both are rotated so that Z'Z is diagonal. */
-static kn_status basis_of_responses(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram,
-                                    kn_basis *b)
+/* Fills b->B = U (T x P) and b->Z = Y U (N x P) from the leading eigenvectors U of G = Y'Y (T x
+ * T). B'B = I to rounding; if columns of Z with small singular values carry the rounding of Y'Y,
+ * both are rotated so that Z'Z is diagonal. Collective. */
+static kn_status build_from_response_gram(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram,
+                                          kn_basis *b)
 {
     kn_status status;
     kn_mat ZZ = {0};
@@ -341,7 +355,8 @@ kn_status kn_basis_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
         out->E -= gram->s2[p];
     if (out->E < 0)
         out->E = 0;
-    KN_TRY((gram->by_responses ? basis_of_responses : basis_of_samples)(ctx, Y, gram, out));
+    KN_TRY((gram->by_responses ? build_from_response_gram : build_from_sample_gram)(ctx, Y, gram,
+                                                                                    out));
     kn_basis_fix_signs(out);
 out:
     if (status != KN_OK)
@@ -431,6 +446,9 @@ void kn_basis_need(kn_mem_plan *r, const kn_problem_size *s)
 
 /* ---- eigenproblem on root ---- */
 
+/* Solves the symmetric eigenproblem of S (n x n, lower triangle) by `solve` on MPI rank 0 and
+ * broadcasts the eigenvectors (into S) and eigenvalues w (n), so that all ranks have the same
+ * bits. Collective. */
 static kn_status solve_on_root(kn_ctx *ctx, kn_status (*solve)(kn_ctx *, kn_mat, double *),
                                kn_mat S, double *w)
 {

@@ -81,16 +81,16 @@ out:
     return status;
 }
 
-typedef struct maker {
-    const kn_complement_of *of;
+typedef struct complement_pass {
+    const kn_complement_input *input;
     directions d;
     double *sum;    /* n  1'U */
     kn_mat D;       /* n x width of a block; for D0 n x T */
     kn_slots slots; /* energies: n per block */
     bool energies;
-} maker;
+} complement_pass;
 
-static void maker_clear(maker *m)
+static void complement_pass_clear(complement_pass *m)
 {
     directions_clear(&m->d);
     kn_free(m->sum);
@@ -98,10 +98,11 @@ static void maker_clear(maker *m)
     kn_slots_clear(&m->slots);
 }
 
-/* Begins the loop: column sums of U, and D, for one block (energies) or all T responses. */
+/* Begins the loop over the responses (self: complement_pass): column sums of the chosen
+ * eigenvectors U (N x n), and D, n x width of one block if energies are wanted, else n x T. */
 static kn_status begin_complement(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
-    maker *m = self;
+    complement_pass *m = self;
     kn_status status;
     ptrdiff_t n = m->d.U.cols;
     KN_TRY(kn_alloc_d(ctx, n, &m->sum));
@@ -115,21 +116,23 @@ out:
     return status;
 }
 
-/* D = U'(Y - 1 mean') / sqrt(psi) - A V' for the block; its energies per direction, or the weighted
- * rows. */
-static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor (self: complement_pass): computes D = U'(Y - 1 mean')/sqrt(psi) - A V' (n x count)
+ * for the block's responses, then adds the energy of each row to its slot, or multiplies the rows
+ * by their weights for D0. */
+static kn_status project_complement_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    maker *m = self;
-    const kn_complement_of *of = m->of;
+    complement_pass *m = self;
+    const kn_complement_input *input = m->input;
     kn_mat D = kn_cols(m->D, m->energies ? 0 : b->first, b->count);
     kn_gemm(ctx, 1, KN_T, m->d.U, KN_N, b->y, 0, D);
     for (ptrdiff_t j = 0; j < b->count; j++) {
-        double unit = of->psi ? sqrt(of->psi[b->first + j]) : 1;
-        double mean = of->mean ? of->mean[b->first + j] : 0;
+        double unit = input->psi ? sqrt(input->psi[b->first + j]) : 1;
+        double mean = input->mean ? input->mean[b->first + j] : 0;
         for (ptrdiff_t k = 0; k < D.rows; k++)
             kn_col(D, j)[k] = (kn_at(D, k, j) - m->sum[k] * mean) / unit;
     }
-    kn_gemm(ctx, -1, KN_N, m->d.A, KN_T, kn_sub(of->V, b->first, 0, b->count, of->V.cols), 1, D);
+    kn_gemm(ctx, -1, KN_N, m->d.A, KN_T, kn_sub(input->V, b->first, 0, b->count, input->V.cols), 1,
+            D);
     for (ptrdiff_t j = 0; j < b->count; j++)
         for (ptrdiff_t k = 0; k < D.rows; k++)
             if (m->energies)
@@ -139,44 +142,46 @@ static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Runs the loop over all responses that fills m->D, or m->slots with energies. The caller clears
- * m. */
-static kn_status run_complement_loop(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of,
-                                     maker *m)
+/* Runs the loop over all responses that fills m->D (D0), or m->slots (energies) if m->energies
+ * is set by the caller. The caller clears m, also after an error. Collective. */
+static kn_status run_complement_loop(kn_ctx *ctx, const kn_latent *l,
+                                     const kn_complement_input *input, complement_pass *m)
 {
     kn_status status;
-    *m = (maker){.of = of, .energies = m->energies};
-    KN_TRY(directions_new(ctx, l, m->energies, of->AV, &m->d));
-    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *of->Y},
-                             &(kn_visitor){m, KN_BLOCK_Y, begin_complement, make_block, NULL}, 1));
+    *m = (complement_pass){.input = input, .energies = m->energies};
+    KN_TRY(directions_new(ctx, l, m->energies, input->AV, &m->d));
+    KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = *input->Y},
+                             &(kn_visitor){m, KN_BLOCK_Y, begin_complement,
+                                           project_complement_block, NULL},
+                             1));
 out:
     return status;
 }
 
-kn_status kn_complement_energies(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of,
+kn_status kn_complement_energies(kn_ctx *ctx, const kn_latent *l, const kn_complement_input *input,
                                  double *e)
 {
-    maker m = {.energies = true};
-    kn_status status = run_complement_loop(ctx, l, of, &m);
+    complement_pass m = {.energies = true};
+    kn_status status = run_complement_loop(ctx, l, input, &m);
     if (status == KN_OK)
         status = kn_slots_sum(ctx, &m.slots, e);
-    maker_clear(&m);
+    complement_pass_clear(&m);
     return status;
 }
 
-kn_status kn_complement_make(kn_ctx *ctx, const kn_latent *l, const kn_complement_of *of,
+kn_status kn_complement_make(kn_ctx *ctx, const kn_latent *l, const kn_complement_input *input,
                              kn_mat *D0)
 {
-    maker m = {.energies = false};
+    complement_pass m = {.energies = false};
     *D0 = kn_mat_none();
     if (kn_complement_count(l) == 0)
         return KN_OK;
-    kn_status status = run_complement_loop(ctx, l, of, &m);
+    kn_status status = run_complement_loop(ctx, l, input, &m);
     if (status == KN_OK) {
         *D0 = m.D;
         m.D = kn_mat_none();
     }
-    maker_clear(&m);
+    complement_pass_clear(&m);
     return status;
 }
 
@@ -199,7 +204,8 @@ out:
     return status;
 }
 
-/* Memory plan of the directions and of a loop over blocks with them. */
+/* Adds to the memory plan, and keeps in it, the eigenvectors and coordinates of directions_new
+ * (s->N participants, rank s->M) and the buffers of a loop over blocks of `width` responses. */
 static void directions_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t width)
 {
     if (s->M < s->N) {

@@ -32,9 +32,9 @@ typedef struct products {
     kn_fmat part_f32;
 } products;
 
-/* G += Y_b Y_b', lower triangle. N^2 T flops, in double, or in float32 with the sum over blocks in
- * double [METHOD 6b]: a sum of 2048 products is rounded to some 3e-7, and the errors of T/2048
- * blocks cancel. */
+/* Block visitor (self: products): G += Y_b Y_b' (N x N, lower triangle), N^2 count flops, in
+ * double, or in float32 with the sum over blocks in double [METHOD 6b]: a sum of 2048 products
+ * is rounded to some 3e-7, and the errors of T/2048 blocks cancel. */
 static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     products *p = self;
@@ -48,18 +48,18 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* G = Y Y' (N x N, owned by the caller), summed exactly over blocks, products in single or double
- * precision. Cost N^2 T flops. */
+/* Computes G = Y Y' (N x N, owned by the caller) as an exact sum over blocks of responses;
+ * single: products in float32. N^2 T flops; reads Y once. Collective. */
 static kn_status make_products(kn_ctx *ctx, const kn_responses *Y, bool single, kn_mat *G)
 {
     kn_status status;
     products p = {0};
-    kn_block_loop walk = {.Y = *Y, .stage = "basis"};
+    kn_block_loop loop = {.Y = *Y, .stage = "basis"};
     kn_visitor visitor = {&p, single ? KN_BLOCK_STRIP_F32 : KN_BLOCK_Y, NULL, add_block, NULL};
     KN_TRY(kn_sum_new_lower(ctx, Y->N, kn_responses_energy(Y), single ? 1 : 2, &p.sum));
     KN_TRY(single ? kn_fmat_new(ctx, Y->N, Y->N, &p.part_f32)
                   : kn_mat_new(ctx, Y->N, Y->N, &p.part));
-    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &loop, &visitor, 1));
     kn_fmat_clear(&p.part_f32);
     if (single)
         KN_TRY(kn_mat_new(ctx, Y->N, Y->N, &p.part));
@@ -78,16 +78,18 @@ out:
 
 enum { STRIP = 1024 }; /* participants at a time */
 
-/* strip (rows x T) = participants first .. of Y, also the responses of other ranks. */
+/* Fills strip (rows x T) with the participants first .. first + rows - 1 of Y, including the
+ * responses of other MPI ranks; rows[] receives their row indices in the data. Collective. */
 static kn_status read_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, ptrdiff_t *rows,
                             kn_mat strip)
 {
     kn_index_range own = kn_response_range(ctx, Y);
     for (ptrdiff_t i = 0; i < strip.rows; i++)
         rows[i] = Y->rows ? Y->rows[first + i] : first + i;
-    kn_responses some = kn_responses_rows(Y, rows, strip.rows);
+    kn_responses subset = kn_responses_rows(Y, rows, strip.rows);
     if (own.last > own.first)
-        kn_responses_block(ctx, &some, own.first, kn_cols(strip, own.first, own.last - own.first));
+        kn_responses_block(ctx, &subset, own.first,
+                           kn_cols(strip, own.first, own.last - own.first));
     return kn_allgather_response_cols(ctx, Y, strip);
 }
 
@@ -130,8 +132,9 @@ void kn_response_products_need(kn_mem_plan *r, const kn_problem_size *s)
 
 /* ---- eigenvectors ---------------------------------------------------------------------------- */
 
-/* The rounding error of the eigenvalues of G. Double: that of the eigenproblem. Float32: entries
- * with random errors e of the diagonal form a matrix of norm 2 e sqrt(N) diagonals (Wigner). */
+/* Returns the rounding error of the eigenvalues of G, up to which they count as 0. Double: that
+ * of the eigenproblem. Float32 products: entries with random errors e of the diagonal form a
+ * matrix of norm 2 e sqrt(N) diagonals (Wigner). N: number of participants. */
 static double gram_rounding(const kn_gram *g, double N)
 {
     double diagonal = 0;
@@ -143,14 +146,15 @@ static double gram_rounding(const kn_gram *g, double N)
     return fmax(eig, 2 * FLT_EPSILON * sqrt(N) * diagonal);
 }
 
-/* U, s2, noise and rank of out->G; root solves the eigenproblem, for up to KN_BLOCK responses on
- * one thread, so that the bits do not depend on the number of threads. */
+/* Sets U, s2 (descending), noise and rank of out from out->G; root solves the eigenproblem, for
+ * up to KN_BLOCK responses on one thread, so that the bits do not depend on the number of
+ * threads. Collective. */
 static kn_status decompose_gram(kn_ctx *ctx, const kn_responses *Y, kn_gram *out)
 {
     kn_status status;
     kn_mat reversed = {0};
     double *w = NULL;
-    ptrdiff_t n = out->G.rows, most = kn_min_size(Y->N, Y->T);
+    ptrdiff_t n = out->G.rows, largest_rank = kn_min_size(Y->N, Y->T);
     KN_TRY(kn_mat_new(ctx, n, n, &out->U));
     KN_TRY(kn_alloc_d(ctx, n, &out->s2));
     KN_TRY(kn_mat_copy(ctx, out->G, &reversed));
@@ -162,7 +166,7 @@ static kn_status decompose_gram(kn_ctx *ctx, const kn_responses *Y, kn_gram *out
         out->s2[p] = w[n - 1 - p] > 0 ? w[n - 1 - p] : 0;
     }
     out->noise = gram_rounding(out, (double)Y->N);
-    while (out->rank < most && out->s2[out->rank] > out->noise)
+    while (out->rank < largest_rank && out->s2[out->rank] > out->noise)
         out->rank++;
 out:
     kn_free(w);
@@ -197,6 +201,7 @@ out:
     return status;
 }
 
+/* True if the products of N participants with T responses take N^2 T > LONG_WORK flops. */
 static bool is_long(ptrdiff_t N, ptrdiff_t T)
 {
     return (double)N * (double)N * (double)T > LONG_WORK;
@@ -231,7 +236,8 @@ bool kn_gram_long(const kn_problem_size *s)
     return is_long(s->N, s->T);
 }
 
-/* G = YY' without its decomposition. */
+/* Adds the memory of make_products (G = YY', without its decomposition) to the memory plan and
+ * removes it again: only the peak rises. */
 static void sample_products_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     const kn_mem_category S = KN_NEED_SAMPLES;

@@ -23,31 +23,37 @@ typedef struct kn_gram {
 /* Computes G and its eigenvectors on the smaller side (kn_by_responses): N T min(N, T) flops and
  * one eigenproblem of size min(N, T); reads Y once. Collective. */
 kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
-/* The same with G = YY', N^2 T flops. kn_gram_new multiplies float32 responses in float32 if that
- * exceeds 1e11, with the sum over blocks in double; kn_gram_made uses the given precision.
- * Collective. */
+/* Computes G = YY' (N x N) with its eigenvectors, N^2 T flops, in the precision `made` of the
+ * products: KN_F64, or KN_F32 with the sum over blocks in double. kn_gram_new takes KN_F32 for
+ * float32 responses if N^2 T exceeds 1e11. out is cleared on error. Collective. */
 kn_status kn_gram_made(kn_ctx *ctx, const kn_responses *Y, kn_type made, kn_gram *out);
-/* The same with G = Y'Y, N T^2 flops in double. Collective. */
+/* Computes G = Y'Y (T x T) with its eigenvectors and the sums of the responses, N T^2 flops in
+ * double; for fewer responses than participants. out is cleared on error. Collective. */
 kn_status kn_gram_of_responses(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
-kn_type kn_gram_precision(const kn_responses *Y); /* the precision of kn_gram_new */
+/* Returns the precision of the products in kn_gram_new: KN_F32 for float32 responses if N^2 T
+ * exceeds 1e11, else KN_F64. */
+kn_type kn_gram_precision(const kn_responses *Y);
 /* Frees g and sets it to {0}. */
 void kn_gram_clear(kn_gram *g);
-/* Z (N x P, owned by the caller): coordinates in the leading P components, U_P diag(s), or Y U_P of
- * G = Y'Y, for which Y is read once. Collective. */
+/* Computes Z (N x P, owned by the caller), the coordinates of all participants in the leading P
+ * principal components: U_P diag(s) of G = YY', or Y U_P of G = Y'Y, for which Y is read once.
+ * Collective. */
 kn_status kn_gram_coordinates(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, ptrdiff_t P,
                               kn_mat *Z);
 
-/* S = Y'Y (T x T, lower triangle) and sums = Y'1 (T) of any rows, strip by strip of participants;
- * every MPI rank receives the responses of the others and has the result. stage: its name in
- * progress reports, or NULL for none. N T^2 flops. Collective. */
+/* Computes S = Y'Y (T x T, lower triangle) and sums = Y'1 (T) over the rows of Y, strip by strip
+ * of participants; every MPI rank receives the responses of the others and has the whole result.
+ * stage: its name in progress reports, or NULL for none. N T^2 flops. Collective. */
 kn_status kn_response_products(kn_ctx *ctx, const kn_responses *Y, const char *stage, kn_mat S,
                                double *sums);
-/* Memory plan of kn_response_products; temporary. */
+/* Adds the work space of kn_response_products (s->N, s->T) to the memory plan and removes it
+ * again: only the peak rises. */
 void kn_response_products_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* True if N^2 T exceeds 1e11: enough work for all threads to read blocks at once. */
 bool kn_gram_long(const kn_problem_size *s);
-/* Memory plan of kn_gram_new, kept. */
+/* Adds a Gram matrix with its eigenvectors, on the smaller side of s->N x s->T, to the memory
+ * plan, where it stays; the work space of kn_gram_new only raises the peak. */
 void kn_gram_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -18,9 +18,12 @@
  *
  *     cost: that of kn_eig, and a broadcast of 8 n^2 bytes */
 
-/* As kn_eig (la/la.h), for the S of root; S and w (n) are overwritten on all ranks. Collective. */
+/* Eigenvectors (into S, n x n) and ascending eigenvalues w (n) of the symmetric S of MPI rank 0
+ * by kn_eig, broadcast to all ranks, whose S is overwritten. KN_ERR_NUMERIC as kn_eig.
+ * Collective. */
 kn_status kn_eig_on_root(kn_ctx *ctx, kn_mat S, double *w);
-/* The same as kn_eig_reproducible: the same bits for any number of threads. Collective. */
+/* Like kn_eig_on_root, but with kn_eig_reproducible, whose bits do not depend on the number of
+ * threads; slower. Collective. */
 kn_status kn_eig_reproducible_on_root(kn_ctx *ctx, kn_mat S, double *w);
 
 /* ---- range finder passes ----
@@ -47,24 +50,28 @@ typedef struct kn_readings {
     kn_range_info info;
 } kn_readings;
 
-/* Allocates the work space; the caller has set Y, centre, n, T, k and total. */
+/* Allocates the work space of a range finder; the caller has set Y, centre, n, T, k and total.
+ * Sets cut, energy and limbs. The caller clears w, also after an error. */
 kn_status kn_readings_new(kn_ctx *ctx, kn_readings *w);
 /* Frees the work space. */
 void kn_readings_clear(kn_readings *w);
 
-/* M = [sketch, A random], in float32. Collective. */
+/* First reading: sets w->M (n x k) = [sketch, A random], the given start columns filled up with
+ * A times random normal directions; products in float32, 2 n T k flops. Collective. */
 kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings *w);
-/* M = A (A'Q), in float32. Collective. */
+/* Power pass: reads Y once and sets w->M (n x k) = A (A'Q) for w->Q, products in float32, 4 n T
+ * k flops. Collective. */
 kn_status kn_reading_power(kn_ctx *ctx, kn_readings *w);
-/* W = A'Q (T x k) into b->B and M = A W, both in double; |A|^2 into b->total; mean (T) if centred.
- * Collective. */
+/* Last reading in double: b->B = W = A'Q (T x k), w->M = A W (n x k), b->total = |A|^2, and the
+ * means of the responses in mean (T) if centred. 4 n T k flops. Collective. */
 kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean);
 
-/* The same with products in float32 and sums in double. Collective. */
+/* Last reading in float32, sums in double: b->B = W = A'Q (T x k), w->M = A W (n x k), b->total
+ * = |A|^2, and the means of the responses in mean (T) if centred. 4 n T k flops. Collective. */
 kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean);
 
-/* Memory plan for n participants and k columns: work space and B are kept, the readings are
- * temporary. */
+/* Memory plan of all readings for n participants, T responses and k columns: Q, M, W and B stay
+ * in the plan, the work space of a reading only raises the peak. */
 void kn_readings_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k);
 
 #endif

@@ -29,12 +29,7 @@ static const double LONG_WORK = 1e10;
 
 typedef kn_readings work;
 
-static ptrdiff_t smaller_size(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Scales each column that is not 0 to length 1. */
+/* Scales each column of M to Euclidean length 1; columns of zeros stay. */
 static void unit_columns(kn_mat M)
 {
     for (ptrdiff_t p = 0; p < M.cols; p++) {
@@ -44,7 +39,8 @@ static void unit_columns(kn_mat M)
     }
 }
 
-/* S = X diag(t) X', t descending; X overwrites S. KN_ERR_DATA if t[0] is not positive. */
+/* Decomposes S = X diag(t) X' (k x k) with t (k) descending; X overwrites S. Root solves.
+ * KN_ERR_DATA if t[0] is not positive: no response varies. Collective. */
 static kn_status eig_descending(kn_ctx *ctx, kn_mat S, double *t)
 {
     ptrdiff_t k = S.rows;
@@ -64,6 +60,7 @@ static kn_status eig_descending(kn_ctx *ctx, kn_mat S, double *t)
     return status;
 }
 
+/* Returns how many of the k descending values t are greater than `lowest`. */
 static ptrdiff_t count_above(const double *t, ptrdiff_t k, double lowest)
 {
     ptrdiff_t n = 0;
@@ -72,8 +69,9 @@ static ptrdiff_t count_above(const double *t, ptrdiff_t k, double lowest)
     return n;
 }
 
-/* M <- M L^-T for M'M = LL', and the same for `with` (may be none): orthonormal to rounding if M
- * was nearly so. */
+/* Makes nearly orthonormal columns of M (n x k) orthonormal to rounding: M <- M L^-T for S = M'M
+ * = LL', and the same for `with` (none: not used). S is overwritten. KN_ERR_NUMERIC if S is not
+ * positive definite. */
 static kn_status polish_columns(kn_ctx *ctx, kn_mat S, kn_mat M, kn_mat with)
 {
     kn_status status;
@@ -85,10 +83,11 @@ out:
     return status;
 }
 
-/* Q = orth(M): M X diag(t)^-1/2 X' for M'M = X diag(t) X', the orthonormal matrix closest to M, so
- * that columns that are orthonormal already hardly change; without the last X', and with fewer
- * columns, if the columns of M are linearly dependent. Then polished, because this loses the
- * square of M's condition number. */
+/* Sets w->Q = orth(w->M) (n x k), the start of the next pass: M X diag(t)^-1/2 X' for M'M = X
+ * diag(t) X', which is the orthonormal matrix closest to M, so that columns that are orthonormal
+ * already hardly change. If columns of M are linearly dependent, without the last X' and with
+ * fewer columns (w->k). Then polished, because this loses the square of M's condition number.
+ * Collective. */
 static kn_status orthonormalise_sketch(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -123,8 +122,9 @@ out:
     return status;
 }
 
-/* Q'M = X diag(t) X', t descending; Q <- Q X, M <- M X, W <- W X unless W is NULL. For M = A A'Q
- * the t approximate squared singular values from below; sets the residual of the first P. */
+/* Rotates Q, M (n x k) and, unless NULL, W (T x k) to the axes of Q'M = X diag(t) X', t (k)
+ * descending: Q <- Q X, M <- M X, W <- W X. For M = A A'Q the t approximate the squared singular
+ * values of A from below. Sets the residual of the first P in w->info. Collective. */
 static kn_status rotate_to_axes(kn_ctx *ctx, work *w, double *t, kn_mat *W)
 {
     kn_status status;
@@ -153,8 +153,9 @@ out:
     return status;
 }
 
-/* Q = orth(M - shift Q) for M = A A'Q: directions outside, whose t are below t_k, shrink by |t -
- * shift| instead of t. The smallest t is never above the true t_k, so half of it is safe. */
+/* Ends a power pass: Q = orth(M - shift Q) for M = A A'Q with squared singular values t (k).
+ * Directions outside Q, whose values are below t_k, shrink by |t - shift| instead of t. The
+ * smallest t is never above the true t_k, so shift = t_k/2 is safe. Collective. */
 static kn_status shifted_step(kn_ctx *ctx, work *w, const double *t)
 {
     double shift = fmax(t[w->k - 1], 0) / 2;
@@ -164,6 +165,8 @@ static kn_status shifted_step(kn_ctx *ctx, work *w, const double *t)
     return orthonormalise_sketch(ctx, w);
 }
 
+/* True if the last reading multiplies in float32: as o->last says or, by size, for float32
+ * responses and at least LONG_WORK flops. */
 static bool is_single(const kn_range_options *o, const work *w)
 {
     double flops = 4 * (double)w->n * (double)w->T * (double)w->k;
@@ -171,8 +174,10 @@ static bool is_single(const kn_range_options *o, const work *w)
     return o->last == KN_LAST_SINGLE || (o->last == KN_LAST_BY_SIZE && large);
 }
 
-/* Power passes and the last reading, which stores W in b->B. With o->enough a pass may keep W as
- * well: it is the last one if its residual suffices, else it counts as a power pass. */
+/* Runs the power passes and the last reading, which stores W = A'Q (T x k) in b->B, the
+ * approximate squared singular values in t (k) and the means of the responses in `mean` (T).
+ * With o->enough a pass may keep W as well: it is the last one if its residual suffices, else it
+ * counts as a power pass. Collective. */
 static kn_status run_passes(kn_ctx *ctx, work *w, const kn_range_options *o, double *t,
                             double *mean, kn_basis *b)
 {
@@ -197,14 +202,17 @@ out:
     return status;
 }
 
-/* B = W R^-1 and Z = M R^-1, then the best P of them. M is moved to b->Z. */
+/* Ends the range finder: b->B = W R^-1 (T x P) orthonormal and b->Z = M R^-1 (n x P), rotated to
+ * the leading w->P axes, or fewer if the rank is lower. t (k): squared singular values; mean: T
+ * or NULL, for a projection that replaces a Z without enough digits. M is moved to b->Z.
+ * Collective. */
 static kn_status finish_basis(kn_ctx *ctx, work *w, double *t, const double *mean, kn_basis *b)
 {
     double wide = w->single ? WIDE_SINGLE : WIDE;
     kn_status status;
     kn_mat S = {0};
     double noise = t[0] * DBL_EPSILON * fmax((double)w->n, 8); /* as the rank in kn_gram_new */
-    ptrdiff_t k = count_above(t, w->k, noise), found = smaller_size(w->P, k);
+    ptrdiff_t k = count_above(t, w->k, noise), found = kn_min_size(w->P, k);
     b->B.cols = w->M.cols = k;
     for (ptrdiff_t p = 0; p < k; p++) {
         double s = sqrt(t[p]);
@@ -231,8 +239,9 @@ out:
     return status;
 }
 
-/* The readings use responses with their own mean subtracted, so that float32 carries no offset;
- * this converts the mean back to the units of the scaling. */
+/* Adds to mean (T) the offset between the responses' own means and the means of scaling s, in
+ * standard deviations of s. The readings use responses with their own mean subtracted, so that
+ * float32 carries no offset; this converts back. */
 static void move_means(const kn_scaling *s, double *mean)
 {
     for (ptrdiff_t j = 0; j < s->n_kept; j++)
@@ -241,7 +250,7 @@ static void move_means(const kn_scaling *s, double *mean)
 
 ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
 {
-    return smaller_size(P + KN_RANGE_OVERSAMPLE, smaller_size(n, T));
+    return kn_min_size(P + KN_RANGE_OVERSAMPLE, kn_min_size(n, T));
 }
 
 void kn_range_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P)
@@ -263,7 +272,7 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
 {
     kn_status status;
     kn_scaling moved = *Y->scaling;
-    ptrdiff_t limit = smaller_size(Y->N - (o->centre ? 1 : 0), Y->T);
+    ptrdiff_t limit = kn_min_size(Y->N - (o->centre ? 1 : 0), Y->T);
     work w = {.Y = *Y, .centre = o->centre, .n = Y->N, .T = Y->T, .P = P};
     double *t = NULL, *mean = NULL;
     *out = (kn_basis){.pca = true};

@@ -29,13 +29,9 @@ void kn_readings_clear(kn_readings *w)
     kn_fmat_clear(&w->W);
 }
 
-static ptrdiff_t smaller_size(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Strips of at most 64 MB of float32, 128 MB of doubles, unless they would be too thin for the
- * BLAS; a power of two, so that no strip crosses a cut of wider blocks. */
+/* Returns the block size for n participants, a power of two: strips of at most 64 MB of float32
+ * or 128 MB of doubles, unless they would be too thin for the BLAS. No strip crosses a cut of
+ * wider blocks. */
 static ptrdiff_t strip_cut(ptrdiff_t n)
 {
     enum { MIN = 64, MAX_SIZE = 1 << 24 };
@@ -45,9 +41,9 @@ static ptrdiff_t strip_cut(ptrdiff_t n)
     return cut;
 }
 
-/* Number of limbs of the exact sums: 2 if one response has much more energy than the mean, else
- * 1. */
-static int limbs_for(const kn_scaling *s)
+/* Returns the number of limbs (double words) of the exact sums: 2 if one response has much more
+ * energy than the mean of all (ratio above UNEVEN), else 1. */
+static int count_limbs(const kn_scaling *s)
 {
     double sum = 0, limit = 0;
     for (ptrdiff_t j = 0; j < s->n_kept; j++) {
@@ -58,12 +54,13 @@ static int limbs_for(const kn_scaling *s)
     return limit > UNEVEN * sum / (double)s->n_kept ? 2 : 1;
 }
 
-static kn_block_loop walk_of(const kn_readings *w)
+/* Returns the block loop of one reading, with the progress of the readings before it. */
+static kn_block_loop reading_loop(const kn_readings *w)
 {
-    kn_block_loop walk = {.Y = w->Y, .stage = "basis", .cut = w->cut};
-    walk.done = w->done;
-    walk.total = w->total;
-    return walk;
+    kn_block_loop loop = {.Y = w->Y, .stage = "basis", .cut = w->cut};
+    loop.done = w->done;
+    loop.total = w->total;
+    return loop;
 }
 
 kn_status kn_readings_new(kn_ctx *ctx, kn_readings *w)
@@ -71,49 +68,53 @@ kn_status kn_readings_new(kn_ctx *ctx, kn_readings *w)
     kn_status status;
     w->cut = strip_cut(w->n);
     w->energy = kn_responses_energy(&w->Y);
-    w->limbs = limbs_for(w->Y.scaling);
-    kn_block_loop walk = walk_of(w);
+    w->limbs = count_limbs(w->Y.scaling);
+    kn_block_loop loop = reading_loop(w);
     KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->Q));
     KN_TRY(kn_mat_new(ctx, w->n, w->k, &w->M));
     KN_TRY(kn_fmat_new(ctx, w->n, w->k, &w->Q32));
-    KN_TRY(kn_fmat_new(ctx, kn_block_loop_plan_of(&walk).width, w->k, &w->W));
+    KN_TRY(kn_fmat_new(ctx, kn_block_loop_plan_of(&loop).width, w->k, &w->W));
 out:
     return status;
 }
 
 /* The running sum over blocks of n x k products. */
-typedef struct adding {
+typedef struct product_sum {
     kn_sum M;
     kn_mat part; /* n x k  of one block; either this or part_f32 is used */
     kn_fmat part_f32;
-} adding;
+} product_sum;
 
-/* M += strip' W */
-static kn_status add_product_f32(kn_ctx *ctx, adding *a, kn_fmat strip, kn_fmat W)
+/* Adds strip' W (n x k) of one block to the running sum; strip: count x n, W: count x k,
+ * products in float32. Cannot fail. */
+static kn_status add_product_f32(kn_ctx *ctx, product_sum *a, kn_fmat strip, kn_fmat W)
 {
     kn_gemm_f32(ctx, 1, KN_T, strip, KN_N, W, 0, a->part_f32);
     kn_sum_add_f32(ctx, &a->M, a->part_f32);
     return KN_OK;
 }
 
-static kn_status add_product(kn_ctx *ctx, adding *a, kn_mat strip, kn_mat W)
+/* Adds strip' W (n x k) of one block to the running sum; strip: count x n, W: count x k, in
+ * double. Cannot fail. */
+static kn_status add_product(kn_ctx *ctx, product_sum *a, kn_mat strip, kn_mat W)
 {
     kn_gemm(ctx, 1, KN_T, strip, KN_N, W, 0, a->part);
     kn_sum_add(ctx, &a->M, a->part);
     return KN_OK;
 }
 
-/* w->M = the sum to which the visitor adds in a loop over all blocks; |entries| at most `bound`. */
-static kn_status add_up(kn_ctx *ctx, kn_readings *w, double bound, const kn_visitor *visitor,
-                        adding *a)
+/* Runs one reading: a loop over all blocks in which the visitor adds n x k products to a; their
+ * exact sum goes to w->M. bound: largest |entry| of the sum. Collective. */
+static kn_status run_reading(kn_ctx *ctx, kn_readings *w, double bound, const kn_visitor *visitor,
+                             product_sum *a)
 {
     kn_status status;
-    kn_block_loop walk = walk_of(w);
+    kn_block_loop loop = reading_loop(w);
     bool single = visitor->needs == KN_BLOCK_STRIP_F32;
     KN_TRY(kn_sum_new(ctx, w->n, w->k, bound, single ? w->limbs : 2, &a->M));
     KN_TRY(single ? kn_fmat_new(ctx, w->n, w->k, &a->part_f32)
                   : kn_mat_new(ctx, w->n, w->k, &a->part));
-    KN_TRY(kn_block_loop_run(ctx, &walk, visitor, 1));
+    KN_TRY(kn_block_loop_run(ctx, &loop, visitor, 1));
     KN_TRY(kn_sum_value(ctx, &a->M, w->M));
     w->done += w->T;
 out:
@@ -125,8 +126,9 @@ out:
 
 /* ---- products in float32 ---- */
 
-/* M = A W from M = Y W: subtracting the column means of M subtracts mean' W. */
-static void centre_columns(kn_mat M)
+/* Subtracts from each column of M its mean. For M = Y W (n x k) this gives A W, because it
+ * subtracts mean' W, where A is Y with centred responses. */
+static void subtract_column_means(kn_mat M)
 {
     for (ptrdiff_t p = 0; p < M.cols; p++) {
         double *m = kn_col(M, p), mean = 0;
@@ -145,7 +147,9 @@ typedef struct draw_job {
     kn_fmat to;
 } draw_job;
 
-/* Every response has its own stream of random numbers: the same for any strip and thread. */
+/* Parallel task (self: draw_job): fills rows from .. to - 1 of a block of random directions
+ * (responses x k) with standard normal numbers. Every response has its own stream: the numbers
+ * do not depend on strip or thread. */
 static void draw_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const draw_job *job = self;
@@ -161,11 +165,11 @@ static void draw_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 typedef struct sketching {
     kn_readings *w;
     const kn_range_options *o;
-    adding M;
+    product_sum M;
 } sketching;
 
-/* First pass: adds y_block W to M (n x k), W being standard normal numbers of the seed and the
- * response. */
+/* Block visitor of kn_reading_sketch (self: sketching): adds y_block W to M (n x k), W (count x
+ * k) being standard normal numbers that depend on seed and response. */
 static kn_status sketch_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     sketching *s = self;
@@ -179,7 +183,7 @@ kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings 
 {
     enum { FARTHEST = 16 }; /* bound of |kn_rng_normal()| */
     kn_status status = KN_OK;
-    ptrdiff_t given = o->sketch.data ? smaller_size(o->sketch.cols, w->k) : 0;
+    ptrdiff_t given = o->sketch.data ? kn_min_size(o->sketch.cols, w->k) : 0;
     kn_readings rest = *w; /* the columns that the sketch does not give */
     sketching s = {.w = &rest, .o = o};
     kn_visitor visitor = {&s, KN_BLOCK_STRIP_F32, NULL, sketch_block, NULL};
@@ -189,19 +193,21 @@ kn_status kn_reading_sketch(kn_ctx *ctx, const kn_range_options *o, kn_readings 
     if (given > 0)
         kn_mat_set(kn_cols(w->M, 0, given), kn_cols(o->sketch, 0, given));
     if (rest.k > 0)
-        status = add_up(ctx, &rest, bound, &visitor, &s.M);
+        status = run_reading(ctx, &rest, bound, &visitor, &s.M);
     w->done = rest.done;
     if (w->centre)
-        centre_columns(w->M);
+        subtract_column_means(w->M);
     return status;
 }
 
 typedef struct powering {
     kn_readings *w;
     kn_fmat Q;
-    adding M;
+    product_sum M;
 } powering;
 
+/* Block visitor of a power pass in float32 (self: powering): W_b = Y_b' Q (count x k), kept in
+ * w->W, and M += Y_b W_b (n x k). */
 static kn_status power_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     powering *p = self;
@@ -215,9 +221,9 @@ kn_status kn_reading_power(kn_ctx *ctx, kn_readings *w)
     powering p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)};
     kn_visitor visitor = {&p, KN_BLOCK_STRIP_F32, NULL, power_block, NULL};
     kn_fmat_set(p.Q, w->Q);
-    kn_status status = add_up(ctx, w, GENEROUS * w->energy, &visitor, &p.M);
+    kn_status status = run_reading(ctx, w, GENEROUS * w->energy, &visitor, &p.M);
     if (w->centre)
-        centre_columns(w->M);
+        subtract_column_means(w->M);
     return status;
 }
 
@@ -250,7 +256,8 @@ static void add_sample(ptrdiff_t n, const float *restrict y, double *restrict su
     }
 }
 
-/* Mean and |a_j|^2 of the responses from .. to-1. */
+/* Parallel task (self: moments_job) for the responses from .. to - 1 of a strip: mean[j] over
+ * participants (0 unless centred) and square[j] = sum_i (y_ij - mean_j)^2. */
 static void strip_moments(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const moments_job *b = self;
@@ -265,7 +272,8 @@ static void strip_moments(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Begins the last pass in single precision: energy of each response and its slots. */
+/* Begins the last reading in float32 (self: last_single): allocates the energy of each response
+ * of a block, and one sum per block. */
 static kn_status begin_single(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -276,8 +284,8 @@ out:
     return status;
 }
 
-/* Last pass in single precision: means and energies of the block's responses, a power step, and
- * rows of B. */
+/* Block visitor of the last reading in float32 (self: last_single): means and energies of the
+ * block's responses, W_b = Y_b' Q as the block's rows of B (T x k), and M += Y_b W_b. */
 static kn_status single_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 256 };
@@ -303,9 +311,9 @@ kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, doubl
     last_single l = {.p = {.w = w, .Q = kn_fcols(w->Q32, 0, w->k)}, .b = b, .mean = mean};
     kn_visitor visitor = {&l, KN_BLOCK_STRIP_F32, begin_single, single_block, NULL};
     kn_fmat_set(l.p.Q, w->Q);
-    KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.p.M));
+    KN_TRY(run_reading(ctx, w, GENEROUS * w->energy, &visitor, &l.p.M));
     if (w->centre)
-        centre_columns(w->M);
+        subtract_column_means(w->M);
     KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
     KN_TRY(kn_allgather_response_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
     KN_TRY(kn_allgather_responses_d(ctx, &w->Y, w->centre ? mean : NULL));
@@ -321,7 +329,7 @@ typedef struct last_reading {
     kn_readings *w;
     kn_basis *b;
     double *mean;
-    adding M;
+    product_sum M;
     double *sample; /* n  |a_i|^2 within a block */
     kn_slots total;
 } last_reading;
@@ -332,7 +340,9 @@ typedef struct strip_job {
     double *sample;
 } strip_job;
 
-/* strip <- strip - mean, and sample[i] = |a_i|^2 of each participant. */
+/* Parallel task (self: strip_job) for participants from .. to - 1 of a strip (responses x n):
+ * subtracts mean (unless NULL) and sets sample[i] = |a_i|^2, the energy of participant i in the
+ * strip. */
 static void centre_samples(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const strip_job *b = self;
@@ -344,8 +354,9 @@ static void centre_samples(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Mean over participants of responses from to to - 1 of a strip (responses x participants). */
-static void add_means(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Parallel task (self: strip_job): writes the mean over participants of responses from .. to - 1
+ * of a strip (responses x n) to job->sample. */
+static void compute_means(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const strip_job *b = self;
     double *mean = b->sample, n = (double)b->strip.cols;
@@ -358,14 +369,16 @@ static void add_means(void *self, ptrdiff_t from, ptrdiff_t to)
         mean[j] /= n;
 }
 
+/* Begins the last reading in double (self: last_reading): allocates one sum of energies per
+ * block. */
 static kn_status begin_last(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     last_reading *l = self;
     return kn_slots_new(ctx, plan->blocks, 1, &l->total);
 }
 
-/* Last pass in double precision: W = strip Q for the block's rows of B, its energies, and the next
- * product. */
+/* Block visitor of the last reading in double (self: last_reading): centres the strip in place,
+ * W_b = strip Q as the block's rows of B (T x k), its energies, and M += strip' W_b. */
 static kn_status last_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 256, SAMPLES = 64 };
@@ -374,7 +387,7 @@ static kn_status last_block(kn_ctx *ctx, void *self, kn_block *b)
     kn_mat W = kn_sub(l->b->B, b->first, 0, b->count, w->k);
     double *mean = l->mean + b->first;
     if (w->centre)
-        kn_parallel(ctx, b->count, RESPONSES, add_means, &(strip_job){b->strip, NULL, mean});
+        kn_parallel(ctx, b->count, RESPONSES, compute_means, &(strip_job){b->strip, NULL, mean});
     strip_job job = {b->strip, w->centre ? mean : NULL, l->sample};
     kn_parallel(ctx, w->n, SAMPLES, centre_samples, &job);
     kn_gemm(ctx, 1, KN_N, b->strip, KN_N, w->Q, 0, W);
@@ -389,7 +402,7 @@ kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean
     last_reading l = {.w = w, .b = b, .mean = mean};
     kn_visitor visitor = {&l, KN_BLOCK_STRIP, begin_last, last_block, NULL};
     KN_TRY(kn_alloc_d(ctx, w->n, &l.sample));
-    KN_TRY(add_up(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
+    KN_TRY(run_reading(ctx, w, GENEROUS * w->energy, &visitor, &l.M));
     KN_TRY(kn_slots_sum(ctx, &l.total, &b->total));
     KN_TRY(kn_allgather_response_rows(ctx, &w->Y, kn_cols(b->B, 0, w->k)));
     KN_TRY(kn_allgather_responses_d(ctx, &w->Y, w->centre ? mean : NULL));

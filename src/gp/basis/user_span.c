@@ -86,13 +86,13 @@ kn_mat kn_user_span_fixed(const kn_gp *gp)
 kn_status kn_user_span_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat *Z)
 {
     kn_status status;
-    kn_mat rotated = {0}, held_out = kn_user_span_fixed(gp);
+    kn_mat rotated = {0}, fixed = kn_user_span_fixed(gp);
     double total;
-    KN_TRY(kn_mat_new(ctx, Y->N, gp->spec.identity ? gp->P : held_out.cols, Z));
+    KN_TRY(kn_mat_new(ctx, Y->N, gp->spec.identity ? gp->P : fixed.cols, Z));
     if (gp->spec.identity)
         kn_responses_block(ctx, Y, 0, *Z);
     else
-        KN_TRY(kn_project(ctx, Y, NULL, held_out, *Z, &total));
+        KN_TRY(kn_project(ctx, Y, NULL, fixed, *Z, &total));
     if (gp->UC.data && !gp->span.data) {
         KN_TRY(kn_mat_copy(ctx, *Z, &rotated));
         kn_gemm(ctx, 1, KN_N, rotated, KN_T, gp->UC, 0, *Z);

@@ -16,7 +16,9 @@
 enum { CURVE_FIRST = 100 };
 static const double LN_2PI = 1.8378770664093455;
 
-/* Rows and coordinates of all folds, from the Gram matrix or the single held-out set. */
+/* Fills rows and training coordinates (at most P components) of the fold structs f[0 ..
+ * folds-1]: from the Gram matrix p->gram, or, if the problem has a single held-out set, from its
+ * basis. fold (N): number of each participant's fold. Collective. */
 static kn_status make_folds(kn_ctx *ctx, const kn_fit_problem *p, const int *fold, int folds,
                             ptrdiff_t P, kn_curve_fold *f)
 {
@@ -37,11 +39,11 @@ out:
     return status;
 }
 
-/* Mean of x - y (y may be NULL) and its standard error. Rows of one group are not independent,
- * groups are: with S_g the sum of deviations within group g, se^2 = G/(G - 1) sum_g S_g^2 / n^2,
- * which is the usual one if every row is its own group ({0}). */
-static void mean_and_error(const double *x, const double *y, ptrdiff_t n, const kn_groups *groups,
-                           double *mean, double *se)
+/* Computes the mean of x - y (n values each; y may be NULL: 0) and its standard error. Rows of
+ * one group are not independent, groups are: with S_g the sum of deviations within group g, se^2
+ * = G/(G - 1) sum_g S_g^2 / n^2, which is the usual one if every row is its own group ({0}). */
+static void compute_mean_and_error(const double *x, const double *y, ptrdiff_t n,
+                                   const kn_groups *groups, double *mean, double *se)
 {
     double m = 0, s = 0;
     ptrdiff_t G = groups->n > 0 ? groups->n : n;
@@ -61,8 +63,8 @@ static void mean_and_error(const double *x, const double *y, ptrdiff_t n, const 
     *se = G > 1 ? sqrt(s * (double)G / (double)(G - 1)) / (double)n : 0;
 }
 
-/* The candidate with the smallest mean loss. */
-static int best_step(const kn_fit_info *info)
+/* Returns the index of the smallest mean loss on the loss curve in info. */
+static int find_best_step(const kn_fit_info *info)
 {
     int best = 0;
     for (int l = 1; l < info->n_curve; l++)
@@ -71,9 +73,12 @@ static int best_step(const kn_fit_info *info)
     return best;
 }
 
-/* The index of the smallest P whose score is worse than the best score by at most 0.001 of its
- * absolute value; with iso noise, by at most 0.01 of it or one standard error of the difference.
- * -1: no P predicts; iso noise, which has no model without components, then gets the first P. */
+/* Chooses a number of components from score (held-out rows x steps), the standardised loss of
+ * each row with kn_ladder[l] components: returns the index l of the smallest number whose mean
+ * loss exceeds the best by at most 0.001 of its absolute value; with iso noise, by at most 0.01
+ * of it or one standard error of the difference. -1: no number predicts better than none (with
+ * iso noise 0, since it has no model without components). Fills msll and se of the curve and
+ * nothing_predicted in info. */
 static int choose_candidate(kn_mat score, const kn_groups *groups, int steps, bool iso,
                             kn_fit_info *info)
 {
@@ -83,9 +88,9 @@ static int choose_candidate(kn_mat score, const kn_groups *groups, int steps, bo
     static const double ROUNDING = 1e-9; /* without signal all scores are 0 up to this */
     static const double AS_GOOD = 0.001, AS_GOOD_ISO = 0.01; /* of the best score */
     for (int l = 0; l < steps; l++)
-        mean_and_error(kn_col(score, l), NULL, score.rows, groups, &info->curve[l].msll,
-                       &info->curve[l].se);
-    int best = best_step(info);
+        compute_mean_and_error(kn_col(score, l), NULL, score.rows, groups, &info->curve[l].msll,
+                               &info->curve[l].se);
+    int best = find_best_step(info);
     /* Pure noise gives a score slightly below zero about as often as above. */
     double lowest = iso ? 1 : ONE_SIDED;
     info->nothing_predicted = info->curve[best].msll + lowest * info->curve[best].se >= -ROUNDING;
@@ -93,15 +98,17 @@ static int choose_candidate(kn_mat score, const kn_groups *groups, int steps, bo
         return iso ? 0 : -1;
     for (int l = 0; l < best; l++) {
         double mean, se, top = fabs(info->curve[best].msll);
-        mean_and_error(kn_col(score, l), kn_col(score, best), score.rows, groups, &mean, &se);
+        compute_mean_and_error(kn_col(score, l), kn_col(score, best), score.rows, groups, &mean,
+                               &se);
         if (mean <= (iso ? fmax(se, AS_GOOD_ISO * top) : AS_GOOD * top))
             return l;
     }
     return best;
 }
 
-/* Records the LML of each candidate at the same R0, for coordinates Z (n x P); total is the energy
- * of Y, of which all but |Z|^2 lies outside the basis. */
+/* Records in info->curve the LML of each candidate number of components, all at the same R0 with
+ * parameters r0, for coordinates Z (n x P). total: energy |Y|^2, of which all but |Z|^2 lies
+ * outside the basis. */
 static kn_status evaluate_candidates(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                                      kn_mat Z, double total, kn_fit_info *info)
 {
@@ -133,7 +140,9 @@ out:
     return status;
 }
 
-/* The same over all participants, or over the training rows of the held-out set. */
+/* Records in info->curve the LML of each candidate number of components at the R0 with
+ * parameters r0: for all participants, or for the training rows if the problem has a single
+ * held-out set. */
 static kn_status record_likelihoods(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                                     kn_fit_info *info)
 {
@@ -167,7 +176,8 @@ out:
     return status;
 }
 
-/* Number of candidates up to min((N-1)/2, T, rank). */
+/* Returns how many candidate numbers of components (kn_ladder) are at most min((N - 1)/2, T,
+ * rank). */
 static int count_ladder_steps(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
 {
     ptrdiff_t limit = kn_min_size(kn_min_size((N - 1) / 2, T), rank);
@@ -183,8 +193,9 @@ ptrdiff_t kn_components_max(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank)
     return kn_ladder[steps > 0 ? steps - 1 : 0];
 }
 
-/* Number of candidates for this problem; fills their components in the record. */
-static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
+/* Returns the number of candidates that this problem allows (count_ladder_steps) and writes
+ * their numbers of components to info->curve. */
+static int list_candidates(const kn_fit_problem *p, kn_fit_info *info)
 {
     ptrdiff_t rank = p->held_out.mean ? p->held_out.basis.Z.cols : p->gram.rank;
     int steps = count_ladder_steps(p->X.rows, p->Y.T, rank);
@@ -193,8 +204,9 @@ static int ladder_steps(const kn_fit_problem *p, kn_fit_info *info)
     return steps;
 }
 
-/* Assigns the folds: different ones from the reference sample, which uses the seed itself; or the
- * single held-out set, whose basis exists already. */
+/* Sets fold (N): the fold of each participant, or 0 for held out and -1 for training if the
+ * problem has a single held-out set; *folds may become smaller. The folds differ from those of
+ * the reference sample, because the seed is another one. */
 static kn_status assign_folds(kn_ctx *ctx, const kn_fit_problem *p, int *folds, int *fold)
 {
     const kn_gp_options *o = p->options;
@@ -209,10 +221,11 @@ static kn_status assign_folds(kn_ctx *ctx, const kn_fit_problem *p, int *folds, 
     return KN_OK;
 }
 
-/* Groups of the rows of the scores, which are ordered by fold. With iso noise rows count
- * individually. */
-static kn_status score_groups(kn_ctx *ctx, const kn_fit_problem *p, bool iso, int folds,
-                              const int *fold, kn_groups *out)
+/* Builds in *out the groups (repeated measures) of the rows of the score matrix, which has the
+ * participants of fold 0 first, then those of fold 1, and so on. {0}, every row its own group,
+ * without groups or with iso noise. The caller clears *out. */
+static kn_status make_score_groups(kn_ctx *ctx, const kn_fit_problem *p, bool iso, int folds,
+                                   const int *fold, kn_groups *out)
 {
     kn_status status;
     const int *group = p->options->groups;
@@ -233,10 +246,11 @@ out:
     return status;
 }
 
-/* score(i, l) with missing cells: each fold imputes its own rows and is scored separately. `all`
- * holds the scores of all folds in sequence. */
-static kn_status score_completed(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
-                                 const int *fold, int folds, int steps, kn_mat all)
+/* Fills `all` (N x steps), the standardised loss of each held-out row with kn_ladder[l]
+ * components, if cells are missing: each fold imputes its training rows from themselves and is
+ * scored by itself. Rows are in the order of folds. r0: parameters of R0. Collective. */
+static kn_status score_imputed_folds(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
+                                     const int *fold, int folds, int steps, kn_mat all)
 {
     kn_status status = KN_OK;
     double *imputed = NULL;
@@ -265,7 +279,9 @@ out:
     return status;
 }
 
-/* Computes the curve of the first `steps` candidates; *step is the chosen one. */
+/* Computes the loss curve of the first `steps` candidates at the R0 with parameters r0, by folds
+ * or the single held-out set, into info->curve, and sets *step to the index of the chosen
+ * candidate, -1 for none. Collective. */
 static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, bool iso,
                            int steps, kn_fit_info *info, int *step)
 {
@@ -279,11 +295,11 @@ static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r
     kn_groups groups = {0};
     KN_TRY(kn_alloc(ctx, p->X.rows, sizeof(int), &fold));
     KN_TRY(assign_folds(ctx, p, &c.folds, fold));
-    KN_TRY(score_groups(ctx, p, iso, c.folds, fold, &groups));
+    KN_TRY(make_score_groups(ctx, p, iso, c.folds, fold, &groups));
     info->n_curve = steps;
     if (p->completion && !p->held_out.mean) {
         KN_TRY(kn_mat_new(ctx, p->X.rows, steps, &c.score));
-        KN_TRY(score_completed(ctx, p, r0, fold, c.folds, steps, c.score));
+        KN_TRY(score_imputed_folds(ctx, p, r0, fold, c.folds, steps, c.score));
         *step = choose_candidate(c.score, &groups, steps, iso, info);
         goto out;
     }
@@ -308,7 +324,7 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
 {
     kn_status status;
     kn_fit_problem p = *problem; /* components are independent only under structured noise */
-    int all = ladder_steps(&p, info), step, first = all;
+    int all = list_candidates(&p, info), step, first = all;
     double r0[KN_COV_THETA];
     p.spec.noise = KN_NOISE_STRUCTURED;
     p.spec.sample = kn_cov_between(&problem->spec.sample);
@@ -317,7 +333,7 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
     while (!iso && first > 1 && kn_ladder[first - 1] > CURVE_FIRST)
         first--;
     KN_TRY(try_steps(ctx, &p, r0, iso, first, info, &step));
-    if (first < all && best_step(info) == first - 1) /* the loss still falls there */
+    if (first < all && find_best_step(info) == first - 1) /* the loss still falls there */
         KN_TRY(try_steps(ctx, &p, r0, iso, all, info, &step));
     KN_TRY(record_likelihoods(ctx, &p, r0, info));
     *P = step < 0 ? 0 : kn_ladder[step];
@@ -357,7 +373,8 @@ void kn_components_need(kn_mem_plan *r, const kn_problem_size *shape)
 
 /* ---- automatic number of components ---- */
 
-/* kn_choose_components on all ranks, then the result of root on all of them. */
+/* Calls kn_choose_components at the pilot's R0 on all MPI ranks, then, if they search in
+ * lock-step, replaces *P and the curve in info by those of root. Collective. */
 static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p,
                                    const kn_search_result *pilot, kn_fit_info *info, ptrdiff_t *P)
 {

@@ -28,7 +28,7 @@ typedef struct kn_curve_work { /* work space of one worker, for one fold and til
     double *product, *loss; /* per held-out row */
 } curve_work;
 
-/* Frees one fold of the curve. */
+/* Frees the arrays of one fold of the loss curve and sets it to {0}. */
 static void curve_fold_clear(kn_curve_fold *f)
 {
     kn_fold_clear(&f->rows);
@@ -85,10 +85,11 @@ out:
     return status;
 }
 
-/* B_f, mu and the variance of the trivial model from the training rows of y (N x count), the
- * responses from `first` on. */
-static void fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
-                       curve_work *w, kn_mat B)
+/* For the block y (N x count) of responses from `first` on: computes the fold's basis B (count x
+ * P), training means w->mu and training variances w->trivial from the training rows. With
+ * missing cells the variances are those of observed cells. */
+static void set_fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
+                           curve_work *w, kn_mat B)
 {
     ptrdiff_t n = f->rows.n_train;
     kn_mat train = kn_sub(w->train, 0, 0, n, y.cols);
@@ -112,9 +113,10 @@ static void fold_basis(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t firs
         kn_gemm(NULL, 1, KN_T, train, KN_N, f->rows.US, 0, B);
 }
 
-/* The same for a single held-out set, y being the held-out rows: moments of all participants less
- * those of y. */
-static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, curve_work *w, kn_mat B)
+/* The same as set_fold_basis for a single held-out set, whose rows alone are y (n_test x count): B
+ * is copied, the mean is known, and the training variance w->trivial is that of all
+ * participants, from the scaling, less that of y. */
+static void set_heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, curve_work *w, kn_mat B)
 {
     const kn_curve_fold *f = &c->fit[0];
     const kn_scaling *s = c->Y->scaling;
@@ -133,7 +135,9 @@ static void heldout_basis(const kn_curve *c, ptrdiff_t first, kn_mat y, curve_wo
     }
 }
 
-/* Writes the losses of the held-out rows, with noise w->noise and model variance v, to score. */
+/* Writes to score, from row f->at on, the log loss of each held-out row summed over the
+ * responses of a tile: e (n_test x count) are the errors, v the model variances, w->noise the
+ * noise variances (count), with a floor relative to the training variance. */
 static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v, curve_work *w,
                        double *score)
 {
@@ -143,8 +147,10 @@ static void score_step(const kn_curve_fold *f, bool missing, kn_mat e, kn_mat v,
     memcpy(score + f->at, w->loss, (size_t)f->rows.n_test * sizeof *score);
 }
 
-/* Scores the held-out rows of fold f for the responses of y, from `first` on. Components are added
- * one candidate step at a time. */
+/* Scores the held-out rows of fold f on a tile of responses y (rows x count, from `first` on):
+ * starts from the training mean, adds one component after the other to error, model variance and
+ * noise, and adds the losses at each candidate number of components to a column of score;
+ * further columns: the trivial model, and observed cells. */
 static void score_tile(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t first, kn_mat y,
                        curve_work *w, kn_mat score)
 {
@@ -152,10 +158,10 @@ static void score_tile(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t firs
     kn_mat e = kn_sub(w->error, 0, 0, ns, count), v = kn_sub(w->var, 0, 0, ns, count);
     kn_mat B = kn_sub(w->B, 0, 0, count, P), B2 = kn_sub(w->B2, 0, 0, count, P);
     if (f->held_out) {
-        heldout_basis(c, first, y, w, B);
+        set_heldout_basis(c, first, y, w, B);
         kn_mat_set(e, y);
     } else {
-        fold_basis(c, f, first, y, w, B);
+        set_fold_basis(c, f, first, y, w, B);
         kn_mat_rows(y, f->rows.test, e);
     }
     kn_mat_zero(v);
@@ -187,7 +193,8 @@ static void score_tile(const kn_curve *c, const kn_curve_fold *f, ptrdiff_t firs
     }
 }
 
-/* Columns from to to - 1 of the block for every fold; `from` is a multiple of TILE. */
+/* Parallel task (self: kn_curve): scores the columns from .. to - 1 of the current block in
+ * every fold, with the work space of this worker; `from` is a multiple of TILE. */
 static void score_tiles(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const kn_curve *c = self;
@@ -197,8 +204,9 @@ static void score_tiles(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
                    c->tile[from / TILE]);
 }
 
-/* Block visitor: adds the loss of the block's held-out responses at every step of the curve, in the
- * order of tiles. */
+/* Block visitor (self: kn_curve): computes the losses of the held-out rows on the block's
+ * responses at every step of the curve, one tile per worker, and adds them up in the order of
+ * tiles. */
 static kn_status score_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_curve *c = self;
@@ -249,7 +257,8 @@ out:
     return status;
 }
 
-/* Converts sums of losses to mean standardised losses. */
+/* Ends the block loop (self: kn_curve): score(i, l) becomes the mean over responses, or over the
+ * observed cells of row i, of its loss minus the loss of the trivial model. Collective. */
 static kn_status end_scoring(kn_ctx *ctx, void *self)
 {
     kn_curve *c = self;
@@ -288,14 +297,14 @@ void kn_curve_clear(kn_curve *c)
 kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c)
 {
     const kn_fold *rows = &c->fit[0].rows;
-    kn_block_loop walk = {.Y = *Y,
+    kn_block_loop loop = {.Y = *Y,
                           .stage = "components",
                           .cut = CUT,
                           .every = (Y->T + SCORED - 1) / SCORED};
     kn_visitor visitor = {c, KN_BLOCK_Y, begin_scoring, score_block, end_scoring};
     if (c->fit[0].held_out)
-        walk.Y = kn_responses_rows(Y, rows->test, rows->n_test);
-    return kn_block_loop_run(ctx, &walk, &visitor, 1);
+        loop.Y = kn_responses_rows(Y, rows->test, rows->n_test);
+    return kn_block_loop_run(ctx, &loop, &visitor, 1);
 }
 
 void kn_curve_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
@@ -312,10 +321,10 @@ void kn_curve_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, p
     kn_plan_free_to(r, mark);
 }
 
-void kn_curve_score_need(kn_mem_plan *r, const kn_problem_size *s, const kn_curve_shape *of)
+void kn_curve_score_need(kn_mem_plan *r, const kn_problem_size *s, const kn_curve_shape *shape)
 {
-    ptrdiff_t rows = of->rows, h = of->held_out, n = of->samples;
-    ptrdiff_t steps = of->steps + 1, width = kn_block_loop_width(CUT, s->T);
+    ptrdiff_t rows = shape->rows, h = shape->held_out, n = shape->samples;
+    ptrdiff_t steps = shape->steps + 1, width = kn_block_loop_width(CUT, s->T);
     ptrdiff_t every = (s->T + SCORED - 1) / SCORED, cuts = (s->T + CUT - 1) / CUT;
     kn_plan_alloc_d(r, KN_NEED_WORK, rows, steps);
     kn_slots_need(r, KN_NEED_WORK, (cuts + every - 1) / every, rows * steps);

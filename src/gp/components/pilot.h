@@ -6,19 +6,23 @@
 
 #include "gp/fit_problem.h"
 
-/* Number of components of the pilot search if `limit` are available. */
+/* Returns the number of components of the pilot search, at most KN_PILOT_COMPONENTS, if `limit`
+ * components are available; at most (N - 1)/2 unless R0 is additive. */
 ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t limit);
 
-/* Searches for R0 with coordinates Z (N x P, no basis needed) of the rows X, which may be a subset
- * of the problem's. Adds evaluation counts to info and sets p->pilot_rank; over all rows the
- * engine's core is moved to p->core. Collective. */
+/* Pilot search: finds the R0 that maximises the likelihood of a few coordinates Z (N x P, no
+ * basis needed) of the rows X (N x F), which may be a subset of the problem's; result in *found.
+ * Adds evaluation counts to info and sets p->pilot_rank; if X has all rows, the engine's pair
+ * statistics and decompositions are moved to p->core. Collective. */
 kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups, kn_mat Z,
                    kn_fit_info *info, kn_search_result *found);
-/* The same over all participants, with coordinates from p->gram. Collective. */
+/* Runs kn_pilot over all participants, with the coordinates of the leading principal components
+ * from p->gram. Collective. */
 kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
                            kn_search_result *found);
 
-/* at most s->P components; temporary */
+/* Memory plan of kn_pilot with at most s->P components: added and removed again, so only the
+ * peak rises. */
 void kn_pilot_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -12,7 +12,8 @@
 #include "gp/cv/internal.h"
 #include "la/la.h"
 
-/* Sets which participants the maps are of: all, or those held out. */
+/* Records in out which participants the maps are of: fold[] and sample[] (row indices) list
+ * those with problem->fold[i] >= 0; sample is NULL if that is all N. KN_ERR_MEMORY only. */
 static kn_status set_rows_and_folds(kn_ctx *ctx, ptrdiff_t N, const kn_cv_problem *problem,
                                     kn_gp_maps *out)
 {
@@ -37,9 +38,10 @@ out:
     return status;
 }
 
-/* Moves the basis of the held-out set to its part: B_f, for iso noise B_f U_C. */
-static kn_status take_basis(kn_ctx *ctx, kn_heldout *held_out, ptrdiff_t P,
-                            kn_fold_prediction *part)
+/* Gives the fold prediction `part` its basis and mean from the held-out set: part->B (T x P) is
+ * moved, or, with iso noise, becomes B times part->rotate; part->mu (T) is moved. */
+static kn_status move_heldout_basis(kn_ctx *ctx, kn_heldout *held_out, ptrdiff_t P,
+                                    kn_fold_prediction *part)
 {
     kn_status status = KN_OK;
     kn_mat B = kn_cols(held_out->basis.B, 0, P);
@@ -88,7 +90,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
         for (ptrdiff_t i = 0; i < out->n; i++)
             out->extrapolation[i] = extrapolation[out->part[0].rows[i]];
     }
-    KN_TRY(take_basis(ctx, held_out, P, &out->part[0]));
+    KN_TRY(move_heldout_basis(ctx, held_out, P, &out->part[0]));
     out->sample = out->part[0].rows; /* the only part has all rows in order */
     out->part[0].rows = NULL;
     kn_free(out->part[0].train);
@@ -166,7 +168,8 @@ kn_status kn_gp_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, k
     return status;
 }
 
-/* Number of participants held out in fold k. */
+/* Returns the number of participants that fold k of s->folds holds out of s->N, or the size of
+ * the single held-out set. */
 static ptrdiff_t fold_size(const kn_problem_size *s, int k)
 {
     return s->folds == KN_HELD_OUT_ONCE ? kn_held_out(s->N) : (s->N + s->folds - 1 - k) / s->folds;

@@ -63,8 +63,10 @@ typedef struct pca_job {
     int *failed; /* folds  status of the eigensolver */
 } pca_job;
 
-/* A = G_tr,tr - 1g' - g1' + mean(g), lower triangle */
-static void centred_gram(kn_mat G, const kn_fold *f, double *g, kn_mat A)
+/* Computes the Gram matrix of a fold's centred training rows, A = G_tr,tr - 1g' - g1' + mean(g)
+ * (n_train x n_train, lower triangle), from G of all rows. g (n_train): work space, receives row
+ * means. */
+static void centre_gram(kn_mat G, const kn_fold *f, double *g, kn_mat A)
 {
     ptrdiff_t n = f->n_train;
     double mean = 0;
@@ -83,24 +85,25 @@ static void centred_gram(kn_mat G, const kn_fold *f, double *g, kn_mat A)
             kn_col(A, j)[i] += mean - g[i] - g[j];
 }
 
-/* The training rows of a fold; Y itself, which may be rows of a larger table, if none is held out.
- */
+/* Returns the training rows of a fold as borrowed responses; Y itself, which may be rows of a
+ * larger table, if none is held out. */
 static kn_responses training_rows(const kn_responses *Y, const kn_fold *f)
 {
     return f->n_test == 0 ? *Y : kn_responses_rows(Y, f->train, f->n_train);
 }
 
-/* Y_tr'Y_tr and Y_tr'1 of the training rows: those of all rows less those of the held-out rows, or
- * directly if more rows are held out than not. */
-static kn_status training_products(kn_ctx *ctx, const pca_job *job, const kn_fold *f, kn_mat S,
-                                   double *sums)
+/* Computes S = Y_tr'Y_tr (T x T, lower triangle) and sums = Y_tr'1 (T) of a fold's training
+ * rows: those of all rows (job->gram) less those of the held-out rows, or directly if more rows
+ * are held out than not. Collective. */
+static kn_status compute_training_products(kn_ctx *ctx, const pca_job *job, const kn_fold *f,
+                                           kn_mat S, double *sums)
 {
     kn_status status;
     bool less = f->n_test < f->n_train;
     const kn_gram *all = job->gram;
-    kn_responses some =
+    kn_responses subset =
         less ? kn_responses_rows(job->Y, f->test, f->n_test) : training_rows(job->Y, f);
-    KN_TRY(kn_response_products(ctx, &some, NULL, S, sums));
+    KN_TRY(kn_response_products(ctx, &subset, NULL, S, sums));
     for (ptrdiff_t j = 0; less && j < S.cols; j++) {
         for (ptrdiff_t i = j; i < S.rows; i++)
             kn_col(S, j)[i] = kn_at(all->G, i, j) - kn_at(S, i, j);
@@ -110,16 +113,17 @@ out:
     return status;
 }
 
-/* work->eig.A = (Y_tr - 1 mu')'(Y_tr - 1 mu')  T x T, lower triangle; sets mu and total. */
-static kn_status centred_products(kn_ctx *ctx, const pca_job *job, kn_fold *f,
-                                  struct pca_work *work)
+/* Computes work->eig.A = (Y_tr - 1 mu')'(Y_tr - 1 mu') (T x T, lower triangle) of a fold's
+ * training rows; sets f->mu (T) and f->total, the trace. Collective. */
+static kn_status compute_centred_products(kn_ctx *ctx, const pca_job *job, kn_fold *f,
+                                          struct pca_work *work)
 {
     kn_status status;
     ptrdiff_t T = job->Y->T;
     double n = (double)f->n_train;
     kn_mat S = kn_sub(work->eig.A, 0, 0, T, T);
     KN_TRY(kn_alloc_d(ctx, T, &f->mu));
-    KN_TRY(training_products(ctx, job, f, S, f->mu));
+    KN_TRY(compute_training_products(ctx, job, f, S, f->mu));
     for (ptrdiff_t j = 0; j < T; j++)
         f->mu[j] /= n;
     f->total = 0;
@@ -132,7 +136,8 @@ out:
     return status;
 }
 
-/* Number of eigenvalues of a fold above rounding error. */
+/* Returns how many of the P descending eigenvalues s2 of a fold are above rounding error, which
+ * is that of the Gram matrix of all rows or of the eigenproblem. */
 static ptrdiff_t fold_rank(const pca_job *job, const kn_fold *f, const double *s2, ptrdiff_t P)
 {
     ptrdiff_t n = f->n_train, rank = 0;
@@ -142,8 +147,9 @@ static ptrdiff_t fold_rank(const pca_job *job, const kn_fold *f, const double *s
     return rank;
 }
 
-/* Sets Z_train = V s and US = V s^-1 for the components above rounding error. */
-static void take_components(const pca_job *job, kn_fold *f, const double *s2, kn_mat V)
+/* Sets f->Z_train = V s and f->US = V s^-1 (n_train x rank) from eigenvectors V and eigenvalues
+ * s2 = s^2 of a fold's centred Gram matrix, for those above rounding error. */
+static void store_components(const pca_job *job, kn_fold *f, const double *s2, kn_mat V)
 {
     ptrdiff_t n = f->n_train, rank = fold_rank(job, f, s2, V.cols);
     for (ptrdiff_t p = 0; p < rank; p++) {
@@ -157,8 +163,9 @@ static void take_components(const pca_job *job, kn_fold *f, const double *s2, kn
     f->Z_train.cols = f->US.cols = rank;
 }
 
-/* Principal components of folds from to to - 1, from the centred Gram matrix of each;
- * job->failed[k] is LAPACK's info. */
+/* Parallel task (self: pca_job): principal components of folds from .. to - 1 of the round, from
+ * the centred Gram matrix (n_train x n_train) of each; job->failed[k] receives LAPACK's info, 0
+ * for success. */
 static void decompose_folds(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const pca_job *job = self;
@@ -167,14 +174,16 @@ static void decompose_folds(void *self, int worker, ptrdiff_t from, ptrdiff_t to
         kn_fold *f = job->fold[k];
         ptrdiff_t P = f->Z_train.cols;
         kn_mat V = kn_sub(w->V, 0, 0, f->n_train, P);
-        centred_gram(job->gram->G, f, w->g, w->eig.A);
+        centre_gram(job->gram->G, f, w->g, w->eig.A);
         job->failed[k] = kn_eig_leading(&w->eig, f->n_train, P, w->s2, V);
         if (job->failed[k] == 0)
-            take_components(job, f, w->s2, V);
+            store_components(job, f, w->s2, V);
     }
 }
 
-/* The same by responses: B is the eigenvectors; the caller has filled eig.A. */
+/* Parallel task (self: pca_job) for G = Y'Y: the eigenvectors of folds from .. to - 1 of the
+ * round become their f->B (T x rank); the caller has filled eig.A (T x T) of each.
+ * job->failed[k] receives LAPACK's info. */
 static void decompose_products(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const pca_job *job = self;
@@ -188,8 +197,8 @@ static void decompose_products(void *self, int worker, ptrdiff_t from, ptrdiff_t
     }
 }
 
-/* Allocates the work space of one worker for n training rows and P components. On error w is partly
- * filled. */
+/* Allocates the work space of one worker for an eigenproblem of size n with P leading
+ * eigenvectors. On error w is partly filled; the caller clears it. */
 static kn_status pca_work_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t P, struct pca_work *w)
 {
     kn_status status;
@@ -201,7 +210,8 @@ out:
     return status;
 }
 
-/* Turns job->failed into an error, also if no response varies in a fold. */
+/* Turns job->failed of n folds into KN_ERR_NUMERIC, or KN_ERR_DATA if no response varies in the
+ * training rows of a fold. */
 static kn_status check_folds(kn_ctx *ctx, const pca_job *job, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -215,7 +225,8 @@ static kn_status check_folds(kn_ctx *ctx, const pca_job *job, int n)
     return KN_OK;
 }
 
-/* Allocates the results of a fold. */
+/* Allocates the results of a fold with P components: Z_train (n_train x P), and B (T x P) or US
+ * (n_train x P), depending on the side of the Gram matrix. */
 static kn_status new_components(kn_ctx *ctx, const pca_job *job, ptrdiff_t P, kn_fold *f)
 {
     kn_status status;
@@ -228,19 +239,21 @@ out:
     return status;
 }
 
-/* Decomposes the folds from job->first on, one per worker. */
+/* Decomposes n folds from job->first on in parallel, one per worker, after the ranks agree that
+ * nobody has cancelled. Errors of the eigensolver go to job->failed. Collective. */
 static kn_status decompose_round(kn_ctx *ctx, pca_job *job, ptrdiff_t n)
 {
     kn_status status;
     KN_TRY(kn_comm_agree_status(ctx, kn_check_cancel(ctx)));
     for (ptrdiff_t k = 0; job->gram->by_responses && k < n; k++)
-        KN_TRY(centred_products(ctx, job, job->fold[job->first + k], &job->work[k]));
+        KN_TRY(compute_centred_products(ctx, job, job->fold[job->first + k], &job->work[k]));
     kn_la_parallel(ctx, n, 1, job->gram->by_responses ? decompose_products : decompose_folds, job);
 out:
     return status;
 }
 
-/* Z_train = (Y_tr - 1 mu') B */
+/* Computes f->Z_train = (Y_tr - 1 mu') B (n_train x P) for a fold with its own basis f->B (T x
+ * P); Y: all rows. Collective. */
 static kn_status project_fold(kn_ctx *ctx, const kn_responses *Y, kn_fold *f)
 {
     double total;
@@ -248,15 +261,16 @@ static kn_status project_fold(kn_ctx *ctx, const kn_responses *Y, kn_fold *f)
     return kn_project(ctx, &train, f->mu, f->B, f->Z_train, &total);
 }
 
-/* Mean and total variation of a fold without components. */
-static kn_status fold_moments(kn_ctx *ctx, const pca_job *job, kn_fold *f)
+/* Sets mean f->mu and variation f->total of a fold that gets no components, if G = Y'Y;
+ * otherwise does nothing. Collective. */
+static kn_status set_fold_moments(kn_ctx *ctx, const pca_job *job, kn_fold *f)
 {
     kn_status status = KN_OK;
     struct pca_work work = {0};
     if (!job->gram->by_responses)
         return KN_OK;
     KN_TRY(kn_mat_new(ctx, job->Y->T, job->Y->T, &work.eig.A));
-    KN_TRY(centred_products(ctx, job, f, &work));
+    KN_TRY(compute_centred_products(ctx, job, f, &work));
 out:
     kn_mat_clear(&work.eig.A);
     return status;
@@ -272,14 +286,14 @@ kn_status kn_folds_pca(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram, 
     void *work = NULL, *failed = NULL;
     for (int k = 0; k < n; k++) {
         ptrdiff_t size = gram->by_responses ? Y->T : f[k]->n_train;
-        ptrdiff_t some = kn_min_size(P, kn_min_size(size, f[k]->n_train));
+        ptrdiff_t columns = kn_min_size(P, kn_min_size(size, f[k]->n_train));
         if (!gram->by_responses)
             kn_fold_energy(gram->G, f[k]);
         else if (P == 0)
-            KN_TRY(fold_moments(ctx, &job, f[k]));
-        KN_TRY(new_components(ctx, &job, some, f[k]));
+            KN_TRY(set_fold_moments(ctx, &job, f[k]));
+        KN_TRY(new_components(ctx, &job, columns, f[k]));
         limit = size > limit ? size : limit;
-        top = some > top ? some : top;
+        top = columns > top ? columns : top;
     }
     if (P == 0) /* a model of the mean alone */
         return KN_OK;
@@ -361,7 +375,8 @@ kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f)
     return KN_OK;
 }
 
-/* Applies the sign rule to the axes of a fold: a task covariance that is not spectral depends on
+/* Flips the axes f->V (Q x P) of a fold, and f->Z_train, so that the largest |entry| of each
+ * column of its basis B_f = B V is positive: a task covariance that is not spectral depends on
  * the signs of components [METHOD 9.10]. */
 static kn_status fix_axis_signs(kn_ctx *ctx, const kn_gp *gp, kn_fold *f)
 {
@@ -457,7 +472,8 @@ typedef struct energies {
     const kn_block *b;
 } energies;
 
-/* Begins the loop of energies: slots for n folds, and a block's energies (width x n). */
+/* Begins the loop of kn_folds_energy (self: energies): one sum per block and fold, and the
+ * energies of a block's responses in each of the n folds (width x n). */
 static kn_status begin_energy(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -468,7 +484,8 @@ out:
     return status;
 }
 
-/* Variation about the fold's mean of columns from .. to - 1, for each fold. */
+/* Parallel task (self: energies): for columns from .. to - 1 of the block and each fold k,
+ * own(j, k) = sum over the training rows of (y - mean)^2. */
 static void sum_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const energies *e = self;
@@ -485,7 +502,8 @@ static void sum_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Adds the energy of the block's training responses in each fold. */
+/* Block visitor of kn_folds_energy (self: energies): adds the block's variation |Y_tr - 1 mu'|^2
+ * in each fold to the block's slot. */
 static kn_status add_energy_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     energies *e = self;
@@ -524,15 +542,17 @@ typedef struct sign_search {
     double *top; /* P  entry of largest absolute value so far */
 } sign_search;
 
+/* Begins the loop of find_signs (self: sign_search): allocates the rows of the fold's basis of
+ * one block (width x P). */
 static kn_status begin_signs(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     sign_search *s = self;
     return kn_mat_new(ctx, plan->width, s->f->US.cols, &s->B);
 }
 
-/* Keeps in s->top[p] the loading of component p with the largest magnitude, whose sign becomes
- * positive. */
-static kn_status look_at_signs(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor of find_signs (self: sign_search): computes the block's rows of B_f = Y_tr'US
+ * and keeps in s->top[p] the entry of component p with the largest absolute value so far. */
+static kn_status track_largest_loadings(kn_ctx *ctx, void *self, kn_block *b)
 {
     sign_search *s = self;
     kn_mat B = kn_sub(s->B, 0, 0, b->count, s->B.cols);
@@ -544,23 +564,25 @@ static kn_status look_at_signs(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Changes the sign of component p of a fold. */
+/* Changes the sign of component p of a fold: of column p of US, B and Z_train, as far as they
+ * are there. */
 static void flip_component(kn_fold *f, ptrdiff_t p)
 {
-    kn_mat of[] = {f->US, f->B, f->Z_train};
-    for (size_t m = 0; m < sizeof of / sizeof *of; m++)
-        for (ptrdiff_t i = 0; of[m].data && i < of[m].rows; i++)
-            kn_col(of[m], p)[i] *= -1;
+    kn_mat matrix[] = {f->US, f->B, f->Z_train};
+    for (size_t m = 0; m < sizeof matrix / sizeof *matrix; m++)
+        for (ptrdiff_t i = 0; matrix[m].data && i < matrix[m].rows; i++)
+            kn_col(matrix[m], p)[i] *= -1;
 }
 
-/* top[p] = the entry of largest absolute value of column p of the fold's basis. */
+/* Sets top[p] (P) to the entry of largest absolute value, with its sign, in column p of the
+ * fold's basis B_f = Y_tr'US (T x P). Y: all rows. 2 n_train P T flops. Collective. */
 static kn_status find_signs(kn_ctx *ctx, const kn_responses *Y, const kn_fold *f, double *top)
 {
     kn_status status;
     sign_search s = {.f = f, .top = top};
-    kn_visitor visitor = {&s, KN_BLOCK_Y, begin_signs, look_at_signs, NULL};
-    kn_block_loop walk = {.Y = training_rows(Y, f)};
-    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
+    kn_visitor visitor = {&s, KN_BLOCK_Y, begin_signs, track_largest_loadings, NULL};
+    kn_block_loop loop = {.Y = training_rows(Y, f)};
+    KN_TRY(kn_block_loop_run(ctx, &loop, &visitor, 1));
     KN_TRY(kn_allreduce_largest(ctx, top, f->US.cols));
 out:
     kn_mat_clear(&s.B);

@@ -36,24 +36,28 @@ static inline bool kn_fold_has_basis(const kn_fold *f)
 {
     return f->US.data || f->B.data;
 }
-/* The same for one fold from its own Gram matrix. Y n_train x T: imputed training rows.
- * Collective. */
+/* Finds the principal components of one fold from the Gram matrix of its own imputed training
+ * rows Y (n_train x T): sets f->Z_train, total, and US or B and mu, at most P components. Errors
+ * as kn_folds_pca. Collective. */
 kn_status kn_fold_completed(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, kn_fold *f);
-/* Fixed basis: Z_train = the training rows of Z (N x P), centred. */
+/* Sets f->Z_train (n_train x P) for a fixed basis: the training rows of the coordinates Z (N x
+ * P), with their mean subtracted. KN_ERR_MEMORY only. */
 kn_status kn_fold_given(kn_ctx *ctx, kn_mat Z, kn_fold *f);
-/* Basis of the user: computes the axes of a fold, f->V (Q x P, or fewer columns if the rank of the
- * fold is lower), and rotates f->Z_train, the centred coordinates, to them. signs: make the largest
- * |entry| of each column of B_f positive. KN_ERR_DATA if no response varies in the training rows.
- */
+/* Computes the principal axes of a fold inside the span of the user's basis: f->V (Q x P, or
+ * fewer columns if the rank of the fold is lower), and rotates the centred coordinates
+ * f->Z_train (n_train x Q) to them. signs: make the largest |entry| of each column of B_f
+ * positive. KN_ERR_DATA if no response varies in the training rows. */
 kn_status kn_fold_axes(kn_ctx *ctx, const kn_gp *gp, bool signs, kn_fold *f);
 /* Frees all arrays and zeroes *f. */
 void kn_fold_clear(kn_fold *f);
 
-/* Memory plan of a fold with n of s->N rows to train on. */
+/* Memory plan of a kn_fold with n training rows of s->N and s->P components; stays in the plan. */
 void kn_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
-/* Memory plan of kn_folds_pca for `folds` folds of n training rows; temporary. */
+/* Memory plan of kn_folds_pca for `folds` folds of n training rows: added and removed again, so
+ * only the peak rises. */
 void kn_folds_pca_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int folds);
-/* Memory plan of kn_fold_axes of n training rows; temporary. */
+/* Memory plan of kn_fold_axes for n training rows: added and removed again, so only the peak
+ * rises. */
 void kn_fold_axes_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

@@ -7,10 +7,13 @@
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
-/* Fits the latent model of the training rows at fixed hyperparameters. For iso noise the fold's
- * basis is rotated by its own U_C, so that mean and variance use the same basis. */
-static kn_status fold_model(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, kn_fold *f,
-                            kn_mat *rotate, kn_latent *out)
+/* Fits the latent model *out of a fold's training rows at the hyperparameters of gp: R0 fixed, c
+ * and d estimated again from f->Z_train. all: pair statistics of all participants, or NULL. The
+ * fold's own basis is multiplied by its U_C (iso noise); for a basis that folds share, *rotate
+ * receives the matrix that turns it into the fold's, none if they are equal. The caller frees
+ * *rotate and *out. */
+static kn_status fit_fold(kn_ctx *ctx, const kn_gp *gp, const kn_pairs *all, kn_fold *f,
+                          kn_mat *rotate, kn_latent *out)
 {
     kn_status status;
     kn_engine e = {0};
@@ -67,9 +70,10 @@ out:
     return status;
 }
 
-/* Converts components to responses for a dense task kernel with B = I: U_C is T x T, larger than
- * the held-out maps, so the maps are kept. mean = mean_lat U_C', variance = v_lat (U_C.^2)' */
-static kn_status to_responses(kn_ctx *ctx, kn_fold_prediction *part)
+/* Converts the predictions of `part` from components to responses for a dense task kernel with B
+ * = I: mean = mean_lat U_C', var = v_lat (U_C.^2)' (n_test x T). U_C (part->rotate) is T x T,
+ * larger than the maps, so the maps are kept and U_C is freed. */
+static kn_status convert_to_responses(kn_ctx *ctx, kn_fold_prediction *part)
 {
     kn_status status;
     kn_mat latent = {0}, UC = part->rotate;
@@ -86,9 +90,10 @@ out:
     return status;
 }
 
-/* Extrapolation of the fold's test participants Xs, stored at their rows of `extrapolation` (N). */
-static kn_status fold_extrapolation(kn_ctx *ctx, const kn_latent *model, kn_mat Xs,
-                                    const kn_fold *f, double *extrapolation)
+/* Computes how far the held-out participants Xs (n_test x F) of fold f are from its training
+ * sample, and stores the values at their rows of extrapolation (N). */
+static kn_status compute_fold_extrapolation(kn_ctx *ctx, const kn_latent *model, kn_mat Xs,
+                                            const kn_fold *f, double *extrapolation)
 {
     double *own = NULL;
     kn_status status;
@@ -101,7 +106,8 @@ out:
     return status;
 }
 
-/* Means of the held-out rows without site effects. */
+/* Sets part->mean_without_site (n_test x P), the latent means of the held-out rows with their
+ * site set to "no site"; X_without_site: N x F design, none: does nothing. */
 static kn_status predict_without_site(kn_ctx *ctx, const kn_latent *model, kn_mat X_without_site,
                                       const kn_fold *f, kn_fold_prediction *part)
 {
@@ -122,10 +128,11 @@ out:
     return status;
 }
 
-/* Noise of a fold for the joint density of its maps: s2 is the variance outside its basis
- * [METHOD 8j]. */
-static kn_status fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model, const kn_fold *f,
-                            kn_fold_prediction *part)
+/* Sets the noise of a fold for the joint density of its maps, with structured noise: part->d
+ * (P), the noise variance of each component in a new group, and part->s2, the variance per
+ * response outside the fold's basis [METHOD 8j]. Other noise models: does nothing. */
+static kn_status set_fold_noise(kn_ctx *ctx, const kn_gp *gp, const kn_latent *model,
+                                const kn_fold *f, kn_fold_prediction *part)
 {
     static const double EMPTY = 1e-10; /* of |Y|^2, METHOD 2: below, the rest is rounding */
     kn_status status = KN_OK;
@@ -143,7 +150,7 @@ out:
     return status;
 }
 
-/* Moves row lists and basis of the fold to its part. */
+/* Moves row lists, basis (US or B) and mean of fold f to its prediction `part`; f loses them. */
 static void move_basis(kn_fold *f, kn_fold_prediction *part)
 {
     part->rows = f->test;
@@ -164,7 +171,7 @@ kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_f
     kn_fold_prediction *part = &maps->part[k];
     kn_latent model = {0};
     kn_mat Xs = {0};
-    KN_TRY(fold_model(ctx, gp, problem->pairs, f, &part->rotate, &model));
+    KN_TRY(fit_fold(ctx, gp, problem->pairs, f, &part->rotate, &model));
     KN_TRY(kn_mat_new(ctx, f->n_test, gp->F, &Xs));
     kn_mat_rows(gp->latent.X, f->test, Xs);
     part->n = f->n_test;
@@ -174,11 +181,11 @@ kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_f
     KN_TRY(kn_latent_predict(ctx, &model, &(kn_predict_input){.X = Xs}, part->mean, part->var,
                              &maps->clamped));
     KN_TRY(predict_without_site(ctx, &model, problem->X_without_site, f, part));
-    KN_TRY(fold_noise(ctx, gp, &model, f, part));
+    KN_TRY(set_fold_noise(ctx, gp, &model, f, part));
     if (extrapolation)
-        KN_TRY(fold_extrapolation(ctx, &model, Xs, f, extrapolation));
+        KN_TRY(compute_fold_extrapolation(ctx, &model, Xs, f, extrapolation));
     if (gp->spec.identity && !gp->complement_component)
-        KN_TRY(to_responses(ctx, part));
+        KN_TRY(convert_to_responses(ctx, part));
     move_basis(f, part);
 out:
     kn_mat_clear(&Xs);

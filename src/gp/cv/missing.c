@@ -9,7 +9,8 @@
 #include "gp/missing/completion.h"
 #include "la/la.h"
 
-/* Stores B_f = Y_tr'US (T x P) and mu (T) of the imputed training rows Y in the part; clears US. */
+/* Stores B_f = Y_tr'US (T x P) and the mean mu (T) of the imputed training rows Y (n_train x T)
+ * in the fold prediction, because the imputed rows are not kept; frees US. Reads Y once. */
 static kn_status keep_basis(kn_ctx *ctx, const kn_responses *Y, kn_fold_prediction *part)
 {
     kn_status status;
@@ -35,8 +36,10 @@ out:
     return status;
 }
 
-/* Coordinates of a fold in a fixed basis. Y n_train x T: imputed training rows. */
-static kn_status completed_given(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_fold *f)
+/* Computes f->Z_train of a fold in a fixed basis from its imputed training rows Y (n_train x T);
+ * also f->total with structured noise, and the principal axes if the model has them. Collective. */
+static kn_status project_imputed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
+                                      kn_fold *f)
 {
     kn_status status;
     kn_mat Z = {0};
@@ -58,9 +61,11 @@ out:
     return status;
 }
 
-/* One fold with missing responses: imputes its training rows from themselves [METHOD 0b]. */
-static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, int k,
-                                kn_gp_maps *out)
+/* Predicts fold k if cells are missing: imputes its training rows from themselves alone, finds
+ * their components, fits, and predicts the held-out rows into out->part[k] [METHOD 0b].
+ * Collective. */
+static kn_status predict_imputed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
+                                      int k, kn_gp_maps *out)
 {
     kn_status status;
     kn_fold f = {0};
@@ -73,7 +78,7 @@ static kn_status completed_fold(kn_ctx *ctx, const kn_gp *gp, const kn_cv_proble
     KN_TRY(kn_completion_fold(ctx, problem->completion, f.train, f.n_train, &imputed, &Y));
     kn_responses train = kn_responses_rows(&Y, f.train, f.n_train);
     KN_TRY(gp->pca ? kn_fold_completed(ctx, &train, gp->P, &f)
-                   : completed_given(ctx, gp, &train, &f));
+                   : project_imputed_fold(ctx, gp, &train, &f));
     if (signs)
         KN_TRY(kn_fold_signs(ctx, &Y, &f));
     KN_TRY(kn_fold_prediction_new(ctx, problem, &f, out, k, out->extrapolation));
@@ -96,7 +101,7 @@ kn_status kn_completed_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pro
     kn_status status;
     KN_TRY(kn_gp_maps_folds(ctx, gp, kn_responses_as_given(problem->Y), problem->folds, out));
     for (int k = 0; k < problem->folds; k++)
-        KN_TRY(completed_fold(ctx, gp, problem, k, out));
+        KN_TRY(predict_imputed_fold(ctx, gp, problem, k, out));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);

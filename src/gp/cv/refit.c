@@ -6,8 +6,9 @@
 #include "gp/block_visitor.h"
 #include "gp/missing/completion.h"
 
-/* Visits a block: means of its responses. */
-static kn_status mean_block(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor (self: mu, T doubles): writes the mean over participants of each response of the
+ * block. */
+static kn_status average_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     double *mu = self;
     (void)ctx;
@@ -21,8 +22,9 @@ static kn_status mean_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Copies rows of X (n of them) to *out, which the caller owns; an empty X gives an empty matrix. */
-static kn_status rows_of(kn_ctx *ctx, kn_mat X, const ptrdiff_t *rows, ptrdiff_t n, kn_mat *out)
+/* Copies n rows of X, given by index, to *out (n x F), which the caller owns; an empty X gives
+ * an empty matrix. */
+static kn_status copy_rows(kn_ctx *ctx, kn_mat X, const ptrdiff_t *rows, ptrdiff_t n, kn_mat *out)
 {
     if (!X.data)
         return KN_OK;
@@ -45,10 +47,10 @@ kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r)
     r->Y = kn_responses_rows(&Y, f->train, f->n_train);
     KN_TRY(kn_alloc_d(ctx, Y.T, &r->mu));
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = r->Y},
-                             &(kn_visitor){r->mu, KN_BLOCK_Y, NULL, mean_block, NULL}, 1));
-    KN_TRY(rows_of(ctx, all->X, f->train, f->n_train, &r->X));
-    KN_TRY(rows_of(ctx, all->X, f->test, f->n_test, &r->Xs));
-    KN_TRY(rows_of(ctx, all->X_without_site, f->test, f->n_test, &r->X_without_site));
+                             &(kn_visitor){r->mu, KN_BLOCK_Y, NULL, average_block, NULL}, 1));
+    KN_TRY(copy_rows(ctx, all->X, f->train, f->n_train, &r->X));
+    KN_TRY(copy_rows(ctx, all->X, f->test, f->n_test, &r->Xs));
+    KN_TRY(copy_rows(ctx, all->X_without_site, f->test, f->n_test, &r->X_without_site));
     KN_TRY(kn_groups_subset(ctx, all->groups, f->train, f->n_train, &r->groups));
 out:
     return status;
@@ -66,7 +68,9 @@ void kn_refit_close(kn_refit *r)
     kn_free(r->imputed);
 }
 
-/* Opens, fits and closes one fold; moves rows and mu to its part. */
+/* Refits one fold with `fit`: opens it (kn_refit_open), lets `fit` predict into
+ * out->part[r->number], copies the extrapolation of its held-out rows, moves row lists and mean
+ * to the part, and closes it. Collective. */
 static kn_status refit_fold(kn_ctx *ctx, const kn_cv_problem *problem, kn_refit_fn fit, kn_refit *r,
                             kn_gp_maps *out)
 {

@@ -33,8 +33,9 @@ typedef struct kn_refit_all {
     const kn_groups *groups;
 } kn_refit_all;
 
-/* Sets all fields of fold r->number except gp and extrapolation. The caller calls kn_refit_close,
- * also after a failure. */
+/* Prepares fold r->number for a refit: sets all fields except gp and extrapolation: rows,
+ * imputed training responses, their mean, designs and groups. The caller calls kn_refit_close,
+ * also after a failure. Collective. */
 kn_status kn_refit_open(kn_ctx *ctx, const kn_refit_all *all, kn_refit *r);
 /* Frees everything that the fold owns. */
 void kn_refit_close(kn_refit *r);
@@ -45,13 +46,13 @@ void kn_refit_close(kn_refit *r);
 typedef kn_status (*kn_refit_fn)(kn_ctx *ctx, const kn_refit *fold, kn_fold_prediction *part,
                                  double *clamped);
 
-/* Implements kn_method.cv with `fit` called for each fold in turn; refit.c sets rows and mu of each
- * part. */
+/* Implements kn_method.cv for methods that are refitted completely: calls `fit` for each fold in
+ * turn and sets rows and mu of each part itself. out is cleared on error. Collective. */
 kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
                       kn_gp_maps *out);
 
-/* Memory plan of one fold (n training, h held-out rows) in addition to the method's own fit; the
- * fold's arrays are kept in the plan. */
+/* Memory plan of kn_refit_open for n training and h held-out rows, which stays in the plan; the
+ * fit itself is not in it. */
 void kn_refit_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 #endif

@@ -20,9 +20,11 @@ bool kn_heldout_by_products(ptrdiff_t T)
     return T <= KN_BLOCK;
 }
 
-/* The exact basis of the training rows by Y'Y. */
-static kn_status basis_by_products(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram,
-                                   ptrdiff_t K, kn_heldout *h)
+/* Sets h->basis and h->mean: the exact leading K components of the training rows of h, from Y'Y
+ * (T x T): that of all rows (gram) less that of the held-out rows, or computed if gram is NULL.
+ * Collective. */
+static kn_status find_basis_by_products(kn_ctx *ctx, const kn_responses *Y, const kn_gram *gram,
+                                        ptrdiff_t K, kn_heldout *h)
 {
     kn_status status;
     kn_fold *f = &h->rows;
@@ -39,9 +41,10 @@ out:
     return status;
 }
 
-/* The basis of the training rows by the range finder. */
-static kn_status basis_by_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t K, uint64_t seed,
-                                kn_heldout *h)
+/* Sets h->basis, h->mean and h->range: approximate leading K components of the training rows of
+ * h by the range finder with one power pass. Collective. */
+static kn_status find_basis_by_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t K, uint64_t seed,
+                                     kn_heldout *h)
 {
     kn_status status;
     kn_range_options o = {.centre = true, .passes = 1, .seed = seed};
@@ -53,32 +56,32 @@ out:
     return status;
 }
 
-kn_status kn_heldout_new(kn_ctx *ctx, const kn_heldout_of *of, ptrdiff_t K, kn_heldout *out)
+kn_status kn_heldout_new(kn_ctx *ctx, const kn_heldout_input *input, ptrdiff_t K, kn_heldout *out)
 {
     kn_status status;
-    const kn_responses *Y = of->Y;
+    const kn_responses *Y = input->Y;
     *out = (kn_heldout){0};
-    KN_TRY(kn_fold_rows(ctx, Y->N, of->fold, 0, &out->rows));
-    KN_TRY(kn_heldout_by_products(Y->T) ? basis_by_products(ctx, Y, of->gram, K, out)
-                                        : basis_by_range(ctx, Y, K, of->seed, out));
+    KN_TRY(kn_fold_rows(ctx, Y->N, input->fold, 0, &out->rows));
+    KN_TRY(kn_heldout_by_products(Y->T) ? find_basis_by_products(ctx, Y, input->gram, K, out)
+                                        : find_basis_by_range(ctx, Y, K, input->seed, out));
 out:
     if (status != KN_OK)
         kn_heldout_clear(out);
     return status;
 }
 
-/* For training rows Y B = Z + 1 mean'B, without reading Y. */
+/* The training rows need no reading: Y B = Z + 1 mean'B. */
 kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
                             kn_mat *out)
 {
     kn_status status;
     const kn_fold *f = &h->rows;
-    kn_mat new = {0}, B = kn_cols(h->basis.B, 0, kn_min_size(k, h->basis.B.cols));
-    kn_responses some = kn_responses_rows(Y, f->test, f->n_test);
+    kn_mat Z_test = {0}, B = kn_cols(h->basis.B, 0, kn_min_size(k, h->basis.B.cols));
+    kn_responses held_out_rows = kn_responses_rows(Y, f->test, f->n_test);
     double total;
     KN_TRY(kn_mat_new(ctx, Y->N, B.cols, out));
-    KN_TRY(kn_mat_new(ctx, f->n_test, B.cols, &new));
-    KN_TRY(kn_project(ctx, &some, NULL, B, new, &total));
+    KN_TRY(kn_mat_new(ctx, f->n_test, B.cols, &Z_test));
+    KN_TRY(kn_project(ctx, &held_out_rows, NULL, B, Z_test, &total));
     for (ptrdiff_t p = 0; p < B.cols; p++) {
         const double *b = kn_col(B, p), *z = kn_col(h->basis.Z, p);
         double shift = 0;
@@ -87,10 +90,10 @@ kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses
         for (ptrdiff_t i = 0; i < f->n_train; i++)
             kn_col(*out, p)[f->train[i]] = z[i] + shift;
         for (ptrdiff_t i = 0; i < f->n_test; i++)
-            kn_col(*out, p)[f->test[i]] = kn_at(new, i, p);
+            kn_col(*out, p)[f->test[i]] = kn_at(Z_test, i, p);
     }
 out:
-    kn_mat_clear(&new);
+    kn_mat_clear(&Z_test);
     return status;
 }
 

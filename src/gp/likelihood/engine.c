@@ -64,8 +64,9 @@ void kn_engine_donate(kn_engine *e, kn_engine_core *core)
     }
 }
 
-/* Moves the core of an earlier engine into this one. */
-static void take_core(kn_engine *e, kn_engine_core *core)
+/* Moves pair statistics and decompositions of an earlier engine from core into this engine,
+ * whose n_cells is set; core becomes empty. */
+static void move_core(kn_engine *e, kn_engine_core *core)
 {
     e->pairs = core->pairs;
     core->pairs = (kn_pairs){0};
@@ -77,7 +78,9 @@ static void take_core(kn_engine *e, kn_engine_core *core)
     kn_engine_core_clear(core);
 }
 
-/* Allocates all that has as many rows as the decomposition of a cell: A, A2, M, w. */
+/* Allocates what has as many rows as the decomposition of a cell (m): its A (m x P), and the
+ * work space A2, M (m x P) and w (m) of the engine, unless they are large enough; sets their
+ * rows to m. */
 static kn_status allocate_cell(kn_ctx *ctx, kn_engine *e, kn_latent_cell *cell)
 {
     kn_status status = KN_OK;
@@ -107,7 +110,8 @@ out:
  * cell: H and the work space of dsyevd. */
 enum { DENSE_MATRICES = 4 };
 
-/* KN_ERR_MEMORY, naming sizes that would fit, if the dense N x N matrices exceed the budget. */
+/* Returns KN_ERR_MEMORY, naming sizes that would fit, if the dense N x N matrices of an engine
+ * exceed the memory budget: n_stats pair statistics, n_cells decompositions and 4 others. */
 static kn_status check_dense(kn_ctx *ctx, ptrdiff_t N, int n_stats, int n_cells)
 {
     enum { RANK = 1000 };
@@ -149,11 +153,12 @@ out:
     return status;
 }
 
-/* One cell per gamma if the groups are informative, else one cell with gamma = 0. */
+/* Sets up the cells of the engine: one per candidate gamma (ratio of group noise) if the groups
+ * can identify gamma, else one with gamma = 0. Allocates nothing. */
 static void set_cells(kn_engine *e)
 {
-    bool tell = kn_groups_identify_gamma(&e->groups);
-    e->n_cells = tell ? KN_GAMMAS : 1;
+    bool informative = kn_groups_identify_gamma(&e->groups);
+    e->n_cells = informative ? KN_GAMMAS : 1;
     for (int k = 0; k < e->n_cells; k++)
         e->cell[k] =
             (kn_latent_cell){.R0 = {.N = e->N, .cov = e->cov, .gamma = kn_gamma[k]}, .n = e->P};
@@ -182,7 +187,7 @@ kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *
     }
     set_cells(out);
     if (data->core && out->spec.rank == 0 && !data->pairs && data->core->n_cells == out->n_cells)
-        take_core(out, data->core);
+        move_core(out, data->core);
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
     KN_TRY(kn_alloc_d(ctx, P, &out->d));
     KN_TRY(kn_alloc_d(ctx, P, &out->lml));
@@ -242,7 +247,8 @@ void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, cells * s->N, s->N + 1);
 }
 
-/* Computes the features at r0. With rank_auto, changes to dense where they do not suffice. */
+/* Computes the low-rank features of R0 at parameters r0. With spec.rank_auto, changes the engine
+ * to dense if they do not represent R0 well enough, unless root decides (e->follows). */
 static kn_status make_features(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     static const double FAR = 10; /* times the tolerance */
@@ -273,8 +279,9 @@ kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned)
     return kn_engine_make_dense(ctx, e);
 }
 
-/* Low-rank features at r0, then decomposition and A = U'Z of each cell. If features show that low
- * rank does not suffice, spec.rank becomes 0 and no cell is decomposed here. */
+/* Computes the low-rank features at r0, then for each cell the decomposition of R0 and A = U'Z
+ * (m x P). If the features show that low rank does not suffice, spec.rank becomes 0 and no cell
+ * is decomposed here. */
 static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status;
@@ -288,7 +295,8 @@ out:
     return status;
 }
 
-/* True if the cells hold the decompositions at r0, as after an earlier search that ended there. */
+/* True if a dense engine already holds the decompositions at parameters r0, as after an earlier
+ * search that ended there. */
 static bool is_decomposed_at(const kn_engine *e, const double *r0)
 {
     bool same = e->decomposed && e->spec.rank == 0;
@@ -297,12 +305,12 @@ static bool is_decomposed_at(const kn_engine *e, const double *r0)
     return same;
 }
 
-/* Decomposes R0 of every cell at r0, dense or low rank, unless it is decomposed there; projects Z.
- * [METHOD 1b] Cost of a dense cell 9 N^3 + 2 N^2 P flops. */
+/* Decomposes R0 of every cell at parameters r0, dense or low rank, unless it is decomposed
+ * there, and sets A = U'Z (m x P) of each. [METHOD 1b] A dense cell costs 9 N^3 + 2 N^2 P flops. */
 static kn_status decompose_at(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status = KN_OK;
-    bool there = is_decomposed_at(e, r0);
+    bool decomposed = is_decomposed_at(e, r0);
     e->decomposed = false; /* until all cells are decomposed */
     e->evals++;
     e->iso.fresh = false;
@@ -310,12 +318,12 @@ static kn_status decompose_at(kn_ctx *ctx, kn_engine *e, const double *r0)
         KN_TRY(decompose_low(ctx, e, r0));
     for (int k = 0; e->spec.rank == 0 && k < e->n_cells; k++) {
         kn_latent_cell *cell = &e->cell[k];
-        if (!there)
+        if (!decomposed)
             KN_TRY(kn_decomp_compute(ctx, &cell->R0, &e->pairs, &e->groups, r0));
         kn_gemm(ctx, 1, KN_T, cell->R0.U, KN_N, e->Z, 0, cell->A); /* A = U'Z   m x P */
     }
     e->decomposed = e->spec.rank == 0;
-    e->decompositions += !there;
+    e->decompositions += !decomposed;
 out:
     return status;
 }
@@ -337,8 +345,9 @@ out:
 
 /* ---- to the latent form ---- */
 
-/* Moves cell k to the latent form, with the n components that it is best for. */
-static kn_status take_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_latent_cell *out)
+/* Moves cell k of the engine to *out, a cell of the latent form: its decomposition, and the
+ * columns of A (m x n) of the n components whose best cell it is. */
+static kn_status move_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_latent_cell *out)
 {
     kn_status status = KN_OK;
     kn_latent_cell *from = &e->cell[k];
@@ -388,7 +397,7 @@ kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
     }
     for (int k = 0; k < e->n_cells; k++)
         if (count[k] > 0 || (e->P == 0 && k == 0))
-            KN_TRY(take_cell(ctx, e, k, count[k], &out->cell[out->n_cells++]));
+            KN_TRY(move_cell(ctx, e, k, count[k], &out->cell[out->n_cells++]));
     out->X = *X;
     *X = kn_mat_none();
     if (grouped) {

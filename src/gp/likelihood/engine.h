@@ -87,58 +87,67 @@ void kn_engine_clear(kn_engine *e);
  * low-rank engine leaves core empty. Afterwards the engine can only be cleared. */
 void kn_engine_donate(kn_engine *e, kn_engine_core *core);
 
-/* With spec.rank_auto: tests whether the low rank suffices at these weights and shapes, and
- * changes the engine to dense if not. Computes the features but no decomposition. */
+/* With spec.rank_auto: tests whether the low rank suffices at the weights and shapes `at`, and
+ * changes the engine to dense if not. Computes the features but no decomposition. Otherwise does
+ * nothing. */
 kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
 
-/* From here on root decides for all ranks whether the low rank suffices. Changes this rank to
- * dense if root has changed; *turned tells whether it did so now. Collective. */
+/* Makes root decide for all MPI ranks, from here on, whether the low rank suffices: changes this
+ * rank to dense if root has changed; *turned tells whether it did so now. Collective. */
 kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned);
 
-/* Broadcasts c, d, their cells, s2 and the inside parameters of root (iso: only the inside
- * parameters). Each rank keeps its own decomposition. Collective. */
+/* Broadcasts root's result of an evaluation to all MPI ranks: c, d, the cell of each component,
+ * s2 and the inside parameters (iso noise: only the inside parameters). Each rank keeps its own
+ * decomposition. Collective. */
 kn_status kn_engine_broadcast(kn_ctx *ctx, kn_engine *e);
 
-/* Changes a low-rank engine to dense; the caller has set spec.rank to 0. KN_ERR_MEMORY as for
- * kn_engine_new. */
+/* Changes a low-rank engine to dense: computes the pair statistics and allocates N x N
+ * decompositions; the caller has set spec.rank to 0. KN_ERR_MEMORY as for kn_engine_new. */
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e);
 
-/* Builds the latent form from the last evaluated point. Moves *X and parts of the engine, which
- * can only be cleared afterwards. */
+/* Builds the latent form *out of the last evaluated point: c, d, gamma and the cells that
+ * components use. Moves *X and parts of the engine, which can only be cleared afterwards. */
 kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out);
 
-/* Computes LML at the given weights and shapes, maximised over all other parameters, and unless g
- * is NULL its derivatives with respect to (eta, ln shapes) [cov/simplex_weights.h]. Leaves c, d
- * (iso: also the inside parameters) at their maximum. */
+/* Computes the log likelihood *lml at the weights and shapes `at` of R0, maximised over all
+ * other parameters, and unless g is NULL its derivatives with respect to (eta, ln shapes)
+ * [cov/simplex_weights.h]. Leaves c, d (iso: also the inside parameters) at their maximum. */
 kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                            double *g);
 
-/* The three steps of kn_engine_nested, to be called in this order at one point: decompose R0 and
- * compute A = U'Z; maximise over c, d, gamma or the inside parameters; gradient. A dense engine
- * that is already decomposed at the point reuses its decomposition. */
+/* Step 1 of kn_engine_nested: decomposes R0 at the point and computes A = U'Z. A dense engine
+ * that is already decomposed there reuses its decomposition. */
 kn_status kn_engine_decompose(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
+/* Step 2 of kn_engine_nested, after kn_engine_decompose: maximises the log likelihood over c, d
+ * and gamma, or over the inside parameters (iso noise); *lml is the maximum. */
 kn_status kn_engine_maximise(kn_ctx *ctx, kn_engine *e, double *lml);
+/* Step 3 of kn_engine_nested, after kn_engine_maximise at the same point: g = derivatives of the
+ * maximum with respect to (eta, ln shapes) of R0. */
 kn_status kn_engine_gradient(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *g);
 
-/* kn_engine_nested without gradient on all ranks at root's point, which is broadcast into *at.
- * Includes kn_engine_sync_rank and kn_engine_broadcast. Collective. */
+/* Evaluates kn_engine_nested without gradient on all MPI ranks at root's point, which is
+ * broadcast into *at, and gives all ranks root's decision on the rank and root's c, d and inside
+ * parameters. Collective. */
 kn_status kn_engine_evaluate_at(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml);
 
-/* Structured noise: LML at parameters r0 of R0 (n_theta of e->cov), maximised over c, d and gamma.
- * Folds use it with the R0 of the fit. */
+/* Evaluates structured noise at parameters r0 of R0 (n_theta of e->cov): *lml is the log
+ * likelihood maximised over c, d and gamma, which stay in the engine. Folds use it with the R0
+ * of the fit. */
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml);
 
-/* Iso noise: LML and, unless g is NULL, its gradient at theta = [task, sample, noise], in the
- * order of METHOD 1a. */
+/* Evaluates iso noise at all parameters theta = [task, sample, noise], in the order of METHOD
+ * 1a: *lml and, unless g is NULL, its gradient, without any inner maximisation. */
 kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g);
 
 /* Low rank: proportion of the trace of R0 that may be omitted, during the search and at its end. */
 extern const double kn_rank_tolerance_search, kn_rank_tolerance;
 
-/* Memory plan of an engine for s->N participants, s->P coordinates and rank s->M, kept; an
- * evaluation (with gradient) is temporary. tasks: the task statistics of iso noise are given. */
+/* Memory plan of an engine for s->N participants, s->P coordinates and rank s->M, which stays in
+ * the plan; an evaluation (with gradient if `gradient`) only raises the peak. tasks: the task
+ * statistics of iso noise are given. */
 void kn_engine_need(kn_mem_plan *r, const kn_problem_size *s, bool gradient, bool tasks);
-/* Memory plan of the core of a dense engine, kept; nothing for low rank. */
+/* Memory plan of the core of a dense engine for s->N participants (pair statistics and
+ * decompositions), which stays in the plan; nothing for low rank. */
 void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- engine inner ----
@@ -149,17 +158,19 @@ void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s);
  * L-BFGS from the last maximum; without one, or if the engine is `thorough`, from KN_INSIDE_STARTS
  * cold starts. One step is one evaluation of gp/likelihood/iso_noise.h and reuses U. */
 
-/* Writes cold start number `which` < KN_INSIDE_STARTS to inside (n_inside): the variance per
- * component is split between signal and noise in different proportions. With the exact likelihood
- * the noise comes from the energy outside the basis. */
 enum { KN_INSIDE_STARTS = 3 };
+/* Writes cold start number `which` < KN_INSIDE_STARTS of the inner search to inside (n_inside):
+ * the variance per component is split between signal and noise in different proportions. With
+ * the exact likelihood the noise comes from the energy outside the basis. */
 void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
 
-/* Maximises over the inside parameters. Leaves e->inside and the state of e->iso at the maximum,
- * which is the next warm start; *lml is the value there. */
+/* Inner search of iso noise: maximises the likelihood over the inside parameters (task
+ * covariance C, iso term, noise s2) at the decomposed R0. Leaves e->inside and the state of
+ * e->iso at the maximum, which is the next warm start; *lml is the value there. [METHOD 3, 3b] */
 kn_status kn_engine_maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml);
 
-/* Copies c, d and s2 from the iso state to the engine:  d_p = c_p iso + s2. */
+/* Copies signal and noise variances from the iso state to the engine: c_p, d_p = c_p iso + s2,
+ * and s2. */
 void kn_engine_copy_iso(kn_engine *e);
 
 #endif

@@ -2,7 +2,9 @@
  * outer search over weights and shapes of R0 needs it. */
 #include "gp/likelihood/internal.h"
 
-/* Dense: H = sum of G over the cells, then one contraction per parameter. */
+/* Gradient of the likelihood with respect to the parameters of R0 (g0, n_theta of e->cov) for
+ * dense decompositions: H (N x N) = sum over the cells of dLML/dR0, then one contraction with
+ * dR0/dtheta per parameter. */
 static void dense_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     bool iso = e->spec.noise == KN_NOISE_ISO, first = true;
@@ -19,7 +21,9 @@ static void dense_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
     kn_cov_gradient(&e->cov, e->cell[0].R0.theta, &e->pairs, e->H, g0);
 }
 
-/* Low rank, structured noise: collects the factors M, w of each cell, then one call for all. */
+/* Gradient with respect to the parameters of R0 (g0, n_theta of e->cov) for low rank with
+ * structured noise: collects the factors M (m x P) and w (m) of each cell, then one call for all
+ * cells. */
 static kn_status low_rank_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     kn_status status = KN_OK;
@@ -47,8 +51,9 @@ out:
     return status;
 }
 
-/* Low rank, iso noise: one cell, rotated by U_C. */
-static kn_status low_iso(kn_ctx *ctx, kn_engine *e, double *g0)
+/* Gradient with respect to the parameters of R0 (g0, n_theta of e->cov) for low rank with iso
+ * noise, whose one cell has coordinates rotated by U_C. */
+static kn_status low_rank_iso_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     kn_lowrank_part part = {&e->cell[0].R0,
                             e->iso.diagonal ? kn_mat_none() : e->iso.UC,
@@ -64,7 +69,8 @@ static kn_status low_iso(kn_ctx *ctx, kn_engine *e, double *g0)
 kn_status kn_gradient_r0(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     if (e->spec.rank > 0)
-        return e->spec.noise == KN_NOISE_ISO ? low_iso(ctx, e, g0) : low_rank_gradient(ctx, e, g0);
+        return e->spec.noise == KN_NOISE_ISO ? low_rank_iso_gradient(ctx, e, g0)
+                                             : low_rank_gradient(ctx, e, g0);
     dense_gradient(ctx, e, g0);
     return KN_OK;
 }

@@ -28,9 +28,10 @@ void kn_iso_clear(kn_iso *s)
     *s = (kn_iso){0};
 }
 
-/* Pair statistics of the task features, the columns of Z times scale. */
-static kn_status task_pairs(kn_ctx *ctx, kn_mat Z, double scale, const kn_stats *stats,
-                            kn_pairs *out)
+/* Computes the pair statistics *out (P x P) of the task features, the columns of Z (N x P) times
+ * scale, for the task covariance C. */
+static kn_status compute_task_pairs(kn_ctx *ctx, kn_mat Z, double scale, const kn_stats *stats,
+                                    kn_pairs *out)
 {
     kn_mat features = {0};
     kn_status status = kn_mat_new(ctx, Z.cols, Z.rows, &features); /* rows are tasks */
@@ -61,7 +62,7 @@ kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, do
     if (tasks)
         KN_TRY(kn_pairs_copy(ctx, tasks, &out->tasks));
     else
-        KN_TRY(task_pairs(ctx, Z, feature_scale, &out->task.stats, &out->tasks));
+        KN_TRY(compute_task_pairs(ctx, Z, feature_scale, &out->task.stats, &out->tasks));
     out->diagonal = spec->identity ? kn_cov_is_spectral(&out->task)
                                    : kn_cov_is_diagonal(&out->task, &out->tasks);
     KN_TRY(kn_alloc_d(ctx, P, &out->c));
@@ -123,8 +124,9 @@ void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given)
         kn_eig_need(r, part, s->P);
 }
 
-/* rest_p = (U_C' Z'Z U_C)_pp - |A_p|^2; A2 must be set. */
-static void energy_outside(kn_ctx *ctx, kn_iso *s)
+/* Sets s->rest[p] = (U_C' Z'Z U_C)_pp - |A_p|^2 (at least 0): the energy of rotated component p
+ * outside the m eigenvectors of R0. s->A2, the squares of A, must be set. */
+static void compute_energy_outside(kn_ctx *ctx, kn_iso *s)
 {
     if (!s->diagonal)
         kn_gemm(ctx, 1, KN_N, s->ZZ, KN_N, s->UC, 0, s->ZZU);
@@ -137,7 +139,9 @@ static void energy_outside(kn_ctx *ctx, kn_iso *s)
     }
 }
 
-/* Computes c, U_C and A = U'Z U_C at the task parameters. */
+/* Computes eigenvalues s->c (P) and eigenvectors s->UC of the task covariance C at its
+ * parameters theta, and s->A = A0 U_C (m x P), A0 = U'Z. No eigenproblem if C is diagonal.
+ * KN_ERR_NUMERIC as kn_eig. */
 static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double *theta)
 {
     if (s->diagonal) {
@@ -157,8 +161,8 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
     return KN_OK;
 }
 
-/* S += 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A, lower triangle: the contribution of
- * directions with r = 0 to 1/2 Yt' diag(r + iso) Yt [METHOD 6a] */
+/* Adds to s->S (P x P, lower triangle) the contribution of directions with eigenvalue 0 of R0 to
+ * the gradient by C: 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A [METHOD 6a]. Overwrites s->GC. */
 static void add_outside(kn_ctx *ctx, kn_iso *s)
 {
     kn_mat E = s->GC;
@@ -171,8 +175,10 @@ static void add_outside(kn_ctx *ctx, kn_iso *s)
         }
 }
 
-/* G_C = 1/2 U_C (Yt' diag(r + iso) Yt - diag(b)) U_C', left in s->S [METHOD 3] */
-static void task_contraction(kn_ctx *ctx, kn_iso *s, const double *r)
+/* Computes the derivative of the likelihood by the task covariance C, G_C = 1/2 U_C (Yt' diag(r
+ * + iso) Yt - diag(b)) U_C' (P x P), into s->S [METHOD 3]; r (m): eigenvalues of R0. Overwrites
+ * s->A2 and s->GC. */
+static void contract_tasks(kn_ctx *ctx, kn_iso *s, const double *r)
 {
     kn_mat Yt = s->A2; /* the squares are not needed any more */
     for (ptrdiff_t p = 0; p < s->P; p++) {
@@ -200,8 +206,9 @@ typedef struct spectrum_job {
     const double *r;
 } spectrum_job;
 
-/* Components first to last - 1: log determinant and quadratic form, and their derivatives by s2,
- * iso and c_p. */
+/* Parallel task (self: spectrum_job) for components first .. last - 1: log determinant plus
+ * quadratic form, and the derivatives of the likelihood by s2 and iso (three numbers per
+ * component in s->part) and by c_p (s->gc). */
 static void compute_spectra(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     spectrum_job *job = self;
@@ -223,9 +230,10 @@ static void compute_spectra(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* The T - P dimensions outside the basis of MT-Kronprod: no energy, eigenvalues L0_n = c0 (r_n +
- * iso) + s2 [METHOD 1c] */
-static kn_spectrum flat_spectrum(const kn_iso *s, const double *r)
+/* Returns the sums over the spectrum for one of the T - P dimensions outside the basis of
+ * MT-Kronprod: no energy, eigenvalues L0_n = c0 (r_n + iso) + s2 (r: m eigenvalues of R0)
+ * [METHOD 1c]. */
+static kn_spectrum sum_complement_spectrum(const kn_iso *s, const double *r)
 {
     kn_spectrum k = {0};
     for (ptrdiff_t i = 0; i < s->A.rows; i++) {
@@ -252,7 +260,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
         for (ptrdiff_t i = 0; i < s->A.rows; i++)
             kn_col(s->A2, p)[i] = kn_at(s->A, i, p) * kn_at(s->A, i, p);
     if (s->zeros > 0 && !s->fresh)
-        energy_outside(ctx, s);
+        compute_energy_outside(ctx, s);
     s->fresh = s->diagonal; /* otherwise A changes with C, and A2 is work space */
 
     spectrum_job job = {s, r};
@@ -264,7 +272,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
         d_iso += s->part[3 * p + 2];
     }
     if (s->identity) {
-        kn_spectrum k = flat_spectrum(s, r);
+        kn_spectrum k = sum_complement_spectrum(s, r);
         sum += (T - P) * k.log_k;
         d_s2 -= 0.5 * (T - P) * k.inv;
         d_iso -= 0.5 * (T - P) * s->c0 * k.inv;
@@ -281,7 +289,7 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
     if (s->diagonal) { /* dC/dtheta is diagonal as well */
         kn_cov_diagonal_gradient(&s->task, inside, &s->tasks, kn_mat_cols(s->gc, s->P, 1), d_c0, g);
     } else {
-        task_contraction(ctx, s, r);
+        contract_tasks(ctx, s, r);
         kn_cov_gradient(&s->task, inside, &s->tasks, s->S, g);
     }
     if (s->sample_iso)

@@ -39,32 +39,33 @@ typedef struct kn_iso {
     double *gc, *part;
 } kn_iso;
 
-/* Creates the state for Z (N x P). The task features are the columns of Z times feature_scale, or
- * those behind `tasks` (may be NULL; copied): a subsample of rows then keeps the C of all rows.
- * With spec->identity the task features are the columns of Y, and Z holds all its energy (in
- * principal components if C is spectral). */
+/* Creates the state of the iso likelihood for coordinates Z (N x P) of T responses; E: energy
+ * outside the basis. The task features are the columns of Z times feature_scale, or those behind
+ * the pair statistics `tasks` (may be NULL; copied): a subsample of rows then keeps the C of all
+ * rows. With spec->identity the task features are the columns of Y, and Z holds all its energy. */
 kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, double E,
                      double feature_scale, const kn_pairs *tasks, kn_iso *out);
 /* Frees all that s owns and sets it to {0}. */
 void kn_iso_clear(kn_iso *s);
 
-/* Sets the rank m of the decomposition; to be called before the first evaluation and whenever m
- * changes. A becomes m x P and N - m directions have r = 0. Z: the same N x P coordinates each
- * time. */
+/* Sets the number m of eigenvectors U of R0 that the next evaluations use: A becomes m x P, and
+ * N - m directions have eigenvalue 0. To be called before the first evaluation and whenever m
+ * changes. Z: the same N x P coordinates each time. */
 kn_status kn_iso_set_rank(kn_ctx *ctx, kn_iso *s, kn_mat Z, ptrdiff_t m);
 
-/* Computes LML at the inside parameters [C..., R.diag, noise], given r (m) and A0 = U'Z, and
- * unless g is NULL its gradient with respect to them. Leaves the state for kn_iso_outer and
- * prediction. */
+/* Computes the iso log likelihood *lml at the inside parameters [C..., R.diag, noise], given
+ * eigenvalues r (m) of R0 and A0 = U'Z (m x P), and unless g is NULL its gradient with respect
+ * to them. Leaves the state for kn_iso_outer and prediction. */
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g);
 
-/* Computes M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip (identity: + (T-P) c0/L0_i) for the
- * gradient of R0 (gradient.c), at the last state. */
+/* Computes the factors of the gradient by R0 (gradient.c) at the last evaluated state: M = Yt
+ * c^1/2 (m x P) and w_i = sum_p c_p/L_ip (m; identity: + (T-P) c0/L0_i), with L_ip = c_p (r_i +
+ * iso) + s2. */
 void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
 
-/* Memory plan for rank s->M, kept; the eigenproblem of C is temporary. given: task statistics are
- * given. */
+/* Memory plan of a kn_iso for rank s->M, which stays in the plan; the eigenproblem of C only
+ * raises the peak. given: task statistics are given. */
 void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given);
 
 #endif

@@ -11,7 +11,8 @@ enum { GRID = 45, NEWTON_STEPS = 60 };
 static const double T_MIN = -8, T_MAX = 14; /* ln delta */
 static const double LN_2PI = 1.8378770664093455;
 
-static double grid_t(int g)
+/* Returns point g of the grid of t = ln delta, GRID equally spaced values from T_MIN to T_MAX. */
+static double grid_point(int g)
 {
     return T_MIN + (T_MAX - T_MIN) * g / (GRID - 1);
 }
@@ -26,15 +27,16 @@ typedef struct problem {
     double *c, *d, *lml;
 } problem;
 
-/* LML at the best c = q0/N. */
+/* Returns the log likelihood of one component with N values at its best signal variance c =
+ * q0/N; logdet = sum ln(r + delta). */
 static double profile_value(double N, double q0, double logdet)
 {
     return -0.5 * (N * (LN_2PI + 1 + log(q0 / N)) + logdet);
 }
 
-/* Sums over eigenvalues of component p at noise ratio delta, with the eigenvalues that are 0 in
- * closed form. */
-static kn_profile_sums profile_sums(const problem *pr, ptrdiff_t p, double delta)
+/* Returns the sums over eigenvalues that the likelihood of component p and its derivatives need
+ * at noise ratio delta = d/c; eigenvalues that are 0 are added in closed form. */
+static kn_profile_sums sum_profile(const problem *pr, ptrdiff_t p, double delta)
 {
     kn_profile_sums s = kn_vec_profile(pr->m, pr->r, kn_col(pr->A2, p), delta);
     if (pr->rest) { /* r = 0, u = 1 */
@@ -47,14 +49,15 @@ static kn_profile_sums profile_sums(const problem *pr, ptrdiff_t p, double delta
     return s;
 }
 
-/* Maximum of LML over t in [lo, hi], started at t. The sign of the derivative shrinks the
- * bracket; a Newton step is taken where the function is concave and the step stays inside, else
- * bisection. */
+/* Returns the t = ln delta in [lo, hi] that maximises the likelihood of component p, from a
+ * start at t. The sign of the derivative shrinks the bracket; a Newton step is taken where the
+ * function is concave and the step stays inside, else bisection. Stops at an expected gain of
+ * pr->nats. */
 static double maximise_newton(const problem *pr, ptrdiff_t p, double lo, double t, double hi)
 {
     double N = (double)(pr->m + pr->zeros);
     for (int step = 0; step < NEWTON_STEPS; step++) {
-        kn_profile_sums s = profile_sums(pr, p, exp(t));
+        kn_profile_sums s = sum_profile(pr, p, exp(t));
         double ratio = s.q1 / s.q0;
         double g = 0.5 * (N * ratio - s.u);
         double h = 0.5 * (N * ((s.q1 - 2 * s.q2) / s.q0 + ratio * ratio) - s.uu);
@@ -75,7 +78,8 @@ static double maximise_newton(const problem *pr, ptrdiff_t p, double lo, double 
     return t;
 }
 
-/* Grid, Newton and the limit delta = infinity (noise only) for components first .. last-1. */
+/* Parallel task (self: problem) for components first .. last - 1: best grid point, Newton from
+ * there, and the limit delta = infinity (noise only); writes c, d and lml of each. */
 static void profile_components(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const problem *pr = self;
@@ -90,15 +94,16 @@ static void profile_components(void *self, ptrdiff_t first, ptrdiff_t last)
                 best = g;
             }
         }
-        double lo = grid_t(best > 0 ? best - 1 : 0), hi = grid_t(best < GRID - 1 ? best + 1 : best);
-        double delta = exp(maximise_newton(pr, p, lo, grid_t(best), hi));
-        double q0 = profile_sums(pr, p, delta).q0;
+        double lo = grid_point(best > 0 ? best - 1 : 0),
+               hi = grid_point(best < GRID - 1 ? best + 1 : best);
+        double delta = exp(maximise_newton(pr, p, lo, grid_point(best), hi));
+        double q0 = sum_profile(pr, p, delta).q0;
         double logdet = kn_vec_sum_log_shift(pr->m, pr->r, delta);
         if (pr->rest)
             logdet += (double)pr->zeros * log(delta);
         double l = profile_value(N, q0, logdet);
         if (l < top) { /* only by rounding is Newton worse than the grid point */
-            delta = exp(grid_t(best));
+            delta = exp(grid_point(best));
             q0 = kn_at(pr->Q0, p, best);
             l = top;
         }
@@ -136,7 +141,7 @@ kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double 
     KN_TRY(kn_mat_new(ctx, m, GRID, &inverse));
     KN_TRY(kn_mat_new(ctx, A2.cols, GRID, &pr.Q0));
     for (int g = 0; g < GRID; g++) {
-        double delta = exp(grid_t(g));
+        double delta = exp(grid_point(g));
         for (ptrdiff_t i = 0; i < m; i++)
             kn_col(inverse, g)[i] = 1 / (r[i] + delta);
         pr.logdet[g] = kn_vec_sum_log_shift(m, r, delta);

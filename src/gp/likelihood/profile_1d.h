@@ -16,10 +16,12 @@
 kn_status kn_profile(kn_ctx *ctx, ptrdiff_t m, const double *r, ptrdiff_t zeros, kn_mat A2,
                      const double *rest, double *c, double *d, double *lml);
 
-/* The same, accurate to `nats` of LML: enough to compare cells. */
+/* Like kn_profile, but accurate only to `nats` of log likelihood, which is enough to compare
+ * cells: c, d and lml (P each) of the components with squared coordinates A2 (m x P). */
 kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double *r, ptrdiff_t zeros,
                             kn_mat A2, const double *rest, double *c, double *d, double *lml);
 
-void kn_profile_need(kn_mem_plan *r, ptrdiff_t m, ptrdiff_t P); /* temporary */
+/* Memory plan of kn_profile for rank m and P components: only the peak rises. */
+void kn_profile_need(kn_mem_plan *r, ptrdiff_t m, ptrdiff_t P);
 
 #endif

@@ -408,10 +408,10 @@ kn_visitor kn_map_density_visitor(kn_map_density_state *w)
 kn_status kn_map_density_evaluate(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
                                   kn_map_density_state *out)
 {
-    kn_block_loop walk = {.Y = Y ? *Y : kn_gp_maps_y(maps), .maps = maps};
-    *out = (kn_map_density_state){.job = {.maps = maps, .scaling = walk.Y.scaling}};
+    kn_block_loop loop = {.Y = Y ? *Y : kn_gp_maps_y(maps), .maps = maps};
+    *out = (kn_map_density_state){.job = {.maps = maps, .scaling = loop.Y.scaling}};
     kn_visitor visitor = kn_map_density_visitor(out);
-    kn_status status = kn_block_loop_run(ctx, &walk, &visitor, 1);
+    kn_status status = kn_block_loop_run(ctx, &loop, &visitor, 1);
     if (status != KN_OK)
         kn_map_density_state_clear(out);
     return status;

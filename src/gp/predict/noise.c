@@ -267,11 +267,11 @@ kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const k
     kn_status status;
     kn_noise_builder *m = NULL;
     /* In-sample noise is cheap and completes a cancelled fit, so that loop cannot be cancelled. */
-    kn_block_loop walk = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
+    kn_block_loop loop = {.Y = cv ? kn_gp_maps_y(cv) : *Y, .maps = cv, .to_the_end = !cv};
     KN_TRY(kn_noise_builder_new(ctx, gp, Y, cv, &m));
     kn_visitor visitor = kn_noise_visitor(m);
-    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
-    KN_TRY(kn_allgather_responses_d(ctx, &walk.Y, gp->noise));
+    KN_TRY(kn_block_loop_run(ctx, &loop, &visitor, 1));
+    KN_TRY(kn_allgather_responses_d(ctx, &loop.Y, gp->noise));
 out:
     kn_noise_builder_free(m);
     return status;

@@ -81,14 +81,14 @@ kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv)
     kn_status status;
     gathering g = {.cv = cv};
     double *slope = NULL;
-    kn_block_loop walk = {.Y = kn_gp_maps_y(cv), .maps = cv, .stage = "slope"};
+    kn_block_loop loop = {.Y = kn_gp_maps_y(cv), .maps = cv, .stage = "slope"};
     kn_visitor visitor = {&g, KN_BLOCK_Y | KN_BLOCK_MEAN, NULL, gather_block, NULL};
     KN_TRY(kn_alloc_d(ctx, gp->T, &g.md));
     KN_TRY(kn_alloc_d(ctx, gp->T, &g.mm));
     KN_TRY(kn_alloc_d(ctx, gp->T, &slope));
-    KN_TRY(kn_block_loop_run(ctx, &walk, &visitor, 1));
-    KN_TRY(kn_allgather_responses_d(ctx, &walk.Y, g.md));
-    KN_TRY(kn_allgather_responses_d(ctx, &walk.Y, g.mm));
+    KN_TRY(kn_block_loop_run(ctx, &loop, &visitor, 1));
+    KN_TRY(kn_allgather_responses_d(ctx, &loop.Y, g.md));
+    KN_TRY(kn_allgather_responses_d(ctx, &loop.Y, g.mm));
     kn_slopes(gp->T, g.md, g.mm, slope);
     gp->slope = slope;
     slope = NULL;

@@ -234,7 +234,8 @@ static void the_range_finder_finds_the_basis_of_those_not_held_out(void **state)
     kn_responses R = kn_responses_of(view(Y), &scaling);
     for (int i = 0; i < N; i++)
         fold[i] = i % 3 == 0 ? 0 : -1;
-    assert_ok(ctx, kn_heldout_new(ctx, &(kn_heldout_of){.Y = &R, .fold = fold, .seed = 1}, P, &h));
+    assert_ok(ctx,
+              kn_heldout_new(ctx, &(kn_heldout_input){.Y = &R, .fold = fold, .seed = 1}, P, &h));
     kn_responses train = kn_responses_rows(&R, h.rows.train, h.rows.n_train);
     exact.n_train = h.rows.n_train;
     train.side = KN_SIDE_RESPONSES;

@@ -189,7 +189,7 @@ static kn_status compute_loadings(kn_ctx *ctx, kn_mtgpr_learned *l, bool complem
     if (w->Q > 0)
         KN_TRY(kn_mtgpr_factor(ctx, m->B, &m->L));
     if (complement) {
-        kn_complement_of numbers = {
+        kn_complement_input numbers = {
             .Y = &w->Y, .mean = w->mu, .psi = l->at.psi, .V = w->V, .AV = w->UZ};
         KN_TRY(kn_alloc_d(ctx, w->T, &m->outside));
         kn_lowrank_sum_outside(w, m->outside);

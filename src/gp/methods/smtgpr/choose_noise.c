@@ -22,8 +22,8 @@ typedef struct comparison {
 } comparison;
 
 /* Sums gains (b - a) and counts over groups; without groups each participant is its own group. */
-static void by_group(const kn_gp_maps *cv, const int *groups, const double *a, const double *b,
-                     double *sum, double *count)
+static void sum_gains_by_group(const kn_gp_maps *cv, const int *groups, const double *a,
+                               const double *b, double *sum, double *count)
 {
     for (ptrdiff_t i = 0; i < cv->n; i++) {
         ptrdiff_t row = cv->sample ? cv->sample[i] : i, g = groups ? groups[row] : i;
@@ -49,7 +49,7 @@ static kn_status compare_densities(kn_ctx *ctx, const kn_gp_maps *structured,
     KN_TRY(kn_alloc_d(ctx, limit, &count));
     KN_TRY(kn_map_density_evaluate(ctx, structured, NULL, &a));
     KN_TRY(kn_map_density_evaluate(ctx, whitened, NULL, &b));
-    by_group(structured, groups, a.log_p, b.log_p, sum, count);
+    sum_gains_by_group(structured, groups, a.log_p, b.log_p, sum, count);
     for (ptrdiff_t i = 0; i < structured->n; i++)
         if (isfinite(a.log_p[i]) && isfinite(b.log_p[i])) {
             out->structured += a.log_p[i];

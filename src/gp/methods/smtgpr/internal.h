@@ -66,7 +66,7 @@ typedef struct kn_whitened_data {
 /* Estimates c, d by the profile of 1b; w->factors and w->complement must be set. */
 kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened *w);
 /* Returns the data from which D0 is computed; borrowed from *data and *w. */
-kn_complement_of kn_whitened_outside(const kn_whitened_data *data, const kn_whitened *w);
+kn_complement_input kn_whitened_outside(const kn_whitened_data *data, const kn_whitened *w);
 
 void kn_whitened_need(kn_mem_plan *r, const kn_problem_size *s); /* keeps factors and components */
 

@@ -85,7 +85,7 @@ static kn_status make_held_out_basis(kn_ctx *ctx, kn_fit_problem *p, const int *
     kn_status status;
     kn_fold f = {0};
     kn_responses Y = p->Y;
-    kn_heldout_of of = {.Y = &Y, .fold = fold, .seed = p->options->search.seed};
+    kn_heldout_input of = {.Y = &Y, .fold = fold, .seed = p->options->search.seed};
     double *imputed = NULL;
     if (p->gram.by_responses && !p->completion)
         of.gram = &p->gram;

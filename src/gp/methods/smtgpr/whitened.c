@@ -86,7 +86,7 @@ static kn_status assemble_model(kn_ctx *ctx, const kn_whitened_data *data, kn_wh
     gp->complement_component = w->complement;
     gp->s2 = w->complement ? w->latent.d[gp->P] : 0;
     if (w->complement) {
-        kn_complement_of outside = kn_whitened_outside(data, w);
+        kn_complement_input outside = kn_whitened_outside(data, w);
         KN_TRY(kn_complement_make(ctx, &w->latent, &outside, &gp->D0));
     }
     gp->psi = w->factors.psi;

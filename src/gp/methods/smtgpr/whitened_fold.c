@@ -100,7 +100,7 @@ kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *p
     if (f->extrapolation)
         KN_TRY(kn_latent_extrapolation(ctx, &w.latent, f->Xs, f->extrapolation));
     if (imputed && w.complement) {
-        kn_complement_of outside = kn_whitened_outside(&data, &w);
+        kn_complement_input outside = kn_whitened_outside(&data, &w);
         KN_TRY(kn_complement_make(ctx, &w.latent, &outside, &part->D0));
     }
     KN_TRY(move_to_prediction(ctx, f, &w, part));

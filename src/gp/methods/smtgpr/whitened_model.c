@@ -24,13 +24,13 @@ void kn_whitened_clear(kn_whitened *w)
     *w = (kn_whitened){0};
 }
 
-kn_complement_of kn_whitened_outside(const kn_whitened_data *data, const kn_whitened *w)
+kn_complement_input kn_whitened_outside(const kn_whitened_data *data, const kn_whitened *w)
 {
-    return (kn_complement_of){.Y = data->Y,
-                              .mean = data->mean,
-                              .psi = w->factors.psi,
-                              .V = w->factors.B,
-                              .AV = kn_cols(w->latent.cell[0].A, 0, w->factors.B.cols)};
+    return (kn_complement_input){.Y = data->Y,
+                                 .mean = data->mean,
+                                 .psi = w->factors.psi,
+                                 .V = w->factors.B,
+                                 .AV = kn_cols(w->latent.cell[0].A, 0, w->factors.B.cols)};
 }
 
 /* Copies c, d and A of the components from the engine, with space for the complement. */
@@ -65,7 +65,7 @@ static kn_status fit_complement(kn_ctx *ctx, const kn_whitened_data *data, kn_wh
     kn_status status;
     kn_latent *l = &w->latent;
     const kn_decomp *R0 = &l->cell[0].R0;
-    kn_complement_of outside = kn_whitened_outside(data, w);
+    kn_complement_input outside = kn_whitened_outside(data, w);
     ptrdiff_t N = data->X.rows, last = l->P - 1;
     double *e = NULL, left = w->factors.total - kn_sumsq(w->factors.Z);
     double n_outside = (double)(data->Y->T - w->factors.B.cols), rest;

@@ -228,7 +228,7 @@ static void low_process(const participants *p, const kn_lowrank_sum *w,
     assert_ok(ctx, kn_latent_new(ctx, &(kn_latent_parts){&X, R0, &A, c, d, at->iso}, &gp->latent));
     if (!complement)
         return;
-    kn_complement_of of = {.Y = &p->responses, .psi = at->psi, .V = w->V, .AV = w->UZ};
+    kn_complement_input of = {.Y = &p->responses, .psi = at->psi, .V = w->V, .AV = w->UZ};
     assert_ok(ctx, kn_alloc_d(ctx, p->T, &gp->outside));
     kn_lowrank_sum_outside(w, gp->outside);
     assert_ok(ctx, kn_complement_make(ctx, &gp->latent, &of, &gp->D0));
@@ -412,7 +412,7 @@ static void whitened_process(const participants *p, kn_whitened *w, kn_gp *gp)
     gp->spec.noise = KN_NOISE_WHITENED;
     if (w->complement) {
         kn_whitened_data of = {&p->spec, p->X, &p->responses, NULL, p->theta};
-        kn_complement_of outside = kn_whitened_outside(&of, w);
+        kn_complement_input outside = kn_whitened_outside(&of, w);
         assert_ok(ctx, kn_complement_make(ctx, &w->latent, &outside, &gp->D0));
     }
     assert_ok(ctx, kn_alloc_d(ctx, p->T, &gp->noise));

@@ -56,7 +56,7 @@ static void make(const given *g, made *m)
     m->gp.spec.noise = KN_NOISE_WHITENED;
     m->gp.s2 = w.complement ? w.latent.d[P] : 0;
     if (w.complement) {
-        kn_complement_of outside = kn_whitened_outside(&of, &w);
+        kn_complement_input outside = kn_whitened_outside(&of, &w);
         assert_ok(ctx, kn_complement_make(ctx, &w.latent, &outside, &m->gp.D0));
     }
     assert_ok(ctx, kn_alloc_d(ctx, T, &m->gp.noise));
