@@ -121,7 +121,8 @@ out:
     return status;
 }
 
-/* Read C numbers; null becomes NaN. */
+/* Read a JSON array of exactly d->C numbers into out; null becomes NaN. False if the length differs
+ * or an entry is no finite number. */
 static bool read_numbers(const json_t *list, const kn_design *d, double *out)
 {
     if (json_array_size(list) != (size_t)d->C)
@@ -135,7 +136,8 @@ static bool read_numbers(const json_t *list, const kn_design *d, double *out)
     return true;
 }
 
-/* Read the record of site s; texts are limited in length and must not contain a NUL. */
+/* Read the JSON object of adapted site s into a->site[s], a->level, a->low and a->high.
+ * KN_ERR_FORMAT if a number is impossible, or a level is too long or contains a NUL character. */
 static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json, kn_adapted_for of,
                            ptrdiff_t s, kn_adapted *a)
 {
@@ -161,7 +163,7 @@ static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json,
     return status;
 }
 
-/* Are all entries at least 0? NaN is not. */
+/* True if all entries of m are at least 0; a NaN makes it false. */
 static bool not_negative(kn_mat m)
 {
     for (ptrdiff_t j = 0; j < m.cols; j++)

@@ -31,16 +31,23 @@ typedef struct kn_adapted {
 /* Free the arrays; {0} is allowed. */
 void kn_adapted_clear(kn_adapted *a);
 
-/* Allocate n sites with M > 0 batch categories, T responses and C covariates. */
+/* Allocate *out for n adapted sites with M batch categories (M > 0), T responses and C covariates;
+ * all values are 0. out is owned by the caller (kn_adapted_clear), and empty on failure
+ * (KN_ERR_MEMORY). */
 kn_status kn_adapted_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t M, ptrdiff_t T, ptrdiff_t C,
                          kn_adapted *out);
 
-/* Index of the site with these M levels; -1: none. */
+/* Index of the adapted site whose M levels equal level[0 .. M - 1] as texts; -1 if there is none.
+ * O(n M). */
 ptrdiff_t kn_adapted_find(const kn_adapted *a, char *const *level);
 
-/* Record "adapted" of the model file; NULL: out of memory. */
+/* The adapted sites as a new JSON array, one object per site: levels, number of controls, effect,
+ * noise factor and covariate ranges, but no arrays per response. Owned by the caller; NULL: out of
+ * memory. */
 json_t *kn_adapted_to_json(const kn_adapted *a);
-/* Add the arrays to a model file; nothing if n = 0. */
+
+/* Add the T x n arrays (offset, its variance, noise scale; standardised units) to a model file that
+ * is being written; nothing if n = 0. */
 kn_status kn_adapted_add(kn_ctx *ctx, const kn_adapted *a, kn_st_writer *w);
 
 /* What the section must agree with: design, batch, and number of responses in use. */
@@ -49,13 +56,16 @@ typedef struct kn_adapted_for {
     const kn_site_levels *b;
     ptrdiff_t T;
 } kn_adapted_for;
-/* Read and validate the section; KN_ERR_FORMAT if it is inconsistent. Without the section, out
- * is empty. */
+
+/* Read and validate the adapted sites from the JSON record and the arrays of f. KN_ERR_FORMAT if
+ * they disagree with the sizes in `of` or a value is impossible. A file without them gives an empty
+ * out. out is owned by the caller. */
 kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,
                           kn_adapted *out);
 
-/* Round the range of numeric covariate c outward to twentieths of the training range, so that it
- * shows no participant's own value; NaN if the training range is empty. */
+/* Round the range *low .. *high of numeric covariate c outward to multiples of 1/20 of its training
+ * range, in place, so that it shows no participant's own value. Both become NaN if the covariate
+ * was constant in the training sample. */
 void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high);
 
 #endif

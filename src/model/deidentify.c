@@ -10,8 +10,8 @@
 #include "model/file/file.h"
 #include "norm/reference/deidentify.h"
 
-/* Round all ranges of covariates outward, since the ends of a range are values of two
- * participants. */
+/* Round the ranges of all numeric covariates outward, in place: of the design, of the adapted sites
+ * and of the noise scale. The ends of an exact range are values of two participants. */
 static void round_ranges(kn_model *m)
 {
     for (ptrdiff_t c = 0; c < m->x.C; c++) {
@@ -39,7 +39,8 @@ kn_status kn_model_deidentify_change(kn_ctx *ctx, kn_model *m)
     return kn_change_reference_deidentify(ctx, &m->change);
 }
 
-/* True if an option may be kept: free text may be a path, an id, or rows chosen by ids. */
+/* True if the fit option of this name may stay in a de-identified model. Options with free text may
+ * not, since they can name paths, ids or rows; unknown options may not either. */
 static bool is_public_option(const char *key)
 {
     for (int i = 0; i < KN_OPTION_ROWS; i++)
@@ -48,7 +49,8 @@ static bool is_public_option(const char *key)
     return false;
 }
 
-/* Keep only the options that cannot identify a participant. */
+/* Remove from m->options (JSON text) every option that is_public_option() refuses. Nothing if the
+ * model has no options. KN_ERR_MEMORY if the new text cannot be made. */
 static kn_status filter_options(kn_ctx *ctx, kn_model *m)
 {
     const char *key;

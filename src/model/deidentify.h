@@ -6,14 +6,14 @@
 
 #include "model/model.h"
 
-/* Make a de-identified copy, except for the process, which still holds the training sample: the
- * caller runs kn_method.deidentify on it. Covariate ranges are rounded outward, the reference
- * becomes quantiles, and options that may name files, columns or participants are dropped. out is
- * owned by the caller. */
+/* Make a de-identified copy of a model, owned by the caller. It has no ids, groups or z-scores, its
+ * covariate ranges are rounded outward, and its reference sample is replaced by quantiles. The
+ * Gaussian process still holds the training sample: the caller runs kn_method.deidentify on it.
+ * *out is NULL on failure. */
 kn_status kn_model_deidentify(kn_ctx *ctx, const kn_model *model, kn_model **out);
 
-/* De-identify the change reference in place: quantiles, and a rounded interval. Nothing without
- * one. */
+/* De-identify in place the reference sample for change between visits: its values become quantiles,
+ * and the range of intervals is rounded outward. Does nothing if the model has none. */
 kn_status kn_model_deidentify_change(kn_ctx *ctx, kn_model *m);
 
 #endif

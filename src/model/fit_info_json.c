@@ -101,6 +101,7 @@ static const field FURTHER[] = {
     {"seconds.reference", AT(seconds_reference), F_REAL, NULL},
 };
 
+/* The row of a table of n fields with this name; NULL if there is none. */
 static const field *find_field(const field *fields, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
@@ -133,6 +134,7 @@ const char *kn_info_text(const kn_fit_info *info, const char *name)
     return f && f->type == F_ENUM ? f->words[*(const int *)((const char *)info + f->at)] : NULL;
 }
 
+/* Index of text among words, a list that ends with NULL; -1 if it is not one of them. */
 static int word_index(const char *const *words, const char *text)
 {
     for (int k = 0; words[k]; k++)
@@ -141,7 +143,8 @@ static int word_index(const char *const *words, const char *text)
     return -1;
 }
 
-/* JSON of the cross-validation: folds, and z2, MSLL and coverage, null without folds. Owned. */
+/* A cross-validation summary as a new JSON object: folds, z2, msll, coverage95, gain and R2. All
+ * but folds are null if no folds were made. */
 static json_t *cv_to_json(const kn_cv_summary *cv)
 {
     bool made = cv->folds > 0;
@@ -153,6 +156,8 @@ static json_t *cv_to_json(const kn_cv_summary *cv)
                      kn_json_number(made ? cv->R2 : NAN));
 }
 
+/* The comparison of structured and whitened noise as a new JSON object: both held-out log
+ * densities, their difference and its standard error. */
 static json_t *choice_to_json(const kn_noise_choice *c)
 {
     return json_pack("{s:o s:o s:o s:o}", "structured", kn_json_number(c->structured), "whitened",
@@ -160,6 +165,8 @@ static json_t *choice_to_json(const kn_noise_choice *c)
                      kn_json_number(c->se));
 }
 
+/* The comparison of structured and whitened noise from its JSON object; tried = false if j is no
+ * object. */
 static kn_noise_choice choice_of(json_t *j)
 {
     return (kn_noise_choice){json_is_object(j), kn_json_value(j, "structured", NAN),
@@ -213,7 +220,8 @@ json_t *kn_info_to_json(const kn_fit_info *info)
     return j;
 }
 
-/* Read one field of the table into the struct; null is NaN for a real number. */
+/* Read one field f of the JSON record to the address `at` in kn_fit_info; null is NaN for a real
+ * number. KN_ERR_FORMAT if it is absent, of another type, negative or an unknown word. */
 static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const field *f, char *at)
 {
     json_t *v = json_object_get(json, f->name);
@@ -252,7 +260,8 @@ static kn_status read_field(kn_ctx *ctx, const char *file, json_t *json, const f
               : kn_fail(ctx, KN_ERR_FORMAT, "%s: '%s' is missing or invalid", file, f->name);
 }
 
-/* Read hyperparameters and gradient by name, in the order of the file. */
+/* Read the hyperparameters with their names and gradient into info, in the order of the file.
+ * KN_ERR_FORMAT if they are absent or more than KN_MAX_THETA. */
 static kn_status read_theta(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info)
 {
     json_t *theta = json_object_get(json, "theta"), *gradient = json_object_get(json, "gradient");
@@ -271,7 +280,8 @@ static kn_status read_theta(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     return KN_OK;
 }
 
-/* Reads the loss curve over component counts, at most KN_MAX_CURVE points. */
+/* Read the curve of held-out loss over the number of components into info. KN_ERR_FORMAT if it is
+ * absent or has more than KN_MAX_CURVE points. */
 static kn_status read_curve(kn_ctx *ctx, const char *file, json_t *json, kn_fit_info *info)
 {
     json_t *curve = json_object_get(json, "components_curve");
@@ -287,6 +297,8 @@ static kn_status read_curve(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     return KN_OK;
 }
 
+/* A cross-validation summary from its JSON object; absent numbers are NaN, and without an object
+ * folds is 0. */
 static kn_cv_summary cv_of(json_t *j)
 {
     return (kn_cv_summary){(int)json_integer_value(json_object_get(j, "folds")),

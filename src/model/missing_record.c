@@ -50,7 +50,8 @@ void kn_missing_record_proportions(const kn_design *x, kn_mat X, const double *m
 /* Called for every level that has a share and every number that has a correlation (level NULL). */
 typedef void (*visit)(void *self, const char *column, const char *level, double value);
 
-/* Visit all levels and numbers of an additive design; without an encoding they are numbered. */
+/* Call the visitor for each level and each number of an additive design with its relation to
+ * missing cells. Without an encoding, covariates and levels are named by their number. */
 static void visit_levels(const kn_model *m, visit call, void *self)
 {
     char number[32], other[32];
@@ -71,7 +72,8 @@ static void visit_levels(const kn_model *m, visit call, void *self)
     }
 }
 
-/* Visitor that fills "share_by_level" and "correlation" of the record. */
+/* Visitor for visit_levels(): adds one value to "share_by_level" or "correlation" of the JSON
+ * record `self`. */
 static void to_json(void *self, const char *column, const char *level, double value)
 {
     json_t *record = self, *all = json_object_get(record, level ? "share_by_level" : "correlation");
@@ -103,7 +105,8 @@ json_t *kn_missing_record_to_json(const kn_model *m)
     return j;
 }
 
-/* Read a count of the record; false if it is absent or negative. */
+/* Read a non-negative whole number of a JSON object; false, and -1, if it is absent, negative or of
+ * another type. */
 static bool read_count(const json_t *json, const char *key, ptrdiff_t *out)
 {
     const json_t *v = json_object_get(json, key);
@@ -111,8 +114,8 @@ static bool read_count(const json_t *json, const char *key, ptrdiff_t *out)
     return *out >= 0;
 }
 
-/* Reads the record of missing cells; without JSON it is empty. KN_ERR_FORMAT for impossible
- * counts. */
+/* Read the counts and proportions of the missing cells from JSON; all are 0 without JSON.
+ * KN_ERR_FORMAT if a count is absent or impossible. */
 static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
                            kn_missing_record *out)
 {
@@ -173,6 +176,7 @@ out:
     return status;
 }
 
+/* Visitor for visit_levels(): logs one value, for the context `self`; nothing if it is NaN. */
 static void log_proportion(void *self, const char *column, const char *level, double value)
 {
     if (level && isfinite(value))

@@ -54,6 +54,7 @@ typedef struct named_array {
     ptrdiff_t rows, cols, stride; /* stride from row to row */
 } named_array;
 
+/* View of the first of n arrays with this name that exists; an empty view if there is none. */
 static kn_view find_array(const named_array *a, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
@@ -62,7 +63,8 @@ static kn_view find_array(const named_array *a, size_t n, const char *name)
     return kn_view_cols(NULL, 0, 0);
 }
 
-/* Arrays of the record of the fit. */
+/* View of an array in the record of the fit by name: theta, gradient, or a column of the curve over
+ * components. Empty if there is none. Borrowed from m. */
 static kn_view record_array(const kn_model *m, const char *name)
 {
     enum { STEP = sizeof(kn_curve_point) / sizeof(double) };
@@ -85,6 +87,7 @@ typedef struct looking {
     kn_view found;
 } looking;
 
+/* Keep a view of the array (rows x cols) if its name is the one that is looked for. */
 static void visit_array(kn_arrays *a, const char *name, const double *data, ptrdiff_t rows,
                         ptrdiff_t cols)
 {
@@ -93,6 +96,7 @@ static void visit_array(kn_arrays *a, const char *name, const double *data, ptrd
         l->found = kn_view_cols(data, rows, cols);
 }
 
+/* Visitor of kn_method.arrays: offers an array of n doubles to visit_array(). */
 static kn_status see_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
                              double **data)
 {
@@ -101,6 +105,7 @@ static kn_status see_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_val
     return KN_OK;
 }
 
+/* Visitor of kn_method.arrays: offers a rows x cols matrix to visit_array(). */
 static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                            kn_mat *mat)
 {
@@ -108,12 +113,15 @@ static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdi
     return KN_OK;
 }
 
+/* Visitor of kn_method.arrays: ignores index arrays, since a view holds doubles only. */
 static kn_status see_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
 {
     (void)a, (void)name, (void)n, (void)index; /* views hold doubles only */
     return KN_OK;
 }
 
+/* Visitor of kn_method.arrays: offers an array that is computed on reading (n doubles) to
+ * visit_array(). */
 static kn_status see_derived(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
 {
     visit_array(a, name, *data, n, 1);
@@ -187,6 +195,7 @@ kn_status kn_model_noise(kn_ctx *ctx, const kn_model *model, double *noise)
     return KN_OK;
 }
 
+/* Size in memory of a calibration transform, in bytes. */
 static double calibration_bytes(const kn_calibration_transform *l)
 {
     return sizeof(double) *
@@ -194,6 +203,7 @@ static double calibration_bytes(const kn_calibration_transform *l)
            (l->map ? KN_STUDENT_MAP_BYTES : 0);
 }
 
+/* Size in memory of a whole-map deviance (T x K factor, variances, reference values), in bytes. */
 static double deviance_bytes(const kn_deviance *d)
 {
     double T = (double)d->T, K = (double)d->K;
@@ -221,6 +231,7 @@ double kn_model_bytes(const kn_model *m)
 
 /* ---- maps in original units ------------------------------------------------------------------ */
 
+/* Set all entries of column j of m to value; nothing for a matrix without data. */
 static void fill_column(kn_mat m, ptrdiff_t j, double value)
 {
     for (ptrdiff_t i = 0; m.data && i < m.rows; i++)
@@ -240,8 +251,9 @@ ptrdiff_t kn_kept_from(const kn_scaling *s, ptrdiff_t j)
     return lo;
 }
 
-/* Compute responses in use k .. k + w - 1, which are neighbours in the caller's numbering too,
- * in place, and scale them there. */
+/* Predict the w responses in use from k on, which are consecutive in the caller's numbering too,
+ * and convert them to original units. mean and variance (N* x count, or none) begin at response
+ * `first`; only the w columns are written. */
 static kn_status in_place(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t k, ptrdiff_t first,
                           ptrdiff_t w, kn_mat mean, kn_mat variance)
 {

@@ -73,11 +73,11 @@ static inline void kn_model_info(const kn_model *model, kn_fit_info *info)
     *info = model->info;
 }
 
-/* Set derived fields (curve_components) once info is complete; every function that creates a
- * model calls it. */
+/* Set the fields that are derived from others (curve_components) once info is complete. Every
+ * function that creates a model calls it. */
 void kn_model_finalise(kn_model *model);
 
-/* Size of the model in memory, in bytes (approximate). */
+/* Approximate size of a model in memory, in bytes. */
 double kn_model_bytes(const kn_model *m);
 
 /* out = "MODEL.log.json", the log that a fit writes beside its model, with the timings. */
@@ -87,13 +87,14 @@ void kn_log_path(const char *model, char *out, size_t size);
  *
  * Predicted maps in original units and in the caller's numbering of responses. */
 
-/* Predictive mean and variance of responses first .. first + count - 1 (caller's numbering), N*
- * x count, original units; either matrix may be kn_mat_none(). NaN for responses that are not in
- * the model. Can be cancelled. */
+/* Predictive mean and variance of responses first .. first + count - 1 (the caller's numbering),
+ * each N* x count for the N* participants of maps, in original units. Either matrix may be
+ * kn_mat_none(). Columns of responses that are not in the model are NaN. Can be cancelled. */
 kn_status kn_model_maps_block(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t first, ptrdiff_t count,
                               kn_mat mean, kn_mat variance);
 
-/* Position among the responses in use of the first one whose number is j or larger; O(ln T). */
+/* Position, among the responses in use, of the first whose number in the caller's numbering is at
+ * least j; n_kept if there is none. O(log T). */
 ptrdiff_t kn_kept_from(const kn_scaling *s, ptrdiff_t j);
 
 #endif

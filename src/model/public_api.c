@@ -31,8 +31,8 @@ kn_status kn_model_save(kn_ctx *ctx, const kn_model *model, const char *path, in
     return kn_model_write(ctx, model, path, &o);
 }
 
-/* Read the timings from the log beside the model; they are not in the model file, whose bytes
- * depend on its inputs alone. */
+/* Read the seconds of the fit from MODEL.log.json beside the model into m->info; m->timed is false
+ * if there are none. They are not in the model file, whose bytes depend on its inputs alone. */
 static void read_log(const char *path, kn_model *m)
 {
     char name[PATH];
@@ -81,6 +81,7 @@ void kn_bytes_free(void *bytes)
     kn_free(bytes);
 }
 
+/* x (n numbers) as a new JSON array; null for numbers that are not finite. */
 static json_t *column_json(const double *x, ptrdiff_t n)
 {
     json_t *a = json_array();
@@ -89,8 +90,8 @@ static json_t *column_json(const double *x, ptrdiff_t n)
     return a;
 }
 
-/* Summary of a model with structured noise: terms and their weights, length, and c, d and gamma
- * of every component; for a plain sum of two terms also rho. */
+/* Hyperparameters of a model with structured noise as a new JSON object: terms and their weights,
+ * length scale, c, d and gamma of each component, and rho (NaN unless there are two terms). */
 static json_t *theta_json(const kn_model *m)
 {
     const kn_latent *l = &m->gp.latent;
@@ -110,8 +111,8 @@ static json_t *theta_json(const kn_model *m)
                      kn_json_number(kn_mean_slope(m)));
 }
 
-/* nu, for each component whether it was kept and its held-out gain, and the site terms if there
- * are any; null without calibration. */
+/* Summary of the calibration as a new JSON object: nu, for each component whether it was kept with
+ * its held-out gain, and the noise terms of sites. JSON null without calibration. */
 static json_t *calibration_json(const kn_calibration_transform *l)
 {
     json_t *calibration = kn_calibration_to_json(l);
@@ -123,7 +124,8 @@ static json_t *calibration_json(const kn_calibration_transform *l)
     return calibration;
 }
 
-/* Add GEV, size of the reference, kind and smallest value of p, and deviance. */
+/* Add the reference sample to the JSON object j: its size, GEV distribution, how p-values are made,
+ * the smallest p-value, and the number of components of the whole-map deviance. */
 static void add_reference(const kn_model *m, json_t *j)
 {
     const kn_reference *r = &m->reference;
@@ -149,14 +151,15 @@ static void add_reference(const kn_model *m, json_t *j)
         json_object_set_new(j, "own_deviance", json_true());
 }
 
+/* The three dimensions of an image as a new JSON array. */
 static json_t *shape_json(const kn_geometry *g)
 {
     return json_pack("[I,I,I]", (json_int_t)g->dim[0], (json_int_t)g->dim[1],
                      (json_int_t)g->dim[2]);
 }
 
-/* Space of the responses; null for arrays. Vertices of surfaces have no affine. If there are two
- * images per participant, each also has its own shape. */
+/* The space of the responses as a new JSON object: kind, and for images shape and affine (null for
+ * surfaces); two images per participant also have a shape each. JSON null for arrays. */
 static json_t *space_json(const kn_space *s)
 {
     const kn_geometry *g = &s->geometry;

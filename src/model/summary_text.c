@@ -16,6 +16,7 @@
 
 enum { LINE = 4096 }; /* longest line; names are at most a quarter of it */
 
+/* Name of covariate c; "covariate" if the model does not know names. */
 static const char *column_name(const kn_model *m, ptrdiff_t c)
 {
     return m->encoding.codes && c >= 0 && c < m->encoding.n ? m->encoding.column[c].name
@@ -79,6 +80,8 @@ typedef struct text {
     bool failed;
 } text;
 
+/* Append a formatted line (printf) to the growing text t. Lines longer than LINE are cut; without
+ * memory t->failed is set and t is empty. */
 __attribute__((format(printf, 2, 3))) static void append_text(text *t, const char *format, ...)
 {
     char line[LINE];
@@ -102,7 +105,8 @@ __attribute__((format(printf, 2, 3))) static void append_text(text *t, const cha
     t->used += n;
 }
 
-/* Weights of the terms, with the length scale of those that have one. */
+/* Append the line "signal:": the weights of the terms in percent, with the length scale of those
+ * that have one; and a line if no component predicts. */
 static void add_signal(text *t, const kn_model *m)
 {
     const kn_decomp *R0 = &m->gp.latent.cell[0].R0;
@@ -131,8 +135,8 @@ static void add_signal(text *t, const kn_model *m)
                        "participant\n");
 }
 
-/* Line on a given basis: its source, number of columns, and how much of a common shift it
- * represents. */
+/* Append the line on a basis that the user gave: source, number of columns, and how much of a shift
+ * common to all responses it represents. */
 static void add_basis(text *t, const kn_model *m)
 {
     const kn_fit_info *info = &m->info;
@@ -148,7 +152,7 @@ static void add_basis(text *t, const kn_model *m)
                 100 * info->basis_constant);
 }
 
-/* Line of the method about its model, if it has one. */
+/* Append the line that the method writes about its own model, if it writes one. */
 static void add_own(text *t, const kn_model *m)
 {
     char line[LINE] = "";
@@ -158,7 +162,8 @@ static void add_own(text *t, const kn_model *m)
         append_text(t, "%s\n", line);
 }
 
-/* Only with --noise auto. */
+/* Append the line on the choice between structured and whitened noise, which only --noise auto
+ * makes. */
 static void add_noise(text *t, const kn_model *m)
 {
     const kn_noise_choice *c = &m->info.noise_choice;
@@ -172,7 +177,8 @@ static void add_noise(text *t, const kn_model *m)
             c->whitened, c->gain, c->se);
 }
 
-/* Line on repeated measures: how groups were found, and their part of the noise. */
+/* Append the line on repeated measures: how groups were found, and the proportion of noise that
+ * their rows share. Nothing without groups. */
 static void add_groups(text *t, const kn_model *m)
 {
     static const char *const by[] = {"", "a column", "repeated IDs", "repeated covariates"};
@@ -192,7 +198,8 @@ static void add_groups(text *t, const kn_model *m)
                 m->gp.method->components ? " of components" : "");
 }
 
-/* " (F, M)" or " (batch effect: A, B)", with the first ten levels. */
+/* Append the levels of a category, such as " (F, M)" or " (batch effect: A, B)", at most ten of
+ * them. */
 static void add_levels(text *t, const kn_covariate *c)
 {
     enum { MAX_COUNT = 10 };
@@ -204,7 +211,7 @@ static void add_levels(text *t, const kn_covariate *c)
     append_text(t, ")");
 }
 
-/* The covariates with their types, then one line per numeric covariate: its range, and the range to
+/* Append the covariates with their types, then per numeric covariate its range and the range to
  * which new participants are clamped. A lower limit below 0 is not printed if there are no negative
  * values. */
 static void add_covariates(text *t, const kn_model *m)
@@ -239,7 +246,8 @@ static void add_covariates(text *t, const kn_model *m)
     }
 }
 
-/* The line of the site prior, and a line for each adapted site. */
+/* Append a line on the training sites with the size of their effects, and a line per adapted
+ * site. */
 static void add_sites(text *t, const kn_model *m)
 {
     const kn_sites *s = &m->sites;
@@ -269,7 +277,8 @@ static void add_sites(text *t, const kn_model *m)
     }
 }
 
-/* Slope, and the result of the table-order test. */
+/* Append the mean shrinkage factor, and the result of the test whether adjacent rows of the
+ * training table resemble each other. */
 static void add_judgement(text *t, const kn_model *m)
 {
     const kn_resemblance *n = &m->reference.neighbours;
@@ -285,7 +294,8 @@ static void add_judgement(text *t, const kn_model *m)
             n->resemble ? "; is a site, scanner or session missing from the covariates?" : "");
 }
 
-/* One line: the Student step, then the components that were kept, then those that were not. */
+/* Append the line on the calibration: the degrees of freedom of Student's t, then the components
+ * that were kept, then those that were not, with their held-out gains in nats. */
 static void add_calibration(text *t, const kn_model *m)
 {
     static const double ROUNDED = 5e-5; /* smaller values print as 0.0000, without sign */
@@ -321,7 +331,8 @@ double kn_smallest_deviance_p(const kn_model *m)
     return m->reference.has_deviance ? 1 / ((double)d->n_sorted + 1) : NAN;
 }
 
-/* Line on the reference sample: size, smallest p-value, rate of findings after FDR correction. */
+/* Append the line on the reference sample: size, smallest p-value, and proportion of participants
+ * with a significant response after FDR correction. */
 static void add_reference(text *t, const kn_model *m)
 {
     const kn_reference *r = &m->reference;
@@ -340,7 +351,7 @@ static void add_reference(text *t, const kn_model *m)
     append_text(t, "\n");
 }
 
-/* Only if the model has a change reference. */
+/* Append the line on the reference for change between visits; nothing if the model has none. */
 static void add_change(text *t, const kn_model *m)
 {
     const kn_change_reference *r = &m->change;
@@ -353,8 +364,9 @@ static void add_change(text *t, const kn_model *m)
     append_text(t, "; only their variances, means and sorted values are stored\n");
 }
 
-/* If the process has more directions than half the number of participants, their covariates can
- * be reconstructed from it; export warns of this too [METHOD 8h]. */
+/* Append whether a de-identified model may be shared. Covariates can be reconstructed if the
+ * process has more directions than half the number of participants; export warns of this too
+ * [METHOD 8h]. */
 static void add_sharing(text *t, const kn_model *m)
 {
     ptrdiff_t limit = 0;
@@ -367,7 +379,7 @@ static void add_sharing(text *t, const kn_model *m)
                         : "it contains no individual data");
 }
 
-/* Lines of the unit of the responses and of the names of levels, if the fit was given these. */
+/* Append the unit of the responses and the names of levels, if the fit was given these options. */
 static void add_names(text *t, const kn_model *m)
 {
     static const struct {
@@ -382,7 +394,7 @@ static void add_names(text *t, const kn_model *m)
     json_decref(options);
 }
 
-/* Command, hashes and warnings of the fit. */
+/* Append the command that made the model, the hashes of its input files, and its warnings. */
 static void add_fit(text *t, const kn_model *m)
 {
     json_t *fit = m->fit ? json_loads(m->fit, 0, NULL) : NULL, *value;

@@ -8,22 +8,27 @@
 
 #include "model/model.h"
 
-/* Name of term k of the sample kernel: linear, quadratic, smooth; the column of a category;
- * "site:age" for slopes; the kernel's name for a plain sum. */
+/* Name of term k of the sample covariance into out: "linear", "quadratic" or "smooth", the column
+ * of a category, "site:age" for slopes per level, or the name of the kernel. */
 void kn_term_name(const kn_model *m, int k, char *out, size_t size);
 
-/* Length scale of the first term that has one, in units of the covariate if there is only one
- * (*units: its name), otherwise in standard deviations ("sd"). NaN: no such term. */
+/* Length scale of the first term that has one. If the model has one numeric covariate only, in its
+ * units, with units set to its name; otherwise in standard deviations, with units "sd". NaN and ""
+ * if no term has a length. */
 double kn_length_in_units(const kn_model *m, char *units, size_t size);
 
-/* Share of the components' noise that groups of repeated measures have in common; and the mean
- * slope. NaN without groups or slope. */
+/* Proportion of the noise that the rows of a group of repeated measures have in common, 0 to 1; NaN
+ * without groups. */
 double kn_group_noise_proportion(const kn_model *m);
+
+/* Mean shrinkage factor of the responses; NaN if the model has none. */
 double kn_mean_slope(const kn_model *m);
 
-/* The smallest extreme_z_p that a new participant can get; NaN: no reference. */
+/* Smallest extreme_z_p that a new participant can get; NaN if the model has no reference sample. */
 double kn_smallest_p(const kn_model *m);
-/* The smallest deviance_p, which is a rank in the reference sample; NaN: none. */
+
+/* Smallest deviance_p, 1 / (n + 1) for a rank among n values of the reference sample; NaN if the
+ * model has no whole-map deviance. */
 double kn_smallest_deviance_p(const kn_model *m);
 
 #endif

@@ -8,7 +8,8 @@
 #include "model/fit_info_json.h"
 #include "norm/calibration/shash_fit.h"
 
-/* JSON array of the columns of the noise scale, by which new covariates are standardised. Owned. */
+/* The columns of the noise scale (source, mean, sd, range, centre) as a new JSON array. New
+ * covariates are standardised by them. */
 static json_t *columns_json(const kn_noise_scale_columns *c)
 {
     json_t *list = json_array();
@@ -24,7 +25,8 @@ static json_t *columns_json(const kn_noise_scale_columns *c)
     return list;
 }
 
-/* A component that failed has no gain that means anything. */
+/* One component of the calibration as a new JSON object: kept, gain and its standard error; only
+ * "failed" if its fit failed. */
 static json_t *part_json(const kn_calibration_component *c)
 {
     return c->failed ? json_pack("{s:b s:b}", "kept", false, "failed", true)
@@ -64,6 +66,8 @@ out:
     return status;
 }
 
+/* The member `key` of a JSON object as an int; `otherwise` if it is absent, no integer or out of
+ * range. */
 static int read_whole_number(json_t *object, const char *key, int otherwise)
 {
     json_t *v = json_object_get(object, key);
@@ -71,7 +75,8 @@ static int read_whole_number(json_t *object, const char *key, int otherwise)
     return json_is_integer(v) && i >= INT_MIN && i <= INT_MAX ? (int)i : otherwise;
 }
 
-/* True if the column refers to an existing covariate and its numbers are usable. */
+/* True if the noise-scale column c refers to an existing covariate of design x and its numbers are
+ * usable. */
 static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
 {
     ptrdiff_t numbers, levels;
@@ -84,7 +89,9 @@ static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
            isfinite(c->centre);
 }
 
-/* Read the columns of the noise scale; a null bound becomes -inf or inf. */
+/* Read the columns of the noise scale from a JSON array into out; a null bound becomes -inf or
+ * inf. KN_ERR_FORMAT for more than 10000 columns or unusable numbers. An empty array leaves out
+ * empty. */
 static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, const kn_design *x,
                               kn_noise_scale_columns *out)
 {
@@ -117,8 +124,8 @@ static kn_status read_columns(kn_ctx *ctx, const kn_st_file *f, json_t *list, co
     return KN_OK;
 }
 
-/* Reads which components of the calibration were tried and kept, and their gain; absent ones stay
- * untried. */
+/* Read which components of the calibration were tried, kept or failed, with their gains, into
+ * l->component. Components that are not in the JSON object stay untried. */
 static void read_parts(json_t *parts, kn_calibration_transform *l)
 {
     for (int k = 0; k < KN_CALIBRATION_COMPONENTS; k++) {
@@ -132,7 +139,8 @@ static void read_parts(json_t *parts, kn_calibration_transform *l)
     }
 }
 
-/* True if all coefficients are in a range that a fit can produce. */
+/* True if all coefficients of the calibration are in a range that a fit can produce: at most 1e6 in
+ * size, and shapes that the SHASH distribution allows. */
 static bool are_sound(const kn_calibration_transform *l)
 {
     static const double MAX_COEFFICIENT = 1e6;
@@ -149,7 +157,8 @@ static bool are_sound(const kn_calibration_transform *l)
     return true;
 }
 
-/* Read the site terms; their number must be S. */
+/* Read the logarithmic noise factors of the S training sites into out; nothing if the calibration
+ * has none. KN_ERR_FORMAT if their number is not S. */
 static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *calibration, ptrdiff_t S,
                             kn_calibration_transform *out)
 {

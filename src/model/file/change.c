@@ -28,6 +28,8 @@ json_t *kn_change_to_json(const kn_change_reference *r)
                      kn_json_number(r->interval[0]), "largest", kn_json_number(r->interval[1]));
 }
 
+/* Write the name of the array with the reference values of statistic k, such as "change_mean_z",
+ * and return name. */
 static const char *value_name(int k, char name[64])
 {
     snprintf(name, 64, "change_%s", kn_change_column[k]);
@@ -49,7 +51,8 @@ out:
     return status;
 }
 
-/* True if all numbers are in a range that a fit can produce. */
+/* True if all numbers of the reference for change are in a range that kn_change_to_json() can have
+ * written, and its values are sorted. */
 static bool is_sound(const kn_change_reference *r)
 {
     const kn_change_distribution *l = &r->distribution;
@@ -69,7 +72,8 @@ static bool is_sound(const kn_change_reference *r)
     return true;
 }
 
-/* Read the scalars of the record; is_sound() checks them afterwards. */
+/* Read the scalars of the JSON object j into r; is_sound() checks them afterwards. KN_ERR_FORMAT if
+ * the formula is unknown. */
 static kn_status read_record(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_change_reference *r)
 {
     const char *formula = json_string_value(json_object_get(j, "formula"));

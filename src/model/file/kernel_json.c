@@ -8,17 +8,20 @@
 #include "cov/simplex_weights.h"
 #include "model/fit_info_json.h"
 
+/* Fail with KN_ERR_FORMAT: the file has no valid "kernel" record. */
 static kn_status refuse_kernel(kn_ctx *ctx, const char *file)
 {
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: 'kernel' is missing or invalid", file);
 }
 
-/* theta = [C's, R's, noise], the parts that the method has */
+/* Join the hyperparameters of task covariance, sample covariance and noise into theta (KN_THETA),
+ * in this order, as far as the method has them. */
 static void all_theta(const kn_gp *gp, double *theta)
 {
     kn_spec_join(&gp->spec, gp->latent.cell[0].R0.theta, gp->inside, theta);
 }
 
+/* True if all responses share one sample covariance R0, so that its terms have weights. */
 static bool has_weights(const kn_gp *gp)
 {
     return gp->latent.cell[0].R0.m > 0; /* otherwise each response has its own R0 */
@@ -26,12 +29,14 @@ static bool has_weights(const kn_gp *gp)
 
 /* ---- to JSON -------------------------------------------------------------------------------- */
 
+/* Name of parameter i of a kernel: 0 is its amplitude, the others are its shapes. */
 static const char *param_name(const kn_kernel *k, int i)
 {
     return i == 0 ? k->amplitude : k->shape[i - 1].name;
 }
 
-/* Terms with their columns, and with their parameters if theta is not NULL. */
+/* The terms of a covariance as a new JSON array, with their columns of X, and with their parameters
+ * (logarithms) if theta is not NULL. */
 static json_t *terms_to_json(const kn_cov *cov, const double *theta)
 {
     json_t *terms = json_array();
@@ -90,7 +95,8 @@ json_t *kn_kernel_to_json(const kn_gp *gp)
 
 /* ---- from JSON ------------------------------------------------------------------------------ */
 
-/* Add a term over some of F columns; task terms (F = 0) are over all columns. */
+/* Add the term of JSON object j to cov. Its columns must be within the F columns of X; terms of the
+ * task covariance (F = 0) use all columns. KN_ERR_FORMAT for an unknown kernel or other columns. */
 static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F, kn_cov *cov)
 {
     const char *name = json_string_value(json_object_get(j, "kernel"));
@@ -110,7 +116,8 @@ static kn_status add_term(kn_ctx *ctx, const char *file, json_t *j, ptrdiff_t F,
     return status == KN_OK ? KN_OK : refuse_kernel(ctx, file);
 }
 
-/* Read terms and their theta in order; null is -infinity: the term is off. */
+/* Read the terms of a covariance over F columns and their parameters in order; null is -infinity:
+ * the term is off. KN_ERR_FORMAT if a parameter is absent from a sound range. */
 static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdiff_t F, kn_cov *cov,
                             double *theta)
 {
@@ -137,7 +144,8 @@ static kn_status read_terms(kn_ctx *ctx, const char *file, json_t *terms, ptrdif
     return KN_OK;
 }
 
-/* Read both covariances, and split theta into that of R0 and the rest (gp->inside). */
+/* Read task and sample covariance from JSON object k, and split their hyperparameters into those of
+ * R0 and the rest (gp->inside). */
 static kn_status read_covariances(kn_ctx *ctx, const char *file, json_t *k, kn_gp *gp)
 {
     kn_status status;
@@ -153,8 +161,9 @@ out:
     return status;
 }
 
-/* Read the cells of components by their gamma, ascending. Without `gammas` there is one cell if the
- * responses share R0 (cell[0].R0.m > 0), and none otherwise, as after a fit. */
+/* Read the noise ratios gamma of the component groups, which must ascend, and set up one
+ * decomposition of R0 for each. Without `gammas` there is one if the responses share R0 and none
+ * otherwise, as after a fit. */
 static kn_status read_cells(kn_ctx *ctx, const char *file, json_t *gammas, kn_gp *gp)
 {
     kn_latent *l = &gp->latent;

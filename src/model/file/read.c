@@ -38,7 +38,8 @@ void kn_model_clear(kn_model *m)
     kn_free(m->empty_level);
 }
 
-/* Drafts before the first release had versions 1 to 4; versions 1 and 2 had no checksum. */
+/* KN_ERR_FORMAT unless the file is a model of the one format version that this program reads.
+ * Drafts before the first release had versions 1 to 4; versions 1 and 2 had no checksum. */
 static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
 {
     const char *format = kn_st_metadata(f, "format");
@@ -58,7 +59,7 @@ static kn_status check_format(kn_ctx *ctx, const kn_st_file *f)
     return KN_OK;
 }
 
-/* Fails with KN_ERR_FORMAT if the file has no checksum or another one. */
+/* KN_ERR_FORMAT if the file has no checksum or a wrong one. Reads the whole file. */
 static kn_status check_checksum(kn_ctx *ctx, const kn_st_file *f)
 {
     bool sealed;
@@ -71,7 +72,8 @@ static kn_status check_checksum(kn_ctx *ctx, const kn_st_file *f)
     return status;
 }
 
-/* Read a JSON array of n texts from the metadata. */
+/* Read a JSON array of n texts from the metadata of f; *out is owned by the caller (kn_names_free).
+ * KN_ERR_FORMAT if it is absent, has another length or holds something else. */
 static kn_status read_texts(kn_ctx *ctx, const kn_st_file *f, const char *key, ptrdiff_t n,
                             char ***out)
 {
@@ -107,7 +109,8 @@ typedef struct reading {
     const kn_st_file *f;
 } reading;
 
-/* Visitor: reads n doubles under the name; unless KN_ANY, they must be positive or not negative. */
+/* Visitor of kn_method.arrays: reads n doubles from the file; unless `which` is KN_ANY, they must
+ * be positive or not negative. */
 static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
                                double **data)
 {
@@ -117,12 +120,15 @@ static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_v
                : kn_st_read_positive(a->ctx, f, name, n, which == KN_NOT_NEGATIVE, data);
 }
 
+/* Visitor of kn_method.arrays: reads a rows x cols matrix of finite numbers from the file. */
 static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                            kn_mat *mat)
 {
     return kn_st_read_finite(a->ctx, ((reading *)a)->f, name, rows, cols, mat);
 }
 
+/* Visitor of kn_method.arrays: reads any number *n of indices from the file; the method checks
+ * them. */
 static kn_status visit_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
 {
     int64_t *raw = NULL;
@@ -131,18 +137,21 @@ static kn_status visit_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptr
     return status;
 }
 
+/* Visitor of kn_method.arrays: true if the file has an array of this name. */
 static bool visit_has(kn_arrays *a, const char *name)
 {
     return kn_st_find(((reading *)a)->f, name) != NULL;
 }
 
+/* Visitor of kn_method.arrays: fails with KN_ERR_FORMAT, since the array of this name is
+ * invalid. */
 static kn_status visit_bad(kn_arrays *a, const char *name)
 {
     return kn_st_bad(a->ctx, ((reading *)a)->f, name);
 }
 
-/* Read the Gaussian process. Sizes come from the record; the method's arrays() visits its own
- * arrays. */
+/* Read the Gaussian process into m->gp: covariances, X (N x F), noise (T) and the method's own
+ * arrays. Sizes come from sections that were read before. */
 static kn_status read_process(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -181,7 +190,8 @@ out:
     return status;
 }
 
-/* Read design and batch; the number of columns must agree with the record. */
+/* Read design and batch levels into m->x and m->batch. KN_ERR_FORMAT if the number of design
+ * columns is not that of the record. */
 static kn_status read_design(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status;
@@ -207,7 +217,8 @@ out:
     return status;
 }
 
-/* Read how groups were found, and their names; only for a process with groups. */
+/* Read how groups of repeated measures were found, and their names; nothing if the record has no
+ * "group". KN_ERR_FORMAT if the process has no groups. */
 static kn_status read_groups(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -228,8 +239,8 @@ out:
     return status;
 }
 
-/* Read which responses are in use, and their means and sds: those of the standardisation, and
- * those of the trivial model. */
+/* Read into m->y which responses are in use, with their means and sds: those of the
+ * standardisation, and those of the trivial model. */
 static kn_status read_scaling(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
 {
     kn_status status;
@@ -247,7 +258,8 @@ out:
     return status;
 }
 
-/* Read the space of the responses: names of a table, voxels of images, or none. */
+/* Read the space of the responses into m->space: names of a table, voxels of images, or none.
+ * KN_ERR_FORMAT for another kind. */
 static kn_status read_space(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_model *m)
 {
     kn_status status = KN_OK;
@@ -296,7 +308,8 @@ static kn_status read_encoding(kn_ctx *ctx, const kn_st_file *f, json_t *record,
     return KN_OK;
 }
 
-/* Read the order of the folds, which must be a permutation of the participants. */
+/* Read the order in which participants are assigned to folds; KN_ERR_FORMAT unless it is a
+ * permutation of 0 .. N - 1. Nothing if the model has none. */
 static kn_status read_row_order(kn_ctx *ctx, const kn_st_file *f, kn_model *m)
 {
     kn_status status;
@@ -324,7 +337,8 @@ out:
     return status;
 }
 
-/* Fails with KN_ERR_FORMAT for sizes that no fit can have. */
+/* KN_ERR_FORMAT for sizes in the record that no fit can have, such as no participant or a rank
+ * above N. */
 static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info *i)
 {
     if (i->n_samples < 1 || i->n_covariates < 1 || i->n_responses < 1 || i->rank < 1 ||
@@ -334,7 +348,8 @@ static kn_status check_sizes(kn_ctx *ctx, const kn_st_file *f, const kn_fit_info
     return KN_OK;
 }
 
-/* Read all sections. Later sections depend on sizes that earlier ones have set. */
+/* Read all sections of f into a new model. Later sections depend on sizes that earlier ones have
+ * set. *out is owned by the caller, NULL on failure. */
 static kn_status read_sections(kn_ctx *ctx, const kn_st_file *f, kn_model **out)
 {
     kn_status status;
@@ -398,7 +413,8 @@ out:
     return status;
 }
 
-/* Reads the model, keeps the file's hash and closes the file, also on error. */
+/* Read the model, keep the hash of its file, check that the file was not changed meanwhile, and
+ * close f, also on error. *out is NULL on failure. */
 static kn_status assemble_and_close(kn_ctx *ctx, kn_st_file *f, kn_model **out)
 {
     uint64_t hash = 0;
@@ -449,8 +465,8 @@ kn_status kn_model_copy(kn_ctx *ctx, const kn_model *model, kn_model **out)
 
 /* ---- broadcast over MPI ranks ---------------------------------------------------------------- */
 
-/* Gives the cross-validated z of root, which a file without ids does not hold, to ranks that lack
- * it: p-values of participants with missing responses need it. Collective. */
+/* Give the cross-validated z-scores of root (r->n x T), which a file without ids does not hold, to
+ * ranks that lack them. p-values of participants with missing responses need them. Collective. */
 static kn_status broadcast_z(kn_ctx *ctx, kn_reference *r, ptrdiff_t T)
 {
     kn_status status;

@@ -8,6 +8,8 @@
 #include "model/fit_info_json.h"
 #include "norm/reference/deidentify.h"
 
+/* Parameters of a GEV distribution as a new JSON object; JSON null if there is none (has =
+ * false). */
 static json_t *gev_json(bool has, kn_gev g)
 {
     return has ? json_pack("{s:o s:o s:o}", "shape", kn_json_number(g.xi), "location",
@@ -15,6 +17,8 @@ static json_t *gev_json(bool has, kn_gev g)
                : json_null();
 }
 
+/* Result of the test whether adjacent rows of the training table resemble each other, as a new JSON
+ * object. */
 static json_t *neighbours_json(const kn_resemblance *n)
 {
     return json_pack("{s:I s:o s:o s:o s:b}", "pairs", (json_int_t)n->pairs, "correlation",
@@ -22,7 +26,8 @@ static json_t *neighbours_json(const kn_resemblance *n)
                      kn_json_number(n->limit), "resemble", n->resemble);
 }
 
-/* Number of participants behind the quantiles of each statistic. */
+/* New JSON object with, for each statistic of a de-identified reference, the number of participants
+ * behind its quantiles. */
 static json_t *quantiles_json(const kn_reference *r)
 {
     json_t *j = json_object();
@@ -52,7 +57,8 @@ json_t *kn_reference_to_json(const kn_reference *r)
     return j;
 }
 
-/* Add the arrays of one deviance; own: with the reference values of each participant. */
+/* Add the arrays deviance<suffix>_Q (T x K), _lam (K) and _psi (T) of one whole-map deviance,
+ * unless it is the method's own. own: also its values of the reference participants, _ref. */
 static kn_status add_deviance(kn_ctx *ctx, const kn_deviance *d, const char *suffix, bool own,
                               kn_st_writer *w)
 {
@@ -71,7 +77,8 @@ out:
     return status;
 }
 
-/* Quantiles of a de-identified reference. */
+/* Add the quantiles of each statistic of a de-identified reference, and its deviances without
+ * reference values. */
 static kn_status add_quantiles(kn_ctx *ctx, const kn_reference *r, kn_st_writer *w)
 {
     kn_status status = KN_OK;
@@ -120,7 +127,8 @@ out:
     return status;
 }
 
-/* Read one deviance; its n_ref reference values are already set if they come from quantiles. */
+/* Read one whole-map deviance for T responses, arrays deviance<suffix>_..., and prepare it. Its
+ * n_ref reference values are read too, unless they are already set from quantiles. */
 static kn_status read_deviance(kn_ctx *ctx, const kn_st_file *f, const char *suffix, ptrdiff_t T,
                                ptrdiff_t n_ref, kn_deviance *d)
 {
@@ -140,7 +148,8 @@ out:
     return status;
 }
 
-/* Read a deviance of the model's own density: reference values only. */
+/* Make a deviance of the method's own density from its n_ref reference values alone: those in
+ * d->ref, or else the array `name` of the file. */
 static kn_status read_own_deviance(kn_ctx *ctx, const kn_st_file *f, const char *name,
                                    ptrdiff_t n_ref, kn_deviance *d)
 {
@@ -155,8 +164,8 @@ out:
     return status;
 }
 
-/* Reads the extreme-value distribution; *has is false without one. KN_ERR_FORMAT for impossible
- * parameters. */
+/* Read the parameters of a GEV distribution; *has is false if j is null. KN_ERR_FORMAT for
+ * impossible parameters. */
 static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has, kn_gev *out)
 {
     *has = json_is_object(j);
@@ -169,7 +178,8 @@ static kn_status read_gev(kn_ctx *ctx, const kn_st_file *f, json_t *j, bool *has
     return KN_OK;
 }
 
-/* Absent if the test was not possible. */
+/* Read the result of the test whether adjacent rows of the training table resemble each other; out
+ * is unchanged if the test was not possible (j NULL). KN_ERR_FORMAT for impossible numbers. */
 static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_resemblance *out)
 {
     if (!j)
@@ -185,7 +195,8 @@ static kn_status read_neighbours(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn
     return KN_OK;
 }
 
-/* Read mean_z, counts, the number of independent units and the FDR share. */
+/* Read mean_z and the counts of low and high responses (r->n each), the number of independent units
+ * and the proportion of participants with an FDR finding. */
 static kn_status read_burden(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
     kn_status status = KN_OK;
@@ -201,8 +212,9 @@ out:
     return status;
 }
 
-/* Read the quantiles of one statistic: the expected number of knots, ascending, of at most r->n
- * values. */
+/* Read the quantiles of one statistic (kind), and spread them to values of r. `of` holds the number
+ * of participants behind them; NULL: no such statistic. KN_ERR_FORMAT unless they ascend and have
+ * the expected number. */
 static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *of, int kind,
                                    kn_reference *r)
 {
@@ -226,7 +238,8 @@ out:
     return status;
 }
 
-/* Quantiles of a de-identified reference. */
+/* Read all quantiles of a de-identified reference into r. KN_ERR_FORMAT if a statistic that must
+ * exist is absent, or statistics that belong together do not come together. */
 static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference *r)
 {
     enum {
@@ -251,7 +264,8 @@ out:
     return status;
 }
 
-/* Read the statistics of each participant. */
+/* Read the statistics of each reference participant into r (r->n each), and which of the N training
+ * participants they are. */
 static kn_status read_participants(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference_for of,
                                    kn_reference *r)
 {

@@ -31,12 +31,14 @@ out:
     return status;
 }
 
+/* True if low <= x <= high; false for NaN. */
 static bool is_within(double x, double low, double high)
 {
     return x >= low && x <= high; /* false for NaN */
 }
 
-/* True if kn_sites_finish() can have produced these numbers for T responses. */
+/* True if the scalars of the site prior are in a range that kn_sites_finish() can have produced for
+ * s->T responses. */
 static bool is_sound(const kn_sites *s)
 {
     double T = (double)s->T;
@@ -46,7 +48,8 @@ static bool is_sound(const kn_sites *s)
            (s->S > 1 || !s->between);
 }
 
-/* Reads the mean site effect of each response (T, standardised), which must be finite. */
+/* Read the mean site effect of each response (T, standardised units) into out->mu; KN_ERR_FORMAT
+ * unless all are finite. */
 static kn_status read_mu(kn_ctx *ctx, const kn_st_file *f, kn_sites *out)
 {
     kn_status status = kn_st_read_doubles(ctx, f, "site_mu", out->T, &out->mu, NULL);

@@ -11,6 +11,8 @@ typedef struct array_name {
     char text[32];
 } array_name;
 
+/* Name of an array that belongs to image k of a participant: "stem.1" for k = 0, "stem.2" for k =
+ * 1. */
 static array_name name_of(const char *stem, int k)
 {
     array_name n;
@@ -27,6 +29,7 @@ json_t *kn_space_parts_to_json(const kn_space *s)
     return parts;
 }
 
+/* Add the NIfTI header of a geometry to a file as an array of bytes. */
 static kn_status add_header(kn_ctx *ctx, kn_st_writer *w, const char *name, const kn_geometry *g)
 {
     return kn_st_add(ctx, w, name, KN_ST_U8, 1, (ptrdiff_t[1]){g->header_size}, g->header);
@@ -46,7 +49,8 @@ out:
     return status;
 }
 
-/* Reads a stored NIfTI header and makes the geometry from it. out owns what it refers to. */
+/* Read a stored NIfTI header and make the geometry from it; out owns what it refers to.
+ * KN_ERR_FORMAT if the header is invalid. */
 static kn_status read_header(kn_ctx *ctx, const kn_st_file *f, const char *name, kn_geometry *out)
 {
     const kn_st_tensor *h;
@@ -63,7 +67,8 @@ out:
     return status;
 }
 
-/* Reads the CIFTI description of a part, if the file has one; part owns it. */
+/* Read the CIFTI brain models of one image, if the file has them; part owns them. KN_ERR_FORMAT if
+ * they are invalid. */
 static kn_status read_brain(kn_ctx *ctx, const kn_st_file *f, const char *name, kn_image_part *part)
 {
     kn_status status;
@@ -78,14 +83,15 @@ out:
     return status;
 }
 
-/* True if text is a valid side; it becomes part of file names, so only the letters l, r, h and
- * digits. */
+/* True if text is a valid name of a side. It becomes part of file names, so only the letters l, r,
+ * h and digits are allowed. */
 static bool is_side(const char *text)
 {
     return strlen(text) < KN_SIDE_SIZE && strspn(text, "lrh0123456789") == strlen(text);
 }
 
-/* Read part k: ending, side, geometry (if there are several parts) and brain models (CIFTI). */
+/* Read image k of a participant into s->part[k]: file ending, side, geometry (if there are two) and
+ * CIFTI brain models. KN_ERR_FORMAT if one is absent or invalid. */
 static kn_status read_part(kn_ctx *ctx, const kn_st_file *f, const json_t *j, int k, kn_space *s)
 {
     kn_status status = KN_OK;

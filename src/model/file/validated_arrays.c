@@ -47,7 +47,7 @@ kn_status kn_st_read_positive(kn_ctx *ctx, const kn_st_file *f, const char *name
     return status;
 }
 
-/* Are all entries finite? */
+/* True if all entries of m are at most 1e100 in size; a NaN makes it false. */
 static bool finite_matrix(kn_mat m)
 {
     static const double LARGEST = 1e100;

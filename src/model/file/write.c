@@ -10,12 +10,14 @@
 #include "model/fit_info_json.h"
 #include "model/missing_record.h"
 
+/* Fail with KN_ERR_MEMORY while the model is written. */
 static kn_status out_of_memory(kn_ctx *ctx)
 {
     return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the model");
 }
 
-/* Texts as one JSON array, since they may contain anything, also newlines. */
+/* Add n texts to the metadata as one JSON array under `name`, since texts may contain anything,
+ * also newlines. KN_ERR_DATA if one is not UTF-8. */
 static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char **text, ptrdiff_t n)
 {
     json_t *array = json_array();
@@ -33,7 +35,8 @@ static kn_status add_texts(kn_ctx *ctx, kn_st_writer *w, const char *name, char 
     return status;
 }
 
-/* Set the metadata: checksum, format, version, software and the JSON record. */
+/* Set the metadata of the file: checksum, format, format version, software, and the JSON record of
+ * all scalars of the model. */
 static kn_status add_record(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     static const char *const kinds[] = {"none", "table", "image"};
@@ -100,6 +103,7 @@ typedef struct writing {
     kn_st_writer *w;
 } writing;
 
+/* Visitor of kn_method.arrays: adds n doubles to the file. */
 static kn_status write_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
                                double **data)
 {
@@ -107,6 +111,7 @@ static kn_status write_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_v
     return kn_st_add_doubles(a->ctx, ((writing *)a)->w, name, *data, n);
 }
 
+/* Visitor of kn_method.arrays: adds a matrix to the file as doubles. */
 static kn_status write_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                            kn_mat *mat)
 {
@@ -114,6 +119,7 @@ static kn_status write_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdi
     return kn_st_add_mat(a->ctx, ((writing *)a)->w, name, *mat, KN_ST_F64);
 }
 
+/* Visitor of kn_method.arrays: adds a matrix to the file as floats. */
 static kn_status write_mat_f32(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                                kn_mat *mat)
 {
@@ -121,18 +127,22 @@ static kn_status write_mat_f32(kn_arrays *a, const char *name, ptrdiff_t rows, p
     return kn_st_add_mat(a->ctx, ((writing *)a)->w, name, *mat, KN_ST_F32);
 }
 
+/* Visitor of kn_method.arrays: adds *n indices to the file as 64-bit integers. */
 static kn_status write_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
 {
     return kn_st_add(a->ctx, ((writing *)a)->w, name, KN_ST_I64, 1, n, *index);
 }
 
+/* Visitor of kn_method.arrays: writes nothing, since derived arrays are computed again on
+ * reading. */
 static kn_status leave_out(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
 {
     (void)a, (void)name, (void)n, (void)data;
     return KN_OK;
 }
 
-/* Add X, the method's own arrays and the noise; a de-identified process has no X. */
+/* Add the Gaussian process to the file: X (N x F, unless de-identified), the method's own arrays,
+ * and the noise (T). */
 static kn_status add_process(kn_ctx *ctx, const kn_gp *gp, kn_st_writer *w)
 {
     kn_status status;
@@ -152,7 +162,8 @@ out:
     return status;
 }
 
-/* Adds the names of table columns, or the geometry and voxel indices of images, to the file. */
+/* Add the names of table columns, or the geometry and voxel indices of images, to the file; nothing
+ * for plain arrays. */
 static kn_status add_space(kn_ctx *ctx, const kn_space *s, kn_st_writer *w)
 {
     kn_status status = KN_OK;
@@ -166,7 +177,7 @@ out:
     return status;
 }
 
-/* Add everything that goes into the file, in its order. */
+/* Add the whole model to w: the JSON record and all arrays, in the order of the file. */
 static kn_status add_sections(kn_ctx *ctx, const kn_model *m, kn_st_writer *w)
 {
     _Static_assert(sizeof(ptrdiff_t) == 8, "indices are written as 64-bit integers");
