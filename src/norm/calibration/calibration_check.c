@@ -30,7 +30,7 @@ void kn_calibrator_clear(kn_calibrator *c)
     *c = (kn_calibrator){0};
 }
 
-/* Two-pass central moments and counts of n finite values. */
+/* Central moments and coverage counts of n finite z-scores, in two passes. */
 static kn_tally tally_of(const double *z, ptrdiff_t n)
 {
     kn_tally t = {.n = (double)n};
@@ -48,7 +48,7 @@ static kn_tally tally_of(const double *z, ptrdiff_t n)
     return t;
 }
 
-/* Moments of a union (Pebay 2008, SAND2008-6212). */
+/* Moments and counts of the union of two sets of z-scores (Pebay 2008, SAND2008-6212). */
 static kn_tally join_tallies(const kn_tally *a, const kn_tally *b)
 {
     if (a->n == 0 || b->n == 0)
@@ -66,7 +66,8 @@ static kn_tally join_tallies(const kn_tally *a, const kn_tally *b)
     return t;
 }
 
-/* Writes z2, kurtosis, coverages and the Kolmogorov-Smirnov distance; NaN without values. */
+/* The quantities of a set of z-scores: z2, kurtosis, coverages, and its Kolmogorov-Smirnov distance
+ * ks; NaN without values. */
 static void write_moments(const kn_tally *t, double ks, double out[KN_N_CALIBRATION])
 {
     bool any = t->n > 0;
@@ -84,7 +85,8 @@ typedef struct job {
     kn_tally *tally;
 } job;
 
-/* Worker: moments of each response, and its own quantities if `per` is given. */
+/* Worker: moments of responses first .. last - 1 of the job in self, and the quantities of each if
+ * `per` is given. */
 static void tally_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     job *b = self;
@@ -104,8 +106,8 @@ static void tally_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Counts n z-scores into the bins of the distribution; values beyond the edges fall into the
- * outermost bins. */
+/* Count n z-scores into the bins of the histogram; values beyond its edges fall into the outermost
+ * bins. */
 static void count_values(kn_calibrator *c, const double *v, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -122,7 +124,8 @@ typedef struct participants_job {
     kn_tally *found, *participant;
 } participants_job;
 
-/* A few participants at a time, since their values are adjacent in a column. */
+/* Worker: joins the z-scores of participants first .. last - 1 to their moments. A few participants
+ * at a time, since their values are adjacent in a column. */
 static void tally_participants(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const participants_job *b = self;
@@ -141,6 +144,8 @@ static void tally_participants(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* Join the z-scores of a minibatch to the moments of each participant, in parallel, and count them
+ * into the histogram. */
 static void add_participants(kn_ctx *ctx, kn_calibrator *c, participants_job *b)
 {
     enum { PARTICIPANTS = 8 };

@@ -41,6 +41,8 @@ void kn_calibration_covariates_clear(kn_calibration_covariates *c)
 
 typedef enum kind { NUMBER, LEVEL, NEITHER } kind;
 
+/* What a covariate is for the noise scale: a number, a category of two levels that is no batch
+ * effect, or neither. */
 static kind kind_of(const kn_design_column *c)
 {
     return c->levels == 0 ? NUMBER : c->levels == 2 && !c->batch ? LEVEL : NEITHER;
@@ -55,7 +57,8 @@ void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptr
     }
 }
 
-/* A two-level category is 0 or 1; a level that is not in training, or no level, is NaN. */
+/* Value of a covariate for the noise scale: a number unchanged; a category of two levels as 0 or 1,
+ * NaN for an unknown level. */
 static double value_of(const kn_design_column *c, double x)
 {
     return c->levels > 0 && !(x == 0 || x == 1) ? NAN : x;
@@ -133,7 +136,8 @@ kn_shash kn_calibration_distribution(const kn_calibration_transform *l, ptrdiff_
 
 enum { FEW = 256 };
 
-/* loss = 1/2 ln V - ln t_nu(z1) - 1/2 ln 2pi for at most FEW cells. */
+/* Set loss = 1/2 ln V - ln t_nu(z1) - 1/2 ln 2pi for n cells, at most FEW; without the Student step
+ * the normal density takes the place of t_nu. */
 static void add_losses(const kn_calibration_transform *l, ptrdiff_t n, const double *V,
                        const double *z1, double *loss)
 {
@@ -151,10 +155,9 @@ static void add_losses(const kn_calibration_transform *l, ptrdiff_t n, const dou
         loss[i] = 0.5 * loss[i] + start + (student ? 0.5 * (nu + 1) * t[i] : 0.5 * z1[i] * z1[i]);
 }
 
-/* Replace zt by z, and add to the losses -ln density of zt minus that of the normal
- * distribution,
- *     (z^2 - zt^2 + ln((1 + q^2)/(1 + z^2)))/2 + ln sc/b,   q = (zt - loc)/sc
- * since cosh asinh z is known. */
+/* Replace zt by z for n cells, at most FEW, and add to the losses -ln density of zt minus that of
+ * the normal distribution, (z^2 - zt^2 + ln((1 + q^2)/(1 + z^2)))/2 + ln sc/b, q = (zt - loc)/sc.
+ * loss may be NULL. */
 static void apply_shape(const kn_shash *shash, ptrdiff_t n, double *z, double *loss)
 {
     double ratio[FEW], shift = log(shash->sc / shash->b);
@@ -173,10 +176,10 @@ static void apply_shape(const kn_shash *shash, ptrdiff_t n, double *z, double *l
         loss[i] += 0.5 * (z[i] * z[i] + ratio[i]) + shift;
 }
 
-/* z = e / sqrt V where both are finite and V > 0, else NaN; z may alias e or V. */
-KN_CLONES
-/* z = e / sqrt(V) for n participants; NaN unless e is finite and V positive and finite. */
-static void standardise_residuals(ptrdiff_t n, const double *e, const double *V, double *z)
+/* z = e / sqrt(V) for n participants; NaN unless e is finite and V positive and finite. z may alias
+ * e or V. */
+KN_CLONES static void standardise_residuals(ptrdiff_t n, const double *e, const double *V,
+                                            double *z)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -186,7 +189,7 @@ static void standardise_residuals(ptrdiff_t n, const double *e, const double *V,
     }
 }
 
-/* z1, loss, Student step and shape, in this order, for at most FEW cells. */
+/* z and losses of at most FEW cells: z1, then loss, Student step and shape. */
 static void transform_chunk(const kn_calibration_transform *l, const kn_shash *shash,
                             const kn_calibration_cells *c)
 {

@@ -73,8 +73,12 @@ typedef struct kn_calibration_covariates {
 kn_status kn_calibration_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
                                         const ptrdiff_t *rows, ptrdiff_t n,
                                         kn_calibration_covariates *out);
+
+/* Free the covariates; {0} is allowed. */
 void kn_calibration_covariates_clear(kn_calibration_covariates *c);
-/* Number of numeric and of two-level covariates of D. */
+
+/* Number of numeric covariates, and of categories with two levels that are no batch effect, in
+ * design d. */
 void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels);
 
 /* D of the participants in raw, n x F (owned by the caller); none without a scale component. */
@@ -103,7 +107,7 @@ typedef struct kn_calibration_cells {
 void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *shash,
                       const kn_calibration_cells *cells);
 
-/* Distribution of response j; requires theta. */
+/* The sinh-arcsinh distribution of response j; the transform must have theta. */
 kn_shash kn_calibration_distribution(const kn_calibration_transform *l, ptrdiff_t j);
 
 /* ---- inverse ---------------------------------------------------------------------------------
@@ -117,7 +121,8 @@ kn_shash kn_calibration_distribution(const kn_calibration_transform *l, ptrdiff_
  *
  * Some tens of Newton steps per value; t increases with z. Used for centiles. */
 
-/* t of z. shash: distribution of the response; NULL: no shape. NaN for NaN. */
+/* t, the standardised residual whose calibrated z-score is z. shash: distribution of the response;
+ * NULL: no shape. NaN for NaN. */
 double kn_calibration_inverse(const kn_calibration_transform *l, const kn_shash *shash, double z);
 
 #endif

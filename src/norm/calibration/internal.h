@@ -28,10 +28,16 @@ typedef struct kn_z2_moments {
 /* Start sums for n participants; release them with kn_z2_moments_clear(). */
 kn_status kn_z2_moments_init(kn_ctx *ctx, ptrdiff_t n, kn_z2_moments *s);
 void kn_z2_moments_clear(kn_z2_moments *s);
-void kn_z2_moments_add(kn_z2_moments *s, kn_mat z); /* add responses: n x any; NaN: missing */
 
-double kn_z2_moments_kurt(const kn_z2_moments *s);     /* 0.5 without values */
-double kn_effective_responses(const kn_z2_moments *s); /* T_sq; 1 without values */
+/* Add responses, z (n x any number); NaN: missing. */
+void kn_z2_moments_add(kn_z2_moments *s, kn_mat z);
+
+/* kurt, the kurtosis parameter of z over all cells, at least 0.5; 0.5 without values. */
+double kn_z2_moments_kurt(const kn_z2_moments *s);
+
+/* T_sq, the number of independent responses that the mean square of a map is worth; 1 without
+ * values. */
+double kn_effective_responses(const kn_z2_moments *s);
 
 /* ---- learn_structure.c -----------------------------------------------------------------------
  *

@@ -4,8 +4,9 @@
 
 #include <math.h>
 
-/* Add the squares of one response to the sites (S) without fold f; -1: all participants. Each
- * fold is summed separately: the difference of two sums may be rounding error only. */
+/* Add the squares of z1 (n) of one response to the sums of the sites (S), without fold f (-1: all
+ * participants). z1 is multiplied by `spread`. Each fold is summed anew: the difference of two sums
+ * may be rounding error only. */
 static void add_response(const kn_learner *l, const int *site, const double *z1, int f,
                          double spread, kn_noise_scale_level *level)
 {
@@ -16,7 +17,8 @@ static void add_response(const kn_learner *l, const int *site, const double *z1,
         }
 }
 
-/* Count the participants of each site with any value, without fold f. */
+/* Count the participants of each site (S) that have any value in z1 (n x sampled), without fold f;
+ * -1: all. */
 static void count_participants(const kn_learner *l, const int *site, kn_mat z1, int f,
                                kn_noise_scale_level *level)
 {
@@ -29,7 +31,9 @@ static void count_participants(const kn_learner *l, const int *site, kn_mat z1, 
     }
 }
 
-/* term: S x (folds + 1), without each fold, and from all participants in the last column. */
+/* term (S x folds + 1): logarithmic noise term of each site without each fold, and from all
+ * participants in the last column. site (n): site of each participant, -1: none; z1: n x
+ * sampled. */
 static kn_status make_terms(kn_ctx *ctx, const kn_learner *l, const int *site, kn_mat z1,
                             kn_mat term)
 {
@@ -62,8 +66,8 @@ out:
     return status;
 }
 
-/* Set the site terms of the transform, and the shift of each participant by the terms without
- * its fold. */
+/* Set the site terms of the calibration from the last column of term, and the shift of each
+ * participant from the column without its fold; l->factor is multiplied by exp(shift). */
 static void take_terms(kn_learner *l, const int *site, kn_mat term)
 {
     ptrdiff_t n = l->job.n;

@@ -21,7 +21,7 @@ typedef struct candidate {
     double *score; /* n: mean loss over the subsample */
 } candidate;
 
-/* Frees a candidate noise scale with its `folds` priors; it can be filled again. */
+/* Free a candidate noise scale with its `folds` priors; it can be filled again. */
 static void candidate_clear(candidate *t, int folds)
 {
     kn_noise_scale_columns_clear(&t->columns);
@@ -99,7 +99,8 @@ typedef struct factor_job {
     kn_mat work; /* one column per worker */
 } factor_job;
 
-/* Worker: factors of some responses by a candidate scale, each fold with beta without it. */
+/* Worker: noise factors (n) of responses first .. last - 1 under the candidate scale; each fold by
+ * coefficients without that fold. */
 static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     const factor_job *job = self;
@@ -117,7 +118,8 @@ static void try_columns(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Priors from all participants and without each fold; b (F x sampled) receives the b_j. */
+/* Fit the priors of a candidate scale from all participants and without each fold. z0: n x sampled;
+ * b (F x sampled) receives the coefficients of each response. */
 static kn_status candidate_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, kn_mat b,
                                   candidate *t)
 {
@@ -146,7 +148,8 @@ out:
     return status;
 }
 
-/* Fit a candidate scale to the subsample, and score every participant without its fold. */
+/* Fit the candidate scale t (its columns are set) to the subsample z0 (n x sampled), and compute
+ * the loss of each participant without its fold. The caller clears t, after a failure too. */
 static kn_status candidate_new(kn_ctx *ctx, const kn_learner *l, kn_mat z0, candidate *t)
 {
     kn_status status;
@@ -180,6 +183,8 @@ out:
  * value that is far off has bent it. */
 static const double FAILED = 1;
 
+/* Decide whether a component is kept: if its held-out gain is above its standard error, or always
+ * with --calibrate full. A component that loses a nat or more has failed and is not kept. */
 static bool keeps_component(const kn_learner *l, kn_calibration_component *component)
 {
     component->failed = !(component->gain > -FAILED);
@@ -188,6 +193,7 @@ static bool keeps_component(const kn_learner *l, kn_calibration_component *compo
     return component->kept;
 }
 
+/* True if the columns of a noise scale contain a squared covariate. */
 static bool has_square(const kn_noise_scale_columns *c)
 {
     for (ptrdiff_t f = 0; f < c->F; f++)
@@ -196,7 +202,9 @@ static bool has_square(const kn_noise_scale_columns *c)
     return false;
 }
 
-/* Try one kind of scale; the loser of the comparison with *best is freed. */
+/* Try a linear or quadratic noise scale. If it lowers the held-out loss it replaces *best; the
+ * loser of the comparison is freed. Nothing without a new column or with too few participants.
+ * Collective. */
 static kn_status try_scale(kn_ctx *ctx, kn_learner *l, kn_mat z0, bool quadratic, candidate *best)
 {
     kn_status status;
@@ -227,7 +235,7 @@ double kn_learner_plain_z(const kn_learner *l, ptrdiff_t i, ptrdiff_t j)
     return V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
 }
 
-/* Overwrite z with zt of the subsample. */
+/* z (n x sampled) = zt, the z-scores after the Student step, of the subsample. */
 static void student_sample(const kn_learner *l, kn_mat z)
 {
     for (ptrdiff_t j = 0; j < z.cols; j++) {
@@ -239,8 +247,9 @@ static void student_sample(const kn_learner *l, kn_mat z)
     }
 }
 
-/* after_i = mean_j -ln density of zt by the distribution without i's fold, before_i by the
- * normal one. */
+/* Loss of each participant (n): after_i = mean_j -ln density of zt by the sinh-arcsinh distribution
+ * without its fold, before_i by the normal one. theta (2 x sampled): shapes from all participants.
+ * Can be cancelled. */
 static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_mat theta,
                               double *before, double *after)
 {
@@ -283,7 +292,8 @@ out:
     return status;
 }
 
-/* Fit the shape to the subsample and decide on it; zt (n x sampled) is overwritten. */
+/* Fit skew and tails of each response to the subsample, and decide whether to keep them (*kept); zt
+ * (n x sampled) is overwritten. Collective. */
 static kn_status try_shape(kn_ctx *ctx, kn_learner *l, kn_mat zt, bool *kept)
 {
     kn_status status;
@@ -307,7 +317,7 @@ out:
     return status;
 }
 
-/* Move the chosen scale from t to the learner and the transform. */
+/* Move the chosen noise scale from t to the learner and the calibration. */
 static void take_scale(kn_learner *l, candidate *t)
 {
     kn_noise_scale_columns_clear(&l->calibration->columns);
@@ -365,8 +375,8 @@ ptrdiff_t kn_learner_columns_max(const kn_problem_size *s, ptrdiff_t n)
     return kn_learner_chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
 }
 
-/* Memory plan of the candidates: the best so far and the one that is tried, whose priors without
- * each fold come first. */
+/* Memory plan of the choice on `some` responses: the best scale so far and the one that is
+ * tried. */
 static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t some)
 {
     ptrdiff_t F = kn_learner_columns_max(s, n);

@@ -13,6 +13,8 @@
 static const double SAMPLE_CELLS = 6e5;
 enum { SAMPLE_MIN = 500, SAMPLE_MAX = 5000, AUTO_FROM = 50 };
 
+/* Number of responses, of T, in the subsample for n participants: about 6e5 cells, 500 to 5000
+ * responses. */
 static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
 {
     ptrdiff_t limit = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
@@ -35,8 +37,8 @@ ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every)
     return some;
 }
 
-/* Begins the loop that draws responses: residuals, variances, other noise and factors (n x at most
- * T). */
+/* Visitor, start of the loop: allocates residuals, variances, leave-one-out noise and factors of
+ * the subsample (n x at most T). */
 static kn_status begin_sample(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -51,7 +53,8 @@ out:
     return status;
 }
 
-/* Store e, v and leave-one-out noise of the responses of a block, until the subsample is full. */
+/* Visitor, each block: stores e, v and leave-one-out noise of its responses, until the subsample is
+ * full. */
 static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_learner *l = self;
@@ -73,7 +76,7 @@ static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
-/* Broadcast n columns from position `at` on, from rank r. */
+/* Broadcast n columns of the subsample, from position `at` on, from MPI rank r. Collective. */
 static kn_status broadcast_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t at, ptrdiff_t n,
                                    int r)
 {
@@ -85,7 +88,8 @@ static kn_status broadcast_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t a
     return status;
 }
 
-/* All-gather the subsample: the columns of rank 0, then of rank 1, and so on. */
+/* Visitor, end of the loop: all-gathers the subsample, the columns of rank 0, then of rank 1, and
+ * so on. Collective. */
 static kn_status end_sample(kn_ctx *ctx, void *self)
 {
     kn_status status;

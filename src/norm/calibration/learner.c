@@ -24,7 +24,8 @@ void kn_learner_free(kn_learner *l)
     kn_free(l);
 }
 
-/* Sort participants by fold; within a fold they stay in the order of the data. */
+/* Set the order of participants by fold, and the first position of each fold; within a fold they
+ * stay in the order of the data. */
 static kn_status put_in_order(kn_ctx *ctx, kn_learner *l)
 {
     kn_status status;
@@ -132,7 +133,8 @@ ptrdiff_t kn_learner_training_z(const kn_learner *l, const double *z1, int f, do
     return n;
 }
 
-/* Inverse of kn_learner_in_order(). */
+/* Copy n values from fold order back to the order of the data; the inverse of
+ * kn_learner_in_order(). */
 static void restore_order(const kn_learner *l, const double *from, double *to)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++)
@@ -156,12 +158,15 @@ ptrdiff_t kn_learner_work(const kn_learner *l)
     return kn_learner_work_of(l->job.n, l->D.cols, l->job.folds);
 }
 
+/* Column k (n doubles, such as FACTOR) of the work array of a thread. */
 static double *column_of_worker(const kn_learner *l, double *work, int k)
 {
     return work + k * l->job.n;
 }
 
-/* Set FACTOR from beta without each fold, and beta_j of the transform from all participants. */
+/* Set the FACTOR column (n) of work, the noise factor of each participant by coefficients without
+ * its fold, and beta_j of the calibration from all participants. spread (folds):
+ * kn_learner_spread(). */
 static void learn_scale(const kn_learner *l, const kn_learner_column *c, const double *spread,
                         double *work)
 {
@@ -184,8 +189,8 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
     kn_learner_factors(l, l->D, without_fold, factor);
 }
 
-/* without_fold (2 x folds): theta without each fold; theta_j of the transform from all
- * participants. */
+/* Set theta_j of the calibration from all participants, and without_fold (2 x folds), theta without
+ * each fold. spread (folds): kn_learner_spread(). */
 static void learn_shape(const kn_learner *l, const kn_learner_column *c, const double *spread,
                         double *work, kn_mat without_fold)
 {
@@ -208,7 +213,8 @@ static void learn_shape(const kn_learner *l, const kn_learner_column *c, const d
     }
 }
 
-/* z from the total variances, with theta of each fold, back in the order of the data. */
+/* z (n) and loss (n, may be NULL) from the residuals and total variances in work, each fold by its
+ * column of without_fold (2 x folds, or none: no shape); in the order of the data. */
 static void by_fold(const kn_learner *l, kn_mat without_fold, double *work, double *z, double *loss)
 {
     const double *e = column_of_worker(l, work, E), *total = column_of_worker(l, work, TOTAL);
@@ -229,8 +235,8 @@ static void by_fold(const kn_learner *l, kn_mat without_fold, double *work, doub
         restore_order(l, losses, loss);
 }
 
-/* TOTAL = v + noise factor; without `noise`, own is the noise of all participants; v only if
- * `model` */
+/* Set the TOTAL column of work: model variance (if `model`) + noise factor. noise (n): of each
+ * participant; NULL: the scalar `own` for all. */
 static void total_variance(const kn_learner *l, const double *noise, double own, bool model,
                            double *work)
 {

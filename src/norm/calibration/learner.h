@@ -60,6 +60,8 @@ typedef struct kn_learner {
  */
 kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job,
                          kn_calibration_transform *calibration, kn_learner **out);
+
+/* Free a learner, not the calibration that it filled; NULL is allowed. */
 void kn_learner_free(kn_learner *l);
 
 /* Choose the components and fit the priors; run it after the block loop over the subsample
@@ -92,9 +94,13 @@ enum {
 void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 /* Memory plan of the learned arrays of the transform. */
 void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
-/* The largest number of scale columns including the constant; 0: no scale. */
+
+/* The largest number of columns of the noise scale, including the constant; 0: there is no
+ * scale. */
 ptrdiff_t kn_learner_columns_max(const kn_problem_size *s, ptrdiff_t n);
-/* kn_learner_work() from sizes. */
+
+/* kn_learner_work() of a learner for n participants, F columns of the noise scale and `folds`
+ * folds. */
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds);
 
 #endif

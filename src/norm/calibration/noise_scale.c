@@ -33,7 +33,9 @@ ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F)
     return n * (F + 2) + F * (F + 2);
 }
 
-/* Lay out the rows with a value in `work`, followed by z0^2, e, H, g and the trial point. */
+/* The fit of one response: rows of D (n x F) with a value of z0 (n), packed into work
+ * (kn_noise_scale_work() doubles), followed by z0^2, e, H, g and the trial point. penalty is
+ * borrowed. */
 static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
                           double *work)
 {
@@ -56,7 +58,7 @@ static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penal
     return p;
 }
 
-/* Value at beta; p->e is kept for the derivatives. */
+/* Value of the penalised loss at beta (F); p->e keeps z0^2 exp(-eta) for the derivatives. */
 static double value_at(problem *p, const double *beta)
 {
     double sum = 0, penalty = 0;
@@ -77,7 +79,8 @@ static double value_at(problem *p, const double *beta)
     return (sum + penalty) / 2;
 }
 
-/* Add one row's contribution to g and to the lower triangle of H. */
+/* Add one row x (F) of D to the gradient g (F) and the Hessian H (F x F, lower triangle by rows);
+ * e: its z0^2 exp(-eta). */
 static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++) {
@@ -87,7 +90,7 @@ static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H
     }
 }
 
-/* Adds gradient (F) and diagonal Hessian (F x F) of the penalty on the coefficients. */
+/* Add gradient g (F) and diagonal Hessian H (F x F) of the penalty on the coefficients beta. */
 static void add_penalty(const kn_noise_scale_penalty *p, ptrdiff_t F, const double *beta, double *g,
                         double *H)
 {
@@ -97,7 +100,8 @@ static void add_penalty(const kn_noise_scale_penalty *p, ptrdiff_t F, const doub
     }
 }
 
-/* g = D'(1 - e)/2 + weight (beta - mu),  H = D' diag(e) D/2 + diag(weight). */
+/* Set p->g = D'(1 - e)/2 + weight (beta - mu) and p->H = D'diag(e) D/2 + diag(weight); value_at()
+ * must have been called at beta. */
 static void compute_derivatives(problem *p, const double *beta)
 {
     ptrdiff_t F = p->F;
@@ -108,8 +112,9 @@ static void compute_derivatives(problem *p, const double *beta)
     add_penalty(p->penalty, F, beta, p->g, p->H);
 }
 
-/* Solve A x = b for a small positive definite A, lower triangle by rows, by Cholesky in place: F
- * is small, and a call of LAPACK would cost more. False if A is not positive definite. */
+/* Solve A x = b for a positive definite A (F x F, lower triangle by rows) by Cholesky in place; x
+ * holds b on entry. F is small, and a call of LAPACK would cost more. False if A is not positive
+ * definite. */
 static bool solve_small(ptrdiff_t F, double *A, double *x)
 {
     for (ptrdiff_t f = 0; f < F; f++) {
@@ -133,7 +138,8 @@ static bool solve_small(ptrdiff_t F, double *A, double *x)
     return true;
 }
 
-/* One Newton step. Returns the largest change of beta, 0 if no step lowers the value. */
+/* One Newton step of beta, halved until *value does not rise. Returns the largest change of beta, 0
+ * if no step lowers the value. */
 static double newton_step(problem *p, double *value, double *beta)
 {
     double size = 0, scale = 1;
@@ -182,7 +188,8 @@ ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
     return kn_noise_scale_work(n, F) + folds * F * (F + 1);
 }
 
-/* to = beta - H^-1 g with limited step length; beta if H is singular. */
+/* to = beta - H^-1 g (F), scaled so that no coefficient changes by more than LONGEST; beta if H is
+ * singular. g and H are overwritten. */
 static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, double *to)
 {
     double size = 0, scale = solve_small(F, H, g) ? 1 : 0;
@@ -194,8 +201,8 @@ static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, 
         to[f] = scale > 0 ? beta[f] - scale * g[f] : beta[f];
 }
 
-/* Change g and H as if every z0^2 were multiplied by `by`: g = D'(1 - e)/2, and because of the
- * column of ones the first column of H is D'e/2. */
+/* Change g (F) and H (F x F) as if every z0^2 were multiplied by `by`. g = D'(1 - e)/2, and because
+ * of the column of ones the first column of H is D'e/2. */
 static void rescale_derivatives(ptrdiff_t F, double by, double *g, double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++)
@@ -244,8 +251,8 @@ typedef struct block_job {
     double *work;
 } block_job;
 
-/* Fits the log-linear noise scale of responses first to last - 1. A response whose fit fails gets
- * the coefficients `otherwise`, or NaN. */
+/* Worker: fits beta of responses first .. last - 1 of the job in self. A response whose fit fails
+ * gets the coefficients `otherwise`, or NaN. */
 static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_job *job = self;
@@ -258,7 +265,7 @@ static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t las
     }
 }
 
-/* Fits all responses of a block in parallel: z0 (n x T), beta (F x T). Cancelled between chunks. */
+/* Fit all responses of a block in parallel: z0 (n x T) to beta (F x T). Can be cancelled. */
 static kn_status fit_block(kn_ctx *ctx, block_job *job)
 {
     enum { GRAIN = 16 };
@@ -304,8 +311,8 @@ void kn_noise_scale_prior_clear(kn_noise_scale_prior *prior)
     *prior = (kn_noise_scale_prior){0};
 }
 
-/* x = column f of (D'D)^-1; A: F x F of work. A column that is constant or duplicated among
- * these rows, which may happen without a fold, gets a large number: its mu is then 0. */
+/* x = column f of (D'D)^-1 (F); A: F x F of work. A column that is constant or duplicated among
+ * these rows gets a large number, so that its mu is 0. */
 static void inverse_column(kn_mat D, ptrdiff_t f, double *A, double *x)
 {
     for (ptrdiff_t g = 0; g < D.cols; g++) {
@@ -321,7 +328,8 @@ static void inverse_column(kn_mat D, ptrdiff_t f, double *A, double *x)
         x[f] = 1 / (SINGULAR * (double)D.rows);
 }
 
-/* mean_j n/n_j over the responses that enter the prior. */
+/* mean_j n/n_j over the responses j that enter the prior (b_j is not NaN); n_j: values of z0 (n x
+ * T). */
 static double missing_factor(kn_mat z0, kn_mat b)
 {
     double sum = 0, T = 0;
@@ -337,7 +345,8 @@ static double missing_factor(kn_mat z0, kn_mat b)
     return T > 0 ? sum / T : 1;
 }
 
-/* mu_f, v_f and the penalty weight of column f from the b_j. */
+/* Set mu_f, v_f and the penalty weight of coefficient f from those of all responses, b (F x T; NaN:
+ * not used). */
 static void column_prior(kn_mat b, ptrdiff_t f, kn_noise_scale_prior *p)
 {
     double T = 0, mean = 0, var = 0;
@@ -383,7 +392,8 @@ out:
     return status;
 }
 
-/* Copy the rows of D outside fold f to `scratch`. */
+/* The rows of D outside fold f, copied to the first rows of `scratch`; fold (n): fold of each
+ * row. */
 static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat scratch)
 {
     ptrdiff_t n = 0;

@@ -11,7 +11,8 @@ enum { SQUARE_VALUES = 5 }; /* different values that t^2 needs */
 static const double DEPENDENT =
     1e-8; /* share of a column's sum of squares that must remain after projection */
 
-/* Value of a column for participant i; 0, the training mean, if the covariate is missing. */
+/* Value of a noise-scale column for participant i; 0, which is the training mean, if the covariate
+ * is missing. */
 static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_covariates *covariates,
                        ptrdiff_t i)
 {
@@ -36,7 +37,7 @@ void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
             kn_col(D, f)[i] = value_of(&columns->column[f], covariates, i);
 }
 
-/* Number of different values in a column, at most `limit`. */
+/* Number of different values in column c of x without NaN, at most `limit`. */
 static int count_different(kn_mat x, ptrdiff_t c, int limit)
 {
     double seen[SQUARE_VALUES];
@@ -51,7 +52,8 @@ static int count_different(kn_mat x, ptrdiff_t c, int limit)
     return n;
 }
 
-/* A linear column of numeric covariate c: mean, sd and range in training. */
+/* A linear column for the numeric covariate c: its mean, sd and range in the training sample x (n x
+ * C). */
 static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
 {
     kn_noise_scale_column k = {.kind = KN_SCALE_LINE,
@@ -74,7 +76,8 @@ static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
     return k;
 }
 
-/* Append a column after computing its training mean. */
+/* Append column c, with its mean over the n training participants as centre; `to` must have room
+ * for it. */
 static void append_column(kn_noise_scale_columns *to, kn_noise_scale_column c,
                           const kn_noise_scale_covariates *training, ptrdiff_t n)
 {
@@ -89,8 +92,8 @@ static void append_column(kn_noise_scale_columns *to, kn_noise_scale_column c,
     to->column[to->F++] = c;
 }
 
-/* Remove columns that are linear combinations of those before them, by Gram-Schmidt, done twice
- * against rounding. */
+/* Remove columns that are linear combinations of those before them in the n training participants,
+ * by Gram-Schmidt, done twice against rounding. */
 static kn_status drop_dependent(kn_ctx *ctx, const kn_noise_scale_covariates *training, ptrdiff_t n,
                                 kn_noise_scale_columns *k)
 {

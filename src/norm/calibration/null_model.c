@@ -79,12 +79,13 @@ void kn_null_learner_clear(kn_null_learner *l)
     *l = (kn_null_learner){0};
 }
 
-/* Training mean of response t in standardised units. */
+/* Training mean of response t in the standardised units of the model. */
 static double training_mean(const kn_null_learner *l, ptrdiff_t t)
 {
     return (l->scaling->mean0[t] - l->scaling->mean[t]) / l->scaling->sd[t];
 }
 
+/* Visitor, start of the loop: allocates mean and variance of the null model for one block. */
 static kn_status begin_maps(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -95,6 +96,8 @@ out:
     return status;
 }
 
+/* Visitor, each block: sets mean and var to those of the null model; its mean excludes each
+ * participant's fold, its model variance is 0. */
 static kn_status set_maps(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_null_learner *l = self;
@@ -111,6 +114,7 @@ static kn_status set_maps(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
+/* Visitor, end of the loop: frees the maps of the block. */
 static kn_status end_maps(kn_ctx *ctx, void *self)
 {
     kn_null_learner *l = self;

@@ -53,6 +53,8 @@ typedef struct kn_null_learner {
 kn_status kn_null_learner_init(kn_ctx *ctx, const kn_learner_job *job, ptrdiff_t N,
                                const kn_scaling *scaling, kn_null_calibration *null,
                                kn_null_learner *out);
+
+/* Free a learner, not the null model that it filled. */
 void kn_null_learner_clear(kn_null_learner *l);
 /* Visitor that puts mean and variance of the null model into a block; it needs y. The visitor of
  * l->learner follows it. */
@@ -63,6 +65,8 @@ kn_visitor kn_null_visitor(kn_null_learner *l);
  * different responses. */
 void kn_null_learn(const kn_null_learner *l, const kn_block *b, ptrdiff_t j, double *work,
                    double *loss);
+
+/* Doubles of work that kn_null_learn() needs per thread. */
 ptrdiff_t kn_null_work(const kn_null_learner *l);
 
 /* loss (n) of new values y of response j, standardised, under the training mean `mean`. shash:
@@ -70,8 +74,10 @@ ptrdiff_t kn_null_work(const kn_null_learner *l);
 void kn_null_losses(const kn_null_calibration *c, const kn_shash *shash, ptrdiff_t j, double mean,
                     ptrdiff_t n, const double *y, double *loss);
 
-/* Doubles of work from sizes, and memory plan of the null model and its learner. */
+/* kn_null_work() of a learner for n participants and `folds` folds. */
 ptrdiff_t kn_null_work_of(ptrdiff_t n, int folds);
+
+/* Memory plan of the null model and its learner for n participants. */
 void kn_null_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

@@ -28,13 +28,14 @@ bool kn_shash_allowed(const double theta[2])
            theta[1] <= HIGHEST[1];
 }
 
+/* x limited to the range of parameter k: 0 is a, 1 is ln b. */
 static double clamp_parameter(int k, double x)
 {
     return fmin(fmax(x, LOWEST[k]), HIGHEST[k]);
 }
 
-/* Adds the loss of the normal prior of both parameters, its gradient and the diagonal of its
- * Hessian. */
+/* Add to s the negative log density of the normal prior at theta, its gradient and the diagonal of
+ * its Hessian. */
 static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_shash_sums *s)
 {
     for (int k = 0; k < 2; k++) {
@@ -45,9 +46,8 @@ static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_sha
     }
 }
 
-/* step = -H^-1 g. If H is not positive definite, its eigenvalues are first shifted so that the
- * smallest is a tenth of the largest absolute one. A parameter at its bound with a gradient
- * beyond it stays. */
+/* step = -H^-1 g for both parameters, limited to LONGEST. If H is not positive definite its
+ * eigenvalues are shifted first. A parameter at its bound with a gradient beyond it stays. */
 static void newton_step(const kn_shash_sums *s, const double theta[2], double step[2])
 {
     double a = s->hessian[0], c = s->hessian[1], b = s->hessian[2];
@@ -80,7 +80,7 @@ typedef struct problem {
     const double *zt;
 } problem;
 
-/* Negative log posterior of theta with gradient and Hessian. */
+/* Negative log posterior of theta with its gradient and Hessian. */
 static kn_shash_sums evaluate_loss(const problem *p, const double theta[2])
 {
     kn_shash_sums s = {0};
@@ -90,7 +90,8 @@ static kn_shash_sums evaluate_loss(const problem *p, const double theta[2])
     return s;
 }
 
-/* Move theta and s along the step, halved until the value does not rise. Returns the distance. */
+/* Move theta along the step, halved until the loss does not rise; s becomes the loss there. Returns
+ * the largest change of a parameter, 0 if no step lowers the loss. */
 static double descend_line(const problem *p, const double step[2], double theta[2],
                            kn_shash_sums *s)
 {
@@ -144,7 +145,7 @@ void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdif
 
 /* ---- many responses ------------------------------------------------------------------------- */
 
-/* Copies the values that are not NaN to out and returns their number. */
+/* Copy those of n values that are not NaN to out, and return their number. */
 static ptrdiff_t copy_observed(ptrdiff_t n, const double *zt, double *out)
 {
     ptrdiff_t m = 0;
@@ -161,7 +162,8 @@ typedef struct block_job {
     double *work; /* zt.rows per worker */
 } block_job;
 
-/* Fits theta of columns first to last - 1 from their observed values, by Newton's method. */
+/* Worker: fits theta of responses first .. last - 1 of the job in self to their observed values, by
+ * Newton's method. */
 static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_job *job = self;
@@ -186,6 +188,7 @@ kn_status kn_shash_fit(kn_ctx *ctx, const kn_shash_nodes *nodes, const kn_shash_
 
 /* ---- the prior that responses share --------------------------------------------------------- */
 
+/* True if response j has any value in zt (N x T). */
 static bool any_value(kn_mat zt, ptrdiff_t j)
 {
     for (ptrdiff_t i = 0; i < zt.rows; i++)
@@ -233,6 +236,7 @@ void kn_shash_prior_update(kn_shash_prior *prior, const double G[2], double T_sq
     }
 }
 
+/* Set theta (2 x T) of response j to (a, ln b). */
 static void set_column(kn_mat theta, ptrdiff_t j, double a, double log_b)
 {
     kn_col(theta, j)[0] = a;

@@ -25,9 +25,11 @@ typedef struct kn_shash_prior {
     double mu[2], v[2]; /* prior mean and variance of a, ln b */
 } kn_shash_prior;
 
-bool kn_shash_allowed(const double theta[2]); /* true if theta is within the bounds */
+/* True if a and ln b are within the bounds of the fit. */
+bool kn_shash_allowed(const double theta[2]);
 
-kn_shash_prior kn_shash_prior_start(void); /* mu0, v0 */
+/* The prior before it has seen data: mu0, v0. */
+kn_shash_prior kn_shash_prior_start(void);
 
 /* Fit one response to n values without NaN. theta: start on entry, result on return; mu if n =
  * 0. */

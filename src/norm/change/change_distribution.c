@@ -47,6 +47,7 @@ typedef struct moments {
     double n, m1, xx, xd, dd;
 } moments;
 
+/* Moments of response j from its six sums, with r1 about its mean. */
 static moments moments_of(const kn_change_sums *s, ptrdiff_t j)
 {
     double n = kn_at(s->of, j, W), a = kn_at(s->of, j, A), d = kn_at(s->of, j, D);
@@ -56,8 +57,9 @@ static moments moments_of(const kn_change_sums *s, ptrdiff_t j)
 
 /* ---- distribution --------------------------------------------------------------------------- */
 
-/* Whether response j has enough participants and changes in at least one of them. The change d
- * itself is tested: d - gamma x varies with x even where d = 0 for all participants. */
+/* True if response j has at least min_n participants, positive noise, and a change in at least one
+ * of them. The change d itself is tested: d - gamma x varies with x even where d = 0 for all
+ * participants. */
 static bool has_enough(const kn_change_sums *s, ptrdiff_t j, double min_n, double noise)
 {
     static const double SLACK = 1e-9; /* rounding of weights 1/k that add up to one participant */
@@ -65,7 +67,8 @@ static bool has_enough(const kn_change_sums *s, ptrdiff_t j, double min_n, doubl
     return n >= min_n - SLACK && noise > 0 && kn_at(s->of, j, DD) > NO_CHANGE * n * noise;
 }
 
-/* gamma over all usable responses, clamped to [-1, 0]. */
+/* gamma, the regression of the change on the first visit over all usable responses, clamped to [-1,
+ * 0]; 0 without any. */
 static double common_slope(const kn_change_sums *s, const double *noise, double min_n)
 {
     double up = 0, down = 0;
@@ -78,12 +81,13 @@ static double common_slope(const kn_change_sums *s, const double *noise, double 
     return down > 0 ? fmin(fmax(up / down, -1), 0) : 0;
 }
 
+/* Degrees of freedom df_j of a response with n participants, without those of the prior. */
 static double df_of(const kn_change_distribution *distribution, double n)
 {
     return distribution->conditional ? n - 1 : n;
 }
 
-/* q of each response before moderation; 0: not usable. */
+/* Set q of each response before moderation (0: not usable), with m1 and n. */
 static void raw_q(const kn_change_sums *s, const double *noise, double min_n,
                   kn_change_distribution *distribution)
 {
@@ -100,7 +104,8 @@ static void raw_q(const kn_change_sums *s, const double *noise, double min_n,
     }
 }
 
-/* d0 and s0 from q: mean and variance of e in two passes. */
+/* Set d0 and s0, the scaled inverse chi-square distribution of q over responses, from mean and
+ * variance of e_j. d0 = 0 for fewer than two usable responses. */
 static void find_prior(kn_change_distribution *distribution)
 {
     double sum = 0, squares = 0, tri = 0, n = 0;
@@ -142,8 +147,8 @@ static void find_prior(kn_change_distribution *distribution)
     distribution->s0 = exp(sum / n + kn_digamma(half) - log(half));
 }
 
-/* Shrinks the variance of change of each response towards the common s0: with d0 prior degrees of
- * freedom, (d0 s0 + df q) / (d0 + df); with infinite d0 it becomes s0.  [METHOD 8g] */
+/* Shrink q of each response towards the common s0: (d0 s0 + df q)/(d0 + df); s0 itself if d0 is
+ * infinite. [METHOD 8g] */
 static void moderate_variances(kn_change_distribution *distribution)
 {
     for (ptrdiff_t j = 0; j < distribution->T; j++) {

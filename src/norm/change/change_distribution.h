@@ -53,18 +53,22 @@ typedef struct kn_change_distribution {
     double map_df;
 } kn_change_distribution;
 
-/* Fit the distribution to the sums. noise: T, standardised. min_n: smallest n_j of a response.
- * Responses without a usable q_j have q = 0; out is owned by the caller. */
+/* Fit the distribution to the sums s of all pairs. noise: T, standardised. min_n: fewest
+ * participants n_j of a response. Responses without a usable q_j have q = 0. out is owned by the
+ * caller, empty on failure. */
 kn_status kn_change_fit(kn_ctx *ctx, const kn_change_sums *s, const double *noise, bool conditional,
                         double min_n, kn_change_distribution *out);
 void kn_change_distribution_clear(kn_change_distribution *distribution); /* {0} is allowed */
-/* Make `map`, for a distribution whose arrays were read from a file. */
+
+/* Make `map`, the table of the Student step, for a distribution whose arrays were read from a file.
+ * KN_ERR_MEMORY. */
 kn_status kn_change_prepare(kn_ctx *ctx, kn_change_distribution *distribution);
 
 /* Degrees of freedom d0 + df_j of response j; may be infinite. */
 double kn_change_df(const kn_change_distribution *distribution, ptrdiff_t j);
 
-/* z (T) of a pair of visits; NaN where a visit has no value or q_j is 0. */
+/* z (T) of a pair of visits with standardised residuals r1 and r2 (T); NaN where a visit has no
+ * value or q_j is 0. Cannot fail. */
 void kn_change_z(const kn_change_distribution *distribution, const double *noise, const double *r1,
                  const double *r2, double *z);
 

@@ -38,6 +38,7 @@ ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_refere
     return b.n;
 }
 
+/* Copy n floats to doubles. */
 static void to_doubles(const float *x, ptrdiff_t n, double *out)
 {
     for (ptrdiff_t j = 0; j < n; j++)
@@ -68,12 +69,13 @@ typedef struct job {
     kn_change_reference *r;
 } job;
 
+/* The standardised residuals (T) of one visit. */
 static const float *row_of(const kn_change_pairs *p, ptrdiff_t row)
 {
     return p->R + row * p->T;
 }
 
-/* End of the pairs of the participant of pair i. */
+/* One past the last pair of the participant to whom pair i belongs. */
 static ptrdiff_t find_end_of_participant(const kn_change_pairs *p, ptrdiff_t i)
 {
     ptrdiff_t k = i + 1;
@@ -82,22 +84,23 @@ static ptrdiff_t find_end_of_participant(const kn_change_pairs *p, ptrdiff_t i)
     return k;
 }
 
-static bool is_part(const kn_change_pairs *p, ptrdiff_t i)
+/* True if pair i belongs to the reference, not only to those that are scored. */
+static bool in_reference(const kn_change_pairs *p, ptrdiff_t i)
 {
     return !p->excluded || !p->excluded[i];
 }
 
-/* Add (sign 1) or remove (sign -1) all pairs of a participant that are part of the reference,
- * with weight 1/k. */
+/* Add (sign 1) or remove (sign -1) the k pairs from .. to - 1 of one participant, as far as they
+ * belong to the reference, with weight 1/k each. */
 static void add_participant(const job *w, ptrdiff_t from, ptrdiff_t to, double sign,
                             kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
     double n = 0;
     for (ptrdiff_t i = from; i < to; i++)
-        n += is_part(p, i);
+        n += in_reference(p, i);
     for (ptrdiff_t i = from; i < to; i++) {
-        if (!is_part(p, i))
+        if (!in_reference(p, i))
             continue;
         to_doubles(row_of(p, p->first[i]), p->T, w->work);
         to_doubles(row_of(p, p->second[i]), p->T, w->work + p->T);
@@ -105,7 +108,8 @@ static void add_participant(const job *w, ptrdiff_t from, ptrdiff_t to, double s
     }
 }
 
-/* Score the pairs from .. to - 1 of one participant under the distribution without them. */
+/* Score the pairs from .. to - 1 of one participant under a distribution fitted without them:
+ * statistics into w->value, z to the sink. all: sums of all pairs; s is overwritten. */
 static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all, ptrdiff_t from,
                            ptrdiff_t to, kn_change_sums *s)
 {
@@ -133,7 +137,8 @@ static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all,
     return status;
 }
 
-/* Sort each statistic of the pairs that are part of the reference. */
+/* Set r->sorted: each statistic of the pairs that belong to the reference, ascending; of mean_z the
+ * absolute value. */
 static kn_status sort_values(kn_ctx *ctx, const job *w)
 {
     kn_status status = KN_OK;
@@ -142,7 +147,7 @@ static kn_status sort_values(kn_ctx *ctx, const job *w)
         const double *x = kn_col(w->value, k);
         KN_TRY(kn_alloc_d(ctx, w->p->n, &r->sorted[k]));
         for (ptrdiff_t i = 0; i < w->p->n; i++)
-            if (isfinite(x[i]) && is_part(w->p, i))
+            if (isfinite(x[i]) && in_reference(w->p, i))
                 r->sorted[k][r->n[k]++] = k == KN_CHANGE_MEAN_Z ? fabs(x[i]) : x[i];
         kn_sort(r->sorted[k], r->n[k]);
     }
@@ -163,7 +168,7 @@ kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *p, const 
     r->participants = 0;
     r->pairs = 0;
     for (ptrdiff_t i = 0; i < p->n; i++)
-        r->pairs += is_part(p, i);
+        r->pairs += in_reference(p, i);
     for (ptrdiff_t i = 0, to; i < p->n; i = to, r->participants++) {
         to = find_end_of_participant(p, i);
         add_participant(&w, i, to, 1, &all);

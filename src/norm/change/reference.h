@@ -72,18 +72,22 @@ kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *pairs, co
                                    kn_mat value, const kn_change_sink *sink,
                                    kn_change_reference *r);
 
-/* z of a pair of rows, as floats; work: 3 T doubles. */
+/* z (T floats) of a pair of visits with standardised residuals r1 and r2 (T floats each); work: 3 T
+ * doubles. NaN where a visit has no value. */
 void kn_change_pair_z(const kn_change_distribution *distribution, const double *noise,
                       const float *r1, const float *r2, double *work, float *z);
 
-/* Smallest p-value that a new participant can get. */
+/* Smallest p-value of one statistic that a new participant can get, from the number of reference
+ * participants. */
 double kn_change_smallest_p(const kn_change_reference *r, kn_change_value which);
 
-/* De-identify in place: values are recomputed from quantiles, as many as before [METHOD 8h]. */
+/* De-identify in place: the values of each statistic are recomputed from their quantiles, as many
+ * as before [METHOD 8h]. KN_ERR_MEMORY. */
 kn_status kn_change_reference_deidentify(kn_ctx *ctx, kn_change_reference *r);
 
-/* p-value of a pair. own: the n_own values of the same participant among the reference's, which
- * are left out; NULL: a new participant. NaN if value is not finite or no other pair is left. */
+/* p-value of one statistic of a pair, by its rank in the reference. own: the n_own values of the
+ * same participant among the reference's, which are left out; NULL: a new participant. NaN if value
+ * is not finite or no other pair is left. */
 double kn_change_p(const kn_change_reference *r, kn_change_value which, double value,
                    const double *own, ptrdiff_t n_own);
 

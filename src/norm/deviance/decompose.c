@@ -25,7 +25,7 @@ typedef struct decomposing {
     int *failed;                     /* per part: -1 not finite, -2 all zero, > 0 not converged */
 } decomposing;
 
-/* A = G_tr,tr, lower triangle. */
+/* A = zz' (n x n, lower triangle) of the training rows of a fold, picked from f->G. */
 static void sample_products(const fitter *f, const fold_fit *pt, kn_mat A)
 {
     for (ptrdiff_t j = 0; j < pt->n; j++) {
@@ -37,7 +37,8 @@ static void sample_products(const fitter *f, const fold_fit *pt, kn_mat A)
     }
 }
 
-/* A = z_tr'z_tr, lower triangle: all rows less the held-out ones. */
+/* A = z'z (T x T, lower triangle) of the training rows of a fold: that of all rows less the
+ * held-out ones. */
 static void response_products(const decomposing *d, int worker, const fold_fit *pt, kn_mat A)
 {
     ptrdiff_t T = d->S.rows;
@@ -51,7 +52,8 @@ static void response_products(const decomposing *d, int worker, const fold_fit *
         kn_syrk(NULL, -1, KN_T, test_rows, 1, A);
 }
 
-/* Scales eigenvectors: C_k = Q_k s_k. */
+/* C_k = Q_k s_k: scale the eigenvectors V (T x Kmax) by the roots of their eigenvalues, in
+ * place. */
 static void scale_vectors(const fold_fit *pt, kn_mat V)
 {
     for (ptrdiff_t k = 0; k < V.cols; k++)
@@ -59,8 +61,9 @@ static void scale_vectors(const fold_fit *pt, kn_mat V)
             kn_col(V, k)[j] *= sqrt(pt->s2[k]);
 }
 
-/* Worker: the products of the training rows of a part, their eigenvectors; stores s2, floor and V,
- * or C by responses. */
+/* Worker: solves the eigenproblems at .. end - 1 of this rank, each of one fold or of the whole
+ * sample. Stores eigenvalues s2, the floor of psi and the vectors; d->failed says which did not
+ * succeed. */
 static void decompose_folds(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
 {
     decomposing *d = self;
@@ -93,7 +96,7 @@ static void decompose_folds(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
     }
 }
 
-/* z'z, and space for the held-out rows of each worker. */
+/* Compute S = z'z (T x T) of all rows, and allocate space for the held-out rows of each worker. */
 static kn_status prepare_products(kn_ctx *ctx, int workers, decomposing *d)
 {
     kn_status status;
@@ -109,7 +112,7 @@ out:
     return status;
 }
 
-/* Broadcast the results of each part from the rank that solved it. */
+/* Broadcast the results of each fold from the rank that solved its problem. Collective. */
 static kn_status broadcast_folds(kn_ctx *ctx, const decomposing *d)
 {
     kn_status status = KN_OK;

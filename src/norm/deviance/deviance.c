@@ -16,7 +16,7 @@ enum { CHUNK = 512, WORD = 64 };
  * the smallest eigenvalue of M_J, which is at least 1; M_J is then summed over J instead. */
 static const double SUBTRACT_LIMIT = 1e6;
 
-/* Frees what kn_deviance prepares for scoring and can compute again. */
+/* Free the fields that kn_deviance_prepare() computes; the stored ones stay. */
 static void clear_prepared(kn_deviance *d)
 {
     kn_mat_clear(&d->M);
@@ -36,8 +36,8 @@ void kn_deviance_clear(kn_deviance *d)
     *d = (kn_deviance){0};
 }
 
-/* M += sign sum_j w_j w_j'/psi_j over the given rows, w_j the rows of W; lower triangle. work:
- * as many rows, K columns. */
+/* M += sign sum_j w_j w_j'/psi_j over the responses in `rows`, w_j the rows of W = Q diag(w); lower
+ * triangle, K x K. work: as many rows as responses, K columns. */
 static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, double sign,
                      kn_mat work, kn_mat M)
 {
@@ -47,6 +47,7 @@ static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, d
     kn_syrk(ctx, sign, KN_T, work, 1, M);
 }
 
+/* M = I. */
 static void set_identity(kn_mat M)
 {
     kn_mat_zero(M);
@@ -54,7 +55,8 @@ static void set_identity(kn_mat M)
         kn_col(M, k)[k] = 1;
 }
 
-/* Check the fields that come from a file. */
+/* Check the fields that come from a file: KN_ERR_SHAPE for inconsistent sizes, KN_ERR_DATA for psi
+ * <= 0 or an infinite reference value. */
 static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
 {
     if (d->T < 1 || d->K < 0 || d->n_ref < 0 || d->Q.rows != d->T || d->Q.cols != d->K)
@@ -74,7 +76,7 @@ static kn_status check_loaded(kn_ctx *ctx, const kn_deviance *d)
     return KN_OK;
 }
 
-/* Sorts the reference deviances, without NaN, for p-values by rank. */
+/* Set d->sorted: the reference deviances without NaN, ascending, for p-values by rank. */
 static void sort_reference(kn_deviance *d)
 {
     d->n_sorted = 0;
@@ -154,7 +156,8 @@ typedef struct scoring {
     kn_mat work, L; /* for a participant with missing z */
 } scoring;
 
-/* Set bit (i, j) of the mask of missing z, which is allocated on first use. */
+/* Mark response j of participant i as missing in the bit set s->mask, which is allocated on first
+ * use. */
 static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
 {
     if (!s->mask) {
@@ -169,7 +172,8 @@ static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
     return KN_OK;
 }
 
-/* A += z Psi^-1 Q and q += sum z^2/psi over one block. */
+/* Visitor, each block (rows x count): A += z Psi^-1 Q and q += sum z^2/psi; z is overwritten, and
+ * missing values are marked and count as 0. */
 static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     scoring *s = self;
@@ -194,7 +198,8 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* L = Cholesky factor of M restricted to the finite set of participant i. */
+/* s->L = Cholesky factor (K x K) of M restricted to the responses that participant i has. The
+ * missing ones are subtracted, or the others summed if rounding would matter. */
 static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
 {
     const kn_deviance *d = s->d;
@@ -219,7 +224,9 @@ static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
     return kn_chol(ctx, s->L, "deviance matrix M of a participant with missing values");
 }
 
-/* dev = (q - |L^-1 a|^2) T/|J| for participant i. */
+/* *dev = (q - |L^-1 a|^2) T/|J|, the deviance of participant i, J the responses it has; NaN if |J|
+ * < T/2. *factored: the participant whose factor s->L holds, -1: none; those who lack the same
+ * responses share it. */
 static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *factored, double *dev)
 {
     const kn_deviance *d = s->d;
@@ -302,6 +309,8 @@ void kn_deviance_score_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T)
 
 /* ---- source of z maps ------------------------------------------------------------------------ */
 
+/* Block function of a source in memory: copies `count` columns of the matrix `self` from `first`
+ * on. */
 static kn_status copy_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
 {
     (void)ctx;
@@ -320,12 +329,14 @@ typedef struct maker {
     kn_mat z; /* rows x width */
 } maker;
 
+/* Visitor, start of the loop: allocates z (rows x width) of one block. */
 static kn_status begin_blocks(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     maker *m = self;
     return kn_mat_new(ctx, plan->n, plan->width, &m->z);
 }
 
+/* Visitor, each block: fills z from the source. */
 static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     maker *m = self;
@@ -333,6 +344,7 @@ static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
     return m->source->block(m->source->self, ctx, b->first, b->count, b->z);
 }
 
+/* The sizes and block numbering of the responses of a source. */
 static kn_responses numbering_of(const kn_z_source *z)
 {
     return (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};

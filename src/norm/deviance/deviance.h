@@ -33,11 +33,12 @@ typedef struct kn_z_source {
 /* A source for a matrix in memory; *z is borrowed and must outlive the source. */
 kn_z_source kn_z_from_mat(kn_mat *z);
 
-/* Run a block loop over the source; the visitor finds z in each block. Collective if the
- * visitor's end is. */
+/* Run a block loop over the source: the visitor finds z in each block. Cancellation and errors end
+ * it. Collective if the visitor's end is. */
 kn_status kn_z_visit(kn_ctx *ctx, const kn_z_source *z, kn_block_loop loop,
                      const kn_visitor *visitor);
-/* Number and width of the blocks of such a loop. */
+
+/* Number and width of the blocks of a loop over this source. */
 kn_block_loop_plan kn_z_plan(const kn_z_source *z);
 
 /* ---- deviance -------------------------------------------------------------------------------- */
@@ -82,7 +83,9 @@ kn_status kn_deviance_of_values(kn_ctx *ctx, const double *dev, ptrdiff_t n, kn_
  * responses. One pass, 2 rows K T flops; K^2 per missing z. */
 kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev);
 
-double kn_deviance_p(const kn_deviance *d, double dev); /* p-value: rank of dev among d->ref */
+/* p-value of a deviance: its rank among the reference values, (1 + #{ref >= dev})/(n + 1). NaN for
+ * NaN. */
+double kn_deviance_p(const kn_deviance *d, double dev);
 
 enum { KN_DEVIANCE_MAX = 1 << (KN_DEVIANCE_LADDER - 2) }; /* largest K of the ladder */
 /* Memory plan of what kn_deviance_prepare() keeps for at most K components. */

@@ -44,7 +44,9 @@ void kn_deviance_fitter_free(fitter *f)
     kn_free(f);
 }
 
-/* Set the row order and the row ranges of the parts, by counting. */
+/* Set the order of rows by fold (f->order) and each fold's range of rows. fold (N): fold of each
+ * participant. KN_ERR_ARGUMENT for a fold number out of range or a fold that is empty or leaves
+ * fewer than 2 participants. */
 static kn_status lay_out_folds(kn_ctx *ctx, fitter *f, const int *fold)
 {
     kn_status status;
@@ -82,7 +84,8 @@ out:
     return status;
 }
 
-/* Set the ladder of K; lowest: the smallest training size of a fold. */
+/* Set the candidates for K: 0, 1, 2, 4, ... while below 0.8 N and `lowest`, the smallest training
+ * size of a fold, and at most T. Kmax is the last. */
 static void set_ladder(fitter *f, ptrdiff_t lowest)
 {
     for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
@@ -93,13 +96,15 @@ static void set_ladder(fitter *f, ptrdiff_t lowest)
     }
 }
 
+/* True if the products are so large that they are taken in single precision. */
 static bool is_large(const fitter *f)
 {
     double N = (double)f->N;
     return N * (N + 2.0 * f->folds * (double)f->Kmax) * (double)f->T >= SINGLE_FROM;
 }
 
-/* The ladder of K: a given K alone, or all that the data allow. */
+/* Set the candidates for K: a given K alone, or all that the data allow. KN_ERR_ARGUMENT if K is
+ * too large. */
 static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
 {
     ptrdiff_t lowest = f->N; /* the smallest training size */
@@ -119,14 +124,15 @@ static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
     return KN_OK;
 }
 
+/* Start the exact sum of zz' (N x N, lower triangle) anew, for entries of at most `bound`. */
 static kn_status new_sum(kn_ctx *ctx, fitter *f, double bound)
 {
     kn_sum_clear(&f->sum);
     return kn_sum_new_lower(ctx, f->N, bound, f->single ? 1 : 2, &f->sum);
 }
 
-/* Allocates sums and products of all folds and stages, as sizes in f say. On error f is partly
- * filled; the caller frees it. */
+/* Allocate sums and products of all folds and candidates for K, by the sizes in f. On error f is
+ * partly filled; the caller frees it. */
 static kn_status alloc_fitter(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
@@ -198,13 +204,14 @@ static fitter sizes_of(const kn_deviance_sizes *s)
     return f;
 }
 
+/* Memory plan of the exact sum of zz'; nothing if z is stored instead (T < N). */
 static void sum_need(kn_mem_plan *r, const fitter *f)
 {
     if (!f->by_responses)
         kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){f->N, f->N, true, {0}}, f->single ? 1 : 2);
 }
 
-/* z in fold order. */
+/* Memory plan of z (N x T) if pass 1 stores it (T < N). */
 static void stored_need(kn_mem_plan *r, const fitter *f)
 {
     if (f->by_responses)
@@ -256,7 +263,6 @@ void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s)
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
 }
 
-/* If K < Kmax, Q is copied; K is then at most half of Kmax. */
 void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
     fitter f = sizes_of(s);
@@ -274,8 +280,8 @@ void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s)
     kn_deviance_prepare_need(r, f.Kmax);
 }
 
-/* A missing z is an error, because leaving it out would bias the covariance towards 0; missing.h
- * handles missing cells. */
+/* A missing z is an error here, because leaving it out would bias the covariance towards 0;
+ * missing.h handles missing cells. */
 kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
 {
     kn_deviance_pass_gram(ctx, f, first, z);
@@ -289,7 +295,8 @@ kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
     return KN_OK;
 }
 
-/* z of the responses of all ranks, and G if the caller wants it. */
+/* Gather z (N x T) of the responses of all ranks, and G = zz' if the caller wants it.
+ * KN_ERR_NUMERIC on overflow. Collective. */
 static kn_status gather_z(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
@@ -309,8 +316,9 @@ out:
     return status;
 }
 
-/* Compute G from its sum. If the assumed bound was exceeded, set *again and use the trace as the
- * bound. */
+/* Compute G = zz' from its exact sum over all ranks. If an entry exceeded the assumed bound,
+ * *again is set and the sum restarted with the trace as bound; KN_ERR_NUMERIC the second time.
+ * Collective. */
 static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
 {
     kn_status status;
@@ -360,8 +368,9 @@ kn_status kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
     return kn_deviance_pass_gather(ctx, f, first, z);
 }
 
-/* Deviance and log density of a fold's held-out rows for one K, with Q = C s^-1:
- *     M = I + w s^-1 H s^-1 w,  a = A s^-1 w */
+/* Deviance and log density of a fold's held-out rows for K = ladder[l], into column l of dev and
+ * density (N x stages). With Q = C s^-1: M = I + w s^-1 H s^-1 w, a = A s^-1 w. KN_ERR_NUMERIC if M
+ * is not positive definite. */
 static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const fold_fit *pt, int l, kn_mat dev,
                               kn_mat density)
 {
@@ -395,7 +404,8 @@ out:
     return status;
 }
 
-/* Choose the smallest K with the highest mean density; its deviances are the reference values. */
+/* Choose the smallest K with the highest mean held-out log density (columns of density, N x
+ * stages); the same column of dev becomes the reference values d->ref. */
 static kn_status choose_k(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density, kn_deviance *d)
 {
     int chosen = 0;
@@ -417,8 +427,8 @@ static kn_status choose_k(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat densi
     return status;
 }
 
-/* Make the largest |entry| of each column positive, as for B [METHOD 9.10]; the first of equal
- * ones. */
+/* Change signs of columns of Q so that the largest |entry| is positive, as for B [METHOD 9.10]; of
+ * equal ones the first counts. */
 static void fix_signs(kn_mat Q)
 {
     for (ptrdiff_t k = 0; k < Q.cols; k++) {
@@ -430,8 +440,8 @@ static void fix_signs(kn_mat Q)
     }
 }
 
-/* Covariance of all participants at the chosen K: psi from C, then C scaled to Q and cut to K
- * columns. */
+/* Set lam, psi and Q of the covariance of all participants at the chosen d->K, from C (T x Kmax) in
+ * f->Q, and prepare d for scoring. */
 static kn_status finish_fit(kn_ctx *ctx, fitter *f, kn_deviance *d)
 {
     kn_status status;
@@ -485,11 +495,13 @@ out:
     return status;
 }
 
+/* Visitor, each block: pass 1 of the fitter `self`. */
 static kn_status first_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, self, b->first, b->z);
 }
 
+/* Visitor, each block: pass 2 of the fitter `self`. */
 static kn_status second_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_second(ctx, self, b->first, b->z);

@@ -52,6 +52,8 @@ typedef struct kn_deviance_shape {
  * 2 folds, an empty fold or a K that is too large. */
 kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *shape,
                                  kn_deviance_fitter **out);
+
+/* Free a fitter; NULL is allowed. */
 void kn_deviance_fitter_free(kn_deviance_fitter *f);
 /* Add a block of responses first .. first + z.cols - 1 to pass 1; KN_ERR_DATA if z is not
  * finite. */
@@ -78,7 +80,8 @@ void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 void kn_deviance_gram_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 /* Memory plan of what _gram and _begin_pass2 free and allocate. */
 void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s);
-/* Memory plan of what _finish adds. */
+
+/* Memory plan of what kn_deviance_finish() adds; at most half of Q is copied, if K < Kmax. */
 void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 /* Memory plan of what a kn_deviance finally keeps, at most. */
 void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s);

@@ -73,22 +73,31 @@ struct kn_deviance_fitter {
     void *space; /* buffers of passes.c, in either precision */
 };
 
-/* Held-out rows of the largest fold. */
+/* Number of held-out rows of the largest fold. */
 ptrdiff_t kn_deviance_largest_fold(const kn_deviance_fitter *f);
-/* Allocate the buffers of both passes (f->space); kn_deviance_pass_free() accepts none. */
+
+/* Allocate the buffers of both passes (f->space). On failure they are partly allocated;
+ * kn_deviance_pass_free() frees them. */
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f);
-/* Memory plan of these buffers; `limit`: held-out rows of the largest fold. */
+
+/* Memory plan of the buffers of both passes; `limit`: held-out rows of the largest fold. */
 void kn_deviance_pass_need(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t limit);
-/* The part of it that kn_deviance_pass_gram_end() frees. */
+
+/* Memory plan of the buffer that kn_deviance_pass_gram_end() frees. */
 void kn_deviance_pass_gram_need(kn_mem_plan *r, const kn_deviance_fitter *f);
+
+/* Free the buffers of both passes; there may be none. */
 void kn_deviance_pass_free(kn_deviance_fitter *f);
 /* Pass 1: add responses first .. first + z.cols - 1 (z: N x count) to f->sum and f->ss. */
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 /* Free the buffer of pass 1. */
 void kn_deviance_pass_gram_end(kn_deviance_fitter *f);
-/* Set the eigenvectors V (n x Kmax, copied) of a part; by_responses its C (T x Kmax). */
+
+/* Store the eigenvectors V (n x Kmax, copied) of the training rows of a fold (number fold_fit;
+ * f->folds is the whole sample); if T < N its C (T x Kmax) instead. */
 void kn_deviance_pass_vectors(kn_deviance_fitter *f, int fold_fit, kn_mat V);
-/* Broadcast the eigenvectors, or C, of a part from rank `root`. Collective. */
+
+/* Broadcast the eigenvectors, or C, of a fold from MPI rank `root`. Collective. */
 kn_status kn_deviance_pass_broadcast(kn_ctx *ctx, kn_deviance_fitter *f, int fold_fit, int root);
 /* Pass 2: add a block of responses to the sums of every fold, and set its rows of f->Q. */
 kn_status kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
@@ -122,12 +131,12 @@ void kn_gathered_clear(kn_deviance_fitter *f);
 /* Memory plan of the sums. */
 void kn_gathered_need(kn_mem_plan *r, const kn_deviance_fitter *f);
 
-/* Index at which `what` of fold p and stage l begins; a column is pt->count long in A and q, K
- * in H, Kmax in own. */
+/* Index at which sum `what` of fold p and candidate l begins. A column there has as many entries as
+ * the fold has rows in A and q, K in H, and Kmax in own. */
 ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, int l);
 
-/* Reduce the sums over all ranks into the matrices of the parts, all-gather the rows of C, and
- * free the sums. Collective. */
+/* Reduce the sums over all ranks into the matrices of the folds, all-gather the rows of C, and free
+ * the sums. Collective. */
 kn_status kn_gathered_reduce(kn_ctx *ctx, kn_deviance_fitter *f);
 
 #endif

@@ -20,8 +20,8 @@ typedef struct imputation {
     kn_mat work;       /* n x width */
 } imputation;
 
-/* Copies responses from `first` on, at most f->width, of z (n x T float) to f->work and returns
- * that view. */
+/* Copy the responses from `first` on, at most f->width, of z (n x T floats, column-major) to
+ * f->work, and return that view (n x count, borrowed). */
 static kn_mat block_of(const imputation *f, const float *z, ptrdiff_t first)
 {
     ptrdiff_t n = f->from->n, T = f->from->T;
@@ -32,6 +32,7 @@ static kn_mat block_of(const imputation *f, const float *z, ptrdiff_t first)
     return b;
 }
 
+/* G = zz' (n x n, lower triangle) of the imputed z. */
 static void make_gram(kn_ctx *ctx, const imputation *f, kn_mat G)
 {
     kn_mat_zero(G);
@@ -39,6 +40,7 @@ static void make_gram(kn_ctx *ctx, const imputation *f, kn_mat G)
         kn_syrk(ctx, 1, KN_N, block_of(f, f->z, first), 1, G);
 }
 
+/* True if participant i has no z at response j. */
 static bool is_missing(const imputation *f, ptrdiff_t i, ptrdiff_t j)
 {
     return isnan(f->from->z[j * f->from->n + i]);
@@ -59,8 +61,9 @@ static void directions_clear(directions *d)
     *d = (directions){0};
 }
 
-/* V (n x K) and s2 (K): eigenvectors of the Gram matrix of the rows in `use`, 0 in the other
- * rows. */
+/* Leading eigenvectors V (n x K) and eigenvalues s2 (K) of the Gram matrix f->G restricted to the
+ * rows in `use` (n); V is 0 in the other rows and for directions without variance. KN_ERR_NUMERIC
+ * without convergence. */
 static kn_status decompose_rows(kn_ctx *ctx, const imputation *f, const bool *use, kn_mat V,
                                 double *s2)
 {
@@ -95,7 +98,8 @@ out:
     return status;
 }
 
-/* psi_j from the observed cells of the rows in `use`; shrink = 1 - K/n. */
+/* psi_j: mean squared residual z - fitted (n each) of response j over the observed cells of the
+ * rows in `use`, divided by shrink = 1 - K/n; 0 without a cell. */
 static double own_variance(const imputation *f, const bool *use, ptrdiff_t j, const double *z,
                            const double *fitted, double shrink)
 {
@@ -108,7 +112,8 @@ static double own_variance(const imputation *f, const bool *use, ptrdiff_t j, co
     return count > 0 ? sum / (count * shrink) : 0;
 }
 
-/* psi of the responses of block z (n x count), from `first` on. */
+/* Set psi of the responses of block z (n x count) from `first` on, from the residuals z - fitted,
+ * at least 1e-6 of the mean square. trace: sum of all z^2. */
 static void set_psi(const imputation *f, const bool *use, ptrdiff_t first, kn_mat z, kn_mat fitted,
                     double trace, directions *d)
 {
@@ -121,8 +126,8 @@ static void set_psi(const imputation *f, const bool *use, ptrdiff_t first, kn_ma
                  PSI_FLOOR * trace / (rows * (double)f->from->T));
 }
 
-/* Q, lam and psi of the rows in `use`, by z'z = Q S^2 Q' of these rows. All responses are one
- * block. */
+/* Set Q, lam and psi of the rows in `use` by the T x T problem z'z = Q S^2 Q'; for T < n.
+ * KN_ERR_NUMERIC if it does not converge. */
 static kn_status directions_by_responses(kn_ctx *ctx, const imputation *f, const bool *use,
                                          directions *d)
 {
@@ -165,7 +170,8 @@ out:
     return status;
 }
 
-/* The same by zz' of these rows. */
+/* Set Q, lam and psi of the rows in `use` by the n x n problem zz' = V S^2 V' in f->G, Q = z'V
+ * S^-1, one block of responses at a time. */
 static kn_status directions_by_samples(kn_ctx *ctx, const imputation *f, const bool *use,
                                        directions *d)
 {
@@ -202,7 +208,9 @@ out:
     return status;
 }
 
-/* Q, lam and psi of the rows in `use`, on the smaller side. */
+/* Estimate K directions Q (T x K), their variances lam and the residual variances psi (T) from the
+ * imputed z of the rows in `use` (n); by the smaller of both problems. d is owned by the caller,
+ * empty on failure. */
 static kn_status directions_of(kn_ctx *ctx, const imputation *f, const bool *use, ptrdiff_t K,
                                directions *d)
 {
@@ -219,7 +227,8 @@ out:
 
 /* ---- imputation ----------------------------------------------------------------------------- */
 
-/* P_fill of [METHOD 0b]: floor(min(n/20, observed cells per participant/7)), 1 to 10. */
+/* P_fill of [METHOD 0b], the number of components for imputation: floor(min(n/20, observed cells
+ * per participant/7)), 1 to 10. */
 static ptrdiff_t count_components(const imputation *f)
 {
     double observed = 0, n = (double)f->from->n;
@@ -230,7 +239,8 @@ static ptrdiff_t count_components(const imputation *f)
     return kn_min_size((ptrdiff_t)P, kn_min_size(f->from->n - 1, f->from->T));
 }
 
-/* Coordinates a of participant i from its observed cells; M (P x P) and a (P) are scratch. */
+/* Expected coordinates a (1 x P) of participant i in the directions d, given its observed cells. M
+ * (P x P) is overwritten. KN_ERR_NUMERIC if M is not positive definite. */
 static kn_status solve_coordinates(kn_ctx *ctx, const imputation *f, const directions *d,
                                    ptrdiff_t i, kn_mat M, kn_mat a)
 {
@@ -258,7 +268,8 @@ static kn_status solve_coordinates(kn_ctx *ctx, const imputation *f, const direc
     return status;
 }
 
-/* One round of imputation; *change: rms change of the missing cells. */
+/* One round of imputation: replace the missing cells of the rows in `use` by their expectation
+ * under P directions of the current values. *change: root mean square change of these cells. */
 static kn_status impute_round(kn_ctx *ctx, imputation *f, const bool *use, ptrdiff_t P,
                               double *change)
 {
@@ -305,7 +316,8 @@ out:
     return status;
 }
 
-/* Impute the rows in `use` from these rows alone: held-out rows must not influence them. */
+/* Impute the missing cells of the rows in `use` from these rows alone, so that held-out rows do not
+ * influence them; at most 20 rounds. f->z is overwritten. Can be cancelled. */
 static kn_status impute_rows(kn_ctx *ctx, imputation *f, const bool *use)
 {
     kn_status status = KN_OK;
@@ -331,7 +343,8 @@ typedef struct some_rows {
     const ptrdiff_t *row; /* rows to take; NULL: all */
 } some_rows;
 
-/* Callback: count columns of z from `first` on, only the rows of self, in double precision. */
+/* Block function of a z source: z (rows x count) of the responses from `first` on, only the rows
+ * that `self` lists, in double precision. */
 static kn_status rows_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
 {
     const some_rows *s = self;
@@ -342,6 +355,8 @@ static kn_status rows_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t 
     return KN_OK;
 }
 
+/* A deviance with Q, lam and psi moved from d, which is empty afterwards; the caller prepares
+ * it. */
 static kn_deviance move_directions(directions *d, ptrdiff_t T, ptrdiff_t K)
 {
     kn_deviance out = {.T = T, .K = K, .Q = d->Q, .lam = d->lam, .psi = d->psi};
@@ -349,7 +364,8 @@ static kn_deviance move_directions(directions *d, ptrdiff_t T, ptrdiff_t K)
     return out;
 }
 
-/* ref of the participants of fold k, by the covariance of the other folds. */
+/* ref (n) of the participants of fold k: their deviances under the covariance of the other folds,
+ * which are imputed by themselves. use (n) is overwritten. */
 static kn_status score_fold(kn_ctx *ctx, imputation *f, int k, ptrdiff_t K, bool *use, double *ref)
 {
     kn_status status;
@@ -382,7 +398,8 @@ out:
     return status;
 }
 
-/* Choose K as for complete maps, on the imputed ones. */
+/* Choose K on the imputed maps, as for complete ones; the result also has the held-out density of
+ * each candidate. */
 static kn_status choose_k(kn_ctx *ctx, const imputation *f, kn_deviance *chosen)
 {
     some_rows rows = {f, f->z, NULL};
@@ -393,7 +410,8 @@ static kn_status choose_k(kn_ctx *ctx, const imputation *f, kn_deviance *chosen)
     return kn_deviance_fit(ctx, &source, f->from->fold, f->from->folds, KN_DEVIANCE_AUTO, chosen);
 }
 
-/* Fit to the whole sample first, which also chooses K; then reference values fold by fold. */
+/* Fit to the whole sample, which also chooses K, then score each fold by the others. gram (may be
+ * NULL): zz' of the imputed z. use (n): all true on entry, overwritten. */
 static kn_status fit_with_folds(kn_ctx *ctx, imputation *f, bool *use, kn_mat *gram,
                                 kn_deviance *out)
 {

@@ -111,12 +111,14 @@ static void NAME(space_need)(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdif
     }
 }
 
+/* Free the N x N buffer of pass 1. */
 static void NAME(end_gram)(kn_deviance_fitter *f)
 {
     NAME(space) *s = f->space;
     CLEAR(&s->G);
 }
 
+/* Store the vectors V of a fold (n x Kmax, or T x Kmax by responses) in REAL precision. */
 static void NAME(put_vectors)(kn_deviance_fitter *f, int fold_fit, kn_mat V)
 {
     NAME(space) *s = f->space;
@@ -125,6 +127,7 @@ static void NAME(put_vectors)(kn_deviance_fitter *f, int fold_fit, kn_mat V)
             COL(s->V[fold_fit], k)[i] = (REAL)kn_at(V, i, k);
 }
 
+/* Broadcast the stored vectors of a fold from MPI rank `root`. Collective. */
 static kn_status NAME(broadcast_vectors)(kn_ctx *ctx, kn_deviance_fitter *f, int fold_fit, int root)
 {
     NAME(space) *s = f->space;
@@ -135,7 +138,8 @@ static kn_status NAME(broadcast_vectors)(kn_ctx *ctx, kn_deviance_fitter *f, int
 /* ---- pass 1: G += zz'   N^2 width flops; by responses z is stored
  * ------------------------------------------------------ */
 
-/* Copies columns from to to - 1 of the block to REAL precision and stores their sums of squares. */
+/* Worker: columns from .. to - 1 of a block. Stores their sums of squares, and copies them to REAL
+ * precision, or to f->z by responses. */
 static void NAME(take_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     NAME(job) *b = self;
@@ -153,7 +157,8 @@ static void NAME(take_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* First pass: adds z z' of the block to the exact sum f->sum. */
+/* Pass 1: adds zz' of the block (N x count, from response `first` on) to the exact sum f->sum; by
+ * responses z is stored instead. */
 static void NAME(gram)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
 {
     NAME(job) b = {f, first, z.cols, z};
@@ -167,7 +172,8 @@ static void NAME(gram)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_m
 
 /* ---- pass 2 ---------------------------------------------------------------------------------- */
 
-/* z in fold order, and each fold's sums of squares. */
+/* Worker: copies columns from .. to - 1 of a block with rows in fold order, and computes the sum of
+ * squares of each fold in each column. */
 static void NAME(sort_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     NAME(job) *b = self;
@@ -189,7 +195,7 @@ static void NAME(sort_columns)(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* The rows of a stored C from response `first` on. */
+/* C (count x Kmax) = rows of the stored `all` (T x Kmax) from response `first` on. */
 static void NAME(recall)(MAT all, ptrdiff_t first, MAT C)
 {
     for (ptrdiff_t k = 0; k < C.cols; k++)
@@ -215,6 +221,7 @@ static void NAME(project)(const kn_deviance_fitter *f, int p, ptrdiff_t first, p
              SUB(s->V[p], pt->first, 0, below, f->Kmax), pt->first > 0, C);
 }
 
+/* to = squares of the entries of from; shape of `to`. */
 KN_CLONES static void NAME(square)(MAT from, MAT to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
@@ -234,6 +241,7 @@ static void NAME(add_product)(MAT product, bool lower, kn_exact_sum *sums, ptrdi
     }
 }
 
+/* to = diag(scale) from: row j is multiplied by scale[j]; shape of `to`. */
 KN_CLONES static void NAME(scale_rows)(MAT from, const REAL *scale, MAT to)
 {
     for (ptrdiff_t k = 0; k < to.cols; k++) {
@@ -244,6 +252,7 @@ KN_CLONES static void NAME(scale_rows)(MAT from, const REAL *scale, MAT to)
     }
 }
 
+/* to = from diag(scale): column j is multiplied by scale[j]; shape of `to`. */
 KN_CLONES static void NAME(scale_columns)(MAT from, const REAL *scale, MAT to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
@@ -254,13 +263,15 @@ KN_CLONES static void NAME(scale_columns)(MAT from, const REAL *scale, MAT to)
     }
 }
 
+/* b -= a, n values; b in double precision. */
 KN_CLONES static void NAME(subtract)(const REAL *a, ptrdiff_t n, double *b)
 {
     for (ptrdiff_t j = 0; j < n; j++)
         b[j] -= (double)a[j];
 }
 
-/* psi of every K for n responses from C2, and sum ln psi. */
+/* psi and 1/psi (n x stages) of fold p at responses at .. at + n - 1 of the block for every K, from
+ * the squares C2, at least the floor of the fold; adds sum ln psi to the exact sums. */
 static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrdiff_t at,
                            ptrdiff_t n)
 {
@@ -287,7 +298,8 @@ static void NAME(make_psi)(kn_deviance_fitter *f, int p, NAME(scratch) * c, ptrd
     }
 }
 
-/* H += C' Psi^-1 C   K x K and A += z_te Psi^-1 C   held-out x K, for one K. */
+/* Add n responses of the block, from `at` on, to H += C' Psi^-1 C (K x K) and A += z_te Psi^-1 C
+ * (held-out x K) of fold p, for K = ladder[l]. */
 static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, ptrdiff_t at,
                         ptrdiff_t n)
 {
@@ -307,7 +319,7 @@ static void NAME(stage)(kn_deviance_fitter *f, int p, int l, NAME(scratch) * c, 
     NAME(add_product)(A, false, &f->gathered[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l));
 }
 
-/* Contribution of n responses to all sums of fold p. */
+/* Add n responses of the block, from `at` on, to all sums of fold p; c: buffers of this worker. */
 static void NAME(chunk)(const NAME(job) * b, int p, NAME(scratch) * c, ptrdiff_t at, ptrdiff_t n)
 {
     kn_deviance_fitter *f = b->f;
@@ -330,8 +342,8 @@ static void NAME(chunk)(const NAME(job) * b, int p, NAME(scratch) * c, ptrdiff_t
             NAME(stage)(f, p, l, c, at, n);
 }
 
-/* Second pass: folds p to end - 1 of the block in chunks; number f->folds is the whole sample,
- * whose projection becomes Q (T x K). */
+/* Worker of pass 2: adds the block to the sums of folds p .. end - 1. Number f->folds is the whole
+ * sample, whose C becomes rows of f->Q (T x Kmax). */
 static void NAME(parts)(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
 {
     NAME(job) *b = self;
@@ -352,6 +364,8 @@ static void NAME(parts)(void *self, int worker, ptrdiff_t p, ptrdiff_t end)
         }
 }
 
+/* Pass 2: adds a block of responses (N x count, from `first` on) to the sums of every fold. Can be
+ * cancelled. */
 static kn_status NAME(gather)(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z)
 {
     NAME(job) b = {f, first, z.cols, z};

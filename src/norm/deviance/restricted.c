@@ -22,7 +22,7 @@ void kn_restricted_deviance_clear(kn_restricted_deviance *w)
     *w = (kn_restricted_deviance){0};
 }
 
-/* block (n x count) = z of responses first .. ; 0 where missing. */
+/* block (n x count) = z of the responses from `first` on, 0 if missing. */
 static void read_block(const kn_restricted_deviance *w, ptrdiff_t first, kn_mat block)
 {
     for (ptrdiff_t i = 0; i < w->of.n; i++)
@@ -34,7 +34,8 @@ static void read_block(const kn_restricted_deviance *w, ptrdiff_t first, kn_mat 
 
 /* ---- covariances ---- */
 
-/* G = z z' of all rows that are learned from, lower triangle; row: their indices. */
+/* G = zz' (m x m, lower triangle) of the m rows that covariances are learned from; row (m): their
+ * indices. block: n x WIDTH of work. Can be cancelled. */
 static kn_status multiply_rows(kn_ctx *ctx, const kn_restricted_deviance *w, const ptrdiff_t *row,
                                kn_mat block, kn_mat G)
 {
@@ -53,8 +54,9 @@ out:
     return status;
 }
 
-/* V_f = V diag(s)^-1/2 of the leading eigenpairs of z z' over the rows outside fold f, so that
- * z' V_f is orthonormal; lam (K) = s/rows. */
+/* Set w->V[f] = V diag(s)^-1/2 of the K leading eigenpairs of zz' over the rows outside fold f, so
+ * that z'V_f is orthonormal; lam (K) = s/rows. G, row: from multiply_rows(). KN_ERR_NUMERIC without
+ * convergence. */
 static kn_status decompose_fold(kn_ctx *ctx, kn_restricted_deviance *w, int f, kn_mat G,
                                 const ptrdiff_t *row, kn_eig_leading_work *work, double *lam)
 {
@@ -85,7 +87,8 @@ out:
     return status;
 }
 
-/* psi of the responses of a block, and w_k^2 -= sum_j Q_jk^2 psi_j. Q: count x K. */
+/* For the responses of a block (n x count) and fold f: set psi, at least `floor`, and subtract
+ * sum_j Q_jk^2 psi_j from w_k^2. Q: count x K. */
 static void add_residuals(kn_restricted_deviance *w, int f, ptrdiff_t first, kn_mat block, kn_mat Q,
                           const double *lam, double floor)
 {
@@ -107,7 +110,8 @@ static void add_residuals(kn_restricted_deviance *w, int f, ptrdiff_t first, kn_
     }
 }
 
-/* psi and w of all folds. lam: K x folds. */
+/* Set psi (T x folds) and w (K x folds) of all folds, one block at a time; lam: K x folds. block
+ * and Q are work. Can be cancelled. */
 static kn_status estimate_variances(kn_ctx *ctx, kn_restricted_deviance *w, kn_mat block, kn_mat Q,
                                     kn_mat lam, double floor)
 {
@@ -131,7 +135,8 @@ out:
     return status;
 }
 
-/* The K that every fold supports. */
+/* The requested K, or the largest number that every fold supports with `learned` rows to learn
+ * from. */
 static ptrdiff_t limit_components(const kn_restricted_deviance *w, ptrdiff_t learned)
 {
     ptrdiff_t largest = 0;
@@ -144,7 +149,8 @@ static ptrdiff_t limit_components(const kn_restricted_deviance *w, ptrdiff_t lea
     return kn_min_size(kn_min_size(w->of.K, w->of.T), 4 * (learned - largest) / 5);
 }
 
-/* Chooses the rows to learn from; row: their indices, ascending. */
+/* Choose m rows to learn from, the first in the order of the source; row (m): their indices,
+ * ascending. */
 static void choose_rows(kn_restricted_deviance *w, ptrdiff_t m, ptrdiff_t *row)
 {
     for (ptrdiff_t k = 0; k < m; k++)
@@ -172,6 +178,8 @@ static void learning_clear(learning *l)
     *l = (learning){0};
 }
 
+/* Allocate the work of kn_restricted_deviance_new() and the arrays of w, and choose the rows to
+ * learn from. On failure the caller clears both. */
 static kn_status learning_new(kn_ctx *ctx, kn_restricted_deviance *w, learning *l)
 {
     kn_status status;
@@ -246,6 +254,8 @@ static void sums_clear(sums *s, int folds)
     kn_free(s->row);
 }
 
+/* Allocate the sums of kn_restricted_deviance_ratio(), with M = I. On failure the caller clears
+ * s. */
 static kn_status sums_new(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s)
 {
     kn_status status;
@@ -271,7 +281,7 @@ out:
     return status;
 }
 
-/* Rows of fold f, in s->row. */
+/* Write the indices of the participants of fold f to s->row, and return their number. */
 static ptrdiff_t rows_of(const kn_restricted_deviance *w, int f, sums *s)
 {
     ptrdiff_t m = 0;
@@ -281,7 +291,8 @@ static ptrdiff_t rows_of(const kn_restricted_deviance *w, int f, sums *s)
     return m;
 }
 
-/* Adds a block to the sums of fold f. b: z of all rows (n x count); keep: responses in J. */
+/* Add a block of responses, from `first` on, to the sums of fold f: A, M, q and counts. b (n x
+ * count): z of all rows; missing (T; NULL: none): responses that are left out. */
 static void add_fold(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s, int f, ptrdiff_t first,
                      kn_mat b, const bool *missing)
 {
@@ -311,8 +322,8 @@ static void add_fold(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s, int 
             kn_col(s->A, p)[s->row[k]] += kn_at(product, k, p);
 }
 
-/* dev_i = (q_i - a_i M^-1 a_i')/count of the rows of fold f; NaN with fewer than half of J values.
- */
+/* dev_i = (q_i - a_i M^-1 a_i')/count_i for the participants of fold f; NaN if they have fewer than
+ * half of the J responses. KN_ERR_NUMERIC if M is not positive definite. */
 static kn_status finish_fold(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s, int f,
                              ptrdiff_t J, double *dev)
 {

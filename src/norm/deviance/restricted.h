@@ -35,14 +35,18 @@ typedef struct kn_restricted_deviance {
     double *all;             /* n: d_i(T_i)/|T_i| */
 } kn_restricted_deviance;
 
-/* Estimates the covariances. O(m^2 T + folds m^3 + 2 folds n K T), m = min(n, KN_RESTRICTED_LEARN).
- * The caller clears *out, after a failure too. KN_ERR_NUMERIC if an eigenproblem fails. */
+/* Estimate the covariances without each fold. O(m^2 T + folds m^3 + 2 folds n K T), m = min(n,
+ * KN_RESTRICTED_LEARN). The caller clears *out, after a failure too. KN_ERR_NUMERIC if an
+ * eigenproblem fails. */
 kn_status kn_restricted_deviance_new(kn_ctx *ctx, const kn_restricted_source *of,
                                      kn_restricted_deviance *out);
-void kn_restricted_deviance_clear(kn_restricted_deviance *w); /* accepts {0} */
 
-/* ratio[n] for the responses with !missing[j]; NaN if a participant has fewer than half of them.
- * 2 (folds + 1) n K T flops. */
+/* Free the arrays of w, not its source; {0} is allowed. */
+void kn_restricted_deviance_clear(kn_restricted_deviance *w);
+
+/* ratio (n): d_i(J)/|J| over d_i(T_i)/|T_i| for the set J of responses with !missing[j]; NaN if a
+ * participant has fewer than half of them. missing = NULL: d_i(T_i)/|T_i| itself. 2 (folds + 1) n K
+ * T flops. */
 kn_status kn_restricted_deviance_ratio(kn_ctx *ctx, const kn_restricted_deviance *w,
                                        const bool *missing, double *ratio);
 

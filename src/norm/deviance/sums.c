@@ -27,8 +27,7 @@ ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, i
     }
 }
 
-/* Number of doubles of a kind of sum over all folds and stages, for the buffer that ranks
- * exchange. */
+/* Number of doubles of one kind of sum over all folds and candidates for K. */
 static ptrdiff_t gathered_size(const fitter *f, kn_gathered what)
 {
     ptrdiff_t K = 0, K2 = 0, L = f->n_stages;
@@ -86,6 +85,7 @@ out:
     return status;
 }
 
+/* Write the values of the exact sums from index `at` on into `to`, column by column. */
 static void take_columns(const kn_exact_sum *from, ptrdiff_t at, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++)

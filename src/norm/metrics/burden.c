@@ -7,7 +7,8 @@
 #include "norm/metrics/extreme_statistic.h"
 #include "stats/order_statistics.h"
 
-/* z: n finite values, which are reordered and whose signs change. */
+/* Burden of n finite z-scores. z is overwritten: reordered, with changed signs. All fields are NaN
+ * if n = 0, the counts also if n < KN_BURDEN_MIN. */
 static kn_burden burden_of_finite(double *z, ptrdiff_t n, double threshold, double fraction)
 {
     kn_burden b = {n, NAN, NAN, NAN, NAN, NAN};

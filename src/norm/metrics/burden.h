@@ -23,7 +23,9 @@ typedef struct kn_burden {
     double extreme_z_low, extreme_z_high;
 } kn_burden;
 
-/* Burden of one participant: T values, not finite where missing; work: T doubles. O(T). */
+/* Burden of one participant from z (T values, not finite if missing): mean, counts beyond
+ * -threshold and threshold, and the trimmed means of the `fraction` lowest and highest values.
+ * work: T doubles, overwritten. O(T), cannot fail. */
 kn_burden kn_burden_row(const float *z, ptrdiff_t T, double threshold, double fraction,
                         double *work);
 

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Allocates T bit sets of `words` 64-bit words, all empty; fails if the size overflows. */
+/* Allocate T empty bit sets of `words` 64-bit words each; KN_ERR_MEMORY also if the size
+ * overflows. */
 static kn_status alloc_sets(kn_ctx *ctx, ptrdiff_t T, ptrdiff_t words, uint64_t **out)
 {
     void *memory;
@@ -79,6 +80,7 @@ void kn_exceedance_drop_zeros(kn_exceedance *e, ptrdiff_t *kept)
     e->T = k;
 }
 
+/* Number of participants in both of two bit sets of `words` words. */
 static ptrdiff_t count_common(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
 {
     ptrdiff_t n = 0;

@@ -23,18 +23,21 @@ typedef struct kn_exceedance {
     bool *other;                           /* T: some participant has a value other than 0 */
 } kn_exceedance;
 
-/* Allocate empty sets; release them with kn_exceedance_clear(). */
+/* Allocate empty sets of n participants for T responses, 3 T n/8 bytes; release them with
+ * kn_exceedance_clear(). KN_ERR_MEMORY if they do not fit. */
 kn_status kn_exceedance_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t T, double threshold,
                             kn_exceedance *out);
-/* Add participant i: T values of z, not finite where missing. */
+
+/* Add participant i to the sets: T z-scores, not finite if missing. O(T). */
 void kn_exceedance_row(kn_exceedance *e, ptrdiff_t i, const float *z);
+
 /* Remove the responses that are 0 for all participants, such as voxels outside the mask, and set
- * e->T. kept (T places): kept[k] is the former index of response k. */
+ * e->T. kept (T entries) receives the former index of each remaining response. */
 void kn_exceedance_drop_zeros(kn_exceedance *e, ptrdiff_t *kept);
 /* Free the sets; {0} is allowed. */
 void kn_exceedance_clear(kn_exceedance *e);
 
-/* Add participant i to a set of `words` words. */
+/* Add participant i to a bit set. */
 static inline void kn_set_add(uint64_t *set, ptrdiff_t i)
 {
     set[i / 64] |= UINT64_C(1) << (i % 64);
@@ -45,8 +48,8 @@ typedef struct kn_exceedance_proportions {
     double *n, *proportion[KN_SIGNS];
 } kn_exceedance_proportions;
 
-/* out.n: number of members of `group` observed at each response; out.proportion: the share of these
- * that is beyond, NaN if none is observed. */
+/* For each response, the number of members of `group` (a bit set) that are observed, and the
+ * proportion of these beyond each threshold; NaN if none is observed. out: T each. */
 void kn_exceedance_group(const kn_exceedance *e, const uint64_t *group,
                          kn_exceedance_proportions out);
 

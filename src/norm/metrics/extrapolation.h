@@ -13,17 +13,18 @@
 
 #define KN_EXTRAPOLATION_WARN 99.0 /* percentile of the reference above which to warn */
 
-/* Add one block in standardised units: v N* x count including R's iso term, which is iso[count];
- * noise of its responses. model[N*] and *noise_sum start at 0. */
+/* Add a block of responses to the sums of the extrapolation ratio, standardised units. v (N* x
+ * count): model variances including the iso term of R, which is iso (count); noise (count). model
+ * (N*) and *noise_sum start at 0. */
 void kn_extrapolation_add(kn_mat v, const double *iso, const double *noise, double *model,
                           double *noise_sum);
 
-/* Turn model[i] into ratio_i: both means run over the same responses, so their counts cancel.
- * NaN if the noise sums to 0. */
+/* Turn the sums model (n) into ratios model[i]/noise_sum, in place. Both are sums over the same
+ * responses, so their counts cancel. NaN if the noise sums to 0. */
 void kn_extrapolation_ratio(double *model, ptrdiff_t n, double noise_sum);
 
-/* Percentile of value: 100 (#{ref < value} + 1/2 #{ref = value}) / n among n reference ratios in
- * ascending order; NaN without a reference or a value. */
+/* Percentile of value among n reference ratios in ascending order: 100 (#{ref < value} + 1/2 #{ref
+ * = value})/n. NaN without a reference or a value. */
 double kn_percentile(const double *sorted, ptrdiff_t n, double value);
 
 #endif

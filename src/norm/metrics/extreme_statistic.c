@@ -18,8 +18,8 @@ ptrdiff_t kn_extreme_count(ptrdiff_t T, double fraction)
     return k < 1 ? 1 : k < T ? k : T;
 }
 
-/* a: n >= k values, reordered. The sum is in ascending order, so the bits do not depend on the
- * input order. */
+/* Mean of the k largest of a[n] without the k/20 largest and k/20 smallest of them; a is reordered.
+ * The sum is in ascending order, so its bits do not depend on the input order. */
 static double trimmed_mean_of_largest(double *a, ptrdiff_t n, ptrdiff_t k)
 {
     ptrdiff_t d = k / TRIM;
@@ -60,7 +60,8 @@ typedef struct rows_job {
     double fraction, *work, *m; /* work: lanes x T */
 } rows_job;
 
-/* Extreme-value statistic of rows lane, lane + lanes, ...; each lane has T floats of work space. */
+/* Worker of kn_extreme_rows() (job in self): statistic m of rows lane, lane + lanes, ..., for lanes
+ * first .. last - 1. Each lane has T doubles of work space. */
 static void compute_lanes(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     rows_job *job = self;
@@ -128,6 +129,7 @@ typedef struct add_job {
     kn_mat z;
 } add_job;
 
+/* Number of entries of x (n) that are at least `bar`. */
 static ptrdiff_t count_at_least(const double *x, ptrdiff_t n, double bar)
 {
     ptrdiff_t count = 0;
@@ -136,9 +138,9 @@ static ptrdiff_t count_at_least(const double *x, ptrdiff_t n, double bar)
     return count;
 }
 
-/* Reduce the candidates of participant i to about half: bisection finds a bar with k to 5/4 k
- * candidates not below it, without data-dependent branches. Which others are removed does not
- * matter, as long as the k largest stay. */
+/* Reduce the candidates of participant i to the k largest |z| and at most k/4 more, and raise its
+ * bar. Bisection finds the bar without data-dependent branches; which smaller values are removed
+ * does not matter. */
 static void drop_candidates(kn_extreme_stream *s, ptrdiff_t i)
 {
     enum { TRIES = 24, SLACK = 4 };
@@ -176,6 +178,7 @@ static void drop_candidates(kn_extreme_stream *s, ptrdiff_t i)
     s->bar[i] = bar;
 }
 
+/* Append a = |z| to the candidates of participant i, which are reduced when their store is full. */
 static void add_candidate(kn_extreme_stream *s, ptrdiff_t i, double a)
 {
     kn_col(s->best, i)[s->n_candidates[i]++] = a;
@@ -183,8 +186,9 @@ static void add_candidate(kn_extreme_stream *s, ptrdiff_t i, double a)
         drop_candidates(s, i);
 }
 
-/* Branch-free: every value is written behind the candidates, and stays if it is one. About a
- * third are, so branches would often be mispredicted. */
+/* Worker of kn_extreme_stream_add(): adds participants first .. last - 1 of the block. Branch-free:
+ * every value is written behind the candidates, and stays if it reaches the bar. About a third do,
+ * so branches would often be mispredicted. */
 static void add_rows(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     enum { AHEAD = 12, LINE = 8 }; /* columns; doubles of a cache line */
@@ -229,7 +233,8 @@ typedef struct parcel {
     double *values;     /* n x (k + 1) */
 } parcel;
 
-/* Pack the k largest candidates of each participant into the message. */
+/* Write the k largest candidates of the participants of p into the message p->values: for each
+ * their number, then the values. */
 static void pack_candidates(const kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -244,7 +249,7 @@ static void pack_candidates(const kn_extreme_stream *s, const parcel *p)
     }
 }
 
-/* Add the candidates of a message from another rank. */
+/* Add the candidates in a message of another rank to the stream. */
 static void unpack_candidates(kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
@@ -255,8 +260,8 @@ static void unpack_candidates(kn_extreme_stream *s, const parcel *p)
     }
 }
 
-/* Combine the candidates of the participants of p over ranks; each rank broadcasts what it had
- * at first. */
+/* Combine the candidates of the participants of p over ranks. Each rank in turn broadcasts those
+ * that it had at first. p.values and mine: buffers of one message each. Collective. */
 static kn_status combine_ranks(kn_ctx *ctx, kn_extreme_stream *s, parcel p, double *mine)
 {
     kn_status status = KN_OK;
@@ -275,7 +280,7 @@ out:
     return status;
 }
 
-/* Participants per message. */
+/* Number of participants (of `rows`) whose candidates are sent together: about 8 MB of doubles. */
 static ptrdiff_t participants_per_message(ptrdiff_t rows, ptrdiff_t k)
 {
     enum { NUMBERS = 1 << 20 };

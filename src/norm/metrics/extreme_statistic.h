@@ -12,17 +12,22 @@
 
 #define KN_TOP_FRACTION 0.05
 
-ptrdiff_t kn_extreme_count(ptrdiff_t T, double fraction); /* k */
+/* k: the number of largest |z| in the trimmed mean, fraction T rounded, at least 1 and at most
+ * T. */
+ptrdiff_t kn_extreme_count(ptrdiff_t T, double fraction);
 
-/* m of one participant: T values, `stride` elements apart; work holds T doubles. O(T), by
- * selection. */
+/* m of one participant: T values of z, `stride` elements apart; not finite: missing. work: T
+ * doubles. O(T), by selection. NaN if every z is missing. */
 double kn_extreme(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work);
+
+/* kn_extreme() for z in single precision. */
 double kn_extreme_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work);
 
-/* The same of the k largest z with their signs: n finite values, which are reordered. */
+/* Trimmed mean of the k largest of n finite z with their signs. z is reordered; NaN if n = 0. */
 double kn_extreme_signed(double *z, ptrdiff_t n, double fraction);
 
-/* m of each of `rows` participants: rows of T floats, contiguous. Rows run in parallel. */
+/* m of each of `rows` participants from their maps (rows x T floats, row-major). Rows run in
+ * parallel, with T doubles of work per thread. KN_ERR_MEMORY. */
 kn_status kn_extreme_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
                           double *m);
 
@@ -39,21 +44,29 @@ typedef struct kn_extreme_stream {
     double *bar;             /* rows: smaller values cannot be among the k largest */
 } kn_extreme_stream;
 
-/* Start a stream; KN_ERR_ARGUMENT if fraction is not in (0, 1]. */
+/* Start an empty stream for maps of `rows` participants and T responses. KN_ERR_ARGUMENT if
+ * fraction is not in (0, 1]. Release it with kn_extreme_stream_clear(). */
 kn_status kn_extreme_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
                                  kn_extreme_stream *stream);
 void kn_extreme_stream_clear(kn_extreme_stream *stream);
-/* Add a block z, rows x count; not finite: missing. Rows run in parallel. */
+
+/* Add a block of responses, z (rows x count); not finite: missing. Rows run in parallel. */
 void kn_extreme_stream_add(kn_ctx *ctx, kn_extreme_stream *stream, kn_mat z);
-/* Combine the candidates of all ranks, on every rank: 8 N k bytes from each. Collective. */
+
+/* Combine the candidates of all MPI ranks, on every rank; each sends 8 N k bytes. Collective. */
 kn_status kn_extreme_stream_join(kn_ctx *ctx, kn_extreme_stream *stream);
-/* m (rows); the stream can only be cleared after this. */
+
+/* m of each participant (rows values) from everything that was added. The stream can only be
+ * cleared after this. */
 void kn_extreme_stream_result(kn_extreme_stream *stream, double *m);
 
-/* Memory plan; _join_need and _rows_need are temporary. */
+/* Memory plan of a stream, which stays allocated. */
 void kn_extreme_stream_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fraction);
-void kn_extreme_join_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T,
-                          double fraction);                                          /* passes */
-void kn_extreme_rows_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, int threads); /* passes */
+
+/* Memory plan of kn_extreme_stream_join(), temporary. */
+void kn_extreme_join_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fraction);
+
+/* Memory plan of kn_extreme_rows(), temporary. */
+void kn_extreme_rows_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, int threads);
 
 #endif

@@ -28,13 +28,15 @@ typedef enum kn_implausible {
 /* Smallest number of responses for the z test, and for "constant". */
 enum { KN_IMPLAUSIBLE_Z_MIN = 8, KN_CONSTANT_MIN = 2 };
 
-/* Description for messages, such as "blank or constant"; "" if plausible. */
+/* Description of the reason for messages, such as "blank or constant"; "" if plausible. */
 const char *kn_implausible_words(kn_implausible why);
 
-/* Check the values of row i of Y, original units, missing values skipped. O(T). */
+/* Reason why row i of Y (original units) looks like an error of the data, by comparison with the
+ * means and sds of the training sample; KN_PLAUSIBLE if none. Missing values are skipped. O(T). */
 kn_implausible kn_implausible_values(kn_view Y, ptrdiff_t i, const kn_scaling *training);
 
-/* Check T values of z, not finite where missing; work holds T doubles. O(T). */
+/* KN_IMPLAUSIBLE_Z if the smaller half of z^2 (T values, not finite if missing) has a mean above 4,
+ * otherwise KN_PLAUSIBLE. work: T doubles. O(T). */
 kn_implausible kn_implausible_z(const float *z, ptrdiff_t T, double *work);
 
 #endif

@@ -22,7 +22,8 @@ typedef struct scored_value {
     double z2, loss;
 } scored_value;
 
-/* Update the sums by one cell (Welford 1962). */
+/* Update the sums of one response by one participant (Welford 1962): y, its predicted mean m, z^2
+ * and loss in `of`, mean0 and var0 of the trivial model. */
 static void add_sample(kn_metric_sums *s, double y, double m, scored_value of, double mean0,
                        double var0)
 {
@@ -47,6 +48,8 @@ static void add_sample(kn_metric_sums *s, double y, double m, scored_value of, d
     s->loss += var0 > 0 ? of.loss - 0.5 * (log(var0) + kn_z2(d, var0)) : NAN;
 }
 
+/* z^2 and log loss of participant i at response j under the predictive normal distribution; NaN if
+ * its variance is not positive. */
 static scored_value scored_value_of(const job *of, ptrdiff_t i, ptrdiff_t j)
 {
     const kn_measured *b = of->m;
@@ -55,7 +58,7 @@ static scored_value scored_value_of(const job *of, ptrdiff_t i, ptrdiff_t j)
                   : (scored_value){NAN, NAN};
 }
 
-/* Adds every finite cell of response j, of the rows in use, to its sums. */
+/* Add to the sums s every participant that counts and has finite values at response j. */
 static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
 {
     const kn_measured *b = of->m;
@@ -67,7 +70,8 @@ static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
     }
 }
 
-/* Write the metrics of response j to row j of out. */
+/* Compute the metrics of response j from its sums, into row j of out (responses x KN_N_METRICS);
+ * undefined ones are NaN. */
 static void write_metrics(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
 {
     double value[KN_N_METRICS];
@@ -93,7 +97,8 @@ static void write_metrics(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
         kn_col(out, k)[j] = value[k];
 }
 
-/* Responses first to last - 1: adds to their sums, or writes the metrics where no sums are kept. */
+/* Worker for responses first .. last - 1 of the job in self: adds them to their sums, or writes
+ * their metrics if no sums are kept. */
 static void add_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const job *b = self;
@@ -105,8 +110,8 @@ static void add_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Adds all responses of a block in parallel; asserts that y, mean and variance have the same
- * shape. */
+/* Process all responses of a block in parallel. y, mean and v must have the same shape
+ * (asserted). */
 static void add_in_parallel(kn_ctx *ctx, job *b)
 {
     enum { RESPONSES = 64, FLOPS = 50 }; /* a cell */
@@ -201,14 +206,15 @@ typedef struct tally_job {
     kn_metric_tally *tally;
 } tally_job;
 
-/* Extend the range [*low, *high] by x; n = 0: start it. */
+/* Extend the range [*low, *high] by x; n = 0: the range is still empty. */
 static void extend_range(double x, double n, double *low, double *high)
 {
     *low = n == 0 ? x : fmin(*low, x);
     *high = n == 0 ? x : fmax(*high, x);
 }
 
-/* y and m are relative to the training mean. */
+/* Add one participant to the tally of a response: y and predicted mean m relative to the training
+ * mean, residual e. */
 static void tally_sample(kn_metric_tally *t, double y, double m, double e)
 {
     extend_range(y, t->n, &t->y_low, &t->y_high);
@@ -222,7 +228,8 @@ static void tally_sample(kn_metric_tally *t, double y, double m, double e)
     kn_binned_sum_add(&t->e2, e * e);
 }
 
-/* Add the gain of participant i for response j, if the null model has a density there. */
+/* Add the gain over the null model of participant i at response j; nothing if the null model has no
+ * density there. */
 static void tally_gain(const kn_cell_losses *of, ptrdiff_t i, ptrdiff_t j, kn_metric_tally *t)
 {
     double gain = of->null.data ? kn_at(of->null, i, j) - kn_at(of->loss, i, j) : NAN;
@@ -232,7 +239,8 @@ static void tally_gain(const kn_cell_losses *of, ptrdiff_t i, ptrdiff_t j, kn_me
     kn_binned_sum_add(&t->gain, gain);
 }
 
-/* Add one response; the loss is relative to that of the trivial model (mean0, var0). */
+/* Add all participants that count to the tally of response j. The loss is relative to that of the
+ * trivial model (mean0, var0). */
 static void tally_response(const tally_job *of, ptrdiff_t j)
 {
     const kn_measured *b = of->m;
@@ -250,6 +258,7 @@ static void tally_response(const tally_job *of, ptrdiff_t j)
     }
 }
 
+/* Worker of kn_tallies_add(): responses first .. last - 1 of the job in self. */
 static void tally_responses(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     for (ptrdiff_t j = first; j < last; j++)
@@ -289,7 +298,7 @@ void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t
     }
 }
 
-/* sum (a - abar)(b - bbar) from sum ab, sum a and sum b. */
+/* sum (a - abar)(b - bbar) over n participants from sum ab, sum a and sum b. */
 static double centred_sum(double ab, double a, double b, double n)
 {
     return ab - a / n * b;

@@ -58,24 +58,26 @@ typedef struct kn_measured {
     const bool *use;                    /* N*: participants that count; NULL: all */
 } kn_measured;
 
-/* Add them to the sums of their responses (count), in parallel; {0} is an empty sum. Scored
- * participants go to kn_tallies_add() instead. */
+/* Add the predictions of a block to the sums of its responses (count), in parallel; {0} is an empty
+ * sum. For scored participants use kn_tallies_add(), which does not depend on their order. */
 void kn_metrics_add(kn_ctx *ctx, const kn_measured *m, kn_metric_sums *sums);
-/* Metrics from the sums; out: count x KN_N_METRICS. */
+
+/* Metrics of each response from its sums; out: count x KN_N_METRICS. */
 void kn_metrics_result(const kn_metric_sums *sums, kn_mat out);
 
-/* Convert sums to other units, y -> shift + scale y, to join models with different
- * standardisation; z2 and loss do not change. */
+/* The same sums in other units, y -> shift + scale y, for joining models with different
+ * standardisation. z2 and loss do not change. */
 kn_metric_sums kn_metrics_in_units(const kn_metric_sums *sums, double shift, double scale);
-/* Sums of two disjoint sets of participants (Chan, Golub & LeVeque 1983). */
+
+/* Sums over the union of two disjoint sets of participants (Chan, Golub & LeVeque 1983). */
 kn_metric_sums kn_metrics_joined(const kn_metric_sums *a, const kn_metric_sums *b);
 
-/* Metrics of all participants at once; out: count x KN_N_METRICS. */
+/* Metrics of each response from one block of predictions; out: count x KN_N_METRICS. */
 void kn_metrics(kn_ctx *ctx, const kn_measured *m, kn_mat out);
 
-/* Mean of each metric over the responses for which it is defined; NaN if there are none. Where R2
- * is defined for some, the others do not vary and are left out of every mean: a column of zeros
- * must not speak for the rest. */
+/* Mean of each metric over the responses (rows of metrics) for which it is defined; NaN if there
+ * are none. If R2 is defined for some responses, the others do not vary and are left out of every
+ * mean. */
 void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS]);
 
 /* ---- order-independent sums for scoring ------------------------------------------------------
@@ -105,13 +107,18 @@ enum { KN_TALLY_DOUBLES = sizeof(kn_metric_tally) / sizeof(double) };
 typedef struct kn_cell_losses {
     kn_mat z, loss, null;
 } kn_cell_losses;
-/* Add a minibatch: y, mean, mean0, var0 and use of `m`. tally: count. Responses run in
- * parallel. */
+
+/* Add a minibatch: y, mean, mean0, var0 and use of `m`, with the losses of its cells. tally: one
+ * per response. Responses run in parallel; cannot fail. */
 void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, const kn_cell_losses *of,
                     kn_metric_tally *tally);
-/* Add from[j] to to[j], n responses. */
+
+/* Add the tallies of other participants, from[j], to to[j], for n responses. The order of joins
+ * does not change the result. */
 void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t n);
-/* Convert to the sums of metrics.h; mean0: the training mean that values are relative to. */
+
+/* Convert the tally of one response to the sums of kn_metrics_result(). mean0: the training mean
+ * that its values are relative to. */
 kn_metric_sums kn_tally_sums(const kn_metric_tally *t, double mean0);
 
 #endif

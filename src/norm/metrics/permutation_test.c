@@ -76,6 +76,7 @@ typedef struct pass {
     double *own;           /* T: own_j, NaN without a difference */
 } pass;
 
+/* Number of participants in both of two bit sets of `words` words. */
 static inline ptrdiff_t count_members(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
 {
     ptrdiff_t n = 0;
@@ -84,14 +85,15 @@ static inline ptrdiff_t count_members(const uint64_t *a, const uint64_t *b, ptrd
     return n;
 }
 
-/* (a N - e m) / (m (N - m)); NaN where a group is empty. */
+/* (a N - e m)/(m (N - m)): difference of proportions, if e of N observed participants are beyond
+ * the threshold and a of these are in the second group of m. NaN if a group is empty. */
 static inline double difference_of(ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
 {
     return m > 0 && m < N ? (double)(a * N - e * m) / ((double)m * (double)(N - m)) : NAN;
 }
 
-/* The larger of `limit` and max |d*| over some responses in descending order of bound; it stops
- * when the bound is not above `limit`. */
+/* The larger of `limit` and max |d*| for the labels `set`, over n responses in descending order of
+ * their bound. It stops when the bound is not above `limit`. */
 KN_CLONES static double max_of(const pass *p, const uint64_t *set, const reach *some, ptrdiff_t n,
                                double limit)
 {
@@ -107,7 +109,8 @@ KN_CLONES static double max_of(const pass *p, const uint64_t *set, const reach *
     return limit;
 }
 
-/* All permutations for one block of responses. */
+/* Worker: all B permutations for the responses at positions from .. to - 1 of the current step;
+ * raises the maxima of this worker (B). */
 static void permute_block(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const pass *p = self;
@@ -118,7 +121,8 @@ static void permute_block(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
             max_of(p, l->drawn + b * l->words, p->order + p->first + from, to - from, limit[b]);
 }
 
-/* own = sum of C(e, x) C(N - e, m - x) / C(N, m) over x with a difference at least as large. */
+/* Two-sided p of one response over all permutations: sum of C(e, x) C(N - e, m - x)/C(N, m) over
+ * all x whose difference is at least as large as that of a. At most 1. */
 static double exact_p_of_response(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
 {
     const double *f = p->log_factorial;
@@ -131,7 +135,8 @@ static double exact_p_of_response(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdi
     return sum < 1 ? sum : 1;
 }
 
-/* Worker: observed difference, its bound and own p of each response. */
+/* Worker: observed difference, largest possible difference and exact p of responses from .. to -
+ * 1. */
 static void prepare_responses(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const pass *p = self;
@@ -160,7 +165,8 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Family-wise p from the maxima of all workers, which are merged into the first row and sorted. */
+/* Family-wise p of every response (T) from the maxima of all workers (workers x B), which are
+ * merged into the first row and sorted. */
 static void compute_family_wise_p(pass *p, int workers)
 {
     ptrdiff_t B = p->labels->B;
@@ -183,7 +189,8 @@ static void compute_family_wise_p(pass *p, int workers)
     }
 }
 
-/* Adjust own_j over the responses that have a difference. */
+/* Set p_fdr: the exact p of each response, adjusted (Benjamini & Hochberg) over the responses that
+ * have a difference; NaN for the others. */
 static kn_status adjust_p(kn_ctx *ctx, const pass *p)
 {
     kn_status status;
@@ -201,6 +208,7 @@ out:
     return status;
 }
 
+/* Order for qsort: descending by bound, equal ones by index of the response. */
 static int by_bound(const void *a, const void *b)
 {
     const reach *x = a, *y = b;
@@ -208,7 +216,8 @@ static int by_bound(const void *a, const void *b)
                                 : (x->response > y->response) - (x->response < y->response);
 }
 
-/* Run all blocks, with a check for cancellation and a progress report between steps. */
+/* Permute all blocks of responses, with a check for cancellation and a progress report between
+ * steps. */
 static kn_status meet_all(kn_ctx *ctx, pass *p)
 {
     kn_status status = KN_OK;

@@ -24,8 +24,9 @@ typedef struct kn_labels {
     uint64_t *drawn;       /* B x words: its members in each permutation, m each */
 } kn_labels;
 
-/* Draw B permutations. second[i]: participant i is in the second group; neither group may be
- * empty. order (n; NULL: by index): the participants in the order in which labels are drawn. */
+/* Draw B permutations of the labels by the seed. second[i]: participant i is in the second group;
+ * neither group may be empty. order (n; NULL: by index): the participants in the order in which
+ * labels are drawn. out is owned by the caller. */
 kn_status kn_labels_new(kn_ctx *ctx, const bool *second, ptrdiff_t n, const ptrdiff_t *order,
                         ptrdiff_t B, uint64_t seed, kn_labels *out);
 /* Free the labels; {0} is allowed. */
@@ -36,7 +37,8 @@ typedef struct kn_permutation_result {
     double *difference, *p, *p_fdr;
 } kn_permutation_result;
 
-/* Test all responses for one sign; can be cancelled. */
+/* Test all responses of e for one sign: difference of the proportions beyond the threshold,
+ * family-wise p and FDR-adjusted p (T each). Responses run in parallel; can be cancelled. */
 kn_status kn_permutation_test(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign,
                               const kn_labels *labels, kn_permutation_result out);
 

@@ -43,7 +43,7 @@ kn_status kn_reference_spread(kn_ctx *ctx, kn_reference *r, int kind)
     return KN_OK;
 }
 
-/* Rebuild d->sorted from d->ref, which is ascending with NaN at the end. */
+/* Set d->sorted from d->ref, which is ascending with NaN at the end; q->n values are numbers. */
 static void rebuild_sorted(kn_deviance *d, const kn_quantiles *q)
 {
     d->n_sorted = q->K > 0 ? q->n : 0;

@@ -17,9 +17,9 @@ extern const kn_reference_kind kn_reference_kinds[KN_REFERENCE_KINDS];
  * none. */
 double **kn_reference_values(kn_reference *r, int kind);
 
-/* De-identify r in place: quantiles replace the values of each statistic, which are then
- * recomputed from them in ascending order; mean_z loses its sign, which no p-value uses; the
- * participant indices, z maps and response sums are freed. */
+/* De-identify r in place. Quantiles replace the values of each statistic, which are then recomputed
+ * from them in ascending order; mean_z loses its sign, which no p-value uses. Participant indices,
+ * z maps and response sums are freed. KN_ERR_MEMORY. */
 kn_status kn_reference_deidentify(kn_ctx *ctx, kn_reference *r);
 
 /* Recompute the r->n values of one statistic from r->quantiles[kind]; participants for whom the

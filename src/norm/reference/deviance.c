@@ -21,8 +21,9 @@ void kn_reference_drop_deviances(kn_reference_build *w)
     w->r->neighbours = (kn_resemblance){0};
 }
 
-/* Handle the status of a deviance fit, which all ranks agree on first: a KN_ERR_DATA,
- * KN_ERR_NUMERIC or KN_ERR_ARGUMENT becomes a warning, and all ranks drop the deviances. */
+/* Handle the status of a deviance fit, after all ranks have agreed on it: KN_ERR_DATA,
+ * KN_ERR_NUMERIC or KN_ERR_ARGUMENT becomes a warning and all ranks drop the deviances; others are
+ * returned. Collective. */
 static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_build *w)
 {
     status = kn_comm_agree_status(ctx, status);
@@ -36,10 +37,9 @@ static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_build *
     return KN_OK;
 }
 
-/* Cache the z of the deviances if z itself is kept, otherwise as far as the memory budget
- * allows. The cache saves time only and changes no number. With missing cells the deviance is
- * fitted to the cache, so that its existence must not depend on memory: then only job->keep_z
- * decides. */
+/* Allocate the cache for the z of both deviances: of all responses if z itself is kept, otherwise
+ * as far as the memory budget allows. It saves time only. With missing cells the deviance is fitted
+ * to the cache, so only job->keep_z decides then. */
 static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
@@ -61,7 +61,8 @@ out:
     return status;
 }
 
-/* One fitter per deviance; only one, for zz', if the method has its own deviance. */
+/* Create one fitter per deviance; only the first, for zz', if the method has its own deviance.
+ * Collective. */
 static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
@@ -87,7 +88,8 @@ kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job,
     return status == KN_OK && !job->cv->Y.missing ? new_fitters(ctx, job, w) : status;
 }
 
-/* Pass 1 of both fitters for a block. */
+/* Visitor, each block: pass 1 of both fitters. If a z is not finite, since its response has no
+ * noise, the deviances are dropped; a warning follows after the loop. */
 static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
@@ -108,7 +110,7 @@ kn_visitor kn_reference_deviances_visitor(kn_reference_build *w)
     return (kn_visitor){w, 0, NULL, first_deviance, NULL};
 }
 
-/* Block visitor of the second pass: projects the z-scores of the block for both deviances. */
+/* Visitor, each block: pass 2 of both fitters. */
 static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status;
@@ -119,19 +121,20 @@ out:
     return status;
 }
 
-/* Pass 1 again for one of the two fitters. */
+/* Visitor, each block: pass 1 again, for the deviance of z alone. */
 static kn_status repeat_pass1_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, ((kn_reference_build *)self)->deviance[0], b->first, b->z_joint);
 }
 
+/* Visitor, each block: pass 1 again, for the deviance by noise variance alone. */
 static kn_status repeat_pass1_noise(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, ((kn_reference_build *)self)->deviance[1], b->first, b->z_noise);
 }
 
-/* Repeats a loop over z. Cached blocks are read; the others are recomputed, together with the
- * noise. */
+/* Run a block loop over z for the visitor. Cached blocks are read; the others are computed again,
+ * with the noise. */
 static kn_status repeat_z_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w,
                                kn_visitor visitor)
 {
@@ -158,7 +161,8 @@ out:
     return status;
 }
 
-/* Between the passes: zz', table-order test and eigenproblems; then pass 2 and the result. */
+/* After pass 1: sum zz' of both deviances, test the table order, solve the eigenproblems, then run
+ * pass 2 and set both deviances of the reference. Collective. */
 static kn_status run_second_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
@@ -188,7 +192,8 @@ out:
     return status;
 }
 
-/* With missing cells: fit both deviances to the cached z. */
+/* With missing cells: fit both deviances to the cached z (n x T floats), and test the table order.
+ * Without a cache there is no deviance, with a warning. */
 static kn_status deviances_with_missing(kn_ctx *ctx, const kn_reference_job *job,
                                         kn_reference_build *w)
 {
@@ -217,8 +222,8 @@ out:
     return status;
 }
 
-/* Deviances of the model's own density, each participant's by the model of the other folds
- * [METHOD 8j]. */
+/* Set both deviances from the method's own density of whole maps, each participant's by the model
+ * of the other folds [METHOD 8j]. None, with a warning, if a response has no noise. */
 static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
@@ -241,13 +246,13 @@ out:
     return status;
 }
 
-/* x rounded to 0 where %.2f would print -0.00. */
+/* x, or 0 where %.2f would print -0.00. */
 static double round_hundredths(double x)
 {
     return fabs(x) < 0.005 ? 0 : x;
 }
 
-/* Warns if maps of adjacent rows of the table resemble each other more than by chance. */
+/* Warn if maps of adjacent rows of the table resemble each other more than by chance. */
 static void warn_of_neighbours(kn_ctx *ctx, const kn_resemblance *n)
 {
     if (n->resemble)

@@ -48,14 +48,19 @@ typedef struct kn_z_builder {
     kn_mat work;           /* one column per worker */
 } kn_z_builder;
 
-/* Block loop over m->maps with this progress stage; NULL: without progress. */
+/* Block loop over the maps of m, with the name `stage` for progress; NULL: no progress is
+ * reported. */
 kn_block_loop kn_z_builder_loop(const kn_z_builder *m, const char *stage);
-/* Visitor that computes z and all sums. */
+
+/* Visitor that computes z of a block, and all sums of the builder. */
 kn_visitor kn_z_builder_visitor(kn_z_builder *m);
-/* Visitor for a second loop: only the z of the deviances, without the sums. They are rounded to
- * float as in the cache, so that results do not depend on whether memory allowed a cache. */
+
+/* Visitor for a second loop: computes only the z of the deviances, without the sums. They are
+ * rounded to float as in the cache, so that results do not depend on whether memory allowed a
+ * cache. */
 kn_visitor kn_z_builder_again(kn_z_builder *m);
-/* Free sums and work; gp, maps, learner and layer are borrowed. */
+
+/* Free sums and work of m; gp, maps, learner and calibration are borrowed. */
 void kn_z_builder_clear(kn_z_builder *m);
 
 /* Cache of z as floats, for a second loop or for the model file. Each kind is stored if its
@@ -68,8 +73,9 @@ typedef struct kn_z_cache {
     kn_mat recalled[2]; /* current block, owned */
 } kn_z_cache;
 
-/* Visitor that stores the z of each block. */
+/* Visitor that stores the z of each block in the arrays of the cache that are set. */
 kn_visitor kn_z_keep(kn_z_cache *k);
+
 /* Visitor that sets z_joint and z_noise of a block from the cache, in place of kn_z_builder; the
  * block loop then needs no maps. */
 kn_visitor kn_z_replay(kn_z_cache *k);
@@ -109,13 +115,16 @@ typedef struct kn_reference_build {
     kn_calibration_transform calibration; /* stands in for job->calibration if that is NULL */
 } kn_reference_build;
 
-/* Allocate the fitters and the cache, before the first loop. Collective. */
+/* Allocate the fitters of both deviances and the cache of z, before the first loop. Deviances that
+ * these data do not allow are left out with a warning. Collective. */
 kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job,
                                      kn_reference_build *w);
 
-/* Visitor of the first loop; it runs after the visitor that makes z. */
+/* Visitor of the first loop that feeds pass 1 of both deviances; it runs after the visitor that
+ * makes z. */
 kn_visitor kn_reference_deviances_visitor(kn_reference_build *w);
-/* Free the fitters and what they have produced: the reference has no deviance. */
+
+/* Free the fitters and the deviances that they have produced: the reference has none. */
 void kn_reference_drop_deviances(kn_reference_build *w);
 
 /* After the first loop: run the second loop, fit both deviances and test the table order. A

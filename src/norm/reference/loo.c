@@ -6,7 +6,8 @@
 #include "norm/reference/internal.h"
 #include "stats/gev.h"
 
-/* Select D and shift of the participants in r->sample; selected: D with one more column. */
+/* Select the noise-scale columns D and the site terms of the participants in r->sample for z.
+ * *selected (n x F + 1, owned by the caller) holds both, the site terms in its last column. */
 static kn_status select_rows(kn_ctx *ctx, const kn_loo_job *job, const kn_reference *r,
                              kn_mat *selected, kn_z_builder *z)
 {

@@ -13,7 +13,8 @@
 #include "norm/reference/reference.h"
 #include "norm/sites/learn_site_prior.h"
 
-/* A block loop over maps that computes z; what the maps keep stays in the plan. */
+/* Memory plan of a block loop over maps of n participants that computes z; what the maps keep stays
+ * in the plan. */
 static void loop_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now, free_bytes;
@@ -26,8 +27,8 @@ static void loop_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kin
     kn_plan_free(r, mark, free_bytes);
 }
 
-/* The second loop, with cached z or with maps that are computed again; panel: the marks between
- * which the maps of the first loop were allocated, which are then replaced. */
+/* Memory plan of the second loop, with cached z or with maps that are computed again. panel: the
+ * marks between which the maps of the first loop were planned, which are then freed. */
 static void deviance_need(kn_mem_plan *r, const kn_problem_size *s, const kn_deviance_sizes *d,
                           const kn_mem_usage panel[2])
 {
@@ -100,7 +101,7 @@ void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s)
     loop_need(r, s, KN_MAPS_LOO, n);
 }
 
-/* Upper bound of the bytes that a reference still allocates when its first loop begins. */
+/* Upper bound of the bytes that the reference still allocates when its first loop begins. */
 static double remaining_bytes(const kn_deviance_sizes *d, double top)
 {
     static const double OTHER_BYTES = 128e6; /* the program, and the maps of a block */

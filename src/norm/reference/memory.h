@@ -7,12 +7,13 @@
 #include "data/responses/responses.h"
 #include "norm/deviance/fit.h"
 
-/* Plan both references and the noise estimate, on top of the maps that the fit has kept. */
+/* Memory plan of the reference sample and its leave-one-out statistics, on top of the maps that the
+ * fit has kept. */
 void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s);
 
-/* The leading part of this rank's responses whose z of both deviances fit the memory budget
- * beside everything that is still to be allocated when the first loop begins; whole blocks. top:
- * fraction of the extreme-value statistic. */
+/* The first of this rank's responses, whole blocks, for which the z of both deviances fit into the
+ * memory budget beside all that is still to be allocated. top: fraction of the extreme-value
+ * statistic. May be empty. */
 kn_index_range kn_reference_cached_range(kn_ctx *ctx, const kn_responses *Y,
                                          const kn_deviance_sizes *d, double top);
 

@@ -72,7 +72,7 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
     return low < r->n && r->sample[low] == t ? low : -1;
 }
 
-/* Frees all work of the reference's block loops. */
+/* Free all work of the reference's block loops, not the reference itself. */
 static void build_clear(kn_reference_build *w)
 {
     for (int k = 0; k < 2; k++)
@@ -88,8 +88,8 @@ static void build_clear(kn_reference_build *w)
     kn_map_density_state_clear(&w->map_density);
 }
 
-/* All-gather what the first loop has set per response. If any rank found a response without
- * noise, which has no z, all ranks drop the deviances. */
+/* All-gather what the first loop has set per response. If any rank found a response without noise,
+ * which has no z, all ranks drop the deviances. Collective. */
 static kn_status exchange_results(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
@@ -118,7 +118,8 @@ out:
     return status;
 }
 
-/* mean_z and counts from the sums over blocks. */
+/* Set mean_z and the counts of low and high responses of each participant from the sums over
+ * blocks. Collective. */
 static kn_status combine_burden(kn_ctx *ctx, kn_reference_build *w)
 {
     kn_status status;
@@ -136,8 +137,8 @@ out:
     return status;
 }
 
-/* First block loop: noise, z, cache and pass 1 of the deviances; then the sums over all ranks.
- * *finite: every response has a z. */
+/* Run the first block loop (noise, z, cache, pass 1 of the deviances), and set the statistics of
+ * each participant from its sums over all ranks. *finite: every response has a z. Collective. */
 static kn_status run_first_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w,
                                 bool *finite)
 {
@@ -176,8 +177,8 @@ out:
     return status;
 }
 
-/* Allocates the statistics of n participants, and z (n x T float) if job->keep_z. On error r is
- * partly filled. */
+/* Allocate the statistics of n participants, and z (n x T floats) if job->keep_z. On error r is
+ * partly filled; the caller clears it. */
 static kn_status reference_new(kn_ctx *ctx, const kn_reference_job *job, kn_reference *r)
 {
     kn_status status;
@@ -200,7 +201,8 @@ out:
     return status;
 }
 
-/* Set the groups that are left out together, and the number of independent units. */
+/* Set the groups of participants that are left out together, and the number of independent
+ * units. */
 static kn_status find_exclusion_groups(kn_ctx *ctx, const kn_reference_job *job,
                                        kn_reference_build *w)
 {
@@ -221,7 +223,8 @@ out:
     return status;
 }
 
-/* Log which components of the calibration were tried and kept. */
+/* Log which components of the calibration were tried and kept, with their held-out gains; warn of a
+ * failed fit. */
 static void log_calibration(kn_ctx *ctx, const kn_calibration_transform *l)
 {
     const kn_calibration_component *batch = &l->component[KN_CALIBRATION_SITE];
@@ -243,7 +246,8 @@ static void log_calibration(kn_ctx *ctx, const kn_calibration_transform *l)
                kn_calibration_component_words[KN_CALIBRATION_SITE]);
 }
 
-/* Decide on the shape of the null model, on the same responses; it needs no maps of the model. */
+/* Learn whether the null model has a shape per response, in a block loop over the same subsample of
+ * responses; it needs no maps of the model. Nothing without job->null. */
 static kn_status learn_null(kn_ctx *ctx, const kn_reference_job *job, const kn_learner_job *of,
                             kn_reference_build *w)
 {
@@ -269,7 +273,8 @@ out:
     return status;
 }
 
-/* Choose the calibration components and fit their priors, on the subsample of responses. */
+/* Choose the components of the calibration and fit their priors, in a block loop over a subsample
+ * of the responses. Collective. */
 static kn_status learn_calibration(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;

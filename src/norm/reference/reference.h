@@ -69,8 +69,8 @@ typedef struct kn_reference {
 /* Folds of the deviance fit if the maps come from one held-out set. */
 enum { KN_REFERENCE_FOLDS = KN_LEARNER_FOLDS };
 
-/* True if n x T floats are small enough (1e9 bytes) to be kept: a training participant that is
- * scored again gets the cross-validated map. */
+/* True if z of n participants and T responses is small enough to be kept (1e9 bytes as floats). A
+ * training participant that is scored again then gets its cross-validated map. */
 bool kn_reference_keeps_z(ptrdiff_t n, ptrdiff_t T);
 
 typedef struct kn_reference_job {
@@ -112,8 +112,8 @@ void kn_reference_clear(kn_reference *r);
  * -1. */
 ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
 
-/* Part of the model variance of response j that is R's iso term, sum_p B_jp^2 c_p iso,
- * standardised; it is subtracted for the extrapolation ratio. 0 without an iso term. */
+/* The part of the model variance of response j that comes from the iso term of R, sum_p B_jp^2 c_p
+ * iso, standardised units; 0 without an iso term. It is subtracted for the extrapolation ratio. */
 double kn_reference_iso_variance(const kn_gp *gp, ptrdiff_t j);
 
 #endif

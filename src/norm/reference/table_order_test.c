@@ -41,20 +41,21 @@ typedef struct table {
     ptrdiff_t n_runs;
 } table;
 
+/* True if participants a and b belong to one group of repeated measures. */
 static bool same_group(const table *t, ptrdiff_t a, ptrdiff_t b)
 {
     return t->group && t->group[a] == t->group[b];
 }
 
+/* Correlation of the z maps of participants a and b (uncentred), from zz'. */
 static double pair_resemblance(const table *t, ptrdiff_t a, ptrdiff_t b)
 {
     double dot = a > b ? kn_at(t->zz, a, b) : kn_at(t->zz, b, a);
     return dot * t->scale[a] * t->scale[b];
 }
 
-/* Mean over the borders of the runs in their current order; two runs of one group may be
- * adjacent after a permutation and are no pair. With two groups or more there is at least one
- * pair. */
+/* Mean correlation over the borders of the runs in their current order, and the number of pairs.
+ * Two runs of one group that are adjacent after a permutation are no pair. NaN without a pair. */
 static double mean_of_pairs(const table *t, ptrdiff_t *pairs)
 {
     double sum = 0;
@@ -69,7 +70,8 @@ static double mean_of_pairs(const table *t, ptrdiff_t *pairs)
     return sum / (double)*pairs;
 }
 
-/* Cut the table into runs; participants without z are skipped. */
+/* Cut the table (rows in `order`; NULL: by index) into runs of one group; every row is a run
+ * without groups. Participants without z are skipped. */
 static void cut_runs(table *t, const ptrdiff_t *order)
 {
     for (ptrdiff_t k = 0; k < t->zz.rows; k++) {
@@ -88,7 +90,8 @@ static void cut_runs(table *t, const ptrdiff_t *order)
     }
 }
 
-/* Compare the statistic with its distribution over permutations of the runs. */
+/* Fill *out: mean correlation of adjacent runs, and its mean and 99th percentile over 999
+ * permutations by the seed. */
 static void test_order(table *t, uint64_t seed, kn_resemblance *out)
 {
     kn_rng rng;

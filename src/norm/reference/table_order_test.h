@@ -21,7 +21,8 @@ typedef struct kn_resemblance {
  * fewer than 6 runs, out->pairs is 0. O(n) for each of 999 permutations. */
 kn_status kn_table_order_test(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
                               uint64_t seed, kn_resemblance *out);
-/* Memory plan, temporary. */
+
+/* Memory plan of kn_table_order_test(), temporary. */
 void kn_table_order_test_need(kn_mem_plan *r, ptrdiff_t n);
 
 #endif

@@ -17,7 +17,7 @@ enum { ROWS = 32, COLUMNS = 16 }; /* chunk sizes of the parallel loops */
  * the work of either learner. */
 enum { E, V, Z, LOSS, NULL_LOSS, WORK };
 
-/* Allocates one slot per block of the sums over responses, so that they do not depend on the
+/* Allocate one slot per block for each sum over responses, so that sums do not depend on the
  * ranks. */
 static kn_status begin_sums(kn_ctx *ctx, kn_z_builder *m, const kn_block_loop_plan *plan)
 {
@@ -31,8 +31,8 @@ out:
     return status;
 }
 
-/* Begins a block loop: work space per worker, loss slots, and the stream of the extreme-value
- * statistic. */
+/* Visitor, start of the loop: allocates work per thread, loss slots, and the stream of the
+ * extreme-value statistic. */
 static kn_status begin_z(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -57,8 +57,8 @@ typedef struct block_job {
     const kn_block *b;
 } block_job;
 
-/* Worker: sums of y and of the model variance without the iso term, before y and var are
- * overwritten. */
+/* Worker: for participants from .. to - 1, adds y and the model variance without the iso term over
+ * the responses of the block. Runs before y and var are overwritten. */
 static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -75,7 +75,8 @@ static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Sums of z, and counts beyond the threshold. */
+/* Worker: for participants from .. to - 1, adds z and the counts of z beyond the threshold over the
+ * responses of the block. */
 static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -92,7 +93,8 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* z and losses of one response by a fixed calibration. */
+/* z and losses of response j by a given calibration, into cells. v (n): model variance; total (n)
+ * receives the total variance. */
 static void apply_calibration(const kn_z_builder *m, ptrdiff_t j, const kn_calibration_cells *cells,
                               const double *v, double *total)
 {
@@ -109,7 +111,8 @@ static void apply_calibration(const kn_z_builder *m, ptrdiff_t j, const kn_calib
     kn_calibration_z(l, shash, cells);
 }
 
-/* Compute z of one response, and its losses unless this is a second loop (m->column is NULL). */
+/* Compute z of column j of block b, which overwrites y, and its losses; with m->column NULL (a
+ * second loop) only the z of the deviances. work: that of one thread. */
 static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, double *work)
 {
     ptrdiff_t n = b->y.rows, t = b->first + j;
@@ -148,6 +151,7 @@ static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, d
         y[i] = z[i];
 }
 
+/* Worker: make_column() for columns from .. to - 1 of the block. */
 static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -155,6 +159,8 @@ static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         make_column(job->m, job->b, j, kn_col(job->m->work, worker));
 }
 
+/* Compute z of all responses of block b in parallel; z overwrites y, the z of the deviances var and
+ * mean. Can be cancelled. */
 static kn_status make_all(kn_ctx *ctx, kn_z_builder *m, kn_block *b)
 {
     b->z = b->y;
@@ -163,7 +169,8 @@ static kn_status make_all(kn_ctx *ctx, kn_z_builder *m, kn_block *b)
     return kn_parallel_or_stop(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
 }
 
-/* Block visitor: sums over y and variance, z, losses, burden and the extreme-value stream. */
+/* Visitor, each block: sums of y and variance, then z, losses, burden and the stream of the
+ * extreme-value statistic. */
 static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_builder *m = self;
@@ -187,7 +194,7 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Round the z of the deviances to float, as the cache does. */
+/* Worker: rounds the z of both deviances to float in columns from .. to - 1, as the cache does. */
 static void round_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kn_block *b = self;
@@ -200,7 +207,7 @@ static void round_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* For a second loop: without the sums. */
+/* Visitor, each block of a second loop: computes the z of both deviances, without sums. */
 static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = make_all(ctx, self, b);
@@ -260,7 +267,8 @@ typedef struct kept_job {
     const kn_block *b;
 } kept_job;
 
-/* Worker: store z row-major, in tiles of COLUMNS responses. */
+/* Worker: stores z of participants from .. to - 1 of the block in the cache, row-major, in tiles of
+ * COLUMNS responses. */
 static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
@@ -276,7 +284,7 @@ static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Worker: store the z of both deviances column-major. */
+/* Worker: stores the z of both deviances of columns from .. to - 1 in the cache, column-major. */
 static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
@@ -291,7 +299,7 @@ static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Block visitor: stores the z-scores of the block as float for a later loop. */
+/* Visitor, each block: stores its z in the cache as floats. */
 static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kept_job job = {self, b};
@@ -302,7 +310,7 @@ static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Begins a loop over stored z-scores: allocates one block of both kinds. */
+/* Visitor, start of a loop over cached z: allocates one block of both kinds (n x width). */
 static kn_status begin_recall(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -320,7 +328,7 @@ void kn_z_replay_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T)
     kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_block_loop_width(0, T));
 }
 
-/* Copies stored z of columns from to to - 1 of the block, of both kinds, to double precision. */
+/* Worker: copies cached z of both deviances of columns from .. to - 1 to double precision. */
 static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const kept_job *job = self;
@@ -334,7 +342,7 @@ static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Block visitor: sets z_joint and z_noise of the block from what keep_z stored. */
+/* Visitor, each block: sets z_joint and z_noise from the cache. */
 static kn_status recall_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_cache *k = self;

@@ -37,7 +37,8 @@ void kn_site_adapted_clear(kn_site_adapted *a)
     *a = (kn_site_adapted){0};
 }
 
-/* Number of finite values, their mean, and their variance (divisor: count - 1). */
+/* Number of finite values of x among the controls, their mean, and their variance (divisor: count -
+ * 1). */
 static double mean_of(kn_site_controls of, const double *x, double *mean, double *var)
 {
     double n = 0, square = 0;
@@ -74,7 +75,8 @@ void kn_site_adapted_break(kn_site_adapted *a, ptrdiff_t j)
 
 /* ---- offsets -------------------------------------------------------------------------------- */
 
-/* kappa over the responses with controls and tau2* > 0; 1 without any. */
+/* kappa, how unusual the offsets of the site are: mean excess of m_j^2/tau2*_j over its
+ * expectation, shrunk to 1. Over the responses with controls and tau2* > 0; 1 without any. */
 static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
 {
     double responses = 0, excess = 0;
@@ -91,7 +93,8 @@ static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
     return (p->S1 + T_eff * fmax(0, excess / responses)) / (p->S1 + T_eff);
 }
 
-/* effect over the same responses; work: T doubles. */
+/* effect: the same as kappa over the median response, as a standard deviation, so that a few
+ * responses in other units do not count. work: T doubles. */
 static double effect_of(const kn_sites *p, const kn_site_adapted *a, double *work)
 {
     static const double MEDIAN = 0.454936423119572; /* of chi^2 with one degree of freedom */
@@ -114,7 +117,7 @@ static double effect_of(const kn_sites *p, const kn_site_adapted *a, double *wor
     return sqrt((p->S1 + T_eff * own) / (p->S1 + T_eff));
 }
 
-/* shrink_j, offset_j and its variance. */
+/* Set shrink_j, offset_j and its variance of all responses, given kappa. */
 static void set_offsets(const kn_sites *p, kn_site_adapted *a)
 {
     for (ptrdiff_t j = 0; j < a->T; j++) {
@@ -134,7 +137,8 @@ static void set_offsets(const kn_sites *p, kn_site_adapted *a)
 
 /* ---- scales --------------------------------------------------------------------------------- */
 
-/* Returns L_j, and f_j in *f; NaN: response j has no usable variance. */
+/* L_j, the logarithm of the noise of response j at the site relative to the prior's, corrected for
+ * its bias; *f its sampling variance. NaN: response j has no usable variance. */
 static double ln_scale(const kn_sites *p, const kn_site_adapted *a, ptrdiff_t j, double *f)
 {
     *f = p->kurt / (a->n[j] - 1);
@@ -145,7 +149,8 @@ typedef struct scales { /* moments of L_j over responses */
     double n, mean, square, f;
 } scales;
 
-/* Moments over the responses with at least `lowest` controls. */
+/* Moments of L_j over the responses with at least `lowest` controls; n = 0 and f NaN if there are
+ * none. */
 static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double lowest)
 {
     scales s = {0};
@@ -162,9 +167,9 @@ static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double lowe
     return s;
 }
 
-/* v: variance of L_j within the site. ln V of a few controls has a long left tail that f does
- * not describe; its spread would be taken for a property of the site, and small V_j by chance
- * would be taken for small noise. */
+/* v: variance of L_j over the responses of the site, shrunk to v_b of the prior. Responses with few
+ * controls are left out: ln V has a long left tail then, which would be taken for a property of the
+ * site. */
 static double spread_of(const kn_sites *p, const kn_site_adapted *a)
 {
     scales s = scales_of(p, a, KN_SITE_FEW);
@@ -175,7 +180,8 @@ static double spread_of(const kn_sites *p, const kn_site_adapted *a)
     return (p->S1 * p->v_b + T_eff * var) / (p->S1 + T_eff);
 }
 
-/* factor and scale_j; on entry a->scale holds V_j. */
+/* Set factor, and scale_j of all responses; on entry a->scale holds the variance V_j (NaN:
+ * none). */
 static void set_scales(const kn_sites *p, kn_site_adapted *a)
 {
     scales s = scales_of(p, a, MIN_SCALE);

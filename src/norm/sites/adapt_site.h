@@ -64,9 +64,10 @@ typedef struct kn_site_controls {
     ptrdiff_t n;
     const ptrdiff_t *row;
 } kn_site_controls;
+
 /* Add response j: residuals r of the controls, standardised units, and the same scaled by
- * exp(-eta/2) (may be the same array); NaN: missing. Different responses may be added in any
- * order and in parallel. */
+ * exp(-eta/2) (may be the same array); NaN: missing. Different responses may be added in any order
+ * and in parallel. */
 void kn_site_adapted_add(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, const double *r,
                          const double *scaled);
 

@@ -20,6 +20,8 @@ static const uint64_t STREAM = 0x517; /* stream of the random generator */
 static const double SAMPLE_CELLS = 6e5;
 enum { SAMPLE_MIN = 500, SAMPLE_MAX = 5000 };
 
+/* Number of responses, of T, that are kept for n participants: about 6e5 cells, 500 to 5000
+ * responses. */
 static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
 {
     ptrdiff_t limit = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
@@ -27,7 +29,8 @@ static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
     return kn_min_size(T, limit);
 }
 
-/* Draw t of T responses without replacement, in ascending order (sequential sampling). */
+/* Draw t of T responses without replacement by the seed, into sample (t) in ascending order
+ * (sequential sampling). */
 static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *sample)
 {
     kn_rng rng;
@@ -38,7 +41,7 @@ static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *samp
             sample[drawn++] = j;
 }
 
-/* Position of the first drawn response that is not before response j. */
+/* Position of the first drawn response whose index is at least j; m->t if there is none. */
 static ptrdiff_t sample_lower_bound(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t low = 0, high = m->t; /* sample[low - 1] < j <= sample[high] */
@@ -52,7 +55,7 @@ static ptrdiff_t sample_lower_bound(const kn_sites_builder *m, ptrdiff_t j)
     return low;
 }
 
-/* Position of response j among the drawn ones; -1: not drawn. */
+/* Position of response j among the drawn ones; -1: it was not drawn. */
 static ptrdiff_t sample_index(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t index = sample_lower_bound(m, j);
@@ -119,8 +122,9 @@ typedef struct add_job {
     const kn_site_block *b;
 } add_job;
 
-/* Moments of one response, unscaled (k = 0) or scaled (k = 1); e - ebar_s is stored if it was
- * drawn. */
+/* Moments of one response over the sites from e (n), unscaled (k = 0) or scaled (k = 1) residuals.
+ * If it was drawn (index >= 0), e - ebar_s and its degrees of freedom are kept. work: n + 3 S
+ * doubles. */
 static kn_site_moments moments_of(kn_sites_builder *m, int k, const double *e, double *work,
                                   ptrdiff_t index)
 {
@@ -138,7 +142,8 @@ static kn_site_moments moments_of(kn_sites_builder *m, int k, const double *e, d
     return of;
 }
 
-/* Worker: moments of some responses, and the drawn ones among them. */
+/* Worker of kn_sites_builder_add(): moments of responses from .. to - 1 of the block, into the
+ * builder and its result. */
 static void add_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const add_job *job = self;
@@ -200,7 +205,7 @@ typedef struct sites_pass {
     kn_sites_builder maker;
 } sites_pass;
 
-/* Begins a block loop: makes the builder of the site prior for the sizes of the plan. */
+/* Visitor, start of the loop: makes the builder of the site prior for the sizes of the plan. */
 static kn_status begin_sites(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     sites_pass *w = self;
@@ -219,7 +224,8 @@ typedef struct residual_job {
     const kn_block *b;
 } residual_job;
 
-/* Overwrite y with e, and the mean with e exp(-eta/2); neither is needed after this. */
+/* Worker: for responses from .. to - 1 of the block, overwrites y with e = y - mean, and the mean
+ * with e exp(-eta/2); neither is needed after this. */
 static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const residual_job *job = self;
@@ -238,6 +244,7 @@ static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* Visitor, each block: makes its residuals and adds them to the builder. */
 static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     sites_pass *w = self;
@@ -246,7 +253,8 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Broadcast the drawn responses of rank r. */
+/* Broadcast the residuals of the drawn responses in the range `of`, which rank r has seen.
+ * Collective. */
 static kn_status broadcast_sample(kn_ctx *ctx, kn_sites_builder *m, kn_index_range of, int r)
 {
     kn_status status = KN_OK;
@@ -260,7 +268,7 @@ out:
     return status;
 }
 
-/* Exchange the moments of all responses and the drawn ones between ranks. */
+/* All-gather the moments of each response, and the residuals of the drawn ones. Collective. */
 static kn_status exchange_results(kn_ctx *ctx, const kn_responses *Y, kn_sites_builder *m)
 {
     kn_status status = KN_OK;
@@ -274,6 +282,8 @@ out:
     return status;
 }
 
+/* Visitor, end of the loop: exchanges the results of all ranks and completes the prior.
+ * Collective. */
 static kn_status end_sites(kn_ctx *ctx, void *self)
 {
     sites_pass *w = self;

@@ -36,7 +36,8 @@ typedef struct kn_sites_builder {
     kn_mat work;              /* one column per worker */
 } kn_sites_builder;
 
-/* Allocate a builder, and `out` (borrowed, filled in). */
+/* Allocate a builder, and the arrays of `out` (borrowed), which it fills. On failure both are
+ * empty. */
 kn_status kn_sites_builder_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_sites *out,
                                kn_sites_builder *m);
 /* Free the builder, not `out`; {0} is allowed. */
@@ -48,7 +49,9 @@ typedef struct kn_site_block {
     ptrdiff_t number, first;
     kn_mat e, scaled;
 } kn_site_block;
-/* Add a block; responses run in parallel. */
+
+/* Add a block of residuals; its responses run in parallel, and the bits do not depend on
+ * threads. */
 void kn_sites_builder_add(kn_ctx *ctx, kn_sites_builder *m, const kn_site_block *b);
 /* Complete *out after the last block. KN_ERR_DATA if no response has values of two participants
  * of a site. Collective. */

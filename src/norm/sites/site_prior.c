@@ -42,8 +42,8 @@ void kn_sites_clear(kn_sites *s)
 
 /* ---- one response --------------------------------------------------------------------------- */
 
-/* Counts, means and sums of squares of the sites, and e - ebar_s; in two passes, since a site
- * may be far from 0. */
+/* Counts, means and sums of squares of e (n) within each site (S each), and within = e - ebar_s
+ * (n). In two passes, since the mean of a site may be far from 0. */
 static void split_by_site(const kn_site_assignment *of, const double *e,
                           const kn_site_sums_of_response *sums, double *within)
 {
@@ -68,7 +68,8 @@ static void split_by_site(const kn_site_assignment *of, const double *e,
     }
 }
 
-/* Weighted mean of the sites, g = 1/(tau2 + w/n_s); g = n_s, the limit, if both variances are 0. */
+/* Weighted mean of the site means, weights 1/(tau2 + w/n_s), or n_s, the limit, if both variances
+ * are 0. */
 static double mean_of_sites(const kn_site_sums_of_response *sums, int S, double tau2, double w)
 {
     double sum = 0, weight = 0;
@@ -82,7 +83,8 @@ static double mean_of_sites(const kn_site_sums_of_response *sums, int S, double 
     return sum / weight;
 }
 
-/* Sums of u^2 and u^4 of one response. */
+/* Add u^2 and u^4 of one response to its moments, u = (e - ebar_s)/sqrt(w); within (n): e -
+ * ebar_s. */
 static void add_standardised_moments(const kn_site_assignment *of, const double *within,
                                      kn_site_moments *m)
 {
@@ -177,8 +179,9 @@ void kn_site_sums_add(double *sums, int S, const kn_site_moments *offset,
 
 /* ---- T_eff ---------------------------------------------------------------------------------- */
 
-/* Normalise the usable columns and move them to the front, 0 where missing; returns their
- * number. observed (n): sum_j o_ij/sqrt(N_j (N_j - S_j)). */
+/* Normalise the usable columns of `within` (n x t) and move them to the front, 0 if missing;
+ * returns their number. observed (n): sum_j o_ij/sqrt(N_j (N_j - S_j)), o_ij = 1 if i has a value
+ * of j. */
 static ptrdiff_t unit_columns(kn_mat within, const double *dof, double *observed)
 {
     ptrdiff_t used = 0;
@@ -201,7 +204,7 @@ static ptrdiff_t unit_columns(kn_mat within, const double *dof, double *observed
     return used;
 }
 
-/* |A|_F^2 of a symmetric matrix from its lower triangle. */
+/* A|_F^2, the sum of squares of a symmetric matrix, from its lower triangle. */
 static double square_of_lower(kn_mat A)
 {
     double diagonal = 0, below = 0;
@@ -247,8 +250,9 @@ void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t)
 
 /* ---- all responses -------------------------------------------------------------------------- */
 
-/* v_a and v_b, from sites with enough values in at least half of the responses: a_s of few
- * responses says little about a site. */
+/* Set v_a and v_b of the prior: how the logarithm of the noise varies over sites, and over the
+ * responses of a site. From sites with enough values in at least half of the responses; usual
+ * values with fewer than 3 such sites. */
 static void spread_of_noise(const double *sums, int S, kn_sites *out)
 {
     double k = out->kurt, n = 0, mean_a = 0, var_a = 0, f = 0, between = 0;
@@ -273,7 +277,8 @@ static void spread_of_noise(const double *sums, int S, kn_sites *out)
     out->v_b = fmax((between - f * (1 - 1 / out->T_eff_scale)) / n, MIN_V);
 }
 
-/* tau2*, mu and w of each response. ratio: mean tau2 over mean w of all responses. */
+/* Set tau2*, mu and w of each response: tau2 is shrunk to ratio w. ratio: mean tau2 over mean w of
+ * all responses; sites (T): sites of each response. */
 static void shrink_responses(const double *sums, double ratio, const double *sites, kn_sites *out)
 {
     double w = sums[W] / sums[KNOWN], w_scale = sums[W_SCALE] / sums[KNOWN];

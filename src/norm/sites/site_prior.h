@@ -71,12 +71,12 @@ typedef struct kn_site_moments { /* of one response */
     double u2, u4; /* sums of u^2, u^4; 0 if w is 0 or not from within sites */
 } kn_site_moments;
 
-/* Moments of one response. e: n, NaN: missing. sums: S each, receives the sums per site. within
- * (n): e - ebar_s, NaN where missing or without site. O(n + S). */
+/* Moments of one response from residuals e (n; NaN: missing). sums (S each) receives the sums per
+ * site, within (n) the differences e - ebar_s, NaN if missing or without site. O(n + S). */
 kn_site_moments kn_site_moments_of(const kn_site_assignment *of, const double *e,
                                    const kn_site_sums_of_response *sums, double *within);
 
-/* Number of doubles in the sums over responses of S sites. */
+/* Number of doubles in the array that kn_site_sums_add() fills, for S sites. */
 ptrdiff_t kn_site_sums(int S);
 /* Add one response to the sums; such arrays may be added elementwise. offset, scale: moments of
  * unscaled and scaled residuals. ln_ratio, count (S): ln(V_s/w) of scaled residuals, NaN:
@@ -84,7 +84,8 @@ ptrdiff_t kn_site_sums(int S);
 void kn_site_sums_add(double *sums, int S, const kn_site_moments *offset,
                       const kn_site_moments *scale, const double *ln_ratio, const double *count);
 
-/* ln_ratio (S): ln(V_s/w) for sites with at least 8 values that vary, else NaN. */
+/* ln_ratio (S): ln(V_s/w), the logarithm of the variance within site s relative to w; NaN for sites
+ * with fewer than 8 values or without variance. */
 void kn_site_ln_ratio(const kn_site_sums_of_response *sums, int S, double w, double *ln_ratio);
 
 /* Effective number of independent responses among T, by the mean square of their correlations,
@@ -99,7 +100,9 @@ void kn_site_ln_ratio(const kn_site_sums_of_response *sums, int S, double w, dou
  * could never exceed t. within: n x t, e - ebar_s, NaN: missing; overwritten. dof: t, N_j - S_j;
  * 0: response is skipped. 2 n t min(n, t) flops, a matrix of min(n, t)^2. */
 kn_status kn_site_T_eff(kn_ctx *ctx, kn_mat within, const double *dof, ptrdiff_t T, double *T_eff);
-void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t); /* temporary */
+
+/* Memory plan of kn_site_T_eff(), temporary. */
+void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t);
 
 /* Complete the prior from the sums over all responses. On entry T_eff of both kinds is set, and
  * mu, tau2, w, w_scale hold each response's moments. sites (T): each response's S. KN_ERR_DATA:
