@@ -35,7 +35,8 @@ typedef struct kn_pending_file {
     bool force;
 } pending_file;
 
-/* Appends a path to the list. */
+/* Appends a copy of `path` to the list, which owns it. Fails only without memory; the list is then
+ * as before. */
 static kn_status append_created_path(kn_ctx *ctx, kn_created_files *made, const char *path)
 {
     void *array = made->path;
@@ -104,7 +105,8 @@ kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options 
     return status;
 }
 
-/* Creates a hidden file with an unused name in the target folder; permissions follow the umask. */
+/* Creates and opens w->temporary, a hidden file with an unused name in the folder of w->path;
+ * permissions follow the umask. KN_ERR_IO if the folder cannot be written. */
 static kn_status make_temporary(kn_ctx *ctx, kn_writer *w)
 {
     enum { TRIES = 100 };
@@ -181,7 +183,8 @@ out:
     return status;
 }
 
-/* Writes at `offset`, bypassing the buffer. */
+/* Writes n bytes at byte `offset` of the file, or of the memory of a memory writer, bypassing the
+ * buffer. KN_ERR_IO, for example if the disk is full. */
 static kn_status write_at(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const unsigned char *bytes,
                           ptrdiff_t n)
 {
@@ -204,7 +207,7 @@ static kn_status write_at(kn_ctx *ctx, kn_writer *w, ptrdiff_t offset, const uns
     return KN_OK;
 }
 
-/* Writes the buffer at the end of the file. */
+/* Writes the buffered bytes at the end of the file and empties the buffer. */
 static kn_status flush_buffer(kn_ctx *ctx, kn_writer *w)
 {
     kn_status status = write_at(ctx, w, w->end, w->buffer, w->buffered);
@@ -255,7 +258,7 @@ kn_status kn_writer_take(kn_ctx *ctx, kn_writer *w, void **bytes, ptrdiff_t *n)
 }
 
 /* Renames the temporary file to its path. Without force by link(2), which fails if the path was
- * created meanwhile; on a file system without hard links, by a check and rename(2). */
+ * created meanwhile (KN_ERR_IO); on a file system without hard links, by a check and rename(2). */
 static kn_status take_name(kn_ctx *ctx, const pending_file *f)
 {
     if (!f->force) {
@@ -271,8 +274,9 @@ static kn_status take_name(kn_ctx *ctx, const pending_file *f)
     return KN_OK;
 }
 
-/* Renames one file. Its path is recorded first, because recording can fail (out of memory) and a
- * rename cannot be undone. */
+/* Renames one complete temporary file to its path and appends the path to `made` (may be NULL). The
+ * path is recorded first, because that can fail for lack of memory and a rename cannot be undone.
+ */
 static kn_status rename_pending(kn_ctx *ctx, pending_file *f, kn_created_files *made)
 {
     kn_status status = KN_OK;
@@ -289,7 +293,8 @@ out:
     return status;
 }
 
-/* Makes the rename durable. A failure is ignored: the file itself is complete and synced. */
+/* Makes renames in a folder durable by fsync(2). A failure is ignored: the file itself is complete
+ * and synced. */
 static void sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -348,7 +353,8 @@ void kn_uncommitted_files_clear(kn_uncommitted_files *pending)
     *pending = (kn_uncommitted_files){0};
 }
 
-/* Flushes, syncs and closes the temporary file. */
+/* Writes the buffer, syncs and closes the temporary file of w, so that it can be renamed. KN_ERR_IO
+ * if the disk fails. */
 static kn_status make_safe(kn_ctx *ctx, kn_writer *w)
 {
     kn_status status = flush_buffer(ctx, w);

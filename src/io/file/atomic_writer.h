@@ -22,7 +22,7 @@ typedef struct kn_created_files {
 kn_status kn_created_files_folder(kn_ctx *ctx, kn_created_files *made, const char *path);
 /* Removes the listed files and folders from disk, latest first; a non-empty folder stays. */
 void kn_created_files_remove(const kn_created_files *made);
-/* Frees the list; the files stay on disk. */
+/* Frees the list of paths; the files stay on disk. {0} is allowed. */
 void kn_created_files_clear(kn_created_files *made);
 
 /* Temporary files that are complete and synced but not yet renamed. A command with several outputs
@@ -36,8 +36,9 @@ typedef struct kn_uncommitted_files {
  * be NULL). Stops at the first failure (KN_ERR_IO); earlier files keep their new names. */
 kn_status kn_uncommitted_files_commit(kn_ctx *ctx, kn_uncommitted_files *pending,
                                       kn_created_files *made);
-/* The number of files, and the final path of file i (borrowed); NULL has none. */
+/* Returns the number of files in the list; 0 for NULL. */
 ptrdiff_t kn_uncommitted_files_count(const kn_uncommitted_files *pending);
+/* Returns the final path of file i of the list; borrowed. */
 const char *kn_uncommitted_files_path(const kn_uncommitted_files *pending, ptrdiff_t i);
 /* Removes the temporary files that were not renamed, and frees the list. */
 void kn_uncommitted_files_clear(kn_uncommitted_files *pending);
@@ -54,16 +55,16 @@ typedef struct kn_write_options {
 
 typedef struct kn_writer kn_writer;
 
-/* Opens a temporary file next to `path`. options may be NULL (no force, no inputs). Fails as
- * kn_writer_check does. */
+/* Opens a temporary file next to `path`; *out is owned (kn_writer_free). options may be NULL (no
+ * force, no inputs). Fails as kn_writer_check does. */
 kn_status kn_writer_new(kn_ctx *ctx, const char *path, const kn_write_options *options,
                         kn_writer **out);
-/* Opens a writer into memory. `name` appears in messages. End it with kn_writer_take instead of
- * kn_writer_commit. */
+/* Opens a writer into memory; *out is owned (kn_writer_free). `name` appears in messages. End it
+ * with kn_writer_take instead of kn_writer_commit. */
 kn_status kn_writer_new_memory(kn_ctx *ctx, const char *name, kn_writer **out);
 /* Moves the bytes of a memory writer to the caller (free with kn_free; NULL if *n is 0). */
 kn_status kn_writer_take(kn_ctx *ctx, kn_writer *writer, void **bytes, ptrdiff_t *n);
-/* Appends n bytes. */
+/* Appends n bytes to the file. KN_ERR_IO, for example if the disk is full. */
 kn_status kn_writer_write(kn_ctx *ctx, kn_writer *writer, const void *bytes, ptrdiff_t n);
 
 /* Writes n bytes at `offset`, which may lie beyond the end; the gap is zero until it is written.

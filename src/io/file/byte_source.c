@@ -20,6 +20,7 @@ kn_status kn_fail_errno(kn_ctx *ctx, const char *path, const char *what, int err
                    reason);
 }
 
+/* Returns the stamp (device, inode, size, time of change) of a file from its stat(2) data. */
 static kn_file_stamp stamp_of(const struct stat *s)
 {
     return (kn_file_stamp){.exists = true,
@@ -97,7 +98,7 @@ void kn_byte_source_close(kn_byte_source *source)
     *source = (kn_byte_source){.fd = -1};
 }
 
-/* True if the range lies within the source; safe against overflow. */
+/* Returns whether the n bytes at `offset` lie within the source; safe against overflow. */
 static bool is_in_source(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n)
 {
     return offset >= 0 && n >= 0 && offset <= source->size && n <= source->size - offset;
@@ -105,7 +106,8 @@ static bool is_in_source(const kn_byte_source *source, ptrdiff_t offset, ptrdiff
 
 enum { ENDED = -1 }; /* end of file; errno values are positive */
 
-/* Reads n bytes of a range within the source. Returns 0, an errno value or ENDED. */
+/* Reads n bytes at `offset`, which lie within the source. Returns 0, a positive errno value, or
+ * ENDED if the file became shorter. Sets no message. */
 static int read_range(const kn_byte_source *source, ptrdiff_t offset, ptrdiff_t n, void *out)
 {
     if (source->memory) {
@@ -152,8 +154,8 @@ typedef struct wide_read {
     atomic_bool failed;
 } wide_read;
 
-/* Body of a parallel read: blocks first to last - 1. A failure sets w->failed, and the caller
- * repeats the read to get the error. */
+/* Thread task (self: wide_read): reads blocks first to last - 1 of a large read. A failure sets
+ * w->failed, and the caller repeats the read to get the message. */
 static void read_blocks(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     wide_read *w = self;

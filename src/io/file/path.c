@@ -11,7 +11,7 @@ bool kn_path_ends(const char *path, const char *ending)
     return n > m && strcasecmp(path + n - m, ending) == 0;
 }
 
-/* *out = the first n characters of head, followed by tail */
+/* Sets *out to the first n characters of `head` followed by `tail`; freed with kn_free. */
 static kn_status join_text(kn_ctx *ctx, const char *head, size_t n, const char *tail, char **out)
 {
     size_t m = strlen(tail);

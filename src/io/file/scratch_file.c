@@ -28,12 +28,14 @@ const char *kn_scratch_folder(void)
     return dir && *dir ? dir : "/var/tmp";
 }
 
+/* Returns the bytes of one value of this type, 4 or 8. */
 static size_t element_size(kn_type type)
 {
     return type == KN_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* Creates a file in `dir` and unlinks it at once. */
+/* Creates a file in folder `dir`, unlinks it at once and sets *fd, which the caller closes.
+ * KN_ERR_IO if the folder cannot be written. */
 static kn_status open_nameless(kn_ctx *ctx, const char *dir, int *fd)
 {
     char *name;
@@ -49,7 +51,9 @@ static kn_status open_nameless(kn_ctx *ctx, const char *dir, int *fd)
     return status;
 }
 
-/* Reserves all disk space now: a write to a mapping can report a full disk only by SIGBUS. */
+/* Reserves `bytes` of disk space for the file fd in folder `dir` now, because a write to a mapping
+ * can report a full disk only by SIGBUS. KN_ERR_IO, with the free space in the message, if there is
+ * too little. */
 static kn_status reserve_space(kn_ctx *ctx, const char *dir, int fd, size_t bytes)
 {
     struct statvfs fs;
@@ -73,7 +77,8 @@ static kn_status reserve_space(kn_ctx *ctx, const char *dir, int fd, size_t byte
     return error ? kn_fail_errno(ctx, dir, "cannot hold the scratch file", error) : KN_OK;
 }
 
-/* Warns if the folder is a RAM disk, where a scratch file saves no memory. */
+/* Logs a warning if the file fd in folder `dir` is on a RAM disk, where a scratch file saves no
+ * memory. Linux only. */
 static void warn_of_memory(kn_ctx *ctx, const char *dir, int fd)
 {
 #ifdef __linux__
@@ -137,7 +142,8 @@ typedef struct put_job {
     const void *values;
 } put_job;
 
-/* Transposes in strips of 16 columns (one cache line of floats). */
+/* Thread task (self: put_job): copies columns from .. last - 1 of `count` rows (row-major,
+ * job->values) to the column-major file, in strips of 16 columns, one cache line of floats. */
 static void put_columns(void *self, ptrdiff_t from, ptrdiff_t last)
 {
     enum { STRIP = 16 };

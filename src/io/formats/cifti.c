@@ -62,7 +62,8 @@ typedef struct parser {
     kn_hashing hash; /* of elements, sorted attributes and words: independent of the layout */
 } parser;
 
-/* Adds `mark` and `text` to the hash, each with its NUL, so that they cannot run together. */
+/* Adds `mark` and `text` to the hash of the brain models, each with its NUL, so that they cannot
+ * run together. */
 static void hash_text(parser *p, const char *mark, const char *text)
 {
     kn_hashing_add(&p->hash, mark, strlen(mark) + 1);
@@ -74,7 +75,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Hashes an element and its attributes, sorted by name. */
+/* Adds the name of an XML element and its attributes, sorted by name, to the hash, so that their
+ * order does not matter. Stops the parser with KN_ERR_FORMAT above MAX_ATTRIBUTES. */
 static void hash_element(parser *p, const char *name, const char **attributes)
 {
     const char *pair[MAX_ATTRIBUTES][2];
@@ -95,7 +97,8 @@ static void hash_element(parser *p, const char *name, const char **attributes)
         hash_text(p, pair[i][0], pair[i][1]);
 }
 
-/* Checks the root: CIFTI version 2, or a stored MatrixIndicesMap. */
+/* Checks the root element of the XML: CIFTI of version 2, or a MatrixIndicesMap as model files
+ * store it; else KN_ERR_FORMAT. */
 static kn_status check_root(parser *p, const char *name, const char **attributes)
 {
     const char *version = kn_xml_attribute(attributes, "Version");
@@ -111,8 +114,8 @@ static kn_status check_root(parser *p, const char *name, const char **attributes
     return KN_OK;
 }
 
-/* Starts a MatrixIndicesMap: notes the kind of dimension 0, and the start of the brain models of
- * dimension 1. */
+/* Handles the start of a MatrixIndicesMap: notes the kind of dimension 0 of the matrix, and where
+ * the brain models of dimension 1 begin. KN_ERR_FORMAT if a dimension is mapped twice. */
 static kn_status start_map(parser *p, const char **attributes)
 {
     const char *along = kn_xml_attribute(attributes, "AppliesToMatrixDimension");
@@ -135,7 +138,8 @@ static kn_status start_map(parser *p, const char **attributes)
     return KN_OK;
 }
 
-/* Starts a BrainModel; its places must lie within the matrix. */
+/* Handles the start of a BrainModel: adds its places to the total. KN_ERR_FORMAT if they exceed the
+ * matrix. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     ptrdiff_t offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));
@@ -148,7 +152,8 @@ static kn_status start_model(parser *p, const char **attributes)
     return KN_OK;
 }
 
-/* expat handler: checks nesting and dispatches by element name. */
+/* Handler of expat for the start of an element: checks nesting, and handles maps, models and lists
+ * of indices. Errors stop the parser. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -181,7 +186,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Counts and hashes words; a word may be split between two calls. */
+/* Handler of expat for n characters of text: counts and hashes the numbers of a list; one may be
+ * split between two calls. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
@@ -203,7 +209,8 @@ static void XMLCALL on_text(void *self, const char *text, int n)
     }
 }
 
-/* expat handler: checks the length of a list of indices, and ends the brain models. */
+/* Handler of expat for the end of an element: checks the length of a list of indices, and notes the
+ * end of the brain models. */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
@@ -227,7 +234,8 @@ static void XMLCALL on_end(void *self, const char *name)
     p->depth--;
 }
 
-/* The error of a failed parse: that of a handler, else expat's. */
+/* Returns the error of a failed parse: that of a handler if there is one, else KN_ERR_MEMORY or
+ * KN_ERR_FORMAT with expat's message. */
 static kn_status xml_failure(const parser *p)
 {
     enum XML_Error error = XML_GetErrorCode(p->x.xml);
@@ -240,7 +248,9 @@ static kn_status xml_failure(const parser *p)
                    XML_ErrorString(error));
 }
 
-/* Checks the result and copies the element of the brain models to *out. */
+/* After parsing: sets *out (owned) to the XML element of the brain models and its hash, or leaves
+ * it empty for another kind of matrix. KN_ERR_FORMAT if the models do not cover the matrix exactly.
+ */
 static kn_status take_models(const parser *p, const char *xml, kn_brain *out)
 {
     static const char start[] = "<MatrixIndicesMap";
@@ -281,7 +291,8 @@ kn_status kn_cifti_parse(kn_ctx *ctx, const char *name, const char *xml, ptrdiff
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* *out = all bytes before the data: header and extensions. Free with kn_free. */
+/* Reads all bytes before the data of a CIFTI file, header and extensions, decompressed, as *out;
+ * freed with kn_free. */
 static kn_status read_extensions(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
                                  char **out)
 {
@@ -347,7 +358,8 @@ out:
     return status;
 }
 
-/* Opens a file with a CIFTI extension through the NIfTI format, which calls kn_cifti_open. */
+/* Opens a file named as CIFTI through the NIfTI format, which reads its brain models by
+ * kn_cifti_open. KN_ERR_FORMAT if it is no CIFTI. */
 static kn_status open_cifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_status status = kn_format_nifti.open(ctx, image, source);

@@ -17,7 +17,8 @@ typedef struct parser {
     ptrdiff_t number;                /* number that is being read; -1: none */
 } parser;
 
-/* Starts a BrainModel: notes its range of places if it is the wanted hemisphere. */
+/* Handles the start of a BrainModel: if it is the wanted hemisphere, notes its first place and its
+ * number of places. KN_ERR_SHAPE if its surface has another number of vertices. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     static const char *const STRUCTURE[2] = {"CIFTI_STRUCTURE_CORTEX_LEFT",
@@ -44,7 +45,7 @@ static kn_status start_model(parser *p, const char **attributes)
     return KN_OK;
 }
 
-/* Expat callback: begins a BrainModel, or the list of its vertices. */
+/* Handler of expat for the start of an element: a BrainModel, or the list of its vertices. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -59,7 +60,8 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
     p->number = -1;
 }
 
-/* Ends a number of the list: it is the vertex of the next place. */
+/* Ends a number of the list of vertices: sets p->place of this vertex to the next place. Stops the
+ * parser with KN_ERR_FORMAT if the vertex does not exist or the list is too long. */
 static void end_number(parser *p)
 {
     if (p->number < 0)
@@ -75,7 +77,8 @@ static void end_number(parser *p)
     p->number = -1;
 }
 
-/* Parses the numbers of VertexIndices; a number may be split between two calls. */
+/* Handler of expat for n characters of text: parses the numbers of a list of vertices; one may be
+ * split between two calls. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
@@ -88,7 +91,7 @@ static void XMLCALL on_text(void *self, const char *text, int n)
     }
 }
 
-/* Expat callback: ends the list of vertices, whose last number has no delimiter behind it. */
+/* Handler of expat for the end of an element: ends the last number of a list of vertices. */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;

@@ -38,7 +38,7 @@ typedef struct text {
     ptrdiff_t n, capacity;
 } text;
 
-/* Appends `more` to the text, which grows as needed and stays without a NUL. */
+/* Appends `more` to a growing text, which has no NUL. Fails only without memory. */
 static kn_status append_text(kn_ctx *ctx, text *t, const char *more)
 {
     ptrdiff_t n = (ptrdiff_t)strlen(more);
@@ -50,8 +50,9 @@ static kn_status append_text(kn_ctx *ctx, text *t, const char *more)
     return status;
 }
 
-/* Builds the header extension: size and code (the first 8 bytes, set last), XML, and zeros that
- * align the data to a multiple of 16. */
+/* Builds the CIFTI header extension for `maps` named maps as text t (the caller frees t->bytes):
+ * size and code, XML with the brain models of the target, and zeros that align the data to 16
+ * bytes. KN_ERR_SHAPE above 2 GB. */
 static kn_status make_extension(kn_ctx *ctx, const kn_image_target *target, ptrdiff_t maps, text *t)
 {
     enum { ALIGN = 16 };
@@ -89,7 +90,8 @@ out:
     return status;
 }
 
-/* Writes header and extension; sets w->start. */
+/* Writes the NIfTI-2 header and the CIFTI extension to w->file, and sets w->start, the offset of
+ * the data. */
 static kn_status put_start(kn_ctx *ctx, cifti_writer *w, const kn_image_target *target)
 {
     unsigned char header[KN_NIFTI2_SIZE + KN_EXTENDER_SIZE];
@@ -105,7 +107,8 @@ out:
     return status;
 }
 
-/* Opens the file and allocates the buffer for as many maps as fit target->memory, at least one. */
+/* Opens a CIFTI file for writing, with a buffer of as many maps as fit target->memory, at least
+ * one. *state is owned by the caller; NULL on failure. KN_ERR_ARGUMENT without brain models. */
 static kn_status begin_cifti(kn_ctx *ctx, const char *path, const kn_image_target *target,
                              const kn_write_options *options, void **state)
 {
@@ -137,7 +140,8 @@ out:
     return status;
 }
 
-/* Writes the waiting maps: sequentially if they are all maps, else as patches, one per place. */
+/* Writes the buffered maps to the file, transposed: sequentially if they are all maps, else as one
+ * patch per place. */
 static kn_status write_waiting(kn_ctx *ctx, cifti_writer *w)
 {
     kn_status status = KN_OK;
@@ -156,7 +160,8 @@ out:
     return status;
 }
 
-/* Buffers one map; writes the buffer when it is full. */
+/* Adds the next map of a CIFTI file to the buffer (state: cifti_writer); writes the buffer when it
+ * is full. */
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     cifti_writer *w = state;
@@ -165,6 +170,7 @@ static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
     return ++w->waiting == w->capacity ? write_waiting(ctx, w) : KN_OK;
 }
 
+/* Writes the buffered maps and completes the file (state: cifti_writer). */
 static kn_status commit_cifti(kn_ctx *ctx, void *state)
 {
     cifti_writer *w = state;

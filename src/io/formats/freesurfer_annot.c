@@ -23,7 +23,7 @@ typedef struct reader {
     kn_vertex_labels *out;
 } reader;
 
-/* Error: the file is truncated. */
+/* Fails with KN_ERR_FORMAT because the file ends within the part that is being read. */
 static kn_status fail_truncated(const reader *r)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT,
@@ -31,7 +31,8 @@ static kn_status fail_truncated(const reader *r)
                    r->name, r->part);
 }
 
-/* Reads the next 32-bit integer. */
+/* Reads the next 32-bit big-endian integer and moves behind it. KN_ERR_FORMAT at the end of the
+ * file. */
 static kn_status read_int(reader *r, int32_t *out)
 {
     *out = 0;
@@ -42,7 +43,8 @@ static kn_status read_int(reader *r, int32_t *out)
     return KN_OK;
 }
 
-/* Reads a length and a text, which a NUL may end earlier. */
+/* Reads a length and so many bytes: *text points into the file, *n is its length up to a NUL.
+ * KN_ERR_FORMAT at the end of the file. */
 static kn_status take_text(reader *r, const char **text, size_t *n)
 {
     int32_t length;
@@ -58,7 +60,8 @@ static kn_status take_text(reader *r, const char **text, size_t *n)
     return KN_OK;
 }
 
-/* Reads the head of the colour table: sets version and number of entries, skips the source file. */
+/* Reads the head of the colour table: sets r->second (version 2) and r->count (entries).
+ * KN_ERR_FORMAT for another version, no table, or more entries than the file can hold. */
 static kn_status take_head(reader *r)
 {
     kn_status status;
@@ -113,7 +116,8 @@ out:
     return status;
 }
 
-/* Sets the region of each vertex from its colour. */
+/* Sets the region of each vertex from its colour, -1 if the table does not have it. KN_ERR_FORMAT
+ * for a vertex that does not exist. */
 static kn_status take_vertices(reader *r)
 {
     for (ptrdiff_t i = 0; i < r->out->vertices; i++) {
@@ -128,7 +132,8 @@ static kn_status take_vertices(reader *r)
     return KN_OK;
 }
 
-/* Skips the vertices, reads the colour table, then decodes the vertices. */
+/* Parses the bytes of an annotation into r->out: skips the vertices, reads the colour table, then
+ * decodes the vertices. KN_ERR_FORMAT if it is damaged. */
 static kn_status parse_annotation(reader *r)
 {
     kn_status status;

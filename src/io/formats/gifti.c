@@ -67,7 +67,8 @@ static const word orders[] = {{"RowMajorOrder", 0},
                               {"GIFTI_IND_ORD_COL_MAJOR", 1},
                               {NULL, 0}};
 
-/* Error: an attribute of the current array is missing (value NULL) or not supported. */
+/* Fails with KN_ERR_FORMAT because an attribute of the current data array is missing (value NULL)
+ * or not supported. */
 static kn_status bad_attribute(const parser *p, const char *name, const char *value)
 {
     if (!value)
@@ -78,7 +79,8 @@ static kn_status bad_attribute(const parser *p, const char *name, const char *va
                    p->out->count, name, value);
 }
 
-/* Looks up the value of an attribute in a NULL-terminated table. */
+/* Sets *out to the value of an attribute by a table of words that ends with a NULL text.
+ * KN_ERR_FORMAT if the attribute is missing or has another word. */
 static kn_status take_word(const parser *p, const char **attributes, const char *name,
                            const word *words, int *out)
 {
@@ -91,13 +93,15 @@ static kn_status take_word(const parser *p, const char **attributes, const char 
     return bad_attribute(p, name, value);
 }
 
+/* Parses a non-negative whole number. Returns false for anything else, including NULL. */
 static bool parse_whole(const char *text, ptrdiff_t *out)
 {
     *out = kn_xml_whole(text);
     return *out >= 0;
 }
 
-/* Reads Dimensionality and Dim0, Dim1; further dimensions must be 1. */
+/* Reads Dimensionality, Dim0 and Dim1 of a data array; further dimensions must be 1. KN_ERR_FORMAT
+ * if they are missing or too large. */
 static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_array *array)
 {
     ptrdiff_t dims, d[MAX_DIMS] = {1, 1, 1, 1, 1, 1};
@@ -123,7 +127,8 @@ static kn_status take_dims(const parser *p, const char **attributes, kn_gifti_ar
 
 /* ---- elements ----------------------------------------------------------------------------- */
 
-/* Starts a DataArray: appends an array and reads its attributes. */
+/* Handles the start of a DataArray: appends an array and reads its attributes. KN_ERR_FORMAT if one
+ * is missing or not supported. */
 static kn_status start_array(parser *p, const char **attributes)
 {
     void *arrays = p->out->array;
@@ -161,7 +166,7 @@ out:
     return status;
 }
 
-/* Starts a label; one without an integer key is ignored. */
+/* Handles the start of a Label: notes its key. A label without an integer key is ignored. */
 static void start_label(parser *p, const char **attributes)
 {
     const char *key = kn_xml_attribute(attributes, "Key");
@@ -172,7 +177,8 @@ static void start_label(parser *p, const char **attributes)
     p->label_length = 0;
 }
 
-/* Stores the label; '???' is the label for "no region". */
+/* Handles the end of a Label: appends key and name to the table. '???' is noted as the label for
+ * "no region". */
 static kn_status end_label(parser *p)
 {
     void *labels = p->out->label;
@@ -194,7 +200,8 @@ out:
     return status;
 }
 
-/* expat handler: starts a data array, its Data, or a label. */
+/* Handler of expat for the start of an element: a data array, its Data, or a label. Errors stop the
+ * parser. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;
@@ -219,7 +226,8 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
         start_label(p, attributes);
 }
 
-/* Appends n characters and a NUL to a growing text. */
+/* Appends n characters to the growing text *to (length without NUL; size: its capacity) and a NUL.
+ */
 static kn_status append_text(const parser *p, const char *text, int n, char **to, ptrdiff_t *length,
                              ptrdiff_t *size)
 {
@@ -234,7 +242,7 @@ static kn_status append_text(const parser *p, const char *text, int n, char **to
     return KN_OK;
 }
 
-/* expat handler: collects the text of Data or Label. */
+/* Handler of expat for n characters of text: collects those of Data and Label. */
 static void XMLCALL on_text(void *self, const char *text, int n)
 {
     parser *p = self;
@@ -247,7 +255,8 @@ static void XMLCALL on_text(void *self, const char *text, int n)
         kn_xml_stop(&p->x, status);
 }
 
-/* expat handler: at the end of a DataArray, decodes its text. */
+/* Handler of expat for the end of an element: decodes the text of a DataArray, or stores a label.
+ */
 static void XMLCALL on_end(void *self, const char *name)
 {
     parser *p = self;
@@ -273,7 +282,8 @@ static void XMLCALL on_end(void *self, const char *name)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-/* The error of a failed parse: that of a handler, else expat's. */
+/* Returns the error of a failed parse: that of a handler if there is one, else KN_ERR_MEMORY or
+ * KN_ERR_FORMAT; the message says if the file was cut short. */
 static kn_status xml_failure(const parser *p)
 {
     enum XML_Error error = XML_GetErrorCode(p->x.xml);
@@ -293,7 +303,8 @@ static kn_status xml_failure(const parser *p)
     }
 }
 
-/* Feeds the source, plain or gzip, to the parser in pieces. */
+/* Feeds the source, plain or gzip, to the parser in pieces of PIECE bytes. Fails as the handlers,
+ * the decompression or the XML do. */
 static kn_status feed_parser(parser *p)
 {
     kn_gunzip *g = NULL;
@@ -407,8 +418,8 @@ kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, 
     return KN_OK;
 }
 
-/* Reads the whole file to find its dimensions, and frees it; load_gifti reads it again for the
- * values. So a list of many files needs no memory. */
+/* Reads a whole GIFTI file to find its dimensions, and frees it; load_gifti() reads it again for
+ * the values, so that a list of many files needs no memory. */
 static kn_status open_gifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     kn_gifti gifti = {0};
@@ -420,7 +431,8 @@ out:
     return status;
 }
 
-/* Reads the file again and copies all arrays; they must be as they were on opening. */
+/* Decodes all arrays of a GIFTI image into raw, one volume after the other. KN_ERR_IO if the file
+ * differs from what it was when it was opened. */
 static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_byte_source *source,
                             void *raw)
 {

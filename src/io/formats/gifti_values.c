@@ -22,12 +22,14 @@ typedef struct job {
     ptrdiff_t count, bytes; /* numbers of the array, and their size */
 } job;
 
+/* Fails with KN_ERR_FORMAT: "FILE: data array N WHAT". */
 static kn_status fail_array(const job *j, const char *what)
 {
     return kn_fail(j->ctx, KN_ERR_FORMAT, "%s: data array %td %s", j->file, j->number, what);
 }
 
-/* Error: the array has more bytes than `has`, which its data hold at most. */
+/* Fails with KN_ERR_FORMAT because the array needs more bytes than `has`, which its data hold at
+ * most. */
 static kn_status fail_too_short(const job *j, double has)
 {
     return kn_fail(j->ctx, KN_ERR_FORMAT,
@@ -35,7 +37,7 @@ static kn_status fail_too_short(const job *j, double has)
                    j->number, kn_format_size((double)j->bytes).text, kn_format_size(has).text);
 }
 
-/* Allocates array->data. Called only after the text is known to be long enough. */
+/* Allocates array->data, j->bytes. Called only after the text is known to be long enough. */
 static kn_status alloc_values(const job *j)
 {
     return kn_alloc(j->ctx, j->bytes, 1, &j->array->data);
@@ -48,7 +50,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* True for inf or infinity with optional sign, which kn_number_parse does not accept. */
+/* Returns whether a word is inf or infinity with an optional sign, which kn_number_parse does not
+ * accept; *out is the value. */
 static bool is_infinite(const char *word, double *out)
 {
     bool minus = word[0] == '-';
@@ -57,7 +60,8 @@ static bool is_infinite(const char *word, double *out)
     return strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0;
 }
 
-/* Parses a word and stores it in the type of the array. False if it is no number of that type. */
+/* Parses a word and stores it as a number of `type` at `to`. Returns false if it is no number of
+ * that type. */
 static bool put_word(const kn_voxel_type *type, const char *word, unsigned char *to)
 {
     double x;
@@ -79,7 +83,8 @@ static bool put_word(const kn_voxel_type *type, const char *word, unsigned char 
     return true;
 }
 
-/* Decodes numbers separated by white space. */
+/* Decodes n characters of numbers separated by white space, which it overwrites, into array->data.
+ * KN_ERR_FORMAT unless they are exactly as many as the dimensions say. */
 static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
 {
     const kn_voxel_type *type = j->array->type;
@@ -115,7 +120,7 @@ static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
 
 /* ---- base64 ------------------------------------------------------------------------------- */
 
-/* Value of a base64 digit; -1 for another character. */
+/* Returns the value of a base64 digit, 0 to 63; -1 for another character. */
 static int digit_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -127,7 +132,8 @@ static int digit_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes base64 in place; *got = number of bytes. False if the text is not base64. */
+/* Decodes n characters of base64 in place; *got is the number of bytes. Returns false if the text
+ * is not base64. */
 static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
 {
     uint32_t bits = 0;
@@ -153,7 +159,8 @@ static bool from_base64(char *text, ptrdiff_t n, ptrdiff_t *got)
     return true;
 }
 
-/* Decodes base64, and decompresses the bytes if the encoding is KN_GIFTI_ZLIB. */
+/* Decodes n characters of base64 into array->data, and decompresses the bytes if the encoding is
+ * KN_GIFTI_ZLIB. KN_ERR_FORMAT if the data are damaged or have another size. */
 static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 {
     ptrdiff_t got;
@@ -190,8 +197,9 @@ static kn_status decode_base64(const job *j, char *text, ptrdiff_t n)
 
 /* ---- another file ------------------------------------------------------------------------- */
 
-/* Reads an external file. Only a name without folder is allowed, so that a GIFTI file cannot make
- * the program read files elsewhere. */
+/* Reads the values from an external file. Only a name without folder is allowed, so that a GIFTI
+ * file cannot make the program read files elsewhere; others = false allows none. KN_ERR_FORMAT or
+ * KN_ERR_IO. */
 static kn_status decode_external(const job *j, bool others)
 {
     kn_byte_source source = {.fd = -1};
@@ -222,7 +230,7 @@ out:
 
 /* ---- order -------------------------------------------------------------------------------- */
 
-/* Swaps the bytes of 4-byte numbers in place. */
+/* Swaps the bytes of the array's 4-byte numbers in place. */
 static void swap_bytes(const job *j)
 {
     unsigned char *p = j->array->data;
@@ -231,7 +239,7 @@ static void swap_bytes(const job *j)
             kn_store32(p + 4 * i, kn_load32(p + 4 * i, true), false);
 }
 
-/* Column-major to row-major. */
+/* Replaces the array's column-major values by row-major ones. Fails only without memory. */
 static kn_status transpose_values(const job *j)
 {
     ptrdiff_t rows = j->array->dim[0], cols = j->array->dim[1], size = j->array->type->bytes;

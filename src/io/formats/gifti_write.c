@@ -23,7 +23,7 @@ static ptrdiff_t base64_size(ptrdiff_t n)
     return (n + 2) / 3 * 4;
 }
 
-/* Encodes n bytes as base64_size(n) characters and a NUL. */
+/* Encodes n bytes as base64: base64_size(n) characters and a NUL in `out`. */
 static void to_base64(const unsigned char *bytes, ptrdiff_t n, char *out)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -56,7 +56,7 @@ static void free_gifti_writer(void *state)
     kn_free(w);
 }
 
-/* Writes <MetaData> with one name and value; empty if value is NULL. */
+/* Writes <MetaData> with one name and value, escaped; an empty element if value is NULL. */
 static kn_status put_meta(kn_ctx *ctx, gifti_writer *w, const char *name, const char *value)
 {
     kn_status status;
@@ -74,7 +74,7 @@ out:
     return status;
 }
 
-/* GIFTI's name of a hemisphere; NULL if unknown. */
+/* Returns GIFTI's name of a hemisphere, for "lh" and "rh"; NULL for any other side. */
 static const char *structure_name(const char *side)
 {
     return !side                     ? NULL
@@ -83,7 +83,8 @@ static const char *structure_name(const char *side)
                                      : NULL;
 }
 
-/* Opens the file and writes the XML up to the first DataArray. */
+/* Opens a GIFTI file for writing and writes the XML before the first DataArray. *state
+ * (gifti_writer) is owned by the caller; NULL on failure. */
 static kn_status begin_gifti(kn_ctx *ctx, const char *path, const kn_image_target *target,
                              const kn_write_options *options, void **state)
 {
@@ -124,7 +125,7 @@ out:
     return status;
 }
 
-/* Writes one volume as a DataArray. */
+/* Writes one volume as a DataArray, float32 as zlib in base64 (state: gifti_writer). */
 static kn_status put_volume(kn_ctx *ctx, void *state, const kn_volume *v)
 {
     gifti_writer *w = state;
@@ -153,6 +154,7 @@ out:
     return status;
 }
 
+/* Writes the end of the XML and completes the file (state: gifti_writer). */
 static kn_status commit_gifti(kn_ctx *ctx, void *state)
 {
     gifti_writer *w = state;

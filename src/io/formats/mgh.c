@@ -25,7 +25,7 @@ enum {
 
 static const bool SWAP = !KN_BIG_ENDIAN;
 
-/* The voxel type of an MGH type code; NULL if it is not supported. */
+/* Returns the voxel type of an MGH type code; NULL if it is not supported. */
 static const kn_voxel_type *find_type(int32_t code)
 {
     switch (code) {
@@ -38,7 +38,8 @@ static const kn_voxel_type *find_type(int32_t code)
     }
 }
 
-/* Checks the dimensions. The limit on voxels keeps sizes in bytes below PTRDIFF_MAX. */
+/* Sets dimensions and number of volumes from the header p. KN_ERR_FORMAT unless they are positive
+ * and the size in bytes stays below PTRDIFF_MAX. */
 static kn_status take_dims(kn_ctx *ctx, const char *name, const unsigned char *p,
                            kn_nifti_header *h)
 {
@@ -62,8 +63,9 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const unsigned char *p
     return KN_OK;
 }
 
-/* Affine from spacing, direction cosines and centre, rounded to float as NIfTI stores it. Without
- * them (goodRASFlag 0): coronal, 1 mm, centred at the origin. */
+/* Sets h->srow, the affine from voxels to mm, from spacing, direction cosines and centre in the
+ * header p, rounded to float as NIfTI stores it. Without them (goodRASFlag 0): coronal, 1 mm,
+ * centred at the origin. */
 static void take_affine(const unsigned char *p, kn_nifti_header *h)
 {
     float spacing[3] = {1, 1, 1}, cosine[3][3] = {{-1, 0, 0}, {0, 0, -1}, {0, 1, 0}};
@@ -138,6 +140,8 @@ void kn_mgh_header_encode(const kn_geometry *g, ptrdiff_t frames, unsigned char 
     }
 }
 
+/* Reads the header of an MGH file into image->header and checks that all voxels are there.
+ * KN_ERR_FORMAT if not. */
 static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     enum { TAGS = 1 << 24 }; /* bytes of tags after the voxels: transforms, a colour table */
@@ -154,7 +158,8 @@ const kn_image_format kn_format_mgh = {.endings = READ_ENDINGS,
 
 /* ---- writer ---------------------------------------------------------------------------------- */
 
-/* Encodes the header; KN_ERR_SHAPE if a dimension exceeds 32 bits. */
+/* Opens an MGH file for writing and writes its header; *state is owned by the caller. KN_ERR_SHAPE
+ * if a dimension exceeds 32 bits. */
 static kn_status begin_mgh(kn_ctx *ctx, const char *path, const kn_image_target *target,
                            const kn_write_options *options, void **state)
 {

@@ -15,7 +15,8 @@
 
 /* ---- writer ---------------------------------------------------------------------------------- */
 
-/* Takes the header of the geometry, sets volumes and description, and opens the file. */
+/* Opens a NIfTI file for writing, with the header of the target's geometry, its number of volumes
+ * and its description. *state is owned by the caller; NULL on failure. */
 static kn_status begin_nifti(kn_ctx *ctx, const char *path, const kn_image_target *target,
                              const kn_write_options *options, void **state)
 {
@@ -55,7 +56,8 @@ static const struct {
 };
 enum { N_PAIRS = sizeof PAIRS / sizeof *PAIRS };
 
-/* Index into PAIRS; N_PAIRS if `path` is not part of a pair. */
+/* Returns the index into PAIRS for the extension of `path`; N_PAIRS if it is not part of a
+ * .hdr/.img pair. */
 static int pair_of(const char *path)
 {
     int i = 0;
@@ -64,8 +66,9 @@ static int pair_of(const char *path)
     return i;
 }
 
-/* *out = `path` with its extension `ending` replaced by `wanted` or `wanted`.gz, whichever exists;
- * a copy of the path if wanted is NULL. KN_ERR_IO if neither exists. */
+/* Sets *out (freed with kn_free) to `path` with its extension `ending` replaced by `wanted` or
+ * `wanted`.gz, whichever exists; a copy of the path if wanted is NULL. KN_ERR_IO if neither exists.
+ */
 static kn_status find_partner(kn_ctx *ctx, const char *path, const char *ending, const char *wanted,
                               char **out)
 {
@@ -94,8 +97,8 @@ out:
     return status;
 }
 
-/* Switches image->data_path and *source to the file of the pair with extension `wanted`; NULL: the
- * given file. */
+/* Closes *source and opens instead the file of the .hdr/.img pair with extension `wanted` (NULL:
+ * the given file); sets image->data_path to it. */
 static kn_status open_file_of_pair(kn_ctx *ctx, kn_image *image, const char *ending,
                                    const char *wanted, kn_byte_source *source)
 {
@@ -109,7 +112,8 @@ out:
     return status;
 }
 
-/* Switches to the data file of a pair, after its header was read. */
+/* Switches *source and image->data_path to the data file of a .hdr/.img pair, after its header was
+ * read, and sets image->gzip. KN_ERR_FORMAT if there is no data file. */
 static kn_status open_voxels(kn_ctx *ctx, kn_image *image, int pair, kn_byte_source *source)
 {
     unsigned char head[2];
@@ -128,7 +132,8 @@ out:
     return status;
 }
 
-/* Finds the header of a pair, reads it, switches to the data file, and reads CIFTI's XML if any. */
+/* Reads the header of a NIfTI or ANALYZE image into image->header, switches *source to the data
+ * file of a pair, checks its size, and reads CIFTI's brain models if there are any. */
 static kn_status open_nifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     enum { PADDING = 1 << 16 }; /* bytes that may follow the voxels */

@@ -65,21 +65,22 @@ typedef struct raw_fields {
     double offset, slope, inter;
 } raw_fields;
 
-/* n floats of NIfTI-1 (4 bytes each). */
+/* Loads n floats of NIfTI-1, 4 bytes each, as doubles. */
 static void load_floats1(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (double)kn_load_f32(p + 4 * i, swap);
 }
 
-/* n floats of NIfTI-2 (8 bytes each). */
+/* Loads n floats of NIfTI-2, 8 bytes each. */
 static void load_floats2(const unsigned char *p, bool swap, int n, double *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = kn_load_f64(p + 8 * i, swap);
 }
 
-/* Loads the fields of NIfTI-1 or ANALYZE. */
+/* Loads the fields of a NIfTI-1 or ANALYZE header p into *h, and those that still need checks into
+ * *raw. */
 static void load_fields1(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
@@ -108,7 +109,7 @@ static void load_fields1(const unsigned char *p, kn_nifti_header *h, raw_fields 
     load_floats1(p + V1_SROW, s, 12, &h->srow[0][0]);
 }
 
-/* Loads the fields of NIfTI-2. */
+/* Loads the fields of a NIfTI-2 header p into *h, and those that still need checks into *raw. */
 static void load_fields2(const unsigned char *p, kn_nifti_header *h, raw_fields *raw)
 {
     bool s = h->swapped;
@@ -128,7 +129,8 @@ static void load_fields2(const unsigned char *p, kn_nifti_header *h, raw_fields 
     load_floats2(p + V2_SROW, s, 12, &h->srow[0][0]);
 }
 
-/* Sets version, byte order and pair from sizeof_hdr and the magic bytes. */
+/* Sets version, byte order and pair of *h from sizeof_hdr and the magic bytes among the n bytes of
+ * a header. KN_ERR_FORMAT if it is no NIfTI or too short. */
 static kn_status identify_header(kn_ctx *ctx, const char *name, const unsigned char *p, ptrdiff_t n,
                                  kn_nifti_header *h)
 {
@@ -158,7 +160,8 @@ static kn_status identify_header(kn_ctx *ctx, const char *name, const unsigned c
     return kn_fail(ctx, KN_ERR_FORMAT, "%s is not a NIfTI file", name);
 }
 
-/* CIFTI-2 has its matrix in axes 5 and 6 (maps x places); axes 1 to 4 have length 1. */
+/* Returns whether a header is that of CIFTI-2, which has its matrix in axes 5 and 6 (maps x places)
+ * and length 1 in axes 1 to 4. */
 static bool is_cifti(const kn_nifti_header *h, const raw_fields *raw)
 {
     return h->version == 2 && h->intent_code >= CIFTI_FIRST_INTENT &&
@@ -166,7 +169,8 @@ static bool is_cifti(const kn_nifti_header *h, const raw_fields *raw)
            raw->dim[2] == 1 && raw->dim[3] == 1 && raw->dim[4] == 1;
 }
 
-/* Checks the dimensions. The limit on voxels keeps sizes in bytes below PTRDIFF_MAX. */
+/* Sets dimensions and number of volumes of *h from the raw fields. KN_ERR_FORMAT unless there are 3
+ * or 4, all positive, and sizes in bytes stay below PTRDIFF_MAX. */
 static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw, kn_nifti_header *h)
 {
     int64_t dims = raw->dim[0], d[8];
@@ -206,7 +210,8 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw,
     return KN_OK;
 }
 
-/* Sets slope and intercept. An intercept of 0 becomes -0.0, which keeps the sign of zero. */
+/* Sets slope and intercept of *h. An intercept of 0 becomes -0.0, which keeps the sign of zero.
+ * KN_ERR_FORMAT if they are not finite. */
 static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *raw,
                               kn_nifti_header *h)
 {
@@ -225,7 +230,7 @@ static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *r
     return KN_OK;
 }
 
-/* Checks where the data start: an integer after the header. */
+/* Sets the offset of the data. KN_ERR_FORMAT unless it is a whole number behind the header. */
 static kn_status take_offset(kn_ctx *ctx, const char *name, const raw_fields *raw,
                              kn_nifti_header *h)
 {
@@ -238,7 +243,8 @@ static kn_status take_offset(kn_ctx *ctx, const char *name, const raw_fields *ra
     return KN_OK;
 }
 
-/* Accepts ANALYZE 7.5 only with a plausible SPM origin: the plain format has no orientation. */
+/* Fails with KN_ERR_FORMAT for an ANALYZE 7.5 header without a plausible SPM origin: the plain
+ * format has no orientation. */
 static kn_status check_analyze(kn_ctx *ctx, const char *name, const kn_nifti_header *h)
 {
     bool plausible = h->origin[0] != 0 || h->origin[1] != 0 || h->origin[2] != 0;
@@ -304,7 +310,8 @@ static void store_floats2(unsigned char *p, int n, const double *x)
         kn_store_f64(p + 8 * i, x[i], KN_BIG_ENDIAN);
 }
 
-/* Encodes a NIfTI-1 header (float32) into zeroed bytes. */
+/* Encodes a NIfTI-1 header of float32 data with the lengths dim into p, 348 zeroed bytes,
+ * little-endian. */
 static void encode_nifti1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1, offset = KN_NIFTI1_SIZE + EXTENDER;
@@ -325,7 +332,8 @@ static void encode_nifti1(const kn_nifti_header *h, const ptrdiff_t dim[8], unsi
     memcpy(p + V1_MAGIC, "n+1", 4);
 }
 
-/* Encodes a NIfTI-2 header (float32) into zeroed bytes. */
+/* Encodes a NIfTI-2 header of float32 data with the lengths dim into p, 540 zeroed bytes,
+ * little-endian. */
 static void encode_nifti2(const kn_nifti_header *h, const ptrdiff_t dim[8], unsigned char *p)
 {
     static const double one = 1;

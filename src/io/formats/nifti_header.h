@@ -43,8 +43,9 @@ void kn_nifti_header_cifti(ptrdiff_t places, ptrdiff_t maps, ptrdiff_t offset,
 /* Changes the voxel type of an encoded header to `code`, one of KN_VOXEL_*. */
 void kn_nifti_header_set_type(unsigned char *encoded, int code);
 
-/* Voxels per volume, and bytes of all volumes. Parsing excludes an overflow. */
+/* Returns the number of voxels per volume. Parsing has excluded an overflow. */
 ptrdiff_t kn_nifti_voxels(const kn_nifti_header *header);
+/* Returns the bytes of the voxels of all volumes. Parsing has excluded an overflow. */
 ptrdiff_t kn_nifti_data_size(const kn_nifti_header *header);
 
 /* ---- geometry ----------------------------------------------------------------------------- */

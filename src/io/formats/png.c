@@ -21,8 +21,8 @@ typedef struct picture {
     unsigned char number[KN_PNG_COLOURS]; /* index into the palette, per colour of the caller */
 } picture;
 
-/* Writes a chunk: length, name, contents, CRC of name and contents. Returns its end. `bytes` may
- * already be in place, at to + 8. */
+/* Writes a PNG chunk at `to`: length, name, n bytes, CRC. Returns the position behind it. `bytes`
+ * may already be in place, at to + 8. */
 static unsigned char *put_chunk(unsigned char *to, const char *name, const void *bytes, ptrdiff_t n)
 {
     kn_store32(to, (uint32_t)n, !KN_BIG_ENDIAN);
@@ -33,8 +33,8 @@ static unsigned char *put_chunk(unsigned char *to, const char *name, const void 
     return to + CHUNK + n;
 }
 
-/* Makes the palette of the used colours, those with alpha < 255 first: only they need an entry in
- * tRNS. Sets the depth. */
+/* Makes the palette of the colours that n pixels use, those with alpha < 255 first, since only they
+ * need an entry in tRNS. Sets the bits per pixel, p->depth. */
 static void choose_colours(const uint8_t *pixel, ptrdiff_t n, const kn_png_colour *colour,
                            picture *p)
 {
@@ -55,7 +55,8 @@ static void choose_colours(const uint8_t *pixel, ptrdiff_t n, const kn_png_colou
     p->depth = p->colours <= 2 ? 1 : p->colours <= 4 ? 2 : p->colours <= 16 ? 4 : 8;
 }
 
-/* Packs a row of pixels, several per byte, the first in the highest bits. */
+/* Packs a row of p->width pixels into `row`, several per byte, the first in the highest bits; grey
+ * pixels are copied. */
 static void pack_row(const picture *p, const uint8_t *pixel, unsigned char *row)
 {
     const int each = 8 / p->depth;
@@ -70,7 +71,8 @@ static void pack_row(const picture *p, const uint8_t *pixel, unsigned char *row)
     }
 }
 
-/* Filter Sub: subtracts the previous byte from each byte; from the end, to work in place. */
+/* Applies the filter Sub to all rows in place: subtracts the previous byte from each byte, from the
+ * end on. */
 static void filter_rows(const picture *p, unsigned char *rows)
 {
     for (ptrdiff_t y = 0; y < p->height; y++) {
@@ -81,8 +83,8 @@ static void filter_rows(const picture *p, unsigned char *rows)
     }
 }
 
-/* Writes the whole file to `out`, which is large enough for any content; *n = its size. capacity:
- * bytes for the compressed rows. */
+/* Writes the whole PNG file to `out`, which is large enough for any content; *n is its size.
+ * capacity: bytes for the compressed rows. */
 static void put_file(const picture *p, struct libdeflate_compressor *c, const unsigned char *rows,
                      ptrdiff_t capacity, unsigned char *out, ptrdiff_t *n)
 {
@@ -106,7 +108,8 @@ static void put_file(const picture *p, struct libdeflate_compressor *c, const un
     *n = at - out;
 }
 
-/* Encodes the picture without and with filter, and returns the smaller file. */
+/* Encodes the picture without and with filter; *bytes (*n of them; kn_free) is the smaller file.
+ * Fails only without memory. */
 static kn_status write_picture(kn_ctx *ctx, const picture *p, const uint8_t *pixel, void **bytes,
                                ptrdiff_t *n)
 {

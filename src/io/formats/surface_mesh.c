@@ -12,7 +12,8 @@ void kn_surface_clear(kn_surface *s)
     *s = (kn_surface){0};
 }
 
-/* Finds the only array of an intent; it must have three columns and the given type. */
+/* Sets *out to the only array of this intent in a GIFTI file; it must have three columns and this
+ * type. KN_ERR_FORMAT otherwise. */
 static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                             const char *intent, int type, const kn_gifti_array **out)
 {
@@ -39,7 +40,7 @@ static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti
                           name, intent);
 }
 
-/* Copies the coordinates, which must be finite. */
+/* Copies the coordinates (array a, n x 3) to s->xyz in mm. KN_ERR_DATA if one is not finite. */
 static kn_status take_points(kn_ctx *ctx, const char *name, const kn_gifti_array *a, kn_surface *s)
 {
     kn_status status = kn_alloc_d(ctx, 3 * a->dim[0], &s->xyz);
@@ -57,7 +58,8 @@ static kn_status take_points(kn_ctx *ctx, const char *name, const kn_gifti_array
     return KN_OK;
 }
 
-/* Copies the triangles; their vertices must exist. */
+/* Copies the triangles (array a, m x 3 vertices) to s->corner. KN_ERR_DATA if a vertex does not
+ * exist. */
 static kn_status take_triangles(kn_ctx *ctx, const char *name, const kn_gifti_array *a,
                                 kn_surface *s)
 {

@@ -35,7 +35,8 @@ out:
     return status;
 }
 
-/* Orders by key; equal keys by index, so that the search finds the first. */
+/* Comparison for qsort of label keys: by key; equal keys by index, so that the search finds the
+ * first. */
 static int by_key(const void *a, const void *b)
 {
     const kn_label_key *x = a, *y = b;
@@ -63,7 +64,8 @@ ptrdiff_t kn_label_keys_find(const kn_label_key *keys, ptrdiff_t n, long key)
     return low < n && keys[low].key == key ? keys[low].place : -1;
 }
 
-/* The array of labels: the first of intent NIFTI_INTENT_LABEL, else the first; NULL if none. */
+/* Returns the array of labels of a GIFTI file: the first of intent NIFTI_INTENT_LABEL, else the
+ * first; NULL if there is none. */
 static const kn_gifti_array *find_array(const kn_gifti *gifti)
 {
     for (ptrdiff_t i = 0; i < gifti->count; i++)
@@ -72,7 +74,7 @@ static const kn_gifti_array *find_array(const kn_gifti *gifti)
     return gifti->count > 0 ? gifti->array : NULL;
 }
 
-/* KN_ERR_FORMAT unless there is a label table and an array of one int32 per vertex. */
+/* Fails with KN_ERR_FORMAT unless there is a label table and array a has one int32 per vertex. */
 static kn_status check_labels(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                               const kn_gifti_array *a)
 {

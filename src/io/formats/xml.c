@@ -18,7 +18,8 @@ kn_status kn_xml_no_memory(const kn_xml *x)
     return kn_fail(x->ctx, KN_ERR_MEMORY, "%s: out of memory for its XML", x->name);
 }
 
-/* Rejects entity declarations, whose expansion can exhaust memory or read other files. */
+/* Handler of expat: stops the parser with KN_ERR_FORMAT at an entity declaration, whose expansion
+ * can exhaust memory or read other files. */
 static void XMLCALL on_entity(void *self, const char *name, int parameter, const char *value,
                               int length, const char *base, const char *system, const char *public,
                               const char *notation)
@@ -66,7 +67,7 @@ ptrdiff_t kn_xml_whole(const char *text)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Length in bytes of the UTF-8 character at p; 0 if it is invalid or not allowed in XML. */
+/* Returns the bytes of the UTF-8 character at p; 0 if it is invalid or not allowed in XML. */
 static size_t character_length(const unsigned char *p)
 {
     static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};

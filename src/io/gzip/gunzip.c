@@ -16,8 +16,8 @@ bool kn_is_gzip(const unsigned char *bytes, ptrdiff_t n)
     return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* Compressed size of the BGZF member (bgzip) that begins with these bytes, from its extra field
- * 'BC'; 0 if it is not BGZF. */
+/* Returns the compressed size of the BGZF member (bgzip) that begins with these bytes, from its
+ * extra field 'BC'; 0 if it is not BGZF. */
 static ptrdiff_t bgzf_size(const unsigned char head[BGZF_HEAD])
 {
     static const unsigned char first[4] = {0x1f, 0x8b, 8, 4}, field[6] = {6, 0, 'B', 'C', 2, 0};
@@ -28,7 +28,8 @@ static ptrdiff_t bgzf_size(const unsigned char head[BGZF_HEAD])
     return size >= BGZF_HEAD + TRAILER ? size : 0;
 }
 
-/* Sum of the uncompressed sizes of all BGZF members, modulo 2^32; false if a member is not BGZF. */
+/* Sets *length to the sum of the uncompressed sizes of all BGZF members, modulo 2^32. Returns false
+ * if a member is not BGZF. */
 static bool bgzf_hint(const kn_byte_source *source, ptrdiff_t *length)
 {
     unsigned char head[BGZF_HEAD], tail[4];
@@ -116,7 +117,8 @@ kn_status kn_gunzip_start(kn_ctx *ctx, kn_gunzip *g, const kn_byte_source *sourc
     return KN_OK;
 }
 
-/* Refills g->in from the source, after the bytes that are not consumed yet. */
+/* Fills g->in with the next bytes of the source, behind those that are not consumed yet. KN_ERR_IO
+ * if reading fails. */
 static kn_status refill_input(kn_ctx *ctx, kn_gunzip *g)
 {
     ptrdiff_t left = (ptrdiff_t)g->z.avail_in, n = g->source.size - g->offset;
@@ -133,7 +135,7 @@ static kn_status refill_input(kn_ctx *ctx, kn_gunzip *g)
     return status;
 }
 
-/* At the end of a member: starts the next one, or sets g->ended. */
+/* At the end of a gzip member: starts the next one, or sets g->ended. */
 static kn_status next_member(kn_ctx *ctx, kn_gunzip *g)
 {
     kn_status status = KN_OK;
@@ -148,7 +150,8 @@ static kn_status next_member(kn_ctx *ctx, kn_gunzip *g)
     return KN_OK;
 }
 
-/* Converts an error code of inflate to a status and a message. */
+/* Fails with KN_ERR_MEMORY or KN_ERR_FORMAT for an error code of zlib's inflate; the message says
+ * if the file was cut short. */
 static kn_status inflate_error(kn_ctx *ctx, const kn_gunzip *g, int code)
 {
     if (code == Z_MEM_ERROR)
@@ -161,7 +164,8 @@ static kn_status inflate_error(kn_ctx *ctx, const kn_gunzip *g, int code)
                    g->z.msg ? g->z.msg : "no gzip data");
 }
 
-/* Decompresses at most n bytes with one call of inflate. */
+/* Decompresses at most n bytes into `out` with one call of inflate; *got is how many. KN_ERR_FORMAT
+ * if the data are damaged. */
 static kn_status inflate_step(kn_ctx *ctx, kn_gunzip *g, ptrdiff_t n, unsigned char *out,
                               ptrdiff_t *got)
 {
@@ -245,8 +249,8 @@ void kn_inflater_free(kn_inflater *inflater)
     kn_free(inflater);
 }
 
-/* Sets the message for damaged data: libdeflate does not report the cause, so zlib reads the data
- * again. */
+/* Fails with KN_ERR_FORMAT and the cause for damaged gzip data: libdeflate does not report it, so
+ * zlib reads the n bytes again. */
 static kn_status fail_damaged(kn_ctx *ctx, const char *name, const unsigned char *bytes,
                               ptrdiff_t n)
 {

@@ -72,7 +72,7 @@ void kn_gzip_writer_free(kn_gzip_writer *w)
     kn_free(w);
 }
 
-/* Allocates the compressor and output buffer of a slot on its first use. */
+/* Allocates the compressor and the output buffer of a slot on its first use. KN_ERR_MEMORY. */
 static kn_status prepare_slot(kn_ctx *ctx, slot *s)
 {
     void *p;
@@ -86,8 +86,8 @@ static kn_status prepare_slot(kn_ctx *ctx, slot *s)
     return status;
 }
 
-/* Compresses slots first .. last-1. Z_SYNC_FLUSH ends a chunk with a non-final block at a byte
- * boundary, so that chunks can be concatenated. */
+/* Thread task (self: array of slots): compresses slots first .. last - 1. Z_SYNC_FLUSH ends a chunk
+ * with a non-final block at a byte boundary, so that chunks can be concatenated. */
 static void compress_slots(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     for (slot *s = (slot *)self + first; s < (slot *)self + last; s++) {
@@ -104,7 +104,8 @@ static void compress_slots(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Compresses the buffered bytes in chunks, in parallel, and writes them in order. */
+/* Compresses the buffered bytes in chunks, in parallel, writes them in order, and empties the
+ * buffer. KN_ERR_MEMORY or KN_ERR_IO. */
 static kn_status flush_slots(kn_ctx *ctx, kn_gzip_writer *w)
 {
     kn_status status = KN_OK;

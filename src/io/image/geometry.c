@@ -8,8 +8,8 @@
 
 static const double AFFINE_TOLERANCE = 1e-3; /* mm, on each entry */
 
-/* R = rotation matrix of the unit quaternion (a, b, c, d) with q = (b, c, d). The file omits
- * a = sqrt(1 - |q|^2) >= 0. */
+/* Sets R to the rotation matrix of the unit quaternion (a, b, c, d) with q = (b, c, d). The file
+ * omits a = sqrt(1 - |q|^2) >= 0. */
 static void rotation_matrix(const double q[3], double R[3][3])
 {
     double b = q[0], c = q[1], d = q[2], a2 = 1 - (b * b + c * c + d * d), a = 0;
@@ -28,14 +28,16 @@ static void rotation_matrix(const double q[3], double R[3][3])
     memcpy(R, M, sizeof M);
 }
 
-/* Voxel size along axis i in mm: the absolute value of the stored size; 1 if that is 0. */
+/* Returns the voxel size along axis i in mm: the absolute value of the stored size; 1 if that is 0.
+ */
 static double voxel_size(const kn_nifti_header *h, int i)
 {
     double size = fabs(h->pixdim[i + 1]);
     return size == 0 ? 1 : size;
 }
 
-/* Affine from qform: rotation times voxel sizes; pixdim[0] = -1 flips the third axis. */
+/* Sets the affine A (voxel to mm) from qform: rotation times voxel sizes; pixdim[0] = -1 flips the
+ * third axis. */
 static void from_qform(const kn_nifti_header *h, double A[4][4])
 {
     double R[3][3], qfac = h->pixdim[0] == -1 ? -1 : 1;
@@ -47,8 +49,8 @@ static void from_qform(const kn_nifti_header *h, double A[4][4])
     }
 }
 
-/* Affine of a header without orientation: x runs from right to left; the origin is SPM's (ANALYZE),
- * else the centre of the image. */
+/* Sets the affine A (voxel to mm) of a header without orientation: x runs from right to left; the
+ * origin is SPM's (ANALYZE), else the centre of the image. */
 static void from_pixdim(const kn_nifti_header *h, double A[4][4])
 {
     for (int i = 0; i < 3; i++) {

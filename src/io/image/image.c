@@ -15,7 +15,7 @@ static const kn_image_format *const FORMATS[] = {KN_IMAGE_FORMATS(ROW)};
 #undef ROW
 enum { N_FORMATS = sizeof FORMATS / sizeof *FORMATS };
 
-/* True if the path has one of the NULL-terminated extensions. */
+/* Returns whether the path has one of the extensions; the list ends with NULL. */
 static bool has_extension(const char *path, const char *const *endings)
 {
     for (; *endings; endings++)
@@ -32,7 +32,7 @@ const kn_image_writing *kn_image_writing_of(const char *path)
     return NULL;
 }
 
-/* The format for the extension of `path`; NULL if unknown. */
+/* Returns the format for the extension of `path`; NULL if it is unknown. */
 static const kn_image_format *format_of(const char *path)
 {
     for (int i = 0; i < N_FORMATS; i++)
@@ -83,7 +83,8 @@ const char *kn_image_ending_known(const char *ending)
 
 /* ---- headers ------------------------------------------------------------------------------ */
 
-/* The first bytes of a file, at most KN_NIFTI2_SIZE, decompressed if it is gzip (*gzip). */
+/* Reads the first bytes of a file, at most KN_NIFTI2_SIZE, decompressed if it is gzip (*gzip); *got
+ * is how many. */
 static kn_status first_bytes(kn_ctx *ctx, const kn_byte_source *source, unsigned char *out,
                              ptrdiff_t *got, bool *gzip)
 {
@@ -113,7 +114,8 @@ kn_status kn_image_open_header(kn_ctx *ctx, kn_image *image, const kn_byte_sourc
     return status == KN_OK ? parse(ctx, source->name, head, got, &image->header) : status;
 }
 
-/* Error: the header announces more bytes than the file has or can have. */
+/* Fails with KN_ERR_FORMAT because the header announces more bytes than `has`; limit: the words
+ * before that size. */
 static kn_status fail_too_short(kn_ctx *ctx, const char *name, const kn_nifti_header *h,
                                 const char *limit, ptrdiff_t has)
 {
@@ -122,6 +124,8 @@ static kn_status fail_too_short(kn_ctx *ctx, const char *name, const kn_nifti_he
                    kn_format_size(need).text, limit, kn_format_size((double)has).text);
 }
 
+/* Fails with KN_ERR_FORMAT because the file has more data than the `need` bytes that its header
+ * announces. */
 static kn_status fail_too_long(kn_ctx *ctx, const char *name, ptrdiff_t need)
 {
     return kn_fail(ctx, KN_ERR_FORMAT,
@@ -163,7 +167,8 @@ kn_status kn_image_check_size(kn_ctx *ctx, const kn_image *image, const kn_byte_
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Opens the header and derives the geometry; closes the source. */
+/* Reads the header of the source by the format of *image, derives the geometry, and closes the
+ * source. Clears *image on failure. */
 static kn_status open_source(kn_ctx *ctx, kn_byte_source *source, kn_image *image)
 {
     kn_status status;

@@ -11,7 +11,8 @@ bool kn_images_is_name(const char *path)
     return kn_path_ends(path, ".txt") || kn_image_is_name(path);
 }
 
-/* Prefixes the current error message with the line of the list: "cohort.txt line 7: ...". */
+/* Replaces the current error message by "LIST line N: MESSAGE" and returns the status; out of
+ * memory and cancellation stay as they are. */
 static kn_status add_place(kn_ctx *ctx, kn_status status, const char *list, ptrdiff_t line)
 {
     char what[1024];
@@ -24,7 +25,8 @@ static kn_status add_place(kn_ctx *ctx, kn_status status, const char *list, ptrd
     return kn_fail(ctx, status, "%s line %td: %s", list, line, what);
 }
 
-/* Opens an image; rejects CIFTI other than dense scalars and series, which has no brain models. */
+/* Opens one image file as *out (kn_image_clear). KN_ERR_FORMAT for CIFTI other than dense scalars
+ * and series, which has no brain models. */
 static kn_status open_part(kn_ctx *ctx, const char *path, kn_image *out)
 {
     kn_status status = kn_image_open(ctx, path, out);
@@ -35,8 +37,8 @@ static kn_status open_part(kn_ctx *ctx, const char *path, kn_image *out)
     return status;
 }
 
-/* Checks that an image has the hemisphere, geometry and brain models of the first one. Its copy of
- * the brain models' XML is then freed. */
+/* Checks that an image has the hemisphere (KN_ERR_DATA), geometry and brain models (KN_ERR_SHAPE)
+ * of the first one. Its copy of the brain models' XML is then freed. */
 static kn_status compare_first(kn_ctx *ctx, kn_image *file, const kn_image *first)
 {
     const char *side = kn_image_side(file->path), *expected = kn_image_side(first->path);
@@ -52,7 +54,8 @@ out:
     return status;
 }
 
-/* Opens the parts of image i of a list and compares them with those of image 0. */
+/* Opens the one or two files of image i of a list and compares them with those of image 0.
+ * KN_ERR_SHAPE if one is 4D or differs. */
 static kn_status open_listed(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
 {
     kn_status status = KN_OK;
@@ -80,7 +83,7 @@ kn_status kn_images_open_row(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
     return line ? add_place(ctx, status, images->name, images->list.line[i]) : status;
 }
 
-/* Allocates n x parts images. */
+/* Allocates n x images->parts image structs; images owns them. */
 static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
 {
     void *files;
@@ -91,8 +94,8 @@ static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
     return status;
 }
 
-/* Opens a text file or a pattern as a list of images. All headers are read, or only the first if
- * images->later. */
+/* Opens a text file or a pattern as a list of images. All headers are read and compared, or only
+ * the first if images->later. */
 static kn_status open_list(kn_ctx *ctx, const char *path, kn_images *images)
 {
     kn_status status;
@@ -110,15 +113,15 @@ out:
     return status;
 }
 
-/* The comma between two image names "a,b"; NULL if `path` is a single name: it has no comma or
- * several, or such a file exists. */
+/* Returns the comma between two image names "a,b"; NULL if `path` is a single name: it has no comma
+ * or several, or such a file exists. */
 static const char *find_comma(const char *path)
 {
     const char *comma = strchr(path, ',');
     return comma && !strchr(comma + 1, ',') && access(path, F_OK) != 0 ? comma : NULL;
 }
 
-/* Opens a 4D file, or two with the same number of volumes. */
+/* Opens a 4D file, or two as "a,b" with the same number of volumes; else KN_ERR_SHAPE. */
 static kn_status open_4d(kn_ctx *ctx, const char *path, kn_images *images)
 {
     const char *comma = find_comma(path);
@@ -140,7 +143,7 @@ out:
     return status;
 }
 
-/* Sets parts and geometry from the first image. */
+/* Sets images->part (one per hemisphere) and images->geometry from the first image. */
 static kn_status describe_parts(kn_ctx *ctx, const char *path, kn_images *images)
 {
     kn_status status = KN_OK;
@@ -152,8 +155,8 @@ out:
     return status;
 }
 
-/* Opens one 4D image, a list or a pattern. memory: bytes for decompressed volumes, 0:
- * KN_IMAGE_MEMORY. *out is owned by the caller; on error it is NULL. */
+/* Opens one 4D image, a list or a pattern as *out (kn_images_free; NULL on failure). memory: bytes
+ * for decompressed volumes, 0: KN_IMAGE_MEMORY. later: read headers when their image is needed. */
 static kn_status open_all(kn_ctx *ctx, const char *path, ptrdiff_t memory, bool later,
                           kn_images **out)
 {

@@ -31,7 +31,8 @@ typedef struct reading {
     size_t state_size;
 } reading;
 
-/* True for a 4D file that needs a single reader, which is then kept between calls. */
+/* Returns whether the images are one 4D file that needs a single reader, which is then kept between
+ * calls. */
 static bool in_one_stream(const kn_images *images)
 {
     bool one = false;
@@ -48,8 +49,8 @@ int kn_images_readers(kn_ctx *ctx, const kn_images *images)
     return (int)(threads < images->count ? threads : images->count);
 }
 
-/* True if the single reader of each part will hold its whole file, so that all workers can convert
- * volumes from it. */
+/* Returns whether the single reader of each hemisphere will hold its whole file, so that all
+ * workers can convert volumes from it. */
 static bool may_be_in_memory(const kn_images *images)
 {
     bool in_memory = true;
@@ -66,7 +67,7 @@ int kn_images_workers(kn_ctx *ctx, const kn_images *images)
     return (int)(threads < images->count ? threads : images->count);
 }
 
-/* Worker w reads image i, to its row of r->out or to r->take. */
+/* Worker w reads image i of the request into its row of r->out, or passes its voxels to r->take. */
 static kn_status read_one(reading *r, ptrdiff_t w, ptrdiff_t i)
 {
     worker *me = &r->workers[w];
@@ -85,7 +86,8 @@ static kn_status read_one(reading *r, ptrdiff_t w, ptrdiff_t i)
     return status;
 }
 
-/* Worker w reads the next image. False if there is none, a worker failed, or on cancellation. */
+/* Worker w reads the next image of the request. Returns false if there is none, a worker failed, or
+ * on cancellation. */
 static bool take_one(reading *r, ptrdiff_t w)
 {
     worker *me = &r->workers[w];
@@ -102,7 +104,8 @@ static bool take_one(reading *r, ptrdiff_t w)
     return true;
 }
 
-/* One item of the parallel loop is one worker, which takes images until none is left. */
+/* Thread task (self: reading): item w of the parallel loop is worker w, which reads images until
+ * none is left. */
 static void run_workers(void *self, ptrdiff_t begin, ptrdiff_t end)
 {
     for (ptrdiff_t w = begin; w < end; w++)
@@ -110,7 +113,8 @@ static void run_workers(void *self, ptrdiff_t begin, ptrdiff_t end)
             ;
 }
 
-/* The error of the image that comes first, so that the message does not depend on timing. */
+/* Returns the status of the failed image that comes first, with its message, so that the message
+ * does not depend on timing; KN_OK if none failed. */
 static kn_status first_failure(const reading *r, int workers)
 {
     const worker *earliest = NULL;
@@ -122,7 +126,8 @@ static kn_status first_failure(const reading *r, int workers)
     return kn_check_cancel(r->ctx);
 }
 
-/* Splits the voxels (ascending `index`, or the first n) into those of each part. */
+/* Splits the requested voxels (ascending `index`, or the first n) into those of each hemisphere,
+ * r->index and r->of_part. */
 static kn_status split_voxels(reading *r, const ptrdiff_t *index)
 {
     ptrdiff_t first = kn_geometry_voxels(&r->images->part[0].geometry), cut = 0;
@@ -147,7 +152,8 @@ out:
     return status;
 }
 
-/* Gives a worker its context, readers and buffer. */
+/* Gives worker `me` its context, readers and buffer, with so many threads for decompression. Fails
+ * only without memory. */
 static kn_status init_worker(reading *r, worker *me, int threads)
 {
     kn_status status = KN_OK;
@@ -169,8 +175,8 @@ out:
     return status;
 }
 
-/* Reads one volume, which loads the whole file if it fits the memory; then all workers read on. If
- * it does not fit, one worker streams the rest. */
+/* Reads one volume, which loads the whole file if it fits the memory; then all workers read the
+ * others. If it does not fit, one worker streams the rest. */
 static void read_stream(reading *r, int workers)
 {
     bool in_memory = true;
@@ -181,7 +187,7 @@ static void read_stream(reading *r, int workers)
     kn_parallel(r->ctx, in_memory ? workers : 1, 1, run_workers, r);
 }
 
-/* Opens the needed images whose headers kn_images_open_later has not read. */
+/* Opens the images of the request whose headers kn_images_open_later has not read. */
 static kn_status open_wanted(const reading *r)
 {
     kn_images *images = r->images;
@@ -194,7 +200,8 @@ static kn_status open_wanted(const reading *r)
     return status;
 }
 
-/* Reads the requested images: opens them, splits the voxels by part, and starts the workers. */
+/* Reads the images of a request: opens them, splits the voxels (index; NULL: the first n) by
+ * hemisphere, and runs the workers. */
 static kn_status read_images(reading *r, const ptrdiff_t *index)
 {
     int all = kn_threads(r->ctx), workers = kn_images_workers(r->ctx, r->images);

@@ -39,7 +39,8 @@ static size_t label_in(const char *path, const char *prefix, const char **start)
     return length;
 }
 
-/* *out = labels of all paths (as written in the list) if each has exactly one; else unchanged. */
+/* Sets *out (count texts) to the labels with this prefix if each of the paths, as written in the
+ * list, has exactly one; else leaves it. */
 static kn_status take_labels(kn_ctx *ctx, const char *prefix, ptrdiff_t count, char **written,
                              char ***out)
 {
@@ -59,7 +60,8 @@ out:
     return status;
 }
 
-/* Uses sub- labels as ids if the list has none, and ses- labels as sessions. */
+/* Uses the sub- labels of the paths as ids if the list has none, and their ses- labels as sessions.
+ */
 static kn_status labels_as_ids(kn_ctx *ctx, kn_image_list *list, char **written)
 {
     kn_status status = KN_OK;
@@ -71,6 +73,7 @@ out:
     return status;
 }
 
+/* Returns whether text (n characters) is one of the words in any case; the list ends with NULL. */
 static bool is_word(const char *text, size_t n, const char *const *words)
 {
     for (; *words; words++)
@@ -79,7 +82,7 @@ static bool is_word(const char *text, size_t n, const char *const *words)
     return false;
 }
 
-/* True for a header line: column names such as `path` or `participant_id path`. */
+/* Returns whether a line is a header: column names such as `path` or `participant_id path`. */
 static bool is_header(const char *text)
 {
     static const char *const ids[] = {"id",     "participant_id", "sub_id",      "subject_id",
@@ -93,7 +96,7 @@ static bool is_header(const char *text)
     return is_word(text, n, ids) && is_word(rest, strlen(rest), paths);
 }
 
-/* True if the file exists; `path` is relative to the folder of the list. */
+/* Returns whether a file exists; `path` is relative to the folder of the list. */
 static bool is_there(kn_ctx *ctx, const char *list, const char *path)
 {
     char *full = NULL;
@@ -102,8 +105,8 @@ static bool is_there(kn_ctx *ctx, const char *list, const char *path)
     return there;
 }
 
-/* Replaces the spaces between an id and a path by a tab, if no file has the whole line as its name
- * and the rest after the first spaces is an existing file. */
+/* Replaces the spaces between an id and a path in a line by a tab, if no file has the whole line as
+ * its name and the rest after the first spaces is an existing file. */
 static void part_by_spaces(kn_ctx *ctx, const char *list, char *text)
 {
     size_t n = strcspn(text, " ");
@@ -122,8 +125,9 @@ typedef struct fields {
     int parts;
 } fields;
 
-/* Splits the line at its tabs. Two fields are two paths if the first has an image extension, else
- * an id and a path. False: an empty field or more than three. */
+/* Splits a line at its tabs, in place, into id and paths. Two fields are two paths if the first has
+ * an image extension, else an id and a path. Returns false for an empty field or more than three.
+ */
 static bool split_line(char *text, fields *out)
 {
     char *field[MAX_FIELDS];
@@ -145,8 +149,8 @@ static bool split_line(char *text, fields *out)
     return true;
 }
 
-/* Appends one line (without its newline) to the list. *written = its first path as written; it
- * points into `text`. */
+/* Appends one line (without its newline) to the list. *written points to its first path within
+ * `text`. KN_ERR_FORMAT if it has other fields than the lines before. */
 static kn_status take_line(kn_ctx *ctx, const char *name, char *text, ptrdiff_t line,
                            kn_image_list *list, char **written)
 {

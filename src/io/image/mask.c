@@ -10,7 +10,7 @@ void kn_mask_clear(kn_mask *mask)
     *mask = (kn_mask){0};
 }
 
-/* Indices of the voxels that are finite and not 0. */
+/* Sets out->index (owned) to the indices of the voxels, among n, that are finite and not 0. */
 static kn_status collect_voxels(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out)
 {
     ptrdiff_t count = 0;
@@ -68,7 +68,7 @@ typedef struct range {
     float *count; /* number of finite values; other values are then skipped. NULL: not counted */
 } range;
 
-/* Visitor: updates the range of a worker with one image. */
+/* Visitor of one image: updates the range of a worker (state) by its n voxels. */
 static void widen_range(void *state, const float *voxels, ptrdiff_t n)
 {
     range *r = state;
@@ -83,7 +83,7 @@ static void widen_range(void *state, const float *voxels, ptrdiff_t n)
     }
 }
 
-/* Merges the range of another worker into `to`. */
+/* Merges the range of another worker into `to`, n voxels. */
 static void merge_range(range *to, const range *from, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -95,7 +95,8 @@ static void merge_range(range *to, const range *from, ptrdiff_t n)
     }
 }
 
-/* Allocates one empty range per worker: low = inf, high = -inf. */
+/* Allocates one empty range of n voxels per worker: low = inf, high = -inf; with `count` also a
+ * counter of finite values. */
 static kn_status make_ranges(kn_ctx *ctx, range *ranges, int workers, ptrdiff_t n, bool count)
 {
     kn_status status = KN_OK;

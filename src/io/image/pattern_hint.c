@@ -13,7 +13,8 @@
 
 enum { PATH = 4096 };
 
-/* Sets folder to the first match of the n first bytes of the pattern; false: there is none. */
+/* Sets folder to the first file or folder that matches the first n bytes of the pattern. Returns
+ * false if there is none. */
 static bool match_beginning(const char *pattern, size_t n, char folder[PATH])
 {
     char beginning[PATH];
@@ -26,8 +27,8 @@ static bool match_beginning(const char *pattern, size_t n, char folder[PATH])
     return any;
 }
 
-/* Adds the names of a folder to near by bytes, hidden ones left out; first: the first of them, ""
- * without any. */
+/* Adds the names in a folder, except hidden ones, to the suggestions. first: the first name in byte
+ * order, "" without any. */
 static void list_folder(const char *folder, kn_suggestions *near, char first[256])
 {
     struct dirent **entry = NULL;

@@ -42,7 +42,8 @@ void kn_image_reader_free(kn_image_reader *r)
     kn_free(r);
 }
 
-/* Opens the file, or the memory, that holds the voxels. */
+/* Opens the file, or the memory, that holds the voxels. KN_ERR_IO if the file changed since its
+ * header was read. */
 static kn_status open_data(kn_ctx *ctx, const kn_image *image, kn_byte_source *out)
 {
     if (!image->data_path) {
@@ -60,7 +61,8 @@ kn_status kn_image_changed(kn_ctx *ctx, const kn_image *image)
                    image->path);
 }
 
-/* Volumes per block, the unit of reading: 1, or all for CIFTI, where maps vary fastest. */
+/* Returns the number of volumes per block, the unit of reading: 1, or all for CIFTI, where maps
+ * vary fastest. */
 static ptrdiff_t block_volumes(const kn_nifti_header *h)
 {
     return h->cifti ? h->volumes : 1;
@@ -68,7 +70,7 @@ static ptrdiff_t block_volumes(const kn_nifti_header *h)
 
 /* ---- plain files -------------------------------------------------------------------------- */
 
-/* Reads n bytes at `offset` of an uncompressed file into r->raw. */
+/* Reads n bytes at `offset` of an uncompressed file into r->raw. KN_ERR_IO if the file changed. */
 static kn_status read_plain(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                             ptrdiff_t offset, ptrdiff_t n)
 {
@@ -118,7 +120,8 @@ out:
 
 /* ---- compressed files, volume by volume --------------------------------------------------- */
 
-/* Reads exactly n bytes of the stream; to NULL: skips them. */
+/* Reads exactly n bytes of the stream into `to`, or skips them if that is NULL. KN_ERR_IO if the
+ * stream ends before. */
 static kn_status read_stream(kn_ctx *ctx, kn_image_reader *r, const kn_image *image, ptrdiff_t n,
                              void *to)
 {
@@ -127,7 +130,7 @@ static kn_status read_stream(kn_ctx *ctx, kn_image_reader *r, const kn_image *im
     return status == KN_OK && got < n ? kn_image_changed(ctx, image) : status;
 }
 
-/* Starts the stream of an image and skips to its first voxel. */
+/* Starts decompressing an image as a stream and skips to its first voxel. */
 static kn_status start_stream(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_status status;
@@ -144,7 +147,8 @@ out:
     return status;
 }
 
-/* Reads a block from the stream into r->raw. Skips forward; going back restarts the stream. */
+/* Reads block `volume` of a compressed image from the stream into r->raw. Skips forward; going back
+ * restarts the stream. */
 static kn_status read_streamed(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                                ptrdiff_t volume)
 {
@@ -169,7 +173,7 @@ out:
 
 /* ---- formats with their own loader (GIFTI) ------------------------------------------------ */
 
-/* Decodes all volumes into r->raw by the format's `load`. */
+/* Decodes all volumes into r->raw by the `load` of the format. */
 static kn_status load_volumes(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_byte_source source = {.fd = -1};
@@ -185,7 +189,8 @@ out:
 
 /* ---- one volume --------------------------------------------------------------------------- */
 
-/* Loads the block of a volume into r->raw; *start = its offset there. */
+/* Loads the block of a volume into r->raw, from memory, a plain file or a compressed one; *start is
+ * its offset there. */
 static kn_status load_block(kn_ctx *ctx, kn_image_reader *r, const kn_image *image,
                             ptrdiff_t volume, ptrdiff_t *start)
 {

@@ -19,7 +19,7 @@ static void skip_spaces(cursor *c)
         c->at++;
 }
 
-/* Skips spaces, then consumes the character `wanted` if it comes next. */
+/* Skips spaces, then consumes the character `wanted`. Returns false if another one follows. */
 static bool take_character(cursor *c, char wanted)
 {
     skip_spaces(c);
@@ -29,7 +29,7 @@ static bool take_character(cursor *c, char wanted)
     return true;
 }
 
-/* Skips spaces and this word; returns false, with only spaces skipped, if another text follows. */
+/* Skips spaces and this word. Returns false, with only spaces skipped, if another text follows. */
 static bool take_word(cursor *c, const char *word)
 {
     size_t n = strlen(word);
@@ -40,7 +40,8 @@ static bool take_word(cursor *c, const char *word)
     return true;
 }
 
-/* A string in single or double quotes, without escapes, which no key or type has. */
+/* Reads a string in single or double quotes, without escapes, which no key or type has. Returns
+ * false for anything else. */
 static bool take_string(cursor *c, char out[MAX_DESCR])
 {
     skip_spaces(c);
@@ -54,7 +55,7 @@ static bool take_string(cursor *c, char out[MAX_DESCR])
     return take_character(c, quote);
 }
 
-/* A non-negative integer; false if it overflows. */
+/* Reads a non-negative integer. Returns false if there is none or it overflows. */
 static bool take_size(cursor *c, ptrdiff_t *out)
 {
     skip_spaces(c);
@@ -71,7 +72,8 @@ static bool take_size(cursor *c, ptrdiff_t *out)
     return true;
 }
 
-/* (3,) or (3, 4). *dims counts further dimensions too, so that the message can name them. */
+/* Reads a shape such as (3,) or (3, 4). *dims counts further dimensions too, so that the message
+ * can name them. Returns false for anything else. */
 static bool take_shape(cursor *c, ptrdiff_t shape[2], int *dims)
 {
     enum { MAX_DIMS = 32 };
@@ -105,7 +107,8 @@ static const struct {
     {'u', 8, KN_VOXEL_UINT64},  {'b', 1, KN_VOXEL_UINT8},
 };
 
-/* Type and byte order from a descr such as "<f8". */
+/* Sets type and byte order of the elements from a descr such as "<f8". KN_ERR_FORMAT if it is not
+ * supported. */
 static kn_status find_type(kn_ctx *ctx, const char *name, const char *descr, kn_npy_header *h)
 {
     if (strlen(descr) == 3 && strchr("<>|=", descr[0])) {
@@ -130,7 +133,8 @@ static kn_status bad_header(kn_ctx *ctx, const char *name)
         "%s: the header is not that of a plain array ('descr', 'fortran_order', 'shape')", name);
 }
 
-/* Parses the literal and fills the header, except data_offset. */
+/* Parses the Python literal, n characters, and fills the header except data_offset. KN_ERR_FORMAT
+ * if it is malformed, KN_ERR_SHAPE for other than 1 or 2 dimensions. */
 static kn_status parse_literal(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
                                kn_npy_header *h)
 {
@@ -173,7 +177,8 @@ static kn_status parse_literal(kn_ctx *ctx, const char *name, const char *text, 
     return find_type(ctx, name, descr, h);
 }
 
-/* Checks, before the data are allocated, that the file has exactly the bytes of the shape. */
+/* Checks, before the data are allocated, that the file has exactly the bytes of the shape;
+ * KN_ERR_FORMAT or, for an empty array, KN_ERR_SHAPE. */
 static kn_status check_size(kn_ctx *ctx, const kn_byte_source *source, const kn_npy_header *h)
 {
     if (h->rows == 0 || h->cols == 0)

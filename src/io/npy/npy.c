@@ -33,7 +33,7 @@ typedef struct chunk {
     ptrdiff_t offset;  /* bytes from the start of the file */
 } chunk;
 
-/* Chunk k of a conversion. */
+/* Returns the position and size of chunk k of a conversion. */
 static chunk chunk_of(const conversion *c, ptrdiff_t k)
 {
     const kn_npy_header *h = &c->file->header;
@@ -42,7 +42,7 @@ static chunk chunk_of(const conversion *c, ptrdiff_t k)
                    h->data_offset + (c->first + from) * h->type->bytes};
 }
 
-/* Converts the raw elements of a chunk to their position in c->out. */
+/* Converts the raw elements of a chunk and writes them to their position in c->out. */
 static void convert_chunk(const conversion *c, chunk at, const unsigned char *raw)
 {
     const kn_npy_header *h = &c->file->header;
@@ -52,8 +52,8 @@ static void convert_chunk(const conversion *c, chunk at, const unsigned char *ra
         h->type->doubles[h->swapped](raw, at.n, (double *)c->out + at.from);
 }
 
-/* Worker: reads and converts chunks first .. last-1. A failure only sets c->failed, because a
- * worker has no context. */
+/* Thread task (self: conversion): reads and converts chunks first .. last - 1 with the buffer of
+ * this worker. A failure only sets c->failed, because a worker has no context. */
 static void read_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     conversion *c = self;
@@ -68,7 +68,8 @@ static void read_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Reads n elements with conversion, in parallel. */
+/* Reads n elements from `first` on into `out`, with conversion of type or byte order, in parallel.
+ */
 static kn_status read_converted(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first, ptrdiff_t n,
                                 void *out)
 {
@@ -105,7 +106,8 @@ kn_status kn_npy_elements(kn_ctx *ctx, const kn_npy_file *file, ptrdiff_t first,
                                     n * h->type->bytes, out);
 }
 
-/* Reads a whole array from an open source. */
+/* Reads a whole array from an open source as *out (kn_npy_clear). Fails as kn_npy_header_read does,
+ * or with KN_ERR_IO. */
 static kn_status read_source(kn_ctx *ctx, const kn_byte_source *source, kn_npy *out)
 {
     kn_npy_header h;

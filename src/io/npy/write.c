@@ -13,7 +13,7 @@ struct kn_npy_writer {
     ptrdiff_t cols, left; /* left: rows still to be written */
 };
 
-/* Writes a header of version 1.0, padded so that the data start at a multiple of 64 bytes. */
+/* Writes a .npy header of version 1.0, padded so that the data start at a multiple of 64 bytes. */
 static kn_status put_header(kn_ctx *ctx, const kn_npy_writer *w)
 {
     enum { ALIGN = 64, SIZE = 192, START = 10 };

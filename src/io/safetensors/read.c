@@ -25,6 +25,7 @@ kn_status kn_st_need_metadata(kn_ctx *ctx, const kn_st_file *file, const char *k
     return KN_OK;
 }
 
+/* Fails with KN_ERR_FORMAT because tensor t has another type than `expected`. */
 static kn_status fail_type(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t,
                            const char *expected)
 {
@@ -32,7 +33,7 @@ static kn_status fail_type(kn_ctx *ctx, const kn_st_file *file, const kn_st_tens
                    t->name, kn_st_type_name(t->type), expected);
 }
 
-/* KN_ERR_FORMAT unless the tensor has n elements; n -1: any number. */
+/* Fails with KN_ERR_FORMAT unless the tensor has n elements; n -1: any number. */
 static kn_status need_count(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t, ptrdiff_t n)
 {
     if (n >= 0 && t->count != n)
@@ -51,7 +52,7 @@ static kn_status need_dimensions(kn_ctx *ctx, const kn_st_file *file, const kn_s
     return KN_OK;
 }
 
-/* "230", or "any" for -1 */
+/* Returns a size as text for messages: "230", or "any" for -1; uses `out`. */
 static const char *size_text(ptrdiff_t size, char out[32])
 {
     if (size < 0)
@@ -60,7 +61,8 @@ static const char *size_text(ptrdiff_t size, char out[32])
     return out;
 }
 
-/* Transposes the rows of the file into columns, about ROWS_BYTES at a time. */
+/* Reads a 2-D tensor (row-major, F64 or F32) into the column-major matrix `out`, about ROWS_BYTES
+ * at a time. */
 static kn_status read_rows(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t, kn_mat out)
 {
     enum { ROWS_BYTES = 1 << 22 };
@@ -106,7 +108,7 @@ out:
     return status;
 }
 
-/* Converts n floats at the start of x in place, from the last to the first. */
+/* Converts n floats at the start of x to doubles in place, from the last to the first. */
 static void widen_floats(double *x, ptrdiff_t n)
 {
     for (ptrdiff_t i = n; i-- > 0;)
@@ -139,7 +141,8 @@ out:
     return status;
 }
 
-/* Converts n integers of a type at the start of x in place, from the last to the first. */
+/* Converts n integers of a type (U8, I32) at the start of x to int64 in place, from the last to the
+ * first. */
 static void widen_integers(int64_t *x, kn_st_type type, ptrdiff_t n)
 {
     const unsigned char *bytes = (const unsigned char *)x;

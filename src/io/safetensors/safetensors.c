@@ -62,8 +62,8 @@ bool kn_st_size_of(kn_st_type type, int ndim, const ptrdiff_t *shape, ptrdiff_t 
     return !__builtin_mul_overflow(*count, types[type].size, bytes);
 }
 
-/* Text from a file for a message; replaced if long or with control characters, because messages go
- * to a terminal. */
+/* Returns a text from a file for a message; replaced if it is long or has control characters,
+ * because messages go to a terminal. */
 static const char *printable_name(const char *text)
 {
     enum { LONGEST = 100 };
@@ -74,13 +74,15 @@ static const char *printable_name(const char *text)
     return text;
 }
 
+/* Fails with KN_ERR_FORMAT: "FILE: tensor 'NAME' WHAT". */
 static kn_status fail_entry(kn_ctx *ctx, const kn_st_file *file, const char *name, const char *what)
 {
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: tensor '%s' %s", file->name, printable_name(name),
                    what);
 }
 
-/* Reads dtype; only the five types of kn_st_type are supported. */
+/* Sets the type of tensor t from "dtype". KN_ERR_FORMAT unless it is one of the five of kn_st_type.
+ */
 static kn_status read_type(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
                            kn_st_tensor *t)
 {
@@ -97,7 +99,8 @@ static kn_status read_type(kn_ctx *ctx, const kn_st_file *file, const json_t *en
                    printable_name(t->name), printable_name(dtype));
 }
 
-/* Reads the shape; *bytes = size of the tensor. */
+/* Sets the shape of tensor t from "shape"; *bytes is its size. KN_ERR_FORMAT if it is no shape or
+ * overflows. */
 static kn_status read_shape(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
                             kn_st_tensor *t, ptrdiff_t *bytes)
 {
@@ -119,8 +122,9 @@ static kn_status read_shape(kn_ctx *ctx, const kn_st_file *file, const json_t *e
     return KN_OK;
 }
 
-/* Reads data_offsets and compares them with the `bytes` of the shape. capacity: largest offset that
- * does not overflow when added to the start of the data. */
+/* Reads "data_offsets" of tensor t into *out and compares them with `bytes`, the size by its shape;
+ * else KN_ERR_FORMAT. capacity: largest offset that does not overflow when added to the start of
+ * the data. */
 static kn_status read_offsets(kn_ctx *ctx, const kn_st_file *file, const json_t *entry,
                               const kn_st_tensor *t, ptrdiff_t capacity, ptrdiff_t bytes, span *out)
 {
@@ -140,7 +144,8 @@ static kn_status read_offsets(kn_ctx *ctx, const kn_st_file *file, const json_t 
     return KN_OK;
 }
 
-/* Reads the metadata; keys and values stay owned by the JSON header. */
+/* Reads the metadata into file->keys and values, whose texts stay owned by the JSON header.
+ * KN_ERR_FORMAT if one is not a text. */
 static kn_status read_metadata(kn_ctx *ctx, kn_st_file *file, json_t *map)
 {
     void *p;
@@ -166,7 +171,8 @@ out:
     return status;
 }
 
-/* Fills the tensors (except their place), the metadata, and one span per tensor. */
+/* Fills the tensors (except their position), the metadata, and one span per tensor from the JSON
+ * header. KN_ERR_FORMAT for anything invalid. */
 static kn_status read_entries(kn_ctx *ctx, kn_st_file *file, ptrdiff_t capacity, span *spans)
 {
     const char *name;
@@ -198,7 +204,7 @@ static int compare_sizes(ptrdiff_t a, ptrdiff_t b)
     return (a > b) - (a < b);
 }
 
-/* Orders spans by begin, then end, so that empty tensors come first. */
+/* Comparison for qsort of spans: by begin, then end, so that empty tensors come first. */
 static int by_place(const void *a, const void *b)
 {
     const span *x = a, *y = b;
@@ -208,8 +214,8 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare_sizes(x->tensor, y->tensor);
 }
 
-/* Sorts the spans and checks that they cover the `size` bytes after `start` without gap or
- * overlap. */
+/* Sorts the spans and fails with KN_ERR_FORMAT unless they cover the `size` bytes after `start`
+ * without gap or overlap. */
 static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, ptrdiff_t start,
                               ptrdiff_t size)
 {
@@ -234,7 +240,8 @@ static kn_status check_places(kn_ctx *ctx, const kn_st_file *file, span *spans, 
     return KN_OK;
 }
 
-/* KN_ERR_FORMAT unless the file begins as a safetensors file; *length = bytes of the JSON. */
+/* Sets *length to the bytes of the JSON header. KN_ERR_FORMAT unless the file begins as a
+ * safetensors file. */
 static kn_status read_header_length(kn_ctx *ctx, const kn_st_file *file, ptrdiff_t *length)
 {
     unsigned char start[KN_ST_START + 1] = {0};
@@ -258,7 +265,8 @@ static kn_status read_header_length(kn_ctx *ctx, const kn_st_file *file, ptrdiff
     return KN_OK;
 }
 
-/* Parses `length` bytes of JSON into file->header. */
+/* Parses `length` bytes of JSON into file->header. KN_ERR_FORMAT, with the position, if it is
+ * invalid. */
 static kn_status parse_header(kn_ctx *ctx, kn_st_file *file, const char *text, ptrdiff_t length)
 {
     json_error_t error;
@@ -274,7 +282,7 @@ static kn_status parse_header(kn_ctx *ctx, kn_st_file *file, const char *text, p
                    KN_ST_START + error.position);
 }
 
-/* Reads the header length and the JSON; *start = offset of the data. */
+/* Reads the header length and the JSON into file->header; *start is the offset of the data. */
 static kn_status read_header(kn_ctx *ctx, kn_st_file *file, ptrdiff_t *start)
 {
     kn_status status;
@@ -290,7 +298,8 @@ out:
     return status;
 }
 
-/* Reads the header and the places of the tensors from file->source. */
+/* Reads the header of file->source and checks the positions of all tensors. KN_ERR_FORMAT if the
+ * file is not valid. */
 static kn_status parse_file(kn_ctx *ctx, kn_st_file *file)
 {
     span *spans = NULL;
@@ -321,7 +330,8 @@ static kn_status new_file(kn_ctx *ctx, const char *name, kn_st_file **out)
     return status == KN_OK ? kn_text_copy(ctx, name, strlen(name), &(*out)->name) : status;
 }
 
-/* Takes the source over, also on failure. */
+/* Makes *out (kn_st_close) from an open source. Ownership of the source passes to it, also on
+ * failure. */
 static kn_status open_source(kn_ctx *ctx, const char *name, kn_byte_source source, kn_st_file **out)
 {
     kn_st_file *file = NULL;
@@ -368,7 +378,7 @@ void kn_st_close(kn_st_file *file)
     kn_free(file);
 }
 
-/* Adds the bytes from `at` to the end of the file to a hash. */
+/* Adds the bytes from offset `at` to the end of the file to a hash. KN_ERR_IO if reading fails. */
 static kn_status hash_from(kn_ctx *ctx, const kn_st_file *file, ptrdiff_t at, kn_hashing *h)
 {
     enum { PIECE = 1 << 20 }; /* bytes between two checks for cancellation */

@@ -111,19 +111,24 @@ kn_status kn_st_hash(kn_ctx *ctx, const kn_st_file *file, uint64_t *out);
 /* KN_ERR_IO if the file was written to since it was opened; call it after the last array. */
 kn_status kn_st_check_unchanged(kn_ctx *ctx, const kn_st_file *file);
 
-/* Arrays, in the order of the header. */
+/* Returns the number of arrays in the file. */
 ptrdiff_t kn_st_count(const kn_st_file *file);
+/* Returns array i, in the order of the header; borrowed. */
 const kn_st_tensor *kn_st_at(const kn_st_file *file, ptrdiff_t i);
-const kn_st_tensor *kn_st_find(const kn_st_file *file, const char *name); /* NULL: not there */
+/* Returns the array with this name; NULL: not there. Borrowed. */
+const kn_st_tensor *kn_st_find(const kn_st_file *file, const char *name);
 
-/* Metadata; keys and values are borrowed from the file. */
+/* Returns the number of metadata entries. */
 ptrdiff_t kn_st_metadata_count(const kn_st_file *file);
+/* Sets key and value of metadata entry i; borrowed from the file. */
 void kn_st_metadata_at(const kn_st_file *file, ptrdiff_t i, const char **key, const char **value);
-const char *kn_st_metadata(const kn_st_file *file, const char *key); /* NULL: not there */
+/* Returns the metadata value of this key; NULL: not there. Borrowed. */
+const char *kn_st_metadata(const kn_st_file *file, const char *key);
 
-/* Like kn_st_find and kn_st_metadata, but KN_ERR_FORMAT if the entry is missing. */
+/* Sets *out to the array with this name. KN_ERR_FORMAT if it is missing. */
 kn_status kn_st_need(kn_ctx *ctx, const kn_st_file *file, const char *name,
                      const kn_st_tensor **out);
+/* Sets *out to the metadata value of this key; borrowed. KN_ERR_FORMAT if it is missing. */
 kn_status kn_st_need_metadata(kn_ctx *ctx, const kn_st_file *file, const char *key,
                               const char **out);
 
@@ -131,18 +136,22 @@ kn_status kn_st_need_metadata(kn_ctx *ctx, const kn_st_file *file, const char *k
 kn_status kn_st_values(kn_ctx *ctx, const kn_st_file *file, const kn_st_tensor *t, ptrdiff_t first,
                        ptrdiff_t n, void *out);
 
-/* Copies of arrays; KN_ERR_FORMAT if the array is missing, or its type or size differs. rows, cols
- * and n are the expected sizes, -1 for any; count may be NULL. Free with kn_mat_clear or kn_free.
- *   _mat      2-D F64 or F32
- *   _doubles  F64 or F32 of any shape, in C order
- *   _i64      I64, I32 or U8 of any shape, in C order
- *   _text     1-D U8 without a 0 byte; the copy is NUL-terminated */
+/* Copies a 2-D F64 or F32 array as *out (kn_mat_clear). rows, cols: the expected shape, -1 for any.
+ * KN_ERR_FORMAT if the array is missing, or its type or shape differs. */
 kn_status kn_st_read_mat(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t rows,
                          ptrdiff_t cols, kn_mat *out);
+/* Copies an F64 or F32 array of any shape, in C order, as *out (kn_free). n: the expected number of
+ * elements, -1 for any; *count gets it (NULL: not wanted). KN_ERR_FORMAT if the array is missing,
+ * or its type or size differs. */
 kn_status kn_st_read_doubles(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t n,
                              double **out, ptrdiff_t *count);
+/* Copies an I64, I32 or U8 array of any shape, in C order, as *out (kn_free). n: the expected
+ * number of elements, -1 for any; *count gets it (NULL: not wanted). KN_ERR_FORMAT if the array is
+ * missing, or its type or size differs. */
 kn_status kn_st_read_i64(kn_ctx *ctx, const kn_st_file *file, const char *name, ptrdiff_t n,
                          int64_t **out, ptrdiff_t *count);
+/* Copies a 1-D U8 array without a 0 byte as a NUL-terminated text *out (kn_free). KN_ERR_FORMAT if
+ * it is missing or another array. */
 kn_status kn_st_read_text(kn_ctx *ctx, const kn_st_file *file, const char *name, char **out);
 
 #endif

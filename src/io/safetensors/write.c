@@ -49,7 +49,7 @@ static const char *output_path(const putting *to)
     return to->file ? kn_writer_path(to->file) : "memory";
 }
 
-/* Writes bytes to the file, if any, and adds them to the hash. */
+/* Writes n bytes to the file, if there is one, and adds them to the hash. */
 static kn_status put_bytes(kn_ctx *ctx, putting *to, const void *bytes, ptrdiff_t n)
 {
     kn_hashing_add(&to->hash, bytes, (size_t)n);
@@ -102,7 +102,8 @@ kn_status kn_st_seal(kn_ctx *ctx, kn_st_writer *w)
     return kn_st_set_metadata(ctx, w, KN_ST_CHECKSUM, KN_ST_NO_DIGITS);
 }
 
-/* Checks name and shape, and appends the entry. */
+/* Checks name and shape of entry e and appends it to the writer. KN_ERR_ARGUMENT if the name exists
+ * or is not UTF-8, KN_ERR_SHAPE if the size overflows. */
 static kn_status add_entry(kn_ctx *ctx, kn_st_writer *w, const char *name, entry e)
 {
     if (e.ndim < 0 || e.ndim > KN_ST_DIMS)
@@ -127,6 +128,7 @@ static kn_status add_entry(kn_ctx *ctx, kn_st_writer *w, const char *name, entry
     return status;
 }
 
+/* Returns an entry with this type and shape, whose values are not set yet. */
 static entry make_entry(kn_st_type type, int ndim, const ptrdiff_t *shape)
 {
     entry e = {.type = type, .ndim = ndim};
@@ -172,8 +174,9 @@ kn_status kn_st_add_text(kn_ctx *ctx, kn_st_writer *w, const char *name, const c
     return kn_st_add(ctx, w, name, KN_ST_U8, 1, (ptrdiff_t[1]){(ptrdiff_t)strlen(text)}, text);
 }
 
-/* Copies elements first .. first + n - 1 (rows i0 .. i0+rows-1, columns j0 .. j0+cols-1) of a view
- * to `out`, row-major. Tiles of 32 x 32 keep both sides of the transposition in cache. */
+/* Copies elements first .. first + n - 1 (whole rows, or a piece of one) of the matrix view of e to
+ * `out`, row-major in its type. Tiles of 32 x 32 keep both sides of the transposition in cache.
+ * KN_ERR_NUMERIC for a finite value beyond float32. */
 static kn_status fill_view(kn_ctx *ctx, const char *path, const entry *e, ptrdiff_t first,
                            ptrdiff_t n, void *out)
 {
@@ -200,8 +203,8 @@ static kn_status fill_view(kn_ctx *ctx, const char *path, const entry *e, ptrdif
     return KN_OK;
 }
 
-/* Elements per block: whole rows of about a megabyte, but at least 16 rows, so that every cache
- * line of a column serves several rows, as long as 16 rows stay below 32 MB. */
+/* Returns the elements per block: whole rows of about a megabyte, but at least 16 rows, so that
+ * every cache line of a column serves several rows, as long as 16 rows stay below 32 MB. */
 static ptrdiff_t block_size(const entry *e)
 {
     enum { USUAL = 1 << 17, MAX_COUNT = 1 << 22, ROWS = 16 };
@@ -244,7 +247,8 @@ out:
     return status;
 }
 
-/* {"dtype":"F64","shape":[2,3],"data_offsets":[0,48]} */
+/* Returns the JSON of one entry: {"dtype":"F64","shape":[2,3],"data_offsets":[0,48]}. NULL: out of
+ * memory. */
 static json_t *describe_entry(const entry *e, ptrdiff_t offset)
 {
     json_t *shape = json_array();
@@ -257,7 +261,7 @@ static json_t *describe_entry(const entry *e, ptrdiff_t offset)
                      "data_offsets", (json_int_t)offset, (json_int_t)(offset + e->bytes));
 }
 
-/* The JSON header, keys in order of insertion; NULL: out of memory. Free with free. */
+/* Returns the JSON header, keys in order of insertion; NULL: out of memory. Free with free. */
 static char *make_header(const kn_st_writer *w, const ptrdiff_t *offsets)
 {
     json_t *header = json_object();
@@ -272,7 +276,8 @@ static char *make_header(const kn_st_writer *w, const ptrdiff_t *offsets)
     return text;
 }
 
-/* offsets[i] = start of entry i, relative to the start of the data: widest types first. */
+/* Sets offsets[i], the start of entry i relative to the start of the data: widest types first.
+ * KN_ERR_SHAPE if the file would be too large. */
 static kn_status lay_out(kn_ctx *ctx, const kn_st_writer *w, const char *path, ptrdiff_t *offsets)
 {
     ptrdiff_t end = 0;
@@ -289,7 +294,8 @@ static kn_status lay_out(kn_ctx *ctx, const kn_st_writer *w, const char *path, p
     return KN_OK;
 }
 
-/* Writes length, JSON, and spaces that align the data to a multiple of 64. */
+/* Writes the header: length, JSON text, and spaces that align the data to a multiple of 64 bytes.
+ */
 static kn_status put_header(kn_ctx *ctx, putting *to, const char *text)
 {
     enum { ALIGN = 64 };
@@ -309,13 +315,13 @@ out:
     return status;
 }
 
-/* The checksum as 16 hexadecimal digits. */
+/* Writes the checksum of the bytes so far as 16 hexadecimal digits. */
 static void seal_of(const putting *to, char digits[KN_ST_DIGITS + 1])
 {
     snprintf(digits, KN_ST_DIGITS + 1, "%016" PRIx64, kn_hashing_end(&to->hash));
 }
 
-/* Writes header and tensors; to->hash is the hash of all bytes. */
+/* Writes header and arrays; to->hash is then the hash of all bytes. */
 static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, putting *to)
 {
     ptrdiff_t *offsets = NULL;
@@ -344,7 +350,8 @@ out:
     return status;
 }
 
-/* Writes everything, then replaces the zeros of the checksum by its digits. */
+/* Writes header and arrays to the file; of a sealed file, then replaces the zeros of the checksum
+ * by its digits. */
 static kn_status put_sealed(kn_ctx *ctx, const kn_st_writer *w, kn_writer *file)
 {
     char digits[KN_ST_DIGITS + 1];

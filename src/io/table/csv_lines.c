@@ -43,8 +43,9 @@ ptrdiff_t kn_line_length(const char *text, ptrdiff_t n)
     return n;
 }
 
-/* Parses strictly, except that a quote within an unquoted field (5" tall) is an ordinary character:
- * the strict parser stops there with its state intact, and that byte is parsed in lenient mode. */
+/* Parses one line of n characters strictly, except that a quote within an unquoted field (5" tall)
+ * is an ordinary character: the strict parser stops there with its state intact, and that byte is
+ * parsed in lenient mode. Returns false for a syntax error. */
 static bool feed_line(kn_lines *l, const char *text, ptrdiff_t n)
 {
     while (n > 0 && !l->stop) {

@@ -59,12 +59,14 @@ static const uint64_t FIVE[MAX_POWER + 1] = {
     UINT64_C(7450580596923828125),
 };
 
+/* Returns the number of leading zero bits of x > 0. */
 static int leading_zeros(uint64_t x) /* x > 0 */
 {
     return __builtin_clzll(x);
 }
 
-/* Rounds (m + f) 2^e to double, m > 0, with 0 < f < 1 if `more`, else f = 0. */
+/* Returns (m + f) 2^e rounded to double (ties to even), m > 0, with 0 < f < 1 if `more`, else f =
+ * 0. */
 static double round_to_double(uint64_t m, int e, bool more)
 {
     int z = leading_zeros(m), drop = 64 - BITS;
@@ -81,7 +83,7 @@ static double round_to_double(uint64_t m, int e, bool more)
     return x;
 }
 
-/* w 10^q, rounded. */
+/* Returns w 10^q rounded to double, |q| <= MAX_POWER. */
 static double scale_by_ten(uint64_t w, int q)
 {
     if (w == 0)
@@ -103,7 +105,8 @@ static double scale_by_ten(uint64_t w, int q)
     return round_to_double(quotient, q - up - 63 + raised, more);
 }
 
-/* Appends digits to *w and returns their number; stops before a digit that might overflow. */
+/* Appends the digits at *text to the number *w and moves behind them; stops before a digit that
+ * might overflow. Returns how many it read. */
 static ptrdiff_t take_digits(const char **text, uint64_t *w)
 {
     const char *from = *text;
@@ -112,7 +115,8 @@ static ptrdiff_t take_digits(const char **text, uint64_t *w)
     return *text - from;
 }
 
-/* Parses an optional exponent, e [sign] digits, and adds it to *q. False: malformed or long. */
+/* Parses an optional exponent, e [sign] digits, at *text and adds it to *q. Returns false if it is
+ * malformed or has more than four digits. */
 static bool take_exponent(const char **text, ptrdiff_t *q)
 {
     enum { ROOM = 4 }; /* digits; longer exponents are left to strtod */
@@ -164,6 +168,7 @@ typedef struct plain_locale {
     locale_t c, before;
 } plain_locale;
 
+/* Switches this thread to the C locale and returns what leave_c_locale() needs to switch back. */
 static plain_locale enter_c_locale(void)
 {
     plain_locale l = {newlocale(LC_ALL_MASK, "C", (locale_t)0), (locale_t)0};
@@ -180,7 +185,7 @@ static void leave_c_locale(plain_locale l)
     }
 }
 
-/* Start and length n of the text without surrounding spaces. */
+/* Returns the start of the text without leading spaces; *n is its length without trailing ones. */
 static const char *trim_spaces(const char *text, size_t *n)
 {
     while (kn_is_space(*text))
@@ -191,7 +196,7 @@ static const char *trim_spaces(const char *text, size_t *n)
     return text;
 }
 
-/* True for the words that stand for a missing cell. */
+/* Returns whether text (n characters) is a word for a missing cell: empty, n/a, nan, a dot, ... */
 static bool is_missing_word(const char *text, size_t n)
 {
     static const char *const words[] = {"", "n/a", "na", "nan", "#n/a", ".", "null"};
@@ -208,7 +213,7 @@ bool kn_text_is_missing(const char *text)
     return is_missing_word(text, n);
 }
 
-/* Number of leading decimal digits. */
+/* Returns the number of decimal digits at the start of text (n characters). */
 static size_t count_digits(const char *text, size_t n)
 {
     size_t i = 0;
@@ -217,8 +222,8 @@ static size_t count_digits(const char *text, size_t n)
     return i;
 }
 
-/* True for [sign] digits [. digits] [e [sign] digits] with a digit before the e. strtod alone would
- * also accept inf, nan, hexadecimal and forms of the locale. */
+/* Returns whether text (n characters) is [sign] digits [. digits] [e [sign] digits] with a digit
+ * before the e. strtod alone would also accept inf, nan, hexadecimal and forms of the locale. */
 static bool is_decimal(const char *text, size_t n)
 {
     const char *end = text + n;

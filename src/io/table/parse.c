@@ -77,7 +77,8 @@ static bool stop_on_error(parse *p, kn_status status)
     return p->lines.stop;
 }
 
-/* libcsv callback: appends a cell. The number of columns is fixed by the first row. */
+/* Callback of libcsv at the end of a field of n bytes: appends a cell. The number of columns is
+ * fixed by the first row. */
 static void on_field(void *bytes, size_t n, void *self)
 {
     parse *p = self;
@@ -107,8 +108,8 @@ static void on_field(void *bytes, size_t n, void *self)
     p->used += (ptrdiff_t)n + 1; /* the text was allocated zeroed: the NUL is there */
 }
 
-/* For a message: the separator of the current row. A row of one field may use another separator
- * than the header. */
+/* Returns, for a message, the separator of the current row: a row of one field may use another
+ * separator than the header. */
 static char separator_of_row(const parse *p)
 {
     const kn_table *t = p->table;
@@ -118,7 +119,8 @@ static char separator_of_row(const parse *p)
     return kn_separator_of(cell, (ptrdiff_t)strlen(cell), p->text->separator);
 }
 
-/* Error: the row has more or fewer fields than the first one. */
+/* Fails with KN_ERR_FORMAT because the row has more or fewer fields than the first one; the message
+ * names a likely cause. */
 static kn_status refuse_row(const parse *p)
 {
     const kn_table *t = p->table;
@@ -133,7 +135,8 @@ static kn_status refuse_row(const parse *p)
                    t->path, p->lines.row_line, p->fields, t->cols, first, why);
 }
 
-/* Enlarges an array to exactly `capacity` elements. */
+/* Enlarges an array of *had elements to exactly `capacity`, unless it is that large. Fails only
+ * without memory. */
 static kn_status enlarge_array(kn_ctx *ctx, ptrdiff_t capacity, ptrdiff_t **array, ptrdiff_t *had)
 {
     void *larger;
@@ -169,7 +172,8 @@ out:
     return status;
 }
 
-/* libcsv callback: ends a row. t->rows is -1 before the first row, 0 after it. */
+/* Callback of libcsv at the end of a row: checks the number of fields and notes the line. t->rows
+ * is -1 before the first row, 0 after it. */
 static void on_row(int terminator, void *self)
 {
     (void)terminator;
@@ -202,7 +206,7 @@ static void on_row(int terminator, void *self)
     }
 }
 
-/* Error: libcsv rejected a byte. */
+/* Fails with KN_ERR_FORMAT, or KN_ERR_MEMORY, because libcsv rejected a byte. */
 static kn_status quote_error(parse *p)
 {
     if (csv_error(&p->lines.csv) == CSV_ENOMEM)
@@ -214,7 +218,7 @@ static kn_status quote_error(parse *p)
                    p->table->path, p->lines.line, p->fields + 1);
 }
 
-/* Runs the parser over the text and converts its errors to messages. */
+/* Runs the CSV parser over the whole text and converts its errors to messages. */
 static kn_status parse_lines(parse *p)
 {
     kn_lines *l = &p->lines;
@@ -239,7 +243,7 @@ out:
     return status;
 }
 
-/* Allocates the text of all cells and fills it. */
+/* Allocates the text of all cells of t and fills it from the text of the file. */
 static kn_status parse_cells(kn_ctx *ctx, const source_text *text, kn_table *t)
 {
     parse p = {.ctx = ctx, .table = t, .text = text};
@@ -256,7 +260,8 @@ out:
     return status;
 }
 
-/* Rejects a workbook, which is a ZIP archive or a compound document, with the name of a table. */
+/* Fails with KN_ERR_FORMAT for a workbook (a ZIP archive or a compound document) that has the name
+ * of a table. */
 static kn_status check_workbook(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n)
 {
     if (n < 4 || (memcmp(text, "PK\3\4", 4) != 0 && memcmp(text, "\xd0\xcf\x11\xe0", 4) != 0))
@@ -266,7 +271,8 @@ static kn_status check_workbook(kn_ctx *ctx, const char *name, const char *text,
                    name);
 }
 
-/* Rejects text that is too large or has NUL bytes, such as UTF-16. */
+/* Fails with KN_ERR_FORMAT for n bytes of text that are too many or have NUL bytes, such as UTF-16.
+ */
 static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n)
 {
     if (n > MAX_BYTES)
@@ -301,14 +307,16 @@ static ptrdiff_t count_filled(const kn_table *t, ptrdiff_t row)
     return n;
 }
 
-/* Removes rows without any text from the end of a table of two columns or more. */
+/* Removes rows without any text from the end of a table of two columns or more, as spreadsheet
+ * programs write them. */
 static void drop_empty_rows(kn_table *t)
 {
     while (t->cols > 1 && t->rows > 0 && count_filled(t, t->rows) == 0)
         t->rows--;
 }
 
-/* Returns the comma of a number with a decimal comma: 23,5 and -1,25e3. NULL: it is none. */
+/* Returns the position of the comma in a number with a decimal comma, 23,5 or -1,25e3; NULL if the
+ * cell is none. */
 static char *decimal_comma(char *cell)
 {
     char *comma = strchr(cell, ',');
@@ -335,7 +343,8 @@ static bool has_commas_only(const kn_table *t)
     return commas;
 }
 
-/* Writes decimal points for decimal commas in a table with another separator. */
+/* Replaces decimal commas by points in a table whose separator is no comma, if has_commas_only();
+ * logs that. */
 static void replace_commas(kn_ctx *ctx, kn_table *t)
 {
     if (!has_commas_only(t))
@@ -348,7 +357,7 @@ static void replace_commas(kn_ctx *ctx, kn_table *t)
     kn_log(ctx, KN_LOG_INFO, "%s: the numbers have decimal commas", t->path);
 }
 
-/* Reads the first line "sep=;" that Excel writes; moves the text behind it. */
+/* Reads the first line "sep=;" that Excel writes, if there is one, and moves the text behind it. */
 static void take_separator_line(source_text *text)
 {
     ptrdiff_t n = kn_line_length(text->bytes, text->n);
@@ -361,7 +370,7 @@ static void take_separator_line(source_text *text)
     text->skipped = 1;
 }
 
-/* Moves the text behind a byte order mark. */
+/* Moves the start of the text behind a UTF-8 byte order mark, if there is one. */
 static void skip_byte_order_mark(source_text *text)
 {
     if (text->n < 3 || memcmp(text->bytes, "\xef\xbb\xbf", 3) != 0)
@@ -370,7 +379,8 @@ static void skip_byte_order_mark(source_text *text)
     text->n -= 3;
 }
 
-/* Parses a table: checks the bytes, skips a byte order mark, splits cells, indexes names. */
+/* Parses the text of a table as *out (kn_table_free): checks the bytes, splits cells, indexes
+ * names. KN_ERR_FORMAT, with line and column, if it is no table. */
 static kn_status parse_text(kn_ctx *ctx, source_text text, kn_table **out)
 {
     kn_table *t = NULL;
@@ -440,7 +450,8 @@ out:
     return status;
 }
 
-/* Chooses the separator, logs an unusual one, and parses. */
+/* Chooses the separator by path and header line, logs an unusual one, and parses the n bytes as
+ * *out. bare: there is no header line. */
 static kn_status table_of(kn_ctx *ctx, const char *path, const void *bytes, ptrdiff_t n, bool bare,
                           kn_table **out)
 {
@@ -463,8 +474,7 @@ kn_status kn_table_of_bytes(kn_ctx *ctx, const char *path, const void *bytes, pt
     return table_of(ctx, path, bytes, n, false, out);
 }
 
-/* Reads and parses a file. bare: it has no header line. *out is owned by the caller; on error it is
- * NULL. */
+/* Reads and parses a file as *out (kn_table_free; NULL on failure). bare: it has no header line. */
 static kn_status read_table(kn_ctx *ctx, const char *path, bool bare, kn_table **out)
 {
     void *bytes;

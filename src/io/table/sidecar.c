@@ -24,7 +24,8 @@ static const column_row ROWS[] = {
 };
 enum { N_ROWS = sizeof ROWS / sizeof *ROWS };
 
-/* Index of the first column of a table; N_ROWS: unknown. */
+/* Returns the index into ROWS of the first column of a table in columns.def; N_ROWS if it is
+ * unknown. */
 static size_t find_table(const char *file)
 {
     size_t k = 0;
@@ -33,7 +34,8 @@ static size_t find_table(const char *file)
     return k < N_ROWS ? k + 1 : N_ROWS;
 }
 
-/* The row of a column, or of "*"; NULL: neither. */
+/* Returns the row of column `name` of the table that begins at `first`, else that of "*"; NULL if
+ * there is neither. */
 static const column_row *find_column(size_t first, const char *name)
 {
     const column_row *other = NULL;
@@ -66,7 +68,7 @@ kn_status kn_sidecar_check(kn_ctx *ctx, const char *table_path, const kn_write_o
     return status == KN_OK ? kn_writer_check(ctx, path, options) : status;
 }
 
-/* "0=no|1=yes" as an object. */
+/* Returns "0=no|1=yes" as a JSON object, owned by the caller. */
 static json_t *levels_json(const char *levels)
 {
     json_t *all = json_object();
@@ -91,7 +93,8 @@ static json_t *column_json(const column_row *c)
     return j;
 }
 
-/* Adds one entry. A name that is not UTF-8 text, which JSON cannot hold, is left out. */
+/* Adds the description of a column to the JSON object `all`. A name that is not UTF-8 text, which
+ * JSON cannot hold, is left out. KN_ERR_ARGUMENT if columns.def does not have the column. */
 static kn_status add_column(kn_ctx *ctx, json_t *all, size_t first, const char *file,
                             const char *name)
 {

@@ -11,6 +11,7 @@ typedef struct name_ref {
     ptrdiff_t col;
 } name_ref;
 
+/* Comparison for qsort of names of columns: by name, then by column. */
 static int by_name(const void *a, const void *b)
 {
     const name_ref *x = a, *y = b;
@@ -48,7 +49,7 @@ bool kn_table_is_name(const char *path)
     return kn_path_ends(path, ".csv") || kn_path_ends(path, ".tsv");
 }
 
-/* Text of the cell in `row`; row -1: the column's name. */
+/* Returns the text of the cell in `row` of a column in memory; row -1: the column's name. */
 static const char *cell_text(const kn_table_column *c, ptrdiff_t row)
 {
     return row < 0 ? c->name : c->text[row] ? c->text[row] : "";
@@ -173,7 +174,8 @@ ptrdiff_t kn_table_find(const kn_table *t, const char *name)
     return -1;
 }
 
-/* Returns whether a cell is a word (table.h). */
+/* Returns whether a cell is a word of {na}: the same number if the word is a number, else the same
+ * text without regard to case and surrounding spaces. */
 static bool is_word(const char *cell, const char *word)
 {
     static const char spaces[] = " \t\r\n";

@@ -92,10 +92,11 @@ kn_status kn_table_writer_take(kn_ctx *ctx, kn_table_writer *writer, char **text
 /* Appends a complete row that was formatted by another writer with the same separator: n
  * characters, without newline. */
 kn_status kn_table_writer_line(kn_ctx *ctx, kn_table_writer *writer, const char *line, size_t n);
-/* Append one cell: text (quoted if needed), a number in full precision, or in ten digits. NaN is
- * written as n/a. */
+/* Appends a cell with this text, quoted if needed. */
 kn_status kn_table_writer_text(kn_ctx *ctx, kn_table_writer *writer, const char *text);
+/* Appends a cell with the number x in full precision; NaN is written as n/a. */
 kn_status kn_table_writer_number(kn_ctx *ctx, kn_table_writer *writer, double x);
+/* Appends a cell with the number x in ten digits; NaN is written as n/a. */
 kn_status kn_table_writer_short(kn_ctx *ctx, kn_table_writer *writer, double x);
 /* Ends the row with a newline. */
 kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);

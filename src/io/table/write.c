@@ -60,12 +60,13 @@ out:
     return status;
 }
 
+/* Writes n characters to the file as they are. */
 static kn_status write_bytes(kn_ctx *ctx, kn_table_writer *w, const char *text, size_t n)
 {
     return kn_writer_write(ctx, w->file, text, (ptrdiff_t)n);
 }
 
-/* Writes the field in quotes; a quote within it is doubled. */
+/* Writes a field in quotes; a quote within it is doubled. */
 static kn_status put_quoted(kn_ctx *ctx, kn_table_writer *w, const char *text)
 {
     kn_status status;
@@ -89,7 +90,7 @@ kn_status kn_table_writer_describe(kn_ctx *ctx, kn_table_writer *w, const char *
     return KN_OK;
 }
 
-/* Keeps a name of the header row for the sidecar. */
+/* Keeps a copy of the next name of the header row, n characters, for the sidecar. */
 static kn_status keep_name(kn_ctx *ctx, kn_table_writer *w, const char *text, size_t n)
 {
     kn_status status = KN_OK;
@@ -148,7 +149,7 @@ kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *w)
     return write_bytes(ctx, w, "\n", 1);
 }
 
-/* Keeps the names of a header row of n characters, without their quotes. */
+/* Keeps the names in a header row of n characters, without their quotes, for the sidecar. */
 static kn_status keep_line(kn_ctx *ctx, kn_table_writer *w, const char *line, size_t n)
 {
     kn_status status;
