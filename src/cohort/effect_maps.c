@@ -31,7 +31,8 @@ static const struct {
     double voxel; /* mm */
 } GRID[] = {{{20, 24, 20}, 8}, {{91, 109, 91}, 2}};
 
-/* Coordinates as in the MNI templates: x runs from right to left, with their origin. */
+/* Sets the image grid of the simulated brain: dimensions, voxel size, and coordinates as in the MNI
+ * templates, with their origin and x from right to left. */
 static void set_grid(kn_nifti_header *h, kn_cohort_size size)
 {
     const int mni = 4, millimetres = 2;
@@ -50,6 +51,7 @@ static void set_grid(kn_nifti_header *h, kn_cohort_size size)
     }
 }
 
+/* Returns whether a position in mm lies in the ellipsoid of the simulated brain. */
 static bool in_brain(const double p[3])
 {
     double r = 0;
@@ -58,7 +60,7 @@ static bool in_brain(const double p[3])
     return r <= 1;
 }
 
-/* Lists the voxels inside the simulated brain. */
+/* Lists the voxels inside the simulated brain in c->index (c->voxels of them, in file order). */
 static kn_status make_mask(kn_ctx *ctx, kn_cohort *c)
 {
     ptrdiff_t all = kn_nifti_voxels(&c->grid);
@@ -73,8 +75,8 @@ static kn_status make_mask(kn_ctx *ctx, kn_cohort *c)
     return status;
 }
 
-/* Lesion profile: 1 up to KN_COHORT_LESION_CORE of the radius, then a quarter of a squared
- * cosine down to 0 at the radius. */
+/* Returns the strength of the lesion at position p (mm), 0 .. 1: 1 up to KN_COHORT_LESION_CORE of
+ * its radius, then a quarter of a squared cosine down to 0 at the radius. */
 static double lesion_at(const double p[3], const double centre[3])
 {
     const double quarter = 1.5707963267948966;
@@ -84,7 +86,8 @@ static double lesion_at(const double p[3], const double centre[3])
     return x <= 0 ? 1 : x >= 1 ? 0 : cos(quarter * x) * cos(quarter * x);
 }
 
-/* Places the lesion in a random direction from the centre of the brain. */
+/* Places the lesion in a random direction from the centre of the brain, and sets c->lesion, its
+ * strength at each voxel, and its numbers in the summary. */
 static kn_status make_lesion(kn_ctx *ctx, kn_cohort *c)
 {
     double direction[3], norm = 0, p[3];
@@ -108,8 +111,9 @@ static kn_status make_lesion(kn_ctx *ctx, kn_cohort *c)
     return KN_OK;
 }
 
-/* Turns fields into effects; scales the components so that their squares sum to KN_COHORT_SMOOTH
- * at every voxel, and the residual has variance 1 there for every draw. */
+/* Turns the drawn fields of variance 1 into effects, mean, standard deviation and site offsets;
+ * scales the smooth components so that their squares sum to KN_COHORT_SMOOTH at every voxel and the
+ * residual has variance 1 there for every draw. */
 static void scale_maps(kn_cohort *c)
 {
     ptrdiff_t n = c->voxels;
@@ -128,7 +132,8 @@ static void scale_maps(kn_cohort *c)
     }
 }
 
-/* Draws all random fields and scales them to effects, components, mean, sd and site offsets. */
+/* Draws all random fields as rows of c->maps, and scales them to effects, components, mean,
+ * standard deviation and site offsets. */
 static kn_status make_maps(kn_ctx *ctx, kn_cohort *c)
 {
     kn_field *field = NULL;
@@ -154,6 +159,7 @@ out:
 
 /* ---- regions ---- */
 
+/* Returns the distance in mm of voxel v of the mask from a position. */
 static double distance_from(const kn_cohort *c, ptrdiff_t v, const double from[3])
 {
     double p[3];
@@ -197,7 +203,8 @@ out:
 
 /* ---- R2 ---- */
 
-/* Effects, then an indicator per site of {sites}. */
+/* Computes the coefficients of the covariates' effects of a participant at the first visit, and an
+ * indicator per site of {sites}; out: KN_COHORT_EFFECTS + sites values. */
 static void all_coefficients(const kn_cohort *c, const kn_cohort_participant *p, double *out)
 {
     kn_cohort_coefficients(c, p, 0, out);
@@ -205,18 +212,20 @@ static void all_coefficients(const kn_cohort *c, const kn_cohort_participant *p,
         out[KN_COHORT_EFFECTS + s] = s == p->site;
 }
 
+/* Returns whether a participant counts for the true R2: a control of the training or test list. */
 static bool in_r2(const kn_cohort_participant *p)
 {
     return !p->patient && (p->part == KN_COHORT_TRAIN || p->part == KN_COHORT_TEST);
 }
 
+/* Returns the map (voxels values) that belongs to coefficient k of all_coefficients(). */
 static const double *map_of(const kn_cohort *c, int k)
 {
     int row = k < KN_COHORT_EFFECTS ? k : KN_MAP_SITES + k - KN_COHORT_EFFECTS;
     return c->maps + row * c->voxels;
 }
 
-/* Covariance of the controls' E coefficients, E x E. */
+/* Computes the covariance over controls of their E coefficients; cov is E x E and 0 on entry. */
 static kn_status coefficient_cov(kn_ctx *ctx, const kn_cohort *c, int E, double *cov)
 {
     double *mean = NULL, *x, count = (double)c->o->samples;
@@ -239,7 +248,8 @@ out:
     return status;
 }
 
-/* r2 = mean over v of q / (q + 1), q = E(v)' cov(c) E(v): the residual has variance 1. */
+/* Computes summary.r2, the share of variance that covariates explain in controls: the mean over
+ * voxels v of q / (q + 1) with q = E(v)' cov(c) E(v), since the residual has variance 1. */
 static kn_status measure_r2(kn_ctx *ctx, kn_cohort *c)
 {
     int E = KN_COHORT_EFFECTS + c->sites;

@@ -31,6 +31,7 @@ typedef struct drawing { /* workspace for one participant */
     double weight[KN_MAP_MEAN], spread, white; /* of the visit; sd of e, and of its white part */
 } drawing;
 
+/* Draws d->count standard normal numbers from a stream of the seed. */
 static void draw_normals(const drawing *d, uint64_t stream, double *out)
 {
     kn_rng rng;
@@ -39,14 +40,16 @@ static void draw_normals(const drawing *d, uint64_t stream, double *out)
         out[k] = kn_rng_normal(&rng);
 }
 
-/* Streams of visits follow those of all participants. */
+/* Returns the number of the random stream of a participant's visit; these follow the streams of all
+ * participants. */
 static uint64_t visit_stream(const drawing *d, int visit)
 {
     return ((uint64_t)1 << 32) + (uint64_t)(d->i * KN_COHORT_VISITS + visit);
 }
 
-/* Draws the residual of a visit: the first independent, later ones with correlation
- * KN_COHORT_CORRELATION through d->x (first visit) and d->h (common to later visits). */
+/* Draws d->e, the normal numbers of a visit: d->x at the first visit; at later ones correlated
+ * KN_COHORT_CORRELATION with it and with each other, through d->x and d->h. Visits must be drawn in
+ * order. */
 static void draw_residual(drawing *d, int visit)
 {
     const double rho = KN_COHORT_CORRELATION;
@@ -63,7 +66,8 @@ static void draw_residual(drawing *d, int visit)
         d->e[k] = rho * d->x[k] + sqrt(rho * (1 - rho)) * d->h[k] + sqrt(1 - rho) * d->e[k];
 }
 
-/* Computes the map of one visit in d->y, by the formula above. */
+/* Computes the map of one visit in d->y (voxels values), by the formula at the head of this file.
+ */
 static void make_map(drawing *d, int visit)
 {
     const kn_cohort *c = d->c;
@@ -88,7 +92,8 @@ static void make_map(drawing *d, int visit)
         y[v] = c->maps[KN_MAP_MEAN * n + v] + c->maps[KN_MAP_SD * n + v] * y[v];
 }
 
-/* Averages d->y over the regions. */
+/* Computes the mean of d->y over each region, without the white noise of voxels but with that of
+ * regions, into c->region_mean. */
 static kn_status average_regions(kn_ctx *ctx, const drawing *d, int visit)
 {
     const kn_cohort *c = d->c;
@@ -114,7 +119,7 @@ out:
     return status;
 }
 
-/* The first visit is also written without a session in its name, as the participant's image. */
+/* Writes the image of d->y as images/ID.nii.gz, or with `session` as images/ID_ses-N.nii.gz. */
 static kn_status write_visit(kn_ctx *ctx, const drawing *d, int visit, bool session)
 {
     const kn_cohort *c = d->c;
@@ -128,7 +133,8 @@ static kn_status write_visit(kn_ctx *ctx, const drawing *d, int visit, bool sess
                               c->voxels);
 }
 
-/* Writes the images of participant i; called in parallel by kn_for_each_item. */
+/* Simulates and writes the images of all visits of participant i (self: kn_cohort); called in
+ * parallel by kn_for_each_item. */
 static kn_status write_participant(kn_ctx *ctx, void *self, ptrdiff_t i)
 {
     const kn_cohort *c = self;

@@ -88,14 +88,17 @@ typedef struct kn_cohort {
 /* ---- participants.c ---- */
 /* Draws the participants, their sites, visits and lesion strengths. */
 kn_status kn_cohort_draw_participants(kn_ctx *ctx, kn_cohort *c);
-int kn_cohort_visits(const kn_cohort *c, const kn_cohort_participant *p); /* 1 without {visits} */
+/* Returns the number of visits of a participant; 1 without {visits}, and outside the test list. */
+int kn_cohort_visits(const kn_cohort *c, const kn_cohort_participant *p);
 /* Returns the age in years at a visit. */
 double kn_cohort_age(const kn_cohort_participant *p, int visit);
-/* Computes c_ik of a participant at a visit. */
+/* Computes the coefficients c_ik of a participant at a visit: age (linear, quadratic, late
+ * decline), sex and site; the formula is in simulate.h. */
 void kn_cohort_coefficients(const kn_cohort *c, const kn_cohort_participant *p, int visit,
                             double out[KN_COHORT_EFFECTS]);
-/* Format the id of participant i, and the name of a site. */
+/* Writes the id of participant i, "sub-0001". */
 void kn_cohort_id(const kn_cohort *c, ptrdiff_t i, char id[KN_COHORT_ID]);
+/* Writes the name of a site: "A", or with {sites} "site-1". */
 void kn_cohort_site_name(const kn_cohort *c, int site, char name[KN_COHORT_ID]);
 
 /* ---- effect_maps.c ---- */

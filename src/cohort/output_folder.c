@@ -24,7 +24,7 @@ struct kn_folder {
     pthread_mutex_t lock;  /* protects the list */
 };
 
-/* Sets *empty to whether the folder has no entry. */
+/* Sets *empty to whether the folder has no entry. KN_ERR_IO if it cannot be read. */
 static kn_status is_empty(kn_ctx *ctx, const char *dir, bool *empty)
 {
     DIR *d = opendir(dir);
@@ -38,7 +38,8 @@ static kn_status is_empty(kn_ctx *ctx, const char *dir, bool *empty)
     return KN_OK;
 }
 
-/* Creates the folder of this entry, or uses an existing one. */
+/* Creates the folder of this entry, or uses an existing one that can be written; KN_ERR_IO
+ * otherwise. */
 static kn_status make_folder(kn_ctx *ctx, kn_folder_entry *entry)
 {
     struct stat info;

@@ -24,7 +24,7 @@ kn_status kn_folder_open(kn_ctx *ctx, const char *dir, bool force, kn_folder **o
 /* Frees the folder; keep false: removes what this run created. */
 void kn_folder_close(kn_folder *folder, bool keep);
 
-/* Creates a subfolder. */
+/* Creates a subfolder, or uses an existing one. KN_ERR_IO if it cannot be written. */
 kn_status kn_folder_sub(kn_ctx *ctx, kn_folder *folder, const char *name);
 /* Returns the options for writers of files in this folder; borrowed. */
 const kn_write_options *kn_folder_options(const kn_folder *folder);
@@ -32,7 +32,7 @@ const kn_write_options *kn_folder_options(const kn_folder *folder);
 /* Registers a file before it is written; *out is borrowed. Thread-safe. */
 kn_status kn_folder_add(kn_ctx *ctx, kn_folder *folder, const char *name, kn_folder_entry **out);
 
-/* Writes a text of n bytes. */
+/* Writes a file of n bytes into the folder. KN_ERR_IO if it cannot be written. */
 kn_status kn_folder_text(kn_ctx *ctx, kn_folder *folder, const char *name, const char *text,
                          ptrdiff_t n);
 /* Writes JSON. `json` is moved; NULL, which jansson returns when memory is exhausted, is an
@@ -53,7 +53,8 @@ kn_status kn_folder_table_open(kn_ctx *ctx, kn_folder *folder, const char *name,
                                kn_folder_table *out);
 /* Completes the table and its sidecar; without it kn_folder_table_free leaves neither. */
 kn_status kn_folder_table_commit(kn_ctx *ctx, kn_folder_table *table);
-void kn_folder_table_free(kn_folder_table *table); /* accepts {0} */
+/* Frees the writer; without a commit no file remains. {0} is allowed. */
+void kn_folder_table_free(kn_folder_table *table);
 
 /* ---- images ---- */
 
@@ -72,6 +73,7 @@ kn_status kn_sim_image_volume(kn_ctx *ctx, kn_sim_image *image, const double *va
                               const ptrdiff_t *index, ptrdiff_t n);
 /* Completes the file; without it kn_sim_image_free leaves no file. */
 kn_status kn_sim_image_commit(kn_ctx *ctx, kn_sim_image *image);
+/* Frees the image; without a commit no file remains. NULL is allowed. */
 void kn_sim_image_free(kn_sim_image *image);
 
 /* Writes a 3D image by the calls above. values NULL: all 1. */

@@ -14,7 +14,8 @@ static const double SITE_AGE_CUT = 15; /* years of age that a site may lack at e
 const double KN_COHORT_LESION_SPREAD = 0.25;
 const double KN_COHORT_OFFSET = 0.6, KN_COHORT_LN_NOISE = 0.25;
 
-/* Age and site are partly confounded, as in multi-site studies. */
+/* Draws the sites of {sites}: range of ages, which partly confounds age and site as in multi-site
+ * studies, and factor of the noise variance. Does nothing without {sites}. */
 static kn_status draw_sites(kn_ctx *ctx, kn_cohort *c)
 {
     kn_rng rng;
@@ -35,7 +36,8 @@ out:
     return status;
 }
 
-/* Returns the list of participant k: training, test, adaptation or new site. */
+/* Returns the list that the k-th drawn participant belongs to: training, test, adaptation or new
+ * site. */
 static kn_cohort_list list_of_participant(const kn_cohort *c, ptrdiff_t k)
 {
     ptrdiff_t cohort = c->o->samples + c->o->patients;
@@ -45,7 +47,8 @@ static kn_cohort_list list_of_participant(const kn_cohort *c, ptrdiff_t k)
                                 : KN_COHORT_NEW;
 }
 
-/* Sexes and sites alternate, so that every level occurs in training. */
+/* Sets list, site, sex and group of the k-th drawn participant. Sexes and sites alternate, so that
+ * every level occurs in training. */
 static void assign_site(const kn_cohort *c, ptrdiff_t k, kn_cohort_participant *p)
 {
     int sites = c->sites ? c->sites - 1 : KN_COHORT_THREE;
@@ -62,8 +65,8 @@ static void assign_site(const kn_cohort *c, ptrdiff_t k, kn_cohort_participant *
     }
 }
 
-/* Visits are at tenths of a year, the precision of the table, so that the map was made with
- * exactly the age written there. */
+/* Draws the time of each visit in years since the first one, 0.8 to 1.2 years apart, at tenths of a
+ * year, which is the precision of the tables. */
 static void draw_visits(kn_cohort *c)
 {
     enum { SHORTEST = 8, LENGTHS = 5 }; /* tenths of a year: 0.8 to 1.2 */

@@ -20,7 +20,8 @@ void kn_field_init(kn_field *field, uint64_t seed, uint64_t stream, double lengt
     }
 }
 
-/* Value of the field at p (mm): a sum of cosine waves with variance 1. */
+/* Returns the value of a random field at position p (mm): a sum of cosine waves with mean 0 and
+ * variance 1. */
 static double field_at(const kn_field *f, const double p[3])
 {
     double sum = 0;
@@ -49,7 +50,7 @@ typedef struct filling {
     double *maps;
 } filling;
 
-/* Evaluates all fields at voxels first to last - 1. */
+/* Thread task (self: filling): evaluates all fields at voxels first to last - 1. */
 static void fill_maps(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const filling *f = self;
@@ -82,8 +83,8 @@ typedef struct batch {
     atomic_bool stop;
 } batch;
 
-/* Runs items begin to end - 1 of the batch, each in its own context; stops after a failure or if
- * cancelled. */
+/* Thread task (self: batch): runs items begin to end - 1 of the batch, each in its own context;
+ * stops after a failure or if cancelled. */
 static void run_items(void *self, ptrdiff_t begin, ptrdiff_t end)
 {
     batch *b = self;
@@ -96,7 +97,8 @@ static void run_items(void *self, ptrdiff_t begin, ptrdiff_t end)
     }
 }
 
-/* Runs n items in parallel with a new context each; returns the first error, with its sentence. */
+/* Runs n items in parallel with a new context each. Returns the error of the first failed item,
+ * with its message. */
 static kn_status run_batch(batch *b, ptrdiff_t n)
 {
     kn_status status = KN_OK;

@@ -20,7 +20,7 @@ void kn_cohort_options_init(kn_cohort_options *options)
         (kn_cohort_options){.samples = 120, .patients = 20, .lesion = 2, .seed = 1, .decline = 1};
 }
 
-/* Accepts 0, or 2 to `limit`. */
+/* Returns KN_ERR_ARGUMENT unless n is 0, or 2 to `limit`; `what` names the things counted. */
 static kn_status check_count(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t limit, const char *what)
 {
     if (n != 0 && (n < 2 || n > limit))
@@ -28,7 +28,7 @@ static kn_status check_count(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t limit, const ch
     return KN_OK;
 }
 
-/* Fails with KN_ERR_ARGUMENT for sizes and effects that a cohort cannot have. */
+/* Returns KN_ERR_ARGUMENT for sizes and effects that a cohort cannot have. */
 static kn_status check_cohort(kn_ctx *ctx, const kn_cohort_options *o)
 {
     kn_status status = KN_OK;
@@ -57,7 +57,7 @@ out:
     return status;
 }
 
-/* Writes images, tables and true values into the folder. */
+/* Writes images, tables and true values of a drawn cohort into its folder. */
 static kn_status write_all(kn_ctx *ctx, kn_cohort *c)
 {
     kn_status status;
@@ -99,7 +99,7 @@ out:
 enum { COHORT, MIYAWAKI };    /* values of {kind} */
 enum { SMALL, AT_2MM, FULL }; /* values of {size} */
 
-/* Simulates a cohort with the options given, others at their default. */
+/* Simulates a cohort with the options of the command; options not given have their defaults. */
 static kn_status simulate_cohort(kn_ctx *ctx, const kn_settings *s)
 {
     kn_cohort_options o;
@@ -120,7 +120,8 @@ static kn_status simulate_cohort(kn_ctx *ctx, const kn_settings *s)
     return kn_sim_cohort(ctx, &o, NULL);
 }
 
-/* Simulates an experiment with visual patterns with the options given. */
+/* Simulates a visual experiment with the options of the command; options not given have their
+ * defaults. */
 static kn_status simulate_miyawaki(kn_ctx *ctx, const kn_settings *s)
 {
     kn_miyawaki_options o;
@@ -134,7 +135,7 @@ static kn_status simulate_miyawaki(kn_ctx *ctx, const kn_settings *s)
     return kn_sim_miyawaki(ctx, &o, NULL);
 }
 
-/* True if the option was given, its default included. */
+/* Returns whether the caller gave this option, even with its default value. */
 static bool is_given(const kn_options *options, const char *key)
 {
     const struct kn_option_row *row;

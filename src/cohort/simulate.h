@@ -82,9 +82,11 @@ kn_status kn_sim_cohort(kn_ctx *ctx, const kn_cohort_options *options, kn_cohort
 
 /* ---- the command ---- */
 
-/* Run the command with the options of "simulate". _check only validates: it refuses combinations
- * that do not fit together. */
+/* Checks the options of "simulate" without running it: KN_ERR_ARGUMENT for combinations that do not
+ * fit together. */
 kn_status kn_simulate_check(kn_ctx *ctx, const kn_options *options);
+/* Runs the command with the options of "simulate"; checks them first. All files are written, or
+ * none. */
 kn_status kn_simulate(kn_ctx *ctx, const kn_options *options);
 
 #endif

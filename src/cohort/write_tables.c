@@ -8,18 +8,22 @@
 
 static const char *const PREFIX[] = {"", "train_", "test_", "adapt_", "new_", "visits_"};
 
+/* Returns whether a participant belongs to a list. */
 static bool is_in_list(const kn_cohort_participant *p, kn_cohort_list which)
 {
     return which == KN_COHORT_ALL || p->part == which ||
            (which == KN_COHORT_FOLLOW && p->part == KN_COHORT_TEST);
 }
 
+/* Returns how many rows a participant has in the tables of a list: one, or one per visit in the
+ * follow-up list. */
 static int count_visits(const kn_cohort *c, const kn_cohort_participant *p, kn_cohort_list which)
 {
     return which == KN_COHORT_FOLLOW ? kn_cohort_visits(c, p) : 1;
 }
 
-/* Begins PREFIXparticipants.tsv, which has a sidecar, or PREFIXregions.csv. */
+/* Begins a table of a list, such as train_participants.tsv for `name` participants.tsv, with its
+ * sidecar if `sidecar`. The caller commits and frees it. */
 static kn_status open_table(kn_ctx *ctx, const kn_cohort *c, kn_cohort_list which, const char *name,
                             bool sidecar, kn_folder_table *table)
 {
@@ -28,8 +32,7 @@ static kn_status open_table(kn_ctx *ctx, const kn_cohort *c, kn_cohort_list whic
     return kn_folder_table_open(ctx, c->folder, path, sidecar ? name : NULL, table);
 }
 
-/* Writes a row of participants.tsv, a participant or a visit. NULL cells are columns absent from
- * this part. */
+/* Writes a row of six cells; a NULL cell is a column that this list does not have. */
 static kn_status put_row(kn_ctx *ctx, kn_table_writer *w, const char *const cell[6])
 {
     kn_status status = KN_OK;
@@ -41,7 +44,8 @@ out:
     return status;
 }
 
-/* A part of controls only has no column group, which would be a covariate with one level. */
+/* Writes the rows of participant i in participants.tsv of a list, one per visit. Lists of controls
+ * only have no column group, which would be a covariate with one level. */
 static kn_status put_participant(kn_ctx *ctx, kn_table_writer *w, const kn_cohort *c, ptrdiff_t i,
                                  kn_cohort_list which)
 {
@@ -63,7 +67,7 @@ out:
     return status;
 }
 
-/* Writes participants.tsv of a list, with sessions, ages, sex, site and group as it has them. */
+/* Writes participants.tsv of a list, with the columns session and group if it has them. */
 static kn_status write_participants(kn_ctx *ctx, const kn_cohort *c, kn_cohort_list which)
 {
     bool group = which != KN_COHORT_TRAIN && which != KN_COHORT_ADAPT;
@@ -85,8 +89,8 @@ out:
     return status;
 }
 
-/* Writes a list in another order than participants.tsv, so that readers must match ids. Paths of
- * visits contain the session, as in BIDS. */
+/* Writes images.txt of a list, "id<TAB>path" lines, in another order than participants.tsv, so that
+ * readers must match ids. Paths of visits contain the session, as in BIDS. */
 static kn_status write_list(kn_ctx *ctx, const kn_cohort *c, kn_cohort_list which)
 {
     enum { LINE = 128 };
@@ -121,7 +125,7 @@ out:
     return status;
 }
 
-/* Writes the rows of regional means of participant i, one per visit. */
+/* Writes the rows of regional means of participant i in regions.csv of a list, one per visit. */
 static kn_status put_regions(kn_ctx *ctx, kn_table_writer *w, const kn_cohort *c, ptrdiff_t i,
                              kn_cohort_list which)
 {
@@ -144,7 +148,7 @@ out:
     return status;
 }
 
-/* Writes regions.csv of a list. */
+/* Writes regions.csv of a list: ids, sessions if it has them, and regional means. */
 static kn_status write_regions(kn_ctx *ctx, const kn_cohort *c, kn_cohort_list which)
 {
     int digits = snprintf(NULL, 0, "%td", c->o->regions);

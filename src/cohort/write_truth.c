@@ -10,7 +10,7 @@
 /* Fills a table of `cols` columns. */
 typedef kn_status (*fill_fn)(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w);
 
-/* Writes the cells (NULL-terminated) as one row. */
+/* Writes the cells of a NULL-terminated list as one row. */
 static kn_status put_row(kn_ctx *ctx, kn_table_writer *w, const char *const *cell)
 {
     kn_status status = KN_OK;
@@ -21,7 +21,7 @@ out:
     return status;
 }
 
-/* Writes a table of the folder truth, rows by `fill`. */
+/* Writes a table with its sidecar into the folder; the function `fill` writes header and rows. */
 static kn_status write_table(kn_ctx *ctx, const kn_cohort *c, const char *name, fill_fn fill)
 {
     kn_folder_table table = {0};
@@ -34,7 +34,8 @@ out:
     return status;
 }
 
-/* Writes the lesion strength of each patient, in residual SD. */
+/* Writes the rows of truth/patients.tsv: the lesion strength of each patient, in residual standard
+ * deviations. */
 static kn_status fill_patients(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w)
 {
     char id[KN_COHORT_ID], strength[32];
@@ -51,7 +52,8 @@ out:
     return status;
 }
 
-/* Patients only: controls do not decline. */
+/* Writes the rows of truth/visits.tsv: time and lesion strength of each visit of the test list's
+ * patients. Controls do not decline. */
 static kn_status fill_visits(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w)
 {
     char id[KN_COHORT_ID], session[16], years[32], strength[32];
@@ -73,7 +75,8 @@ out:
     return status;
 }
 
-/* truth/sites.tsv: noise factor, RMS of the offset in residual sd, and age range of each site. */
+/* Writes the rows of truth/sites.tsv: noise factor, root mean square of the offset in residual
+ * standard deviations, and age range of each site. */
 static kn_status fill_sites(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w)
 {
     char site[KN_COHORT_ID], noise[32], offset[32], low[16], high[16];
@@ -100,7 +103,7 @@ out:
     return status;
 }
 
-/* truth/site_offsets.nii.gz: one volume per row of sites.tsv, in the units of the images. */
+/* Writes truth/site_offsets.nii.gz: one volume per row of sites.tsv, in the units of the images. */
 static kn_status write_offsets(kn_ctx *ctx, const kn_cohort *c)
 {
     kn_sim_image *image = NULL;
@@ -122,7 +125,8 @@ out:
     return status;
 }
 
-/* JSON of the simulated effects, mean and spread over voxels in residual SD. Owned. */
+/* Returns JSON of the simulated effects, mean and spread over voxels in residual standard
+ * deviations. Owned by the caller. */
 static json_t *effects_of(const kn_cohort *c)
 {
     json_t *effects = json_object();
@@ -134,7 +138,8 @@ static json_t *effects_of(const kn_cohort *c)
     return effects;
 }
 
-/* JSON of everything that the simulation chose: sizes, effects, noise, lesion. Owned. */
+/* Returns JSON of what every simulation chooses: sizes, effects, noise, lesion. Owned by the
+ * caller; NULL without memory. */
 static json_t *cohort_json(const kn_cohort *c)
 {
     const kn_cohort_summary *s = &c->summary;
@@ -154,7 +159,8 @@ static json_t *cohort_json(const kn_cohort *c)
         (json_int_t)s->lesion_voxels);
 }
 
-/* Returns NULL if memory is exhausted, as kn_folder_json expects. */
+/* Returns JSON of truth/truth.json: the cohort with sites, visits and regions if there are any.
+ * Owned by the caller; NULL without memory, as kn_folder_json expects. */
 static json_t *truth_json(const kn_cohort *c)
 {
     json_t *root = cohort_json(c);

@@ -88,17 +88,20 @@ typedef struct drawing {
     axis x, y;
 } drawing;
 
+/* Returns where a value lies on an axis, from 0 (low end) to 1; 0.5 if the axis has no extent. */
 static double axis_fraction(axis a, double value)
 {
     double v = a.log ? log10(value) : value;
     return a.high > a.low ? (v - a.low) / (a.high - a.low) : 0.5;
 }
 
+/* Returns the x coordinate in px of a number of components in the current panel. */
 static double x_position(const drawing *d, double components)
 {
     return d->left + PANEL_WIDTH * axis_fraction(d->x, components);
 }
 
+/* Returns the y coordinate in px of a value in the current panel; y runs downwards. */
 static double y_position(const drawing *d, double value)
 {
     return d->top + PANEL_HEIGHT * (1 - axis_fraction(d->y, value));
@@ -114,13 +117,15 @@ static void widen_axis(axis *a, double value)
     }
 }
 
-/* End of an error bar; on a log axis the lower end may be undefined. */
+/* Returns an end of the error bar of quantity q, mean + side * sd (side: -1, 0, 1); the mean if
+ * there is no sd. */
 static double bar_end(const kn_group *g, int q, int side)
 {
     return isfinite(g->sd[q]) ? g->mean[q] + side * g->sd[q] : g->mean[q];
 }
 
-/* Sets the ranges of a panel: numbers of components (log), and all values with their error bars. */
+/* Sets the axes of a panel: numbers of components (log), and all values of its curves with their
+ * error bars, plus a margin. */
 static void find_axes(drawing *d, const struct panel *p)
 {
     d->x = (axis){INFINITY, -INFINITY, true};
@@ -156,7 +161,7 @@ static void find_axes(drawing *d, const struct panel *p)
     d->y.high += capacity;
 }
 
-/* Draws grid line and label of a value on the y axis. */
+/* Draws the grid line and the number of a value on the y axis. */
 static void y_tick(drawing *d, double value)
 {
     char text[KN_NUMBER_SIZE];
@@ -166,8 +171,8 @@ static void y_tick(drawing *d, double value)
     kn_svg_text(&d->svg, NULL, "end", d->left - 6, y + 4, text);
 }
 
-/* Ticks at 1, 2 or 5 times a power of ten, four to eight of them; the quotient of integers
- * prints as the exact decimal. */
+/* Draws four to eight ticks on a linear y axis, at multiples of 1, 2 or 5 times a power of ten,
+ * printed as exact decimals. */
 static void linear_ticks(drawing *d)
 {
     double range = d->y.high - d->y.low, power = pow(10, floor(log10(range / 4)));
@@ -176,7 +181,8 @@ static void linear_ticks(drawing *d)
         y_tick(d, power < 1 ? round(k * step / power) / round(1 / power) : k * step);
 }
 
-/* Draws ticks at 1, 2, 5 per decade, or at powers of ten for a wide range. */
+/* Draws ticks on a logarithmic y axis at 1, 2 and 5 per decade, or at powers of ten for a wide
+ * range. */
 static void log_ticks(drawing *d)
 {
     static const double WITHIN[] = {1, 2, 5};
@@ -189,7 +195,8 @@ static void log_ticks(drawing *d)
         }
 }
 
-/* Ticks where there are results; numbers from the right as far as they fit. */
+/* Draws a tick on the x axis at each number of components that has results, with numbers from the
+ * right as far as they fit. */
 static void x_ticks(drawing *d)
 {
     double bottom = d->top + PANEL_HEIGHT, free_below = INFINITY;
@@ -215,13 +222,15 @@ static void x_ticks(drawing *d)
     }
 }
 
+/* Writes the CSS classes "kind colour" to out and returns it. */
 static const char *class_of(const char *kind, const char *colour, char out[CLASS])
 {
     snprintf(out, CLASS, "%s %s", kind, colour);
     return out;
 }
 
-/* Draws one standard deviation to both sides of the mean of quantity q; nothing without repeats. */
+/* Draws one standard deviation to both sides of the mean of quantity q at x (px); nothing without
+ * repeats. */
 static void error_bar(drawing *d, double x, const kn_group *g, int q, const char *colour)
 {
     char class[CLASS];
@@ -236,16 +245,19 @@ static void error_bar(drawing *d, double x, const kn_group *g, int q, const char
     kn_svg_group_end(&d->svg);
 }
 
+/* Returns whether a value is finite and, on a logarithmic axis, positive. */
 static bool is_drawable(const drawing *d, double value)
 {
     return isfinite(value) && (!d->y.log || value > 0);
 }
 
+/* Returns whether a group of runs belongs to a series: same method and variant. */
 static bool is_of(const kn_group *g, const struct series *s)
 {
     return g->run.method == s->method && g->run.variant == s->variant;
 }
 
+/* Returns whether there is any result of this series. */
 static bool has_series(const drawing *d, const struct series *s)
 {
     for (ptrdiff_t i = 0; i < d->n; i++)
@@ -254,8 +266,8 @@ static bool has_series(const drawing *d, const struct series *s)
     return false;
 }
 
-/* Horizontal offset of a series, so that error bars do not overlap: by its index among the
- * present series of its kind. */
+/* Returns the horizontal offset in px of a series, so that error bars do not overlap: by its index
+ * among the present series that have, or do not have, components. */
 static double series_offset(const drawing *d, const struct series *s)
 {
     int before = 0, all = 0;
@@ -268,7 +280,8 @@ static double series_offset(const drawing *d, const struct series *s)
     return kn_systems[s->method].components ? 2.5 * (before - 0.5 * (all - 1)) : -8 - 8 * before;
 }
 
-/* Draws one system and variant: a curve over components, or a horizontal line if it has none. */
+/* Draws one quantity of a series in the current panel: a curve over numbers of components, or a
+ * horizontal line for a method without components. */
 static void draw_series(drawing *d, const struct series *s, const curve *c)
 {
     char line[CLASS], mark[CLASS];
@@ -295,7 +308,7 @@ static void draw_series(drawing *d, const struct series *s, const curve *c)
     }
 }
 
-/* Draws a panel: axes, ticks, title and one line per method. */
+/* Draws a panel: axes, ticks, title and the curves of all series. */
 static void draw_panel(drawing *d, const struct panel *p)
 {
     double right = d->left + PANEL_WIDTH, bottom = d->top + PANEL_HEIGHT;
@@ -314,7 +327,7 @@ static void draw_panel(drawing *d, const struct panel *p)
             draw_series(d, &SERIES[k], &p->curve[c]);
 }
 
-/* Formats "S-MTGPR, paper"; a system with one variant by its title. */
+/* Writes the name of a series, "S-MTGPR, paper"; a method with one variant by its title. */
 static void name_series(const struct series *s, char name[NAME])
 {
     const kn_system *system = &kn_systems[s->method];
@@ -324,12 +337,14 @@ static void name_series(const struct series *s, char name[NAME])
                                           : kn_variants[s->variant].name);
 }
 
+/* Returns the approximate width in px of an entry of the legend, with the line before it. */
 static double text_width(const char *text)
 {
     return 54 + 6.6 * (double)strlen(text); /* with the line before it */
 }
 
-/* Draws the key from `top` on, row by row; draw false: only measures it. Returns the height. */
+/* Draws the legend of the series that have results from y = `top` px on, row by row; draw false:
+ * only measures it. Returns its height in px without the last row. */
 static double draw_systems(drawing *d, double top, bool draw)
 {
     double x = LEFT, y = top + 14;
@@ -353,7 +368,8 @@ static double draw_systems(drawing *d, double top, bool draw)
     return y - top;
 }
 
-/* Draws the legend of methods and line styles from `top` on. */
+/* Draws the legend from y = `top` px on: series, line styles of the two AUCs, and the meaning of
+ * the bars. */
 static void draw_legend(drawing *d, double top)
 {
     const struct panel *auc = &PANELS[N_PANELS - 1];
@@ -374,7 +390,8 @@ static void draw_legend(drawing *d, double top)
         kn_svg_text(&d->svg, NULL, "start", x, y + 4, "Bars: standard deviation over repeats");
 }
 
-/* Returns the number of splits with results to draw, and which. */
+/* Sets d->group to the n groups without those that were refused, and has[s] to whether split s has
+ * results. Returns the number of such splits. */
 static int select_drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_SPLITS])
 {
     int rows = 0;
@@ -389,7 +406,8 @@ static int select_drawn(drawing *d, kn_group *group, ptrdiff_t n, bool has[KN_N_
     return rows;
 }
 
-/* Draws the whole figure: a row of panels per split, then the legend. */
+/* Draws the whole figure: a row of panels per split with results (`rows` of them), then the legend.
+ */
 static void draw_all(drawing *d, const bool has[KN_N_SPLITS], int rows)
 {
     const double indent = rows > 1 ? 24 : 0; /* room for the name of the split above its row */

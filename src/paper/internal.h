@@ -28,7 +28,8 @@ typedef struct kn_split {
 /* Draws a split; it depends on seed, repeat and kind only. */
 kn_status kn_split_new(kn_ctx *ctx, const kn_visual *v, kn_split_by by, uint64_t seed, int repeat,
                        kn_split *out);
-void kn_split_clear(kn_split *s); /* {0} is allowed */
+/* Frees the row numbers; {0} is allowed. */
+void kn_split_clear(kn_split *s);
 
 /* ---- results.c ---- */
 
@@ -76,10 +77,12 @@ typedef struct kn_results {
     ptrdiff_t random_scans, figure_scans, pixels, voxels;
 } kn_results;
 
-void kn_results_clear(kn_results *r); /* {0} is allowed */
+/* Frees the rows; {0} is allowed. */
+void kn_results_clear(kn_results *r);
 /* Appends a copy of the row. */
 kn_status kn_results_add(kn_ctx *ctx, kn_results *r, const kn_result *row);
-const kn_result *kn_results_find(const kn_results *r, const kn_run *run); /* NULL: not found */
+/* Returns the row of this run, borrowed; NULL if it is not there. Linear search. */
+const kn_result *kn_results_find(const kn_results *r, const kn_run *run);
 
 /* Runs that differ in the repeat only: one entry of summary.json and one point of the figure. */
 typedef struct kn_group {

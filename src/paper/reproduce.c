@@ -22,7 +22,8 @@ typedef struct plan {
     kn_run *run;
 } plan;
 
-/* Reads which methods, variants, splits and component counts the options ask for. */
+/* Returns the methods, variants, splits and component counts that the options ask for, without
+ * runs. */
 static plan plan_of(const kn_settings *s)
 {
     double P[KN_NUMBERS_MAX];
@@ -38,7 +39,8 @@ static plan plan_of(const kn_settings *s)
 
 /* ---- plan of the runs ---- */
 
-/* Counts the voxels that vary over the random patterns: only these can be modelled. */
+/* Returns how many voxels are finite and vary over the random patterns: only these can be modelled.
+ */
 static ptrdiff_t count_varying(const kn_visual *v)
 {
     ptrdiff_t n = 0;
@@ -54,8 +56,9 @@ static ptrdiff_t count_varying(const kn_visual *v)
     return n;
 }
 
-/* Largest number of components: min(N - 1, T); the exact iso likelihood and whitened noise need
- * a complement unless the basis is all of T [METHOD 2, 1f]. */
+/* Returns the largest number of components that a run supports with N training scans and T voxels:
+ * min(N - 1, T); the exact iso likelihood and whitened noise need a complement unless the basis is
+ * all of T [METHOD 2, 1f]. */
 static ptrdiff_t max_components(ptrdiff_t N, ptrdiff_t T, const kn_run *run)
 {
     if (T <= N - 1)
@@ -63,7 +66,7 @@ static ptrdiff_t max_components(ptrdiff_t N, ptrdiff_t T, const kn_run *run)
     return run->variant == KN_VAR_ISO_EXACT || kn_systems[run->method].outside ? N - 2 : N - 1;
 }
 
-/* Appends a run to the plan, which grows as needed. */
+/* Appends a run to the plan, which grows as needed. Fails only without memory. */
 static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
 {
     void *memory = p->run;
@@ -74,7 +77,8 @@ static kn_status add_run(kn_ctx *ctx, plan *p, kn_run run)
     return status;
 }
 
-/* Adds each requested number of components once, limited to the largest possible. */
+/* Appends the given run once for each requested number of components; numbers above `limit` become
+ * one run with `limit`, and the first repeat logs this. */
 static kn_status add_variant(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t limit)
 {
     kn_status status = KN_OK;
@@ -105,7 +109,8 @@ out:
     return status;
 }
 
-/* Adds the runs of one system on one split of N training scans. */
+/* Appends the runs of method run.method in all its requested variants, on a split with N training
+ * scans and T voxels. */
 static kn_status add_system(kn_ctx *ctx, plan *p, kn_run run, ptrdiff_t N, ptrdiff_t T)
 {
     kn_status status = KN_OK;
@@ -122,7 +127,8 @@ out:
     return status;
 }
 
-/* Lists all runs, in the order repeat, split, system, so that runs of one split are adjacent. */
+/* Lists all runs in p->run, in the order repeat, split, method, so that runs of one split are
+ * adjacent. */
 static kn_status make_plan(kn_ctx *ctx, const kn_visual *v, uint64_t seed, plan *p)
 {
     kn_status status = KN_OK;
@@ -146,7 +152,8 @@ out:
 
 /* ---- running ---- */
 
-/* Writes the name of a run for progress and messages. */
+/* Writes the name of a run for progress and messages: method, variant, components, split, repeat.
+ */
 static void name_run(const kn_run *u, char *out, size_t size)
 {
     char components[48] = "";
@@ -156,7 +163,8 @@ static void name_run(const kn_run *u, char *out, size_t size)
              kn_variants[u->variant].name, components, kn_split_name[u->split], u->repeat);
 }
 
-/* True if another run of the system was refused for the same reason. */
+/* Returns whether another run of the same method was refused for the same reason, so that the
+ * warning is logged once. */
 static bool is_reported(const kn_results *results, const kn_result *r)
 {
     for (ptrdiff_t i = 0; i < results->n; i++)
@@ -166,7 +174,8 @@ static bool is_reported(const kn_results *results, const kn_result *r)
     return false;
 }
 
-/* Executes one run with its log suppressed; an error names the run. */
+/* Executes the run r->run with its log suppressed, and logs its main results, or a warning if it
+ * was refused. The message of an error names the run. */
 static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *results, kn_result *r)
 {
     char name[128], why[512];
@@ -187,7 +196,8 @@ static kn_status run_one(kn_ctx *ctx, const kn_halves *h, const kn_results *resu
     return status;
 }
 
-/* Executes the runs that are not in the results, and writes the results after each. */
+/* Executes the runs of the plan that are not in the results yet, and writes the results to dir
+ * after each. Counts resumed and refused runs in `result`. Can be cancelled. */
 static kn_status run_all(kn_ctx *ctx, const kn_visual *v, const plan *p, const char *dir,
                          kn_results *results, kn_reproduced *result)
 {
@@ -229,8 +239,9 @@ out:
     return status;
 }
 
-/* Existing results are resumed; without them, existing files of the same names belong to
- * something else and are refused. */
+/* Creates the folder of results and sets `figure` (KN_RESULTS_PATH bytes) to the path of the
+ * figure. Without a results.tsv to resume, other files of the same names are refused unless {force}
+ * is given. */
 static kn_status check_output(kn_ctx *ctx, const kn_settings *s, char *figure)
 {
     const kn_write_options options = {.force = s->force};

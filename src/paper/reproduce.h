@@ -23,11 +23,15 @@ typedef struct kn_halves { /* the rows of one split */
     int *test_pattern;     /* ... and in each test row */
 } kn_halves;
 
-/* Copies the rows of the split. */
+/* Copies the training and test rows of a split; out owns the copies (kn_halves_clear). Fails only
+ * without memory. */
 kn_status kn_halves_new(kn_ctx *ctx, const kn_visual *v, const kn_split *s, kn_halves *out);
-void kn_halves_clear(kn_halves *h); /* {0} is fine */
+/* Frees the copies; {0} is allowed. */
+void kn_halves_clear(kn_halves *h);
 
-/* Executes out->run and fills out->value, or out->refused. */
+/* Executes out->run: fits the training rows, predicts the test rows, and sets out->value; or sets
+ * out->refused and returns KN_OK if the method does not support such data. Other failures are
+ * errors; can be cancelled. */
 kn_status kn_reproduce_run(kn_ctx *ctx, const kn_halves *h, uint64_t seed, kn_result *out);
 
 #endif

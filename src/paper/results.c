@@ -35,7 +35,8 @@ kn_status kn_results_add(kn_ctx *ctx, kn_results *r, const kn_result *row)
     return status;
 }
 
-/* Orders by split, method, variant, components, not by repeat. */
+/* Compares two runs by split, method, variant and components, not by repeat: negative, 0 or
+ * positive as for qsort. */
 static int compare_runs(const kn_run *a, const kn_run *b)
 {
     const ptrdiff_t x[] = {a->split, a->method, a->variant, a->components};
@@ -54,12 +55,14 @@ const kn_result *kn_results_find(const kn_results *r, const kn_run *run)
     return NULL;
 }
 
+/* Comparison for qsort of groups: by their run. */
 static int by_run(const void *a, const void *b)
 {
     return compare_runs(&((const kn_group *)a)->run, &((const kn_group *)b)->run);
 }
 
-/* Mean and sd of one quantity over the runs of a group; NaN if any run lacks it. */
+/* Sets mean and standard deviation of quantity q over the runs of a group, NaN if any run lacks it,
+ * and their number. */
 static void summarise_runs(const kn_results *r, kn_group *g, int q)
 {
     double n = 0, sum = 0, squares = 0;
@@ -110,7 +113,7 @@ kn_status kn_results_path(kn_ctx *ctx, const char *dir, const char *name,
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
-/* Writes results.tsv, one row per run. */
+/* Writes results.tsv with its sidecar, one row per run, replacing an existing file. */
 static kn_status write_table(kn_ctx *ctx, const kn_results *r, const char *path)
 {
     static const char *const KEYS[] = {"method", "variant", "split", "components", "repeat"};
@@ -148,7 +151,8 @@ static json_t *number_json(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-/* JSON of the mean and SD of every quantity over the repeats of a group. Owned. */
+/* Returns JSON of a group of runs: its key, and mean and standard deviation of every quantity over
+ * the repeats. Owned by the caller; NULL without memory. */
 static json_t *group_json(const kn_group *g)
 {
     const kn_run *u = &g->run;
@@ -166,7 +170,7 @@ static json_t *group_json(const kn_group *g)
     return j;
 }
 
-/* Writes results.json: data, seed and the groups of runs. */
+/* Writes summary.json: data, seed and the groups of runs, replacing an existing file. */
 static kn_status write_summary(kn_ctx *ctx, const kn_results *r, const char *path)
 {
     const kn_write_options options = {.force = true};
@@ -215,7 +219,8 @@ out:
 enum { N_KEYS = 5 };
 static const char *const KEYS[N_KEYS] = {"method", "variant", "split", "components", "repeat"};
 
-/* Checks by summary.json that the rows belong to these data and this seed. */
+/* Checks by the fingerprint and seed in summary.json that existing results belong to these data and
+ * this seed; KN_ERR_DATA otherwise. */
 static kn_status check_origin(kn_ctx *ctx, const char *path, const kn_results *r)
 {
     char mine[24];
@@ -243,7 +248,8 @@ typedef struct columns {
     ptrdiff_t key[N_KEYS], quantity[KN_N_QUANTITIES], refused;
 } columns;
 
-/* Finds the columns of an earlier results.tsv; KN_ERR_FORMAT if they are of another version. */
+/* Finds the columns of an existing results.tsv. KN_ERR_FORMAT if they are not those of this version
+ * or of 0.2, which had neither `joint` nor `refused`. */
 static kn_status find_columns(kn_ctx *ctx, const kn_table *t, columns *c)
 {
     ptrdiff_t known = 0;
@@ -266,7 +272,8 @@ static kn_status find_columns(kn_ctx *ctx, const kn_table *t, columns *c)
                                                       kn_table_path(t));
 }
 
-/* Returns the index of the word among n names, `stride` bytes apart; -1: none. */
+/* Returns the index of `word` among n names, which are `stride` bytes apart, as in an array of
+ * structs; -1: none. */
 static int find_word(const char *word, const char *const *first, size_t stride, int n)
 {
     for (int i = 0; i < n; i++)
@@ -275,7 +282,7 @@ static int find_word(const char *word, const char *const *first, size_t stride, 
     return -1;
 }
 
-/* Reads an integer of at least 1, or with `or_missing` n/a as 0; -1: neither. */
+/* Returns an integer cell of at least 1; 0 for n/a if `or_missing`; -1: neither. */
 static int read_count(const kn_table *t, ptrdiff_t row, ptrdiff_t col, bool or_missing)
 {
     double x;
@@ -285,7 +292,8 @@ static int read_count(const kn_table *t, ptrdiff_t row, ptrdiff_t col, bool or_m
     return cell == KN_CELL_NUMBER && x >= 1 && x <= 1e9 && x == floor(x) ? (int)x : -1;
 }
 
-/* Reads one run; an unknown name or a value that is not a number is an error. */
+/* Reads row i of results.tsv. KN_ERR_FORMAT, with the line, for an unknown name or a value that is
+ * not a number. */
 static kn_status read_row(kn_ctx *ctx, const kn_table *t, ptrdiff_t i, const columns *c,
                           kn_result *out)
 {

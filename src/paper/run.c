@@ -59,20 +59,22 @@ out:
     return status;
 }
 
+/* Returns a view of a matrix; the data are borrowed. */
 static kn_view view_of(kn_mat m)
 {
     kn_view v = {m.data, KN_F64, m.rows, m.cols, 1, m.ld};
     return v;
 }
 
-/* True if the status of a fit means that the system does not support such data, which is a
+/* Returns whether the status of a fit means that the method does not support such data, which is a
  * result and not an error. */
 static bool is_refusal(kn_status status)
 {
     return status == KN_ERR_ARGUMENT || status == KN_ERR_SHAPE || status == KN_ERR_DATA;
 }
 
-/* Spells a message of the library as the command prints it: {key=value} as --key value. */
+/* Copies a message of the library as the command prints it, cut to size - 1 bytes: {key=value} as
+ * --key value. */
 static void spell_message(const char *said, char *out, size_t size)
 {
     bool inside = false;
@@ -101,7 +103,7 @@ typedef struct evaluation {
     double seconds;               /* time spent on predictions */
 } evaluation;
 
-/* Frees the work space of an evaluation. */
+/* Frees the work space of an evaluation; {0} is allowed. */
 static void evaluation_clear(evaluation *e)
 {
     kn_free(e->group);
@@ -115,8 +117,8 @@ static void evaluation_clear(evaluation *e)
     kn_map_density_state_clear(&e->density);
 }
 
-/* Allocates the evaluation of a model; mean0 and var0 are those of the null model, in original
- * units. */
+/* Allocates the evaluation of a model on the test rows of h, with its noise variance and the mean
+ * and variance of the null model in original units. The caller clears e, also after failure. */
 static kn_status evaluation_new(kn_ctx *ctx, const kn_halves *h, const kn_model *m, evaluation *e)
 {
     kn_status status;
@@ -139,7 +141,8 @@ out:
     return status;
 }
 
-/* Computes metrics and z of voxels first .. first + count - 1 from their predictions. */
+/* Computes metrics and z-scores of voxels first .. first + mean.cols - 1 from their predictive mean
+ * and variance (test rows x voxels). */
 static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean, kn_mat var)
 {
     ptrdiff_t count = mean.cols;
@@ -164,7 +167,8 @@ static void take_block(kn_ctx *ctx, evaluation *e, ptrdiff_t first, kn_mat mean,
     }
 }
 
-/* Predicts test scans of known patterns within the noise groups of training. */
+/* Sets the noise group of each test scan whose pattern is in the training sample, and how much of
+ * the noise variance is known there. Does nothing if the model has no noise groups. */
 static kn_status know_patterns(kn_ctx *ctx, evaluation *e)
 {
     kn_status status;
@@ -191,7 +195,8 @@ out:
     return status;
 }
 
-/* Predicts the test rows block by block, and evaluates each block; only prediction is timed. */
+/* Predicts the test rows a block of voxels at a time and evaluates each block, then the densities
+ * of whole maps. Only the prediction is timed, in e->seconds. */
 static kn_status predict_test(kn_ctx *ctx, evaluation *e)
 {
     kn_status status;
@@ -225,7 +230,8 @@ out:
     return status;
 }
 
-/* ln p of a whole map minus that of the null model, mean over random patterns [METHOD 8j]. */
+/* Returns ln p of a whole map minus that of the null model, mean over the random patterns of the
+ * test rows [METHOD 8j]. */
 static double mean_joint_density(const evaluation *e)
 {
     double sum = 0, n = 0;
@@ -237,8 +243,9 @@ static double mean_joint_density(const evaluation *e)
     return sum / n;
 }
 
-/* AUC of figures against random patterns, by either statistic [METHOD 8, 8b, 8j]; NaN if the
- * model has no reference for it. */
+/* Computes the AUC of figures against random patterns among the test rows by the extreme-value
+ * statistic (*top) and by the whole-map deviance [METHOD 8, 8b, 8j]; NaN if the model has no
+ * reference for it. */
 static kn_status detect_figures(kn_ctx *ctx, evaluation *e, double *top, double *deviance)
 {
     kn_status status;
@@ -275,7 +282,7 @@ out:
     return status;
 }
 
-/* Copies the metrics and times of a run to the quantities of the results. */
+/* Copies the mean metrics and the times of a run to value (KN_N_QUANTITIES). */
 static void take_values(const evaluation *e, const kn_fit_info *info, double *value)
 {
     double mean[KN_N_METRICS], all[KN_N_METRICS];

@@ -18,7 +18,8 @@ void kn_split_clear(kn_split *s)
     *s = (kn_split){0};
 }
 
-/* Takes groups in the drawn order while they fit; a group is a row, or all rows of a pattern. */
+/* Chooses training rows: takes groups of rows in the drawn order as long as they fit into
+ * `capacity` rows. A group is a row, or all rows of a pattern. Sets train[i] (n_random values). */
 static void draw_training(const kn_visual *v, bool by_pattern, const ptrdiff_t *order,
                           ptrdiff_t capacity, bool *train)
 {

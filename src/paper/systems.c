@@ -26,7 +26,8 @@ const kn_variant_row kn_variants[KN_N_VARIANTS] = {
     [KN_VAR_KNOWN] = {"known", "", true},
 };
 
-/* Sets options from a text of key=value pairs with spaces between. */
+/* Sets options from a text of key=value pairs with spaces between; KN_ERR_ARGUMENT if one is
+ * unknown or malformed. */
 static kn_status set_all(kn_ctx *ctx, kn_options *o, const char *pairs)
 {
     kn_status status = KN_OK;

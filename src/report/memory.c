@@ -21,13 +21,15 @@ typedef struct shape { /* sizes of the page */
     bool json, pictures;    /* JSON is requested; there are maps to draw */
 } shape;
 
+/* Returns the size of a file in bytes; 0 if path is NULL or there is no such file. */
 static double file_size(const char *path)
 {
     struct stat info;
     return path && stat(path, &info) == 0 ? (double)info.st_size : 0;
 }
 
-/* Size of one file, or of two separated by a comma. */
+/* Returns the total size in bytes of one file, or of two whose paths are separated by a comma;
+ * NULL: 0. */
 static double file_sizes(const char *paths)
 {
     char one[4096];
@@ -39,8 +41,9 @@ static double file_sizes(const char *paths)
     return file_size(one) + file_size(comma + 1);
 }
 
-/* Voxels as floats, the file, and its uncompressed content in the reader. A file that cannot be
- * opened is refused when it is read. */
+/* Returns the bytes needed to read the background image: voxels as floats, the file, and its
+ * uncompressed content. A file that cannot be opened counts only its size, because reading it fails
+ * later. */
 static double background_bytes(kn_ctx *ctx, const char *path)
 {
     kn_image image = {0};
@@ -53,7 +56,8 @@ static double background_bytes(kn_ctx *ctx, const char *path)
     return bytes + file_size(path);
 }
 
-/* Number of cards from "10", or from a list of ids. */
+/* Returns the largest number of cards that the option requests, at most `limit`: "10" is a number;
+ * a list of ids has up to eight rows per id; NULL: none. */
 static ptrdiff_t cards_of(const char *participants, ptrdiff_t limit)
 {
     char *end;
@@ -66,7 +70,7 @@ static ptrdiff_t cards_of(const char *participants, ptrdiff_t limit)
     return kn_min_size(8 * n, limit); /* an id may match several rows */
 }
 
-/* Measures the inputs and derives the sizes of the page from the settings. */
+/* Returns the sizes of the page from the settings and the measured inputs; model NULL: cv. */
 static shape shape_of(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
 {
     enum { SHOWN_MAX = 100 };
@@ -83,7 +87,8 @@ static shape shape_of(kn_ctx *ctx, const kn_settings *s, const kn_model *model)
     return p;
 }
 
-/* compute/space.c: grid and background of a volume, meshes, names of regions. */
+/* Adds to the memory plan what compute/space.c allocates: grid and background of a volume, meshes,
+ * names of regions. */
 static void space_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_MESH = 8 };           /* memory per byte of a mesh file */
@@ -99,7 +104,8 @@ static void space_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* compute/participants.c, compute/maps.c: rows of the table, histograms, int8 maps. */
+/* Adds to the memory plan what compute/participants.c and compute/maps.c allocate: rows of
+ * participants, histograms, int8 maps, and sums per response. */
 static void participants_need(kn_mem_plan *r, const shape *p)
 {
     enum { TEXTS = 512, BINS = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES };
@@ -112,7 +118,8 @@ static void participants_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* compute/responses.c, compute/group.c: metrics of each response, order, t and q. */
+/* Adds to the memory plan what compute/responses.c and compute/group.c allocate: metrics of each
+ * response, their order, t and q. */
 static void responses_need(kn_mem_plan *r, const shape *p)
 {
     kn_plan_alloc_d(r, KN_NEED_WORK, p->m.T, 6);
@@ -121,7 +128,8 @@ static void responses_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* compute/calibration.c (at most one unit per row) and compute/cluster.c. */
+/* Adds to the memory plan the temporary arrays of compute/calibration.c (at most one unit per row)
+ * and of compute/cluster.c. */
 static void calibration_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_UNIT = KN_REPORT_ZBINS + KN_REPORT_PIT + KN_REPORT_COVERAGES + 8 };
@@ -136,8 +144,8 @@ static void calibration_need(kn_mem_plan *r, const shape *p)
     kn_plan_free_to(r, mark);
 }
 
-/* The page is written as it is drawn; at a time there are at most one picture of a million
- * pixels and one packed map of a card. */
+/* Adds to the memory plan the writing of the page, during which there are at most one picture of a
+ * million pixels and one packed map of a card, and the JSON if it is requested. */
 static void page_need(kn_mem_plan *r, const shape *p)
 {
     enum { OF_PIXEL = 14, OF_VOXEL = 8, OF_RESPONSE = 4 };

@@ -8,7 +8,8 @@
 #include "io/file/path.h"
 #include "io/image/image.h"
 
-/* Adds a path, `length` bytes of it, to the inputs that no output may overwrite. */
+/* Appends a copy of the first `length` bytes of a path to the list of inputs that no output may
+ * overwrite. Fails only without memory. */
 static kn_status add_path(kn_ctx *ctx, kn_arena *arena, const char *path, size_t length,
                           kn_protected *out)
 {
@@ -27,7 +28,7 @@ out:
     return status;
 }
 
-/* Adds LEFT,RIGHT, or one file; list NULL: none. */
+/* Appends the paths of an option "LEFT,RIGHT", or of one file; list NULL: none. */
 static kn_status add_files(kn_ctx *ctx, kn_arena *arena, const char *list, kn_protected *out)
 {
     kn_status status = KN_OK;
@@ -40,7 +41,8 @@ out:
     return status;
 }
 
-/* True for names that score, cv and change write; figures are .svg, and .csv with other names. */
+/* Returns whether a file has a name that score, cv or change write; figures are .svg, and .csv with
+ * other names. */
 static bool is_result_file(const char *name)
 {
     bool maps = strncmp(name, "z.", 2) == 0 || kn_path_ends(name, "_z.csv");
@@ -49,7 +51,8 @@ static bool is_result_file(const char *name)
            (maps && kn_path_ends(name, ".csv"));
 }
 
-/* Adds every file of a folder to the inputs that no output may overwrite. */
+/* Appends the result files of a scored folder to the list of protected inputs; nothing if it cannot
+ * be read. */
 static kn_status add_folder(kn_ctx *ctx, kn_arena *arena, const char *dir, kn_protected *out)
 {
     kn_status status = KN_OK;

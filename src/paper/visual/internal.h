@@ -19,7 +19,9 @@ enum { KN_SCREEN = 10, KN_PIXELS = KN_SCREEN * KN_SCREEN, KN_FIGURES = 20 };
  * thickness of the strokes is chosen so that 34, 37, 40, 43 or 46 pixels are lit, each equally
  * often. */
 void kn_pattern_figure(int figure, unsigned char x[KN_PIXELS]);
-int kn_pattern_fill(int figure); /* number of lit pixels */
+/* Returns the number of lit pixels of a figure, 34 to 46. */
+int kn_pattern_fill(int figure);
+/* Returns the name of a figure, "plus"; borrowed. */
 const char *kn_pattern_name(int figure);
 
 /* Draws a random pattern with `fill` lit pixels. */

@@ -31,6 +31,7 @@ typedef struct loader {
     kn_mask mask;
 } loader;
 
+/* Frees the labels, runs and mask of a loader. */
 static void loader_clear(loader *l)
 {
     for (ptrdiff_t r = 0; l->run && r < l->n_runs; r++)
@@ -49,7 +50,8 @@ void kn_visual_clear(kn_visual *v)
 
 /* ---- finding the runs ---- */
 
-/* Returns the run number NN of "data_KIND_runNN" followed by `ending`; 0: another file. */
+/* Returns the number NN of a file name "data_<kind>_runNN" followed by `ending`; 0: another file.
+ */
 static int run_number(const char *name, const char *kind, const char *ending)
 {
     char start[32], digits[3] = "";
@@ -62,7 +64,8 @@ static int run_number(const char *name, const char *kind, const char *ending)
     return (digits[0] - '0') * 10 + digits[1] - '0';
 }
 
-/* last[kind] = the largest run number in a folder; 0 if the folder does not exist. */
+/* Raises last[0] (random) and last[1] (figure) to the largest run number in dir/folder; a folder
+ * that does not exist has none. KN_ERR_IO if it cannot be read. */
 static kn_status last_runs(kn_ctx *ctx, const char *dir, const char *folder, const char *ending,
                            int last[2])
 {
@@ -82,7 +85,8 @@ static kn_status last_runs(kn_ctx *ctx, const char *dir, const char *folder, con
     return KN_OK;
 }
 
-/* Lists the runs 01 .. last of both kinds, and checks that the two files of each exist. */
+/* Lists the runs 01 .. last of both kinds in l->run, and checks that the two files of each exist;
+ * KN_ERR_IO otherwise. */
 static kn_status find_runs(kn_ctx *ctx, loader *l, kn_visual *v)
 {
     kn_status status;
@@ -130,12 +134,13 @@ out:
 
 /* ---- labels ---- */
 
+/* Returns whether nothing was shown at scan t of a run. */
 static bool is_rest(kn_mat labels, ptrdiff_t t)
 {
     return kn_at(labels, t, 0) == REST;
 }
 
-/* Checks that a row is all pixels, or all rest. */
+/* Checks that the labels of scan t are all pixels, or all rest; KN_ERR_DATA otherwise. */
 static kn_status check_row(kn_ctx *ctx, const run *u, const kn_table *table, ptrdiff_t t)
 {
     for (ptrdiff_t j = 1; j < u->labels.cols; j++)
@@ -148,8 +153,8 @@ static kn_status check_row(kn_ctx *ctx, const run *u, const kn_table *table, ptr
     return KN_OK;
 }
 
-/* Reads the labels of a run, and counts its rows that are not rest. Fails if the numbers of rows
- * or columns do not match the scans or the other runs. */
+/* Reads the labels of a run (scans x pixels), and counts its rows that are not rest. KN_ERR_SHAPE
+ * if the numbers of rows or columns do not match the scans or the other runs. */
 static kn_status read_labels(kn_ctx *ctx, loader *l, run *u, ptrdiff_t scans)
 {
     kn_status status;
@@ -185,7 +190,8 @@ out:
     return status;
 }
 
-/* Checks headers, mask and labels of all runs, so that errors are found before the long reading. */
+/* Opens the headers, the mask and the labels of all runs, checks that they fit together, and counts
+ * rows, so that errors are found before the long reading. */
 static kn_status check_runs(kn_ctx *ctx, loader *l, kn_visual *v)
 {
     kn_status status = KN_OK;
@@ -221,7 +227,7 @@ out:
 
 /* ---- scans ---- */
 
-/* FNV-1a over 32-bit words. */
+/* Returns the hash after `bytes` further bytes (a multiple of 4): FNV-1a over 32-bit words. */
 static uint64_t mix_hash(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *p = data;
@@ -233,8 +239,8 @@ static uint64_t mix_hash(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* Subtracts the least-squares line over t = 0 .. n-1:  mean + slope (t - tbar),
- * slope = sum (t - tbar) y / sum (t - tbar)^2,  sum (t - tbar)^2 = n (n^2 - 1) / 12 */
+/* Subtracts the least-squares line over t = 0 .. n-1 from y:  mean + slope (t - tbar), slope = sum
+ * (t - tbar) y / sum (t - tbar)^2, with sum (t - tbar)^2 = n (n^2 - 1) / 12. */
 static void subtract_line(double *y, ptrdiff_t n)
 {
     double m = (double)n, middle = (m - 1) / 2, mean = 0, slope = 0;
@@ -247,7 +253,8 @@ static void subtract_line(double *y, ptrdiff_t n)
         y[t] -= mean + slope * ((double)t - middle);
 }
 
-/* Reads one run into X and Y, from row `row` on. */
+/* Reads the scans of one run, detrends each voxel, and copies labels and scans without rest to the
+ * rows of X and Y from `row` on. Also mixes the data into the fingerprint. */
 static kn_status read_run(kn_ctx *ctx, const loader *l, const run *u, ptrdiff_t row, kn_visual *v)
 {
     kn_status status;
@@ -283,6 +290,7 @@ out:
     return status;
 }
 
+/* Returns whether rows a and b of X are equal. */
 static bool same_row(kn_mat X, ptrdiff_t a, ptrdiff_t b)
 {
     for (ptrdiff_t j = 0; j < X.cols; j++)
@@ -291,7 +299,8 @@ static bool same_row(kn_mat X, ptrdiff_t a, ptrdiff_t b)
     return true;
 }
 
-/* Sets the pattern of each scan to the first scan with the same pixels. */
+/* Sets the pattern of each scan to the index of the first scan with the same pixels. O(n^2) rows
+ * compared at most. */
 static void find_patterns(kn_visual *v)
 {
     for (ptrdiff_t i = 0; i < v->n; i++) {

@@ -28,8 +28,10 @@ typedef struct kn_visual {
     uint64_t fingerprint; /* hash of the data, to recognise them when resuming */
 } kn_visual;
 
-/* Reads the experiment below dir. */
+/* Reads the experiment below dir into *out (kn_visual_clear). KN_ERR_IO, KN_ERR_FORMAT,
+ * KN_ERR_SHAPE or KN_ERR_DATA if files are missing or do not fit together; can be cancelled. */
 kn_status kn_visual_read(kn_ctx *ctx, const char *dir, kn_visual *out);
-void kn_visual_clear(kn_visual *v); /* {0} is allowed */
+/* Frees the data; {0} is allowed. */
+void kn_visual_clear(kn_visual *v);
 
 #endif

@@ -62,17 +62,20 @@ void kn_miyawaki_options_init(kn_miyawaki_options *options)
     *options = (kn_miyawaki_options){.size = KN_MIYAWAKI_FULL, .strength = 0.3, .seed = 1};
 }
 
+/* Returns the number of scans of a run of this kind: rest, then each image with rest after it, then
+ * rest. */
 static ptrdiff_t scans_of(const kind *k)
 {
     return LEAD + 2 * k->scans * k->images + TAIL;
 }
 
+/* Returns the number of images in all runs of this kind. */
 static ptrdiff_t images_of(const kind *k)
 {
     return k->runs * k->images;
 }
 
-/* Returns the image of the run shown at this scan; -1 in rest. */
+/* Returns the index of the image shown at this scan of a run; -1 during rest. */
 static ptrdiff_t image_shown(const kind *k, ptrdiff_t scan)
 {
     ptrdiff_t t = scan - LEAD;
@@ -99,7 +102,7 @@ void kn_miyawaki_grid(kn_miyawaki_size size, kn_nifti_header *grid, ptrdiff_t *v
     *voxels = SIZE[size].voxels;
 }
 
-/* Makes the voxels of the simulated visual cortex with their receptive fields. */
+/* Creates the voxels of the simulated visual cortex with their areas and receptive fields. */
 static kn_status set_voxels(kn_ctx *ctx, experiment *e)
 {
     kn_status status;
@@ -113,8 +116,9 @@ out:
     return status;
 }
 
-/* d = sum_p w_p (x_p - f) / sqrt(f (1 - f) sum_p w_p^2): variance 1 if pixels are lit
- * independently with probability f. */
+/* Computes the weights (pixels x T) of each voxel, so that d = sum_p w_p (x_p - f) / sqrt(f (1 - f)
+ * sum_p w_p^2) has variance 1 if pixels are lit independently with probability f, and draws its
+ * gain. */
 static kn_status set_receptive_fields(kn_ctx *ctx, experiment *e)
 {
     double fill = 0;
@@ -146,8 +150,8 @@ out:
     return status;
 }
 
-/* Draws the random fields and scales them; the smooth noise has variance SMOOTH_PROPORTION
- * everywhere. */
+/* Draws the random fields of noise, drift, abnormality, mean and standard deviation (FIELDS x T),
+ * and scales them; the smooth noise has variance SMOOTH_PROPORTION everywhere. */
 static kn_status set_maps(kn_ctx *ctx, experiment *e)
 {
     kn_field field[FIELDS];
@@ -175,8 +179,9 @@ static kn_status set_maps(kn_ctx *ctx, experiment *e)
     return KN_OK;
 }
 
-/* Random patterns take the figures' numbers of lit pixels in turn; each figure occurs once in
- * every KN_FIGURES presentations. So the mean fill is the same in both kinds of run. */
+/* Draws the images of all runs and the strength of each figure's abnormality. Random patterns have
+ * the figures' numbers of lit pixels in turn, and each figure occurs once in every KN_FIGURES
+ * images, so that the mean fill is equal. */
 static kn_status draw_patterns(kn_ctx *ctx, experiment *e)
 {
     ptrdiff_t randoms = images_of(&e->random), figures = images_of(&e->figure);
@@ -203,7 +208,8 @@ out:
     return status;
 }
 
-/* Response of voxel v to the pixels x: a saturating function of their weighted sum. */
+/* Returns the response of voxel v to the pixels x, in -2 .. 2: a saturating function of their
+ * weighted sum. */
 static double voxel_response(const experiment *e, ptrdiff_t v, const unsigned char *x)
 {
     const double *w = e->weights + v * KN_PIXELS;
@@ -213,6 +219,7 @@ static double voxel_response(const experiment *e, ptrdiff_t v, const unsigned ch
     return 2 * tanh(d / 2);
 }
 
+/* Returns the proportion of lit pixels in these images. */
 static double mean_fill(const unsigned char *x, ptrdiff_t images)
 {
     ptrdiff_t lit = 0;
@@ -221,8 +228,8 @@ static double mean_fill(const unsigned char *x, ptrdiff_t images)
     return (double)lit / (double)(images * KN_PIXELS);
 }
 
-/* Fills the summary; r2 is the mean over voxels of variance / (variance + 1) of the response to
- * random patterns. */
+/* Fills the summary: sizes, fills, and r2, the mean over voxels of variance / (variance + 1) of the
+ * response to random patterns. */
 static void summarise_responses(experiment *e)
 {
     kn_miyawaki_summary *s = &e->summary;
@@ -262,7 +269,7 @@ typedef struct run { /* data shared by the scans of a run */
     ptrdiff_t evoked_by; /* image whose response is in `evoked`; -1: none yet */
 } run;
 
-/* Draws the initial state of the noise and the slow drifts of a run. */
+/* Draws the initial state of the noise components and the slow drifts of a run. */
 static void start_run(run *r)
 {
     for (int k = 0; k < COMPONENTS; k++)
@@ -275,7 +282,8 @@ static void start_run(run *r)
     r->evoked_by = -1;
 }
 
-/* evoked = g (1 + r(x)) + a u A */
+/* Computes r->evoked, the response of each voxel to an image, g (1 + r(x)) + a u A; does nothing if
+ * it is there already. */
 static void compute_evoked(run *r, ptrdiff_t image)
 {
     const experiment *e = r->e;
@@ -286,8 +294,8 @@ static void compute_evoked(run *r, ptrdiff_t image)
     r->evoked_by = image;
 }
 
-/* Simulates scan t into r->y: first-order autoregressive smooth noise, white noise, drift and
- * the response to the image shown SHIFT scans before. */
+/* Simulates scan t into r->y (T): first-order autoregressive smooth noise, white noise, drift, and
+ * the response to the image shown SHIFT scans before. Scans must be made in order. */
 static void make_scan(run *r, ptrdiff_t t)
 {
     const experiment *e = r->e;
@@ -313,7 +321,8 @@ static void make_scan(run *r, ptrdiff_t t)
         y[v] = e->maps[BASE * T + v] + e->maps[SD_FIELD * T + v] * y[v];
 }
 
-/* Writes one row per scan: the image shown at that time, or -1. */
+/* Writes the label file of a run: a row per scan with the 100 pixels of the image shown, or -1 in
+ * each column. */
 static kn_status write_labels(kn_ctx *ctx, const run *r, const char *name)
 {
     enum { CELL = 3 }; /* "-1," */
@@ -339,7 +348,8 @@ out:
     return status;
 }
 
-/* Simulates run `item` and writes its labels and images. */
+/* Simulates run `item` (self: experiment; random runs first) and writes its labels and images;
+ * called in parallel by kn_for_each_item. */
 static kn_status write_run(kn_ctx *ctx, void *self, ptrdiff_t item)
 {
     const experiment *e = self;
@@ -376,7 +386,8 @@ out:
 
 /* ---- other files ---- */
 
-/* JSON of everything that the simulation chose. Owned. */
+/* Returns JSON of everything that the simulation chose. Owned by the caller; NULL without memory.
+ */
 static json_t *truth_json(const experiment *e)
 {
     const kn_miyawaki_summary *s = &e->summary;
@@ -396,7 +407,8 @@ static json_t *truth_json(const experiment *e)
         ABNORMAL_LENGTH, "where", "every scan two after one with a figure");
 }
 
-/* truth/abnormality.nii.gz: mean effect of figures, in the units of the runs. */
+/* Writes truth/truth.json and truth/abnormality.nii.gz, the mean effect of figures in the units of
+ * the runs. */
 static kn_status write_truth(kn_ctx *ctx, const experiment *e)
 {
     double *effect = NULL;
@@ -434,7 +446,7 @@ out:
     return status;
 }
 
-/* Fails with KN_ERR_ARGUMENT for a strength or size that does not exist. */
+/* Returns KN_ERR_ARGUMENT for a strength or size that does not exist. */
 static kn_status check_options(kn_ctx *ctx, const kn_miyawaki_options *o)
 {
     if (!(isfinite(o->strength) && o->strength >= 0))

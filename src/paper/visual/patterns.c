@@ -51,11 +51,13 @@ static const struct {
     double slant; /* px of x from the centre to the top */
 } STYLE[] = {{6.5, 0}, {6, 1.5}, {4.5, 0}};
 
+/* Returns the index of the drawing (shape or letter) of a figure. */
 static int drawing_of(int figure)
 {
     return figure < SHAPES ? figure : SHAPES + (figure - SHAPES) % LETTERS;
 }
 
+/* Returns the style of a figure: 0 upright or a shape, 1 slanted, 2 small. */
 static int style_of(int figure)
 {
     return figure < SHAPES ? 0 : (figure - SHAPES) / LETTERS;
@@ -74,6 +76,7 @@ int kn_pattern_fill(int figure)
            STEP * ((figure + figure / LEVELS) % LEVELS);
 }
 
+/* Returns the distance of the point (x, y) from a line segment, in units of the drawing. */
 static double stroke_distance(stroke s, double x, double y)
 {
     double dx = s.x1 - s.x0, dy = s.y1 - s.y0;
@@ -87,6 +90,7 @@ typedef struct near_pixel {
     int pixel;
 } near_pixel;
 
+/* Comparison for qsort of pixels: by distance, then by number. */
 static int by_distance(const void *a, const void *b)
 {
     const near_pixel *p = a, *q = b;

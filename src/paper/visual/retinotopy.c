@@ -32,6 +32,7 @@ typedef struct ranked {
     ptrdiff_t item;
 } ranked;
 
+/* Comparison for qsort: by key, then by item. */
 static int by_key(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
@@ -40,14 +41,15 @@ static int by_key(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
+/* Comparison for qsort of voxels: by index in the image. */
 static int by_index(const void *a, const void *b)
 {
     const kn_visual_voxel *x = a, *y = b;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Distance from the ellipsoid of the nearer pole; rounded, so that mirror images are equally
- * far. */
+/* Returns the squared distance of p (mm) from the centre of the nearer occipital pole's ellipsoid,
+ * in squared radii; rounded, so that mirror images are equally far. */
 static double pole_distance(const double p[3])
 {
     const double digits = 1e6;
@@ -57,7 +59,8 @@ static double pole_distance(const double p[3])
     return floor(r * digits + 0.5) / digits;
 }
 
-/* Assigns the area and angle from the rank of a voxel in its hemisphere, 0 <= share < 1. */
+/* Sets the area of a voxel and, in v->row, its polar angle in degrees from its rank in the
+ * hemisphere, 0 <= proportion < 1. */
 static void set_area(kn_visual_voxel *v, double proportion)
 {
     double x = proportion * KN_AREAS;
@@ -65,14 +68,16 @@ static void set_area(kn_visual_voxel *v, double proportion)
     v->row = AREA[v->area].from + (x - v->area) * (AREA[v->area].to - AREA[v->area].from);
 }
 
+/* Sets the eccentricity band of a voxel and, in v->col, its eccentricity in pixels from its rank in
+ * the hemisphere, 0 <= proportion < 1. */
 static void set_band(kn_visual_voxel *v, double proportion)
 {
     v->band = (int)(proportion * KN_BANDS);
     v->col = ECCENTRICITY_MIN + proportion * (ECCENTRICITY_MAX - ECCENTRICITY_MIN);
 }
 
-/* Converts polar angle and eccentricity, held in row and col until now, to a position on the
- * screen. */
+/* Converts polar angle (degrees, in row) and eccentricity (pixels, in col) of a voxel to the centre
+ * of its receptive field on the screen, and sets its width. */
 static void set_field(kn_visual_voxel *v)
 {
     double angle = v->row * DEGREE, e = v->col, side = v->hemisphere == 0 ? 1 : -1;
@@ -81,8 +86,8 @@ static void set_field(kn_visual_voxel *v)
     v->width = AREA[v->area].width * (WIDTH_MIN + WIDTH_SLOPE * e);
 }
 
-/* Assigns areas or bands to the voxels of one hemisphere by their rank in angle or position. order:
- * work space. */
+/* Assigns areas (by angle), or bands (by distance from the pole), to the voxels of hemisphere
+ * `side` by their rank. order: work space of `count`. */
 static void rank_hemisphere(int side, kn_visual_voxel *voxel, ptrdiff_t count, ranked *order,
                             bool areas)
 {
@@ -141,7 +146,7 @@ out:
 
 /* ---- masks of areas and eccentricity bands ---- */
 
-/* Writes the mask of one hemisphere's area (band -1) or eccentricity band (area -1). */
+/* Writes the mask of one hemisphere's area (band -1) or eccentricity band (area -1) as an image. */
 static kn_status write_part(kn_ctx *ctx, const kn_miyawaki_masks *e, const char *name,
                             int hemisphere, int area, int band)
 {
@@ -158,7 +163,7 @@ static kn_status write_part(kn_ctx *ctx, const kn_miyawaki_masks *e, const char 
     return status;
 }
 
-/* Writes the masks: of all voxels, and of each area and band per hemisphere. */
+/* Writes the mask of all voxels, and those of each area and band per hemisphere. */
 static kn_status write_masks(kn_ctx *ctx, const kn_miyawaki_masks *e)
 {
     static const char *const side[] = {"LH", "RH"};
@@ -180,7 +185,7 @@ out:
     return status;
 }
 
-/* Writes a background head, darker towards its surface. */
+/* Writes bg.nii.gz, an ellipsoidal head, darker towards its surface. */
 static kn_status write_background(kn_ctx *ctx, const kn_miyawaki_masks *e)
 {
     const double centre[3] = {0, -25, 0}, radii[3] = {72, 92, 62}, bright = 1000;

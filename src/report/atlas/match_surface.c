@@ -12,7 +12,8 @@ typedef struct response { /* a response of a table, by its region */
     ptrdiff_t t;
 } response;
 
-/* Sorts by key and side; then the drawn measure first, then table order. */
+/* Comparison for qsort of responses: by key of the region, then side, then the drawn measure first,
+ * then order of the table. */
 static int by_region(const void *a, const void *b)
 {
     const response *x = a, *y = b;
@@ -26,8 +27,8 @@ static int by_region(const void *a, const void *b)
     return (x->t > y->t) - (x->t < y->t);
 }
 
-/* Parses the names of the T responses; out (T): those that name a region, sorted by by_region.
- * Returns their number. */
+/* Parses the names of the table's responses into out (capacity T): those that name a region, sorted
+ * by by_region(). Returns how many. */
 static ptrdiff_t list_responses(const kn_region_table *table, response *out)
 {
     ptrdiff_t n = 0;
@@ -45,7 +46,8 @@ static ptrdiff_t list_responses(const kn_region_table *table, response *out)
     return n;
 }
 
-/* Returns the first entry with this key and side or a later one; n: none. */
+/* Returns the index of the first of n sorted responses with this key and side or a later one; n if
+ * there is none. */
 static ptrdiff_t search_region(const response *list, ptrdiff_t n, const char *key, int side)
 {
     ptrdiff_t low = 0, high = n;
@@ -60,9 +62,9 @@ static ptrdiff_t search_region(const response *list, ptrdiff_t n, const char *ke
     return low;
 }
 
-/* Returns the column of the table (response.t) for an atlas label of this side, otherwise the one
- * for both sides; -1: none. Sets matched[t] for every response of this region, also of other
- * measures. matched: one entry per column of the table. list: n responses sorted by by_region. */
+/* Returns the column of the table for an atlas label on this side (0 left, 1 right), otherwise the
+ * column for both sides; -1 if there is none. Sets matched[t] for every response of this region,
+ * also of other measures. list: n responses sorted by by_region(). */
 static ptrdiff_t find_response(const response *list, ptrdiff_t n, const char *label, int side,
                                bool *matched)
 {
@@ -100,7 +102,7 @@ out:
     return status;
 }
 
-/* Is this label of an annotation no region, such as the medial wall? */
+/* Returns whether a label of an annotation is no region, such as the medial wall. */
 static bool is_nothing(const char *label)
 {
     static const char *const NOTHING[] = {"unknown",

@@ -40,6 +40,7 @@ static const char *const NOISE[] = {"ctx", "and", "roi", "aparc", "a2009s", "ase
 static const char *const GLUED[] = {"thal",   "caud",    "put",       "pal",      "hippo", "amyg",
                                     "accumb", "latvent", "thickness", "surfarea", NULL};
 
+/* Returns whether c is a letter, a digit, or a byte of a UTF-8 character. */
 static bool is_name_character(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -51,6 +52,7 @@ static char to_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
+/* Returns whether a token is one of the words in any case; the list ends with NULL. */
 static bool is_among(const char *token, const char *const *words)
 {
     for (; *words; words++)
@@ -59,6 +61,7 @@ static bool is_among(const char *token, const char *const *words)
     return false;
 }
 
+/* Returns the measure that a token means ("thickavg" is "thickness"); NULL if it is none. */
 static const char *measure_of(const char *token)
 {
     for (const word *m = MEASURES; m->word; m++)
@@ -67,6 +70,7 @@ static const char *measure_of(const char *token)
     return NULL;
 }
 
+/* Returns the hemisphere that a token means ("lh", "left", "l"): 0 left, 1 right, -1 none. */
 static int side_of(const char *token)
 {
     static const char *const LEFT[] = {"lh", "left", "l", NULL}, *const RIGHT[] = {"rh", "right",
@@ -74,7 +78,8 @@ static int side_of(const char *token)
     return is_among(token, LEFT) ? 0 : is_among(token, RIGHT) ? 1 : -1;
 }
 
-/* Splits lhCortexVol or Lcaud: returns the side, and advances to the rest. */
+/* Returns the hemisphere (0 left, 1 right) of a token that is joined to a name, as in lhCortexVol
+ * or Lcaud, and moves *token behind it; -1 if there is none. */
 static int glued_side(const char **token)
 {
     const char *t = *token;
@@ -90,6 +95,7 @@ static int glued_side(const char **token)
     return -1;
 }
 
+/* Removes token i from a parsed name. */
 static void remove_token(kn_region_name *n, int i)
 {
     for (; i + 1 < n->tokens; i++)
@@ -97,7 +103,8 @@ static void remove_token(kn_region_name *n, int i)
     n->tokens--;
 }
 
-/* Splits a name at everything that is not a letter or digit; false if it is too long or empty. */
+/* Copies a name to out->text and splits it into tokens at everything that is not a letter or digit.
+ * Returns false if it is too long or empty. */
 static bool split_name(const char *name, kn_region_name *out)
 {
     const size_t length = strlen(name);
@@ -121,8 +128,8 @@ static bool split_name(const char *name, kn_region_name *out)
     return out->tokens > 0;
 }
 
-/* Finds the side of a parsed name and removes its token: "lh", "left", or glued to the name as in
- * "lhprecuneus". */
+/* Sets n->side from the tokens of a parsed name, "lh", "left", or joined as in "Lcaud", and removes
+ * that token. */
 static void find_side(kn_region_name *n)
 {
     for (int i = 0; i < n->tokens && n->tokens > 1 && n->side < 0; i++) {
@@ -191,12 +198,14 @@ typedef struct catalogue {
     size_t n;
 } catalogue;
 
+/* Comparison for qsort of catalogue entries: by key. */
 static int by_key(const void *a, const void *b)
 {
     return strcmp(((const entry *)a)->key, ((const entry *)b)->key);
 }
 
-/* Adds one spelling of a region; none is added for NULL, or beyond ENTRIES. */
+/* Adds one spelling of a region to the catalogue; nothing for NULL, a spelling that is too long, or
+ * beyond ENTRIES. */
 static void add_to_catalogue(catalogue *x, const kn_atlas_region *region, const char *spelling)
 {
     kn_region_name n;
@@ -235,7 +244,8 @@ static const kn_atlas_region *find_in_catalogue(const catalogue *x, const char *
     return NULL;
 }
 
-/* Parses [7Networks] Default PFC 3: network, place within it, number. */
+/* Returns the network of a name of Schaefer's parcellation, [7Networks] LH Default PFC 3, already
+ * parsed; NULL if it is no such name. *first: index of the network's token. */
 static const kn_atlas_network *network_of(const kn_region_name *n, int *first)
 {
     const char *last = n->token[n->tokens - 1];
@@ -249,7 +259,8 @@ static const kn_atlas_network *network_of(const kn_region_name *n, int *first)
     return NULL;
 }
 
-/* Fills a region of Schaefer's parcellation; leaves out->name NULL if the name is not one. */
+/* Sets name, full name and lobe of *out (texts in the arena) from a name of Schaefer's
+ * parcellation; leaves out->name NULL if the name is not one. */
 static kn_status parse_schaefer(kn_ctx *ctx, kn_arena *arena, const kn_region_name *n,
                                 kn_report_region *out)
 {
@@ -276,7 +287,8 @@ out:
     return status;
 }
 
-/* Looks a name up in the catalogue, then among Schaefer's; *kind is KN_ATLAS_KINDS if unknown. */
+/* Looks a name up in the catalogue, then among Schaefer's names. Sets *out, and *kind to its atlas,
+ * KN_ATLAS_KINDS if it is unknown. */
 static kn_status identify_region(kn_ctx *ctx, kn_arena *arena, const catalogue *x, const char *name,
                                  kn_report_region *out, kn_atlas_kind *kind)
 {

@@ -12,16 +12,16 @@ typedef struct sweep {
     kn_status status;
 } sweep;
 
-/* Replaces the ids in *text; does nothing after a failure, which s->status keeps. sentence: as in
- * kn_anonymize. */
+/* Replaces the ids in *text (the result is in the arena of the report); does nothing after a
+ * failure, which s->status keeps. sentence: as in kn_anonymize. */
 static void clean_text(sweep *s, const char **text, bool sentence)
 {
     if (s->status == KN_OK)
         s->status = kn_anonymize(s->ctx, s->stripper, *text, sentence, &s->r->arena, text);
 }
 
-/* Replaces ids in titles and texts of notes; notes on the folder are texts of others and searched
- * as a whole. */
+/* Replaces ids in titles and texts of the notes. Notes on the folder and on the fit are texts of
+ * other programs and searched as a whole. */
 static void clean_notes(sweep *s, kn_report_notes *notes)
 {
     for (ptrdiff_t i = 0; i < notes->n; i++) {
@@ -33,8 +33,8 @@ static void clean_notes(sweep *s, kn_report_notes *notes)
     }
 }
 
-/* Cleans texts of files. An id that is a number may equally be a site or an age there, and is
- * kept. */
+/* Replaces ids in n texts from files (NULL: none). An id that is a number may equally be a site or
+ * an age there, and is kept. */
 static void clean_list(sweep *s, const char *const *text, ptrdiff_t n)
 {
     const char **own = (const char **)(uintptr_t)text; /* in the arena of the report */
@@ -42,7 +42,8 @@ static void clean_list(sweep *s, const char *const *text, ptrdiff_t n)
         clean_text(s, &own[k], true);
 }
 
-/* Cleans levels: a family or a scanner may be named by the id of a participant. */
+/* Replaces ids in the levels of covariates, in labels of curves and in the model's words: a family
+ * or a scanner may be named by the id of a participant. */
 static void clean_levels(sweep *s)
 {
     kn_report *r = s->r;
@@ -72,7 +73,8 @@ static void clean_participants(sweep *s)
     }
 }
 
-/* Numbers excluded participants after those present. */
+/* Replaces the ids of excluded participants by aliases, numbered after the `participants` that are
+ * present, and ids in their reasons. Fails only without memory. */
 static kn_status clean_excluded(sweep *s, ptrdiff_t participants)
 {
     kn_status status;
@@ -119,7 +121,8 @@ typedef struct alias_list {
     ptrdiff_t n;
 } alias_list;
 
-/* Ids of one or two digits are kept, except within a file name such as sub-07. */
+/* Appends id and alias to the list. An id of one or two digits is replaced only within a file name
+ * such as sub-07. */
 static kn_status list_alias(kn_ctx *ctx, kn_report *r, alias_list *list, const char *id,
                             const char *instead)
 {
@@ -134,7 +137,8 @@ out:
     return status;
 }
 
-/* Lists aliases for the participants of the folder, of training, and those excluded. */
+/* Fills the list with the ids to be replaced and their aliases: participants of the folder, of the
+ * training sample, and excluded ones. */
 static kn_status list_aliases(kn_ctx *ctx, const kn_report_job *job, alias_list *list)
 {
     kn_status status = KN_OK;

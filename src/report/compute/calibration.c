@@ -46,7 +46,7 @@ typedef struct z_sample { /* distribution of each participant's z-scores */
     double *mean, *z2, *inside; /* n; inside n x COVERAGES */
 } z_sample;
 
-/* Frees the sums of the z-scores. */
+/* Frees the arrays of c. */
 static void z_sample_clear(z_sample *c)
 {
     kn_free(c->hist);
@@ -56,6 +56,7 @@ static void z_sample_clear(z_sample *c)
     kn_free(c->inside);
 }
 
+/* to[k] += from[k] for n counts. */
 static void add_counts(double *to, const uint32_t *from, ptrdiff_t n)
 {
     for (ptrdiff_t k = 0; k < n; k++)
@@ -68,7 +69,9 @@ static void divide_values(double *x, ptrdiff_t n, double by)
         x[k] /= by;
 }
 
-/* Adds the rows of one participant, then normalises each participant to a total of 1. */
+/* Sums the z-histograms of the rows of each participant (map u), and normalises them to a total of
+ * 1 per participant; also their means of z and z^2. c owns the arrays; clear it after failure too.
+ */
 static kn_status z_sample_new(kn_ctx *ctx, const kn_report_zhist *h,
                               const kn_distinct_participants *u, z_sample *c)
 {
@@ -116,7 +119,8 @@ static double mean_of(const double *x, ptrdiff_t n)
     return sum / (double)n;
 }
 
-/* spread: lower bound of the standard deviation. */
+/* Sets out to mean, low and high of the 95 % interval for the mean of x (n): Student's t with
+ * standard deviation of x, at least `spread`, times `widening`. NaN limits for n = 1. */
 static void compute_interval(const double *x, ptrdiff_t n, double widening, double spread,
                              double out[3])
 {
@@ -168,7 +172,8 @@ static void worm_of(const double *hist, const double *q, double *out)
     }
 }
 
-/* Computes all points of the sample in which participant u has weight[u]. hist: workspace of
+/* Computes all plotted points (out, FIGURES values: worm, PIT, outer tenths) of the sample in which
+ * participant u has weight[u]. q: the KN_REPORT_QQ quantiles of the worm. hist: work space of
  * ZBINS. */
 static void compute_points(const z_sample *c, const double *weight, const double *q, double *hist,
                            double *out)
@@ -193,13 +198,16 @@ static void compute_points(const z_sample *c, const double *weight, const double
     }
 }
 
+/* Comparison for qsort of doubles, ascending. */
 static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* half = c se of each point, c of its range. drawn: BOOTSTRAPS x FIGURES. */
+/* Sets se[k], the standard deviation of each plotted point over the bootstrap samples `drawn`
+ * (BOOTSTRAPS x FIGURES), and half[k] = c se[k], half the width of the simultaneous 95 % band of
+ * its range. */
 static void compute_half_widths(const double *drawn, const double *observed, double *se,
                                 double *half)
 {
@@ -230,8 +238,9 @@ typedef struct bands {
     double observed[FIGURES], se[FIGURES], half[FIGURES];
 } bands;
 
-/* Computes the observed points, and from BOOTSTRAPS resamples of participants the half-widths of
- * their bands; NaN for fewer than MIN_PARTICIPANTS, and of the worm for fewer than MIN_WORM. */
+/* Computes the plotted points of sample c, and from BOOTSTRAPS resamples of participants their
+ * standard errors and half-widths of bands; NaN for fewer than MIN_PARTICIPANTS, and of the worm
+ * for fewer than MIN_WORM. */
 static kn_status bootstrap_bands(kn_ctx *ctx, const z_sample *c, const double *q, kn_rng *rng,
                                  bands *out)
 {
@@ -266,7 +275,8 @@ out:
     return status;
 }
 
-/* Points -3, -2.9 .. 3, NaN where too few z are expected beyond. */
+/* Sets q to the quantiles -3, -2.9 .. 3 of the worm plot, and observed[k] to NaN where fewer than
+ * MIN_EXPECTED of z_count z-scores are expected beyond q[k], else 0. */
 static void set_points(double z_count, double *q, double *observed)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
@@ -275,7 +285,8 @@ static void set_points(double z_count, double *q, double *observed)
     }
 }
 
-/* Stores points and bands; factor: correction for small n and for the training sample. */
+/* Copies points and bands to the report; factor: correction of half-widths for few participants and
+ * for the size of the training sample. */
 static void store_bands(const bands *b, double factor, kn_report_calibration *out)
 {
     for (int k = 0; k < KN_REPORT_QQ; k++) {
@@ -295,16 +306,16 @@ static void store_bands(const bands *b, double factor, kn_report_calibration *ou
     }
 }
 
-/* Standard deviation of the participants' mean z^2, from an interval that was not widened; 0:
- * none. */
+/* Returns the standard deviation of the participants' mean z^2, computed back from an interval that
+ * was not widened; 0 for fewer than two. */
 static double spread_of(const kn_report_calibration *c)
 {
     const double n = (double)c->n;
     return c->n > 1 ? (c->z2_high - c->z2) * sqrt(n) / kn_student_quantile(0.975, n - 1) : 0;
 }
 
-/* Stores mean and z2 with confidence intervals, and coverages. widening, spread: as for
- * compute_interval. */
+/* Sets mean z, mean z^2 and their intervals, and the coverages, of sample c in *out. widening,
+ * spread: as for compute_interval(). */
 static void store_means(const z_sample *c, double widening, double spread,
                         kn_report_calibration *out)
 {
@@ -320,7 +331,8 @@ static void store_means(const z_sample *c, double widening, double spread,
     }
 }
 
-/* Calibration of one sample: training (cross-validated), or the normal scored participants. */
+/* Computes the calibration *out of one sample: training (cross-validated), or the normal scored
+ * participants. Leaves it empty if the sample has no z-scores. */
 static kn_status calibrate_sample(kn_ctx *ctx, const kn_report_job *job, bool training,
                                   kn_report_calibration *out)
 {

@@ -14,7 +14,8 @@ static const double FAR = 99;
 
 /* ---- words ---- */
 
-/* Writes covariates, the interval of a pair of visits, label, and membership of training. */
+/* Appends covariates, the interval between a pair of visits, the label, and membership of the
+ * training sample. */
 static void describe_participant(kn_sentence *s, const kn_report *r,
                                  const kn_report_participant *row)
 {
@@ -42,7 +43,8 @@ static void describe_participant(kn_sentence *s, const kn_report *r,
         kn_sentence_words(s, ". ");
 }
 
-/* Writes "Extreme values: higher than in 98.7% of the reference sample (p = 0.013)." */
+/* Appends a sentence on the extreme-value statistic, "Extreme values: higher than in 98.7% of the
+ * reference sample (p = 0.013)." */
 static void describe_tail_p(kn_sentence *s, const kn_report *r, const kn_report_participant *row)
 {
     const char *reference =
@@ -70,7 +72,7 @@ static void describe_tail_p(kn_sentence *s, const kn_report *r, const kn_report_
     }
 }
 
-/* Writes " (p = 0.31)", or nothing for NaN. */
+/* Appends " (p = 0.31)", or nothing for NaN. */
 static void describe_rank_p(kn_sentence *s, double p, const kn_report_participant *row)
 {
     if (isnan(p))
@@ -80,7 +82,8 @@ static void describe_rank_p(kn_sentence *s, double p, const kn_report_participan
     kn_sentence_words(s, ")");
 }
 
-/* Writes the proportion of responses beyond the threshold, and the proportion expected. */
+/* Appends the proportion of responses beyond the threshold, the proportion expected, and the
+ * numbers of low and high ones. */
 static void describe_burden(kn_sentence *s, const kn_report *r, const kn_report_participant *row)
 {
     const double t = r->participants.threshold;
@@ -102,7 +105,7 @@ static void describe_burden(kn_sentence *s, const kn_report *r, const kn_report_
     kn_sentence_words(s, ".");
 }
 
-/* Writes the p-value of a statistic of the whole map; nothing for NaN. */
+/* Appends the p-value of a statistic of the whole map, which `name` names; nothing for NaN. */
 static void describe_whole_map(kn_sentence *s, const kn_report_participant *row, const char *name,
                                double p)
 {
@@ -113,7 +116,8 @@ static void describe_whole_map(kn_sentence *s, const kn_report_participant *row,
     kn_sentence_words(s, ".");
 }
 
-/* Writes the number of responses that are significant after FDR correction. */
+/* Appends the number of responses that are significant after FDR correction; nothing if it is not
+ * known. */
 static void describe_fdr(kn_sentence *s, const kn_report *r, const kn_report_participant *row)
 {
     const double found = row->n_low_fdr + row->n_high_fdr;
@@ -125,7 +129,8 @@ static void describe_fdr(kn_sentence *s, const kn_report *r, const kn_report_par
         kn_sentence_words(s, " After FDR correction (q ≤ 0.05): none.");
 }
 
-/* Writes cautions: implausible data, unseen levels, unknown site, extrapolation. */
+/* Appends cautions: implausible data, unseen levels, unknown site, extrapolation above the
+ * percentile FAR. */
 static void describe_cautions(kn_sentence *s, const kn_report_participant *row)
 {
     if (row->implausible)
@@ -152,7 +157,7 @@ static void describe_cautions(kn_sentence *s, const kn_report_participant *row)
     kn_sentence_words(s, ".");
 }
 
-/* Writes all sentences of a card to card->words, in the arena of the report. */
+/* Sets card->words to all sentences of a card, in the arena of the report. */
 static kn_status describe_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
 {
     const kn_report_participant *row = &r->participants.participant[card->participant];
@@ -169,7 +174,8 @@ static kn_status describe_card(kn_ctx *ctx, kn_report *r, kn_report_card *card)
 
 /* ---- extreme responses and clusters ---- */
 
-/* Finds the largest |z|, ties by the order of responses, by insertion in one pass. */
+/* Sets card->extreme to the KN_REPORT_EXTREMES responses with the largest |z| of a map (T values,
+ * NaN skipped), largest first, ties in the order of the responses. O(T) in one pass. */
 static void find_tops(const float *z, ptrdiff_t T, kn_report_card *card)
 {
     card->extremes = 0;
@@ -185,16 +191,16 @@ static void find_tops(const float *z, ptrdiff_t T, kn_report_card *card)
     }
 }
 
-/* Reads the z-map of a participant of the folder, or of the training sample if there is no folder.
- */
+/* Reads the z-map (T values) of a participant of the folder, or of the training sample if there is
+ * no folder. */
 static kn_status read_map(kn_ctx *ctx, const kn_report_job *job, ptrdiff_t participant, float *z)
 {
     return job->m->dir ? kn_report_input_z(ctx, job->m, participant, z)
                        : kn_report_input_training_z(ctx, job->m, participant, z);
 }
 
-/* Fills a card from one z-map: clusters if neighbours are defined, else the extreme responses.
- * clusters: NULL for a table. z: workspace of T. */
+/* Fills a card from the z-map of its participant: clusters if `clusters` defines neighbours (NULL:
+ * a table), else the extreme responses; and the words. z: work space of T. */
 static kn_status fill_card(kn_ctx *ctx, const kn_report_job *job, kn_clusters *clusters, float *z,
                            kn_report_card *card)
 {
@@ -214,7 +220,8 @@ out:
     return status;
 }
 
-/* Returns the next card in file order, so that each file is read once. */
+/* Returns the card of the next participant behind index `after`, NULL at the end, so that each file
+ * is read once. */
 static kn_report_card *next_card(kn_report_participants *participants, ptrdiff_t after)
 {
     kn_report_card *next = NULL;

@@ -10,7 +10,8 @@
 
 enum { PATH = 4096 };
 
-/* Reads reference.json of the folder; NULL if it was removed: the page then omits its content. */
+/* Reads reference.json of the folder as *out (json_decref); NULL if it was removed: the page then
+ * omits its content. */
 static kn_status read_reference(kn_ctx *ctx, const kn_report_input *m, json_t **out)
 {
     kn_status status = KN_OK;
@@ -31,7 +32,8 @@ out:
     return status;
 }
 
-/* Copies what reference.json states about the reference sample; NaN and NULL where j is NULL. */
+/* Copies what reference.json (j) states about the reference sample of change to the report; NaN and
+ * NULL where j is NULL or lacks it. */
 static kn_status store_reference(kn_ctx *ctx, kn_report *r, const json_t *j)
 {
     kn_status status;

@@ -31,14 +31,16 @@ void kn_clusters_free(kn_clusters *c)
 
 /* ---- positions of the responses ---- */
 
-/* An image of one row is not a volume: it stores vertices whose mesh was not given. */
+/* Returns whether responses are voxels of a volume. An image of one row is not one: it stores
+ * vertices whose mesh was not given. */
 static bool is_volume(const kn_report_space *s)
 {
     return s->kind == KN_REPORT_VOLUME && s->voxel &&
            (s->dim[0] > 1) + (s->dim[1] > 1) + (s->dim[2] > 1) >= 2;
 }
 
-/* Finds the response of each voxel, and the volume of a voxel, |det A|/1000 ml. */
+/* Sets c->response, the response of each voxel of the grid (-1: none), and c->voxel_ml = |det A| /
+ * 1000. */
 static kn_status place_voxels(kn_ctx *ctx, kn_clusters *c)
 {
     const kn_report_space *s = c->space;
@@ -58,7 +60,8 @@ static kn_status place_voxels(kn_ctx *ctx, kn_clusters *c)
     return KN_OK;
 }
 
-/* *own: each response is one vertex; a region has many. */
+/* Sets c->vertex and c->side, the vertex and mesh of each response (-1: none). *own: each response
+ * has one vertex only; a region has many. */
 static kn_status place_vertices(kn_ctx *ctx, kn_clusters *c, bool *own)
 {
     kn_status status;
@@ -120,7 +123,9 @@ static ptrdiff_t root_of(ptrdiff_t *parent, ptrdiff_t t)
     return t;
 }
 
-/* The smaller index becomes the root, so the forest does not depend on the order of unions. */
+/* Joins the clusters of responses s and t if both are beyond the threshold with the same sign of z;
+ * -1 is no response. The smaller index becomes the root, so the forest does not depend on the order
+ * of unions. */
 static void unite_responses(kn_clusters *c, const float *z, ptrdiff_t s, ptrdiff_t t)
 {
     if (s < 0 || t < 0 || c->parent[s] < 0 || c->parent[t] < 0 || (z[s] > 0) != (z[t] > 0))
@@ -130,7 +135,8 @@ static void unite_responses(kn_clusters *c, const float *z, ptrdiff_t s, ptrdiff
     c->parent[s > t ? s : t] = s > t ? t : s;
 }
 
-/* Visits the 13 of the 26 neighbours that come earlier. */
+/* Joins each voxel beyond the threshold with those of its 13 earlier neighbours (of 26) that have
+ * the same sign. O(T). */
 static void unite_voxels(kn_clusters *c, const float *z)
 {
     const ptrdiff_t *dim = c->space->dim;
@@ -147,7 +153,8 @@ static void unite_voxels(kn_clusters *c, const float *z)
     }
 }
 
-/* Unites responses at the ends of every mesh edge if their z-scores belong together. */
+/* Joins the responses at both ends of every mesh edge if both are beyond the threshold with the
+ * same sign. */
 static void unite_vertices(kn_clusters *c, const float *z)
 {
     for (int k = 0; k < c->space->meshes; k++) {
@@ -174,7 +181,7 @@ static int larger_first(const void *x, const void *y)
     return (a->peak > b->peak) - (a->peak < b->peak);
 }
 
-/* Fills position, volume and region of a cluster from its peak. */
+/* Sets position (mm), volume (ml) and region of a cluster from its peak. */
 static void locate_cluster(const kn_clusters *c, kn_report_cluster *k)
 {
     const kn_report_space *s = c->space;
@@ -194,8 +201,8 @@ static void locate_cluster(const kn_clusters *c, kn_report_cluster *k)
     k->region = mesh && mesh->region ? mesh->region[c->vertex[k->peak]] : NULL;
 }
 
-/* Adds every response in a cluster to its size, and keeps the response with the largest |z| as its
- * peak. */
+/* Adds each response in a cluster to its size in all[], and sets the peak to the response with the
+ * largest |z|. */
 static void collect_clusters(kn_clusters *c, const float *z, kn_report_cluster *all)
 {
     for (ptrdiff_t t = 0; t < c->T; t++) {

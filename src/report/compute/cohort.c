@@ -14,7 +14,7 @@ typedef struct span {
     double low, high;
 } span;
 
-/* Extends so_far by the finite values of x; x NULL: no values. */
+/* Returns `so_far` extended by the finite values of x (n; NULL: none). */
 static span span_of(const double *x, ptrdiff_t n, span so_far)
 {
     for (ptrdiff_t i = 0; x && i < n; i++)
@@ -25,7 +25,8 @@ static span span_of(const double *x, ptrdiff_t n, span so_far)
     return so_far;
 }
 
-/* Sets KN_REPORT_BARS + 1 equally spaced edges over the training and the scored values. */
+/* Sets edge to KN_REPORT_BARS + 1 equally spaced values over the training and the scored values of
+ * a covariate. */
 static void set_edges(const kn_report_input *m, const kn_report_input_column *from, double *edge)
 {
     span s = {INFINITY, -INFINITY};
@@ -40,7 +41,7 @@ static void set_edges(const kn_report_input *m, const kn_report_input_column *fr
     edge[KN_REPORT_BARS] = s.high;
 }
 
-/* Returns the bar of x, which is within the edges. */
+/* Returns the index of the histogram bar of x, which lies within the edges. */
 static ptrdiff_t bar_of(const double *edge, double x)
 {
     double width = (edge[KN_REPORT_BARS] - edge[0]) / KN_REPORT_BARS;
@@ -54,7 +55,8 @@ static ptrdiff_t bar_of(const double *edge, double x)
     return k;
 }
 
-/* Counts participants per bar or level; *out NULL if x is NULL. */
+/* Sets *out (in the arena) to the number of participants per bar or level of covariate c, from its
+ * n values x; NULL if x is NULL. */
 static kn_status count_participants(kn_ctx *ctx, kn_report *r, const kn_report_column *c,
                                     const double *x, ptrdiff_t n, double **out)
 {
@@ -71,6 +73,7 @@ static kn_status count_participants(kn_ctx *ctx, kn_report *r, const kn_report_c
     return status;
 }
 
+/* Returns how many of n values are not finite; 0 if x is NULL. */
 static ptrdiff_t count_missing(const double *x, ptrdiff_t n)
 {
     ptrdiff_t none = 0;
@@ -79,7 +82,7 @@ static ptrdiff_t count_missing(const double *x, ptrdiff_t n)
     return none;
 }
 
-/* Copies n texts to the arena. */
+/* Copies n texts to the arena of the report; NULL becomes "". */
 static kn_status copy_texts(kn_ctx *ctx, kn_report *r, const char *const *from, ptrdiff_t n,
                             const char *const **out)
 {
@@ -95,7 +98,8 @@ out:
     return status;
 }
 
-/* Fills one covariate: name, edges or levels, counts and numbers of missing values. */
+/* Fills one covariate of the cohort section: name, edges or levels, counts and numbers of missing
+ * values. */
 static kn_status fill_column(kn_ctx *ctx, const kn_report_job *job,
                              const kn_report_input_column *from, kn_report_column *to)
 {
@@ -119,7 +123,7 @@ out:
     return status;
 }
 
-/* Copies ids and reasons of the excluded participants. */
+/* Copies ids and reasons of the excluded participants to the report. */
 static kn_status copy_exclusions(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;

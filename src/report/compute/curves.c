@@ -22,7 +22,8 @@ static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptr
     return status;
 }
 
-/* Copies one curve with its bands into the report's arena, with the names of the options. */
+/* Copies one curve with its bands into the arena of the report; levels in its label get the names
+ * of {names}. */
 static kn_status copy_curve(kn_ctx *ctx, kn_report *r, const kn_report_input_curve *from,
                             kn_report_curve *to)
 {
@@ -39,7 +40,7 @@ out:
     return status;
 }
 
-/* Copies the points of participants into the report's arena. */
+/* Copies the points of participants into the arena of the report. */
 static kn_status copy_points(kn_ctx *ctx, kn_report *r, const kn_report_input_points *from,
                              kn_report_points *to)
 {
@@ -74,6 +75,7 @@ out:
     return status;
 }
 
+/* Comparison for qsort of indices, ascending. */
 static int by_index(const void *a, const void *b)
 {
     const ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;

@@ -21,6 +21,7 @@ typedef struct row {
     ptrdiff_t index;
 } row;
 
+/* Comparison for qsort of rows: by id, then by index. */
 static int by_id(const void *a, const void *b)
 {
     const row *x = a, *y = b;
@@ -28,13 +29,15 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
+/* Comparison for qsort of rows: by index. */
 static int by_row(const void *a, const void *b)
 {
     const row *x = a, *y = b;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* of[i] = the first row with the same id, for the k rows. */
+/* Sets of[row] of k rows to the first row with the same id. Sorts the rows and restores their
+ * order. O(k log k). */
 static void join_ids(row *rows, ptrdiff_t k, ptrdiff_t *of)
 {
     if (k == 0) /* `rows` is NULL */
@@ -46,8 +49,8 @@ static void join_ids(row *rows, ptrdiff_t k, ptrdiff_t *of)
     qsort(rows, (size_t)k, sizeof *rows, by_row);
 }
 
-/* Returns the ids by which rows are joined; for change those of the participants, not of the pairs.
- * NULL: no ids. */
+/* Returns the ids by which rows are joined, borrowed; for change those of the participants, not of
+ * the pairs. NULL: no ids. */
 static const char *const *ids_of(const kn_report_input *m, bool training)
 {
     if (training)
@@ -57,7 +60,8 @@ static const char *const *ids_of(const kn_report_input *m, bool training)
     return participant ? participant : m->id;
 }
 
-/* of[i] = the first row of the same group. first: workspace, one per group. */
+/* Sets of[row] of k rows to the first row of the same group. first: work space, one zero per group.
+ */
 static void join_groups(const ptrdiff_t *group, row *rows, ptrdiff_t k, ptrdiff_t *first,
                         ptrdiff_t *of)
 {

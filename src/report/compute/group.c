@@ -24,13 +24,16 @@ typedef struct score {
     bool labelled;
 } score;
 
+/* Comparison for qsort of scores: larger values first. */
 static int larger_first(const void *x, const void *y)
 {
     double a = ((const score *)x)->value, b = ((const score *)y)->value;
     return (a < b) - (a > b);
 }
 
-/* Adds one point per distinct value: ties are one oblique step. */
+/* Sets the points of the ROC curve from n scores sorted by descending value, one point per distinct
+ * value, so that ties are one oblique step. total: numbers of other and of labelled participants.
+ */
 static void trace_roc(const score *sorted, ptrdiff_t n, const double total[2], kn_report_roc *roc)
 {
     double seen[2] = {0, 0};
@@ -46,8 +49,8 @@ static void trace_roc(const score *sorted, ptrdiff_t n, const double total[2], k
     }
 }
 
-/* ROC of the statistic at byte offset `offset` of kn_report_participant, over labelled and other
- * participants that have it. */
+/* Sets *roc to the ROC curve of the statistic at byte `offset` of kn_report_participant, cases
+ * against other participants that have it; roc->n = 0 if a group is empty. O(n log n). */
 static kn_status make_roc(kn_ctx *ctx, kn_report *r, size_t offset, kn_report_roc *roc)
 {
     kn_status status;
@@ -76,7 +79,8 @@ out:
     return status;
 }
 
-/* Area under the curve, if the folder does not record it. */
+/* Returns the area under the ROC curve by the trapezoidal rule, for folders that do not record it.
+ */
 static double compute_area(const kn_report_roc *roc)
 {
     double sum = 0;
@@ -96,7 +100,7 @@ static const roc_row ROCS[] = {
 };
 enum { N_ROCS = sizeof ROCS / sizeof *ROCS };
 
-/* Fills the ROC of each statistic that labelled and other participants have. The AUC and its
+/* Fills r->group.roc for each statistic that cases and other participants have. The AUC and its
  * interval are those of summary.json, if recorded. */
 static kn_status make_rocs(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
 {
@@ -126,7 +130,8 @@ out:
 
 /* ---- shares ---- */
 
-/* For training, the number of responses is known only after the maps were read. */
+/* Sets the number of responses and the proportion beyond the threshold of participants that lack
+ * them: for the training sample they are known only after the maps were read. */
 static void finish_proportions(kn_report *r)
 {
     const kn_report_zhist *z = r->kind == KN_REPORT_MODEL ? &r->zhist_training : &r->zhist;
@@ -140,8 +145,8 @@ static void finish_proportions(kn_report *r)
     }
 }
 
-/* Mann-Whitney test of the shares of responses beyond the threshold, and the medians of both
- * groups. */
+/* Tests whether the proportions of responses beyond the threshold differ between the groups
+ * (Mann-Whitney); sets p and the medians. */
 static kn_status test_proportions(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -175,6 +180,7 @@ typedef struct effect {
     ptrdiff_t j;
 } effect;
 
+/* Comparison for qsort of effects: larger size first, then lower response. */
 static int strongest_first(const void *x, const void *y)
 {
     const effect *a = x, *b = y;
@@ -182,7 +188,7 @@ static int strongest_first(const void *x, const void *y)
                               : (a->j > b->j) - (a->j < b->j);
 }
 
-/* Sorts the responses by descending |t|, ties by index, and keeps the first BEST. */
+/* Sets g->best to the BEST responses with the largest |t|, ties by index. */
 static kn_status rank_effects(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -205,7 +211,8 @@ out:
     return status;
 }
 
-/* Welch's t of each response, Benjamini-Hochberg q, and the number of q <= SIGNIFICANT. */
+/* Sets Welch's t of each response between the groups, its Benjamini-Hochberg q, and the number with
+ * q <= SIGNIFICANT. Does nothing without the sums of the maps. */
 static kn_status test_responses(kn_ctx *ctx, kn_report *r)
 {
     kn_status status = KN_OK;

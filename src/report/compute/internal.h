@@ -24,7 +24,7 @@ typedef struct kn_clusters kn_clusters;
  * (a table, vertices without their mesh, regions). `space` is borrowed and must outlive *out. */
 kn_status kn_clusters_new(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                           kn_clusters **out);
-/* Frees the neighbourhood; NULL is fine. */
+/* Frees the neighbourhood; accepts NULL. */
 void kn_clusters_free(kn_clusters *c);
 
 /* Result of kn_clusters_find. */
@@ -34,8 +34,9 @@ typedef struct kn_cluster_list {
     ptrdiff_t singles;          /* number of clusters of one response */
 } kn_cluster_list;
 
-/* Finds the clusters of the map z (T, NaN: missing). They are sorted by size, then by |z| of the
- * peak, then by the index of the peak. */
+/* Finds the clusters of the map z (T, NaN: missing) beyond |z| = threshold, and writes the first
+ * out->limit of them to the caller's array, sorted by size, then |z| of the peak, then its index.
+ * Fails only without memory. O(T). */
 kn_status kn_clusters_find(kn_ctx *ctx, kn_clusters *c, const float *z, double threshold,
                            kn_cluster_list *out);
 
@@ -59,7 +60,7 @@ typedef struct kn_distinct_participants {
  * folder. */
 kn_status kn_distinct_participants_new(kn_ctx *ctx, const kn_report_job *job, bool training,
                                        kn_distinct_participants *out);
-/* Frees the arrays. */
+/* Frees the arrays; accepts {0}. */
 void kn_distinct_participants_clear(kn_distinct_participants *u);
 
 /* Returns sqrt(1 + n/N), the factor that widens intervals of n participants scored by a model of
@@ -127,9 +128,10 @@ double kn_reference_population_rate(const kn_report_job *job);
 
 /* The two kinds of response location that kn_compute_space dispatches to. */
 
-/* Voxels of an image: grid, affine, background. */
+/* Fills the space of responses that are voxels of an image: grid, affine, grey background. */
 kn_status kn_space_volume(kn_ctx *ctx, const kn_report_job *job);
-/* Vertices or regions on surfaces: meshes, sulcal depth, labels. */
+/* Fills the space of responses on surfaces: meshes, sulcal depth, labels, and the response of each
+ * vertex. */
 kn_status kn_space_surface(kn_ctx *ctx, const kn_report_job *job);
 
 /* ---- methods_text.c ---- */
@@ -157,12 +159,17 @@ typedef struct kn_methods {
 } kn_methods;
 
 /* Each adds sentences to m->sentence, or nothing if nothing is known. */
-/* Training sample, method, covariance, components, noise. */
+/* Appends sentences on training sample, method, covariance, components and noise, or nothing
+ * without a model. */
 void kn_methods_model(kn_methods *m);
-void kn_methods_calibration(kn_methods *m);  /* z-scores and their calibration */
-void kn_methods_abnormality(kn_methods *m);  /* statistic, p, deviance, false discoveries */
-void kn_methods_participants(kn_methods *m); /* scored participants, comparison of groups, change */
-/* The results paragraph: calibration, accuracy, flagged participants, groups. */
+/* Appends sentences on the z-scores and their calibration, or nothing if nothing is known. */
+void kn_methods_calibration(kn_methods *m);
+/* Appends sentences on the extreme-value statistic, p-values, deviance and false discovery rate, or
+ * nothing. */
+void kn_methods_abnormality(kn_methods *m);
+/* Appends sentences on the scored participants, the comparison of groups, or change. */
+void kn_methods_participants(kn_methods *m);
+/* Appends the paragraph of results: calibration, accuracy, flagged participants, groups. */
 void kn_methods_results(kn_methods *m);
 /* Appends `words`, such as " (Kia & Marquand, 2018)", and marks the paper as cited. */
 void kn_methods_cite(kn_methods *m, kn_paper paper, const char *words);
@@ -175,26 +182,35 @@ void kn_methods_cite(kn_methods *m, kn_paper paper, const char *words);
 
 typedef kn_status (*kn_summary_rule)(kn_ctx *ctx, const kn_report_job *job);
 
-/* warnings_fit.c: does the model fit the scored participants? */
-kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job); /* mean z^2 */
-kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job);       /* mean z */
-/* Outer tenths of the PIT. */
+/* Judges the mean z^2 (expected 1); adds a warning or a good result. */
+kn_status kn_summary_calibration(kn_ctx *ctx, const kn_report_job *job);
+/* Judges the mean z (expected 0); adds a warning or a good result. */
+kn_status kn_summary_shift(kn_ctx *ctx, const kn_report_job *job);
+/* Judges the outer tenths of the PIT histogram (expected 10 % each); adds a warning or a good
+ * result. */
 kn_status kn_summary_shape(kn_ctx *ctx, const kn_report_job *job);
-/* Gain of the covariates; length of the smooth term. */
+/* Judges the gain of the covariates over the null model; adds a warning, a note or a good result.
+ */
 kn_status kn_summary_gain(kn_ctx *ctx, const kn_report_job *job);
+/* Warns if the length of the smooth term is so short that curves may overfit. */
 kn_status kn_summary_wiggly(kn_ctx *ctx, const kn_report_job *job);
-/* Too many or too few abnormal participants. */
+/* Judges whether too many or too few participants are flagged; adds a warning or a good result. */
 kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job);
-/* Smallest possible p-value. */
+/* Adds a note on the smallest possible p-value if the reference sample is small or sites are
+ * unknown. */
 kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job);
 
 /* warnings_participants.c: which participants need a second look? */
-/* Participants with an implausible map. */
+/* Warns of participants with an implausible map. */
 kn_status kn_summary_implausible(kn_ctx *ctx, const kn_report_job *job);
-/* Sites that are not in the training sample. */
+/* Warns of participants from sites, or with levels of other categories, that the training sample
+ * does not have. */
 kn_status kn_summary_sites(kn_ctx *ctx, const kn_report_job *job);
-/* Members of the training sample among the scored; covariates far from training. */
+/* Warns of members of the training sample among the scored participants, or notes that there are
+ * none. */
 kn_status kn_summary_training_participants(kn_ctx *ctx, const kn_report_job *job);
+/* Warns if more participants than chance allows have covariates far from the training sample, else
+ * notes that they are within. */
 kn_status kn_summary_extrapolation(kn_ctx *ctx, const kn_report_job *job);
 /* Warnings that score, cv or change recorded in the folder. */
 kn_status kn_summary_folder(kn_ctx *ctx, const kn_report_job *job);

@@ -19,7 +19,8 @@ typedef struct cuts { /* bin edges */
     double pit[KN_REPORT_PIT - 1], inside[KN_REPORT_COVERAGES];
 } cuts;
 
-/* Returns the quantiles of the normal distribution that bound PIT bins and coverage intervals. */
+/* Returns the quantiles of the normal distribution that bound the PIT bins and the coverage
+ * intervals. */
 static cuts cuts_make(void)
 {
     cuts c;
@@ -30,14 +31,14 @@ static cuts cuts_make(void)
     return c;
 }
 
-/* Returns the bin of z; values beyond +-ZMAX are in the outer bins. */
+/* Returns the histogram bin of z; values beyond +-KN_REPORT_ZMAX are in the outer bins. */
 static int bin_of(double z)
 {
     double b = floor((z + KN_REPORT_ZMAX) * (KN_REPORT_ZBINS / (2 * KN_REPORT_ZMAX)));
     return b < 0 ? 0 : b > KN_REPORT_ZBINS - 1 ? KN_REPORT_ZBINS - 1 : (int)b;
 }
 
-/* Adds the finite z-scores of a map to the histograms and sums of participant i. */
+/* Adds the finite z-scores of a map (T) to the histograms and sums of participant i in h. */
 static void count_participant(const cuts *c, const float *z, ptrdiff_t T, kn_report_zhist *h,
                               ptrdiff_t i)
 {
@@ -86,7 +87,7 @@ typedef struct sums { /* T each; NULL: not needed */
     double *n, *z, *z2, *beyond;
 } sums;
 
-/* Allocates the sums of T responses. */
+/* Allocates the sums of T responses, all 0; clear them with sums_clear() after failure too. */
 static kn_status sums_new(kn_ctx *ctx, ptrdiff_t T, sums *s)
 {
     kn_status status;
@@ -106,7 +107,8 @@ static void sums_clear(sums *s)
     kn_free(s->beyond);
 }
 
-/* Adds one map to the sums; does nothing if they were not allocated. */
+/* Adds one z-map (T) to the sums, per response: count, z, z^2 and |z| > threshold. Does nothing if
+ * they were not allocated. */
 static void sums_add(sums *s, const float *z, ptrdiff_t T, double threshold)
 {
     for (ptrdiff_t j = 0; s->n && j < T; j++) {
@@ -120,7 +122,8 @@ static void sums_add(sums *s, const float *z, ptrdiff_t T, double threshold)
     }
 }
 
-/* Moves the sums of a group to the report, for its tests. */
+/* Copies the sums of a group (0 cases, 1 others) to the arena of the report, for the tests of
+ * compute/group.c. */
 static kn_status copy_group_sums(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T, int group)
 {
     kn_status status;
@@ -136,8 +139,8 @@ out:
     return status;
 }
 
-/* Computes the share of either group beyond the threshold, and keeps the sums for
- * compute/group.c. */
+/* Sets the proportion of cases and of others beyond the threshold per response, and copies the sums
+ * of both groups for compute/group.c. */
 static kn_status compare_groups(kn_ctx *ctx, kn_report *r, const sums *labelled, const sums *others,
                                 ptrdiff_t T)
 {
@@ -156,7 +159,8 @@ out:
     return status;
 }
 
-/* Stores the mean z^2 of each response. */
+/* Sets r->responses.z2, the mean z^2 of each of T responses; sample: name of the participants, for
+ * the page. */
 static kn_status store_mean_squares(kn_ctx *ctx, kn_report *r, const sums *s, ptrdiff_t T,
                                     const char *sample)
 {
@@ -169,6 +173,8 @@ static kn_status store_mean_squares(kn_ctx *ctx, kn_report *r, const sums *s, pt
 
 /* ---- picture ---- */
 
+/* Returns z in steps of KN_REPORT_ZSTEP, clamped to -127 .. 127; KN_REPORT_NO_Z if it is not
+ * finite. */
 static int8_t quantise_z(float z)
 {
     if (!isfinite(z))
@@ -177,7 +183,7 @@ static int8_t quantise_z(float z)
     return (int8_t)(k > 127 ? 127 : k < -127 ? -127 : k);
 }
 
-/* Copies a map (T) as bytes into the arena, in the steps of quantise_z. */
+/* Copies a map (T) as bytes into the arena, in the steps of quantise_z(). */
 static kn_status quantise_map(kn_ctx *ctx, kn_report *r, const float *z, ptrdiff_t T,
                               const int8_t **out)
 {
@@ -192,7 +198,8 @@ static kn_status quantise_map(kn_ctx *ctx, kn_report *r, const float *z, ptrdiff
     return KN_OK;
 }
 
-/* Selects the participants with a thumbnail: the first in participants.order. */
+/* Selects the participants with a thumbnail of their map: the first KN_REPORT_THUMBS in order of
+ * abnormality. None for tables. */
 static kn_status choose_thumbs(kn_ctx *ctx, kn_report *r)
 {
     kn_status status;
@@ -211,7 +218,7 @@ out:
     return status;
 }
 
-/* Stores the map of a participant; card and thumbnail share it. */
+/* Stores the quantised z-map (T) of a participant in its cards and thumbnails, which share it. */
 static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t participant, const float *z,
                           ptrdiff_t T)
 {
@@ -256,7 +263,8 @@ typedef struct pass {
     sums normals, labelled, others;
 } pass;
 
-/* Reads the maps of the folder: histograms, sums over normal participants and groups, int8 maps. */
+/* Reads all z-maps of the folder: fills histograms, sums over normal participants and over groups,
+ * and quantised maps. Reports progress. */
 static kn_status read_scored_maps(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;
@@ -284,7 +292,9 @@ out:
     return status;
 }
 
-/* For a model without a folder, the training participants are those of the page. */
+/* Reads the cross-validated z-maps of the training sample, if the model kept them, as
+ * read_scored_maps() does. For a model without a folder, these participants are those of the page.
+ */
 static kn_status read_training_maps(kn_ctx *ctx, pass *w)
 {
     kn_status status = KN_OK;
@@ -308,7 +318,7 @@ out:
     return status;
 }
 
-/* True if the folder has labelled and other participants. */
+/* Returns whether the folder has cases and other participants. */
 static bool has_groups(const kn_report_job *job)
 {
     bool present[2] = {false, false};

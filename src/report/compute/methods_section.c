@@ -38,7 +38,8 @@ static const paragraph PARAGRAPHS[] = {kn_methods_model, kn_methods_calibration,
                                        kn_methods_abnormality, kn_methods_participants};
 enum { N_PARAGRAPHS = sizeof PARAGRAPHS / sizeof *PARAGRAPHS };
 
-/* Writes the paragraphs of the methods section that are not empty. */
+/* Sets r->words.paragraph to the paragraphs of the methods section that are not empty, and
+ * r->words.results. */
 static kn_status write_paragraphs(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
@@ -60,7 +61,7 @@ out:
     return status;
 }
 
-/* Lists the cited papers, each once, in the order of kn_paper. */
+/* Sets r->words.reference to the cited papers, each once, in the order of kn_paper. */
 static kn_status write_references(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
@@ -107,7 +108,8 @@ enum {
     MAX_FACTS = 64
 };
 
-/* Adds a fact; ignored if value is NULL or MAX_FACTS are present. */
+/* Appends a fact (name and value, copied) for reproducing the page; ignored if value is NULL or
+ * MAX_FACTS are present. */
 static kn_status add_fact(kn_ctx *ctx, kn_report *r, const char *name, const char *value)
 {
     kn_status status = KN_OK;
@@ -121,8 +123,8 @@ out:
     return status;
 }
 
-/* Options of fit as recorded in the model, such as "--seed 7"; options not recorded have their
- * default. */
+/* Appends the options of the fit as recorded in the model, such as "--seed 7", and its seed.
+ * Options that are not recorded had their default. */
 static kn_status add_options(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status = KN_OK;
@@ -171,8 +173,8 @@ out:
     return status;
 }
 
-/* The command without options that do not affect the page: equal inputs give equal bytes for any
- * output path and number of threads. */
+/* Appends the command of this report without options that do not affect the page: equal inputs give
+ * equal bytes for any output path and number of threads. */
 static kn_status add_command(kn_ctx *ctx, kn_methods *m)
 {
     static const char *const WITHOUT[] = {"output", "figures", "json",    "threads", "memory",
@@ -190,7 +192,8 @@ out:
     return status;
 }
 
-/* Collects the facts needed to reproduce the page: commands, hashes, options and versions. */
+/* Sets r->words.fact to the facts needed to reproduce the page: commands, hashes, options and
+ * versions. */
 static kn_status write_facts(kn_ctx *ctx, kn_methods *m)
 {
     kn_status status;
@@ -212,13 +215,14 @@ out:
 
 /* ---- title ---- */
 
+/* Returns the file name in a path, behind its last slash; NULL stays NULL. */
 static const char *last_component(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The given title, or one from what is shown. */
+/* Sets r->title to {title}, or to one from what is shown: number of participants and model. */
 static kn_status make_title(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report *r = job->r;

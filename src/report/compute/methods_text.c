@@ -21,13 +21,15 @@ typedef struct described { /* the participants that a sentence describes */
     int label;             /* ... with this label; -1: all */
 } described;
 
+/* Returns whether participant i belongs to the group that a sentence describes. */
 static bool is_described(const kn_methods *m, const described *group, ptrdiff_t i)
 {
     return group->training || group->label < 0 ||
            m->job->r->participants.participant[i].label == group->label;
 }
 
-/* Appends "age: mean 50.4, SD 17.2, range 20.5 to 79.2". */
+/* Appends " mean 50.4, SD 17.2, range 20.5 to 79.2" of the finite values x (n) of a group; nothing
+ * without any. */
 static void describe_number(kn_methods *m, const described *group, const double *x, ptrdiff_t n)
 {
     double known = 0, mean = 0, ss = 0, low = INFINITY, high = -INFINITY;
@@ -53,7 +55,8 @@ static void describe_number(kn_methods *m, const described *group, const double 
     }
 }
 
-/* Appends " 48 F, 48 M", or the number of levels if there are many. */
+/* Appends " 48 F, 48 M", the counts of the levels x (n) of covariate c in a group, or the number of
+ * levels if there are more than LISTED. */
 static void describe_levels(kn_methods *m, const described *group, const kn_report_input_column *c,
                             const double *x, ptrdiff_t n)
 {
@@ -113,7 +116,7 @@ static void describe_responses(kn_methods *m)
 
 /* ---- the model ---- */
 
-/* Sentence that lists the covariates and the levels of categories. */
+/* Appends a sentence that lists the model's covariates and the numbers of levels of categories. */
 static void describe_covariates(kn_methods *m)
 {
     const json_t *columns = kn_json_at(m->model, "recipe.columns");
@@ -136,7 +139,8 @@ static void describe_covariates(kn_methods *m)
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* Shares of the signal per term, and the length-scale of the smooth term. */
+/* Appends a sentence with the proportion of the predicted variance per term, and the length-scale
+ * of the smooth term. */
 static void describe_terms(kn_methods *m)
 {
     static const double MIN_SHOWN = 5e-4; /* smallest share shown, not 0.0 % */
@@ -169,7 +173,7 @@ static void describe_terms(kn_methods *m)
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* Sentence on the number of components and how it was chosen; none for methods without
+/* Appends a sentence on the number of components and how it was chosen; none for methods without
  * components. */
 static void describe_components(kn_methods *m)
 {
@@ -190,7 +194,7 @@ static void describe_components(kn_methods *m)
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* Sentence on the noise model. */
+/* Appends a sentence on the noise model; none if it is not recorded. */
 static void describe_noise(kn_methods *m)
 {
     const kn_model *model = m->job->m->model;
@@ -211,7 +215,7 @@ static void describe_noise(kn_methods *m)
                           " Each response had its own noise variance within the model.");
 }
 
-/* Repairs of the data, and corrections of the predictions. */
+/* Appends sentences on imputed values and on the shrinkage of predictions, if there were any. */
 static void describe_repairs(kn_methods *m)
 {
     double missing = kn_json_number_at(m->model, "missing.share");
@@ -231,7 +235,7 @@ static void describe_repairs(kn_methods *m)
     }
 }
 
-/* For cv, which has no single model. */
+/* Appends the sentences on the models of a cross-validation, which has no single model. */
 static void describe_cross_validation(kn_methods *m)
 {
     char folds[32], held_out_column[256];
@@ -302,7 +306,8 @@ void kn_methods_model(kn_methods *m)
 
 /* ---- calibration ---- */
 
-/* Sentence on the transformation to z-scores and the parts of it that were kept. */
+/* Appends a sentence on the transform to z-scores: degrees of freedom, and which of its parts were
+ * kept. */
 static void describe_calibration(kn_methods *m)
 {
     const json_t *parts = kn_json_at(m->model, "calibration.parts");
@@ -329,7 +334,8 @@ static void describe_calibration(kn_methods *m)
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* Held-out participants: training by its folds, or all participants of a cv folder. */
+/* Appends a sentence with the accuracy of held-out participants: of training by its folds, or all
+ * participants of a cv folder. */
 static void describe_folds(kn_methods *m)
 {
     const bool cv = m->job->m->kind == KN_INPUT_CV;
@@ -369,7 +375,7 @@ static void describe_folds(kn_methods *m)
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* Sentence on the sites that the model was adapted to. */
+/* Appends a sentence on the sites that the model was adapted to; none if there are none. */
 static void describe_adaptation(kn_methods *m)
 {
     const json_t *sites = kn_json_at(m->model, "adapted");
@@ -399,7 +405,8 @@ void kn_methods_calibration(kn_methods *m)
 
 /* ---- abnormality ---- */
 
-/* The reference sample of a scored participant's statistic. */
+/* Appends the name of the reference sample of a scored participant's statistic. reference:
+ * {reference} of the command; NULL: the default. */
 static void describe_reference(kn_methods *m, const char *reference)
 {
     ptrdiff_t participants = kn_json_count_at(m->model, "reference.participants");
@@ -414,8 +421,8 @@ static void describe_reference(kn_methods *m, const char *reference)
                           participants);
 }
 
-/* Sentence on the p-values: by rank or by extreme-value distribution, and the smallest possible
- * one. */
+/* Appends a sentence on the p-values: by rank or by extreme-value distribution, and the smallest
+ * possible one. */
 static void describe_p(kn_methods *m)
 {
     char reference[256];
@@ -483,7 +490,8 @@ void kn_methods_abnormality(kn_methods *m)
 
 /* ---- participants ---- */
 
-/* How the groups were compared; the numbers are in the results. */
+/* Appends a sentence on how cases and other participants were compared; the numbers are in the
+ * results. */
 static void describe_group(kn_methods *m)
 {
     const kn_report_group *g = &m->job->r->group;
@@ -518,7 +526,7 @@ static void describe_group(kn_methods *m)
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* Sentences on the comparison of visits, its reference participants and its p-values. */
+/* Appends sentences on the comparison of visits, its reference participants and its p-values. */
 static void describe_change(kn_methods *m)
 {
     const kn_report_change *c = &m->job->r->change;
@@ -550,7 +558,8 @@ static void describe_change(kn_methods *m)
         ". Its p-values were computed from ranks among the pairs of the stable participants.");
 }
 
-/* Sentence on the scored participants with their characteristics, per group if there are groups. */
+/* Appends a sentence on the scored participants with their characteristics, per group if there are
+ * groups. */
 static void describe_scored(kn_methods *m)
 {
     const kn_report *r = m->job->r;
@@ -588,7 +597,8 @@ void kn_methods_participants(kn_methods *m)
 
 /* ---- results ---- */
 
-/* Calibration and accuracy: the numbers of the table of calibration and of the summary. */
+/* Appends calibration and accuracy to the results: the numbers of the table of calibration and of
+ * the summary. */
 static void describe_accuracy(kn_methods *m)
 {
     const kn_report *r = m->job->r;
@@ -634,7 +644,7 @@ static void describe_count(kn_methods *m, kn_flag_counts count)
     kn_sentence_words(&m->sentence, ")");
 }
 
-/* The flagged participants of each group, and the number expected by chance. */
+/* Appends the number of flagged participants of each group, and the number expected by chance. */
 static void describe_flagged(kn_methods *m)
 {
     const kn_report *r = m->job->r;
@@ -666,7 +676,8 @@ static void describe_flagged(kn_methods *m)
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* AUC, burden and responses that differ between the groups. */
+/* Appends AUC, burden and responses that differ between cases and other participants; nothing
+ * without groups. */
 static void describe_difference(kn_methods *m)
 {
     const kn_report_group *g = &m->job->r->group;

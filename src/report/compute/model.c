@@ -12,7 +12,8 @@
 #include "report/compute/internal.h"
 #include "report/input/records.h"
 
-/* Reads the numbers of a JSON array, NaN for other values; *n = 0 if there is no array. */
+/* Sets *out (in the arena) to the *n numbers of a JSON array, NaN for other values; *n = 0 if there
+ * is no array. */
 static kn_status read_numbers(kn_ctx *ctx, kn_report *r, const json_t *array, ptrdiff_t *n,
                               double **out)
 {
@@ -25,6 +26,7 @@ static kn_status read_numbers(kn_ctx *ctx, kn_report *r, const json_t *array, pt
     return status;
 }
 
+/* Copies the matrix `from` to `to`, column by column. Returns `to`. */
 static double *copy_view(kn_view from, double *to)
 {
     for (ptrdiff_t k = 0; k < from.rows * from.cols; k++)
@@ -32,7 +34,8 @@ static double *copy_view(kn_view from, double *to)
     return to;
 }
 
-/* Copies the curve of the search for the number of components, if the model kept it. */
+/* Copies the loss curve of the search for the number of components (number, MSLL, standard error),
+ * if the model kept it. */
 static kn_status copy_components_curve(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
@@ -54,8 +57,9 @@ out:
     return status;
 }
 
-/* The last of c and d may belong to the complement of the basis (MT-Kronprod), which is not a
- * component. */
+/* Sets to->proportion, the share of each component p that the covariates explain (equation above).
+ * The last of c and d may belong to the complement of the basis (MT-Kronprod), which is not a
+ * component. Nothing for methods without components. */
 static kn_status compute_signal_proportions(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report_model *to = &job->r->model;
@@ -82,7 +86,8 @@ static kn_status compute_signal_proportions(kn_ctx *ctx, const kn_report_job *jo
     return KN_OK;
 }
 
-/* Copies names and weights of the kernel terms, and the length of the smooth term. */
+/* Copies names and weights of the kernel terms, and the length of the smooth term, from the model's
+ * record. */
 static kn_status copy_terms(kn_ctx *ctx, kn_report *r, json_t *info)
 {
     kn_status status;
@@ -108,7 +113,8 @@ out:
     return status;
 }
 
-/* Splits the text of `info` into lines. */
+/* Sets r->model.word to the lines of the text of `info`, without leading spaces and blank lines;
+ * NULL: none. */
 static kn_status split_lines(kn_ctx *ctx, kn_report *r, const char *text)
 {
     kn_status status = KN_OK;
@@ -138,7 +144,7 @@ out:
     return status;
 }
 
-/* Copies method, noise and likelihood of the model into the report's arena. */
+/* Copies method, noise and likelihood of the model into the arena of the report. */
 static kn_status copy_texts(kn_ctx *ctx, const kn_report_job *job, json_t *info)
 {
     kn_status status;

@@ -10,7 +10,8 @@ const char *kn_report_term(const char *term)
     return strcmp(term, "curved") == 0 ? "quadratic" : term;
 }
 
-/* Returns the level of the covariate that an item names; -1: none. */
+/* Returns the index of the level of covariate c that an item of {names} renames; -1 if it is none.
+ */
 static ptrdiff_t find_level(const kn_report_input_column *c, const kn_level_name *item)
 {
     for (ptrdiff_t l = 0; !c->numeric && l < c->levels; l++)
@@ -19,7 +20,8 @@ static ptrdiff_t find_level(const kn_report_input_column *c, const kn_level_name
     return -1;
 }
 
-/* Copies the list of levels of each covariate, so that renaming keeps the originals. */
+/* Sets copies[k] to a copy of the list of levels of each categorical covariate, so that renaming
+ * keeps the originals. */
 static kn_status copy_levels(kn_ctx *ctx, kn_report_input *m, const char ***copies)
 {
     kn_status status = KN_OK;
@@ -35,8 +37,8 @@ out:
     return status;
 }
 
-/* Renames the level of an item. An item of the option that names no level is an error; one that
- * the model keeps is ignored, since its levels were checked by the fit. */
+/* Renames the level of an item in `copies`. KN_ERR_ARGUMENT if an item of the option (not of the
+ * model) names no level; those of the model were checked by the fit. */
 static kn_status rename_level(kn_ctx *ctx, kn_report_input *m, const char ***copies,
                               const kn_level_name *item, bool option)
 {
@@ -52,8 +54,8 @@ static kn_status rename_level(kn_ctx *ctx, kn_report_input *m, const char ***cop
                   : KN_OK;
 }
 
-/* Applies COLUMN:LEVEL=NAME,... to the levels of the columns. option: from {names}, where an
- * unknown column is an error. */
+/* Applies COLUMN:LEVEL=NAME,... to the levels of the covariates. option: from {names}, where an
+ * unknown level is KN_ERR_ARGUMENT. */
 static kn_status rename_levels(kn_ctx *ctx, kn_report_input *m, const char *names, bool option)
 {
     kn_status status;
@@ -77,7 +79,8 @@ out:
     return status;
 }
 
-/* Returns the item that names `length` bytes of "sex=0", or one without column. */
+/* Returns the item of `names` for `length` bytes of "sex=0"; one without column if there is none.
+ */
 static kn_level_name find_item(const char *names, const char *text, int length)
 {
     kn_level_name item = {0};

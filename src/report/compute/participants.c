@@ -46,17 +46,20 @@ static const column COLUMNS[] = {
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof *COLUMNS };
 
+/* Returns the address of the number in `row` that a column of abnormality.tsv fills. */
 static double *field_of(kn_report_participant *row, const column *c)
 {
     return (double *)(void *)((char *)row + c->offset);
 }
 
+/* Returns values[i]; NaN if the folder does not have the column (NULL). */
 static double value_of(const double *values, ptrdiff_t i)
 {
     return values ? values[i] : NAN;
 }
 
-/* Copies the numeric columns of the folder; NaN for a column that the folder does not have. */
+/* Sets the numeric fields of all participants from abnormality.tsv or change.tsv; NaN for a column
+ * that the folder does not have. */
 static void copy_columns(const kn_report_job *job)
 {
     kn_report_participants *participants = &job->r->participants;
@@ -70,8 +73,8 @@ static void copy_columns(const kn_report_job *job)
     }
 }
 
-/* Reads the 0/1 columns of abnormality.tsv. site_adapted is 1 for an adapted site, 0 for an
- * unknown one, and NaN for a site of training. */
+/* Sets the flags of all participants from the 0/1 columns of abnormality.tsv. site_adapted is 1 for
+ * an adapted site, 0 for an unknown one, and NaN for a site of training. */
 static void copy_flags(const kn_report_job *job)
 {
     kn_report_participants *participants = &job->r->participants;
@@ -96,6 +99,7 @@ static void copy_flags(const kn_report_job *job)
     }
 }
 
+/* Copies texts[i] into the arena as *out; NULL if texts is NULL or the text is missing. */
 static kn_status copy_text(kn_ctx *ctx, kn_report *r, const char *const *texts, ptrdiff_t i,
                            const char **out)
 {
@@ -103,7 +107,7 @@ static kn_status copy_text(kn_ctx *ctx, kn_report *r, const char *const *texts, 
     return kn_arena_text(ctx, &r->arena, text && !kn_text_is_missing(text) ? text : NULL, out);
 }
 
-/* Copies notes and visits of each participant into the report's arena. */
+/* Copies notes and visits of each participant into the arena of the report. */
 static kn_status copy_texts(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
@@ -139,7 +143,8 @@ static const reference_column TRAINING[] = {
     {"n_high", AT(n_high), AT(n_high_p), false},
 };
 
-/* Ranks each training participant among the others. */
+/* For a report on a model: sets statistics of the training participants, and p-values by the rank
+ * of each among the others. */
 static kn_status rank_training(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -172,7 +177,8 @@ out:
 
 /* ---- names ---- */
 
-/* Returns the real ids: of the folder, of training, or row-0001. */
+/* Sets *out to the real ids of the participants: of the folder, of the training sample, or
+ * row-0001, ... */
 static kn_status find_names(kn_ctx *ctx, const kn_report_job *job, const char *const **out)
 {
     kn_status status = KN_OK;
@@ -192,13 +198,13 @@ out:
     return status;
 }
 
-/* For change the participant of each pair, else NULL. */
+/* Returns the participant of each pair of visits for change, borrowed; else NULL. */
 static const char *const *participants_of(const kn_report_input *m)
 {
     return m->kind == KN_INPUT_CHANGE ? kn_report_input_texts(m, "participant_id") : NULL;
 }
 
-/* Chooses "participant-" with enough hyphens that no real id starts with it. */
+/* Sets r->alias to "participant-" with enough hyphens that no real id starts with it. */
 static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     static const char limit[] = "participant----------------------------------------";
@@ -210,7 +216,8 @@ static kn_status choose_alias(kn_ctx *ctx, const kn_report_job *job, const char 
                           (int)(sizeof "participant" + (size_t)hyphens), limit);
 }
 
-/* Replaces ids by participant-1 ..; for change "participant-1 ses-1 to ses-2". */
+/* Sets the displayed id of each participant to an alias, participant-1 ..; for change
+ * "participant-1 ses-1 to ses-2". */
 static kn_status anonymize_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status;
@@ -233,7 +240,7 @@ out:
     return status;
 }
 
-/* Sets the displayed id of each participant, anonymized if requested. */
+/* Sets the displayed id of each participant: the real one, or an alias with {strip_ids}. */
 static kn_status set_names(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status = KN_OK;
@@ -249,6 +256,7 @@ out:
 
 /* ---- covariates ---- */
 
+/* Returns the covariate of the input with this name; NULL if there is none. */
 static const kn_report_input_column *column_named(const kn_report_input *m, const char *name)
 {
     for (ptrdiff_t k = 0; k < m->C; k++)
@@ -257,7 +265,8 @@ static const kn_report_input_column *column_named(const kn_report_input *m, cons
     return NULL;
 }
 
-/* Formats a covariate as in scored_participants.tsv: the level, the number, or "n/a". */
+/* Formats value x of covariate c as in scored_participants.tsv: the level, the number, or "n/a" (c
+ * NULL: "n/a"). */
 static kn_status covariate_text(kn_ctx *ctx, kn_report *r, const kn_report_input_column *c,
                                 double x, const char **out)
 {
@@ -269,7 +278,7 @@ static kn_status covariate_text(kn_ctx *ctx, kn_report *r, const kn_report_input
     return kn_arena_text(ctx, &r->arena, number, out);
 }
 
-/* Copies the covariates in the order of the cohort's columns. */
+/* Sets the covariates of each participant as texts, in the order of the cohort's columns. */
 static kn_status copy_covariates(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status = KN_OK;
@@ -293,7 +302,8 @@ out:
 
 /* ---- reference sample ---- */
 
-/* Reads the threshold from the recorded command, which contains it only if it was given. */
+/* Returns the threshold of the burden, |z|: from summary.json, or its recorded command, which
+ * contains it only if it was given; else the default. */
 static double threshold_of(const json_t *summary)
 {
     char given[KN_NUMBER_SIZE];
@@ -304,8 +314,8 @@ static double threshold_of(const json_t *summary)
     return x > 0 ? x : DEFAULT_THRESHOLD;
 }
 
-/* Computes participants.line from the GEV distribution of the p-values; none if p-values are ranks.
- */
+/* Sets participants->line to the values of the extreme-value statistic with p = 0.05 and 0.001 by
+ * the recorded GEV distribution; NaN if p-values are ranks or cannot be that small. */
 static void compute_lines(kn_report_participants *participants, const json_t *from, double smallest)
 {
     static const double P[2] = {0.05, 0.001};
@@ -317,7 +327,8 @@ static void compute_lines(kn_report_participants *participants, const json_t *fr
             gev.sigma > 0 && P[k] >= smallest ? kn_gev_quantile_upper(gev, P[k]) : NAN;
 }
 
-/* A p of exactly 0, from an early folder, is replaced by the smallest possible p. */
+/* Replaces a p of exactly 0, from an early folder, by the smallest possible p, and marks it as a
+ * bound. */
 static void bound_p(kn_report *r, double smallest)
 {
     for (ptrdiff_t i = 0; i < r->participants.n; i++) {
@@ -329,9 +340,9 @@ static void bound_p(kn_report *r, double smallest)
     }
 }
 
-/* Smallest p at one of the unknown sites, to which p is raised there (stats/p_values.h); rank_p is
- * that of the reference sample. Without the number S of training sites it is known only if
- * extreme_z_p was raised. */
+/* Returns the smallest p at one of the unknown sites, to which p is raised there
+ * (stats/p_values.h); rank_p is that of the reference sample. Without the number S of training
+ * sites it is known only if extreme_z_p was raised. */
 static double smallest_at_unknown_site(const kn_report_participant *row, double S, double rank_p)
 {
     return S > 0 ? fmax(rank_p, 1 / (S + 1)) : row->p_is_bound ? row->extreme_z_p : NAN;
@@ -343,9 +354,10 @@ static bool is_near(double p, double q)
     return fabs(p - q) <= SAME * q;
 }
 
-/* Sets the smallest p that is attained: 1/(n + 1) among n others; a member of the reference sample
- * is ranked among the n - 1 others. Of a reference sample named in the folder members are not
- * known: it is 1/n, and 2/(n + 1) is larger. Unknown sites have a larger one. */
+/* Sets the smallest p that each participant can attain: 1/(n + 1) among n others; a member of the
+ * reference sample is ranked among the n - 1 others. Of a reference sample named in the folder
+ * members are not known: it is 1/n, and 2/(n + 1) is larger. Unknown sites have a larger one (S:
+ * number of training sites). */
 static void set_smallest_rank_p(const kn_report_job *job, double S)
 {
     kn_report_participants *participants = &job->r->participants;
@@ -380,8 +392,8 @@ static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptr
     return status;
 }
 
-/* Reads the reference sample of training, the threshold and the smallest p, and derives lines,
- * bounds and the expected number of abnormal participants. */
+/* Sets the reference sample, the threshold and the smallest p of the report, and derives lines,
+ * bounds and the expected number of flagged participants. */
 static kn_status copy_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
                                 const json_t *model)
 {
@@ -409,7 +421,7 @@ out:
 /* ---- all ---- */
 
 /* Selects the participants with cards ({participants}) and those with thumbnails (the most
- * abnormal). */
+ * abnormal). KN_ERR_DATA for an unknown id. */
 static kn_status choose_shown(kn_ctx *ctx, const kn_report_job *job, const char *const *name)
 {
     kn_status status = KN_OK;
@@ -438,7 +450,8 @@ out:
     return status;
 }
 
-/* Divides counts by the number of responses, if both are known. */
+/* Sets each participant's proportion of responses beyond the threshold; NaN if the number of
+ * responses is not known. */
 static void set_proportions(kn_report *r)
 {
     for (ptrdiff_t i = 0; i < r->participants.n; i++) {
@@ -447,7 +460,8 @@ static void set_proportions(kn_report *r)
     }
 }
 
-/* Without a folder, the participants are those of training; a de-identified model has none. */
+/* Returns the number of participants of the page: of the folder, or without one of the training
+ * sample; 0 for a de-identified model. */
 static ptrdiff_t count_participants(const kn_report_input *m, const json_t *model)
 {
     if (m->dir)

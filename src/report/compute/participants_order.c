@@ -16,7 +16,7 @@ typedef struct ranked_row {
     ptrdiff_t i;
 } ranked_row;
 
-/* NaN sorts last. */
+/* Compares two numbers for sorting, ascending; NaN comes last. */
 static int smaller_first(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -24,7 +24,8 @@ static int smaller_first(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* Comparison for qsort: smaller p first, then larger statistic, then order of the table. */
+/* Comparison for qsort: smaller p first, then larger statistic, then order of the table; NaN last.
+ */
 static int abnormal_first(const void *x, const void *y)
 {
     const ranked_row *a = x, *b = y;
@@ -58,13 +59,14 @@ out:
 
 /* ---- ranks and counts ---- */
 
+/* Comparison for qsort of doubles, ascending. */
 static int by_value(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
     return (a > b) - (a < b);
 }
 
-/* Number of the n sorted values that are below `value`. */
+/* Returns how many of the n sorted values are below `value`, by binary search. */
 static ptrdiff_t count_below(const double *sorted, ptrdiff_t n, double value)
 {
     ptrdiff_t low = 0, high = n;
@@ -137,6 +139,7 @@ static kn_status new_cards(kn_ctx *ctx, kn_report *r, ptrdiff_t n)
     return status;
 }
 
+/* Adds a card for a participant unless there is one. */
 static void add_card(kn_report *r, ptrdiff_t participant)
 {
     if (r->participants.participant[participant].card)
@@ -157,7 +160,8 @@ static kn_status choose_first(kn_ctx *ctx, kn_report *r, double wanted)
     return status;
 }
 
-/* Fails for an unknown id, with the closest known ones as suggestions. */
+/* Fails with KN_ERR_DATA for an id of {participants} that does not exist; the message suggests
+ * similar ids. */
 static kn_status fail_unknown_id(kn_ctx *ctx, const kn_report *r, const kn_participant_names *named,
                                  const char *id)
 {
@@ -171,7 +175,7 @@ static kn_status fail_unknown_id(kn_ctx *ctx, const kn_report *r, const kn_parti
                    kn_did_you_mean(&near, "", suggestion));
 }
 
-/* Adds a card for each row with this id; an unknown id is an error. */
+/* Adds a card for each row with this id; KN_ERR_DATA if there is none. */
 static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_participant_names *named,
                            const char *id)
 {
@@ -185,7 +189,8 @@ static kn_status choose_id(kn_ctx *ctx, kn_report *r, const kn_participant_names
     return found ? KN_OK : fail_unknown_id(ctx, r, named, id);
 }
 
-/* Adds a card for each id of a comma-separated list, which is modified. */
+/* Adds a card for each id of a list with commas, which is modified. KN_ERR_DATA for an unknown id.
+ */
 static kn_status choose_named(kn_ctx *ctx, kn_report *r, const kn_participant_names *named,
                               char *list)
 {

@@ -10,6 +10,7 @@
 /* Size of a training sample so large that p-values are practically continuous. */
 static const double LARGE_N = 9999;
 
+/* Returns how many of n values are finite; 0 if x is NULL. */
 static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
 {
     ptrdiff_t m = 0;
@@ -18,7 +19,7 @@ static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
     return m;
 }
 
-/* Smallest training sample of the cv folds; 0: not recorded. */
+/* Returns the size of the smallest training sample of the cv folds; 0 if it is not recorded. */
 static ptrdiff_t smallest_training(const kn_report_input *m)
 {
     const double *n = kn_report_input_participants(m, "n_train");
@@ -28,8 +29,8 @@ static ptrdiff_t smallest_training(const kn_report_input *m)
     return isfinite(lowest) ? (ptrdiff_t)lowest : 0;
 }
 
-/* Size of a reference sample named in the folder, from the smallest p it allows: half a rank of
- * a fitted distribution, a whole one of ranks. */
+/* Returns the size of a reference sample named in the folder, from the smallest p that summary.json
+ * records: half a rank of a fitted distribution, a whole one of ranks. 0 if it is not known. */
 static ptrdiff_t named_reference_size(const json_t *summary)
 {
     const double lowest = kn_json_number_at(summary, "abnormality.smallest_p");
@@ -37,7 +38,8 @@ static ptrdiff_t named_reference_size(const json_t *summary)
     return lowest > 0 ? (ptrdiff_t)round(1 / (ranks * lowest)) - 1 : 0;
 }
 
-/* For score: the training sample, unless rows of the folder were named. */
+/* Sets the reference sample of a scored folder: the training sample, unless {reference} named rows
+ * of the folder. */
 static kn_status describe_score(kn_ctx *ctx, const kn_report_job *job, const json_t *summary)
 {
     kn_report *r = job->r;

@@ -23,7 +23,7 @@ static const double MIN_DISTANCE = 25; /* mm */
 
 /* ---- numbers ---- */
 
-/* Copies all names into one block: there may be a million. */
+/* Copies the names of all responses into one block of the arena: there may be a million. */
 static kn_status copy_names(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -58,7 +58,8 @@ static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptr
     return status;
 }
 
-/* R2 of the training sample, cross-validated. */
+/* Sets the R2 of the responses to the cross-validated one of the training sample, if the model has
+ * it for all responses. */
 static kn_status copy_training_R2(kn_ctx *ctx, const kn_report_job *job)
 {
     const kn_report_input *m = job->m;
@@ -73,7 +74,7 @@ static kn_status copy_training_R2(kn_ctx *ctx, const kn_report_job *job)
     return status;
 }
 
-/* Mean of the finite values; NaN without any, or if x is NULL. */
+/* Returns the mean of the finite values of x (n); NaN without any, or if x is NULL. */
 static double mean_known(const double *x, ptrdiff_t n)
 {
     double sum = 0, known = 0;
@@ -85,7 +86,8 @@ static double mean_known(const double *x, ptrdiff_t n)
     return known > 0 ? sum / known : NAN;
 }
 
-/* Computes the limits of mean z^2 and the share of responses within. */
+/* Sets the 95 % limits of the mean z^2 of a calibrated response (chi^2_m / m, head of this file)
+ * and the share of responses within. */
 static kn_status compute_z2_limits(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -117,7 +119,7 @@ out:
     return status;
 }
 
-/* Mean gain: of the column, or of the summary where a folder of maps has no table. */
+/* Sets the mean gain: of the column, or of summary.json where a folder of maps has no table. */
 static kn_status set_mean_gain(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_report_responses *to = &job->r->responses;
@@ -139,7 +141,7 @@ typedef struct rank {
     ptrdiff_t response;
 } rank;
 
-/* Larger R2 first, then larger gain, then the order of the responses. */
+/* Comparison for qsort: larger R2 first, then larger gain, then the order of the responses. */
 static int by_R2(const void *a, const void *b)
 {
     const rank *x = a, *y = b;
@@ -148,7 +150,7 @@ static int by_R2(const void *a, const void *b)
     return order ? order : (x->response > y->response) - (x->response < y->response);
 }
 
-/* Sorts the *n responses, best predicted first; *out is owned by the caller (kn_free). */
+/* Sets *out (kn_free) to the *n responses with a known R2, best predicted first. */
 static kn_status rank_responses(kn_ctx *ctx, const kn_report_responses *r, rank **out, ptrdiff_t *n)
 {
     void *memory;
@@ -166,8 +168,8 @@ static kn_status rank_responses(kn_ctx *ctx, const kn_report_responses *r, rank 
     return KN_OK;
 }
 
-/* Stores the best responses, at most BEST, in the order of `by`: only those that held-out
- * participants show to be predicted. */
+/* Stores the best responses, at most BEST, in the order of `by` (n): only those with R2 > 0 in
+ * held-out participants. */
 static kn_status store_best(kn_ctx *ctx, kn_report *r, const rank *by, ptrdiff_t n)
 {
     kn_report_responses *to = &r->responses;
@@ -192,8 +194,8 @@ typedef struct positions {
     const double **vertex; /* T  surfaces: x, y, z of the vertex; NULL: none */
 } positions;
 
-/* Finds the first vertex of each response of a surface; other spaces need nothing. out->vertex is
- * freed by the caller. */
+/* Finds the first vertex of each of T responses on a surface as out->vertex, which the caller
+ * frees; other spaces need nothing. */
 static kn_status positions_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t T, positions *out)
 {
     *out = (positions){.space = s};
@@ -210,7 +212,7 @@ static kn_status positions_new(kn_ctx *ctx, const kn_report_space *s, ptrdiff_t 
     return status;
 }
 
-/* Position of response j in mm: of its voxel or vertex; NaN for regions and tables. */
+/* Sets mm to the position of response j: of its voxel or vertex; NaN for regions and tables. */
 static void position_of(const positions *p, ptrdiff_t j, double mm[3])
 {
     const kn_report_space *s = p->space;
@@ -228,7 +230,8 @@ static void position_of(const positions *p, ptrdiff_t j, double mm[3])
             mm[a] = p->vertex[j][a];
 }
 
-/* Is a position at least MIN_DISTANCE mm from those chosen before? NaN is distant. */
+/* Returns whether a position is at least MIN_DISTANCE mm from those chosen before; true if either
+ * is NaN. */
 static bool is_distant(const chosen *c, const double mm[3])
 {
     for (ptrdiff_t k = 0; k < c->n; k++) {
@@ -241,7 +244,8 @@ static bool is_distant(const chosen *c, const double mm[3])
     return true;
 }
 
-/* If the best are all close together, searches all responses. */
+/* Chooses the best predicted responses, in the order of `by` (n), that are MIN_DISTANCE from each
+ * other, up to KN_REPORT_SHOWN. */
 static kn_status choose_best(kn_ctx *ctx, const kn_report *r, const rank *by, ptrdiff_t n,
                              chosen *c)
 {
@@ -256,8 +260,8 @@ static kn_status choose_best(kn_ctx *ctx, const kn_report *r, const rank *by, pt
     return status;
 }
 
-/* Returns the end of the pattern at `text`: the next comma outside quotes; for images, whose
- * responses are named x,y,z, three integers are one pattern. */
+/* Returns the end of the pattern of {show} at `text`: the next comma outside quotes; for images,
+ * whose responses are named x,y,z, three integers are one pattern. */
 static const char *pattern_end(const char *text, bool image)
 {
     const char *at = text;
@@ -274,8 +278,8 @@ static const char *pattern_end(const char *text, bool image)
     return text + strcspn(text, ",");
 }
 
-/* Adds the responses whose names match a shell pattern, each once. Fails if none matches, or if
- * there are more than c->limit. */
+/* Adds the responses whose names match a shell pattern, each once. KN_ERR_ARGUMENT if none matches,
+ * or if there are more than c->limit. */
 static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char *pattern, chosen *c)
 {
     const kn_report_responses *r = &job->r->responses;
@@ -297,7 +301,8 @@ static kn_status choose_named(kn_ctx *ctx, const kn_report_job *job, const char 
     return any ? KN_OK : kn_fail(ctx, KN_ERR_ARGUMENT, "{show}: no response matches '%s'", pattern);
 }
 
-/* Splits {show} into patterns, without surrounding spaces and quotes, and adds their responses. */
+/* Splits {show} into patterns, without surrounding spaces and quotes, and adds their responses to
+ * c. Fails as choose_named() does. */
 static kn_status choose_patterns(kn_ctx *ctx, const kn_report_job *job, chosen *c)
 {
     kn_status status = KN_OK;
@@ -322,7 +327,8 @@ out:
     return status;
 }
 
-/* Selects the responses whose curves compute/curves.c computes; none for cv. */
+/* Sets r->curves.shown to the responses whose curves compute/curves.c computes: those of {show},
+ * else the best of `by` (n); none for cv. */
 static kn_status choose_shown(kn_ctx *ctx, const kn_report_job *job, const rank *by, ptrdiff_t n)
 {
     kn_status status;

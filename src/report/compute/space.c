@@ -14,14 +14,16 @@
 #include "report/atlas/regions.h"
 #include "report/compute/internal.h"
 
-/* Surface formats are read as n x 1 x 1 images. */
+/* Returns whether responses are voxels of a volume. Surface formats are read as n x 1 x 1 images
+ * and are none. */
 static bool is_volume(const kn_space *s)
 {
     return s->kind == KN_SPACE_IMAGE && s->parts == 1 && !s->part[0].brain.xml &&
            (s->geometry.dim[1] > 1 || s->geometry.dim[2] > 1);
 }
 
-/* Refuses options that do not apply to the kind of responses. */
+/* Fails with KN_ERR_ARGUMENT for {surface}, {labels}, {sulc} or {background} that do not apply to
+ * the kind of responses. */
 static kn_status check_options(kn_ctx *ctx, const kn_report_job *job, bool volume)
 {
     const kn_settings *s = job->s;
@@ -65,8 +67,8 @@ out:
 
 static const double LOW = 0.02, HIGH = 0.98;
 
-/* Quickselect (Hoare 1961): moves the k-th smallest to index k, none larger before it; linear on
- * average. */
+/* Quickselect (Hoare 1961): reorders x (n) so that x[k] is the k-th smallest value, from 0, and
+ * none before it is larger; linear on average. */
 static void select_kth(float *x, ptrdiff_t n, ptrdiff_t k)
 {
     for (ptrdiff_t first = 0, last = n - 1; first < last;) {
@@ -90,7 +92,8 @@ static void select_kth(float *x, ptrdiff_t n, ptrdiff_t k)
     }
 }
 
-/* Returns the quantile q of the finite values; NaN: there are none. Reorders x. */
+/* Returns the quantile q of the finite values of x (n), which is reordered; NaN if there are none.
+ */
 static double compute_percentile(float *x, ptrdiff_t n, double q)
 {
     ptrdiff_t finite = 0;
@@ -104,6 +107,7 @@ static double compute_percentile(float *x, ptrdiff_t n, double q)
     return x[k];
 }
 
+/* Returns a value as grey level 1 .. 255, linear from low to high; 0 if it is not finite. */
 static uint8_t scale_grey(double x, double low, double high)
 {
     if (!isfinite(x))
@@ -118,8 +122,9 @@ typedef struct grey_volume {
     ptrdiff_t T;
 } grey_volume;
 
-/* Scales the volume to grey levels: white at a high percentile within the maps, black at a low one
- * of the whole volume, or within the maps without `all`. */
+/* Sets out (one byte per voxel) to the grey levels of g->value: white at a high percentile under
+ * the responses, black at a low one of all voxels, or of those under the responses without `all`.
+ */
 static void paint_background(const grey_volume *g, bool all, uint8_t *out)
 {
     for (ptrdiff_t t = 0; t < g->T; t++)
@@ -136,7 +141,7 @@ static void paint_background(const grey_volume *g, bool all, uint8_t *out)
         out[i] = scale_grey(g->value[i], low, high);
 }
 
-/* Inverts the upper 3 x 3 of A; false if it is singular. */
+/* Sets out to the inverse of the upper 3 x 3 of A; returns false if that is singular. */
 static bool invert_affine(const double A[4][4], double out[3][3])
 {
     double scale = 0;
@@ -153,7 +158,8 @@ static bool invert_affine(const double A[4][4], double out[3][3])
     return fabs(det) > 1e-12 * scale * scale * scale;
 }
 
-/* index[v]: the voxel of `from` nearest to voxel v of `to`; -1: outside. */
+/* Sets index[v], for each voxel v of grid `to`, to the voxel of grid `from` nearest to its centre;
+ * -1 outside. inverse: of the affine of `from`. */
 static void find_nearest_voxels(const kn_geometry *to, const kn_geometry *from,
                                 const double inverse[3][3], ptrdiff_t *index)
 {
@@ -178,7 +184,7 @@ static void find_nearest_voxels(const kn_geometry *to, const kn_geometry *from,
             }
 }
 
-/* Fails with KN_ERR_SHAPE if no voxel of the maps is within the background image. */
+/* Fails with KN_ERR_SHAPE if no voxel of the maps lies within the background image. */
 static kn_status check_overlap(kn_ctx *ctx, const char *path, const grey_volume *g)
 {
     for (ptrdiff_t t = 0; t < g->T; t++)
@@ -190,8 +196,8 @@ static kn_status check_overlap(kn_ctx *ctx, const char *path, const grey_volume 
                    path, g->T);
 }
 
-/* Reads {background} at the voxel nearest to each voxel of the grid, NaN outside. Fails if its
- * affine is singular, it has several volumes, or it does not overlap the responses. */
+/* Sets g->value to {background} at the voxel nearest to each voxel of the grid, NaN outside. Fails
+ * if its affine is singular, it has several volumes, or it does not overlap the responses. */
 static kn_status read_background(kn_ctx *ctx, const char *path, const kn_geometry *to,
                                  const grey_volume *g)
 {

@@ -14,7 +14,8 @@ typedef struct pair { /* LEFT,RIGHT of an option, or one of them */
     const char *path[2];
 } pair;
 
-/* Splits LEFT,RIGHT into two paths, or takes one file. key: option, for the message. */
+/* Splits LEFT,RIGHT of an option into two paths, or takes one file; texts are in the arena. key:
+ * option, for the message. KN_ERR_ARGUMENT if one is empty or there are three. */
 static kn_status split_pair(kn_ctx *ctx, kn_arena *arena, const char *key, const char *text,
                             pair *out)
 {
@@ -36,6 +37,7 @@ out:
 
 /* ---- meshes and their sides ---- */
 
+/* Returns the mean x coordinate of a surface in mm. */
 static double mean_x(const kn_surface *s)
 {
     double x = 0;
@@ -46,8 +48,8 @@ static double mean_x(const kn_surface *s)
 
 static const double MIN_OFFSET = 5; /* mm: a mean |x| above it determines the side */
 
-/* Returns 0 left, 1 right by the file name, lh.pial.surf.gii or pial_left.gii, else by position;
- * -1: not determined. */
+/* Returns the hemisphere of a surface, 0 left, 1 right: by the file name, lh.pial.surf.gii or
+ * pial_left.gii, else by position; -1 if it is not determined. */
 static int side_of(const char *path, const kn_surface *s)
 {
     const char *named = kn_image_side(path), *slash = strrchr(path, '/');
@@ -60,7 +62,8 @@ static int side_of(const char *path, const kn_surface *s)
     return x < -MIN_OFFSET ? 0 : x > MIN_OFFSET ? 1 : -1;
 }
 
-/* Reads the meshes and determines their sides; two meshes must be left, then right. */
+/* Reads one or two surfaces into space->mesh and determines their sides. KN_ERR_DATA if two are not
+ * left, then right, or the side of one is not known. */
 static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *space)
 {
     kn_status status;
@@ -87,7 +90,8 @@ out:
     return status;
 }
 
-/* Reads the sulcal depth of each vertex; its number of values must be that of the vertices. */
+/* Reads the sulcal depth of each vertex of a mesh from an image. KN_ERR_SHAPE if its number of
+ * values differs. */
 static kn_status read_sulc(kn_ctx *ctx, kn_arena *arena, const char *path, kn_report_mesh *mesh)
 {
     kn_status status;
@@ -111,14 +115,15 @@ out:
 
 /* ---- vertices of a model ---- */
 
-/* Fills response[v] for vertices stored as voxels first, first + 1, ... of the space. */
+/* Sets mesh->response for vertices stored as voxels first, first + 1, ... of the space; of_voxel:
+ * response of each voxel, -1 none. */
 static void assign_run(const ptrdiff_t *of_voxel, ptrdiff_t first, kn_report_mesh *mesh)
 {
     for (ptrdiff_t v = 0; v < mesh->surface.vertices; v++)
         mesh->response[v] = of_voxel[first + v];
 }
 
-/* Fills mesh->response from the CIFTI brain model of the mesh's hemisphere. Fails if there is
+/* Sets mesh->response from the CIFTI brain model of the mesh's hemisphere. KN_ERR_SHAPE if there is
  * none. */
 static kn_status assign_cifti(kn_ctx *ctx, const kn_space *s, const ptrdiff_t *of_voxel,
                               kn_report_mesh *mesh)
@@ -148,7 +153,8 @@ out:
     return status;
 }
 
-/* One part per hemisphere: by the sides in their names, else left before right. */
+/* Sets mesh->response for images of two hemispheres: by the sides in their names, else left before
+ * right. KN_ERR_SHAPE if the numbers of vertices differ. */
 static kn_status assign_hemispheres(kn_ctx *ctx, const kn_space *s, const pair *files,
                                     const ptrdiff_t *of_voxel, kn_report_space *space)
 {
@@ -173,8 +179,8 @@ static kn_status assign_hemispheres(kn_ctx *ctx, const kn_space *s, const pair *
     return KN_OK;
 }
 
-/* Fills the response of each vertex of all meshes. Fails if the numbers of vertices do not match
- * the responses. */
+/* Sets the response of each vertex of all meshes for responses that are vertices. KN_ERR_SHAPE if
+ * the numbers do not match. */
 static kn_status assign_vertices(kn_ctx *ctx, const kn_report_job *job, const pair *files)
 {
     kn_status status = KN_OK;
@@ -213,7 +219,8 @@ out:
 
 enum { NAMED = 5 };
 
-/* Notes how many responses are not drawn, and names the first of them. */
+/* Sets the note on responses that have no region on the surface and are not drawn, with the first
+ * of their names. */
 static kn_status name_unmatched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table)
 {
     kn_status status;
@@ -236,7 +243,8 @@ out:
     return status;
 }
 
-/* Counts the responses without a region on the surface; fails if no response has one. */
+/* Counts the responses without a region on the surface, and notes them; KN_ERR_DATA if no response
+ * has one. */
 static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_region_table *table,
                                const kn_vertex_labels *labels)
 {
@@ -255,7 +263,8 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
     return name_unmatched(ctx, job, table);
 }
 
-/* Reads {labels}, one file per mesh, and names the region of each vertex. */
+/* Reads {labels}, one file per mesh, and names the region of each vertex. Fails if numbers of files
+ * or vertices differ. */
 static kn_status read_labels(kn_ctx *ctx, const kn_report_job *job, const pair *files,
                              kn_vertex_labels *labels)
 {
@@ -279,7 +288,8 @@ static kn_status read_labels(kn_ctx *ctx, const kn_report_job *job, const pair *
     return KN_OK;
 }
 
-/* Places the responses of a table of regions on the meshes by the vertex labels. */
+/* Sets mesh->response for a table of regions by the vertex labels. KN_ERR_DATA if no label is a
+ * response. */
 static kn_status assign_regions(kn_ctx *ctx, const kn_report_job *job,
                                 const kn_vertex_labels *labels)
 {

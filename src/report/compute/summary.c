@@ -12,6 +12,7 @@ static const char *participant_noun(ptrdiff_t n)
     return n == 1 ? "participant" : "participants";
 }
 
+/* Returns the number of participants with the label of cases. */
 static ptrdiff_t count_cases(const kn_report *r)
 {
     ptrdiff_t n = 0;
@@ -20,7 +21,8 @@ static ptrdiff_t count_cases(const kn_report *r)
     return n;
 }
 
-/* Writes the first sentence of the page: participants, responses, by which model, cases. */
+/* Sets the first sentence of the page for scored participants: how many, responses, `by` which
+ * model, cases. */
 static kn_status write_scored_sentence(kn_ctx *ctx, const kn_report_job *job, const char *by)
 {
     kn_status status;
@@ -38,7 +40,7 @@ out:
     return status;
 }
 
-/* Writes the first sentence of the page: what was scored, and against which model. */
+/* Sets the first sentence of the page: what was scored, and by which model. */
 static kn_status write_first_sentence(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -93,7 +95,7 @@ out:
 
 /* ---- notes ---- */
 
-/* Doubles the capacity of the notes; the old list stays in the arena. */
+/* Doubles the capacity of a list of notes; the old list stays in the arena. */
 static kn_status grow_notes(kn_ctx *ctx, kn_report *r, kn_report_notes *notes)
 {
     const ptrdiff_t capacity = notes->capacity > 0 ? 2 * notes->capacity : 8;

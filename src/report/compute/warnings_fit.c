@@ -36,12 +36,15 @@ typedef struct judged {
     char sample[160]; /* "the 32 participants without the cases" */
 } judged;
 
+/* Returns whether the calibration of enough scored participants is known, so that they are judged
+ * and not the training sample. */
 static bool scored_known(const kn_report_job *job)
 {
     return job->m->kind != KN_INPUT_MODEL && job->r->calibration[1].n >= MIN_PARTICIPANTS;
 }
 
-/* Describes the judged participants: "the 32 participants without the cases". */
+/* Writes who is judged: "the 32 participants without the cases". n: how many; training: they are of
+ * the training sample. */
 static void name_participants(const kn_report_job *job, ptrdiff_t n, bool training,
                               char sample[160])
 {
@@ -63,7 +66,7 @@ static void name_participants(const kn_report_job *job, ptrdiff_t n, bool traini
                                : "");
 }
 
-/* Chooses the sample whose calibration is judged: the scored participants if there are enough, else
+/* Returns the sample whose calibration is judged: the scored participants if there are enough, else
  * the training sample. */
 static judged find_judged(const kn_report_job *job)
 {
@@ -175,7 +178,8 @@ typedef struct prediction {
     char sample[160];
 } prediction;
 
-/* Of the scored participants where they are enough, else of training. */
+/* Returns how much the covariates improve prediction: of the scored participants if they are
+ * enough, else of the training sample; NaN if it is not known. */
 static prediction find_prediction(const kn_report_job *job)
 {
     const kn_report *r = job->r;
@@ -220,7 +224,8 @@ kn_status kn_summary_gain(kn_ctx *ctx, const kn_report_job *job)
 
 /* ---- model ---- */
 
-/* Standard deviation of a numeric covariate in training; NaN: not known. */
+/* Returns the standard deviation of a numeric covariate in the training sample; NaN if it is not
+ * known. */
 static double deviation_of(const kn_report_job *job, const char *name)
 {
     for (ptrdiff_t k = 0; k < job->m->C; k++) {
@@ -317,7 +322,8 @@ kn_status kn_summary_training_words(kn_ctx *ctx, const kn_report_job *job, const
                           N == 1 ? "participant" : "participants");
 }
 
-/* Describes the reference sample of the p-values. */
+/* Sets *out to the first words of the note on few participants: which sample p-values refer to, and
+ * its size. */
 static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const char **out)
 {
     const kn_report_participants *p = &job->r->participants;
@@ -338,8 +344,8 @@ static kn_status reference_words(kn_ctx *ctx, const kn_report_job *job, const ch
                            : status;
 }
 
-/* The largest of the smallest p-values at unknown sites, and the number n of participants there;
- * NaN and 0: none. */
+/* Returns the largest of the smallest p-values at unknown sites, and in *n the number of
+ * participants there; NaN and 0 if there are none. */
 static double find_floor_at_unknown_sites(const kn_report_participants *p, ptrdiff_t *n)
 {
     double floor = NAN;

@@ -28,7 +28,7 @@ typedef struct name_list { /* the first few participants by name */
     char text[600];
 } name_list;
 
-/* Length of a name as shown: at most LONG bytes, whole characters. */
+/* Returns the bytes of a name that are shown: at most LONG, whole UTF-8 characters. */
 static size_t shown_length(const char *id)
 {
     size_t n = strnlen(id, LONG);
@@ -112,14 +112,14 @@ out:
     return status;
 }
 
-/* True for "row-0017", the name of a row without an id. */
+/* Returns whether an id is "row-0017", the name of a row without an id. */
 static bool is_row(const char *id)
 {
     return strncmp(id, "row-", 4) == 0 && strlen(id) >= 8 &&
            strspn(id + 4, "0123456789") == strlen(id + 4);
 }
 
-/* True if training participants could be recognised: both model and folder have ids. */
+/* Returns whether training participants could be recognised: both model and folder have ids. */
 static bool have_ids(const kn_report_input *m)
 {
     bool ids = false;
@@ -158,12 +158,14 @@ kn_status kn_summary_training_participants(kn_ctx *ctx, const kn_report_job *job
 
 /* ---- extrapolation ---- */
 
+/* Returns ln B(a, b), the logarithm of the beta function. */
 static double log_beta(double a, double b)
 {
     return lgamma(a) + lgamma(b) - lgamma(a + b);
 }
 
-/* Returns the largest count that is not too many: P(X > it) <= CHANCE. */
+/* Returns the largest number of n participants beyond the 99th percentile of N training
+ * participants that chance allows, P(X > it) <= CHANCE, by the beta-binomial distribution above. */
 static ptrdiff_t max_by_chance(ptrdiff_t n, double N)
 {
     const double a = N - floor(BEYOND * N / 100), b = N + 1 - a, m = (double)n;
@@ -178,6 +180,7 @@ static ptrdiff_t max_by_chance(ptrdiff_t n, double N)
     return n;
 }
 
+/* Returns the largest of n values, ignoring NaN; NaN if there is none or x is NULL. */
 static double find_largest(const double *x, ptrdiff_t n)
 {
     double limit = NAN;
@@ -235,6 +238,7 @@ static const char *const REPEATED[] = {"extrapolation_pct above 99",
                                        "that is not in the training data (",
                                        "see unseen_level and site_adapted"};
 
+/* Returns whether the page has its own text for a warning of the folder. */
 static bool is_repeated(const char *text)
 {
     for (size_t k = 0; k < sizeof REPEATED / sizeof *REPEATED; k++)
@@ -243,7 +247,8 @@ static bool is_repeated(const char *text)
     return false;
 }
 
-/* Converts {training_rows=plain} to --training-rows plain. */
+/* Copies a text to `to` (twice its size) with options such as {training_rows=plain} as
+ * --training-rows plain. */
 static void to_command_line(const char *from, char *to)
 {
     for (; *from; from++) {
@@ -262,14 +267,15 @@ static void to_command_line(const char *from, char *to)
     *to = '\0';
 }
 
-/* Warnings of the fit for which the page has its own text. */
+/* Returns whether the page has its own text for a warning of the fit. */
 static bool is_known_of_fit(const char *text)
 {
     return strstr(text, "the covariates do not improve prediction") ||
            strstr(text, "so p-values are computed from ranks");
 }
 
-/* Adds one note per warning of a list; start: its first words. */
+/* Adds one warning to the page per text of a JSON array, except those that it has in its own words.
+ * code: of the notes; start: their first words. */
 static kn_status add_file_warnings(kn_ctx *ctx, kn_report *r, const json_t *list, const char *code,
                                    const char *start)
 {
@@ -295,7 +301,8 @@ out:
     return status;
 }
 
-/* Adds the warnings at `where` of a JSON text, NULL: none. */
+/* Adds the warnings at path `where` of a JSON text (NULL: none) to the page, as
+ * add_file_warnings(). */
 static kn_status add_recorded(kn_ctx *ctx, const kn_report_job *job, const char *json,
                               const char *where, const char *code, const char *start)
 {

@@ -42,7 +42,7 @@ kn_range kn_range_widen(kn_range r, double margin)
     return (kn_range){r.low - margin, r.high + margin};
 }
 
-/* Returns the smallest 1, 2 or 5 times a power of ten that is not below x. */
+/* Returns the smallest 1, 2 or 5 times a power of ten that is not below x > 0. */
 static double round_up(double x)
 {
     const double power = pow(10, floor(log10(x))), mantissa = x / power;
@@ -60,6 +60,8 @@ kn_range kn_range_of_counts(double high)
     return (kn_range){0, step * ceil(high / step - 1e-7)};
 }
 
+/* Returns the position of x along the axis as a fraction: 0 at the low end of the range, 1 at the
+ * high end. */
 static double axis_fraction(const kn_axis_scale *s, double x)
 {
     const double low = s->log ? log10(s->range.low) : s->range.low;
@@ -78,19 +80,22 @@ bool kn_axis_scale_contains(const kn_axis_scale *s, double x)
     return a >= -1e-9 && a <= 1 + 1e-9;
 }
 
+/* Appends a tick at x unless there are KN_TICKS. */
 static void add_tick(kn_ticks *t, double x)
 {
     if (t->n < KN_TICKS)
         t->value[t->n++] = x;
 }
 
-/* Number of decimals that distinguish multiples of the step. */
+/* Returns the number of decimals that distinguish multiples of the step; -1 (as few as possible)
+ * above 4. */
 static int digits_of(double step)
 {
     const int digits = (int)-floor(log10(step) + 1e-9);
     return digits > 4 ? -1 : digits > 0 ? digits : 0;
 }
 
+/* Returns at most `limit` ticks within the range: multiples of 1, 2 or 5 times a power of ten. */
 static kn_ticks linear_ticks(const kn_range *r, int limit)
 {
     kn_ticks t = {0};
@@ -107,6 +112,8 @@ static kn_ticks linear_ticks(const kn_range *r, int limit)
     return t;
 }
 
+/* Returns ticks within the range of a logarithmic axis: 1, 2, 5 per decade, or fewer so that there
+ * are at most `limit`. */
 static kn_ticks log_ticks(const kn_range *r, int limit)
 {
     static const double WITHIN[3][3] = {{1, 2, 5}, {1, 3, 0}, {1, 0, 0}};

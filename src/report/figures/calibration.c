@@ -9,6 +9,7 @@ static const char *const SAMPLE[] = {"training", "scored"};
 static const char *const LINE[] = {"line-training", "line-scored"};
 static const char *const BAND[] = {"band", "band-scored"};
 
+/* kn_figure.count: 1 if the calibration of a sample is known, else 0. */
 static ptrdiff_t count_calibration(const kn_report *r)
 {
     return r->calibration[0].n > 0 || r->calibration[1].n > 0;
@@ -19,7 +20,8 @@ static const char *name_sample(const kn_report *r, int g)
     return r->calibration[g].n > 0 ? SAMPLE[g] : NULL;
 }
 
-/* Writes "of 20 training participants and of 9 scored participants". */
+/* Writes "of 20 training participants and of 9 scored participants", as far as their calibration is
+ * known. */
 static void caption_samples(const kn_report *r, kn_html *out)
 {
     const ptrdiff_t n[] = {r->calibration[0].n, r->calibration[1].n};
@@ -35,7 +37,8 @@ static void caption_samples(const kn_report *r, kn_html *out)
 
 /* ---- worm ---- */
 
-/* Far out a band can be wider than the figure; it is limited to the plotted range. */
+/* Draws the band or the line of the worm plot of sample g (0 training, 1 scored), c its
+ * calibration. A band far out can be wider than the figure; it is limited to the plotted range. */
 static void draw_worm(kn_plot *p, const kn_report_calibration *c, int g, bool band)
 {
     double x[KN_REPORT_QQ], y[KN_REPORT_QQ], low[KN_REPORT_QQ], high[KN_REPORT_QQ];
@@ -53,6 +56,8 @@ static void draw_worm(kn_plot *p, const kn_report_calibration *c, int g, bool ba
         kn_svg_path(p->svg, LINE[g], x, y, KN_REPORT_QQ);
 }
 
+/* kn_figure.draw of the detrended QQ plot: observed minus expected quantiles of z for both samples,
+ * with simultaneous bands. */
 static void draw_qq(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -90,6 +95,7 @@ static void draw_qq(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the detrended QQ plot. */
 static void caption_qq(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -106,6 +112,7 @@ static void caption_qq(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_raw(out, " Bands: simultaneous 95% bands across participants.");
 }
 
+/* kn_figure.data of the detrended QQ plot: a row per sample and expected quantile. */
 static kn_status tabulate_qq(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -133,6 +140,7 @@ const kn_figure kn_figure_qq = {.name = "qq",
 
 /* ---- PIT ---- */
 
+/* Draws the PIT histogram of the training sample as grey bars. */
 static void draw_pit_bars(kn_plot *p, const kn_report_calibration *c)
 {
     const double width = (p->right - p->left) / KN_REPORT_PIT;
@@ -143,6 +151,7 @@ static void draw_pit_bars(kn_plot *p, const kn_report_calibration *c)
     kn_svg_group_end(p->svg);
 }
 
+/* Draws the PIT histogram of the scored participants as a stepped line. */
 static void draw_pit_steps(kn_plot *p, const kn_report_calibration *c)
 {
     double x[2 * KN_REPORT_PIT], y[2 * KN_REPORT_PIT];
@@ -153,12 +162,15 @@ static void draw_pit_steps(kn_plot *p, const kn_report_calibration *c)
     kn_svg_path(p->svg, "line-scored", x, y, 2 * KN_REPORT_PIT);
 }
 
-/* The band is that of the scored participants, or of training if there are none. */
+/* Returns the sample whose band the PIT histogram shows: the scored participants, or the training
+ * sample if there are none. */
 static const kn_report_calibration *band_sample(const kn_report *r)
 {
     return &r->calibration[r->calibration[1].n > 0];
 }
 
+/* kn_figure.draw of the PIT histogram: density of Phi(z) in each twentieth, with the band of a
+ * calibrated model. */
 static void draw_pit(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -194,6 +206,7 @@ static void draw_pit(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, k
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the PIT histogram. */
 static void caption_pit(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -209,6 +222,7 @@ static void caption_pit(const kn_report *r, ptrdiff_t k, kn_html *out)
         r->calibration[1].n > 0 ? "scored participants" : "training sample");
 }
 
+/* kn_figure.data of the PIT histogram: a row per sample and bar. */
 static kn_status tabulate_pit(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

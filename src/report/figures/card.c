@@ -8,12 +8,14 @@
 enum { PER_BAR = 10, BARS = KN_REPORT_ZBINS / PER_BAR };
 static const double WIDTH = 2 * KN_REPORT_ZMAX / BARS; /* of a bar, in z */
 
+/* kn_figure.count: the number of cards, if the z-histograms of scored participants are known. */
 static ptrdiff_t count_cards(const kn_report *r)
 {
     return r->zhist.n > 0 ? r->participants.n_cards : 0;
 }
 
-/* Mean density of the z-scores of several participants, with equal weights. */
+/* Sets out to the mean density of z per bar of participants from .. from + participants - 1, with
+ * equal weights; 0 without any. */
 static void compute_densities(const kn_report_zhist *h, ptrdiff_t from, ptrdiff_t participants,
                               double out[BARS])
 {
@@ -39,12 +41,15 @@ typedef struct bars {
     int from, to; /* range of bars drawn: at least -4 .. 4 */
 } bars;
 
-/* False for change: z-scores of training are not comparable. */
+/* Returns whether the mean histogram of the training sample is drawn; not for change, whose
+ * z-scores are of differences. */
 static bool has_training(const kn_report *r)
 {
     return r->zhist_training.n > 0 && r->kind != KN_REPORT_CHANGE;
 }
 
+/* Returns the bars of card k: densities of the participant and of the training sample, and the
+ * range of bars that is drawn. */
 static bars bars_of(const kn_report *r, ptrdiff_t k)
 {
     bars b = {.from = (int)(4 / WIDTH), .to = BARS - (int)(4 / WIDTH)};
@@ -65,6 +70,7 @@ static double bar_edge(int b)
     return -KN_REPORT_ZMAX + WIDTH * b;
 }
 
+/* Draws the mean histogram of the training sample as a stepped line. */
 static void draw_training(kn_plot *p, const bars *b)
 {
     double x[2 * BARS], y[2 * BARS];
@@ -77,6 +83,7 @@ static void draw_training(kn_plot *p, const bars *b)
     kn_plot_path(p, "line-training", x, y, n);
 }
 
+/* Draws the density of the standard normal distribution over the drawn bars. */
 static void draw_normal(kn_plot *p, const bars *b)
 {
     kn_svg_pen(p->svg, "normal");
@@ -88,6 +95,8 @@ static void draw_normal(kn_plot *p, const bars *b)
     kn_svg_pen_up(p->svg, false);
 }
 
+/* kn_figure.draw of card k: histogram of the participant's z-scores, that of training and the
+ * normal density. */
 static void draw_card(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const bars b = bars_of(r, k);
@@ -125,6 +134,7 @@ static void draw_card(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, 
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of card k. */
 static void caption_card(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const ptrdiff_t participant = r->participants.card[k].participant;
@@ -137,6 +147,7 @@ static void caption_card(const kn_report *r, ptrdiff_t k, kn_html *out)
                 "extreme responses.");
 }
 
+/* kn_figure.data of card k: a row per bar. */
 static kn_status tabulate_card(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     kn_status status;

@@ -7,11 +7,13 @@
 
 enum { LEVELS = 40, ROW = 32, NAME_CUT = 24 };
 
+/* Returns the number of bars of a covariate: of its histogram, or its levels. */
 static ptrdiff_t bars_of(const kn_report_column *c)
 {
     return c->numeric ? KN_REPORT_BARS : c->levels;
 }
 
+/* Returns the sum of n counts; 0 if count is NULL. */
 static double sum_counts(const double *count, ptrdiff_t n)
 {
     double sum = 0;
@@ -20,7 +22,8 @@ static double sum_counts(const double *count, ptrdiff_t n)
     return sum;
 }
 
-/* Number of covariates; none if no participants are known, as in a de-identified model. */
+/* kn_figure.count: the number of covariates; 0 if no participants are known, as in a de-identified
+ * model. */
 static ptrdiff_t count_covariates(const kn_report *r)
 {
     double known = 0;
@@ -31,13 +34,14 @@ static ptrdiff_t count_covariates(const kn_report *r)
     return known > 0 ? r->cohort.n : 0;
 }
 
-/* Share of participants with a known value. */
+/* Returns the share of bar k among all participants that have a value (n bars). */
 static double proportion_of(const double *count, ptrdiff_t n, ptrdiff_t k)
 {
     const double all = sum_counts(count, n);
     return all > 0 ? count[k] / all : 0;
 }
 
+/* Draws the key of a covariate: training and scored participants with their numbers. */
 static void draw_key(kn_plot *p, const kn_report_column *c)
 {
     const ptrdiff_t n = bars_of(c);
@@ -50,7 +54,7 @@ static void draw_key(kn_plot *p, const kn_report_column *c)
                 2);
 }
 
-/* Outline of the bars, down to the axis at both ends. */
+/* Draws the histogram of the scored participants as an outline, down to the axis at both ends. */
 static void draw_outline(kn_plot *p, const kn_report_column *c)
 {
     double x[2 * KN_REPORT_BARS + 2], y[2 * KN_REPORT_BARS + 2];
@@ -66,6 +70,8 @@ static void draw_outline(kn_plot *p, const kn_report_column *c)
     kn_svg_path(p->svg, "line-scored", x, y, 2 * KN_REPORT_BARS + 2);
 }
 
+/* Draws the distribution of a numeric covariate: grey bars for the training sample, an outline for
+ * the scored participants. */
 static void draw_numbers(const kn_report_column *c, const kn_svg_head *head, kn_svg *svg)
 {
     kn_plot p = kn_plot_new(svg, head);
@@ -95,6 +101,7 @@ static void draw_numbers(const kn_report_column *c, const kn_svg_head *head, kn_
     draw_key(&p, c);
 }
 
+/* Draws level k of a category: its name, and one bar with its percentage for each sample. */
 static void draw_level(kn_plot *p, const kn_report_column *c, ptrdiff_t k)
 {
     const double *group[] = {c->training, c->scored};
@@ -113,6 +120,7 @@ static void draw_level(kn_plot *p, const kn_report_column *c, ptrdiff_t k)
     }
 }
 
+/* Draws the distribution of a category: one row per level, at most LEVELS. */
 static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_svg *svg)
 {
     kn_plot p = kn_plot_new(svg, head);
@@ -140,6 +148,7 @@ static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_s
     draw_key(&p, c);
 }
 
+/* kn_figure.draw of covariate k: its distribution in training and scored participants. */
 static void draw_covariate(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const kn_report_column *c = &r->cohort.column[k];
@@ -154,12 +163,14 @@ static void draw_covariate(const kn_report *r, ptrdiff_t k, const kn_svg_head *h
     kn_svg_close(svg);
 }
 
+/* Writes " Missing for N of SAMPLE." if n > 0; of: the sample. */
 static void caption_missing(kn_html *out, ptrdiff_t n, const char *of)
 {
     if (n > 0)
         kn_html_print(out, " Missing for %td of %s.", n, of);
 }
 
+/* kn_figure.caption of covariate k. */
 static void caption_covariate(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_column *c = &r->cohort.column[k];
@@ -185,6 +196,7 @@ static const char *covariate_title(const kn_report *r, ptrdiff_t k)
     return r->cohort.column[k].name;
 }
 
+/* kn_figure.data of covariate k: a row per bar or level with both counts. */
 static kn_status tabulate_covariate(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
                                     kn_table_writer *csv)
 {

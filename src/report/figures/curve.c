@@ -11,11 +11,15 @@ enum { MEDIAN = 2, LABELLED = 2, LABEL = 22 /* px of a column of centiles at the
 
 static const char *const SIDE[] = {"a", "b"}; /* blue and orange */
 
+/* kn_figure.count: the number of responses with curves; 0 if there is no covariate to draw them
+ * along. */
 static ptrdiff_t count_curves(const kn_report *r)
 {
     return r->curves.over ? r->curves.n : 0;
 }
 
+/* Writes the CSS class of curve 0 or 1 (a, b; -1: none) for a kind of element, "line-a" or
+ * "participant b". Returns out. */
 static const char *class_of(const char *kind, ptrdiff_t curve, char out[32])
 {
     snprintf(out, 32, "%s%s%s", kind,
@@ -28,6 +32,8 @@ static const char *class_of(const char *kind, ptrdiff_t curve, char out[32])
 
 /* ---- lines ---- */
 
+/* Draws the confidence band of centile q of a curve in the colour of `side`; nothing if there is
+ * none. Limited to the plotted range. */
 static void draw_band(kn_plot *p, const kn_report_curve *c, int q, ptrdiff_t side)
 {
     double x[KN_REPORT_GRID], low[KN_REPORT_GRID], high[KN_REPORT_GRID];
@@ -42,6 +48,7 @@ static void draw_band(kn_plot *p, const kn_report_curve *c, int q, ptrdiff_t sid
     kn_svg_band(p->svg, class_of("band", side, class), x, low, high, KN_REPORT_GRID);
 }
 
+/* Draws the centiles of a curve in the colour of `side`, the median thicker. */
 static void draw_lines(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
 {
     char class[32], thin[48];
@@ -51,8 +58,8 @@ static void draw_lines(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
         kn_plot_path(p, q == MEDIAN ? class : thin, c->x, c->value[q], KN_REPORT_GRID);
 }
 
-/* Labels of the centiles at the right end, a column per curve; a label that would overlap moves
- * up. */
+/* Writes the percents of the centiles at the right end, a column per curve (side 0, 1); a label
+ * that would overlap moves up. */
 static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
 {
     static const double MIN = 13;
@@ -73,6 +80,8 @@ static void draw_labels(kn_plot *p, const kn_report_curve *c, ptrdiff_t side)
 
 /* ---- participants ---- */
 
+/* Draws the training participants as dots in the colour of their curve (of `curves`), or as a
+ * density if there are many. */
 static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curves)
 {
     kn_density d = {.limit = 0};
@@ -91,7 +100,7 @@ static void draw_training(kn_plot *p, const kn_report_points *t, ptrdiff_t curve
     }
 }
 
-/* Draws as a density, below the lines, the participants that are not marks. */
+/* Draws the scored participants without a mark of their own as a density, below the lines. */
 static void draw_unmarked(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
     kn_density d = {.limit = 0};
@@ -101,7 +110,7 @@ static void draw_unmarked(kn_plot *p, const kn_report *r, const kn_report_points
     kn_density_draw(p->svg, &d, "scored");
 }
 
-/* Draws by curve, -1 without one; labelled participants last. */
+/* Draws the marks of scored participants, grouped by curve (-1: none); cases last, as diamonds. */
 static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *s)
 {
     p->svg->many = kn_figure_mark_size(s->n);
@@ -118,6 +127,7 @@ static void draw_scored(kn_plot *p, const kn_report *r, const kn_report_points *
     p->svg->many = 0;
 }
 
+/* Returns how many scored participants with a point are cases (labelled), or are none. */
 static ptrdiff_t count_drawn(const kn_report *r, const kn_report_points *s, bool labelled)
 {
     ptrdiff_t n = 0;
@@ -126,7 +136,7 @@ static ptrdiff_t count_drawn(const kn_report *r, const kn_report_points *s, bool
     return n;
 }
 
-/* Number of participants with a point, for training, which has no labels. */
+/* Returns the number of participants with a point. */
 static ptrdiff_t count_known(const kn_report_points *t)
 {
     ptrdiff_t n = 0;
@@ -137,6 +147,7 @@ static ptrdiff_t count_known(const kn_report_points *t)
 
 /* ---- figure ---- */
 
+/* Sets the scales of the plot so that all curves and points of a response fit. */
 static void find_scales(kn_plot *p, const kn_report_shown *s)
 {
     kn_range x = kn_range_empty(), y = kn_range_empty();
@@ -155,6 +166,7 @@ static void find_scales(kn_plot *p, const kn_report_shown *s)
     kn_plot_scales(p, kn_range_widen(x, 0.015), kn_range_widen(y, 0.03));
 }
 
+/* Draws the key: levels of two curves, and kinds of participants that are present. */
 static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
 {
     const bool two = s->curves > 1;
@@ -176,6 +188,8 @@ static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
                 5);
 }
 
+/* kn_figure.draw of shown response k: centile curves along the covariate, band of the median,
+ * participants. */
 static void draw_curve(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const kn_report_shown *s = &r->curves.shown[k];
@@ -208,6 +222,7 @@ static void draw_curve(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of shown response k. */
 static void caption_curve(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_shown *s = &r->curves.shown[k];
@@ -237,12 +252,14 @@ static void caption_curve(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_figure_caption_marks(r, out);
 }
 
-/* Values of the covariates other than that of the axis. */
+/* Returns the text of a curve's covariates other than that of the axis; "n/a" without any. */
 static const char *other_covariates(const kn_report_curve *c)
 {
     return c->label && *c->label ? c->label : "n/a";
 }
 
+/* Writes the centile curves of a response: a row per curve, centile and grid point, with the band.
+ */
 static kn_status write_curves(kn_ctx *ctx, const kn_report *r, const kn_report_shown *s,
                               kn_table_writer *csv)
 {
@@ -263,7 +280,7 @@ out:
     return status;
 }
 
-/* Participants that are not drawn are not written. */
+/* Writes the points of training or scored participants; those that are not drawn are left out. */
 static kn_status write_points(kn_ctx *ctx, const kn_report *r, const kn_report_shown *s,
                               bool scored, kn_table_writer *csv)
 {
@@ -287,6 +304,7 @@ out:
     return status;
 }
 
+/* kn_figure.data of shown response k: its curves, then the points. */
 static kn_status tabulate_curve(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     kn_status status;

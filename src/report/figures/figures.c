@@ -18,6 +18,7 @@ const kn_figure *const kn_figures[] = {
 
 enum { NAME = 64, PATH = 4096, TITLE = 60, MAX_OF_KIND = 100000 /* of a kind */ };
 
+/* Returns the row of a kind of figure in kn_figures; asserts that it exists. */
 static int index_of(const char *name)
 {
     int k = 0;
@@ -32,6 +33,7 @@ const kn_figure *kn_figure_named(const char *name)
     return kn_figures[index_of(name)];
 }
 
+/* Writes the file name of figure k without ending: "qq", or "curve-1" if the kind has several. */
 static void name_of(const kn_figure *f, ptrdiff_t k, char out[NAME])
 {
     if (f->many)
@@ -40,7 +42,8 @@ static void name_of(const kn_figure *f, ptrdiff_t k, char out[NAME])
         snprintf(out, NAME, "%s", f->name);
 }
 
-/* The number is unique among all rows and figures, and makes ids unique. */
+/* Returns the head of figure k: its size, and a number that is unique among all figures, for ids.
+ * standalone: an SVG file of its own. */
 static kn_svg_head head_of(const kn_figure *f, ptrdiff_t k, bool standalone)
 {
     return (kn_svg_head){.width = f->width,
@@ -69,6 +72,7 @@ void kn_figure_inline(const kn_report *r, const char *name, ptrdiff_t k, kn_html
                 "</figure>\n");
 }
 
+/* Writes figure k as the SVG file `path`. */
 static kn_status write_svg(kn_ctx *ctx, const kn_report *r, const kn_figure *f, ptrdiff_t k,
                            const char *path, const kn_write_options *options)
 {
@@ -86,6 +90,7 @@ out:
     return status;
 }
 
+/* Writes the data of figure k as the table `path`. */
 static kn_status write_csv(kn_ctx *ctx, const kn_report *r, const kn_figure *f, ptrdiff_t k,
                            const char *path, const kn_write_options *options)
 {
@@ -99,6 +104,7 @@ out:
     return status;
 }
 
+/* Writes DIR/NAME.ENDING to path; KN_ERR_IO if it is too long. */
 static kn_status figure_path(kn_ctx *ctx, const char *dir, const char *name, const char *ending,
                              char path[PATH])
 {
@@ -107,6 +113,7 @@ static kn_status figure_path(kn_ctx *ctx, const char *dir, const char *name, con
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
+/* Writes figure k as DIR/NAME.svg and its data as DIR/NAME.csv. */
 static kn_status write_figure(kn_ctx *ctx, const kn_report *r, const kn_figure *f, ptrdiff_t k,
                               const char *dir, const kn_write_options *options)
 {

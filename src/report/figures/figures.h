@@ -25,7 +25,8 @@ typedef struct kn_figure {
 
 /* All figures in the order of the page; ends with NULL. */
 extern const kn_figure *const kn_figures[];
-const kn_figure *kn_figure_named(const char *name); /* asserts that it exists */
+/* Returns the kind of figure with this name; asserts that it exists. */
+const kn_figure *kn_figure_named(const char *name);
 
 /* Writes <figure> with drawing, caption and the button that saves it; nothing if count <= k. */
 void kn_figure_inline(const kn_report *r, const char *name, ptrdiff_t k, kn_html *out);

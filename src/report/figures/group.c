@@ -6,11 +6,13 @@
 
 static const char *const LINE[] = {"line-a", "line-b"};
 
+/* kn_figure.count: 1 if there are cases with a statistic, else 0. */
 static ptrdiff_t count_roc(const kn_report *r)
 {
     return r->group.known && r->group.rocs > 0;
 }
 
+/* Writes the AUC of statistic k with its interval to the right of the plot. */
 static void draw_auc(kn_plot *p, const kn_report_roc *roc, int k)
 {
     char text[2 * KN_TICK_TEXT + 8];
@@ -29,6 +31,8 @@ static void draw_auc(kn_plot *p, const kn_report_roc *roc, int k)
         kn_svg_text(p->svg, NULL, "start", x + 22, y + 33, text);
 }
 
+/* kn_figure.draw of the ROC curves: proportion of cases detected against that of other
+ * participants, for each statistic. */
 static void draw_roc(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -53,6 +57,7 @@ static void draw_roc(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, k
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the ROC curves. */
 static void caption_roc(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -68,6 +73,7 @@ static void caption_roc(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_raw(out, " An interval that includes 0.5 is compatible with chance.");
 }
 
+/* kn_figure.data of the ROC curves: a row per statistic and threshold. */
 static kn_status tabulate_roc(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

@@ -17,9 +17,11 @@ typedef struct kn_range {
     double low, high;
 } kn_range;
 
-/* An empty range; _include extends it by the finite values given. */
+/* Returns an empty range, which kn_range_include extends. */
 kn_range kn_range_empty(void);
+/* Extends the range to x; ignores values that are not finite, and clamps very large ones. */
 void kn_range_include(kn_range *r, double x);
+/* Extends the range to the finite values of x (n; NULL: none). */
 void kn_range_include_all(kn_range *r, const double *x, ptrdiff_t n);
 /* Widens a range by `margin` times its length at either end. An empty range becomes 0 to 1, a
  * single point a range that can be drawn. */
@@ -34,8 +36,9 @@ typedef struct kn_axis_scale {
     bool log;        /* range must be above 0 */
 } kn_axis_scale;
 
-double kn_axis_scale_px(const kn_axis_scale *s, double x); /* NaN stays NaN */
-/* True if x is within the range. */
+/* Returns the position of x in px along the axis; NaN stays NaN. */
+double kn_axis_scale_px(const kn_axis_scale *s, double x);
+/* Returns whether x is within the range of the axis. */
 bool kn_axis_scale_contains(const kn_axis_scale *s, double x);
 
 enum { KN_TICKS = 16 };
@@ -50,7 +53,7 @@ typedef struct kn_ticks {
 kn_ticks kn_ticks_of(const kn_axis_scale *s, int limit);
 /* Chooses as many ticks as fit side by side along a horizontal scale. */
 kn_ticks kn_ticks_across(const kn_axis_scale *s);
-/* Range of counts: from 0 to a round number above `high`. */
+/* Returns a range for counts: from 0 to a round number that is not below `high`. */
 kn_range kn_range_of_counts(double high);
 
 enum { KN_TICK_TEXT = 48 };
@@ -76,25 +79,32 @@ typedef struct kn_plot {
 kn_plot kn_plot_new(kn_svg *svg, const kn_svg_head *head);
 /* Sets the scales from the ranges and the present edges of the plot area; log flags stay. */
 void kn_plot_scales(kn_plot *p, kn_range x, kn_range y);
-/* Convert data to px. */
+/* Returns the horizontal position in px of a value x of the data. */
 double kn_plot_x(const kn_plot *p, double x);
+/* Returns the vertical position in px, downwards, of a value y of the data. */
 double kn_plot_y(const kn_plot *p, double y);
 
 /* Draws horizontal grid lines with numbers, and the axis name above them at the left. Names may
  * come from files; they are escaped. */
 void kn_plot_y_axis(kn_plot *p, const char *name, bool percent);
-void kn_plot_y_integer_axis(kn_plot *p, const char *name); /* integer ticks, for counts */
-/* Draws the line below with ticks, numbers and a name. */
+/* Like kn_plot_y_axis with whole numbers only, for counts. */
+void kn_plot_y_integer_axis(kn_plot *p, const char *name);
+/* Draws the x axis below the plot area with ticks, numbers and a name (escaped). percent:
+ * proportions are printed as 5%. */
 void kn_plot_x_axis(kn_plot *p, const char *name, bool percent);
+/* Like kn_plot_x_axis with whole numbers only. */
 void kn_plot_x_integer_axis(kn_plot *p, const char *name);
-/* The same with the caller's ticks. */
+/* Draws the x axis with the caller's ticks and a name (escaped). */
 void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name);
-/* Draws a horizontal or vertical line at a value, with words at its end; NaN: nothing. */
+/* Draws a horizontal line across the plot area at value y, in a CSS class; nothing for NaN. */
 void kn_plot_horizontal_line(kn_plot *p, const char *class, double y);
+/* Draws a vertical line at value x, in a CSS class, with words at its upper end (NULL: none);
+ * nothing for NaN. */
 void kn_plot_vertical_line(kn_plot *p, const char *class, double x, const char *words);
 /* Draws a line through n points in data coordinates. */
 void kn_plot_path(kn_plot *p, const char *class, const double *x, const double *y, ptrdiff_t n);
-void kn_plot_empty(kn_plot *p, const char *words); /* message in the middle of an empty plot */
+/* Writes a message in the middle of an empty plot area. */
+void kn_plot_empty(kn_plot *p, const char *words);
 
 /* Key above the plot, aligned to its right edge: a swatch in a CSS class, and a name. */
 typedef enum kn_swatch {
@@ -143,7 +153,8 @@ typedef struct kn_density {
 } kn_density;
 /* Adds a point in px; points outside the figure are ignored. */
 void kn_density_add(kn_density *d, double x, double y);
-/* Draws the density; `of`: an additional CSS class, or NULL. */
+/* Draws the hexagons, darker where there are more points; `of`: an additional CSS class, or NULL.
+ */
 void kn_density_draw(kn_svg *svg, const kn_density *d, const char *of);
 
 /* Histogram of values per response: at most KN_HISTOGRAM bars with round edges; values outside
@@ -173,7 +184,7 @@ const char *kn_figure_response(const kn_report *r, ptrdiff_t response,
 /* True if the participant is labelled; false if no labels are given. */
 bool kn_figure_is_labelled(const kn_report *r, ptrdiff_t participant);
 
-/* Returns the size class of marks for svg->many. */
+/* Returns the size class (0 to 2, smaller marks) for so many participants, for svg->many. */
 int kn_figure_mark_size(ptrdiff_t participants);
 
 /* True if the participant is drawn as a mark of its own, false if only as part of a density. */

@@ -55,6 +55,7 @@ void kn_figure_caption_marks(const kn_report *r, kn_html *out)
 enum { HEX_CLASSES = 5 };
 static const double HEX_SIDE = 4.6; /* px, as in put_hexagon: 510 x 331 in total */
 
+/* Returns the x coordinate in px of the centre of a hexagon; odd rows are shifted by half. */
 static double hex_x(int col, int row)
 {
     return HEX_SIDE * sqrt(3) * (col + (row % 2 ? 0.5 : 0));
@@ -65,7 +66,8 @@ static double hex_y(int row)
     return HEX_SIDE * 1.5 * row;
 }
 
-/* Finds the nearest hexagon: of two rows, the nearest in each. */
+/* Finds the hexagon nearest to (x, y) in px: of two rows, the nearest in each. Returns false if it
+ * is outside the figure. */
 static bool hex_of(double x, double y, int *col, int *row)
 {
     double best = INFINITY;

@@ -7,11 +7,14 @@
 
 /* ---- components ---- */
 
+/* kn_figure.count: 1 if the search for the number of components evaluated several, else 0. */
 static ptrdiff_t count_components(const kn_report *r)
 {
     return r->model.known && r->model.curve_n > 1;
 }
 
+/* Draws the held-out loss against the number of components, with its band and the evaluated points.
+ */
 static void draw_component_lines(kn_plot *p, const kn_report_model *m)
 {
     enum { MAX_POINTS = 256 }; /* far more points than a search evaluates */
@@ -30,6 +33,8 @@ static void draw_component_lines(kn_plot *p, const kn_report_model *m)
         kn_svg_mark(p->svg, "participant", KN_MARK_CIRCLE, x[k], y[k], -1);
 }
 
+/* kn_figure.draw of the held-out loss against the number of components; the chosen number is
+ * marked. */
 static void draw_components(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -57,6 +62,7 @@ static void draw_components(const kn_report *r, ptrdiff_t k, const kn_svg_head *
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the number of components. */
 static void caption_components(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -67,6 +73,7 @@ static void caption_components(const kn_report *r, ptrdiff_t k, kn_html *out)
                   r->participants.N, r->model.folds, r->model.components);
 }
 
+/* kn_figure.data of the number of components: a row per evaluated number. */
 static kn_status tabulate_components(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
                                      kn_table_writer *csv)
 {
@@ -95,11 +102,14 @@ const kn_figure kn_figure_components = {.name = "components",
 
 /* ---- shares ---- */
 
+/* kn_figure.count: 1 if the model has components with a known share of signal, else 0. */
 static ptrdiff_t count_shares(const kn_report *r)
 {
     return r->model.known && r->model.P > 0 && r->model.proportion;
 }
 
+/* kn_figure.draw of the share of each component's variance that the covariates explain, a bar per
+ * component. */
 static void draw_shares(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -126,6 +136,7 @@ static void draw_shares(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the explained shares. */
 static void caption_shares(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -136,6 +147,7 @@ static void caption_shares(const kn_report *r, ptrdiff_t k, kn_html *out)
         r->model.P);
 }
 
+/* kn_figure.data of the explained shares: a row per component. */
 static kn_status tabulate_shares(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -161,11 +173,13 @@ const kn_figure kn_figure_proportions = {.name = "shares",
 
 enum { TERM_ROW = 26, TERM_CUT = 24 };
 
+/* kn_figure.count: 1 if the covariance has terms with weights, else 0. */
 static ptrdiff_t count_terms(const kn_report *r)
 {
     return r->model.known && r->model.terms > 0 && r->model.weight;
 }
 
+/* kn_figure.draw of the terms: a bar per term with its proportion of the predicted variance. */
 static void draw_terms(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -199,6 +213,7 @@ static void draw_terms(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the terms. */
 static void caption_terms(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -216,6 +231,7 @@ static void caption_terms(const kn_report *r, ptrdiff_t k, kn_html *out)
     }
 }
 
+/* kn_figure.data of the terms: a row per term. */
 static kn_status tabulate_terms(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

@@ -8,7 +8,7 @@
 
 enum { ROW_NAME = 74, ROW_CUT = 18 }; /* least px at the left; longest name in characters */
 
-/* Returns the px at the left that the names of the rows need. */
+/* Returns the left margin in px that the row names of the strip and burden figures need. */
 static double row_width(const char *name)
 {
     return fmax(ROW_NAME, fmin(kn_text_width(name), 7.8 * ROW_CUT) + 12);
@@ -19,11 +19,14 @@ typedef struct row {
     double top, bottom;
 } row;
 
+/* Returns the y coordinate in px of point i in a row: a fixed pseudo-random height within its
+ * middle 80 %, so that equal values do not overlap. */
 static double point_height(const row *w, ptrdiff_t i)
 {
     return w->top + (w->bottom - w->top) * (0.1 + 0.8 * kn_figure_jitter(i));
 }
 
+/* Writes the name of a row of points and "n = <n>" at its left, at half height. */
 static void name_row(kn_svg *svg, const row *w, ptrdiff_t n)
 {
     char text[32];
@@ -35,6 +38,7 @@ static void name_row(kn_svg *svg, const row *w, ptrdiff_t n)
     kn_svg_text(svg, NULL, "start", 4, y + 13, text);
 }
 
+/* Returns the number of finite values among x (n values; NULL has none). */
 static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
 {
     ptrdiff_t finite = 0;
@@ -45,6 +49,7 @@ static ptrdiff_t count_finite(const double *x, ptrdiff_t n)
 
 /* ---- strip ---- */
 
+/* Returns how many scored participants have a finite extreme-value statistic. */
 static ptrdiff_t count_strip_scored(const kn_report *r)
 {
     ptrdiff_t n = 0;
@@ -53,8 +58,9 @@ static ptrdiff_t count_strip_scored(const kn_report *r)
     return n;
 }
 
-/* Number of training participants shown: none for change, whose statistic is not comparable, and
- * none for a model alone, where they are the participants themselves. */
+/* Returns how many training participants the strip figure shows in a row of their own: 0 for a
+ * report on change (another statistic), and for a model alone, where the report's participants are
+ * the training sample. */
 static ptrdiff_t count_strip_training(const kn_report *r)
 {
     const bool none =
@@ -62,11 +68,15 @@ static ptrdiff_t count_strip_training(const kn_report *r)
     return none ? 0 : count_finite(r->participants.training, r->participants.N);
 }
 
+/* kn_figure.count of the strip figure: 1 if any participant has an extreme-value statistic, else 0.
+ */
 static ptrdiff_t count_strip(const kn_report *r)
 {
     return count_strip_training(r) + count_strip_scored(r) > 0;
 }
 
+/* Draws the row of training participants at their extreme-value statistics: a dot each, or
+ * densities above KN_FIGURE_DOTS participants. */
 static void draw_strip_training(kn_plot *p, const kn_report_participants *o, const row *w)
 {
     kn_density d = {.limit = 0};
@@ -82,6 +92,8 @@ static void draw_strip_training(kn_plot *p, const kn_report_participants *o, con
     kn_svg_pen_up(p->svg, false);
 }
 
+/* Draws the row of scored participants at their extreme-value statistics: densities of those
+ * without a mark of their own, then circles, then diamonds for labelled cases on top. */
 static void draw_strip_scored(kn_plot *p, const kn_report *r, const row *w)
 {
     kn_density d = {.limit = 0};
@@ -103,6 +115,7 @@ static void draw_strip_scored(kn_plot *p, const kn_report *r, const row *w)
     p->svg->many = 0;
 }
 
+/* Returns how many participants of the report are labelled as cases. */
 static ptrdiff_t count_labelled(const kn_report *r)
 {
     ptrdiff_t n = 0;
@@ -111,7 +124,8 @@ static ptrdiff_t count_labelled(const kn_report *r)
     return n;
 }
 
-/* Draws the key if there are labels. */
+/* Draws the key of the symbols, circle for others and diamond for labelled cases, if anyone is
+ * labelled. */
 static void draw_label_key(kn_plot *p, const kn_report *r)
 {
     if (count_labelled(r) > 0)
@@ -121,6 +135,8 @@ static void draw_label_key(kn_plot *p, const kn_report *r)
                     2);
 }
 
+/* kn_figure.draw of the strip figure: the extreme-value statistic of each participant on the x
+ * axis, training sample above and scored participants below, with lines at p = 0.05 and 0.001. */
 static void draw_strip(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -169,6 +185,7 @@ static void draw_strip(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the strip figure: numbers of participants and meaning of the lines. */
 static void caption_strip(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -191,6 +208,8 @@ static void caption_strip(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_figure_caption_marks(r, out);
 }
 
+/* kn_figure.data of the strip figure: a row per participant with kind, id, statistic and p-value.
+ * Training participants have no id. */
 static kn_status tabulate_strip(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -225,6 +244,8 @@ const kn_figure kn_figure_strip = {.name = "strip",
 
 /* ---- burden ---- */
 
+/* Returns how many participants have a known proportion of responses beyond the threshold, among
+ * the labelled cases or among the others. */
 static ptrdiff_t count_burden_group(const kn_report *r, bool labelled)
 {
     ptrdiff_t n = 0;
@@ -234,11 +255,16 @@ static ptrdiff_t count_burden_group(const kn_report *r, bool labelled)
     return n;
 }
 
+/* kn_figure.count of the burden figure: 1 if the report compares groups and a proportion is known,
+ * else 0. */
 static ptrdiff_t count_burden(const kn_report *r)
 {
     return r->group.known && count_burden_group(r, true) + count_burden_group(r, false) > 0;
 }
 
+/* Draws one group of the burden figure (labelled cases or the others) in row w: a mark or density
+ * per participant at its proportion of responses beyond the threshold, and a line at the group's
+ * median. */
 static void draw_burden_row(kn_plot *p, const kn_report *r, bool labelled, const row *w)
 {
     const double median = kn_plot_x(p, r->group.proportion_median[labelled ? 0 : 1]);
@@ -262,6 +288,8 @@ static void draw_burden_row(kn_plot *p, const kn_report *r, bool labelled, const
     name_row(p->svg, w, count_burden_group(r, labelled));
 }
 
+/* kn_figure.draw of the burden figure: the proportion of responses beyond the threshold, cases
+ * above, others below, with medians and the expected proportion. */
 static void draw_burden(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -287,6 +315,8 @@ static void draw_burden(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the burden figure: threshold, group sizes and the p-value of the
+ * Mann-Whitney test. */
 static void caption_burden(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -305,6 +335,7 @@ static void caption_burden(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_figure_caption_marks(r, out);
 }
 
+/* kn_figure.data of the burden figure: a row per participant with group, id and proportion. */
 static kn_status tabulate_burden(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -331,6 +362,7 @@ const kn_figure kn_figure_burden = {.name = "burden",
 
 /* ---- change ---- */
 
+/* Returns how many pairs of visits have a finite statistic of change and a known interval. */
 static ptrdiff_t count_change_pairs(const kn_report *r)
 {
     ptrdiff_t n = 0;
@@ -340,11 +372,15 @@ static ptrdiff_t count_change_pairs(const kn_report *r)
     return n;
 }
 
+/* kn_figure.count of the change figure: 1 for a report on change with at least one pair to draw,
+ * else 0. */
 static ptrdiff_t count_change(const kn_report *r)
 {
     return r->kind == KN_REPORT_CHANGE && count_change_pairs(r) > 0;
 }
 
+/* Draws each pair of visits at its interval (x) and extreme-value statistic of the change (y): a
+ * mark, diamond if labelled, or a density if there are too many for marks. */
 static void draw_change_pairs(kn_plot *p, const kn_report *r)
 {
     kn_density d = {.limit = 0};
@@ -364,6 +400,8 @@ static void draw_change_pairs(kn_plot *p, const kn_report *r)
     }
 }
 
+/* kn_figure.draw of the change figure: the extreme-value statistic of the change against the time
+ * between visits, with a line at p = 0.05. */
 static void draw_change(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -391,6 +429,8 @@ static void draw_change(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the change figure: number of pairs, reference sample and meaning of the
+ * line. */
 static void caption_change(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -409,6 +449,7 @@ static void caption_change(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_figure_caption_marks(r, out);
 }
 
+/* kn_figure.data of the change figure: a row per pair of visits. */
 static kn_status tabulate_change(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

@@ -39,6 +39,7 @@ double kn_plot_y(const kn_plot *p, double y)
     return kn_axis_scale_px(&p->y, y);
 }
 
+/* Draws a grid line and a number at each tick of the y axis, and the name of the axis above it. */
 static void draw_y_ticks(kn_plot *p, const kn_ticks *t, const char *name)
 {
     kn_svg_group(p->svg, "grid");
@@ -54,6 +55,7 @@ static void draw_y_ticks(kn_plot *p, const kn_ticks *t, const char *name)
     kn_svg_text_cut(p->svg, "start", 4, 15, name, NAME_LIMIT);
 }
 
+/* Returns round tick values of the y axis, at least 32 px apart. */
 static kn_ticks choose_y_ticks(const kn_plot *p)
 {
     static const double STEP = 32; /* least px between ticks */
@@ -67,7 +69,7 @@ void kn_plot_y_axis(kn_plot *p, const char *name, bool percent)
     draw_y_ticks(p, &t, name);
 }
 
-/* Keeps the ticks at integers. */
+/* Returns only those ticks whose value is an integer, for axes of counts. */
 static kn_ticks keep_whole_ticks(kn_ticks t)
 {
     kn_ticks kept = {0};
@@ -141,6 +143,8 @@ void kn_plot_empty(kn_plot *p, const char *words)
     kn_svg_text(p->svg, NULL, "middle", (p->left + p->right) / 2, (p->top + p->bottom) / 2, words);
 }
 
+/* Draws the symbol of one entry of the key (area, line, dot, circle or diamond), 14 px wide from
+ * (x, y). */
 static void draw_swatch(kn_plot *p, const kn_key *key, double x, double y)
 {
     switch (key->swatch) {
@@ -156,7 +160,8 @@ static void draw_swatch(kn_plot *p, const kn_key *key, double x, double y)
     }
 }
 
-/* Approximate width of an entry, with its name cut. */
+/* Returns the approximate width in px of an entry of the key whose name is cut to `cut` characters.
+ * Writes " <n>" into count, or "" if the entry has no number. */
 static double key_width(const kn_key *key, ptrdiff_t cut, char count[static 32])
 {
     count[0] = '\0';
@@ -165,6 +170,7 @@ static double key_width(const kn_key *key, ptrdiff_t cut, char count[static 32])
     return fmin(kn_text_width(key->name), 7.8 * (double)cut) + kn_text_width(count);
 }
 
+/* Returns the width in px of n entries of a key in one line, with names cut to `cut` characters. */
 static double keys_width(const kn_key *key, int n, ptrdiff_t cut)
 {
     double width = 0;

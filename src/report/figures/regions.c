@@ -38,11 +38,15 @@ static const char *const LOBES[] = {"frontal",    "cingulate",    "insula",     
                                     "temporal",   "occipital",    "subcortical", "cerebellum",
                                     "ventricles", "white matter", "whole",       NULL};
 
+/* kn_figure.count of the region figure: one figure per card of a participant if responses are
+ * regions of an atlas, else 0. */
 static ptrdiff_t count_regions(const kn_report *r)
 {
     return r->space.region ? r->participants.n_cards : 0;
 }
 
+/* Returns the z-score of response t on card k, decoded from its 8-bit steps; NaN if it is missing
+ * or the response is not a region. */
 static double z_of(const kn_report *r, ptrdiff_t k, ptrdiff_t t)
 {
     const kn_report_card *card = &r->participants.card[k];
@@ -51,16 +55,20 @@ static double z_of(const kn_report *r, ptrdiff_t k, ptrdiff_t t)
                : NAN;
 }
 
+/* Returns whether two texts are equal; NULL equals only NULL. */
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* Returns whether two responses are one region in one measure; they may differ in the hemisphere.
+ */
 static bool is_same_region(const kn_report_region *a, const kn_report_region *b)
 {
     return strcmp(a->name, b->name) == 0 && same_text(a->measure, b->measure);
 }
 
+/* Returns the row of the figure that shows this region in either hemisphere; NULL if none does. */
 static row *find_row(rows *all, const kn_report_region *region)
 {
     for (int i = 0; i < all->n; i++)
@@ -69,7 +77,8 @@ static row *find_row(rows *all, const kn_report_region *region)
     return NULL;
 }
 
-/* Lobes in a fixed order; networks, which are no lobes, in the order of the table. */
+/* Returns the position at which a region's lobe is drawn: known lobes in the order of LOBES;
+ * networks and other names after them, in the order of the table. */
 static int group_of(const kn_report *r, const kn_report_region *region)
 {
     int k = 0;
@@ -81,7 +90,8 @@ static int group_of(const kn_report *r, const kn_report_region *region)
     return LOBES[k] ? k : k + (int)t;
 }
 
-/* Adds the region with the largest |z| that is not in the list; of equals the first. */
+/* Appends a row for the region with the largest |z| on card k that has no row yet; of equals the
+ * first. Returns false if no region is left. Cost O(T). */
 static bool add_next(const kn_report *r, ptrdiff_t k, rows *all)
 {
     const kn_report_region *best = NULL;
@@ -99,11 +109,14 @@ static bool add_next(const kn_report *r, ptrdiff_t k, rows *all)
     return best != NULL;
 }
 
+/* Returns whether row a is drawn above row b: by lobe, then by decreasing |z|. */
 static bool is_before(const row *a, const row *b)
 {
     return a->group != b->group ? a->group < b->group : a->limit > b->limit;
 }
 
+/* Returns the at most MAX_ROWS most extreme regions of card k, sorted for drawing, each with the
+ * z-scores of its left and right hemisphere. */
 static rows rows_of(const kn_report *r, ptrdiff_t k)
 {
     rows all = {0};
@@ -132,6 +145,7 @@ static rows rows_of(const kn_report *r, ptrdiff_t k)
     return all;
 }
 
+/* Returns the height in px of the figure: rows, a heading per lobe, and margins. */
 static double height_of(const rows *all)
 {
     double y = TOP + BELOW;
@@ -140,7 +154,8 @@ static double height_of(const rows *all)
     return y;
 }
 
-/* Both hemispheres have the same scale; negative z is to the left in both. */
+/* Returns the x axis of a hemisphere (side 0: left, 1: right), symmetric about 0 and equal for
+ * both; negative z is to the left in both. */
 static kn_axis_scale scale_of(const rows *all, int side)
 {
     const double wide = (WIDTH - NAMES) / 2.0 - 2 * EDGE,
@@ -152,6 +167,8 @@ static kn_axis_scale scale_of(const rows *all, int side)
     return (kn_axis_scale){.range = {-limit, limit}, .from = left, .to = left + wide};
 }
 
+/* Draws the axis of one hemisphere from TOP to `bottom` (px): its name, grid, numbers and lines at
+ * z = -1.96 and 1.96. */
 static void draw_frame(kn_svg *svg, const kn_axis_scale *s, const char *name, double bottom)
 {
     const kn_ticks ticks = kn_ticks_of(s, 5);
@@ -169,6 +186,8 @@ static void draw_frame(kn_svg *svg, const kn_axis_scale *s, const char *name, do
     kn_svg_text(svg, NULL, "middle", (s->from + s->to) / 2, bottom + 31, "z");
 }
 
+/* Draws a bar from 0 to z in the row at y (px), grey within 1.96 and coloured by `labelled` beyond;
+ * nothing if z is not finite. */
 static void draw_bar(kn_svg *svg, const kn_axis_scale *s, double z, double y, bool labelled)
 {
     const double zero = kn_axis_scale_px(s, 0), end = kn_axis_scale_px(s, z);
@@ -177,7 +196,8 @@ static void draw_bar(kn_svg *svg, const kn_axis_scale *s, double z, double y, bo
         kn_svg_rect(svg, class, fmin(zero, end), y + 3, fmax(fabs(end - zero), 0.5), ROW - 6);
 }
 
-/* Writes a name, escaped; a long name is cut before the measure. */
+/* Writes the name of a region in the middle of the row at y (px), with its measure if the table has
+ * several. A long name is cut before the measure. */
 static void draw_name(kn_svg *svg, const row *w, const rows *all, double y)
 {
     const kn_report_region *g = w->region;
@@ -190,6 +210,8 @@ static void draw_name(kn_svg *svg, const row *w, const rows *all, double y)
     kn_svg_text_cut(svg, "middle", WIDTH / 2.0, y + ROW - 4, text, CUT);
 }
 
+/* kn_figure.draw of the region figure of card k: the most extreme regions by lobe, with bars for
+ * left and right hemisphere. */
 static void draw_regions(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const rows all = rows_of(r, k);
@@ -222,6 +244,7 @@ static void draw_regions(const kn_report *r, ptrdiff_t k, const kn_svg_head *hea
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the region figure: number of regions, atlas, and meaning of the bars. */
 static void caption_regions(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const rows all = rows_of(r, k);
@@ -234,6 +257,7 @@ static void caption_regions(const kn_report *r, ptrdiff_t k, kn_html *out)
                 "grey.");
 }
 
+/* kn_figure.data of the region figure: a row per drawn region with left and right z. */
 static kn_status tabulate_regions(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
                                   kn_table_writer *csv)
 {

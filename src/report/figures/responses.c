@@ -5,6 +5,7 @@
 
 #include "report/figures/internal.h"
 
+/* Returns whether x (n values; may be NULL) has a finite value. */
 static bool has_finite(const double *x, ptrdiff_t n)
 {
     for (ptrdiff_t t = 0; x && t < n; t++)
@@ -13,8 +14,8 @@ static bool has_finite(const double *x, ptrdiff_t n)
     return false;
 }
 
-/* Draws bars, and notes where the outermost hold values beyond their edges. x: range that must
- * be visible too. */
+/* Draws a histogram over responses with axes (`name`: of the x axis), and notes how many values lie
+ * beyond the outermost edges. x: range that must be visible too. */
 static void draw_histogram(kn_plot *p, const kn_histogram *h, const char *name, kn_range x)
 {
     double limit = 0;
@@ -37,6 +38,8 @@ static void draw_histogram(kn_plot *p, const kn_histogram *h, const char *name, 
     }
 }
 
+/* Writes the columns `name` ("response <metric>"), then a row per response with its name and x[t].
+ * x has one value per response. */
 static kn_status write_histogram(kn_ctx *ctx, const kn_report *r, const double *x, const char *name,
                                  kn_table_writer *csv)
 {
@@ -50,11 +53,14 @@ out:
 
 /* ---- mean z^2 ---- */
 
+/* kn_figure.count of the histogram of mean z^2: 1 if any response has one, else 0. */
 static ptrdiff_t count_z2(const kn_report *r)
 {
     return has_finite(r->responses.z2, r->responses.T);
 }
 
+/* Returns the histogram of mean z^2 over responses, from 0 to a limit well above its expected
+ * range. */
 static kn_histogram make_z2_histogram(const kn_report *r)
 {
     const double limit = r->responses.z2_high;
@@ -62,6 +68,8 @@ static kn_histogram make_z2_histogram(const kn_report *r)
                            (kn_range){0, isfinite(limit) ? 1 + 4 * fabs(limit - 1) + 0.2 : 4});
 }
 
+/* kn_figure.draw of the histogram of mean z^2 over responses, with lines at the range expected by
+ * chance around 1. */
 static void draw_z2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -80,6 +88,8 @@ static void draw_z2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the histogram of mean z^2: how to read it, and the proportion within the
+ * expected range. */
 static void caption_z2(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -98,6 +108,7 @@ static void caption_z2(const kn_report *r, ptrdiff_t k, kn_html *out)
     }
 }
 
+/* kn_figure.data of the histogram of mean z^2: a row per response. */
 static kn_status tabulate_z2(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -115,16 +126,20 @@ const kn_figure kn_figure_z2 = {.name = "z2",
 
 /* ---- R2 ---- */
 
+/* kn_figure.count of the histogram of R2: 1 if any response has one, else 0. */
 static ptrdiff_t count_r2(const kn_report *r)
 {
     return has_finite(r->responses.R2, r->responses.T);
 }
 
+/* Returns the histogram over responses of R2, the proportion of explained variance, between -0.5
+ * and 1. */
 static kn_histogram make_r2_histogram(const kn_report *r)
 {
     return kn_histogram_of(r->responses.R2, r->responses.T, (kn_range){-0.5, 1});
 }
 
+/* kn_figure.draw of the histogram of R2 over responses, with lines at 0 and at the mean. */
 static void draw_r2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -139,6 +154,7 @@ static void draw_r2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_svg_close(svg);
 }
 
+/* kn_figure.caption of the histogram of R2: whose predictions, and the mean. */
 static void caption_r2(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -157,6 +173,7 @@ static void caption_r2(const kn_report *r, ptrdiff_t k, kn_html *out)
     }
 }
 
+/* kn_figure.data of the histogram of R2: a row per response. */
 static kn_status tabulate_r2(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

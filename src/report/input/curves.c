@@ -16,14 +16,18 @@ const double kn_report_input_centile[KN_INPUT_CENTILES] = {5, 25, 50, 75, 95};
 
 /* ---- the covariate on the x axis ---- */
 
+/* Creates a grid of KN_INPUT_GRID covariate values along `over` (NULL: chosen by default) for the
+ * curves of the model; other covariates are at reference values. Clear g with kn_grid_clear.
+ * KN_ERR_DATA or KN_ERR_ARGUMENT if there is no such covariate. */
 static kn_status grid_over(kn_ctx *ctx, const kn_report_input *m, const char *over, kn_grid *g)
 {
     kn_settings s = {.over = over, .grid = KN_INPUT_GRID};
     return kn_grid_new(ctx, m->model, &s, g);
 }
 
-/* Mean over responses of the variance of predictions along the curves over a covariate, in units
- * of the responses' variance; NaN: there are no curves over it. */
+/* Computes how much predictions vary along a covariate: the variance along each curve over the
+ * variance of the response, averaged over at most 1000 responses and summed over the curves'
+ * levels. *out is NaN if no curve can be drawn over it. */
 static kn_status measure_variation(kn_ctx *ctx, const kn_report_input *m, const char *over,
                                    double *out)
 {
@@ -65,7 +69,8 @@ out:
     return status;
 }
 
-/* Chooses age, by exact name first, else the covariate along which predictions vary most. */
+/* Chooses the covariate of the x axis: one named age, else one that means age, else the numeric one
+ * along which predictions vary most. *out is borrowed from m, NULL if there is none. */
 static kn_status choose_over(kn_ctx *ctx, const kn_report_input *m, const char **out)
 {
     kn_status status = KN_OK;
@@ -115,7 +120,8 @@ typedef struct drawing {
     kn_report_input_response *out; /* w.S */
 } drawing;
 
-/* Level in words: "F"; for two drawn categories "F, right". */
+/* Sets *out to the level of the curve at row `point` of the grid, in words: "F", or "F, right" for
+ * two categories, "" without. The text is in the arena of the input. */
 static kn_status level_of(kn_ctx *ctx, drawing *d, ptrdiff_t point, const char **out)
 {
     const kn_grid *g = &d->w.grid;
@@ -127,8 +133,8 @@ static kn_status level_of(kn_ctx *ctx, drawing *d, ptrdiff_t point, const char *
     return status;
 }
 
-/* Allocates curve k with its centiles, and bands if the method has them, in the arena of the
- * input. */
+/* Allocates curve k with its centiles, and bands if the method has them, in the arena of the input,
+ * and sets its label and level. Fails only without memory. */
 static kn_status new_curve(kn_ctx *ctx, drawing *d, ptrdiff_t k, kn_report_input_curve *out)
 {
     kn_status status;
@@ -151,7 +157,8 @@ out:
     return status;
 }
 
-/* Fills a curve of response j from grid rows first to first + values - 1. */
+/* Copies x, extrapolation, centiles and bands of response j to curve `out`, from rows first ..
+ * first + values - 1 of the grid. Values are in units of the response. */
 static void fill_curve(const drawing *d, const kn_curves *c, ptrdiff_t j, ptrdiff_t first,
                        const kn_report_input_curve *out)
 {
@@ -170,7 +177,8 @@ static void fill_curve(const drawing *d, const kn_curves *c, ptrdiff_t j, ptrdif
     }
 }
 
-/* Computes the curves of the w.S responses at all points of the grid. */
+/* Computes the centile curves of the w.S responses at all points of the grid into d->out[j].curve.
+ */
 static kn_status compute_curves(kn_ctx *ctx, drawing *d)
 {
     kn_status status;
@@ -204,7 +212,7 @@ typedef struct drawn_sample { /* training participants, or those of the folder *
     float *z;          /* n x S */
 } drawn_sample;
 
-/* Frees the participants that are drawn as points. */
+/* Frees the arrays of a sample of participants that are drawn as points. */
 static void drawn_sample_clear(drawn_sample *p)
 {
     kn_free(p->index);
@@ -214,12 +222,15 @@ static void drawn_sample_clear(drawn_sample *p)
     kn_free(p->z);
 }
 
+/* Returns the values of covariate c of a sample, one per participant (a level's index for a
+ * category); NULL: not known. */
 static const double *covariate_of(const drawing *d, const drawn_sample *p, ptrdiff_t c)
 {
     return p->training ? d->m->column[c].training : d->m->column[c].scored;
 }
 
-/* Returns the curve of a participant's levels; -1: none. The last drawn category varies fastest. */
+/* Returns the index of the curve on which participant i lies by the levels of the drawn categories
+ * (the last category varies fastest); -1 if a level or the x value is unknown. */
 static int curve_of(const drawing *d, const drawn_sample *p, ptrdiff_t i)
 {
     const kn_grid *g = &d->w.grid;
@@ -239,8 +250,9 @@ static int curve_of(const drawing *d, const drawn_sample *p, ptrdiff_t i)
     return (int)curve;
 }
 
-/* As kn_grid_participants: participants keep {over} and the drawn levels, and get the other
- * covariates of the curves. */
+/* Assigns each participant to its curve, and sets p->raw to the design input of those that have
+ * one: their own value of the x covariate and their own drawn levels, the other covariates as on
+ * the curve. p owns the arrays. */
 static kn_status move_participants(kn_ctx *ctx, const drawing *d, drawn_sample *p)
 {
     kn_status status;
@@ -264,7 +276,8 @@ out:
     return status;
 }
 
-/* Reads the z-scores of all participants at the S responses; each map is read once. */
+/* Reads p->z (n x S), the z-scores of all participants of a sample at the S drawn responses. Each
+ * whole map is read once. Can be cancelled. */
 static kn_status read_z(kn_ctx *ctx, const drawing *d, drawn_sample *p)
 {
     kn_status status;
@@ -285,7 +298,8 @@ out:
     return status;
 }
 
-/* Allocates the points of response j, with x, z and curve of each participant; values follow. */
+/* Allocates the points of response j in the arena of the input, and sets x, z and curve of each of
+ * the n participants; values are NaN until they are computed. */
 static kn_status new_points(kn_ctx *ctx, drawing *d, const drawn_sample *p, ptrdiff_t j,
                             kn_report_input_points *out)
 {
@@ -309,13 +323,14 @@ out:
     return status;
 }
 
+/* Returns the points of response j for this sample, training or scored. */
 static kn_report_input_points *points_of(const drawing *d, const drawn_sample *p, ptrdiff_t j)
 {
     return p->training ? &d->out[j].training : &d->out[j].scored;
 }
 
-/* Each participant needs a row of covariances with all N training participants, and one more for
- * work. */
+/* Returns how many participants to predict at a time: each needs a row of covariances with all N
+ * training participants, and values of S responses. */
 static ptrdiff_t minibatch_size(const drawing *d)
 {
     enum { CELLS = 1 << 20, MIN = 64 };
@@ -323,8 +338,8 @@ static ptrdiff_t minibatch_size(const drawing *d)
     return by_responses < by_training ? by_responses : by_training;
 }
 
-/* Computes the heights of the points: the value that has the participant's z-score at the
- * covariates of the curve, for a minibatch at a time. */
+/* Computes the y value of each point: the response value that has the participant's z-score at the
+ * covariates of its curve. Works on a minibatch at a time and can be cancelled. */
 static kn_status compute_heights(kn_ctx *ctx, drawing *d, const drawn_sample *p)
 {
     kn_status status = KN_OK;
@@ -352,8 +367,8 @@ out:
     return status;
 }
 
-/* Computes the points of the training sample or of the scored participants; does nothing without
- * their z-scores. */
+/* Computes the points of the training sample, or of the scored participants, for all drawn
+ * responses; does nothing if their z-scores or the covariate of the x axis are unknown. */
 static kn_status compute_points(kn_ctx *ctx, drawing *d, bool training)
 {
     kn_status status;
@@ -371,8 +386,9 @@ out:
 
 /* ---- all ---- */
 
-/* Prepares centiles of the responses (w->S of them) along the covariate `over`, others at their
- * reference value. */
+/* Prepares the computation of the 5 centiles of w->S responses (indices `response` among the
+ * model's) along covariate `over`: grid, design input, and distributions. The caller clears d->w.
+ */
 static kn_status prepare_centiles(kn_ctx *ctx, drawing *d, const char *over,
                                   const ptrdiff_t *response)
 {

@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "report/input/internal.h"
 
+/* Returns the opened tables of the folder of score, cv or change. */
 static const kn_scored *scored_of(const kn_report_input *m)
 {
     return &m->files->scored;
@@ -20,7 +21,8 @@ static const kn_scored *scored_of(const kn_report_input *m)
 
 /* ---- participants ---- */
 
-/* For score, ids point to the texts of the folder's table. */
+/* Sets m->n and m->id: the participant_id of each row, borrowed from the folder's table; for change
+ * "id visit1 to visit2" in the arena of the input. */
 static kn_status read_ids(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -43,8 +45,8 @@ out:
     return status;
 }
 
-/* Lists the excluded participants: rows of scored_participants.tsv whose status is not "used", with
- * their reasons. */
+/* Lists the excluded participants with reasons in m: rows of scored_participants.tsv whose status
+ * is not "used". None for change. */
 static kn_status read_excluded(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -75,7 +77,8 @@ typedef struct gathered { /* levels of a category, collected while rows are read
     ptrdiff_t n, capacity;
 } gathered;
 
-/* Returns the index of a level; a new level is appended. */
+/* Sets *code to the index of a level in the list g; a new level is appended. Fails only without
+ * memory. */
 static kn_status level_index(kn_ctx *ctx, kn_report_input *m, gathered *g, const char *text,
                              double *code)
 {
@@ -98,8 +101,9 @@ static kn_status level_index(kn_ctx *ctx, kn_report_input *m, gathered *g, const
     return kn_arena_text(ctx, &m->arena, text, &g->text[g->n++]);
 }
 
-/* numbers: levels are compared as numbers, so that 1 in one table equals 1.0 in another, as in
- * the encoding. */
+/* Sets c->scored[i] to the index of each participant's level in column `col`, NaN if missing, and
+ * appends unknown levels to c->level. numbers: levels are compared as numbers, so that 1 equals
+ * 1.0, as in the encoding of the model. */
 static kn_status read_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
                              ptrdiff_t col, bool numbers)
 {
@@ -120,8 +124,8 @@ out:
     return status;
 }
 
-/* Reads covariate column `col` of the scored participants, as numbers or as levels. numbers: levels
- * are numbers. */
+/* Reads covariate column `col` of the scored participants into c->scored (n values): numbers, or
+ * indices of levels if c is categorical. numbers: its levels are numbers. NaN: missing. */
 static kn_status read_column(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
                              ptrdiff_t col, bool numbers)
 {
@@ -136,7 +140,8 @@ static kn_status read_column(kn_ctx *ctx, kn_report_input *m, kn_report_input_co
     return KN_OK;
 }
 
-/* Reads the covariates of the model from scored_participants.tsv; a missing column is an error. */
+/* Reads the covariates that the model has from scored_participants.tsv. KN_ERR_DATA if a column is
+ * missing. */
 static kn_status read_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
@@ -155,7 +160,8 @@ out:
 
 /* ---- covariates without a model ---- */
 
-/* True if a column has at most two different numbers and is not an age. */
+/* Returns whether column `col` has exactly two different numbers and is not an age, so that it is
+ * taken for a category. */
 static bool two_valued(const kn_report_input *m, ptrdiff_t col)
 {
     const kn_scored *s = scored_of(m);
@@ -173,8 +179,8 @@ static bool two_valued(const kn_report_input *m, ptrdiff_t col)
     return n == 2 && kn_column_role_of(kn_table_name(s->participants, col)) != KN_COLUMN_AGE;
 }
 
-/* Guesses the type as kn_encoding_learn does: texts, sites and two-valued numbers are
- * categorical. */
+/* Returns column `col` with a guessed type, as kn_encoding_learn guesses it: texts, sites and
+ * two-valued numbers are categorical. Sets *numbers if all values are numbers. */
 static kn_report_input_column guess_column(const kn_report_input *m, ptrdiff_t col, bool *numbers)
 {
     const kn_scored *s = scored_of(m);
@@ -186,7 +192,8 @@ static kn_report_input_column guess_column(const kn_report_input *m, ptrdiff_t c
                                     .batch = site};
 }
 
-/* Sorts levels as a model does, and renumbers the participants' levels. */
+/* Sorts the levels of c in the order of a model's levels, and renumbers c->scored accordingly.
+ * O(levels^2). */
 static kn_status sort_levels(kn_ctx *ctx, kn_report_input *m, kn_report_input_column *c,
                              bool numbers)
 {
@@ -209,8 +216,8 @@ out:
     return status;
 }
 
-/* Reads all columns of scored_participants.tsv that are not written by kronorm itself, with guessed
- * types. */
+/* Reads all columns of scored_participants.tsv that kronorm did not add itself, with guessed types,
+ * for a folder without a model (cv). */
 static kn_status guess_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     static const char used[] = "used_";
@@ -240,8 +247,8 @@ out:
 
 /* ---- responses ---- */
 
-/* Returns where the voxels of part k of the model start in a map of the folder, whose parts are
- * sorted by name. */
+/* Returns the index of the first voxel of hemisphere k of the model in a map of the folder, whose
+ * hemispheres are sorted by name; -1 if the folder does not have it. */
 static ptrdiff_t find_hemisphere(const kn_space *files, const kn_space *own, int k)
 {
     ptrdiff_t at = 0;
@@ -253,8 +260,8 @@ static ptrdiff_t find_hemisphere(const kn_space *files, const kn_space *own, int
     return -1;
 }
 
-/* Finds the position of each voxel of the model in a map of the folder. Fails if the geometry
- * differs, or a hemisphere has no map. */
+/* Sets map_index[j] to the position of response j of the model in a map of the folder. KN_ERR_DATA
+ * if the geometry differs, or a hemisphere has no map. */
 static kn_status locate_voxels(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space, *own = &m->space;
@@ -275,7 +282,8 @@ out:
     return status;
 }
 
-/* Checks the responses of a table by the names of its columns. */
+/* Checks that the columns of a z table have the names of the model's responses; KN_ERR_DATA at the
+ * first difference. Responses without names pass. */
 static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
 {
     const kn_scored *s = scored_of(m);
@@ -291,8 +299,8 @@ static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
     return KN_OK;
 }
 
-/* With a model: the table's columns in the model's order, those in use only; or the voxels of
- * its mask. */
+/* Sets map_index[j] (T) to the position of each response of the model in a z map of the folder: a
+ * column of its table, or a voxel. KN_ERR_DATA if the folder has other responses. */
 static kn_status locate_responses(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *files = &scored_of(m)->space;
@@ -311,8 +319,8 @@ static kn_status locate_responses(kn_ctx *ctx, kn_report_input *m)
     return check_names(ctx, m);
 }
 
-/* Recovers the mask from the maps: outside it maps are exactly 0, which neither z nor mean z^2
- * is inside; missing values inside are NaN. */
+/* Recovers the mask from the folder's maps: voxels where the first z map or the map of mean z^2 is
+ * not exactly 0. Sets map_index and T. KN_ERR_DATA if there is none. */
 static kn_status find_mask(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -335,7 +343,8 @@ out:
     return status;
 }
 
-/* For cv: all responses of the folder. */
+/* Takes the responses from the folder, for cv, which has no model: all columns of its table, or the
+ * voxels of its mask. */
 static kn_status copy_space(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;

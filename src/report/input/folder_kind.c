@@ -16,7 +16,8 @@
 enum { PATH = 4096, HASH = 32 };
 static const char EXPECTED[] = "give a folder that score, cv or change wrote";
 
-/* Reads summary.json into m->summary_json; a folder without it is refused. */
+/* Reads the text of summary.json into m->summary_json, in the arena. KN_ERR_IO if the folder or the
+ * file does not exist. */
 static kn_status read_summary(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -37,13 +38,15 @@ out:
     return status;
 }
 
+/* Returns whether the folder has a file of this name. */
 static bool has_file(const kn_report_input *m, const char *name)
 {
     char path[PATH];
     return snprintf(path, PATH, "%s/%s", m->dir, name) < PATH && access(path, F_OK) == 0;
 }
 
-/* Identifies the command by keys that only its summary has. */
+/* Sets m->kind, the command that wrote the folder, by keys that only its summary.json has. hash: of
+ * the model, NULL for cv. KN_ERR_DATA if it is another command. */
 static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summary, const char *hash)
 {
     bool change = json_object_get(summary, "changed") && json_object_get(summary, "pairs");
@@ -57,7 +60,9 @@ static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summar
     return KN_OK;
 }
 
-/* saved: hash of the same model including the reference of change it was saved with. */
+/* Checks that the folder was made with m->model, by its hash in summary.json ("xxh64:<hex>").
+ * saved: hash of the same model with the reference of change that it was saved with; may be NULL.
+ * KN_ERR_ARGUMENT if a model is needed or must not be given, KN_ERR_DATA if it is another. */
 static kn_status check_model(kn_ctx *ctx, const kn_report_input *m, const char *hash,
                              const char *saved)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Frees the tables of the scored folder. */
+/* Frees the tables of the scored folder; NULL is allowed. */
 static void files_clear(struct kn_report_input_files *f)
 {
     if (!f)
@@ -34,7 +34,7 @@ kn_status kn_report_input_alloc_texts(kn_ctx *ctx, kn_report_input *m, ptrdiff_t
 
 /* ---- names ---- */
 
-/* Number of digits of an integer from 0 to n - 1. */
+/* Returns the number of decimal digits of n - 1, at least 1. */
 static int count_digits(ptrdiff_t n)
 {
     int d = 1;
@@ -43,7 +43,8 @@ static int count_digits(ptrdiff_t n)
     return d;
 }
 
-/* Allocates one block for all names: there can be a million. */
+/* Names responses that have no names, in name[j]: voxels by their coordinates "i,j,k" from 0,
+ * others by number[j] + 1 (NULL: j + 1). One block of the arena holds all texts. */
 static kn_status number_names(kn_ctx *ctx, kn_report_input *m, const ptrdiff_t *number,
                               const char **name)
 {
@@ -86,7 +87,7 @@ kn_status kn_report_input_set_names(kn_ctx *ctx, kn_report_input *m, const ptrdi
 /* ---- open ---- */
 
 /* Reads model and folder, as far as they are given, into m. On error m is partly filled; the caller
- * frees it. */
+ * clears it. */
 static kn_status read_input(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
@@ -120,6 +121,7 @@ kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *d
 
 /* ---- columns by name ---- */
 
+/* Returns the column with this name from a list; NULL if there is none. */
 static const kn_report_input_named *find_column(const kn_report_input_list *list, const char *name)
 {
     for (ptrdiff_t k = 0; k < list->n; k++)
@@ -128,6 +130,8 @@ static const kn_report_input_named *find_column(const kn_report_input_list *list
     return NULL;
 }
 
+/* Returns the numbers of the column with this name, one per row; NULL if there is none, or it is a
+ * text. */
 static const double *find_numbers(const kn_report_input_list *list, const char *name)
 {
     const kn_report_input_named *c = find_column(list, name);

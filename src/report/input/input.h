@@ -60,12 +60,15 @@ typedef struct kn_report_input {
  * or change folder was written by another model (hash in its summary.json). model is borrowed. */
 kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *dir,
                                kn_report_input *out);
-void kn_report_input_clear(kn_report_input *m); /* {0} is fine */
+/* Frees everything that m owns and sets it to {0}; the model is borrowed. {0} is allowed. */
+void kn_report_input_clear(kn_report_input *m);
 
-/* Returns a column as n numbers (NaN for n/a), or as n texts; NULL: no such column. Searched in
- * abnormality.tsv or change.tsv, then folds.tsv (cv), then scored_participants.tsv (reasons, maps,
- * covariates as the model used them). */
+/* Returns a column of numbers, one per participant of the folder (n; NaN for n/a), borrowed; NULL:
+ * no such column. Searched in abnormality.tsv or change.tsv, then folds.tsv (cv), then
+ * scored_participants.tsv (reasons, maps, covariates as the model used them). */
 const double *kn_report_input_participants(const kn_report_input *m, const char *name);
+/* Returns the same column as n texts, borrowed; NULL: no such column. Searched as by
+ * kn_report_input_participants. */
 const char *const *kn_report_input_texts(const kn_report_input *m, const char *name);
 /* Returns a statistic of the N training participants from the model's reference sample:
  * statistic, mean_z, negative, positive, deviance, deviance_noise, extrapolation (ascending, not
@@ -79,7 +82,8 @@ const double *kn_report_input_responses(const kn_report_input *m, const char *na
 /* Reads the z-map (T floats, NaN: missing) of participant i of the folder. Each file is read
  * once if i ascends. */
 kn_status kn_report_input_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float *z);
-/* Reads the cross-validated z-map of training participant i; all NaN if there is none. */
+/* Reads the cross-validated z-map (T floats, NaN: missing) of training participant i from the
+ * model; all NaN if it is not kept. Fails only if cancelled. */
 kn_status kn_report_input_training_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t i, float *z);
 
 /* Returns a text about the model's method for the methods section: "title", "words", "cite" or

@@ -26,7 +26,8 @@ typedef struct file_counts {
     double bytes, cells, lines;
 } file_counts;
 
-/* Returns {0} for a file that cannot be read, and for a pipe or a device, which has no end. */
+/* Counts bytes, cells (tabs, commas, line ends) and lines of a text file by reading it once.
+ * Returns {0} for a file that cannot be read, and for a pipe or a device, which has no end. */
 static file_counts measure_file(const char *path)
 {
     char piece[1 << 14];
@@ -44,12 +45,14 @@ static file_counts measure_file(const char *path)
     return l;
 }
 
+/* Adds the size of a file to the total size of the tables that are open together. */
 static void add_table(kn_report_input_table *t, file_counts l)
 {
     t->bytes += l.bytes;
     t->cells += l.cells;
 }
 
+/* Returns whether `name` is in a list of texts that ends with NULL. */
 static bool is_any(const char *name, const char *const *list)
 {
     while (*list && strcmp(name, *list) != 0)
@@ -57,7 +60,8 @@ static bool is_any(const char *name, const char *const *list)
     return *list != NULL;
 }
 
-/* Measures one file of z, or one per participant, of which the largest counts. */
+/* Adds a file of z-scores to the sizes: a CSV table counts its cells, another file its bytes. Of
+ * one file per participant the largest counts, because one is open at a time. */
 static void add_maps(kn_report_input_sizes *s, const char *path)
 {
     struct stat what;
@@ -71,7 +75,8 @@ static void add_maps(kn_report_input_sizes *s, const char *path)
         s->packed = fmax(s->packed, (double)what.st_size);
 }
 
-/* Measures the tables and maps of a scored folder by their sizes, without reading them. */
+/* Measures the tables and z-maps of the scored folder dir in s. *responses: rows of metrics.tsv,
+ * unchanged without it. Nothing for a folder that cannot be read. */
 static void measure_folder(const char *dir, kn_report_input_sizes *s, double *responses)
 {
     static const char *const STAY[] = {"scored_participants.tsv", "abnormality.tsv", "folds.tsv",
@@ -99,7 +104,8 @@ static void measure_folder(const char *dir, kn_report_input_sizes *s, double *re
         closedir(folder);
 }
 
-/* Number of curves per response: both levels of each two-level category are drawn. */
+/* Returns the number of curves per response, at most: both levels of each two-level category are
+ * drawn. 0 for a model without covariate names. */
 static ptrdiff_t curves_of(const kn_model *m)
 {
     ptrdiff_t curves = 1;
@@ -108,7 +114,8 @@ static ptrdiff_t curves_of(const kn_model *m)
     return m->encoding.n > 0 ? curves : 0;
 }
 
-/* Sets the sizes that follow from the model: participants, responses, covariates, curves. */
+/* Sets the sizes that follow from s->model: participants, responses, covariates, voxels, curves,
+ * and the shape of the prediction problem. */
 static void measure_model(kn_ctx *ctx, const kn_settings *settings, kn_report_input_sizes *s)
 {
     const kn_model *m = s->model;
@@ -147,8 +154,8 @@ void kn_report_input_measure(kn_ctx *ctx, const kn_settings *settings, const kn_
 
 /* ---- planning ---- */
 
-/* A table holds its text and the position of each cell; while it is parsed, also the bytes of
- * the file. */
+/* Adds a table to the memory plan: its text and the position of each cell stay; the bytes of the
+ * file are needed only while it is parsed. */
 static void table_need(kn_mem_plan *r, kn_report_input_table t)
 {
     kn_plan_alloc_bytes(r, KN_NEED_WORK, t.bytes + sizeof(ptrdiff_t) * t.cells);
@@ -157,8 +164,9 @@ static void table_need(kn_mem_plan *r, kn_report_input_table t)
     kn_plan_free_to(r, mark);
 }
 
-/* Memory beside the model: means and standard deviations, names, positions of responses in
- * files, statistics and covariates of training. */
+/* Adds to the memory plan what the input holds besides the model and the tables: means and standard
+ * deviations, names, positions of responses in maps, statistics and covariates of the training
+ * sample. */
 static void input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
 {
     enum { WORDS = 48, STATISTICS = 16 };
@@ -187,8 +195,8 @@ void kn_report_input_need(kn_mem_plan *r, const kn_report_input_sizes *s)
     kn_plan_free_to(r, mark);
 }
 
-/* Curves at a number of points: means and variances of a block, and the workspace of the
- * prediction. */
+/* Adds to the memory plan the prediction of S responses at `points` covariate values: means and
+ * variances of a block and the workspace of the method. Only the peak remains. */
 static void points_need(kn_mem_plan *r, const kn_report_input_sizes *s, ptrdiff_t points,
                         ptrdiff_t S)
 {

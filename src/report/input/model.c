@@ -14,8 +14,9 @@
 
 /* ---- covariates ---- */
 
-/* Returns raw column c of row i, x = X sd + mean; rounded to ten digits if that gives the same X
- * bit for bit: 34.2, not 34.199999999999996. */
+/* Returns the value of raw covariate column c of training row i in original units, x = X sd + mean.
+ * It is rounded to ten digits if that gives the same X bit for bit: 34.2, not 34.199999999999996.
+ */
 static double raw_number(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
 {
     const kn_design *d = &m->x;
@@ -30,7 +31,8 @@ static double raw_number(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
     return (shortest - d->mean[c]) / d->sd[c] == X ? shortest : x;
 }
 
-/* Returns the index of the level from the indicator columns of the design; NaN: missing. */
+/* Returns the level of categorical design column c at training row i, found by its indicator
+ * columns of X; NaN if it is missing. */
 static double code_of(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
 {
     const kn_design_column *k = &m->x.column[c];
@@ -43,8 +45,8 @@ static double code_of(const kn_model *m, ptrdiff_t c, ptrdiff_t i)
     return NAN;
 }
 
-/* Returns the level from indicators in raw columns f ..: one column for two levels, else one per
- * level. */
+/* Returns the level at training row i of a category that the caller encoded as indicators in raw
+ * columns f ..: one column for two levels, else one per level. NaN if none is set. */
 static double indicator_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, ptrdiff_t i)
 {
     if (levels == 2)
@@ -55,8 +57,8 @@ static double indicator_code(const kn_model *m, ptrdiff_t f, ptrdiff_t levels, p
     return NAN;
 }
 
-/* Reads column k of the encoding, whose raw columns start at f; without an encoding raw column
- * k. */
+/* Sets the N training values of covariate k from the design X, in original units or as levels; f:
+ * its first raw column. Does nothing if the model is de-identified. Fails only without memory. */
 static kn_status read_training(kn_ctx *ctx, kn_report_input *m, ptrdiff_t k, ptrdiff_t f)
 {
     const kn_model *model = m->model;
@@ -71,7 +73,8 @@ static kn_status read_training(kn_ctx *ctx, kn_report_input *m, ptrdiff_t k, ptr
     return status;
 }
 
-/* Describes the covariates by the encoding, with the values of the training sample. */
+/* Describes the model's covariates by its encoding (name, type, levels), with the values of the
+ * training sample. */
 static kn_status from_encoding(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
@@ -91,7 +94,8 @@ out:
     return status;
 }
 
-/* Numeric covariates without names are called x1, x2, ... */
+/* Describes covariates without names, of a model that was fitted from memory, as x1, x2, ... with
+ * levels 0, 1, ..., and reads their training values. */
 static kn_status from_design(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status = KN_OK;
@@ -113,7 +117,8 @@ out:
     return status;
 }
 
-/* Describes the covariates by the encoding or, for a model from memory, by the design. */
+/* Sets m->C and m->column from the encoding of the model, or from its design if it has no encoding.
+ */
 static kn_status read_covariates(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -129,7 +134,8 @@ out:
 
 /* ---- reference sample ---- */
 
-/* Scatters the statistics over all N rows, NaN for rows not in the reference sample. */
+/* Lists the statistics of the reference sample as columns of N values, one per training row; NaN
+ * for rows that are not in the reference sample. The extrapolation is ascending instead. */
 static kn_status read_statistics(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_reference *r = &m->model->reference;
@@ -178,7 +184,8 @@ kn_status kn_report_input_training_z(kn_ctx *ctx, kn_report_input *m, ptrdiff_t 
 
 /* ---- responses ---- */
 
-/* Keeps the responses in use. */
+/* Sets m->space and m->name to the T responses that the model uses, out of all that it was given.
+ */
 static kn_status copy_space(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_space *from = &m->model->space;
@@ -208,7 +215,8 @@ out:
     return status;
 }
 
-/* Copies mean and SD of each response in original units, before any imputation. */
+/* Copies mean and standard deviation of each response (T) in original units, before any imputation.
+ */
 static kn_status copy_scale(kn_ctx *ctx, kn_report_input *m)
 {
     const kn_scaling *y = &m->model->y;
@@ -227,7 +235,7 @@ out:
 
 typedef kn_status (*text_writer)(kn_ctx *ctx, const kn_model *model, char **text);
 
-/* Copies a text that write_text makes of the model into the arena. */
+/* Sets *out to the text that write_text makes of the model, in the arena of m. */
 static kn_status copy_text(kn_ctx *ctx, kn_report_input *m, text_writer write_text,
                            const char **out)
 {
@@ -261,7 +269,8 @@ out:
 
 /* ---- texts about the method ---- */
 
-/* Method of the models of cv, from the recorded command; NULL: not known. */
+/* Returns the method that cv used, from the command line in summary.json (the default method if it
+ * has no --method); NULL: not known, or not cv. */
 static const kn_method *method_of_folds(const kn_report_input *m)
 {
     char name[64];

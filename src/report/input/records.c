@@ -57,8 +57,9 @@ bool kn_json_true_at(const json_t *root, const char *path)
 
 /* ---- options of a command line ---- */
 
-/* Reads the next word as base/options/command_line.c writes it: plain, or in single quotes with
- * '\'' for a quote. Returns the position after it. */
+/* Copies the next word of a shell command line to out, without its quotes: plain, or in single
+ * quotes with '\'' for a quote. *fits: false if it was cut to size - 1 bytes. Returns the position
+ * after the word. */
 static const char *next_word(const char *cursor, char *out, size_t size, bool *fits)
 {
     size_t n = 0;

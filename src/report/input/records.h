@@ -14,11 +14,17 @@
  * json_decref, which accepts NULL. */
 kn_status kn_json_parse(kn_ctx *ctx, const char *name, const char *text, json_t **out);
 
-const json_t *kn_json_at(const json_t *root, const char *path);    /* NULL if absent */
-double kn_json_number_at(const json_t *root, const char *path);    /* NaN if absent */
-ptrdiff_t kn_json_count_at(const json_t *root, const char *path);  /* 0 if absent */
-const char *kn_json_text_at(const json_t *root, const char *path); /* NULL if absent; borrowed */
-bool kn_json_true_at(const json_t *root, const char *path);        /* true, or a nonzero number */
+/* Returns the value at a path of keys such as "abnormality.smallest_p"; NULL if it is absent, or
+ * root is NULL. Borrowed from root. */
+const json_t *kn_json_at(const json_t *root, const char *path);
+/* Returns the number at a path of keys; NaN if it is absent or no number. */
+double kn_json_number_at(const json_t *root, const char *path);
+/* Returns the number at a path of keys as a count; 0 if it is absent, negative or above 9e15. */
+ptrdiff_t kn_json_count_at(const json_t *root, const char *path);
+/* Returns the text at a path of keys, borrowed from root; NULL if it is absent or no text. */
+const char *kn_json_text_at(const json_t *root, const char *path);
+/* Returns whether the value at a path of keys is true or a nonzero number. */
+bool kn_json_true_at(const json_t *root, const char *path);
 
 /* ---- options of a command line ---- */
 

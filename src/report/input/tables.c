@@ -13,7 +13,8 @@
 
 enum { PATH = 4096 };
 
-/* Reserves `more` columns. */
+/* Makes room for `more` further columns in the list, in the arena of m. Fails only without memory.
+ */
 static kn_status list_grow(kn_ctx *ctx, kn_report_input *m, ptrdiff_t more,
                            kn_report_input_list *list)
 {
@@ -29,8 +30,9 @@ static kn_status list_grow(kn_ctx *ctx, kn_report_input *m, ptrdiff_t more,
 
 /* ---- participants ---- */
 
-/* Adds the columns of a table for the rows row[0 .. n-1] (NULL: 0 ..). If names repeat, the
- * first added is found. */
+/* Appends all columns of table t to the participants' columns, as texts and as numbers (NaN: no
+ * number), for table rows row[0 .. n-1] (NULL: 0 .. n-1). Of two columns with one name the first is
+ * used. */
 static kn_status add_table(kn_ctx *ctx, kn_report_input *m, const kn_table *t, const ptrdiff_t *row)
 {
     kn_status status;
@@ -53,7 +55,8 @@ out:
     return status;
 }
 
-/* Checks that a table has the same participants in the same order. */
+/* Checks that table t has the participants of scored_participants.tsv in the same order;
+ * KN_ERR_DATA with the line otherwise. */
 static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table *t)
 {
     if (kn_table_rows(t) != m->n)
@@ -72,7 +75,8 @@ static kn_status check_ids(kn_ctx *ctx, const kn_report_input *m, const kn_table
     return KN_OK;
 }
 
-/* Adds the columns of the participants' tables in order of precedence. */
+/* Reads the columns of all tables of participants: abnormality.tsv, folds.tsv (cv),
+ * scored_participants.tsv. Of equal names the first in this order is used. */
 static kn_status read_participants(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -97,7 +101,8 @@ out:
 
 /* ---- responses ---- */
 
-/* Checks that the rows are all responses of the model, or those of a cv folder. */
+/* Checks that the rows of metrics.tsv are all responses of the model, or those of a cv folder, by
+ * number and name; KN_ERR_DATA otherwise. */
 static kn_status check_responses(kn_ctx *ctx, const kn_report_input *m, const kn_table *t)
 {
     ptrdiff_t all = m->model ? m->model->y.n_all : m->T;
@@ -119,7 +124,7 @@ static kn_status check_responses(kn_ctx *ctx, const kn_report_input *m, const kn
     return KN_OK;
 }
 
-/* Reads the columns of metrics.tsv as numbers per response in use. */
+/* Reads the columns of metrics.tsv as numbers, one per response in use (T). */
 static kn_status from_table(kn_ctx *ctx, kn_report_input *m, const char *path)
 {
     kn_status status;
@@ -141,7 +146,8 @@ out:
     return status;
 }
 
-/* Reads the metrics of the responses from maps, those that exist. */
+/* Reads the metrics of the responses (T values each) from the maps of metrics that the folder has.
+ */
 static kn_status from_maps(kn_ctx *ctx, kn_report_input *m)
 {
     kn_status status;
@@ -163,7 +169,9 @@ out:
     return status;
 }
 
-/* Without a model, the table of two hemispheres may have them in another order than the maps. */
+/* Reads the metrics of the responses from metrics.tsv or, if there is none, from maps; also from
+ * maps without a model for two hemispheres, which the table may have in another order. None for
+ * change. */
 static kn_status read_responses(kn_ctx *ctx, kn_report_input *m)
 {
     char path[PATH];

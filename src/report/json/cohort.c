@@ -1,7 +1,8 @@
 /* The cohort as JSON. Each covariate has a histogram or counts of levels. */
 #include "report/json/internal.h"
 
-/* JSON of a covariate: its histogram or levels in the training sample and the scored one. */
+/* Returns JSON of a covariate: name, kind, and its histogram or counts of levels in the training
+ * sample and the scored one. */
 static json_t *make_column(kn_page_json *w, const kn_report_column *c)
 {
     json_t *j = json_object();

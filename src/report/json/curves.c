@@ -1,7 +1,8 @@
 /* Centile curves as JSON. Every shown response has curves and points. */
 #include "report/json/internal.h"
 
-/* One array per centile; null: no bands. */
+/* Returns an array with an array of KN_REPORT_GRID numbers per centile; null if value[0] is NULL,
+ * as without bands. */
 static json_t *make_lines(kn_page_json *w, double *const value[KN_REPORT_CENTILES])
 {
     if (!value[0])
@@ -12,7 +13,7 @@ static json_t *make_lines(kn_page_json *w, double *const value[KN_REPORT_CENTILE
     return a;
 }
 
-/* JSON of one curve with its centiles and bands. */
+/* Returns JSON of one curve: label, x, centiles and their 95 % bands. */
 static json_t *make_curve(kn_page_json *w, const kn_report_curve *c)
 {
     json_t *j = json_object();
@@ -25,7 +26,8 @@ static json_t *make_curve(kn_page_json *w, const kn_report_curve *c)
     return j;
 }
 
-/* JSON of the points of participants; null without any. */
+/* Returns JSON of the points of participants: x, value, z and index of the curve; null if there are
+ * none. */
 static json_t *make_points(kn_page_json *w, const kn_report_points *p)
 {
     if (p->n == 0)
@@ -40,7 +42,8 @@ static json_t *make_points(kn_page_json *w, const kn_report_points *p)
     return j;
 }
 
-/* JSON of the curves and points of one response. */
+/* Returns JSON of one shown response: its name, curves, and the points of training and scored
+ * participants. */
 static json_t *make_shown(kn_page_json *w, const kn_report_shown *s)
 {
     const kn_report_responses *p = &w->r->responses;

@@ -1,7 +1,7 @@
 /* The model as JSON. It has the method, its parameters and the loss curve. */
 #include "report/json/internal.h"
 
-/* JSON of the loss curve over component counts. */
+/* Returns JSON of the held-out loss (MSLL with standard error) against the number of components. */
 static json_t *make_components_curve(kn_page_json *w, const kn_report_model *m)
 {
     json_t *j = json_object();

@@ -42,7 +42,8 @@ static const field FLAGS[] = {AT(training),    AT(p_is_bound), AT(unseen),
                               AT(implausible), AT(adapted),    AT(reference)};
 static const field TEXTS[] = {AT(id), AT(note), AT(visit1), AT(visit2)};
 
-/* JSON of one participant, by the tables TEXTS, NUMBERS and FLAGS of fields. */
+/* Returns JSON of one participant; the tables TEXTS, NUMBERS and FLAGS name the fields and their
+ * offsets in the struct. */
 static json_t *make_participant(kn_page_json *w, const kn_report_participant *row)
 {
     json_t *j = json_object();
@@ -77,6 +78,7 @@ json_t *kn_page_json_participants(kn_page_json *w)
     return a;
 }
 
+/* Returns {"found": flagged participants, "of": all} of one group. */
 static json_t *make_count(kn_page_json *w, kn_flag_counts count)
 {
     json_t *j = json_object();
@@ -112,12 +114,13 @@ json_t *kn_page_json_abnormality(kn_page_json *w)
 
 /* ---- cards ---- */
 
+/* Returns the name of a response as JSON; null if responses have no names. */
 static json_t *make_name(const kn_report *r, ptrdiff_t response)
 {
     return kn_page_json_text(r->responses.name ? r->responses.name[response] : NULL);
 }
 
-/* JSON array of the most extreme responses of a card. */
+/* Returns a JSON array of the most extreme responses of a card, with z-score and centile. */
 static json_t *make_tops(kn_page_json *w, const kn_report_card *card)
 {
     json_t *a = json_array();
@@ -133,7 +136,8 @@ static json_t *make_tops(kn_page_json *w, const kn_report_card *card)
     return a;
 }
 
-/* JSON array of the clusters of a card; mm is the position of the peak. */
+/* Returns a JSON array of the clusters of a card; mm is the position of the peak in mm, ml the
+ * volume. */
 static json_t *make_clusters(kn_page_json *w, const kn_report_card *card)
 {
     json_t *a = json_array();
@@ -173,7 +177,7 @@ json_t *kn_page_json_cards(kn_page_json *w)
 
 /* ---- groups and change ---- */
 
-/* JSON array of the ROC curves. */
+/* Returns a JSON array of the ROC curves of the group comparison with AUC and its interval. */
 static json_t *make_rocs(kn_page_json *w)
 {
     json_t *a = json_array();

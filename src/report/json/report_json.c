@@ -31,7 +31,8 @@ json_t *kn_page_json_count(ptrdiff_t n)
     return json_integer((json_int_t)n);
 }
 
-/* Copies a text, each invalid UTF-8 sequence as U+FFFD. */
+/* Returns a JSON string of `text` with each invalid UTF-8 sequence replaced by U+FFFD; NULL without
+ * memory. */
 static json_t *repair_text(const char *text)
 {
     static const char UNKNOWN[] = "\xEF\xBF\xBD";
@@ -112,7 +113,7 @@ json_t *kn_page_json_bytes(kn_page_json *w, const void *bytes, ptrdiff_t n)
 
 /* ---- document ---- */
 
-/* JSON array of notes: code, title and text. */
+/* Returns a JSON array of notes, each with code, title and text. */
 static json_t *make_notes(kn_page_json *w, const kn_report_notes *from)
 {
     json_t *a = json_array();
@@ -126,7 +127,7 @@ static json_t *make_notes(kn_page_json *w, const kn_report_notes *from)
     return a;
 }
 
-/* JSON of the summary: counts, the first sentence and the notes. */
+/* Returns JSON of the summary: counts, the first sentence, warnings and notes. */
 static json_t *make_summary(kn_page_json *w)
 {
     const kn_report *r = w->r;
@@ -141,7 +142,7 @@ static json_t *make_summary(kn_page_json *w)
     return j;
 }
 
-/* JSON of the methods section: paragraphs, references and facts. */
+/* Returns JSON of the methods section: paragraphs, references and facts. */
 static json_t *make_words(kn_page_json *w)
 {
     const kn_report_methods *from = &w->r->words;
@@ -159,7 +160,7 @@ static json_t *make_words(kn_page_json *w)
     return j;
 }
 
-/* JSON object of two fields; a and b are moved. */
+/* Returns {first: a, second: b}; a and b are moved. */
 static json_t *make_pair(kn_page_json *w, const char *first, json_t *a, const char *second,
                          json_t *b)
 {
@@ -169,7 +170,7 @@ static json_t *make_pair(kn_page_json *w, const char *first, json_t *a, const ch
     return j;
 }
 
-/* Adds every section of the report to j. */
+/* Adds every section of the report to the object j. w->failed is set without memory. */
 static void put_sections(kn_page_json *w, json_t *j)
 {
     const kn_report *r = w->r;

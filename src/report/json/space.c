@@ -2,7 +2,8 @@
  * let a program draw the maps itself. */
 #include "report/json/internal.h"
 
-/* Adds dimensions, affine, voxels and background of a volume. */
+/* Adds the dimensions, affine (3 x 4, voxel to mm), voxel of each response and background of a
+ * volume to the object j. */
 static void put_volume(kn_page_json *w, json_t *j)
 {
     const kn_report_space *s = &w->r->space;
@@ -16,7 +17,7 @@ static void put_volume(kn_page_json *w, json_t *j)
                      kn_page_json_bytes(w, s->background, s->dim[0] * s->dim[1] * s->dim[2]));
 }
 
-/* JSON array of the meshes with their sizes and the response of each vertex. */
+/* Returns a JSON array of the meshes: side, sizes, and the response of each vertex. */
 static json_t *make_meshes(kn_page_json *w)
 {
     json_t *a = json_array();
@@ -33,7 +34,8 @@ static json_t *make_meshes(kn_page_json *w)
     return a;
 }
 
-/* JSON array of the region of each response; null if responses are no regions. */
+/* Returns a JSON array of the region of each response: side, name, lobe; null if responses are no
+ * regions. */
 static json_t *make_regions(kn_page_json *w)
 {
     const kn_report_space *s = &w->r->space;

@@ -20,7 +20,8 @@ typedef struct piece { /* buffer of bytes for the writer */
     char bytes[1024];
 } piece;
 
-/* The only call that writes. */
+/* Appends n bytes to the page and counts them; does nothing after a failure, which h->status keeps.
+ * The only function that writes to the file. */
 static void write_bytes(kn_html *h, const char *bytes, ptrdiff_t n)
 {
     if (h->status == KN_OK && n > 0)
@@ -29,12 +30,14 @@ static void write_bytes(kn_html *h, const char *bytes, ptrdiff_t n)
         h->bytes += n;
 }
 
+/* Writes the buffered bytes and empties the buffer. */
 static void flush_piece(piece *p)
 {
     write_bytes(p->h, p->bytes, p->n);
     p->n = 0;
 }
 
+/* Appends n bytes (at most 1024) to the buffer, which is written when it is full. */
 static void put_bytes(piece *p, const char *bytes, size_t n)
 {
     if ((size_t)p->n + n > sizeof p->bytes)
@@ -73,7 +76,8 @@ static uint32_t decode_character(const unsigned char **text)
     return code;
 }
 
-/* Replaces controls, bidirectional controls and noncharacters. */
+/* Returns a code point as it may stand in a page: a space for newline and tab, U+FFFD for other
+ * controls, bidirectional controls and noncharacters, else the code point. */
 static uint32_t sanitize_character(uint32_t c)
 {
     if (c == '\n' || c == '\t')
@@ -85,7 +89,7 @@ static uint32_t sanitize_character(uint32_t c)
     return control || changes_direction || none ? REPLACEMENT : c;
 }
 
-/* Appends one code point in UTF-8. */
+/* Appends one code point, at most U+10FFFF, in UTF-8. */
 static void put_utf8(piece *p, uint32_t c)
 {
     char b[4];
@@ -153,8 +157,8 @@ void kn_html_text(kn_html *h, const char *text)
     kn_html_cut(h, text, PTRDIFF_MAX);
 }
 
-/* Writes a decimal point in every locale: any other character in the output of printf is the
- * locale's. */
+/* Writes x with `digits` decimals, a true minus sign and a decimal point in every locale. printf
+ * uses the locale's character, which is recognised because it is not a digit. */
 static void put_decimal(piece *p, double x, int digits)
 {
     char text[400]; /* 309 digits of the largest double */

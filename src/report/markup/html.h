@@ -13,9 +13,11 @@ typedef struct kn_html {
     ptrdiff_t bytes; /* written so far */
 } kn_html;
 
-/* Write mark-up of kronorm itself, unescaped; _print formats integers and literals, never a text
- * from a file. Do not use %f, %g or %e: they depend on the locale; use kn_html_fixed. */
+/* Writes mark-up of kronorm itself, unescaped; never a text from a file. */
 void kn_html_raw(kn_html *h, const char *mark_up);
+/* Formats integers and literals as printf does, and writes them unescaped: at most 2047 bytes,
+ * never a text from a file. Do not use %f, %g or %e, which depend on the locale: use kn_html_fixed.
+ */
 void kn_html_print(kn_html *h, const char *format, ...) KN_PRINTF(2, 3);
 
 /* Writes any text, escaped: & < > " ' as entities; control characters, invalid UTF-8,
@@ -23,7 +25,8 @@ void kn_html_print(kn_html *h, const char *format, ...) KN_PRINTF(2, 3);
  * U+FFFD; tab and newline as a space. Safe between tags and in a quoted attribute, in HTML and
  * XML. */
 void kn_html_text(kn_html *h, const char *text);
-/* The same for at most `limit` characters, followed by an ellipsis if cut. */
+/* Writes at most `limit` characters of a text, escaped as by kn_html_text, with an ellipsis as the
+ * last one if it was cut. */
 void kn_html_cut(kn_html *h, const char *text, ptrdiff_t limit);
 /* Returns the number of characters that kn_html_text writes; an invalid sequence counts as one. */
 ptrdiff_t kn_html_length(const char *text);

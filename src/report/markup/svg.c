@@ -28,12 +28,14 @@ static px format_px(double x)
     return p;
 }
 
+/* Returns whether all four numbers are finite. */
 static bool are_finite(double a, double b, double c, double d)
 {
     return isfinite(a) && isfinite(b) && isfinite(c) && isfinite(d);
 }
 
-/* Writes <name class=".."; no class if the group has it. */
+/* Writes <name class="class" without the closing bracket; no attribute if class is NULL, because
+ * the group has it. */
 static void begin_element(kn_svg *svg, const char *name, const char *class)
 {
     kn_html_print(svg->out, class ? "<%s class=\"%s\"" : "<%s", name, class);
@@ -41,8 +43,8 @@ static void begin_element(kn_svg *svg, const char *name, const char *class)
 
 /* ---- style of a standalone file ---- */
 
-/* Writes a rule with every var(--name) replaced by its value in :root, because programs that
- * render SVG for print do not support custom properties. */
+/* Writes the CSS from css to end, with every var(--name) replaced by its value in :root of
+ * figure.css, because programs that render SVG for print do not support custom properties. */
 static void resolve_variables(kn_html *out, const char *css, const char *end)
 {
     enum { PIECE = 1024 };
@@ -66,7 +68,8 @@ static void resolve_variables(kn_html *out, const char *css, const char *end)
     }
 }
 
-/* Writes figure.css from its rules on; the light and dark colours before them are omitted. */
+/* Writes a <style> element for a standalone file: the rules of figure.css without its light and
+ * dark colours, then the CSS `more` (NULL: none). */
 static void put_style(kn_html *out, const char *more)
 {
     static const char RULES[] = "/* rules */";
@@ -140,6 +143,7 @@ void kn_svg_rect(kn_svg *svg, const char *class, double x, double y, double widt
                   format_px(y).text, format_px(width).text, format_px(height).text);
 }
 
+/* Writes a path command (M or L) with its coordinates in px. */
 static void put_point(kn_svg *svg, char command, double x, double y)
 {
     kn_html_print(svg->out, "%c%s %s", command, format_px(x).text, format_px(y).text);
@@ -151,7 +155,8 @@ void kn_svg_pen(kn_svg *svg, const char *class)
     svg->pen.begun = svg->pen.down = false;
 }
 
-/* Opens the path element of the pen at its first point. */
+/* Opens the path element of the pen if this is its first point, so that a path without points
+ * writes nothing. */
 static void pen_begin(kn_svg *svg)
 {
     if (!svg->pen.begun) {
@@ -266,7 +271,8 @@ void kn_svg_participant(kn_svg *svg, const char *class, double x, double y, ptrd
     kn_svg_mark(svg, class, KN_MARK_CIRCLE, x, y, participant);
 }
 
-/* Opens a text element; false, and nothing is written, if the position is not finite. */
+/* Opens a text element at (x, y) px. Returns false, and writes nothing, if the position is not
+ * finite. */
 static bool begin_text(kn_svg *svg, const char *class, const char *anchor, double x, double y)
 {
     if (!are_finite(x, y, 0, 0))

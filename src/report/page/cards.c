@@ -15,8 +15,8 @@ ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t participant)
     return -1;
 }
 
-/* Number of rows: clusters of two or more voxels, or the first few single voxels if there are no
- * others. */
+/* Returns how many clusters the table of a card lists: those of two or more voxels, or the first
+ * three single voxels if there are no larger ones. */
 static ptrdiff_t clusters_shown(const kn_report_card *card)
 {
     enum { SINGLES = 3 };
@@ -26,7 +26,8 @@ static ptrdiff_t clusters_shown(const kn_report_card *card)
     return n > 0 ? n : card->clusters < SINGLES ? card->clusters : SINGLES;
 }
 
-/* Writes "And 21 single voxels beyond 3." */
+/* Writes how many clusters the table of a card does not list: "Not listed: 2 smaller clusters, and
+ * 21 single voxels."; nothing if it lists all. */
 static void write_other_clusters(kn_page *p, const kn_report_card *card, ptrdiff_t shown)
 {
     const bool volume = p->r->space.kind == KN_REPORT_VOLUME;
@@ -45,6 +46,7 @@ static void write_other_clusters(kn_page *p, const kn_report_card *card, ptrdiff
     kn_html_raw(p->h, ".</p>\n");
 }
 
+/* Writes the table of clusters of a card: peak in mm, region, z-score of the peak, and size. */
 static void write_clusters(kn_page *p, const kn_report_card *card)
 {
     const bool volume = p->r->space.kind == KN_REPORT_VOLUME;
@@ -79,7 +81,8 @@ static void write_clusters(kn_page *p, const kn_report_card *card)
     write_other_clusters(p, card, shown);
 }
 
-/* Writes a centile, never 0 or 100: beyond two digits it is the tail of a fitted distribution. */
+/* Writes a table cell with a centile in per cent, never 0 or 100: beyond two digits it is the tail
+ * of a fitted distribution. */
 static void write_centile(kn_page *p, double x)
 {
     kn_html_raw(p->h, "<td class=\"n\">");
@@ -92,6 +95,7 @@ static void write_centile(kn_page *p, double x)
     kn_html_raw(p->h, "</td>");
 }
 
+/* Writes the table of the most extreme responses of a card, with z-score and centile. */
 static void write_tops(kn_page *p, const kn_report_card *card)
 {
     static const char *const titles[] = {"Response", "z", "Centile"};
@@ -108,6 +112,7 @@ static void write_tops(kn_page *p, const kn_report_card *card)
     kn_page_table_close(p);
 }
 
+/* Writes a fact "name: count"; nothing for NaN. */
 static void write_count(kn_page *p, const char *name, double count)
 {
     if (isnan(count))
@@ -117,7 +122,8 @@ static void write_count(kn_page *p, const char *name, double count)
     kn_page_fact_end(p);
 }
 
-/* Writes the counts behind the burden. */
+/* Writes the list of facts on the extent of a participant's deviations: numbers of responses beyond
+ * the threshold, mean z with p-value, and numbers after FDR correction. */
 static void write_burden(kn_page *p, const kn_report_participant *participant)
 {
     kn_html_raw(p->h, "<dl class=\"facts burden\">\n");
@@ -139,7 +145,8 @@ static void write_burden(kn_page *p, const kn_report_participant *participant)
     kn_html_raw(p->h, "</dl>\n");
 }
 
-/* Writes " p ≤ 0.010" with a note such as "low"; nothing for NaN. */
+/* Writes " p <value>" with the words `what` before it, such as "low: "; "≤" if it is the smallest
+ * possible rank p-value. Nothing for NaN. */
 static void write_tile_p(kn_page *p, const char *what, double x, double smallest)
 {
     if (isnan(x))
@@ -148,7 +155,8 @@ static void write_tile_p(kn_page *p, const char *what, double x, double smallest
     kn_html_rank_p(p->h, x, smallest);
 }
 
-/* Writes the tile of a statistic with its p-value by rank; nothing for NaN. */
+/* Writes the tile of a statistic: name, value with `digits` decimals, and its p-value by rank;
+ * nothing if value is NaN. */
 static void write_rank_tile(kn_page *p, const kn_report_participant *o, const char *name,
                             double value, int digits, double rank_p)
 {
@@ -161,7 +169,8 @@ static void write_rank_tile(kn_page *p, const kn_report_participant *o, const ch
     kn_html_raw(p->h, "</small></dd></div>\n");
 }
 
-/* Writes the three main numbers of a participant, with their p-values. */
+/* Writes the tiles with the main numbers of a participant (extreme z, whole-map deviance or mean
+ * z^2 of the change, burden) and their p-values; nothing if all are NaN. */
 static void write_main_numbers(kn_page *p, const kn_report_participant *o)
 {
     if (isnan(o->extreme_z) && isnan(o->deviance) && isnan(o->mean_z2) && isnan(o->proportion))
@@ -194,6 +203,8 @@ static void write_main_numbers(kn_page *p, const kn_report_participant *o)
     kn_html_raw(p->h, "</dl>\n");
 }
 
+/* Writes the picture of a card's z-map with its colour bar; nothing if responses have no location,
+ * or the card has no map. */
 static void write_map(kn_page *p, const kn_report_card *card)
 {
     if (!p->pictures || !card->z)
@@ -205,7 +216,7 @@ static void write_map(kn_page *p, const kn_report_card *card)
     kn_html_raw(p->h, "</figure>\n");
 }
 
-/* Explains once how to read a card. */
+/* Writes a paragraph on how many cards follow and how to read their maps. */
 static void write_reading_help(kn_page *p)
 {
     bool maps = false;
@@ -223,6 +234,8 @@ static void write_reading_help(kn_page *p)
     kn_html_raw(p->h, "</p>\n");
 }
 
+/* Writes the interactive viewer of card k with its data if the plan of the page includes it, and
+ * records its size in bytes. */
 static void write_viewer(kn_page *p, ptrdiff_t k)
 {
     const ptrdiff_t before = p->h->bytes;
@@ -233,6 +246,8 @@ static void write_viewer(kn_page *p, ptrdiff_t k)
     p->sizes.viewer[k] = p->h->bytes - before;
 }
 
+/* Writes card k: id, map, viewer, main numbers, sentences, a table of clusters or responses, and
+ * figures. */
 static void write_card(kn_page *p, ptrdiff_t k)
 {
     const kn_report_card *card = &p->r->participants.card[k];
@@ -267,7 +282,8 @@ static void write_card(kn_page *p, ptrdiff_t k)
     kn_html_raw(p->h, "</div></div></details>\n");
 }
 
-/* Says that cards were omitted for size. */
+/* Writes which cards and maps were omitted to keep the page within max-size; nothing if none were.
+ */
 static void write_omissions(kn_page *p)
 {
     const kn_report_participants *participants = &p->r->participants;

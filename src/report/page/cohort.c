@@ -10,7 +10,8 @@ bool kn_page_cohort_has(const kn_report *r)
     return r->cohort.n > 0 || r->cohort.n_excluded > 0;
 }
 
-/* True if any covariate is known, of training or of the scored participants. */
+/* Returns whether the values of any covariate are known for the training sample, or for the scored
+ * participants. */
 static bool has_covariates(const kn_report *r, bool training)
 {
     bool any = false;
@@ -19,6 +20,8 @@ static bool has_covariates(const kn_report *r, bool training)
     return any;
 }
 
+/* Writes a table of the number of participants with a missing value, per covariate with any;
+ * nothing without. */
 static void write_missing(kn_page *p)
 {
     const kn_report_cohort *c = &p->r->cohort;
@@ -40,6 +43,8 @@ static void write_missing(kn_page *p)
     kn_page_table_close(p);
 }
 
+/* Writes the excluded participants with reasons, at most 200, in a folded table; nothing without.
+ */
 static void write_excluded(kn_page *p)
 {
     const kn_report_cohort *c = &p->r->cohort;

@@ -8,6 +8,8 @@ bool kn_page_curves_has(const kn_report *r)
     return r->curves.over && r->curves.n > 0;
 }
 
+/* Writes a menu of the shown responses; report.js makes it visible and shows the chosen curve
+ * alone. */
 static void write_chooser(kn_page *p)
 {
     kn_html_raw(p->h, "<p class=\"control\" hidden><label for=\"which-curve\">Response</label> "

@@ -10,6 +10,8 @@ bool kn_page_group_has(const kn_report *r)
     return r->group.known;
 }
 
+/* Writes a list item per ROC curve: AUC with 95 % interval, its direction, and whether it includes
+ * 0.5. */
 static void write_areas(kn_page *p)
 {
     const kn_report_group *g = &p->r->group;
@@ -35,6 +37,8 @@ static void write_areas(kn_page *p)
     kn_html_raw(p->h, "</ul>\n");
 }
 
+/* Writes a sentence comparing the burden of the groups: both medians, the expected proportion and
+ * the Mann-Whitney p-value; nothing without medians. */
 static void write_proportions(kn_page *p)
 {
     const kn_report_group *g = &p->r->group;
@@ -55,6 +59,8 @@ static void write_proportions(kn_page *p)
     kn_html_raw(p->h, ".</p>\n");
 }
 
+/* Writes a map of the proportion of a group's participants beyond the threshold (T values),
+ * coloured from the proportion expected by chance to `high`. NULL: nothing. */
 static void write_overlap(kn_page *p, const double *proportion, double high,
                           const char *group_words)
 {
@@ -71,6 +77,8 @@ static void write_overlap(kn_page *p, const double *proportion, double high,
                       "chance.</figcaption></figure>\n");
 }
 
+/* Writes the overlap maps of cases and of others on one colour scale; nothing if responses have no
+ * location. */
 static void write_overlaps(kn_page *p)
 {
     const kn_report_group *g = &p->r->group;
@@ -85,6 +93,8 @@ static void write_overlaps(kn_page *p)
     write_overlap(p, g->overlap_others, high, "other participants");
 }
 
+/* Writes the number of responses that differ between the groups, and a table of those with the
+ * largest difference: t, q and proportions beyond the threshold. */
 static void write_best(kn_page *p)
 {
     const kn_report_group *g = &p->r->group;

@@ -57,9 +57,12 @@ void kn_page_reproduce(kn_page *p);
     "Research use only. Not a diagnosis; p-values are not corrected for the number of "            \
     "participants."
 
-/* Subsections of the section on participants. */
+/* Writes the table of all participants, up to plan.rows rows. */
 void kn_page_table(kn_page *p);
+/* Writes the small maps of the most abnormal participants, up to plan.thumbs. */
 void kn_page_thumbs(kn_page *p);
+/* Writes the cards that the plan includes and records the size of each in p->sizes. Stops early
+ * once the cards exceed max_size, because the page is then drawn again. */
 void kn_page_cards(kn_page *p);
 /* Writes a tile of key numbers: a count of n, and the range expected by chance; NaN: none. */
 void kn_page_tile_count(kn_page *p, const char *name, kn_flag_counts count, double low,
@@ -74,29 +77,36 @@ bool kn_page_report_progress(kn_page *p, const char *stage, ptrdiff_t k, ptrdiff
 /* Writes a name, cut to KN_PAGE_NAME characters; the whole name is in the title attribute.
  * kn_page_id cuts a participant's id to KN_PAGE_ID, for tables. */
 enum { KN_PAGE_NAME = 60, KN_PAGE_ID = 32 };
+/* Writes a name, escaped and cut to KN_PAGE_NAME characters; the whole name is in the title
+ * attribute. */
 void kn_page_name(kn_page *p, const char *name);
+/* Writes an id as kn_page_name does, cut to KN_PAGE_ID characters, for tables. */
 void kn_page_id(kn_page *p, const char *id);
 /* Writes a sentence like kn_html_text, but with true minus signs, ^2 as superscript, and no line
  * break between sign and number. */
 void kn_page_text(kn_page *p, const char *text);
-/* Writes a response: its name, with the region in words if recognised; a voxel by its position
- * in mm, with its name. _short omits the addition. */
+/* Writes a response: its name, with the region in words if it is recognised; a voxel by its
+ * position in mm, with its name. */
 void kn_page_response(kn_page *p, ptrdiff_t response);
+/* Writes the name of a response without the region or the voxel's name, for menus. */
 void kn_page_response_short(kn_page *p, ptrdiff_t response);
 /* Largest number of rows in a table of best responses. */
 enum { KN_PAGE_BEST = 10 };
-/* Opens <div class="scroll"><table><caption>; _table_close closes it. */
+/* Opens a scrollable table: <div class="scroll"><table><caption>. caption is not escaped. */
 void kn_page_table_open(kn_page *p, const char *caption);
+/* Closes what kn_page_table_open opened. */
 void kn_page_table_close(kn_page *p);
 /* Writes a head row of n titles, which must be literals: they are not escaped. NULL: skipped. */
 void kn_page_th(kn_page *p, const char *const *titles, ptrdiff_t n);
-void kn_page_td(kn_page *p, double x, int digits); /* <td class="n">; "n/a" for NaN */
+/* Writes a numeric table cell with `digits` decimals; "n/a" for NaN. */
+void kn_page_td(kn_page *p, double x, int digits);
 /* As kn_page_td for a p-value that is a rank, "≤ p" if it is the smallest possible one. */
 void kn_page_td_rank_p(kn_page *p, double x, double smallest);
 /* As kn_page_td for a p-value; bound: p is an upper bound and is written "< p". */
 void kn_page_td_p(kn_page *p, double x, bool bound);
-/* Opens <dt>name</dt><dd>; _fact_end closes it. */
+/* Opens a fact of a description list: <dt>name</dt><dd>. name is not escaped. */
 void kn_page_fact(kn_page *p, const char *name);
+/* Closes the fact that kn_page_fact opened. */
 void kn_page_fact_end(kn_page *p);
 /* Writes a count with its noun: "1 participant", "2 participants". */
 void kn_page_count(kn_page *p, ptrdiff_t n, const char *one, const char *many);
@@ -111,8 +121,10 @@ void kn_page_map_z(kn_page *p, const int8_t *z, const char *words);
 /* As kn_page_map_z for T values, coloured from low to high; NaN is not drawn. */
 void kn_page_map_values(kn_page *p, const double *value, double low, double high,
                         const char *words);
-/* Writes a colour bar: that of z, or one from low to high with `digits` decimals. */
+/* Writes the legend of z-maps: the colour bar from -KN_PICTURE_ZMAX to KN_PICTURE_ZMAX. */
 void kn_page_bar_z(kn_page *p);
+/* Writes the legend of a map of values: the colour bar from low to high with `digits` decimals, and
+ * its title `words`, which is not escaped. */
 void kn_page_bar_values(kn_page *p, double low, double high, int digits, const char *words);
 /* Returns the largest of T values, NaN ignored, or `lowest` if that is larger. */
 double kn_page_largest(const double *value, ptrdiff_t T, double lowest);

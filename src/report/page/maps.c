@@ -5,13 +5,15 @@
 
 #include "report/page/internal.h"
 
+/* Writes a picture as a data: URL of base64. */
 static void write_data_url(kn_page *p, const kn_picture *picture)
 {
     kn_html_raw(p->h, "data:image/png;base64,");
     kn_html_base64(p->h, picture->bytes, picture->n);
 }
 
-/* Writes the background with its labels, for <use>. */
+/* Writes the background picture with its labels once as <g id="ground">, to which maps refer by
+ * <use>. */
 static void write_ground(kn_page *p)
 {
     const kn_picture_label *label;
@@ -26,7 +28,7 @@ static void write_ground(kn_page *p)
     kn_html_raw(p->h, "</g></g>\n");
 }
 
-/* Writes <image id="name"> for <use>, at its own size. */
+/* Writes a picture once as <image id="id"> at its own size, to be referred to by <use>. */
 static void write_shared_image(kn_page *p, const char *id, const kn_picture *picture)
 {
     kn_html_print(p->h, "<image id=\"%s\" width=\"%td\" height=\"%td\" href=\"", id, picture->width,
@@ -53,7 +55,8 @@ void kn_page_maps_shared(kn_page *p)
     kn_html_raw(h, "</defs></svg>\n");
 }
 
-/* Writes the picture over the background. The picture is moved: it is cleared here. */
+/* Writes the picture of a map over the background, with `words` as alternative text. The picture is
+ * moved: it is cleared here, also after failure. */
 static void write_over_ground(kn_page *p, kn_picture *picture, const char *words)
 {
     kn_html *h = p->h;
@@ -91,6 +94,8 @@ void kn_page_map_values(kn_page *p, const double *value, double low, double high
     write_over_ground(p, &picture, words);
 }
 
+/* Writes a colour bar of 256 x 12 px; id: "bar-z" or "bar-value", written by kn_page_maps_shared().
+ */
 static void write_bar(kn_page *p, const char *id)
 {
     kn_html_print(p->h,

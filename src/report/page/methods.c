@@ -44,7 +44,7 @@ bool kn_page_reproduce_has(const kn_report *r)
     return r->words.facts > 0;
 }
 
-/* True if the fact is a command that can be pasted into a shell. */
+/* Returns whether the fact is a kronorm command, which can be pasted into a shell. */
 static bool is_command(const kn_report_fact *fact)
 {
     return strncmp(fact->value, "kronorm ", strlen("kronorm ")) == 0;

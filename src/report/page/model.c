@@ -12,6 +12,7 @@ bool kn_page_model_has(const kn_report *r)
            r->responses.T > 0;
 }
 
+/* Writes a fact "name: text", escaped; nothing if text is NULL. */
 static void write_fact_text(kn_page *p, const char *name, const char *text)
 {
     if (!text)
@@ -21,6 +22,7 @@ static void write_fact_text(kn_page *p, const char *name, const char *text)
     kn_page_fact_end(p);
 }
 
+/* Writes a fact "name: x" with `digits` decimals; nothing for NaN. */
 static void write_fact_number(kn_page *p, const char *name, double x, int digits)
 {
     if (isnan(x))
@@ -30,7 +32,8 @@ static void write_fact_number(kn_page *p, const char *name, double x, int digits
     kn_page_fact_end(p);
 }
 
-/* Writes "linear 41%, smooth 22%", and the length-scale. */
+/* Writes the proportion of predicted variance of each term, "linear 41%, smooth 22%", and the
+ * length-scale of the smooth term; nothing without weights. */
 static void write_signal(kn_page *p)
 {
     const kn_report_model *m = &p->r->model;
@@ -57,6 +60,8 @@ static void write_signal(kn_page *p)
     }
 }
 
+/* Writes the summary of the model: method, noise, components, terms, cross-validated metrics, a
+ * folded full description, and figures. */
 static void write_model(kn_page *p)
 {
     const kn_report_model *m = &p->r->model;
@@ -109,6 +114,7 @@ static void write_model(kn_page *p)
     kn_html_raw(p->h, "</div>\n");
 }
 
+/* Writes a table cell "x (low to high)" with two decimals. */
 static void write_interval(kn_page *p, double x, double low, double high)
 {
     kn_html_raw(p->h, "<td class=\"n\">");
@@ -120,6 +126,8 @@ static void write_interval(kn_page *p, double x, double low, double high)
     kn_html_raw(p->h, ")</span></td>");
 }
 
+/* Writes the calibration of the z-scores: a row each for training sample and scored participants
+ * with mean z, mean z^2 and coverages, and figures; nothing without z-scores. */
 static void write_calibration(kn_page *p)
 {
     static const char *const titles[] = {"Participants",    "n",
@@ -160,6 +168,8 @@ static void write_calibration(kn_page *p)
     kn_html_raw(p->h, "</div>\n");
 }
 
+/* Writes a table of the best predicted responses with R2, gain, MSLL and mean z^2; nothing without.
+ */
 static void write_best(kn_page *p)
 {
     const kn_report_responses *o = &p->r->responses;
@@ -188,6 +198,7 @@ static void write_best(kn_page *p)
     kn_page_table_close(p);
 }
 
+/* Writes the map of R2 of the responses with its colour bar; nothing if they have no location. */
 static void write_R2_map(kn_page *p)
 {
     const kn_report_responses *o = &p->r->responses;

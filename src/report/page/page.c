@@ -28,6 +28,7 @@ static const section SECTIONS[] = {
 };
 enum { N_SECTIONS = sizeof SECTIONS / sizeof *SECTIONS };
 
+/* Writes a compiled-in file (CSS or JavaScript) in an element, <style> or <script>. */
 static void write_asset(kn_page *p, const char *element, const kn_asset *a)
 {
     kn_html_print(p->h, "<%s>", element);
@@ -35,8 +36,8 @@ static void write_asset(kn_page *p, const char *element, const kn_asset *a)
     kn_html_print(p->h, "</%s>\n", element);
 }
 
-/* Content-Security-Policy: the page may show its own pictures and run the scripts compiled into
- * kronorm. */
+/* Writes the Content-Security-Policy: the page may show its own pictures, and run only scripts and
+ * styles whose hashes are those compiled into kronorm. */
 static void write_policy(kn_page *p)
 {
     kn_html_print(p->h,
@@ -46,6 +47,7 @@ static void write_policy(kn_page *p)
                   kn_asset_page_css.csp, kn_asset_page_js.csp);
 }
 
+/* Writes the <head> of the page: policy, title, style. */
 static void write_head(kn_page *p)
 {
     kn_html_raw(p->h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -61,6 +63,7 @@ static void write_head(kn_page *p)
     kn_html_raw(p->h, "</head>\n");
 }
 
+/* Writes links to the sections that have content. */
 static void write_navigation(kn_page *p)
 {
     kn_html_raw(p->h, "<a class=\"skip\" href=\"#summary\">Skip to the summary</a>\n"
@@ -72,6 +75,8 @@ static void write_navigation(kn_page *p)
     kn_html_raw(p->h, "</ul></nav></header>\n");
 }
 
+/* Draws the whole page into p->h, with the cards, maps and rows that p->plan includes. A failure,
+ * or a cancellation, is in p->h->status. */
 static void draw_page(kn_page *p)
 {
     write_head(p);
@@ -103,7 +108,8 @@ static void draw_page(kn_page *p)
     kn_html_raw(p->h, "</body>\n</html>\n");
 }
 
-/* Draws the page by the plan; does not commit it if it exceeds the limit. */
+/* Draws the page by p->plan into a temporary file and sets *bytes to its size. *fits: it is within
+ * max_size and was committed to `path`; otherwise it is discarded. */
 static kn_status try_plan(kn_page *p, const char *path, ptrdiff_t *bytes, bool *fits)
 {
     kn_status status;

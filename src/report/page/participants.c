@@ -57,6 +57,8 @@ static const column COLUMNS[] = {
 };
 enum { N_COLUMNS = sizeof COLUMNS / sizeof *COLUMNS };
 
+/* Returns the value of column c of the table for one participant, scaled for display; NaN: not
+ * known. */
 static double column_value(const kn_report_participant *participant, const column *c)
 {
     return c->scale * *(const double *)((const char *)participant + c->at);
@@ -67,12 +69,15 @@ typedef struct shape { /* which columns have values */
     ptrdiff_t covariates;
 } shape;
 
+/* Returns whether the notes column has an entry for this participant. */
 static bool has_note(const kn_report_participant *participant)
 {
     return participant->training || participant->unseen || participant->implausible ||
            participant->adapted || participant->note;
 }
 
+/* Determines which columns the table of participants has: those in which at least one participant
+ * has a value, and at most COVARIATES_SHOWN covariates. */
 static shape shape_of(const kn_report *r)
 {
     shape s = {.covariates = r->cohort.n < COVARIATES_SHOWN ? r->cohort.n : COVARIATES_SHOWN};
@@ -92,12 +97,14 @@ static shape shape_of(const kn_report *r)
     return s;
 }
 
-/* Writes a heading that report.js turns into a button for sorting. */
+/* Writes a column heading, which report.js turns into a button for sorting. class: attribute text
+ * such as " class=\"n\"", or "". */
 static void write_heading(kn_page *p, const char *class, const char *title)
 {
     kn_html_print(p->h, "<th scope=\"col\"%s>%s</th>", class, title);
 }
 
+/* Writes the heading row of the table of participants with the columns of s. */
 static void write_table_head(kn_page *p, const shape *s)
 {
     kn_html_raw(p->h, "<thead><tr>");
@@ -122,6 +129,7 @@ static void write_table_head(kn_page *p, const shape *s)
     kn_html_raw(p->h, "</tr></thead>\n<tbody>\n");
 }
 
+/* Writes the cell of notes on a participant, such as "in training sample, bound". */
 static void write_notes(kn_page *p, const kn_report_participant *participant)
 {
     const struct {
@@ -145,6 +153,8 @@ static void write_notes(kn_page *p, const kn_report_participant *participant)
     kn_html_raw(p->h, "</td>");
 }
 
+/* Writes a table cell with a text, escaped and cut to TEXT_SHOWN characters; "n/a" for NULL.
+ * number: aligned to the right. */
 static void write_text_cell(kn_page *p, const char *text, bool number)
 {
     kn_html_raw(p->h, number ? "<td class=\"n\">" : "<td>");
@@ -152,6 +162,8 @@ static void write_text_cell(kn_page *p, const char *text, bool number)
     kn_html_raw(p->h, "</td>");
 }
 
+/* Writes row i of the table of participants, in the columns of s, with a link to the participant's
+ * card if there is one. */
 static void write_row(kn_page *p, const shape *s, ptrdiff_t i)
 {
     const char *const group[] = {"other", kn_report_cases(p->r)};
@@ -187,6 +199,8 @@ static void write_row(kn_page *p, const shape *s, ptrdiff_t i)
     kn_html_raw(p->h, "</tr>\n");
 }
 
+/* Writes a folded list that explains the columns of the table that are present, the threshold, and
+ * the sign ≤. */
 static void write_meanings(kn_page *p, const shape *s)
 {
     kn_html_raw(p->h, "<details><summary>What the columns mean</summary>\n<dl class=\"facts\">\n");
@@ -248,6 +262,8 @@ void kn_page_table(kn_page *p)
 
 /* ---- thumbnails ---- */
 
+/* Writes small map k as a list item with the id, which links to the participant's row of the table.
+ */
 static void write_thumb(kn_page *p, ptrdiff_t k)
 {
     const ptrdiff_t participant = p->r->participants.thumb[k];
@@ -297,7 +313,8 @@ void kn_page_thumbs(kn_page *p)
 
 /* ---- section ---- */
 
-/* Writes all ids for the search: those in the table are cut, and the table may be incomplete. */
+/* Writes the ids of all participants as JSON for the search, because the table may be incomplete
+ * and cuts ids. */
 static void write_ids(kn_page *p)
 {
     kn_html_raw(p->h, "<script type=\"application/json\" id=\"ids\">[");
@@ -309,7 +326,8 @@ static void write_ids(kn_page *p)
 }
 
 /* Writes "What: 18/20 with group=patient, 1/24 other participants at p ≤ 0.05 (0 to 3 expected)."
- * count: [0] others, [1] cases. */
+ * count: [0] others, [1] cases. low, high: range expected by chance; NaN: unknown. Nothing without
+ * participants. */
 static void write_counts(kn_page *p, const char *what, const kn_flag_counts *count, double low,
                          double high)
 {
@@ -339,7 +357,8 @@ static void write_counts(kn_page *p, const char *what, const kn_flag_counts *cou
     kn_html_raw(p->h, ". ");
 }
 
-/* The counts by the statistic that flags, and by the statistic of the figure. */
+/* Writes a paragraph on how many participants have p ≤ 0.05, by the statistic that flags and by the
+ * extreme-value statistic. */
 static void write_expected(kn_page *p)
 {
     const kn_report_participants *o = &p->r->participants;

@@ -7,6 +7,7 @@
 /* Room for the note about omissions, and for numbers with more digits. */
 enum { SLACK = 2048 };
 
+/* Returns the smaller of two sizes. */
 static ptrdiff_t smaller_of(ptrdiff_t a, ptrdiff_t b)
 {
     return a < b ? a : b;
@@ -37,6 +38,7 @@ void kn_page_plan_clear(kn_page *p)
     p->sizes = (kn_page_sizes){0};
 }
 
+/* Returns the sum of n sizes in bytes. */
 static ptrdiff_t sum_sizes(const ptrdiff_t *size, ptrdiff_t n)
 {
     ptrdiff_t total = 0;
@@ -45,7 +47,8 @@ static ptrdiff_t sum_sizes(const ptrdiff_t *size, ptrdiff_t n)
     return total;
 }
 
-/* Returns how many of the first n elements fit into *room, and subtracts their size. */
+/* Returns how many of the first n elements fit into *budget (bytes), and subtracts their sizes from
+ * it. */
 static ptrdiff_t count_fitting(const ptrdiff_t *size, ptrdiff_t n, double *budget)
 {
     ptrdiff_t k = 0;
@@ -54,7 +57,8 @@ static ptrdiff_t count_fitting(const ptrdiff_t *size, ptrdiff_t n, double *budge
     return k;
 }
 
-/* Plans cards with viewer data if one fits; else as many as fit without it. */
+/* Sets p->plan.cards to as many cards as fit into *budget (bytes), with viewer data if at least one
+ * such card fits, else without, and subtracts their sizes. */
 static void plan_cards(kn_page *p, double *budget)
 {
     const kn_page_sizes *s = &p->sizes;

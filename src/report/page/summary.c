@@ -11,6 +11,7 @@ bool kn_page_summary_has(const kn_report *r)
     return true;
 }
 
+/* Writes a note of the summary as a highlighted list item, title in bold. */
 static void write_warning(kn_page *p, const kn_report_note *note)
 {
     kn_html_raw(p->h, "<li class=\"warning\">");
@@ -24,6 +25,7 @@ static void write_warning(kn_page *p, const kn_report_note *note)
     kn_html_raw(p->h, "</span></li>\n");
 }
 
+/* Writes a note of the summary as a plain list item. */
 static void write_good(kn_page *p, const kn_report_note *note)
 {
     kn_html_raw(p->h, "<li>");
@@ -37,11 +39,14 @@ static void write_good(kn_page *p, const kn_report_note *note)
 
 /* ---- key numbers ---- */
 
+/* Opens a tile of a key number under this name; the caller writes the value. name is not escaped.
+ */
 static void open_number(kn_page *p, const char *name)
 {
     kn_html_print(p->h, "<div><dt>%s</dt><dd>", name);
 }
 
+/* Closes the tile that open_number() opened, with a short explanation, not escaped. */
 static void close_number(kn_page *p, const char *explanation)
 {
     kn_html_print(p->h, " <small>%s</small></dd></div>\n", explanation);
@@ -64,7 +69,8 @@ void kn_page_tile_count(kn_page *p, const char *name, kn_flag_counts count, doub
     kn_html_raw(p->h, "</small></dd></div>\n");
 }
 
-/* The flagged participants: others, then cases. */
+/* Writes two tiles with the numbers of flagged participants: other participants, then cases, each
+ * with the range expected by chance. */
 static void write_flagged(kn_page *p)
 {
     const kn_report_participants *o = &p->r->participants;
@@ -77,6 +83,8 @@ static void write_flagged(kn_page *p)
                        o->cases_expected_high);
 }
 
+/* Writes the tiles at the top of the page: flagged participants, mean z^2, coverage of the 95 %
+ * interval, mean R2; those that are known. */
 static void write_key_numbers(kn_page *p)
 {
     const kn_report *r = p->r;
@@ -110,7 +118,8 @@ static void write_key_numbers(kn_page *p)
                       r->kind == KN_REPORT_CHANGE ? KN_FLAG_CHANGE_MEANS : KN_FLAG_MEANS);
 }
 
-/* Writes a list of notes under its heading; nothing if it is empty. */
+/* Writes a list of notes under a heading, each by the function `write`; nothing if the list is
+ * empty. */
 static void write_notes(kn_page *p, const char *heading, const char *class,
                         const kn_report_notes *notes,
                         void (*write)(kn_page *, const kn_report_note *))
@@ -123,6 +132,7 @@ static void write_notes(kn_page *p, const char *heading, const char *class,
     kn_html_raw(p->h, "</ul>\n");
 }
 
+/* Returns whether the page shows data of individual participants. */
 static bool has_participants(const kn_report *r)
 {
     bool any = r->participants.n > 0 || r->cohort.n_excluded > 0;

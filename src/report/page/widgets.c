@@ -5,6 +5,8 @@
 #include "report/figures/figures.h"
 #include "report/page/internal.h"
 
+/* Writes a name, escaped and cut to `limit` characters; a cut name is complete in the title
+ * attribute. */
 static void write_shortened(kn_page *p, const char *name, ptrdiff_t limit)
 {
     if (kn_html_length(name) <= limit) {
@@ -28,7 +30,8 @@ void kn_page_id(kn_page *p, const char *id)
     write_shortened(p, id, KN_PAGE_ID);
 }
 
-/* True if two characters must stay on one line: "p = 0.01". */
+/* Returns whether a space between these two characters must not break the line, as in "p = 0.01".
+ */
 static bool is_unbreakable(char before, char after)
 {
     const bool next = after >= '0' && after <= '9';
@@ -36,7 +39,8 @@ static bool is_unbreakable(char before, char after)
            ((before == '=' || before == '<') && next);
 }
 
-/* Returns the typographic replacement for text[i], *n bytes of it, or NULL. */
+/* Returns the typographic replacement for text[i]: a true minus sign, a superscript 2, or a
+ * no-break space; NULL: none. *n: bytes of text that it replaces. */
 static const char *find_replacement(const char *text, size_t i, size_t *n)
 {
     const bool begins = i == 0 || text[i - 1] == ' ' || text[i - 1] == '(';
@@ -76,12 +80,13 @@ void kn_page_text(kn_page *p, const char *text)
     kn_html_text(p->h, piece);
 }
 
+/* Returns whether responses are voxels of a volume, with positions in mm. */
 static bool has_position(const kn_page *p)
 {
     return p->r->space.kind == KN_REPORT_VOLUME && p->r->space.voxel;
 }
 
-/* Writes "−12, 10, 46 mm", the centre of a voxel. */
+/* Writes the centre of a response's voxel in mm, "−12, 10, 46 mm". */
 static void write_position(kn_page *p, ptrdiff_t response)
 {
     const kn_report_space *s = &p->r->space;
@@ -95,7 +100,8 @@ static void write_position(kn_page *p, ptrdiff_t response)
     kn_html_raw(p->h, "&nbsp;mm");
 }
 
-/* Writes "left, vertex 753", with its region if labelled; false: no mesh contains it. */
+/* Writes "left, vertex 753", with the region instead of the side if the vertex has a label. Returns
+ * false, and writes nothing, if no mesh contains the response. */
 static bool write_vertex(kn_page *p, ptrdiff_t response)
 {
     int k;

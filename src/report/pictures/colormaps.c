@@ -19,7 +19,8 @@ static const uint8_t PROPORTION[ANCHORS][3] = {{74, 1, 132},   {115, 14, 138},  
 
 static const double ZLEVEL = 2 * KN_PICTURE_ZMAX / (KN_ZLEVELS - 1);
 
-/* Returns the colour at t in 0 .. 1 along a scale, linear between anchors. */
+/* Returns the colour at t in 0 .. 1 along a scale, linear between its anchors, with opacity alpha
+ * in 0 .. 1. */
 static kn_png_colour interpolate_colour(const uint8_t scale[ANCHORS][3], double t, double alpha)
 {
     uint8_t c[3];
@@ -62,6 +63,7 @@ kn_png_colour kn_vcolour(int level)
     return interpolate_colour(PROPORTION, t, t < fade ? t / fade : 1);
 }
 
+/* Returns one colour channel of `top` over `under` at opacity alpha; all 0 .. 255. */
 static uint8_t blend_channel(uint8_t top, uint8_t under, uint8_t alpha)
 {
     return (uint8_t)((top * alpha + under * (255 - alpha) + 127) / 255);

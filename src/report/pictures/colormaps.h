@@ -21,7 +21,10 @@ kn_png_colour kn_zcolour(int level);
 /* Levels of a share or R2: 0 is transparent, 1 .. KN_VLEVELS - 1 run from low to high. The first
  * quarter fades in. */
 enum { KN_VLEVELS = 64 };
-int kn_vlevel(double value, double low, double high); /* NaN: level 0 */
+/* Returns the level of a value between low and high, 0 .. KN_VLEVELS - 1; 0, which is transparent,
+ * for a value of at most `low` and for NaN. */
+int kn_vlevel(double value, double low, double high);
+/* Returns the colour of such a level; the first quarter of the levels fades in. */
 kn_png_colour kn_vcolour(int level);
 
 /* Blends `top` over an opaque grey. */

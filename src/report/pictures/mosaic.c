@@ -10,8 +10,9 @@ enum { PLAIN = 150, DARKEST = 24, LIGHTEST = 192 }; /* grey levels of the backgr
 enum { THUMB = 90 };                                /* approximate px of the longer side */
 static const double OBLIQUE = 5;                    /* degrees */
 
-/* Grey of the brain, distinct from black and white, so that colours and both page themes
- * contrast with it. */
+/* Returns the background grey of a voxel, 0 (transparent) to 255: from the background image,
+ * limited to middle greys so that colours contrast with it; without an image, PLAIN where there is
+ * a response. */
 static uint8_t grey_of(const kn_report_space *space, ptrdiff_t voxel, bool response)
 {
     if (!space->background)
@@ -20,6 +21,8 @@ static uint8_t grey_of(const kn_report_space *space, ptrdiff_t voxel, bool respo
     return (uint8_t)(b || response ? DARKEST + b * (LIGHTEST - DARKEST) / 255 : 0);
 }
 
+/* Allocates a table of width x height pixels in the arena, without responses (-1) and transparent.
+ */
 static kn_status table_new(kn_ctx *ctx, kn_arena *arena, ptrdiff_t width, ptrdiff_t height,
                            kn_picture_table *out)
 {
@@ -36,12 +39,14 @@ out:
     return status;
 }
 
+/* Returns a true minus sign for a negative number, else "". */
 static const char *minus_sign(long x)
 {
     return x < 0 ? "\u2212" : "";
 }
 
-/* Writes "z −40" under a slice, shortened if necessary; "L" and "R" at the first of a row. */
+/* Adds the label "z −40" (mm) under slice k, shortened or omitted if the slice is narrow, and "L"
+ * and "R" at the first slice of a row if sides are known. */
 static void add_label(const kn_mosaic *m, int k, kn_picture_tables *out)
 {
     enum { WIDE = KN_PICTURE_LETTER * 5 / 8 }; /* approximate width of a letter */
@@ -66,7 +71,8 @@ static void add_label(const kn_mosaic *m, int k, kn_picture_tables *out)
     }
 }
 
-/* Fills the response and the grey of each pixel of all slices, and adds their labels. */
+/* Sets the response and the grey of each pixel of all slices, and adds their labels. response: of
+ * each voxel of the volume, -1: none. */
 static void fill_table(const kn_report_space *space, const kn_mosaic *m, const int32_t *response,
                        kn_picture_tables *out)
 {
@@ -90,6 +96,8 @@ typedef struct shadow { /* projection plane: across and up */
     ptrdiff_t voxels[2], step[2], cells[2], pixels[2];
 } shadow;
 
+/* Computes the sizes of the thumbnail: voxels across and up in the plane of projection, how many of
+ * them share a cell, numbers of cells, and pixels (about 90 along the longer side). */
 static shadow shadow_of(const kn_mosaic *m, const kn_mosaic_plane *p)
 {
     const int axis[2] = {p->across, p->up};
@@ -112,7 +120,7 @@ static shadow shadow_of(const kn_mosaic *m, const kn_mosaic_plane *p)
     return s;
 }
 
-/* Cell of a response along one axis of the projection. */
+/* Returns the cell of a voxel along one axis of the projection; each cell spans `step` voxels. */
 static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdiff_t step)
 {
     ptrdiff_t stride = m->o.stride[axis], width = stride < 0 ? -stride : stride;
@@ -121,7 +129,8 @@ static ptrdiff_t cell_along(const kn_mosaic *m, int axis, ptrdiff_t voxel, ptrdi
     return (at - m->box.low[axis]) / step;
 }
 
-/* Builds the table of the thumbnail: responses are grouped into cells along the line of sight. */
+/* Builds the table of the thumbnail, a projection of the volume onto a plane: the responses along a
+ * line of sight share a cell. out owns the table in its arena. */
 static kn_status make_thumb(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                             const kn_mosaic *m, kn_picture_tables *out)
 {
@@ -159,6 +168,8 @@ out:
 
 /* ---- description ---- */
 
+/* Writes ", coronal slices from y = −40 to 20 mm" to `to`; first: with a capital and without the
+ * comma. Returns the number of bytes, 0 if the picture has no slice of this plane. */
 static int describe_plane(const kn_mosaic *m, int plane, bool first, char *to, size_t size)
 {
     const kn_mosaic_tile *from = NULL, *until = NULL;
@@ -184,6 +195,8 @@ static int describe_plane(const kn_mosaic *m, int plane, bool first, char *to, s
                               minus_sign(low), labs(low), minus_sign(high), labs(high)));
 }
 
+/* Describes the picture in a sentence: its slices, which side is left, and the tilt of the image.
+ */
 static void describe_slices(const kn_mosaic *m, char words[KN_PICTURE_DESCRIPTION])
 {
     size_t n = 0;

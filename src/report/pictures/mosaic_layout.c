@@ -16,19 +16,20 @@ enum { WIDTH = 900, HEIGHT = 500, MAX_WIDE = 1000, MAX_HIGH = 1000, GAP = 4 };
 enum { LABEL = KN_PICTURE_LETTER + 6 }; /* under each slice */
 enum { MIN = 8 }; /* least voxels across and up for a further plane to be useful */
 
+/* Returns the number of voxels of the mask's bounding box along an axis of the head. */
 static ptrdiff_t box_extent(const kn_mosaic *m, int axis)
 {
     return m->box.high[axis] - m->box.low[axis] + 1;
 }
 
-/* True if the plane has more than `lowest` voxels across and up. */
+/* Returns whether the bounding box has at least `lowest` voxels across and up in this plane. */
 static bool is_extended(const kn_mosaic *m, int plane, ptrdiff_t lowest)
 {
     const kn_mosaic_plane *p = &kn_mosaic_plane_of[plane];
     return box_extent(m, p->across) >= lowest && box_extent(m, p->up) >= lowest;
 }
 
-/* Axial, unless the volume is a single slice of another plane. */
+/* Returns the plane of the main rows: axial, unless the mask is a single slice of another plane. */
 static int main_plane(const kn_mosaic *m)
 {
     for (int plane = 0; plane < KN_MOSAIC_PLANES; plane++)
@@ -37,7 +38,8 @@ static int main_plane(const kn_mosaic *m)
     return KN_AXIAL;
 }
 
-/* Returns the position in mm of a slice along an axis of the head, at the middle of the box. */
+/* Returns the position in mm of a slice along an axis of the head, at the middle of the bounding
+ * box. */
 static double middle_mm(const kn_mosaic *m, int axis, ptrdiff_t slice)
 {
     double mm = m->o.affine[axis][3];
@@ -47,8 +49,8 @@ static double middle_mm(const kn_mosaic *m, int axis, ptrdiff_t slice)
     return mm;
 }
 
-/* Chooses at most `limit` slices of a plane, evenly among those with at least a twentieth of the
- * responses of the fullest slice: the tips of a brain show nothing. */
+/* Appends to m->tile at most `limit` slices of a plane, evenly among those with at least a
+ * twentieth of the responses of the fullest slice: others show almost nothing. */
 static kn_status choose_slices(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, int plane,
                                int limit, kn_mosaic *m)
 {
@@ -76,7 +78,9 @@ out:
     return status;
 }
 
-/* Places the main plane in rows of KN_MOSAIC_ROW slices, the other planes in a row of their own. */
+/* Sets position and size of each slice for pixels of `pixel` mm: the main plane in rows of
+ * KN_MOSAIC_ROW slices, the other planes in a row of their own. Also sets the size of the picture.
+ */
 static void place_tiles(kn_mosaic *m, double pixel)
 {
     ptrdiff_t x = GAP, y = GAP, highest = 0;
@@ -103,7 +107,7 @@ static void place_tiles(kn_mosaic *m, double pixel)
     m->height = y + highest + LABEL + GAP;
 }
 
-/* Spreads the slices of each row over the width of the picture. */
+/* Spreads the slices of each row evenly over the width of the picture. */
 static void spread_tiles(kn_mosaic *m)
 {
     for (int from = 0, to; from < m->tiles; from = to) {
@@ -116,7 +120,8 @@ static void spread_tiles(kn_mosaic *m)
     }
 }
 
-/* Chooses the smallest voxel size of the visible axes, times or divided by an integer. */
+/* Chooses the pixel size in mm, the smallest voxel size of the visible axes times or divided by an
+ * integer, so that the picture has about WIDTH x HEIGHT px, and places the slices. */
 static void choose_pixel(kn_mosaic *m)
 {
     double step = INFINITY, enlarge, thin;
@@ -153,7 +158,7 @@ out:
     return status;
 }
 
-/* Along an axis: the voxel under the centre of pixel u. */
+/* Returns the voxel index along a head axis under the centre of pixel u of a slice. */
 static ptrdiff_t voxel_along(const kn_mosaic *m, int axis, ptrdiff_t u)
 {
     ptrdiff_t at = (ptrdiff_t)(((double)u + .5) * m->pixel / m->o.size[axis]);

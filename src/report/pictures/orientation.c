@@ -8,8 +8,9 @@
 static const int ORDERS[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 static const double DEGREES = 57.29577951308232;
 
-/* cosine[i][j] of the angle between axis i of the head and axis j of the file; false if
- * undefined: an axis of length 0, values that are not finite, or axes in one plane. */
+/* Sets cosine[i][j] of the angle between axis i of the head and axis j of the file, and size[j],
+ * the voxel size in mm. Returns false if they are undefined: an axis of length 0, values that are
+ * not finite, or axes in one plane. */
 static bool compute_cosines(const kn_report_space *space, double cosine[3][3], double size[3])
 {
     double(*c)[3] = cosine;
@@ -30,7 +31,8 @@ static bool compute_cosines(const kn_report_space *space, double cosine[3][3], d
            isfinite(space->affine[0][3] + space->affine[1][3] + space->affine[2][3]);
 }
 
-/* Returns the permutation of the file's axes nearest to left-right, back-front, feet-head. */
+/* Returns the permutation of the file's axes nearest to left-right, back-front, feet-head: the
+ * largest sum of |cosines|; of ties the first. */
 static const int *nearest_order(double cosine[3][3])
 {
     const int *best = ORDERS[0];

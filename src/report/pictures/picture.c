@@ -77,7 +77,8 @@ void kn_picture_label_add(kn_picture_tables *tables, const kn_picture_label *lab
         tables->label[tables->labels++] = *label;
 }
 
-/* Allocates a byte per pixel, for kn_png_indexed. */
+/* Allocates one byte per pixel of the table, the palette index for kn_png_indexed; freed with
+ * kn_free. */
 static kn_status pixels_new(kn_ctx *ctx, const kn_picture_table *t, uint8_t **out)
 {
     void *memory;
@@ -86,7 +87,8 @@ static kn_status pixels_new(kn_ctx *ctx, const kn_picture_table *t, uint8_t **ou
     return status;
 }
 
-/* Encodes an indexed picture; out->bytes is owned by the caller. */
+/* Encodes a picture of palette indices and their colours as PNG; out->bytes is owned by the caller
+ * (kn_free). */
 static kn_status write_png(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *pixel,
                            const kn_png_colour *colour, kn_picture *out)
 {
@@ -118,7 +120,9 @@ out:
     return status;
 }
 
-/* Level of each cell: that of the largest |z| in it; the middle level if it is empty. */
+/* Sets *out to the colour level of each cell, that of the largest |z| in it; the middle level if it
+ * is empty. Without cells each response is its own. z: T values in steps of KN_REPORT_ZSTEP. Freed
+ * with kn_free. */
 static kn_status levels_of_cells(kn_ctx *ctx, const kn_picture_table *t, ptrdiff_t T,
                                  const int8_t *z, uint8_t **out)
 {
@@ -182,8 +186,8 @@ out:
     return status;
 }
 
-/* The maximum of many z is large in every participant: on a projection, colour begins at 2 and
- * is full from KN_ZFULL + 2, or every thumbnail would look abnormal. */
+/* Returns the colour of a z level on a projection: opacity begins at |z| = 2 and is full from
+ * KN_ZFULL + 2, because the maximum of many z is large in every participant. */
 static kn_png_colour shadow_colour(int level)
 {
     enum { BEHIND = 8 }; /* in levels: z of 2 */

@@ -11,7 +11,8 @@ typedef struct kn_picture { /* a PNG */
     ptrdiff_t n;
     ptrdiff_t width, height;
 } kn_picture;
-void kn_picture_clear(kn_picture *p); /* {0} is fine */
+/* Frees the PNG and sets *p to {0}; {0} is allowed. */
+void kn_picture_clear(kn_picture *p);
 
 typedef struct kn_picture_label { /* a label on the background; the page writes it as text */
     ptrdiff_t x, y;               /* px of the baseline; see anchor */
@@ -32,15 +33,20 @@ void kn_pictures_free(kn_pictures *p);
  * left." */
 const char *kn_pictures_description(const kn_pictures *p);
 
-/* Draws the background. */
+/* Draws the background of all maps in 64 greys, transparent outside; *out is owned
+ * (kn_picture_clear). */
 kn_status kn_pictures_background(kn_ctx *ctx, kn_pictures *p, kn_picture *out);
 /* Returns the number of labels on the background; *out points to them, borrowed. */
 ptrdiff_t kn_pictures_labels(const kn_pictures *p, const kn_picture_label **out);
 /* Draws a z-map (T values in KN_REPORT_ZSTEP): blue below and orange above 0; opacity grows
  * quadratically up to |z| = 3, colour up to KN_PICTURE_ZMAX. */
 #define KN_PICTURE_ZMAX 6.0
+/* Draws a map of z (T values in steps of KN_REPORT_ZSTEP) as a transparent picture: blue below and
+ * orange above 0; opacity grows quadratically up to |z| = 3, colour up to KN_PICTURE_ZMAX. *out is
+ * owned (kn_picture_clear). */
 kn_status kn_pictures_z(kn_ctx *ctx, kn_pictures *p, const int8_t *z, kn_picture *out);
-/* Draws T values, such as a share or R2, from `low` (transparent) to `high`. */
+/* Draws a map of T values, such as a proportion or R2, coloured from `low` (transparent) to `high`;
+ * NaN is not drawn. *out is owned (kn_picture_clear). */
 kn_status kn_pictures_values(kn_ctx *ctx, kn_pictures *p, const double *value, double low,
                              double high, kn_picture *out);
 /* Draws a thumbnail with its background; for a volume a maximum-|z| projection seen from above. */

@@ -11,11 +11,13 @@ enum { VIEW = 360, THUMB = 72, MARGIN = 4, SMOOTH = 3, GREY = 202, FOLD = 39 };
 static const double LIGHT[2] = {0.894, 0.447}; /* light from the eye and from above; unit length */
 static const double AMBIENT = 0.35;
 
+/* Sets x to the coordinates of vertex v in mm. */
 static void copy_corner(const kn_surface *s, ptrdiff_t v, double x[3])
 {
     memcpy(x, s->xyz + 3 * v, 3 * sizeof *x);
 }
 
+/* Sets out = a x b; out must not overlap a or b. */
 static void cross_product(const double a[3], const double b[3], double out[3])
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
@@ -35,7 +37,8 @@ typedef struct triangle { /* projected triangle */
     double x[3], y[3], depth[3], area; /* px, mm, twice the signed area */
 } triangle;
 
-/* Projects triangle k to px; false if its area is 0 or not finite. */
+/* Projects triangle k of the mesh to px, with depths in mm. Returns false if its area is 0 or not
+ * finite. */
 static bool project_triangle(const kn_surface *s, const kn_raster_frame *f, ptrdiff_t k,
                              triangle *t)
 {
@@ -51,7 +54,8 @@ static bool project_triangle(const kn_surface *s, const kn_raster_frame *f, ptrd
     return t->area != 0 && isfinite(t->area);
 }
 
-/* Pixels whose centre may lie within the range of a, b, c, limited to 0 .. n-1. */
+/* Sets *from .. *to to the pixels whose centre may lie within the range of a, b and c (px), limited
+ * to 0 .. n-1; *to < *from: none. */
 static void find_pixel_range(double a, double b, double c, ptrdiff_t n, ptrdiff_t *from,
                              ptrdiff_t *to)
 {
@@ -60,7 +64,7 @@ static void find_pixel_range(double a, double b, double c, ptrdiff_t n, ptrdiff_
     *to = high < (double)(n - 1) ? (high >= 0 ? (ptrdiff_t)high : -1) : n - 1;
 }
 
-/* Replaces the pixel if the triangle is nearer at barycentric weights w. */
+/* Replaces the pixel by triangle k if that is nearer to the eye at barycentric weights w. */
 static void update_pixel(const triangle *t, ptrdiff_t k, const double w[3], kn_raster_pixel *pixel)
 {
     const double depth = w[0] * t->depth[0] + w[1] * t->depth[1] + w[2] * t->depth[2];
@@ -134,7 +138,8 @@ void kn_raster_normals(const kn_surface *s, double *normal)
     }
 }
 
-/* to_v = mean of from over the neighbours of v; inner edges count twice, boundary edges once. */
+/* Sets to_v to the mean of `from` over the neighbours of vertex v (vertices x width values each);
+ * inner edges count twice, boundary edges once. count: work space, one value per vertex. */
 static void average_neighbours(const kn_surface *s, int width, const double *from, double *to,
                                double *count)
 {
@@ -154,7 +159,8 @@ static void average_neighbours(const kn_surface *s, int width, const double *fro
             to[width * v + i] = count[v] > 0 ? to[width * v + i] / count[v] : from[width * v + i];
 }
 
-/* Divides by the standard deviation and limits to -1 .. 1. */
+/* Subtracts the mean of n values, divides by their standard deviation and limits the result to -1
+ * .. 1; all 0 if they are equal. */
 static void standardise_values(double *x, ptrdiff_t n)
 {
     double mean = 0, square = 0;
@@ -206,6 +212,7 @@ typedef struct sheet { /* one mesh, prepared for drawing */
     double low[3], high[3];
 } sheet;
 
+/* Frees the normals and folding of both hemispheres. */
 static void sheet_clear(sheet *sheets)
 {
     for (int k = 0; k < 2; k++) {
@@ -214,7 +221,8 @@ static void sheet_clear(sheet *sheets)
     }
 }
 
-/* Computes normals, folding and bounding box of a mesh. */
+/* Computes normals, folding and bounding box (mm) of a mesh for drawing. out owns the arrays, also
+ * after failure. */
 static kn_status sheet_make(kn_ctx *ctx, const kn_report_mesh *mesh, sheet *out)
 {
     const kn_surface *s = &mesh->surface;
@@ -237,7 +245,8 @@ out:
     return status;
 }
 
-/* One scale for all views: the widest fills the width, unless it would be too high. */
+/* Returns the size and scale (px per mm) common to all views of n meshes: the widest mesh fills
+ * `width` px, unless it would be too high. */
 static kn_raster_frame frame_of(const sheet *sheets, int n, ptrdiff_t width)
 {
     double wide = 0, high = 0;
@@ -271,7 +280,8 @@ static uint8_t shade_pixel(const sheet *s, const kn_raster_pixel *p)
     return (uint8_t)fmax(1, fmin(255, round(x)));
 }
 
-/* Copies one view to its place in the table. */
+/* Copies a rendered view of a mesh to position at = {x, y} px of the table: the response and the
+ * shaded grey of each pixel. */
 static void copy_view(const sheet *s, const kn_raster_frame *f, const kn_raster_pixel *view,
                       ptrdiff_t T, kn_picture_table *table, const ptrdiff_t at[2])
 {
@@ -287,7 +297,8 @@ static void copy_view(const sheet *s, const kn_raster_frame *f, const kn_raster_
         }
 }
 
-/* Draws lateral and medial views of n meshes, each `width` px wide, into one table. */
+/* Draws the lateral and medial views of n meshes, each `width` px wide, into one table, in the
+ * arena of out, and adds the labels L and R for the large size. Can be cancelled. */
 static kn_status draw_views(kn_ctx *ctx, const sheet *sheets, int n, ptrdiff_t T, ptrdiff_t width,
                             kn_picture_tables *out, kn_picture_table *table)
 {

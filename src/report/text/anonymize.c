@@ -15,6 +15,7 @@ typedef struct named {
     ptrdiff_t i;
 } named;
 
+/* Comparison for qsort: by name, then by position. */
 static int by_name(const void *x, const void *y)
 {
     const named *a = x, *b = y;
@@ -72,6 +73,7 @@ struct kn_anonymizer {
     const char *own;
 };
 
+/* Comparison for qsort: by id, then by position. */
 static int by_id(const void *x, const void *y)
 {
     const entry *a = x, *b = y;
@@ -79,11 +81,13 @@ static int by_id(const void *x, const void *y)
     return c ? c : (a->i > b->i) - (a->i < b->i);
 }
 
+/* Returns whether an id consists of digits and points only. */
 static bool is_number(const char *id)
 {
     return strspn(id, "0123456789.") == strlen(id);
 }
 
+/* Returns whether an id must be replaced; not if it is empty or a number of one or two digits. */
 static bool is_identifying(const char *id)
 {
     return *id && !(is_number(id) && strlen(id) < 3);
@@ -121,13 +125,14 @@ void kn_anonymizer_free(kn_anonymizer *s)
     kn_free(s);
 }
 
-/* Bytes beyond ASCII count as letters. */
+/* Returns whether c continues a word: a letter, a digit or any byte beyond ASCII. */
 static bool in_word(char c)
 {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
-/* Returns the first of sorted[low .. high) whose k-th byte is not below c. */
+/* Returns the index of the first of sorted ids low .. high - 1 whose k-th byte is not below c;
+ * `high` if there is none. */
 static ptrdiff_t lower_bound(const kn_anonymizer *s, ptrdiff_t low, ptrdiff_t high, ptrdiff_t k,
                              int c)
 {
@@ -141,8 +146,8 @@ static ptrdiff_t lower_bound(const kn_anonymizer *s, ptrdiff_t low, ptrdiff_t hi
     return low;
 }
 
-/* Returns the longest id at the start of `text` that ends as a word; the range of candidates
- * narrows byte by byte. NULL: none. */
+/* Returns the longest id at the start of `text` that ends as a word, by narrowing the range of
+ * sorted candidates byte by byte; NULL: none. sentence: numeric ids do not match. */
 static const entry *match_id(const kn_anonymizer *s, const char *text, bool sentence)
 {
     const entry *longest = NULL;
@@ -161,7 +166,7 @@ static const entry *match_id(const kn_anonymizer *s, const char *text, bool sent
     return longest;
 }
 
-/* Length of an alias at the start of `text`; 0: none. */
+/* Returns the length of an alias such as "participant-12" at the start of `text`; 0: none. */
 static size_t alias_at(const kn_anonymizer *s, const char *text)
 {
     static const char digits[] = "0123456789";

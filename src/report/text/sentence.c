@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Grows the buffer for n more bytes; false after a failure, which is kept in status. */
+/* Makes room for n more bytes. Returns false after a failure, which s->status keeps. */
 static bool reserve_bytes(kn_sentence *s, ptrdiff_t n)
 {
     if (s->status != KN_OK)
@@ -27,7 +27,7 @@ static bool reserve_bytes(kn_sentence *s, ptrdiff_t n)
     return true;
 }
 
-/* Appends text to the sentence; nothing happens after memory ran out. */
+/* Appends a text to the sentence; does nothing after a failure. */
 static void append_text(kn_sentence *s, const char *text)
 {
     ptrdiff_t n = (ptrdiff_t)strlen(text);
@@ -53,7 +53,7 @@ void kn_sentence_words(kn_sentence *s, const char *format, ...)
 
 /* ---- numbers ---- */
 
-/* Replaces the locale's decimal mark, of any number of bytes, by a point. */
+/* Replaces the decimal mark of the locale, of any number of bytes, by a point, in place. */
 static void set_decimal_point(char *text)
 {
     size_t n = strspn(text, "+-0123456789");
@@ -64,7 +64,8 @@ static void set_decimal_point(char *text)
     memmove(text + n + 1, text + n + mark, strlen(text + n + mark) + 1);
 }
 
-/* Formats x with `digits` decimals, with a sign if `sign`; large numbers get an exponent. */
+/* Formats x with `digits` decimals, with a plus sign if `sign`; an exponent from 1e15 on, "n/a" for
+ * NaN. */
 static kn_formatted format_fixed(double x, int digits, bool sign)
 {
     static const double LARGE = 1e15;
@@ -93,7 +94,8 @@ kn_formatted kn_format_signed(double x, int digits)
     return format_fixed(x, digits, true);
 }
 
-/* Number of decimals that gives this many significant digits. */
+/* Returns the number of decimals that gives x this many significant digits; negative for large x.
+ */
 static int digits_after(double x, int digits)
 {
     return digits - 1 - (int)floor(log10(fabs(x)));
@@ -112,6 +114,7 @@ kn_formatted kn_format_figures(double x, int digits)
     return s;
 }
 
+/* Returns how many decimals a percentage needs so that it does not round to 0 or 100: 1 to 3. */
 static int percent_digits(double percent)
 {
     double far = fmin(fabs(percent), fabs(100 - percent));

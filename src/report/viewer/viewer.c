@@ -31,6 +31,7 @@ typedef struct view { /* the part of the volume in the page */
     int32_t *response; /* response of each voxel of the volume; -1: none */
 } view;
 
+/* Returns whether card k has a z-map of a volume. */
 static bool has_map(const kn_report *r, ptrdiff_t k)
 {
     return r->space.kind == KN_REPORT_VOLUME && r->responses.T > 0 && r->participants.card[k].z;
@@ -44,7 +45,8 @@ bool kn_viewer_has(const kn_report *r)
     return false;
 }
 
-/* Crops the volume to the mask with a margin, and halves it above KN_VIEWER_MAX responses. */
+/* Sets v to the box of the volume that the viewer shows: the mask with a margin, every second voxel
+ * above KN_VIEWER_MAX responses, with its affine in mm. v->response is in the arena. */
 static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, view *v)
 {
     const ptrdiff_t T = r->responses.T;
@@ -66,7 +68,7 @@ static kn_status view_make(kn_ctx *ctx, const kn_report *r, kn_arena *arena, vie
     return kn_response_of_voxel(ctx, &r->space, T, arena, &v->response);
 }
 
-/* Index in the volume of voxel i of the view. */
+/* Returns the index in the stored volume of voxel i of the view. */
 static ptrdiff_t voxel_at(const view *v, ptrdiff_t i)
 {
     ptrdiff_t a = i % v->dim[0], b = i / v->dim[0] % v->dim[1], c = i / v->dim[0] / v->dim[1];
@@ -74,6 +76,7 @@ static ptrdiff_t voxel_at(const view *v, ptrdiff_t i)
                              v->low[2] + c * v->step);
 }
 
+/* Returns the number of voxels of the view. */
 static ptrdiff_t voxels_of(const view *v)
 {
     return v->dim[0] * v->dim[1] * v->dim[2];
@@ -81,7 +84,7 @@ static ptrdiff_t voxels_of(const view *v)
 
 /* ---- packed data ---- */
 
-/* Compresses n bytes; *out is owned by the caller (kn_free). */
+/* Compresses n bytes with gzip; *out (*size bytes) is owned by the caller (kn_free). */
 static kn_status gzip_bytes(kn_ctx *ctx, const uint8_t *bytes, ptrdiff_t n, void **out,
                             ptrdiff_t *size)
 {
@@ -119,7 +122,8 @@ static void take_differences(uint8_t *bytes, ptrdiff_t n)
         bytes[i] = (uint8_t)(bytes[i] - bytes[i - 1]);
 }
 
-/* Writes members of a JSON object: step and missing code of z, zmax, colours from -zmax to zmax. */
+/* Writes members of the viewer's JSON object: step and missing code of z, largest z, colours from
+ * -zmax to zmax. */
 static void write_colours(kn_html *out)
 {
     char number[KN_NUMBER_SIZE];
@@ -136,6 +140,8 @@ static void write_colours(kn_html *out)
 
 /* ---- volume of the page ---- */
 
+/* Writes the mask of the view as a <script> element: one bit per voxel, set if it has a response,
+ * packed. */
 static kn_status put_mask(const view *v, kn_html *out)
 {
     void *memory = NULL;
@@ -153,7 +159,8 @@ out:
     return status;
 }
 
-/* Writes one grey byte per voxel of the box, as differences. */
+/* Writes the background of the view as a <script> element: one grey byte per voxel, as differences,
+ * packed. */
 static kn_status put_ground(const kn_report *r, const view *v, kn_html *out)
 {
     void *memory = NULL;
@@ -171,6 +178,7 @@ out:
     return status;
 }
 
+/* Writes the geometry of the view as JSON in a <script> element: dimensions, affine, colours. */
 static void put_json(const view *v, kn_html *out)
 {
     char number[KN_NUMBER_SIZE];
@@ -203,7 +211,8 @@ void kn_viewer_space(const kn_report *r, kn_html *out)
     kn_arena_clear(&arena);
 }
 
-/* Writes the z-map of a card, for the voxels of the view that have a response. */
+/* Writes the z-map of a card, one byte for each voxel of the view that has a response, as
+ * differences, packed, and the closing tag of its <script>. */
 static kn_status put_z(const kn_report *r, const int8_t *z, kn_html *out)
 {
     kn_arena arena = {0};
