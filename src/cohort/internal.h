@@ -102,7 +102,7 @@ void kn_cohort_id(const kn_cohort *c, ptrdiff_t i, char id[KN_COHORT_ID]);
 void kn_cohort_site_name(const kn_cohort *c, int site, char name[KN_COHORT_ID]);
 
 /* ---- effect_maps.c ---- */
-/* Creates grid, mask, lesion, maps and regions. */
+/* Creates grid, mask, lesion, effect maps and regions of c, and computes the true R2. */
 kn_status kn_cohort_make_maps(kn_ctx *ctx, kn_cohort *c);
 
 /* ---- images_and_regions.c ---- */

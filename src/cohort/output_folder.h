@@ -21,7 +21,8 @@ typedef struct kn_folder_entry { /* a file or folder; owned by the kn_folder */
 /* Creates the folder; its parent must exist. A non-empty folder is refused unless `force`; then
  * files of the same name are replaced and others kept. */
 kn_status kn_folder_open(kn_ctx *ctx, const char *dir, bool force, kn_folder **out);
-/* Frees the folder; keep false: removes what this run created. */
+/* Frees the folder; keep false: removes the files and folders that this run created. NULL is
+ * allowed. */
 void kn_folder_close(kn_folder *folder, bool keep);
 
 /* Creates a subfolder, or uses an existing one. KN_ERR_IO if it cannot be written. */
@@ -76,7 +77,8 @@ kn_status kn_sim_image_commit(kn_ctx *ctx, kn_sim_image *image);
 /* Frees the image; without a commit no file remains. NULL is allowed. */
 void kn_sim_image_free(kn_sim_image *image);
 
-/* Writes a 3D image by the calls above. values NULL: all 1. */
+/* Writes a whole 3D image: voxel index[i] = values[i] for n voxels, the others 0; values NULL: all
+ * 1. code: as in kn_sim_image_new. */
 kn_status kn_sim_image_write(kn_ctx *ctx, kn_folder *folder, const char *name,
                              const kn_nifti_header *header, int code, const double *values,
                              const ptrdiff_t *index, ptrdiff_t n);

@@ -10,7 +10,7 @@
 /* Fills a table of `cols` columns. */
 typedef kn_status (*fill_fn)(kn_ctx *ctx, const kn_cohort *c, kn_table_writer *w);
 
-/* Writes the cells of a NULL-terminated list as one row. */
+/* Writes the cells of a NULL-terminated list as one row of a table. */
 static kn_status put_row(kn_ctx *ctx, kn_table_writer *w, const char *const *cell)
 {
     kn_status status = KN_OK;

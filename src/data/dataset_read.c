@@ -96,7 +96,8 @@ static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
     return KN_OK;
 }
 
-/* Makes the cells of both tables that equal a word of {na} missing. */
+/* Makes the cells of the table of covariates and of the table of responses missing that equal a
+ * word of the option {na}. Fails only without memory. */
 static kn_status blank_cells(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
 {
     kn_names words = {0};

@@ -22,7 +22,7 @@ double kn_caller_bytes_sum(const kn_caller_bytes *b, ptrdiff_t n, ptrdiff_t T);
  * held during the fits. Collective. */
 kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
                           const kn_memory_policy *policy, kn_preloaded **out);
-/* Frees h after all its subsets were freed; accepts NULL. */
+/* Frees preloaded responses; all subsets of them must be freed before. NULL is allowed. */
 void kn_preloaded_free(kn_preloaded *h);
 
 /* Returns all participants as a fit would see them, without X; borrowed. Y is in the order of the

@@ -85,7 +85,8 @@ typedef struct kn_sample_spec {
  * the model; KN_ERR_MEMORY if values do not fit. Collective. */
 kn_status kn_sample_new(kn_ctx *ctx, kn_data *data, const kn_settings *s, kn_sample_spec known,
                         const kn_memory_policy *policy, kn_sample *out);
-void kn_sample_clear(kn_sample *p); /* accepts {0} */
+/* Frees the rows, covariates and responses that the sample owns; {0} is allowed. */
+void kn_sample_clear(kn_sample *p);
 
 /* Sets rows[i], i < p->n, to whether participant i has VALUE in COLUMN, for `text` "COLUMN=VALUE"
  * of an option. KN_ERR_DATA if there is no such column, or no participant, in any job part, has the

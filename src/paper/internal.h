@@ -25,7 +25,8 @@ typedef struct kn_split {
     ptrdiff_t *train, *test;
 } kn_split;
 
-/* Draws a split; it depends on seed, repeat and kind only. */
+/* Draws the training and test rows of a split; they depend on the data, seed, repeat and kind only.
+ * *out is owned (kn_split_clear). KN_ERR_DATA if there are too few scans. */
 kn_status kn_split_new(kn_ctx *ctx, const kn_visual *v, kn_split_by by, uint64_t seed, int repeat,
                        kn_split *out);
 /* Frees the row numbers; {0} is allowed. */
@@ -79,7 +80,7 @@ typedef struct kn_results {
 
 /* Frees the rows; {0} is allowed. */
 void kn_results_clear(kn_results *r);
-/* Appends a copy of the row. */
+/* Appends a copy of the row. Fails only without memory. */
 kn_status kn_results_add(kn_ctx *ctx, kn_results *r, const kn_result *row);
 /* Returns the row of this run, borrowed; NULL if it is not there. Linear search. */
 const kn_result *kn_results_find(const kn_results *r, const kn_run *run);
@@ -113,7 +114,7 @@ kn_status kn_results_path(kn_ctx *ctx, const char *dir, const char *name,
 /* The paper's figure: run time, R2 and AUC against the number of components, as mean and
  * standard deviation over repeats; one row of panels per kind of split. */
 
-/* Writes the figure as SVG, replacing an existing file. */
+/* Writes the figure as SVG, replacing an existing file. KN_ERR_IO if it cannot be written. */
 kn_status kn_paper_figure_write(kn_ctx *ctx, const kn_results *r, const char *path);
 
 #endif

@@ -29,7 +29,8 @@ typedef struct kn_laplacian {
  * surface; NULL: all are used. Fails only without memory. */
 kn_status kn_laplacian_new(kn_ctx *ctx, const kn_surface *surface, const bool *use,
                            kn_laplacian *out);
-void kn_laplacian_clear(kn_laplacian *l); /* accepts {0} */
+/* Frees the entries of the matrix; {0} is allowed. */
+void kn_laplacian_clear(kn_laplacian *l);
 
 /* Computes y = L x (n values each). */
 void kn_laplacian_times(const kn_laplacian *l, const double *x, double *y);

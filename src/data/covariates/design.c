@@ -97,7 +97,8 @@ typedef struct moments {
     double mean, sd, largest;
 } moments;
 
-/* Returns mean, population sd and largest |value| of x (n). */
+/* Returns mean, standard deviation (divisor n) and largest absolute value of x (n finite values).
+ */
 static moments moments_of(const double *x, ptrdiff_t n)
 {
     moments m = {0};

@@ -67,7 +67,8 @@ typedef struct kn_design_options {
  * (kn_design_clear). KN_ERR_DATA for values that are not finite, with row and column, and if all
  * covariates are constant. */
 kn_status kn_design_new(kn_ctx *ctx, kn_view raw, const kn_design_options *options, kn_design *out);
-void kn_design_clear(kn_design *d); /* accepts {0} */
+/* Frees the columns and their statistics; {0} is allowed. */
+void kn_design_clear(kn_design *d);
 
 /* Computes X (n x F) from raw covariates (n x C). `clamp` clamps new participants of an additive
  * design: x to the training range, extended by half its length on each side, and x inside u to the

@@ -114,7 +114,8 @@ void kn_encoding_log(kn_ctx *ctx, const kn_table *table, const kn_encoding *enco
  * KN_ERR_ARGUMENT for a table that cannot be encoded. */
 kn_status kn_encoding_learn(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *options,
                             kn_encoding *out);
-void kn_encoding_clear(kn_encoding *encoding); /* accepts {0} */
+/* Frees the columns and their levels; {0} is allowed. */
+void kn_encoding_clear(kn_encoding *encoding);
 
 /* Returns F, the number of columns of X that the covariates are encoded as. */
 ptrdiff_t kn_encoding_width(const kn_encoding *encoding);

@@ -137,8 +137,9 @@ void kn_responses_columns(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *i
  * per column. Files have this order, so a strip is written at memory speed where a block needs a
  * transposition. */
 void kn_responses_strip(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_mat strip);
-/* Sets strip (count x N, one participant per column) to standardised responses rounded to float32.
- * Standardising is in double, so that responses far from zero lose no precision. */
+/* Sets strip (count x N, one participant per column) to standardised responses first .. first +
+ * count - 1, rounded to float32. Standardising is in double, so that responses far from zero lose
+ * no precision. */
 void kn_responses_strip_f32(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t first, kn_fmat strip);
 
 /* ---- index ranges of MPI ranks ---------------------------------------------------------------

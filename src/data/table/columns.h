@@ -67,6 +67,7 @@ ptrdiff_t kn_names_count(const char *text);
 /* Splits a list such as a,b,c at commas and trims spaces; text NULL: no names. *out owns copies
  * (kn_names_clear). KN_ERR_ARGUMENT for an empty or repeated name; `option` is for the message. */
 kn_status kn_names_split(kn_ctx *ctx, const char *option, const char *text, kn_names *out);
-void kn_names_clear(kn_names *names); /* accepts {0} */
+/* Frees the names; {0} is allowed. */
+void kn_names_clear(kn_names *names);
 
 #endif

@@ -49,7 +49,8 @@ typedef struct kn_row_filter {
  * @FILE`. *out owns copies of the texts (kn_row_filter_clear). KN_ERR_ARGUMENT if the syntax is
  * wrong. */
 kn_status kn_row_filter_parse(kn_ctx *ctx, const char *text, kn_row_filter *out);
-void kn_row_filter_clear(kn_row_filter *where); /* accepts {0} */
+/* Frees the conditions of the filter; {0} is allowed. */
+void kn_row_filter_clear(kn_row_filter *where);
 
 /* Sets keep[i], one flag per row of the table, to whether row i meets every condition, and logs how
  * many do. KN_ERR_DATA for a column that does not exist, a text compared as a number, and

@@ -10,8 +10,9 @@ typedef struct kn_clip {
     char text[64];
 } kn_clip;
 
-kn_clip
-kn_clipped(const char *text); /* replaces control characters, truncates between UTF-8 characters */
+/* Returns a copy of a text for a message: control characters replaced by '?', and cut between
+ * UTF-8 characters, with an ellipsis, if it does not fit. */
+kn_clip kn_clipped(const char *text);
 
 typedef struct kn_listing { /* "a, b, c, d, e, ..."; initialise with {0} or {.limit = 5} */
     char text[512];

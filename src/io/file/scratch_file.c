@@ -182,7 +182,8 @@ void kn_row_spool_clear(kn_row_spool *s)
     *s = (kn_row_spool){0};
 }
 
-/* Creates and unlinks a file in `folder`, and reserves its disk space. */
+/* Creates and unlinks a file in `folder`, reserves `bytes` of its disk space, and sets *fd, which
+ * the caller closes. KN_ERR_IO if the folder cannot be written or is too full. */
 static kn_status open_spool(kn_ctx *ctx, const char *folder, double bytes, int *fd)
 {
     char *name;

@@ -20,7 +20,8 @@ typedef struct cifti_writer {
     unsigned char *run;           /* capacity floats: values of one place */
 } cifti_writer;
 
-/* Frees the writer; an uncommitted file is removed. NULL is allowed. */
+/* Frees the writer of a CIFTI file (kn_image_format.free); an uncommitted file is removed. NULL is
+ * allowed. */
 static void free_cifti_writer(void *state)
 {
     cifti_writer *w = state;

@@ -94,7 +94,8 @@ out:
     return status;
 }
 
-/* Reads entry i of the colour table: its name and its key, the colour. */
+/* Reads entry i of the colour table of a FreeSurfer annotation: the name of a label and its key,
+ * which is its colour. KN_ERR_FORMAT if the file ends or the entry is malformed. */
 static kn_status take_entry(reader *r, ptrdiff_t i)
 {
     kn_status status;

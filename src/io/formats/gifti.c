@@ -200,8 +200,8 @@ out:
     return status;
 }
 
-/* Handler of expat for the start of an element: a data array, its Data, or a label. Errors stop the
- * parser. */
+/* Handler of expat for the start of an element (self: the parser): notes the attributes of a data
+ * array or a label, and begins to collect the text of Data. Errors stop the parser. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;

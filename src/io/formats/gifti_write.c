@@ -43,7 +43,8 @@ static kn_status write_text(kn_ctx *ctx, gifti_writer *w, const char *text)
     return kn_maybe_gzip_write(ctx, &w->file, text, (ptrdiff_t)strlen(text));
 }
 
-/* Frees the writer; an uncommitted file is removed. NULL is allowed. */
+/* Frees the writer of a GIFTI file (kn_image_format.free); an uncommitted file is removed. NULL is
+ * allowed. */
 static void free_gifti_writer(void *state)
 {
     gifti_writer *w = state;

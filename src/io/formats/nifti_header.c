@@ -210,8 +210,9 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw,
     return KN_OK;
 }
 
-/* Sets slope and intercept of *h. An intercept of 0 becomes -0.0, which keeps the sign of zero.
- * KN_ERR_FORMAT if they are not finite. */
+/* Sets slope and intercept of stored values in *h from the fields of the file's header. An
+ * intercept of 0 becomes -0.0, which keeps the sign of zero. KN_ERR_FORMAT if they are not finite.
+ */
 static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *raw,
                               kn_nifti_header *h)
 {

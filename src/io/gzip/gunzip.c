@@ -135,7 +135,8 @@ static kn_status refill_input(kn_ctx *ctx, kn_gunzip *g)
     return status;
 }
 
-/* At the end of a gzip member: starts the next one, or sets g->ended. */
+/* At the end of a gzip member: starts the next member if one follows, else sets g->ended; other
+ * bytes that follow are ignored. KN_ERR_IO if reading fails. */
 static kn_status next_member(kn_ctx *ctx, kn_gunzip *g)
 {
     kn_status status = KN_OK;

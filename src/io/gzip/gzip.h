@@ -23,7 +23,8 @@ kn_status kn_gzip_hint(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t *len
 
 typedef struct kn_gunzip kn_gunzip;
 
-/* Allocates a decompressor, which can be reused for many sources. */
+/* Allocates a decompressor of gzip data, which can be reused for many sources; *out is owned
+ * (kn_gunzip_free). Fails only without memory. */
 kn_status kn_gunzip_new(kn_ctx *ctx, kn_gunzip **out);
 /* Frees the decompressor. NULL is allowed. */
 void kn_gunzip_free(kn_gunzip *g);
@@ -45,7 +46,8 @@ kn_status kn_gzip_length(kn_ctx *ctx, const kn_byte_source *source, ptrdiff_t li
 
 typedef struct kn_inflater kn_inflater; /* libdeflate's state, reusable for many files */
 
-/* Allocates the state. */
+/* Allocates libdeflate's decompressor, which can be reused for many files; *out is owned by the
+ * caller. Fails only without memory. */
 kn_status kn_inflater_new(kn_ctx *ctx, kn_inflater **out);
 /* Frees the state. NULL is allowed. */
 void kn_inflater_free(kn_inflater *inflater);
@@ -65,9 +67,11 @@ kn_status kn_inflate(kn_ctx *ctx, kn_inflater *inflater, const char *name,
  * each of two chunks per thread (at most 32). */
 typedef struct kn_gzip_writer kn_gzip_writer;
 
-/* Writes the gzip header to `to`, which is borrowed. */
+/* Starts a gzip compressor, whose output goes to the writer `to` (borrowed), and writes the gzip
+ * header; *out is owned (kn_gzip_writer_free). */
 kn_status kn_gzip_writer_new(kn_ctx *ctx, kn_writer *to, kn_gzip_writer **out);
-/* Appends n bytes of content. */
+/* Compresses n bytes of content and writes what is ready. KN_ERR_IO, for example if the disk is
+ * full. */
 kn_status kn_gzip_writer_write(kn_ctx *ctx, kn_gzip_writer *w, const void *bytes, ptrdiff_t n);
 /* Writes the rest and the trailer. The caller then commits the kn_writer. */
 kn_status kn_gzip_writer_finish(kn_ctx *ctx, kn_gzip_writer *w);
@@ -83,7 +87,8 @@ typedef struct kn_maybe_gzip_file {
     kn_gzip_writer *gzip; /* owned; NULL: not compressed */
 } kn_maybe_gzip_file;
 
-/* Opens the file; options as in kn_writer_new. On failure *out is {0}. */
+/* Opens a file for writing that is compressed if its name ends in .gz; options as in kn_writer_new.
+ * On failure *out is {0}. */
 kn_status kn_maybe_gzip_open(kn_ctx *ctx, const char *path, const kn_write_options *options,
                              kn_maybe_gzip_file *out);
 /* Appends n bytes. */

@@ -58,7 +58,8 @@ bool kn_image_is_name(const char *path);
 typedef struct kn_image_names {
     char text[128]; /* ".nii, .nii.gz, ..." */
 } kn_image_names;
-/* The known extensions, for messages. */
+/* Returns the file extensions of all image formats as one text, separated by commas, for messages.
+ */
 kn_image_names kn_image_known_names(void);
 
 /* Extension for output maps in the format of this image, such as ".mgh": that of the image if the

@@ -83,7 +83,8 @@ kn_status kn_images_open_row(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
     return line ? add_place(ctx, status, images->name, images->list.line[i]) : status;
 }
 
-/* Allocates n x images->parts image structs; images owns them. */
+/* Allocates n x images->parts empty image structs in `images`, which owns them. Fails only without
+ * memory. */
 static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
 {
     void *files;

@@ -83,7 +83,8 @@ static void widen_range(void *state, const float *voxels, ptrdiff_t n)
     }
 }
 
-/* Merges the range of another worker into `to`, n voxels. */
+/* Merges the smallest and largest value of each of n voxels, and the number of finite values if it
+ * is counted, as another worker found them, into `to`. NaN of either stays NaN. */
 static void merge_range(range *to, const range *from, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {

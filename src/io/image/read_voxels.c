@@ -173,7 +173,8 @@ out:
 
 /* ---- formats with their own loader (GIFTI) ------------------------------------------------ */
 
-/* Decodes all volumes into r->raw by the `load` of the format. */
+/* Decodes all volumes of an image into r->raw by the format's function `load`. Fails as that
+ * function does. */
 static kn_status load_volumes(kn_ctx *ctx, kn_image_reader *r, const kn_image *image)
 {
     kn_byte_source source = {.fd = -1};

@@ -74,7 +74,8 @@ kn_status kn_npy_writer_commit(kn_ctx *ctx, kn_npy_writer *writer);
 /* Frees the writer; an uncommitted file is removed. NULL is allowed. */
 void kn_npy_writer_free(kn_npy_writer *writer);
 
-/* Writes a whole array. */
+/* Writes a view (rows x columns) as a whole .npy file, numbers converted to `type`. options as in
+ * kn_writer_new; KN_ERR_IO if it cannot be written. */
 kn_status kn_npy_write(kn_ctx *ctx, const char *path, kn_view values, kn_type type,
                        const kn_write_options *options);
 

@@ -38,7 +38,7 @@ typedef struct kn_st_writer kn_st_writer;
  * consecutive blocks: whole rows (runs of the last index), or pieces of a very long row. */
 typedef kn_status (*kn_st_fill)(kn_ctx *ctx, void *user, ptrdiff_t first, ptrdiff_t n, void *out);
 
-/* Creates a writer without entries. */
+/* Creates a writer of a safetensors file without entries; *out is owned (kn_st_writer_free). */
 kn_status kn_st_writer_new(kn_ctx *ctx, kn_st_writer **out);
 /* Frees the writer, not the arrays. NULL is allowed. */
 void kn_st_writer_free(kn_st_writer *writer);
@@ -70,10 +70,11 @@ kn_status kn_st_add_mat(kn_ctx *ctx, kn_st_writer *writer, const char *name, kn_
 /* Adds a text as U8, shape [strlen], without the NUL. The text is borrowed. */
 kn_status kn_st_add_text(kn_ctx *ctx, kn_st_writer *writer, const char *name, const char *text);
 
-/* Writes the file atomically; options as in kn_writer_new. */
+/* Writes the file atomically with all entries added so far; options as in kn_writer_new. KN_ERR_IO
+ * if it cannot be written. */
 kn_status kn_st_write(kn_ctx *ctx, const kn_st_writer *writer, const char *path,
                       const kn_write_options *options);
-/* The same bytes in memory. Free with kn_free. */
+/* Writes the bytes of the file into memory: *n bytes, freed with kn_free. */
 kn_status kn_st_write_bytes(kn_ctx *ctx, const kn_st_writer *writer, void **bytes, ptrdiff_t *n);
 /* XXH64 of these bytes, without storing them. A sealed file takes two passes over the arrays. */
 kn_status kn_st_write_hash(kn_ctx *ctx, const kn_st_writer *writer, uint64_t *out);

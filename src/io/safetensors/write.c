@@ -321,7 +321,8 @@ static void seal_of(const putting *to, char digits[KN_ST_DIGITS + 1])
     snprintf(digits, KN_ST_DIGITS + 1, "%016" PRIx64, kn_hashing_end(&to->hash));
 }
 
-/* Writes header and arrays; to->hash is then the hash of all bytes. */
+/* Writes the header and all arrays in order to `to`, a file or a hash alone; to->hash is then the
+ * hash of all bytes. KN_ERR_IO if the disk is full. */
 static kn_status put_all(kn_ctx *ctx, const kn_st_writer *w, putting *to)
 {
     ptrdiff_t *offsets = NULL;

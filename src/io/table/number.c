@@ -83,7 +83,7 @@ static double round_to_double(uint64_t m, int e, bool more)
     return x;
 }
 
-/* Returns w 10^q rounded to double, |q| <= MAX_POWER. */
+/* Returns w 10^q correctly rounded to a double; |q| <= MAX_POWER. */
 static double scale_by_ten(uint64_t w, int q)
 {
     if (w == 0)

@@ -21,7 +21,8 @@ enum { KN_NUMBER_SIZE = 32 };
 
 /* Formats x with 15 to 17 digits, the fewest that read back as the same double; NaN is "n/a". */
 void kn_number_text(double x, char out[KN_NUMBER_SIZE]);
-/* Formats x with ten digits, for output that users read; NaN is "n/a". */
+/* Formats x with at most ten significant digits and a decimal point in every locale, for output
+ * that users read; NaN is "n/a". */
 void kn_number_short(double x, char out[KN_NUMBER_SIZE]);
 
 #endif

@@ -68,7 +68,8 @@ kn_status kn_sidecar_check(kn_ctx *ctx, const char *table_path, const kn_write_o
     return status == KN_OK ? kn_writer_check(ctx, path, options) : status;
 }
 
-/* Returns "0=no|1=yes" as a JSON object, owned by the caller. */
+/* Converts "0=no|1=yes", the levels of a column in src/columns.def, to a JSON object, owned by the
+ * caller; NULL without memory. */
 static json_t *levels_json(const char *levels)
 {
     json_t *all = json_object();

@@ -103,7 +103,8 @@ kn_status kn_table_writer_end_row(kn_ctx *ctx, kn_table_writer *writer);
 /* Makes the commit write a JSON sidecar too (io/table/sidecar.h), with the options of this writer.
  * file: the table in src/columns.def. Call before the header row. */
 kn_status kn_table_writer_describe(kn_ctx *ctx, kn_table_writer *writer, const char *file);
-/* Completes the file, and its sidecar if it is described. */
+/* Renames the finished table, and its sidecar if kn_table_writer_describe was called, to their
+ * paths. KN_ERR_IO if it fails; the old files then remain. */
 kn_status kn_table_writer_commit(kn_ctx *ctx, kn_table_writer *writer);
 /* Frees the writer; an uncommitted file is removed. NULL is allowed. */
 void kn_table_writer_free(kn_table_writer *writer);

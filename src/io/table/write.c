@@ -66,7 +66,8 @@ static kn_status write_bytes(kn_ctx *ctx, kn_table_writer *w, const char *text, 
     return kn_writer_write(ctx, w->file, text, (ptrdiff_t)n);
 }
 
-/* Writes a field in quotes; a quote within it is doubled. */
+/* Writes the text of a cell in double quotes; a quote within it is doubled. KN_ERR_IO, for example
+ * if the disk is full. */
 static kn_status put_quoted(kn_ctx *ctx, kn_table_writer *w, const char *text)
 {
     kn_status status;

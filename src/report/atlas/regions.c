@@ -227,7 +227,8 @@ static void fill_catalogue(catalogue *x)
     qsort(x->entry, x->n, sizeof *x->entry, by_key);
 }
 
-/* Returns the region of this key by binary search; NULL: unknown. */
+/* Returns the region of the catalogue (sorted by key) with this key, by binary search; NULL:
+ * unknown. */
 static const kn_atlas_region *find_in_catalogue(const catalogue *x, const char *key)
 {
     size_t low = 0, high = x->n;

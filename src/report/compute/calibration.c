@@ -63,6 +63,7 @@ static void add_counts(double *to, const uint32_t *from, ptrdiff_t n)
         to[k] += from[k];
 }
 
+/* Divides n values by `by`, in place. */
 static void divide_values(double *x, ptrdiff_t n, double by)
 {
     for (ptrdiff_t k = 0; k < n; k++)

@@ -82,7 +82,7 @@ static ptrdiff_t count_missing(const double *x, ptrdiff_t n)
     return none;
 }
 
-/* Copies n texts to the arena of the report; NULL becomes "". */
+/* Copies n texts to the arena of the report as *out; NULL becomes "". Fails only without memory. */
 static kn_status copy_texts(kn_ctx *ctx, kn_report *r, const char *const *from, ptrdiff_t n,
                             const char *const **out)
 {

@@ -46,7 +46,8 @@ kn_status kn_compute_change(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_compute_cards(kn_ctx *ctx, const kn_report_job *job);
 /* Methods text and the facts to reproduce the page (methods_section.c). */
 kn_status kn_compute_methods(kn_ctx *ctx, const kn_report_job *job);
-/* First sentence, warnings and good news (summary.c). */
+/* Computes the summary of the report: first sentence, warnings, checks that passed, and notes. The
+ * other sections must be computed before. */
 kn_status kn_compute_summary(kn_ctx *ctx, const kn_report_job *job);
 /* With {strip_ids}, replaces the ids in all texts; must run last (anonymize_report.c). */
 kn_status kn_compute_anonymize(kn_ctx *ctx, const kn_report_job *job);

@@ -24,7 +24,7 @@ typedef struct kn_clusters kn_clusters;
  * (a table, vertices without their mesh, regions). `space` is borrowed and must outlive *out. */
 kn_status kn_clusters_new(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                           kn_clusters **out);
-/* Frees the neighbourhood; accepts NULL. */
+/* Frees the neighbourhood of voxels or vertices that clusters are searched in; NULL is allowed. */
 void kn_clusters_free(kn_clusters *c);
 
 /* Result of kn_clusters_find. */
@@ -201,7 +201,8 @@ kn_status kn_summary_abnormal(kn_ctx *ctx, const kn_report_job *job);
 kn_status kn_summary_few(kn_ctx *ctx, const kn_report_job *job);
 
 /* warnings_participants.c: which participants need a second look? */
-/* Warns of participants with an implausible map. */
+/* Adds a warning that lists participants whose map looks like an error of the data; nothing if
+ * there are none. */
 kn_status kn_summary_implausible(kn_ctx *ctx, const kn_report_job *job);
 /* Warns of participants from sites, or with levels of other categories, that the training sample
  * does not have. */

@@ -318,7 +318,7 @@ out:
     return status;
 }
 
-/* Returns whether the folder has cases and other participants. */
+/* Returns whether the folder has both labelled cases and other participants. */
 static bool has_groups(const kn_report_job *job)
 {
     bool present[2] = {false, false};

@@ -40,7 +40,8 @@ out:
     return status;
 }
 
-/* Sets the first sentence of the page: what was scored, and by which model. */
+/* Sets r->sentence, the first sentence of the page: how many participants were scored on what, and
+ * by which model. */
 static kn_status write_first_sentence(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;

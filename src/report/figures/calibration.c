@@ -95,7 +95,7 @@ static void draw_qq(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the detrended QQ plot. */
+/* kn_figure.caption of the detrended QQ plot: samples, what a deviation means, and the bands. */
 static void caption_qq(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -140,7 +140,7 @@ const kn_figure kn_figure_qq = {.name = "qq",
 
 /* ---- PIT ---- */
 
-/* Draws the PIT histogram of the training sample as grey bars. */
+/* Draws the PIT histogram (density of Phi(z) in twentieths) of a sample as grey bars. */
 static void draw_pit_bars(kn_plot *p, const kn_report_calibration *c)
 {
     const double width = (p->right - p->left) / KN_REPORT_PIT;
@@ -206,7 +206,8 @@ static void draw_pit(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, k
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the PIT histogram. */
+/* kn_figure.caption of the PIT histogram (distribution of Phi(z)): samples, how to read it, and the
+ * bands. */
 static void caption_pit(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -222,7 +223,7 @@ static void caption_pit(const kn_report *r, ptrdiff_t k, kn_html *out)
         r->calibration[1].n > 0 ? "scored participants" : "training sample");
 }
 
-/* kn_figure.data of the PIT histogram: a row per sample and bar. */
+/* kn_figure.data of the PIT histogram: a row per sample and bar with its edges and density. */
 static kn_status tabulate_pit(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

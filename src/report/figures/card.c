@@ -134,7 +134,8 @@ static void draw_card(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, 
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of card k. */
+/* kn_figure.caption of card k: the number of z-scores in the histogram, and the curves they are
+ * compared with. */
 static void caption_card(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const ptrdiff_t participant = r->participants.card[k].participant;
@@ -147,7 +148,7 @@ static void caption_card(const kn_report *r, ptrdiff_t k, kn_html *out)
                 "extreme responses.");
 }
 
-/* kn_figure.data of card k: a row per bar. */
+/* kn_figure.data of card k: a row per bar of the histogram of z-scores. */
 static kn_status tabulate_card(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     kn_status status;

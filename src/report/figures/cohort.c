@@ -170,7 +170,8 @@ static void caption_missing(kn_html *out, ptrdiff_t n, const char *of)
         kn_html_print(out, " Missing for %td of %s.", n, of);
 }
 
-/* kn_figure.caption of covariate k. */
+/* kn_figure.caption of the histogram of covariate k: name, numbers of participants, missing values.
+ */
 static void caption_covariate(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_column *c = &r->cohort.column[k];

@@ -222,7 +222,8 @@ static void draw_curve(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of shown response k. */
+/* kn_figure.caption of the centile curves of shown response k: centiles, points, and the levels of
+ * the other covariates. */
 static void caption_curve(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_shown *s = &r->curves.shown[k];

@@ -72,7 +72,8 @@ void kn_figure_inline(const kn_report *r, const char *name, ptrdiff_t k, kn_html
                 "</figure>\n");
 }
 
-/* Writes figure k as the SVG file `path`. */
+/* Draws figure k of kind f as the SVG file `path`; options as in kn_writer_new. KN_ERR_IO if it
+ * cannot be written. */
 static kn_status write_svg(kn_ctx *ctx, const kn_report *r, const kn_figure *f, ptrdiff_t k,
                            const char *path, const kn_write_options *options)
 {
@@ -90,7 +91,7 @@ out:
     return status;
 }
 
-/* Writes the data of figure k as the table `path`. */
+/* Writes the numbers of figure k of kind f as the table `path`; options as in kn_writer_new. */
 static kn_status write_csv(kn_ctx *ctx, const kn_report *r, const kn_figure *f, ptrdiff_t k,
                            const char *path, const kn_write_options *options)
 {
@@ -113,7 +114,7 @@ static kn_status figure_path(kn_ctx *ctx, const char *dir, const char *name, con
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
-/* Writes figure k as DIR/NAME.svg and its data as DIR/NAME.csv. */
+/* Writes figure k of kind f as DIR/NAME.svg and its numbers as DIR/NAME.csv. */
 static kn_status write_figure(kn_ctx *ctx, const kn_report *r, const kn_figure *f, ptrdiff_t k,
                               const char *dir, const kn_write_options *options)
 {

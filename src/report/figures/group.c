@@ -57,7 +57,7 @@ static void draw_roc(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, k
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the ROC curves. */
+/* kn_figure.caption of the ROC curves: group sizes, and how to read the area under a curve. */
 static void caption_roc(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;

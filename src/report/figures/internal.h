@@ -57,7 +57,8 @@ kn_ticks kn_ticks_across(const kn_axis_scale *s);
 kn_range kn_range_of_counts(double high);
 
 enum { KN_TICK_TEXT = 48 };
-/* Formats the label of a tick at x. */
+/* Writes the number of a tick at x with as many decimals as the ticks need, or as a percentage if
+ * t->percent. */
 void kn_tick_text(const kn_ticks *t, double x, char out[KN_TICK_TEXT]);
 /* Approximate width in px of `text` in a wide font at 12.5 px; UTF-8 continuation bytes are not
  * counted. */
@@ -94,7 +95,8 @@ void kn_plot_y_integer_axis(kn_plot *p, const char *name);
 void kn_plot_x_axis(kn_plot *p, const char *name, bool percent);
 /* Like kn_plot_x_axis with whole numbers only. */
 void kn_plot_x_integer_axis(kn_plot *p, const char *name);
-/* Draws the x axis with the caller's ticks and a name (escaped). */
+/* Draws the x axis: a line, the caller's ticks with their numbers, and the name of the axis,
+ * escaped. */
 void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name);
 /* Draws a horizontal line across the plot area at value y, in a CSS class; nothing for NaN. */
 void kn_plot_horizontal_line(kn_plot *p, const char *class, double y);
@@ -192,10 +194,10 @@ bool kn_figure_has_mark(const kn_report *r, ptrdiff_t participant);
 /* Writes a sentence for the caption if not all participants are marks. */
 void kn_figure_caption_marks(const kn_report *r, kn_html *out);
 
-/* Writes a row: `texts` texts, then `numbers` numbers. */
+/* Writes a row of a figure's table: `texts` texts, then `numbers` numbers (NaN: n/a). */
 kn_status kn_figure_row(kn_ctx *ctx, kn_table_writer *csv, const char *const *text, int texts,
                         const double *number, int numbers);
-/* Writes the header; names are separated by spaces. */
+/* Writes the header row of a figure's table; names are separated by spaces. */
 kn_status kn_figure_columns(kn_ctx *ctx, kn_table_writer *csv, const char *names);
 
 #endif

@@ -7,7 +7,8 @@
 
 /* ---- components ---- */
 
-/* kn_figure.count: 1 if the search for the number of components evaluated several, else 0. */
+/* kn_figure.count of the figure of the number of components: 1 if the search evaluated several
+ * numbers, else 0. */
 static ptrdiff_t count_components(const kn_report *r)
 {
     return r->model.known && r->model.curve_n > 1;
@@ -62,7 +63,8 @@ static void draw_components(const kn_report *r, ptrdiff_t k, const kn_svg_head *
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the number of components. */
+/* kn_figure.caption of the held-out loss against the number of components: what the loss and the
+ * band are. */
 static void caption_components(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -136,7 +138,7 @@ static void draw_shares(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the explained shares. */
+/* kn_figure.caption of the proportion of each component's variance that the covariates explain. */
 static void caption_shares(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -147,7 +149,7 @@ static void caption_shares(const kn_report *r, ptrdiff_t k, kn_html *out)
         r->model.P);
 }
 
-/* kn_figure.data of the explained shares: a row per component. */
+/* kn_figure.data of the explained proportion of variance: a row per component. */
 static kn_status tabulate_shares(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -213,7 +215,7 @@ static void draw_terms(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the terms. */
+/* kn_figure.caption of the proportions of predicted variance per term of the covariance. */
 static void caption_terms(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -231,7 +233,7 @@ static void caption_terms(const kn_report *r, ptrdiff_t k, kn_html *out)
     }
 }
 
-/* kn_figure.data of the terms: a row per term. */
+/* kn_figure.data of the proportions of predicted variance: a row per term. */
 static kn_status tabulate_terms(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

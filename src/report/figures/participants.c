@@ -449,7 +449,8 @@ static void caption_change(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_figure_caption_marks(r, out);
 }
 
-/* kn_figure.data of the change figure: a row per pair of visits. */
+/* kn_figure.data of the change figure: a row per pair of visits with interval, statistic and
+ * p-value. */
 static kn_status tabulate_change(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;

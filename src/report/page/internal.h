@@ -31,25 +31,45 @@ typedef struct kn_page {
     kn_page_sizes sizes;
 } kn_page;
 
-/* For each section: whether it has content, and its writer. The writer emits the inside of the
- * <section>, with the heading. */
+/* Returns whether the page has a summary: always true. */
 bool kn_page_summary_has(const kn_report *r);
+/* Writes section 1 of the page: the first sentence, key numbers, warnings, passed checks and notes.
+ */
 void kn_page_summary(kn_page *p);
+/* Returns whether covariates or excluded participants are known. */
 bool kn_page_cohort_has(const kn_report *r);
+/* Writes section 2 of the page: covariates of training and scored participants, missing values, and
+ * excluded participants. */
 void kn_page_cohort(kn_page *p);
+/* Returns whether the model, its calibration or any response is known. */
 bool kn_page_model_has(const kn_report *r);
+/* Writes section 3 of the page: summary of the model, calibration, best predicted responses and the
+ * map of R2. */
 void kn_page_model(kn_page *p);
+/* Returns whether there are centile curves. */
 bool kn_page_curves_has(const kn_report *r);
+/* Writes section 4 of the page: the centile curves of the shown responses, with a menu. */
 void kn_page_curves(kn_page *p);
+/* Returns whether there is any participant. */
 bool kn_page_participants_has(const kn_report *r);
+/* Writes section 5 of the page: counts, search, table, small maps and cards of the participants. */
 void kn_page_participants(kn_page *p);
+/* Returns whether the report compares groups. */
 bool kn_page_group_has(const kn_report *r);
+/* Writes section 6 of the page: the comparison of labelled cases with the other participants. */
 void kn_page_group(kn_page *p);
+/* Returns whether this is a report on change between visits. */
 bool kn_page_change_has(const kn_report *r);
+/* Writes section 7 of the page: how much each participant changed between two visits, compared with
+ * stable participants. */
 void kn_page_change(kn_page *p);
+/* Returns whether there is a methods text. */
 bool kn_page_methods_has(const kn_report *r);
+/* Writes section 8 of the page: the methods text, results and references, to be copied. */
 void kn_page_methods(kn_page *p);
+/* Returns whether there are facts on how to reproduce the page. */
 bool kn_page_reproduce_has(const kn_report *r);
+/* Writes section 9 of the page: the commands and facts that reproduce it. */
 void kn_page_reproduce(kn_page *p);
 
 /* Statement at the top and at the end of the page. */
@@ -57,7 +77,8 @@ void kn_page_reproduce(kn_page *p);
     "Research use only. Not a diagnosis; p-values are not corrected for the number of "            \
     "participants."
 
-/* Writes the table of all participants, up to plan.rows rows. */
+/* Writes the table of participants, most abnormal first, up to plan.rows rows, and records the size
+ * of each row in p->sizes. */
 void kn_page_table(kn_page *p);
 /* Writes the small maps of the most abnormal participants, up to plan.thumbs. */
 void kn_page_thumbs(kn_page *p);
@@ -134,7 +155,7 @@ double kn_page_largest(const double *value, ptrdiff_t T, double lowest);
 /* Fits the page into max_size: page.c draws it, and draws it again by a smaller plan if it was
  * too large. */
 
-/* Plans the whole page, and allocates p->sizes. */
+/* Plans the page with all cards, maps and rows, and allocates p->sizes (kn_page_plan_clear). */
 kn_status kn_page_plan_all(kn_page *p);
 /* Reduces the plan from the element sizes of the page just drawn, of `bytes` bytes: first fewer
  * cards; if not one fits with viewer data, cards without the viewer; then fewer thumbnails; then

@@ -42,10 +42,12 @@ void kn_picture_label_add(kn_picture_tables *tables, const kn_picture_label *lab
 typedef kn_status (*kn_picture_kind)(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                                      kn_picture_tables *out);
 
-/* Slices of a volume (mosaic.c). */
+/* Builds the tables of a volume: slices laid out by kn_mosaic_layout, and the thumbnail, a
+ * projection. Nothing without responses. */
 kn_status kn_mosaic_build(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                           kn_picture_tables *out);
-/* Views of meshes (raster.c). */
+/* Builds the tables of meshes: lateral and medial views, large and as a thumbnail. Nothing without
+ * meshes. Can be cancelled. */
 kn_status kn_raster_build(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T,
                           kn_picture_tables *out);
 
@@ -85,7 +87,8 @@ typedef struct kn_mosaic {
     kn_mosaic_tile tile[KN_MOSAIC_TILES];
 } kn_mosaic;
 
-/* Computes the layout for T >= 1 responses. */
+/* Computes which slices of the volume are drawn, where and in which pixel size, for T >= 1
+ * responses. */
 kn_status kn_mosaic_layout(kn_ctx *ctx, const kn_report_space *space, ptrdiff_t T, kn_mosaic *out);
 
 /* Returns the voxel index (in the volume as stored) at pixel (u, v) of a tile, v from the top. */

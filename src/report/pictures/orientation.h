@@ -15,7 +15,8 @@ typedef struct kn_orientation {
     double tilt;                /* degrees, largest angle between an axis and that of the head */
 } kn_orientation;
 
-/* Determines the orientation from the affine of the space. */
+/* Determines from the affine of the space how the stored axes lie in the head. Without a usable
+ * affine axes are taken as stored, and out->known is false. */
 void kn_orientation_of(const kn_report_space *space, kn_orientation *out);
 
 /* Returns the index of voxel (a, b, c) in the volume as stored. */
@@ -29,7 +30,7 @@ static inline ptrdiff_t kn_orientation_at(const kn_orientation *o, ptrdiff_t a, 
 typedef struct kn_head_box {
     ptrdiff_t low[3], high[3];
 } kn_head_box;
-/* Computes the bounding box of T >= 1 responses. */
+/* Computes the bounding box of T >= 1 responses along the axes of the head. O(T). */
 void kn_orientation_box(const kn_orientation *o, const kn_report_space *space, ptrdiff_t T,
                         kn_head_box *out);
 

@@ -62,7 +62,8 @@ void kn_sentence_rank_p(kn_sentence *s, double p, double smallest);
 /* Writes the separator before item k of n: "a", "a and b", "a, b and c". */
 void kn_sentence_and(kn_sentence *s, ptrdiff_t k, ptrdiff_t n);
 
-/* Copies the text to the arena as *out, and resets the sentence. */
+/* Sets *out to a copy of the sentence in its arena, and resets it for the next one. Returns the
+ * first failure of the calls before. */
 kn_status kn_sentence_end(kn_sentence *s, const char **out);
 
 #endif

@@ -12,9 +12,10 @@ enum { KN_VIEWER_MAX = 500000 };
 
 /* True if any card has a volume map. The functions below write nothing for cards without one. */
 bool kn_viewer_has(const kn_report *r);
-/* Writes the data shared by all cards; call once. */
+/* Writes the viewer's data that all cards share: geometry, mask and background of the volume; call
+ * once. */
 void kn_viewer_space(const kn_report *r, kn_html *out);
-/* Writes the z-map of card k: <script id="zK">. */
+/* Writes the z-map of card k as <script id="zK">; nothing if the card has none. */
 void kn_viewer_card(const kn_report *r, ptrdiff_t k, kn_html *out);
 /* Writes the viewer's element in card k: canvases and controls, hidden until viewer.js shows
  * them. */
