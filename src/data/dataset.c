@@ -228,6 +228,7 @@ out:
     return status;
 }
 
+/* Returns whether two texts differ; NULL equals only NULL. */
 static bool texts_differ(const char *a, const char *b)
 {
     return a ? !b || strcmp(a, b) != 0 : b != NULL;

@@ -25,6 +25,7 @@ typedef struct job {
     char **name_id;  /* ids of images from their file names; NULL: not made */
 } job;
 
+/* Allocates n text pointers, freed with kn_free. */
 static kn_status alloc_texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
 {
     void *memory;

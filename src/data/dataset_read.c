@@ -120,6 +120,7 @@ static kn_status check_participant(kn_ctx *ctx, const kn_settings *s, const kn_t
     return kn_column_unknown(ctx, t, s->participant, "which {participant} names");
 }
 
+/* Copies a text as *out (kn_free); NULL leaves *out as it is. */
 static kn_status copy_text(kn_ctx *ctx, const char *text, char **out)
 {
     return text ? kn_text_copy(ctx, text, strlen(text), out) : KN_OK;

@@ -40,6 +40,7 @@ double kn_caller_bytes_sum(const kn_caller_bytes *b, ptrdiff_t n, ptrdiff_t T)
     return b->fixed + b->participant * N + b->response * R + fmin(b->cell * N * R, b->cells_max);
 }
 
+/* Returns the memory in bytes of the values of a view. */
 static double bytes_of(kn_view Y)
 {
     return (double)Y.rows * (double)Y.cols * (Y.type == KN_F32 ? sizeof(float) : sizeof(double));

@@ -151,6 +151,7 @@ kn_status kn_provenance_responses_equal(kn_ctx *ctx, const kn_data *d)
 /* ---- tables -----------------------------------------------------------------------------------
  */
 
+/* Returns the memory in bytes that a table needs as responses: its text and a double per cell. */
 static double table_bytes(const kn_table *t)
 {
     struct stat info;
@@ -514,6 +515,7 @@ out:
     return status;
 }
 
+/* Returns the number of indices in a half-open range. */
 static ptrdiff_t range_length(kn_index_range r)
 {
     return r.last - r.first;

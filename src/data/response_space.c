@@ -76,6 +76,7 @@ static const char *kind_name(kn_space_kind kind)
     return names[kind];
 }
 
+/* Returns whether a text names a hemisphere, "lh" or "rh". */
 static bool is_side(const char *side)
 {
     return strcmp(side, "lh") == 0 || strcmp(side, "rh") == 0;

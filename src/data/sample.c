@@ -515,6 +515,7 @@ out:
     return status;
 }
 
+/* Writes "row N" (from 1) as the name of a participant without an id, and returns it. */
 static const char *row_name(ptrdiff_t row, char name[32])
 {
     snprintf(name, 32, "row %td", row + 1);

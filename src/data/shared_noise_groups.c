@@ -245,6 +245,7 @@ out:
     return status;
 }
 
+/* Returns in words what groups were formed by: a column's name, "the ID" or "the stimulus". */
 static const char *name_of_group_source(const kn_grouping *g)
 {
     return g->rule == KN_GROUP_COLUMN ? g->column

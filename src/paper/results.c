@@ -146,6 +146,7 @@ out:
     return status;
 }
 
+/* Returns x as a JSON number; null if it is not finite. Owned by the caller. */
 static json_t *number_json(double x)
 {
     return isfinite(x) ? json_real(x) : json_null();

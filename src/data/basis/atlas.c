@@ -27,6 +27,7 @@ static ptrdiff_t first_voxel_of_image(const kn_space *s, int k)
     return first;
 }
 
+/* Returns which hemisphere's image a voxel belongs to, 0 or 1; 0 for one image. */
 static int image_of_voxel(const kn_space *s, ptrdiff_t voxel)
 {
     return s->parts > 1 && voxel >= first_voxel_of_image(s, 1) ? 1 : 0;

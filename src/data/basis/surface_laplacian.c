@@ -77,6 +77,7 @@ typedef struct entry {
     double value;
 } entry;
 
+/* Comparison for qsort of the entries of a row: by column. */
 static int by_column(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -169,6 +170,7 @@ typedef struct ordering {
     ptrdiff_t *level;      /* n, distance from the root; -1: not reached */
 } ordering;
 
+/* Returns the number of stored entries in row i of the Laplacian. */
 static ptrdiff_t vertex_degree(const kn_laplacian *l, ptrdiff_t i)
 {
     return l->start[i + 1] - l->start[i];

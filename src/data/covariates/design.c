@@ -310,6 +310,7 @@ static bool is_beyond_training(const kn_design *d, ptrdiff_t c, double x)
     return d->additive && (x < low || x > high);
 }
 
+/* Returns x limited to low .. high. */
 static double clamp_to(double x, double low, double high)
 {
     return x < low ? low : x > high ? high : x;

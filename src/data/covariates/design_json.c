@@ -72,12 +72,14 @@ typedef struct reader {
     ptrdiff_t c;
 } reader;
 
+/* Fails with KN_ERR_FORMAT; the message names the file, the covariate being read and `what`. */
 static kn_status refuse_design(const reader *r, const char *what)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT, "%s: design of covariate %td: %s", r->file, r->c + 1,
                    what);
 }
 
+/* Sets *out to a JSON number. Returns false if it is another value or not finite. */
 static bool parse_number(const json_t *json, double *out)
 {
     *out = json_number_value(json);

@@ -39,6 +39,8 @@ void kn_encoding_clear(kn_encoding *encoding)
     *encoding = (kn_encoding){0};
 }
 
+/* Returns how many raw columns covariate c has in the encoding: 1 for a number, for codes and for
+ * two levels, else one per level. */
 static ptrdiff_t count_columns(const kn_encoding *encoding, const kn_covariate *c)
 {
     return encoding->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
@@ -97,6 +99,7 @@ typedef struct job {
     const bool *dropped; /* NULL: none */
 } job;
 
+/* Returns the row of the table for participant i of the task. */
 static ptrdiff_t row_of(const job *a, ptrdiff_t i)
 {
     return a->rows ? a->rows[i] : i;

@@ -69,6 +69,7 @@ static bool is_excluded_by_default(const kn_table *table, const kn_encoding_opti
            (!may_have_further(o, usual) && is_fixed_by_where(o->where, kn_table_name(table, col)));
 }
 
+/* Returns whether the option {use} is exactly this word; NULL is none. */
 static bool is_word(const char *use, const char *word)
 {
     return use && strcmp(use, word) == 0;

@@ -411,6 +411,7 @@ out:
     return status;
 }
 
+/* Comparison for qsort of pointers to covariates: by name. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp((*(const kn_covariate *const *)a)->name, (*(const kn_covariate *const *)b)->name);

@@ -8,6 +8,7 @@
 
 #include "base/mpi/comm.h"
 
+/* Returns the number of indices in a half-open range. */
 static ptrdiff_t range_length(kn_index_range r)
 {
     return r.last - r.first;

@@ -57,6 +57,8 @@ static void ask_for_row(kn_view Y, ptrdiff_t i, const columns *c)
         __builtin_prefetch(y + b);
 }
 
+/* Returns whether the columns are contiguous float32 values, so that a row can be copied at once.
+ */
 static bool is_run(kn_view Y, const columns *c) /* contiguous float32 */
 {
     return c->adjacent && Y.col_stride == 1 && Y.type == KN_F32;
@@ -331,6 +333,7 @@ static inline void transpose_tile(const tile *t, ptrdiff_t i, ptrdiff_t rows, pt
     }
 }
 
+/* Returns the row of the view that holds participant i. */
 static ptrdiff_t row_of(const kn_responses *Y, ptrdiff_t i)
 {
     return Y->rows ? Y->rows[i] : i;

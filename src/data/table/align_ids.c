@@ -59,6 +59,7 @@ static int by_form(const void *a, const void *b)
     return order ? order : strcmp(x->id, y->id);
 }
 
+/* Frees the normalised forms of the ids. */
 static void clear_forms(forms *f)
 {
     kn_free(f->sorted);

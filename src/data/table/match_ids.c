@@ -176,11 +176,13 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
+/* Returns the id of a row of one side of the match, from its list or table; borrowed. */
 static const char *id_of(const side *s, ptrdiff_t row)
 {
     return s->id ? s->id[row] : kn_table_cell(s->table, row, s->id_col);
 }
 
+/* Returns whether a row of this side takes part in the match. */
 static bool is_used(const side *s, ptrdiff_t row)
 {
     return !s->keep || s->keep[row];
@@ -195,6 +197,7 @@ static ptrdiff_t line_of(const side *s, ptrdiff_t row)
     return s->list->line ? s->list->line[row] : row + 1;
 }
 
+/* Returns what a row of this side is called in messages: "line" or "row". */
 static const char *unit_of(const side *s)
 {
     return s->table ? kn_table_unit(s->table) : s->list->line ? "line" : "row";
@@ -394,6 +397,7 @@ out:
     return status;
 }
 
+/* Adds to s->used the number of rows of this side that take part in the match. */
 static void count_used(side *s)
 {
     for (ptrdiff_t i = 0; i < s->n; i++)

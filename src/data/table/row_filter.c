@@ -18,6 +18,7 @@
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28;
 static const char BLANKS[] = " \t\r";
 
+/* Frees the values of an @file list and sets it to {0}. */
 static void clear_list(kn_row_filter_list *list)
 {
     kn_free(list->value);
@@ -30,6 +31,7 @@ static int in_order(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Returns the number of lines in n characters, a last line without newline included. */
 static ptrdiff_t count_lines(const char *text, ptrdiff_t n)
 {
     ptrdiff_t lines = 1;

@@ -33,6 +33,7 @@ out:
     return status;
 }
 
+/* Appends a column of the table with its trimmed name to the selection, whose arrays have room. */
 static kn_status append_column(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, kn_selection *out)
 {
     out->col[out->n] = col;

@@ -131,6 +131,7 @@ static int by_participant(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
+/* Returns whether row i is among those that the caller keeps. */
 static bool is_used(const kn_session_rows *r, ptrdiff_t i)
 {
     return !r->keep || r->keep[i];

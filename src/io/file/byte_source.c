@@ -31,12 +31,14 @@ static kn_file_stamp stamp_of(const struct stat *s)
                            .nanoseconds = (int64_t)s->st_mtim.tv_nsec};
 }
 
+/* Returns whether two stamps are of one unchanged file. */
 static bool is_same(const kn_file_stamp *a, const kn_file_stamp *b)
 {
     return a->exists == b->exists && a->device == b->device && a->inode == b->inode &&
            a->size == b->size && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
+/* Fails with KN_ERR_IO because the file changed while it was read. */
 static kn_status fail_changed(kn_ctx *ctx, const char *path)
 {
     return kn_fail(ctx, KN_ERR_IO, "%s changed while it was read; run again when it is complete",

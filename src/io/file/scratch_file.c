@@ -214,6 +214,7 @@ kn_status kn_row_spool_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t T, const char *fo
     return status;
 }
 
+/* Returns the byte offset of a row of T floats in the spool file. */
 static off_t row_offset(const kn_row_spool *s, ptrdiff_t row)
 {
     return (off_t)(row * s->T) * (off_t)sizeof(float);

@@ -181,6 +181,7 @@ static void XMLCALL on_start(void *self, const char *name, const char **attribut
         hash_element(p, name, attributes);
 }
 
+/* Returns whether c is white space of XML. */
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';

@@ -45,6 +45,7 @@ static kn_status alloc_values(const job *j)
 
 /* ---- text --------------------------------------------------------------------------------- */
 
+/* Returns whether c is white space of XML. */
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -18,6 +18,7 @@ typedef struct gifti_writer {
     char description[80];
 } gifti_writer;
 
+/* Returns the number of base64 characters of n bytes. */
 static ptrdiff_t base64_size(ptrdiff_t n)
 {
     return (n + 2) / 3 * 4;
@@ -38,6 +39,7 @@ static void to_base64(const unsigned char *bytes, ptrdiff_t n, char *out)
     *out = '\0';
 }
 
+/* Writes a NUL-terminated text to the file, compressed if its name ends in .gz. */
 static kn_status write_text(kn_ctx *ctx, gifti_writer *w, const char *text)
 {
     return kn_maybe_gzip_write(ctx, &w->file, text, (ptrdiff_t)strlen(text));

@@ -299,12 +299,14 @@ ptrdiff_t kn_nifti_data_size(const kn_nifti_header *h)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
+/* Stores n numbers as big-endian float32 at p, as NIfTI-1 has them. */
 static void store_floats1(unsigned char *p, int n, const double *x)
 {
     for (int i = 0; i < n; i++)
         kn_store_f32(p + 4 * i, (float)x[i], KN_BIG_ENDIAN);
 }
 
+/* Stores n numbers as big-endian float64 at p, as NIfTI-2 has them. */
 static void store_floats2(unsigned char *p, int n, const double *x)
 {
     for (int i = 0; i < n; i++)

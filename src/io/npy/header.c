@@ -13,6 +13,7 @@ typedef struct cursor {
     const char *at, *end;
 } cursor;
 
+/* Advances the cursor behind white space. */
 static void skip_spaces(cursor *c)
 {
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t'))
@@ -126,6 +127,7 @@ static kn_status find_type(kn_ctx *ctx, const char *name, const char *descr, kn_
                    descr);
 }
 
+/* Fails with KN_ERR_FORMAT because the header is not that of a plain array. */
 static kn_status bad_header(kn_ctx *ctx, const char *name)
 {
     return kn_fail(

@@ -8,11 +8,13 @@
 #include "io/file/path.h"
 #include "io/image/voxel_types.h"
 
+/* Returns an open .npy file of this source and parsed header; the source is moved. */
 static kn_npy_file file_of(kn_byte_source source, const kn_npy_header *h)
 {
     return (kn_npy_file){source, *h, h->type->code == KN_VOXEL_FLOAT32 ? KN_F32 : KN_F64};
 }
 
+/* Returns the bytes of one value of this type, 4 or 8. */
 static size_t element_size(kn_type type)
 {
     return type == KN_F32 ? sizeof(float) : sizeof(double);

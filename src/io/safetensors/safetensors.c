@@ -199,6 +199,7 @@ out:
     return status;
 }
 
+/* Returns -1, 0 or 1 as a is smaller than, equal to or larger than b. */
 static int compare_sizes(ptrdiff_t a, ptrdiff_t b)
 {
     return (a > b) - (a < b);
@@ -322,6 +323,8 @@ out:
     return status;
 }
 
+/* Allocates an empty file with a copy of its name for messages; the caller frees it with
+ * kn_st_close, also after failure. */
 static kn_status new_file(kn_ctx *ctx, const char *name, kn_st_file **out)
 {
     void *p;

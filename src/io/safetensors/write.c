@@ -44,6 +44,7 @@ typedef struct putting {
     const char *digits; /* checksum to write if it is known; NULL: zeros */
 } putting;
 
+/* Returns the path of the output for messages; "memory" without a file. */
 static const char *output_path(const putting *to)
 {
     return to->file ? kn_writer_path(to->file) : "memory";

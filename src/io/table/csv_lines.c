@@ -7,6 +7,7 @@
 /* Values of libcsv's csv_parser.pstate, which its header does not name. */
 enum { ROW_NOT_BEGUN = 0, FIELD_BEGUN = 2 };
 
+/* Callback of libcsv: no character is white space, so that cells keep theirs. */
 static int is_never_space(unsigned char c)
 {
     (void)c;

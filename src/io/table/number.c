@@ -177,6 +177,7 @@ static plain_locale enter_c_locale(void)
     return l;
 }
 
+/* Restores the locale of the thread that enter_c_locale() replaced. */
 static void leave_c_locale(plain_locale l)
 {
     if (l.c) {

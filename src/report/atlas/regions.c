@@ -47,6 +47,7 @@ static bool is_name_character(char c)
            (c & 0x80) != 0;
 }
 
+/* Returns c, an ASCII capital as its small letter, whatever the locale. */
 static char to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

@@ -112,6 +112,7 @@ out:
 
 /* ---- means ---- */
 
+/* Returns the mean of n >= 1 values. */
 static double mean_of(const double *x, ptrdiff_t n)
 {
     double sum = 0;

@@ -99,6 +99,7 @@ out:
     return status;
 }
 
+/* Frees the sums over participants per response. */
 static void sums_clear(sums *s)
 {
     kn_free(s->n);

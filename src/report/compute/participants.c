@@ -348,6 +348,7 @@ static double smallest_at_unknown_site(const kn_report_participant *row, double 
     return S > 0 ? fmax(rank_p, 1 / (S + 1)) : row->p_is_bound ? row->extreme_z_p : NAN;
 }
 
+/* Returns whether two p-values are equal up to the digits in files (relative 1e-6). */
 static bool is_near(double p, double q)
 {
     static const double SAME = 1e-6; /* tolerance for the digits in files */

@@ -7,6 +7,7 @@
 #include "report/compute/compute.h"
 #include "report/compute/internal.h"
 
+/* Returns "participant" or "participants". */
 static const char *participant_noun(ptrdiff_t n)
 {
     return n == 1 ? "participant" : "participants";

@@ -52,11 +52,13 @@ static void add_name(name_list *s, const char *id)
                  id, id[shown_length(id)] ? "..." : "");
 }
 
+/* Returns "participant has" or "participants have". */
 static const char *phrase_have(ptrdiff_t n)
 {
     return n == 1 ? "participant has" : "participants have";
 }
 
+/* Returns "participant is" or "participants are". */
 static const char *phrase_are(ptrdiff_t n)
 {
     return n == 1 ? "participant is" : "participants are";

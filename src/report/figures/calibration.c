@@ -15,6 +15,7 @@ static ptrdiff_t count_calibration(const kn_report *r)
     return r->calibration[0].n > 0 || r->calibration[1].n > 0;
 }
 
+/* Returns the name of a sample for the key, 0 training, 1 scored; NULL if it has no z-scores. */
 static const char *name_sample(const kn_report *r, int g)
 {
     return r->calibration[g].n > 0 ? SAMPLE[g] : NULL;

@@ -65,6 +65,7 @@ static bars bars_of(const kn_report *r, ptrdiff_t k)
     return b;
 }
 
+/* Returns the left edge of bar b of the z histogram. */
 static double bar_edge(int b)
 {
     return -KN_REPORT_ZMAX + WIDTH * b;

@@ -192,6 +192,7 @@ static void caption_covariate(const kn_report *r, ptrdiff_t k, kn_html *out)
     caption_missing(out, c->scored_missing, "the scored participants");
 }
 
+/* kn_figure.title_of: the name of covariate k. */
 static const char *covariate_title(const kn_report *r, ptrdiff_t k)
 {
     return r->cohort.column[k].name;

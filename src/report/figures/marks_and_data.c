@@ -61,6 +61,7 @@ static double hex_x(int col, int row)
     return HEX_SIDE * sqrt(3) * (col + (row % 2 ? 0.5 : 0));
 }
 
+/* Returns the y coordinate in px of the centres of a row of hexagons. */
 static double hex_y(int row)
 {
     return HEX_SIDE * 1.5 * row;
@@ -87,6 +88,7 @@ static bool hex_of(double x, double y, int *col, int *row)
     return *col >= 0 && *col < KN_DENSITY_COLS && *row < KN_DENSITY_ROWS;
 }
 
+/* Adds the hexagon at this column and row to the open path. */
 static void put_hexagon(kn_svg *svg, int col, int row)
 {
     kn_svg_pen_shape(svg, hex_x(col, row), hex_y(row) - HEX_SIDE, "l4 2.3v4.6l-4 2.3-4-2.3v-4.6z");

@@ -12,10 +12,11 @@ enum { KN_ZLEVELS = 49 };
 /* Converts z in tenths (KN_REPORT_ZSTEP) to a level 0 .. KN_ZLEVELS - 1, limited to +-ZMAX. A
  * missing z is level 0 of z. */
 int kn_zlevel(int8_t z);
-/* Returns the colour of a level, with alpha = min(1, |z|/3)^2, and 0 below KN_ZFAINT, where the
- * colour would be invisible. */
+/* |z| from which maps are opaque, and |z| below which they are transparent. */
 #define KN_ZFULL  3.0
 #define KN_ZFAINT 0.6
+/* Returns the colour of a z level, with alpha = min(1, |z|/3)^2, and 0 below KN_ZFAINT, where the
+ * colour would be invisible. */
 kn_png_colour kn_zcolour(int level);
 
 /* Levels of a share or R2: 0 is transparent, 1 .. KN_VLEVELS - 1 run from low to high. The first
