@@ -237,6 +237,8 @@ double cli_rounded(double x, int decimals)
 void cli_print_missing(const kn_model *m)
 {
     double out = kn_model_number(m, "missing.people_out");
+    double outliers = kn_model_number(m, "missing.outliers");
+    double outlying = kn_model_number(m, "missing.outlying_people");
     if (kn_model_number(m, "missing.cells") > 0)
         printf("  Missing values    %.1f%% of the cells of %.0f response%s were imputed (%.0f "
                "rounds, last "
@@ -244,9 +246,15 @@ void cli_print_missing(const kn_model *m)
                100 * kn_model_number(m, "missing.share"), kn_model_number(m, "missing.responses"),
                kn_plural((ptrdiff_t)kn_model_number(m, "missing.responses")),
                kn_model_number(m, "missing.rounds"), kn_model_number(m, "missing.rms_change"));
+    if (outliers > 0)
+        printf("  Outliers          %.0f value%s far beyond all others treated as missing\n",
+               outliers, outliers == 1 ? "" : "s");
     if (out > 0)
         printf("  Excluded          %.0f participant%s without any response\n", out,
                kn_plural((ptrdiff_t)out));
+    if (outlying > 0)
+        printf("  Excluded          %.0f participant%s with more than 20%% outlying responses\n",
+               outlying, kn_plural((ptrdiff_t)outlying));
 }
 
 bool cli_print_line(kn_ctx *ctx, const kn_model *m, const char *topic, const char *title)

@@ -136,8 +136,8 @@ static void add_loss(ptrdiff_t n, const double *e, const double *v, double noise
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
-        double s2 = noise + v[i];
-        loss[i] += 0.5 * e[i] * e[i] / s2;
+        double s2 = noise + v[i], half = 0.5 * e[i] * e[i] / s2;
+        loss[i] += half < 0.5 * KN_LOSS_Z2_MAX ? half : 0.5 * KN_LOSS_Z2_MAX;
         product[i] *= s2;
     }
 }
@@ -149,7 +149,8 @@ static void add_loss_of_noise(ptrdiff_t n, const double *e, double noise, double
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
-        loss[i] += 0.5 * e[i] * e[i] / noise;
+        double half = 0.5 * e[i] * e[i] / noise;
+        loss[i] += half < 0.5 * KN_LOSS_Z2_MAX ? half : 0.5 * KN_LOSS_Z2_MAX;
         product[i] *= noise;
     }
 }

@@ -27,9 +27,11 @@ double kn_vec_dot(ptrdiff_t n, const double *x, const double *y); /* sum x_i y_i
 /* y_i += (x_i - c)^2 */
 void kn_vec_add_sqdiff(ptrdiff_t n, const double *x, double c, double *y);
 
-/* Adds Gaussian losses of residuals e_i with variance s2_i = noise + v_i (v NULL: noise):
- * loss_i += e_i^2 / 2 s2_i, product_i *= s2_i. The caller adds ln(product_i)/2 after a few calls,
+/* Adds Gaussian losses of residuals e_i with variance s2_i = noise + v_i (v NULL: noise), where a
+ * cell counts at most as one of KN_LOSS_Z2_MAX: loss_i += min(e_i^2 / s2_i, KN_LOSS_Z2_MAX) / 2,
+ * product_i *= s2_i. The caller adds ln(product_i)/2 after a few calls,
  * which saves logarithms. */
+enum { KN_LOSS_Z2_MAX = 25 }; /* so that one wild cell does not decide between models */
 void kn_vec_add_loss(ptrdiff_t n, const double *e, const double *v, double noise, double *loss,
                      double *product);
 

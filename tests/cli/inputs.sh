@@ -212,6 +212,6 @@ works "... in a cross-validation" cv -c far.csv -y thickness.csv --folds 4 -o fa
 check "... once, and not once per fold" test "$(grep -c 'far from all others' "$logs/err")" -eq 1
 sed '9s/,[0-9.]*,/,-999,/' thickness.csv >far_y.csv
 fits "a response that cannot be" far_y -c people.csv -y far_y.csv
-check "... with its line" said \
-    "kronorm fit: warning: far_y.csv: 1 number is far from all others and may be a missing value or an error: line 9 lh_a is -999"
+check "... with its name" said \
+    "kronorm fit: warning: far_y.csv: 1 value is far beyond all others and is treated as missing (--outliers): s08 lh_a is -999"
 done_testing

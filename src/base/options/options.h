@@ -30,6 +30,11 @@ typedef enum kn_missing_responses {
     KN_RESPONSES_FILL = 0,
     KN_RESPONSES_DROP = 1
 } kn_missing_responses;
+typedef enum kn_outlier_rule {
+    KN_OUTLIERS_MISSING = 0,
+    KN_OUTLIERS_KEEP = 1,
+    KN_OUTLIERS_ERROR = 2
+} kn_outlier_rule;
 typedef enum kn_basis_axes { KN_AXES_PRINCIPAL = 0, KN_AXES_GIVEN = 1 } kn_basis_axes;
 typedef enum kn_on { KN_ON_COMPONENTS = 0, KN_ON_RESPONSES = 1 } kn_on;
 typedef enum kn_inducing {
