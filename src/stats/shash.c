@@ -2,6 +2,7 @@
 #include "stats/shash.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "la/vec.h"
 #include "stats/normal.h"
@@ -59,8 +60,11 @@ void kn_shash_nodes_init(kn_shash_nodes *nodes)
 kn_shash kn_shash_at(const kn_shash_nodes *nodes, const double theta[2])
 {
     double b = exp(theta[1]), q[KN_SHASH_NODES], mean = 0, var = 0;
+    for (int k = 0; k < KN_SHASH_NODES; k++)
+        q[k] = (nodes->asinh_u[k] + theta[0]) / b;
+    kn_vec_exp(KN_SHASH_NODES, q);
     for (int k = 0; k < KN_SHASH_NODES; k++) {
-        q[k] = sinh((nodes->asinh_u[k] + theta[0]) / b);
+        q[k] = 0.5 * (q[k] - 1 / q[k]);
         mean += nodes->w[k] * q[k];
     }
     for (int k = 0; k < KN_SHASH_NODES; k++)
@@ -84,29 +88,51 @@ double kn_shash_nll(const kn_shash *shash, double zt)
     return 0.5 * (z * z + KN_LOG_2PI) - log(shash->b * cosh(t)) + log(hypot(1, q)) + log(shash->sc);
 }
 
-/* asinh(q) = sign(q) ln(|q| + sqrt(1 + q^2)) for one chunk; the absolute error is about 1e-16. */
-static void chunk_asinh(ptrdiff_t n, const double *q, double *out)
+/* q = slope zt + offset, root = sqrt(1 + q^2), sum = |q| + root for one chunk. */
+KN_CLONES
+static void chunk_q(ptrdiff_t n, const double *zt, double slope, double offset, double *q,
+                    double *root, double *sum)
 {
-    for (ptrdiff_t i = 0; i < n; i++)
-        out[i] = fabs(q[i]) + sqrt(1 + q[i] * q[i]);
-    kn_vec_log(n, out);
-    for (ptrdiff_t i = 0; i < n; i++)
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double x = slope * zt[i] + offset, r = sqrt(1 + x * x);
+        q[i] = x;
+        root[i] = r;
+        sum[i] = fabs(x) + r;
+    }
+}
+
+/* From the logarithm of that sum: out = asinh(q) = sign(q) ln(|q| + sqrt(1 + q^2)), whose absolute
+ * error is about 1e-16, and t = b asinh(q) - a. */
+KN_CLONES
+static void chunk_t(ptrdiff_t n, const double *q, double a, double b, double *out, double *t)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
         out[i] = copysign(out[i], q[i]);
+        t[i] = b * out[i] - a;
+    }
+}
+
+/* sinh t from e = exp t */
+KN_CLONES
+static void chunk_sinh(ptrdiff_t n, const double *e, double *out)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++)
+        out[i] = 0.5 * (e[i] - 1 / e[i]);
 }
 
 void kn_shash_apply(const kn_shash *shash, ptrdiff_t n, double *zt)
 {
-    double q[CHUNK], e[CHUNK];
+    double q[CHUNK], e[CHUNK], root[CHUNK], slope = 1 / shash->sc, offset = -shash->loc * slope;
     for (ptrdiff_t first = 0; first < n; first += CHUNK) {
         ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
-        for (ptrdiff_t i = 0; i < m; i++)
-            q[i] = (zt[first + i] - shash->loc) / shash->sc;
-        chunk_asinh(m, q, e);
-        for (ptrdiff_t i = 0; i < m; i++)
-            e[i] = shash->b * e[i] - shash->a;
+        chunk_q(m, zt + first, slope, offset, q, root, e);
+        kn_vec_log(m, e);
+        chunk_t(m, q, shash->a, shash->b, e, e);
         kn_vec_exp(m, e);
-        for (ptrdiff_t i = 0; i < m; i++)
-            zt[first + i] = 0.5 * (e[i] - 1 / e[i]);
+        chunk_sinh(m, e, zt + first);
     }
 }
 
@@ -116,9 +142,12 @@ void kn_shash_apply(const kn_shash *shash, ptrdiff_t n, double *zt)
 static void node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
                              double d[6][KN_SHASH_NODES])
 {
-    double b = exp(theta[1]);
+    double b = exp(theta[1]), exps[KN_SHASH_NODES];
+    for (int k = 0; k < KN_SHASH_NODES; k++)
+        exps[k] = (nodes->asinh_u[k] + theta[0]) / b;
+    kn_vec_exp(KN_SHASH_NODES, exps);
     for (int k = 0; k < KN_SHASH_NODES; k++) {
-        double p = (nodes->asinh_u[k] + theta[0]) / b, e = exp(p);
+        double p = (nodes->asinh_u[k] + theta[0]) / b, e = exps[k];
         double sh = 0.5 * (e - 1 / e), ch = 0.5 * (e + 1 / e);
         d[0][k] = sh;
         d[1][k] = ch / b;
@@ -171,7 +200,7 @@ kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta
 }
 
 typedef struct chunk {
-    double q[CHUNK], asinh_q[CHUNK], e[CHUNK], ratio[CHUNK];
+    double q[CHUNK], root[CHUNK], asinh_q[CHUNK], e[CHUNK], ratio[CHUNK];
 } chunk;
 
 /* f(t) = sinh^2 t/2 - ln cosh t and g(q) = ln(1 + q^2)/2, each by the chain rule:
@@ -194,9 +223,9 @@ static void chunk_sums(const kn_shash_point *at, ptrdiff_t n, const double *zt, 
         double qa = d[1][0] * z + d[1][1], ql = d[2][0] * z + d[2][1];
         double qaa = d[3][0] * z + d[3][1], qal = d[4][0] * z + d[4][1];
         double qll = d[5][0] * z + d[5][1];
-        double ir = 1 / sqrt(1 + q * q), b1 = b * ir, b2 = -b1 * q * ir * ir; /* b A', b A'' */
-        double sh = 0.5 * (e - 1 / e), ch = 0.5 * (e + 1 / e);
-        double f1 = sh * ch - sh / ch, f2 = ch * ch + sh * sh - 1 / (ch * ch);
+        double ir = 1 / c->root[i], b1 = b * ir, b2 = -b1 * q * ir * ir; /* b A', b A'' */
+        double ie = 1 / e, sh = 0.5 * (e - ie), ch = 0.5 * (e + ie), ich = 1 / ch;
+        double f1 = sh * ch - sh * ich, f2 = ch * ch + sh * sh - ich * ich;
         double g1 = q * ir * ir, g2 = (1 - q * q) * ir * ir * ir * ir;
         double ta = b1 * qa - 1, tl = bA + b1 * ql;
         c->ratio[i] = ch * ir;
@@ -211,21 +240,22 @@ static void chunk_sums(const kn_shash_point *at, ptrdiff_t n, const double *zt, 
     out[0] = v, out[1] = ga, out[2] = gl, out[3] = haa, out[4] = hal, out[5] = hll;
 }
 
-void kn_shash_add(const kn_shash_point *at, ptrdiff_t n, const double *zt, kn_shash_sums *sums)
+/* Adds zt[n] to the sums; to the value only if `value`. */
+static void add_values(const kn_shash_point *at, ptrdiff_t n, const double *zt, bool value,
+                       kn_shash_sums *sums)
 {
     chunk c;
     for (ptrdiff_t first = 0; first < n; first += CHUNK) {
         ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
         const double *z = zt + first;
         double s[6];
-        for (ptrdiff_t i = 0; i < m; i++)
-            c.q[i] = at->q[0][0] * z[i] + at->q[0][1];
-        chunk_asinh(m, c.q, c.asinh_q);
-        for (ptrdiff_t i = 0; i < m; i++)
-            c.e[i] = at->b * c.asinh_q[i] - at->a;
+        chunk_q(m, z, at->q[0][0], at->q[0][1], c.q, c.root, c.asinh_q);
+        kn_vec_log(m, c.asinh_q);
+        chunk_t(m, c.q, at->a, at->b, c.asinh_q, c.e);
         kn_vec_exp(m, c.e);
         chunk_sums(at, m, z, &c, s);
-        sums->value += s[0] - kn_vec_sum_log(m, c.ratio);
+        if (value)
+            sums->value += s[0] - kn_vec_sum_log(m, c.ratio);
         for (int k = 0; k < 2; k++)
             sums->gradient[k] += s[1 + k];
         for (int k = 0; k < 3; k++)
@@ -233,9 +263,21 @@ void kn_shash_add(const kn_shash_point *at, ptrdiff_t n, const double *zt, kn_sh
     }
     double count = (double)n;
     sums->n += count;
-    sums->value += count * (0.5 * KN_LOG_2PI - log(at->b) + at->log_sc[0]);
+    if (value)
+        sums->value += count * (0.5 * KN_LOG_2PI - log(at->b) + at->log_sc[0]);
     sums->gradient[0] += count * at->log_sc[1];
     sums->gradient[1] += count * (at->log_sc[2] - 1);
     for (int k = 0; k < 3; k++)
         sums->hessian[k] += count * at->log_sc[3 + k];
+}
+
+void kn_shash_add(const kn_shash_point *at, ptrdiff_t n, const double *zt, kn_shash_sums *sums)
+{
+    add_values(at, n, zt, true, sums);
+}
+
+void kn_shash_add_derivatives(const kn_shash_point *at, ptrdiff_t n, const double *zt,
+                              kn_shash_sums *sums)
+{
+    add_values(at, n, zt, false, sums);
 }

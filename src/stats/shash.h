@@ -55,5 +55,8 @@ kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta
 
 /* Adds zt[n], without NaN, to the sums. About 20 ns per value: one exp and two logarithms. */
 void kn_shash_add(const kn_shash_point *at, ptrdiff_t n, const double *zt, kn_shash_sums *sums);
+/* The same without the value, which saves a logarithm. */
+void kn_shash_add_derivatives(const kn_shash_point *at, ptrdiff_t n, const double *zt,
+                              kn_shash_sums *sums);
 
 #endif

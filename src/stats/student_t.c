@@ -4,8 +4,10 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/memory/alloc.h"
+#include "la/vec.h"
 #include "stats/normal.h"
 
 /* ---- incomplete beta function ---------------------------------------------------------------- */
@@ -232,9 +234,34 @@ double kn_student_map_at(const kn_student_map *map, double z1)
     return copysign(c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5])))), z1);
 }
 
+/* Replaces z1 within the table by zt; true if there are others, NaN included, which stay. The same
+ * bits as kn_student_map_at. */
+KN_CLONES
+static bool apply_table(const kn_student_map *map, ptrdiff_t n, double *z)
+{
+    const double *table = &map->c[0][0];
+    int others = 0;
+#pragma omp simd reduction(+ : others)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double u = fabs(z[i]) * PER_UNIT;
+        int within = u < CELLS;
+        double at = within ? u : 0;
+        int k = (int)at;
+        const double *c = table + (DEGREE + 1) * k;
+        at -= k;
+        double zt = c[0] + at * (c[1] + at * (c[2] + at * (c[3] + at * (c[4] + at * c[5]))));
+        z[i] = within ? copysign(zt, z[i]) : z[i];
+        others += !within;
+    }
+    return others > 0;
+}
+
 void kn_student_map_apply(const kn_student_map *map, ptrdiff_t n, double *z)
 {
-    if (map->nu <= KN_STUDENT_MAX)
-        for (ptrdiff_t i = 0; i < n; i++)
-            z[i] = kn_student_map_at(map, z[i]);
+    double outside = CELLS / PER_UNIT;
+    if (map->nu > KN_STUDENT_MAX || !apply_table(map, n, z))
+        return;
+    for (ptrdiff_t i = 0; i < n; i++) /* no zt is as large as the end of the table */
+        if (!(fabs(z[i]) < outside))
+            z[i] = kn_student_to_normal(z[i], map->nu);
 }

@@ -11,6 +11,7 @@
 #include "gp/basis/basis.h"
 #include "gp/method.h"
 #include "la/la.h"
+#include "la/vec.h"
 
 static const double FLOOR = 0.5; /* proportion of the mean squared residual */
 
@@ -405,6 +406,25 @@ static double noise_without_group(const kn_heldout_residuals *of, const kn_exclu
     return noise_from_sums(of, all, rest);
 }
 
+/* Noise without each participant, where no noise is known and nobody is in a group; the quantities
+ * of noise_from_sums. True if somebody holds more than half of a sum. */
+KN_CLONES
+static bool noise_without_each(const kn_heldout_residuals *of, const sums *all, double *noise)
+{
+    int dominates = 0;
+#pragma omp simd reduction(+ : dominates)
+    for (ptrdiff_t i = 0; i < of->n; i++) {
+        int finite = fabs(of->e[i]) < INFINITY;
+        double e = finite ? of->e[i] : 0, v = finite ? of->v[i] : 0, e2 = e * e;
+        double n = all->n - (finite ? 1 : 0), square = all->square - e2, model = all->model - v;
+        double moment = (square - model) / n, least = FLOOR * square / n;
+        moment = moment > least ? moment : least;
+        noise[i] = n > 0 ? moment : NAN;
+        dominates += (2 * e2 > all->square) | (2 * v > all->model);
+    }
+    return dominates > 0;
+}
+
 void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
                             double *work, double *noise)
 {
@@ -412,6 +432,8 @@ void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_g
     for (ptrdiff_t i = 0; i < of->n; i++)
         add_sums(&all, sums_of_participant(of, i));
     if (!apart->group) {
+        if (isnan(of->known) && !noise_without_each(of, &all, noise))
+            return;
         for (ptrdiff_t i = 0; i < of->n; i++) {
             sums own = sums_of_participant(of, i);
             noise[i] = noise_without_group(of, apart, &all, &own, i);
