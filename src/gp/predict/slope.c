@@ -19,14 +19,31 @@ typedef struct gathering {
     double *md, *mm; /* Mean of column `at` of the block over the training rows of part p. */
 } gathering;
 
-/* The mean of response j, column at of the block, in what part p was trained on. */
-static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff_t at)
+/* Sum of column `at` of the block over all its rows. */
+static double column_sum(const gathering *g, ptrdiff_t at)
 {
+    const double *y = kn_col(g->b->y, at);
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < g->b->y.rows; i++)
+        sum += y[i];
+    return sum;
+}
+
+/* The mean of column `at` of the block over what part p was trained on; all: column_sum(). With
+ * missing cells, which the sum has as NaN, the training rows are summed. */
+static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff_t at, double all)
+{
+    const double *y = kn_col(g->b->y, at);
     double sum = 0;
     if (p->mu)
         return p->mu[g->b->first + at];
+    if (p->rows && p->n + p->n_train == g->b->y.rows && isfinite(all)) {
+        for (ptrdiff_t i = 0; i < p->n; i++)
+            sum += y[p->rows[i]];
+        return (all - sum) / (double)p->n_train;
+    }
     for (ptrdiff_t i = 0; i < p->n_train; i++)
-        sum += kn_at(g->b->y, p->train[i], at);
+        sum += y[p->train[i]];
     return sum / (double)p->n_train;
 }
 
@@ -36,10 +53,10 @@ static void sum_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     const gathering *g = self;
     for (ptrdiff_t j = from; j < to; j++) {
         const double *y = kn_col(g->b->y, j), *mean = kn_col(g->b->mean, j);
-        double md = 0, mm = 0;
+        double md = 0, mm = 0, all = column_sum(g, j);
         for (int k = 0; k < g->cv->n_parts; k++) {
             const kn_fold_prediction *p = &g->cv->part[k];
-            double mu = fold_mean(g, p, j);
+            double mu = fold_mean(g, p, j, all);
             for (ptrdiff_t i = 0; i < p->n; i++) {
                 ptrdiff_t row = p->rows ? p->rows[i] : i;
                 if (!isfinite(y[row] - mean[row])) /* missing, or not predicted [METHOD 0b] */
