@@ -306,13 +306,33 @@ void cli_print_page(const char *model, const char *folder)
     printf(" -o report.html\n");
 }
 
+/* Prints " -y FOLDER --measure thickness" with the given options that say what to read in a folder.
+ * Returns false, and prints nothing, if none was given. */
+static bool print_folder(const kn_options *options)
+{
+    static const char *const KEYS[] = {"measure", "atlas", "suffix", "space", "desc", "entities"};
+    if (!kn_options_get(options, "measure") && !kn_options_get(options, "suffix"))
+        return false;
+    printf(" -y FOLDER");
+    bool images = kn_options_get(options, "suffix");
+    for (size_t k = images ? 2 : 0; k < (images ? sizeof KEYS / sizeof *KEYS : 2); k++) {
+        const char *value = kn_options_get(options, KEYS[k]);
+        if (value) {
+            printf(" --%s ", KEYS[k]);
+            print_quoted(value);
+        }
+    }
+    return true;
+}
+
 void cli_print_score(const char *model, const kn_options *options)
 {
     static const char *const KEYS[] = {"covariates", "responses"};
     static const char *const USUAL[] = {".tsv", ".txt"}, *const TABLES[] = {".csv", ".tsv"};
     printf("Next: kronorm score ");
     print_quoted(model);
-    for (int k = 0; k < 2; k++) {
+    bool folder = print_folder(options);
+    for (int k = 0; k < 2 && !folder; k++) {
         const char *path = kn_options_get(options, KEYS[k]), *ending = USUAL[k];
         size_t n = path ? strlen(path) : 0;
         for (int e = 0; e < 2; e++)

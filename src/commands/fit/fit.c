@@ -14,6 +14,7 @@
 #include "commands/fit/basis_source.h"
 #include "commands/fit/fit_record.h"
 #include "commands/fit/missing_report.h"
+#include "commands/fit/understood.h"
 #include "commands/memory/memory_plan.h"
 #include "data/preloaded.h"
 #include "gp/method.h"
@@ -295,6 +296,7 @@ typedef struct fit_source {
     const char *basis; /* description for the model record */
     const kn_data *data;
     const kn_warnings *warnings; /* of this call */
+    const char *understood;      /* of the input; NULL: data in memory or preloaded */
 } fit_source;
 
 static kn_status fit_sample(kn_ctx *ctx, const kn_settings *s, const fit_source *from, kn_sample *p,
@@ -326,7 +328,7 @@ static kn_status fit_sample(kn_ctx *ctx, const kn_settings *s, const fit_source 
         KN_TRY(store_options(ctx, from->options, m));
         if (!from->data->preloaded) /* folds of a cross-validation have none */
             KN_TRY(kn_fit_record_make(ctx, from->options, from->data, from->warnings, s->strip_ids,
-                                      &m->fit));
+                                      from->understood, &m->fit));
     }
     KN_TRY(kn_comm_agree_status(ctx, KN_OK)); /* all ranks succeeded */
     if (writes)
@@ -392,6 +394,7 @@ kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *option
     kn_settings s;
     kn_command_memory memory;
     kn_sample participants = {0};
+    char *understood = NULL;
     kn_resources before = kn_resources_of(ctx);
     *model = NULL;
     if (!data) {
@@ -402,7 +405,7 @@ kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *option
     KN_TRY(kn_check_fit(ctx, &s));
     kn_settings_resources(ctx, &s);
     KN_TRY(agree_on_memory(ctx));
-    bool writes = s.output && kn_ctx_comm(ctx)->rank == 0;
+    bool writes = s.output && !s.dry_run && kn_ctx_comm(ctx)->rank == 0;
     if (writes)
         KN_TRY(check_outputs(ctx, &s, data, NULL));
     if (!basis->name[0])
@@ -415,9 +418,15 @@ kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *option
     KN_TRY(kn_sample_train(ctx, data, &s, &memory.policy, &participants));
     KN_TRY(kn_basis_source_view(ctx, basis, kn_data_responses_name(data), &participants.space,
                                 &s.basis_view));
-    KN_TRY(fit_sample(ctx, &s, &(fit_source){options, basis->name, data, &warnings}, &participants,
-                      model));
+    if (!data->in_memory && !data->preloaded) {
+        KN_TRY(kn_understood_text(ctx, data, &participants, &understood));
+        kn_understood_log(ctx, understood);
+    }
+    if (!s.dry_run)
+        KN_TRY(fit_sample(ctx, &s, &(fit_source){options, basis->name, data, &warnings, understood},
+                          &participants, model));
 out:
+    kn_free(understood);
     pass_warnings_on(ctx, &warnings, kept);
     kn_sample_clear(&participants);
     kn_resources_restore(ctx, before);

@@ -127,7 +127,8 @@ static void find_outliers(const kn_table *table, const ptrdiff_t *cols, ptrdiff_
             !kn_is_isolated(&range, x) || (known && known->has(known->self, i, k)))
             continue;
         snprintf(location, sizeof location, "%s %td %s is %s", kn_table_unit(table),
-                 kn_table_line(table, rows[i]), kn_clipped(kn_table_name(table, col)).text,
+                 kn_table_cell_line(table, rows[i], col),
+                 kn_clipped(kn_table_name(table, col)).text,
                  kn_clipped(kn_table_cell(table, rows[i], col)).text);
         kn_listing_add(&out->list, location);
         out->n++;
