@@ -60,7 +60,7 @@ kn_status kn_group_array(kn_gp *gp, kn_arrays *a);
 /* Visits the arrays of a model with components (for kn_method.arrays), checking them when
  * reading. */
 kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a);
-/* Memory of these arrays in bytes. */
+/* Returns the size in bytes of the arrays of a model with components. */
 double kn_components_bytes(const kn_gp *gp);
 
 #endif

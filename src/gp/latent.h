@@ -78,13 +78,14 @@ double kn_clamp_nonnegative(double v, double scale, double *clamped);
  * (m x n) = A c/(c r + d). The inverse is 0 where c_p r_i + d_p = 0. */
 void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inverse,
                      kn_mat weights);
-void kn_latent_square(kn_mat M); /* M = M.^2 */
+/* Squares every entry of M in place. */
+void kn_latent_square(kn_mat M);
 
 /* Computes the sums of U and Z over groups that prediction in a known group needs, when all other
  * fields are set. Z: N x P, or empty if z_sums is already set. Does nothing without groups. */
 kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z);
 
-/* Memory plan of a kn_latent, kept. */
+/* Memory plan of a kn_latent for s->N participants and s->P components, which stays in the plan. */
 void kn_latent_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -120,9 +120,12 @@ typedef struct kn_method {
     void (*shape)(const kn_gp *gp, kn_problem_size *s);
 } kn_method;
 
+/* Returns the number of methods in the table. */
 int kn_method_count(void);
-const kn_method *kn_method_at(int number);         /* in table order; NULL: out of range */
-const kn_method *kn_method_find(const char *name); /* by its --method name; NULL: unknown */
+/* Returns method `number` in table order; NULL: out of range. */
+const kn_method *kn_method_at(int number);
+/* Returns the method with this --method name; NULL: unknown. */
+const kn_method *kn_method_find(const char *name);
 /* The method that implements `name` with this noise model: S-MTGPR has several implementations.
  * Model files are read with it. NULL: unknown name. */
 const kn_method *kn_method_of(const char *name, kn_noise noise);

@@ -30,15 +30,15 @@ typedef struct kn_imputer {
     uint64_t seed;
 } kn_imputer;
 
-/* Sets R0 to the start of a search: equal weights, lengths at the median distance. X and Y are
- * borrowed. */
+/* Creates an imputer for the responses Y (N x T) with design X (N x F), both borrowed; R0 is at
+ * the start of a search: equal weights, lengths at the median distance. */
 kn_status kn_imputer_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
                          kn_imputer *out);
-/* Sets R0 to the result of a search. */
+/* Gives the imputer the R0 of a search result: weights and shapes `at`, and its rank. */
 void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank);
 
-/* Imputes the n rows (rows NULL: all) into imputed (missing->cells); NaN for other rows.
- * Collective. */
+/* Imputes the missing cells of the given n rows (rows NULL: all) into imputed (missing->cells
+ * values); NaN for cells of other rows. *info records the rounds. Collective. */
 kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
                          double *imputed, kn_impute_info *info);
 
@@ -48,7 +48,8 @@ kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows
  * cells. */
 kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi);
 
-/* Bytes of one run over n rows, without the imputed cells themselves. */
+/* Returns the bytes of work space of kn_imputer_run over n rows, without the imputed cells
+ * themselves. */
 double kn_imputer_bytes(const kn_imputer *f, ptrdiff_t n);
 
 /* ---- completed responses ---- */
@@ -64,8 +65,9 @@ typedef struct kn_completion {
 
 void kn_completion_clear(kn_completion *c); /* {0} is allowed */
 
-/* Imputes the n rows afresh from these rows only. *Y are the responses with these cells imputed
- * and NaN in other rows; Y->imputed is *imputed, owned by the caller. Collective. */
+/* Imputes the missing cells of the n rows of a fold afresh from these rows only. *Y are the
+ * responses with these cells imputed and NaN in other rows; Y->imputed is *imputed, owned by the
+ * caller. Collective. */
 kn_status kn_completion_fold(kn_ctx *ctx, const kn_completion *c, const ptrdiff_t *rows,
                              ptrdiff_t n, double **imputed, kn_responses *Y);
 

@@ -58,12 +58,13 @@ typedef struct kn_kronsum_prior {
     double nu;     /* 0: none */
     kn_mat C0, S0; /* T x T, both triangles */
 } kn_kronsum_prior;
+
 /* One EM step for C and S (T x T, overwritten) at fixed R0 and O, which never lowers the likelihood
- * or, with nu > 0, likelihood plus log prior, -nu/2 [ln|C| + tr C^-1 C0 + ln|S| + tr S^-1 S0]: C <-
- * (Q [diag(c) F'F diag(c) + diag(sum c/k)] Q' + nu C0)/(m + nu)      over r_n > 0 S <- (Q [V'V +
- * W'E W + diag(sum (1 - 1/k))] Q' + nu S0)/(N + nu) m counts only rows with signal, and is
- * returned: the others carry no information on C, and counting them, as in the textbook, would hold
- * C back in proportion to their number. */
+ * or, with nu > 0, likelihood plus log prior, -nu/2 [ln|C| + tr C^-1 C0 + ln|S| + tr S^-1 S0]:
+ *     C <- (Q [diag(c) F'F diag(c) + diag(sum c/k)] Q' + nu C0)/(m + nu)      over r_n > 0
+ *     S <- (Q [V'V + W'E W + diag(sum (1 - 1/k))] Q' + nu S0)/(N + nu)
+ * m counts only rows with signal, and is returned: the others carry no information on C, and
+ * counting them, as in the textbook, would hold C back in proportion to their number. */
 ptrdiff_t kn_kronsum_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_prior *prior,
                         kn_kronsum *k, kn_mat C, kn_mat S);
 

@@ -72,9 +72,7 @@ void kn_cell_predictor_bind(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_wor
 /* Returns the model variance of response j of participant i in a known group: Q = (c R0* + gamma
  * d G*) U,
  *     var = c R0** + gamma d - Q.^2 (1/(c r + d))
- *     less, for low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2)                          [METHOD
- * 4]
- */
+ *     less, for low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2) [METHOD 4] */
 static double compute_group_variance(const kn_cell_predictor *a, const kn_cell_work *w, ptrdiff_t i,
                                      ptrdiff_t j)
 {
