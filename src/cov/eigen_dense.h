@@ -60,8 +60,8 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
 void kn_decomp_contract(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
                         bool first, kn_mat H);
 
-/* Adds a dense decomposition to the memory plan; the work space of the eigenproblem is temporary.
- */
+/* Adds a dense decomposition of size N to the memory plan, where it stays; the work space of the
+ * eigenproblem only raises the peak. */
 void kn_decomp_need(kn_mem_plan *r, ptrdiff_t N);
 
 #endif

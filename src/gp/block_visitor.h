@@ -93,8 +93,8 @@ kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *loop, const kn_vis
 /* Returns the width of the widest block of a loop over T responses with block size `cut` (0:
  * KN_BLOCK), for memory plans. */
 ptrdiff_t kn_block_loop_width(ptrdiff_t cut, ptrdiff_t T);
-/* Memory plan of the buffers of a block loop over n participants for the contents `needs`
- * (KN_BLOCK_Y | ...), which stay in the plan. */
+/* Predicts in plan r the memory of the buffers of a block loop over n participants for the
+ * contents `needs` (KN_BLOCK_Y | ...), which stay in the plan. */
 void kn_block_loop_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t width, unsigned needs);
 
 #endif

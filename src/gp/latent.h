@@ -85,7 +85,8 @@ void kn_latent_square(kn_mat M);
  * fields are set. Z: N x P, or empty if z_sums is already set. Does nothing without groups. */
 kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z);
 
-/* Memory plan of a kn_latent for s->N participants and s->P components, which stays in the plan. */
+/* Predicts in plan r the memory of a kn_latent for s->N participants and s->P components, which
+ * stays in the plan. */
 void kn_latent_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

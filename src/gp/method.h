@@ -29,7 +29,8 @@ typedef struct kn_deidentification {
     ptrdiff_t blurred;    /* out: rows and groups that got noise, maximum over the cells */
 } kn_deidentification;
 
-/* Memory plan of a method, implemented in the files of the method [base/memory/plan.h]. */
+/* Predicts in plan r the memory of a method, implemented in the files of the method
+ * [base/memory/plan.h]. */
 typedef struct kn_method_need {
     void (*settle)(kn_problem_size *s); /* sets P and other sizes that the options leave open */
     /* Plans a fit. Keeps the model and, with folds, the cross-validated maps in the plan. */

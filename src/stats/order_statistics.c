@@ -8,6 +8,7 @@
 
 /* ---- sorting, selection, counting ------------------------------------------------------------ */
 
+/* Comparison for qsort: doubles in ascending order. */
 static int compare_values(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -21,6 +22,7 @@ static void swap_values(double *x, ptrdiff_t i, ptrdiff_t j)
     x[j] = t;
 }
 
+/* Returns the median of three numbers. */
 static double middle_of_three(double a, double b, double c)
 {
     if (a < b)
@@ -162,8 +164,8 @@ void kn_quantiles_clear(kn_quantiles *q)
     *q = (kn_quantiles){0};
 }
 
-/* Number of values below knot k, k = 1 .. K; 0 for k = 0 and n for k = K + 1. */
-static ptrdiff_t values_below_knot(ptrdiff_t n, ptrdiff_t K, ptrdiff_t k)
+/* Returns the number of the n values below knot k, k = 1 .. K; 0 for k = 0 and n for k = K + 1. */
+static ptrdiff_t count_below_knot(ptrdiff_t n, ptrdiff_t K, ptrdiff_t k)
 {
     return n * k / (K + 1);
 }
@@ -181,7 +183,7 @@ kn_status kn_quantiles_new(kn_ctx *ctx, const double *x, ptrdiff_t n, kn_quantil
     out->K = kn_quantiles_count(out->n);
     KN_TRY(kn_alloc_d(ctx, out->K, &out->knot));
     for (ptrdiff_t k = 1; k <= out->K; k++) {
-        ptrdiff_t c = values_below_knot(out->n, out->K, k);
+        ptrdiff_t c = count_below_knot(out->n, out->K, k);
         out->knot[k - 1] = (s[c - 1] + s[c]) / 2;
     }
 out:
@@ -196,8 +198,8 @@ void kn_quantiles_spread(const kn_quantiles *q, bool whole, double *x)
     for (ptrdiff_t i = 0; K == 0 && i < q->n; i++)
         x[i] = NAN;
     for (ptrdiff_t k = 0; K > 0 && k <= K; k++) {
-        ptrdiff_t from = values_below_knot(q->n, K, k),
-                  to = k < K ? values_below_knot(q->n, K, k + 1) : q->n;
+        ptrdiff_t from = count_below_knot(q->n, K, k),
+                  to = k < K ? count_below_knot(q->n, K, k + 1) : q->n;
         double first = K > 1 ? knot[1] - knot[0] : 0, last = K > 1 ? knot[K - 1] - knot[K - 2] : 0;
         double low = k > 0 ? knot[k - 1] : knot[0] - first;
         double high = k < K ? knot[k] : knot[K - 1] + last;

@@ -16,9 +16,10 @@ typedef struct hermite {
     double last, value; /* orthonormal He_(n-1), He_n at x */
 } hermite;
 
-/* Recurrence p_(k+1) = (x p_k - sqrt(k) p_(k-1))/sqrt(k+1). The p_k are a Sturm sequence: the
- * number of sign changes is the number of zeros above x. */
-static hermite hermite_at(double x)
+/* Evaluates the orthonormal Hermite polynomials p_(n-1) and p_n at x, n = KN_SHASH_NODES, and
+ * counts the zeros above x, by the recurrence p_(k+1) = (x p_k - sqrt(k) p_(k-1))/sqrt(k+1). The
+ * p_k are a Sturm sequence: the number of sign changes is the number of zeros above x. */
+static hermite evaluate_hermite(double x)
 {
     hermite h = {0, 0, 1};
     for (int k = 0; k < KN_SHASH_NODES; k++) {
@@ -39,20 +40,20 @@ void kn_shash_nodes_init(kn_shash_nodes *nodes)
         double lo = 0, hi = 2 * sqrt(n);
         for (int step = 0; step < HALVINGS && hi - lo > 1e-8; step++) {
             double mid = (lo + hi) / 2;
-            *(hermite_at(mid).above > k ? &lo : &hi) = mid;
+            *(evaluate_hermite(mid).above > k ? &lo : &hi) = mid;
         }
         double x = (lo + hi) / 2;
         for (int step = 0; step < 2; step++) {
-            hermite h = hermite_at(x);
+            hermite h = evaluate_hermite(x);
             x -= h.value / (sqrt(n) * h.last);
         }
         int other = KN_SHASH_NODES - 1 - k;
         nodes->asinh_u[other] = asinh(x);
         nodes->asinh_u[k] = -nodes->asinh_u[other];
-        nodes->w[k] = nodes->w[other] = 1 / (n * pow(hermite_at(x).last, 2));
+        nodes->w[k] = nodes->w[other] = 1 / (n * pow(evaluate_hermite(x).last, 2));
     }
     nodes->asinh_u[KN_SHASH_NODES / 2] = 0;
-    nodes->w[KN_SHASH_NODES / 2] = 1 / (n * pow(hermite_at(0).last, 2));
+    nodes->w[KN_SHASH_NODES / 2] = 1 / (n * pow(evaluate_hermite(0).last, 2));
 }
 
 /* ---- one distribution ------------------------------------------------------------------------ */
@@ -88,10 +89,11 @@ double kn_shash_nll(const kn_shash *shash, double zt)
     return 0.5 * (z * z + KN_LOG_2PI) - log(shash->b * cosh(t)) + log(hypot(1, q)) + log(shash->sc);
 }
 
-/* q = slope zt + offset, root = sqrt(1 + q^2), sum = |q| + root for one chunk. */
+/* Computes q = slope zt + offset, root = sqrt(1 + q^2) and sum = |q| + root for the n values zt of
+ * one chunk; asinh q is the logarithm of sum, with the sign of q (compute_t). */
 KN_CLONES
-static void chunk_q(ptrdiff_t n, const double *zt, double slope, double offset, double *q,
-                    double *root, double *sum)
+static void compute_q(ptrdiff_t n, const double *zt, double slope, double offset, double *q,
+                      double *root, double *sum)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -102,10 +104,10 @@ static void chunk_q(ptrdiff_t n, const double *zt, double slope, double offset, 
     }
 }
 
-/* From the logarithm of that sum: out = asinh(q) = sign(q) ln(|q| + sqrt(1 + q^2)), whose absolute
- * error is about 1e-16, and t = b asinh(q) - a. */
+/* Computes, for the n values q of one chunk, out = asinh(q) (in: ln(|q| + sqrt(1 + q^2)); gets the
+ * sign of q; absolute error about 1e-16) and t = b asinh(q) - a; out and t may be the same. */
 KN_CLONES
-static void chunk_t(ptrdiff_t n, const double *q, double a, double b, double *out, double *t)
+static void compute_t(ptrdiff_t n, const double *q, double a, double b, double *out, double *t)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -114,9 +116,9 @@ static void chunk_t(ptrdiff_t n, const double *q, double a, double b, double *ou
     }
 }
 
-/* sinh t from e = exp t */
+/* Computes out_i = sinh t_i from e_i = exp(t_i), for the n values of one chunk. */
 KN_CLONES
-static void chunk_sinh(ptrdiff_t n, const double *e, double *out)
+static void compute_sinh(ptrdiff_t n, const double *e, double *out)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++)
@@ -128,19 +130,20 @@ void kn_shash_apply(const kn_shash *shash, ptrdiff_t n, double *zt)
     double q[CHUNK], e[CHUNK], root[CHUNK], slope = 1 / shash->sc, offset = -shash->loc * slope;
     for (ptrdiff_t first = 0; first < n; first += CHUNK) {
         ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
-        chunk_q(m, zt + first, slope, offset, q, root, e);
+        compute_q(m, zt + first, slope, offset, q, root, e);
         kn_vec_log(m, e);
-        chunk_t(m, q, shash->a, shash->b, e, e);
+        compute_t(m, q, shash->a, shash->b, e, e);
         kn_vec_exp(m, e);
-        chunk_sinh(m, e, zt + first);
+        compute_sinh(m, e, zt + first);
     }
 }
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
-/* sinh p at the nodes and its derivatives by a, ln b; aa, a ln b, ln b ln b. */
-static void node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
-                             double d[6][KN_SHASH_NODES])
+/* Computes sinh p at the quadrature nodes (d[0]) and its derivatives by a, ln b; aa, a ln b, ln
+ * b ln b (d[1] .. d[5]) at theta = (a, ln b). */
+static void compute_node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
+                                     double d[6][KN_SHASH_NODES])
 {
     double b = exp(theta[1]), exps[KN_SHASH_NODES];
     for (int k = 0; k < KN_SHASH_NODES; k++)
@@ -158,9 +161,10 @@ static void node_derivatives(const kn_shash_nodes *nodes, const double theta[2],
     }
 }
 
-/* Covariance of x and y over the nodes; x0, y0: their means. */
-static double weighted_covariance(const double *w, const double *x, double x0, const double *y,
-                                  double y0)
+/* Returns the covariance of x and y over the quadrature nodes with weights w; x0, y0: their
+ * means. */
+static double compute_covariance(const double *w, const double *x, double x0, const double *y,
+                                 double y0)
 {
     double sum = 0;
     for (int k = 0; k < KN_SHASH_NODES; k++)
@@ -175,16 +179,16 @@ kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta
     kn_shash_point at = {.a = theta[0], .b = exp(theta[1])};
     double d[6][KN_SHASH_NODES], M[6] = {0}, V[6];
     const double *w = nodes->w;
-    node_derivatives(nodes, theta, d);
+    compute_node_derivatives(nodes, theta, d);
     for (int f = 0; f < 6; f++)
         for (int k = 0; k < KN_SHASH_NODES; k++)
             M[f] += w[k] * d[f][k];
-    V[0] = weighted_covariance(w, d[0], M[0], d[0], M[0]);
+    V[0] = compute_covariance(w, d[0], M[0], d[0], M[0]);
     for (int f = 1; f < 6; f++)
-        V[f] = 2 * weighted_covariance(w, d[0], M[0], d[f], M[f]);
+        V[f] = 2 * compute_covariance(w, d[0], M[0], d[f], M[f]);
     for (int f = 3; f < 6; f++)
         V[f] +=
-            2 * weighted_covariance(w, d[PAIR[f][0]], M[PAIR[f][0]], d[PAIR[f][1]], M[PAIR[f][1]]);
+            2 * compute_covariance(w, d[PAIR[f][0]], M[PAIR[f][0]], d[PAIR[f][1]], M[PAIR[f][1]]);
     double sigma = sqrt(V[0]);
     at.q[0][0] = sigma;
     at.log_sc[0] = -log(sigma);
@@ -212,8 +216,8 @@ typedef struct chunk {
 KN_CLONES
 /* Sums loss, gradient and Hessian over the n values zt of one chunk. out: value, d/da, d/dl,
  * d2/da2, d2/da dl, d2/dl2; also sets c->ratio[i] = cosh(t)/sqrt(1 + q^2). */
-static void chunk_sums(const kn_shash_point *at, ptrdiff_t n, const double *zt, chunk *c,
-                       double out[6])
+static void sum_chunk(const kn_shash_point *at, ptrdiff_t n, const double *zt, chunk *c,
+                      double out[6])
 {
     const double b = at->b, (*d)[2] = at->q;
     double v = 0, ga = 0, gl = 0, haa = 0, hal = 0, hll = 0;
@@ -249,11 +253,11 @@ static void add_values(const kn_shash_point *at, ptrdiff_t n, const double *zt, 
         ptrdiff_t m = n - first < CHUNK ? n - first : CHUNK;
         const double *z = zt + first;
         double s[6];
-        chunk_q(m, z, at->q[0][0], at->q[0][1], c.q, c.root, c.asinh_q);
+        compute_q(m, z, at->q[0][0], at->q[0][1], c.q, c.root, c.asinh_q);
         kn_vec_log(m, c.asinh_q);
-        chunk_t(m, c.q, at->a, at->b, c.asinh_q, c.e);
+        compute_t(m, c.q, at->a, at->b, c.asinh_q, c.e);
         kn_vec_exp(m, c.e);
-        chunk_sums(at, m, z, &c, s);
+        sum_chunk(at, m, z, &c, s);
         if (value)
             sums->value += s[0] - kn_vec_sum_log(m, c.ratio);
         for (int k = 0; k < 2; k++)

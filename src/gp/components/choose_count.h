@@ -18,8 +18,8 @@ enum { KN_PILOT_COMPONENTS = 25 }; /* components of the pilot search */
 /* The largest number of components that is tried for N participants, T responses and a Gram matrix
  * of this rank. */
 ptrdiff_t kn_components_max(ptrdiff_t N, ptrdiff_t T, ptrdiff_t rank);
-/* Memory plan of kn_components_auto, pilot search and loss curve up to s->P components: added
- * and removed again, so only the peak rises. */
+/* Predicts in plan r the memory of kn_components_auto, pilot search and loss curve up to s->P
+ * components: added and removed again, so only the peak rises. */
 void kn_components_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- auto ----

@@ -21,8 +21,8 @@ kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *gr
 kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
                            kn_search_result *found);
 
-/* Memory plan of kn_pilot with at most s->P components: added and removed again, so only the
- * peak rises. */
+/* Predicts in plan r the memory of kn_pilot with at most s->P components: added and removed
+ * again, so only the peak rises. */
 void kn_pilot_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

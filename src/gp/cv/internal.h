@@ -53,8 +53,8 @@ kn_status kn_fold_signs(kn_ctx *ctx, const kn_responses *Y, kn_fold *f);
 kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f,
                                  kn_gp_maps *maps, int k, double *extrapolation);
 
-/* Memory plan of kn_fold_prediction_new for n training and h held-out rows: the predictions stay
- * in the plan, the work space only raises the peak. */
+/* Predicts in plan r the memory of kn_fold_prediction_new for n training and h held-out rows:
+ * the predictions stay in the plan, the work space only raises the peak. */
 void kn_fold_prediction_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 /* ---- missing ----

@@ -142,12 +142,12 @@ kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double
 /* Low rank: proportion of the trace of R0 that may be omitted, during the search and at its end. */
 extern const double kn_rank_tolerance_search, kn_rank_tolerance;
 
-/* Memory plan of an engine for s->N participants, s->P coordinates and rank s->M, which stays in
- * the plan; an evaluation (with gradient if `gradient`) only raises the peak. tasks: the task
- * statistics of iso noise are given. */
+/* Predicts in plan r the memory of an engine for s->N participants, s->P coordinates and rank
+ * s->M, which stays in the plan; an evaluation (with gradient if `gradient`) only raises the
+ * peak. tasks: the task statistics of iso noise are given. */
 void kn_engine_need(kn_mem_plan *r, const kn_problem_size *s, bool gradient, bool tasks);
-/* Memory plan of the core of a dense engine for s->N participants (pair statistics and
- * decompositions), which stays in the plan; nothing for low rank. */
+/* Predicts in plan r the memory of the core of a dense engine for s->N participants (pair
+ * statistics and decompositions), which stays in the plan; nothing for low rank. */
 void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- engine inner ----

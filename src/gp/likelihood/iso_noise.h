@@ -64,8 +64,8 @@ kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const 
  * iso) + s2. */
 void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
 
-/* Memory plan of a kn_iso for rank s->M, which stays in the plan; the eigenproblem of C only
- * raises the peak. given: task statistics are given. */
+/* Predicts in plan r the memory of a kn_iso for rank s->M, which stays in the plan; the
+ * eigenproblem of C only raises the peak. given: task statistics are given. */
 void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given);
 
 #endif

@@ -111,7 +111,7 @@ typedef struct kn_large_optimum {
 kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *limits,
                             kn_objective_fn f, void *self, kn_large_optimum *best);
 
-/* Memory plan of kn_maximise_large for n variables, which stays in the plan. */
+/* Predicts in plan r the memory of kn_maximise_large for n variables, which stays in the plan. */
 void kn_maximise_large_need(kn_mem_plan *r, ptrdiff_t n);
 
 #endif

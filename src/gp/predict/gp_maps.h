@@ -106,12 +106,13 @@ kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_m
 kn_status kn_gp_maps_folds(kn_ctx *ctx, const kn_gp *gp, kn_responses Y, int folds,
                            kn_gp_maps *out);
 
-/* Implements kn_method.need.maps for methods with components: maps of n participants by
- * prediction or leave-one-out stay in the plan, their work space only raises the peak. */
+/* Implements kn_method.need.maps for methods with components, which predicts in plan r their
+ * memory: maps of n participants by prediction or leave-one-out stay in the plan, their work
+ * space only raises the peak. */
 void kn_components_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                              ptrdiff_t n);
-/* Implements kn_method.need.block for methods with components: work space of one block of maps
- * of n participants; only the peak rises. */
+/* Implements kn_method.need.block for methods with components, which predicts in plan r their
+ * memory: work space of one block of maps of n participants; only the peak rises. */
 void kn_components_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                               ptrdiff_t n);
 

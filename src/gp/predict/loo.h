@@ -28,7 +28,8 @@ kn_status kn_components_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y,
  * KN_ERR_ARGUMENT for methods without components and for maps of folds. */
 kn_status kn_gp_maps_select(kn_ctx *ctx, kn_gp_maps *maps, const ptrdiff_t *sample, ptrdiff_t n);
 
-/* Memory plan of kn_components_loo, coordinates Z included: only the peak rises. */
+/* Predicts in plan r the memory of kn_components_loo, coordinates Z included: only the peak
+ * rises. */
 void kn_latent_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

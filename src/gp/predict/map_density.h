@@ -83,9 +83,9 @@ void kn_map_density_state_clear(kn_map_density_state *w);
 kn_status kn_map_density_evaluate(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
                                   kn_map_density_state *out);
 
-/* Memory plan of a block loop with this visitor over n participants, with at most K coordinates:
- * results and work space stay in the plan, although all but the results is freed at the end of
- * the loop. */
+/* Predicts in plan r the memory of a block loop with this visitor over n participants, with at
+ * most K coordinates: results and work space stay in the plan, although all but the results is
+ * freed at the end of the loop. */
 void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t K);
 
 /* ---- map density components ----

@@ -73,8 +73,8 @@ kn_status kn_map_density_missing_evaluate(kn_ctx *ctx, kn_map_density_missing *g
                                           const kn_map_density_row *r, bool model, double *dev,
                                           double *log_det);
 
-/* Memory plan of a kn_map_density_missing for T responses and K coordinates, V included: only
- * the peak rises. */
+/* Predicts in plan r the memory of a kn_map_density_missing for T responses and K coordinates, V
+ * included: only the peak rises. */
 void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K);
 
 #endif

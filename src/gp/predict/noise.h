@@ -93,8 +93,8 @@ void kn_noise_block_leave_one_out(const kn_noise_builder *m, const kn_block *b, 
                                   const kn_exclusion_groups *apart, kn_heldout_residuals residuals,
                                   double *work, double *noise);
 
-/* Memory plan of kn_noise_visitor in a block loop over n of s->N participants, which stays in
- * the plan; nothing if the fit determines the noise. */
+/* Predicts in plan r the memory of kn_noise_visitor in a block loop over n of s->N participants,
+ * which stays in the plan; nothing if the fit determines the noise. */
 void kn_noise_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

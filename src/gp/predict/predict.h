@@ -39,8 +39,8 @@ kn_status kn_gp_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *in
 kn_status kn_components_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *input,
                                 kn_gp_maps *out);
 
-/* Memory plan of kn_latent_predict for n new participants and a model of s->N: only the peak
- * rises. */
+/* Predicts in plan r the memory of kn_latent_predict for n new participants and a model of s->N:
+ * only the peak rises. */
 void kn_latent_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

@@ -23,8 +23,8 @@ kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv);
  * all responses with the weight of WEIGHT mean m^2, limited to 0 .. 1.2. */
 void kn_slopes(ptrdiff_t T, const double *md, const double *mm, double *slope);
 
-/* Memory plan of kn_gp_set_slope with n held-out participants: the slopes stay in the plan, the
- * block loop only raises the peak. */
+/* Predicts in plan r the memory of kn_gp_set_slope with n held-out participants: the slopes stay
+ * in the plan, the block loop only raises the peak. */
 void kn_slope_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

@@ -25,7 +25,8 @@ ptrdiff_t kn_subsample_size(ptrdiff_t N);
 kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, const kn_search_options *o, kn_mat *Z,
                        kn_engine *out);
 
-/* Memory plan of the engine of the subsample of s->N participants, which stays in the plan. */
+/* Predicts in plan r the memory of the engine of the subsample of s->N participants, which stays
+ * in the plan. */
 void kn_subsample_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- lockstep ----

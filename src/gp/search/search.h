@@ -38,7 +38,8 @@ typedef struct kn_search_result {
  * terms. Collective. */
 kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_search_result *found);
 
-/* Memory plan of kn_search: the engine stays in the plan, the subsample only raises the peak. */
+/* Predicts in plan r the memory of kn_search: the engine stays in the plan, the subsample only
+ * raises the peak. */
 void kn_search_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

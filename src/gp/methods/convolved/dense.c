@@ -155,8 +155,8 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.need_value of the dense form: K and its inverse for N participants and
- * T tasks; only the peak rises. */
+/* Implements kn_conv_form.need_value of the dense, which predicts its memory in plan r form: K
+ * and its inverse for N participants and T tasks; only the peak rises. */
 static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
@@ -165,8 +165,8 @@ static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
-/* Implements kn_conv_form.need_predict of the dense form for n new participants: K and K*; only
- * the peak rises. */
+/* Implements kn_conv_form.need_predict of the dense, which predicts its memory in plan r form
+ * for n new participants: K and K*; only the peak rises. */
 static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -175,8 +175,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-/* Implements kn_conv_form.need_loo of the dense form: K, its inverse and one T x T block; only
- * the peak rises. */
+/* Implements kn_conv_form.need_loo of the dense, which predicts its memory in plan r form: K,
+ * its inverse and one T x T block; only the peak rises. */
 static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;

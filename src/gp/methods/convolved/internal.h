@@ -126,8 +126,8 @@ kn_status kn_conv_data_new(kn_ctx *ctx, const kn_conv_form *form, kn_mat X, kn_m
                            kn_conv_data *out);
 void kn_conv_data_clear(kn_conv_data *d);
 
-/* Memory plan of kn_conv_data_new for N participants and M inducing inputs, which stays in the
- * plan; pairs: also distances between participants. */
+/* Predicts in plan r the memory of kn_conv_data_new for N participants and M inducing inputs,
+ * which stays in the plan; pairs: also distances between participants. */
 void kn_conv_data_need(kn_mem_plan *r, bool pairs, ptrdiff_t N, ptrdiff_t M);
 
 /* ---- variational_bound.c: collapsed variational bound, the default form ---- */
@@ -166,8 +166,8 @@ typedef struct kn_conv_search {
 kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const kn_conv_data *d,
                         kn_conv_search *search, kn_conv *c);
 
-/* Memory plan of kn_conv_learn for N participants and T tasks: *c stays in the plan, the search
- * only raises the peak. */
+/* Predicts in plan r the memory of kn_conv_learn for N participants and T tasks: *c stays in the
+ * plan, the search only raises the peak. */
 void kn_conv_learn_need(kn_mem_plan *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T);
 
 /* ---- inducing_inputs.c ---- */
@@ -176,8 +176,8 @@ void kn_conv_learn_need(kn_mem_plan *r, const kn_conv_plan *plan, ptrdiff_t N, p
  * quantiles of one covariate, pivots of a squared-exponential covariance of several. *Z (at most
  * M x F) is owned by the caller. */
 kn_status kn_conv_choose_inputs(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z);
-/* Memory plan of kn_conv_choose_inputs for N participants, F covariates and M inputs: only the
- * peak rises. */
+/* Predicts in plan r the memory of kn_conv_choose_inputs for N participants, F covariates and M
+ * inputs: only the peak rises. */
 void kn_conv_choose_inputs_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M);
 /* Computes *out, the median squared distance between participants X (N x F continuous
  * covariates), from at most 500 of them. */
@@ -202,8 +202,8 @@ void kn_conv_scale_clear(kn_conv_scale *s);
 kn_status kn_conv_set_start(kn_ctx *ctx, const kn_conv_data *d, const kn_conv_scale *scale,
                             int number, kn_conv *c);
 
-/* Memory plan of kn_conv_set_start for N participants, T tasks and M inducing inputs: only the
- * peak rises. */
+/* Predicts in plan r the memory of kn_conv_set_start for N participants, T tasks and M inducing
+ * inputs: only the peak rises. */
 void kn_conv_set_start_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t M);
 
 /* ---- fixed_effects.c: least squares ---- */
@@ -245,10 +245,11 @@ typedef struct kn_fixed_prediction {
 kn_status kn_fixed_predict(kn_ctx *ctx, const kn_fixed_columns *columns, const kn_fixed *f,
                            kn_mat X, kn_fixed_prediction out);
 
-/* Memory plan of a kn_fixed with n columns, N participants and P tasks, which stays in the plan;
- * the estimate only raises the peak. */
+/* Predicts in plan r the memory of a kn_fixed with n columns, N participants and P tasks, which
+ * stays in the plan; the estimate only raises the peak. */
 void kn_fixed_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P);
-/* Memory plan of kn_fixed_predict for N rows and n columns: only the peak rises. */
+/* Predicts in plan r the memory of kn_fixed_predict for N rows and n columns: only the peak
+ * rises. */
 void kn_fixed_predict_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n);
 
 /* ---- model.c: fixed effects and processes of the residuals ---- */
@@ -304,12 +305,13 @@ kn_status kn_conv_model_loo(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv
 typedef struct kn_conv_sizes {
     ptrdiff_t N, P, k, F;
 } kn_conv_sizes;
-/* Memory plan of kn_conv_model_new: the model stays in the plan, the search only raises the
- * peak. */
+/* Predicts in plan r the memory of kn_conv_model_new: the model stays in the plan, the search
+ * only raises the peak. */
 void kn_conv_model_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s);
-/* Memory plan of kn_conv_model_predict for n new participants: only the peak rises. */
+/* Predicts in plan r the memory of kn_conv_model_predict for n new participants: only the peak
+ * rises. */
 void kn_conv_predict_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s, ptrdiff_t n);
-/* Memory plan of kn_conv_model_loo: only the peak rises. */
+/* Predicts in plan r the memory of kn_conv_model_loo: only the peak rises. */
 void kn_conv_loo_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s);
 
 /* ---- state.c: contents of gp->own and their arrays in the model file ---- */
@@ -358,14 +360,14 @@ kn_status kn_conv_identity(kn_ctx *ctx, const kn_responses *Y, kn_basis *basis);
  * outside the basis. */
 kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_fold_prediction *part);
 
-/* Implements kn_method.need.settle: sets s->P, the largest number of tasks that the options
- * allow. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: sets s->P, the largest number of tasks that the options allow. */
 void kn_conv_finalise(kn_problem_size *s);
-/* Implements kn_method.need.fit: basis, model and, with folds, cross-validated maps stay in the
- * plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: basis, model and,
+ * with folds, cross-validated maps stay in the plan. */
 void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s);
-/* Implements kn_method.need.maps: predictions (n x P, twice) stay in the plan, their work space
- * only raises the peak. */
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * predictions (n x P, twice) stay in the plan, their work space only raises the peak. */
 void kn_conv_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 /* Implements kn_method.shape: sets form, number of processes and inducing inputs of a fitted
  * model in s. */

@@ -376,7 +376,8 @@ static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, int squares)
     kn_plan_alloc_d(r, KN_NEED_WORK, m, 2);
 }
 
-/* Implements kn_conv_form.need_value of PITC; only the peak rises. */
+/* Implements kn_conv_form.need_value of PITC, which predicts its memory in plan r; only the peak
+ * rises. */
 static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
@@ -385,7 +386,8 @@ static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
-/* Implements kn_conv_form.need_predict of PITC for n new participants; only the peak rises. */
+/* Implements kn_conv_form.need_predict of PITC, which predicts its memory in plan r for n new
+ * participants; only the peak rises. */
 static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -395,7 +397,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-/* Implements kn_conv_form.need_loo of PITC; only the peak rises. */
+/* Implements kn_conv_form.need_loo of PITC, which predicts its memory in plan r; only the peak
+ * rises. */
 static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;

@@ -179,8 +179,8 @@ static kn_conv_sizes make_sizes(const kn_problem_size *s, ptrdiff_t N)
     return (kn_conv_sizes){.N = N, .P = s->P, .k = s->F, .F = kn_min_size(s->F, KN_CONV_SMOOTH)};
 }
 
-/* Memory plan of refitting and predicting a fold with n training and h held-out rows: its
- * prediction stays in the plan, the fit only raises the peak. */
+/* Predicts in plan r the memory of refitting and predicting a fold with n training and h
+ * held-out rows: its prediction stays in the plan, the fit only raises the peak. */
 static void need_fold(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
     kn_problem_size f = *s;

@@ -301,7 +301,8 @@ static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, ptrdiff_t tall)
     kn_plan_alloc_d(r, KN_NEED_WORK, m, 3);
 }
 
-/* Implements kn_conv_form.need_value of the bound; only the peak rises. */
+/* Implements kn_conv_form.need_value of the bound, which predicts its memory in plan r; only the
+ * peak rises. */
 static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
@@ -310,7 +311,8 @@ static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
-/* Implements kn_conv_form.need_predict of the bound for n new participants; only the peak rises. */
+/* Implements kn_conv_form.need_predict of the bound, which predicts its memory in plan r for n
+ * new participants; only the peak rises. */
 static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -319,7 +321,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-/* Implements kn_conv_form.need_loo of the bound; only the peak rises. */
+/* Implements kn_conv_form.need_loo of the bound, which predicts its memory in plan r; only the
+ * peak rises. */
 static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;

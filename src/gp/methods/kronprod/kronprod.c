@@ -129,8 +129,8 @@ out:
     return status;
 }
 
-/* Implements kn_method.need.settle: s->P is T for a dense task covariance, else min(N, T), the
- * bound of the rank of Y. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: s->P is T for a dense task covariance, else min(N, T), the bound of the rank of Y. */
 static void need_settle(kn_problem_size *s)
 {
     s->iso = true;
@@ -138,7 +138,8 @@ static void need_settle(kn_problem_size *s)
     s->given_basis = s->rotated; /* the identity, which folds do not recompute */
 }
 
-/* Implements kn_method.need.fit: basis, components and cross-validated maps stay in the plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: basis, components
+ * and cross-validated maps stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;

@@ -84,8 +84,8 @@ void kn_kronsum_outer(const kn_kronsum_data *data, const kn_kronsum *k, bool noi
  * the bound S >= floor I. *floored is set to true if there are any, else unchanged. work: T x T. */
 kn_status kn_kronsum_floor(kn_ctx *ctx, kn_mat S, double floor, kn_mat work, bool *floored);
 
-/* Memory plan of a kn_kronsum for T responses and m directions, which stays in the plan; an
- * evaluation only raises the peak. */
+/* Predicts in plan r the memory of a kn_kronsum for T responses and m directions, which stays in
+ * the plan; an evaluation only raises the peak. */
 void kn_kronsum_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m);
 
 /* ---- sample_side.c: diagonalisation over participants ---- */
@@ -140,8 +140,8 @@ kn_status kn_kronsum_latent_new(kn_ctx *ctx, kn_kronsum_side *s, kn_latent *out)
 void kn_kronsum_latent_set(kn_ctx *ctx, const kn_kronsum_side *s, const kn_kronsum *k,
                            kn_latent *out);
 
-/* Memory plan of a kn_kronsum_side for s->N participants and s->T responses, which stays in the
- * plan; computing it only raises the peak. */
+/* Predicts in plan r the memory of a kn_kronsum_side for s->N participants and s->T responses,
+ * which stays in the plan; computing it only raises the peak. */
 void kn_kronsum_side_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- learn.c: maximum likelihood of C and S ---- */
@@ -174,8 +174,8 @@ typedef struct kn_kronsum_point {
 kn_status kn_kronsum_learn(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
                            const kn_kronsum_point *at, kn_kronsum_learned *out);
 
-/* Memory plan of kn_kronsum_learn for T responses and m directions (low: there is energy outside
- * them): only the peak rises. */
+/* Predicts in plan r the memory of kn_kronsum_learn for T responses and m directions (low: there
+ * is energy outside them): only the peak rises. */
 void kn_kronsum_learn_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m, bool low);
 
 /* ---- fit.c: a fit to some participants at a fixed R0 ---- */
@@ -220,8 +220,8 @@ kn_status kn_kronsum_fit_density(kn_ctx *ctx, const kn_kronsum_fit *f, kn_mat Xs
 double kn_kronsum_log_density(ptrdiff_t T, const double *a, const double *v, ptrdiff_t stride,
                               double d, double log_det);
 
-/* Memory plan of kn_kronsum_fit_new and _learn for s->N participants: the fit stays in the plan,
- * learning only raises the peak. */
+/* Predicts in plan r the memory of kn_kronsum_fit_new and _learn for s->N participants: the fit
+ * stays in the plan, learning only raises the peak. */
 void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- shrinkage.c: choice of nu ---- */
@@ -239,7 +239,7 @@ kn_status kn_kronsum_choose_nu(kn_ctx *ctx, const kn_fit_problem *p,
 kn_status kn_kronsum_read_responses(kn_ctx *ctx, const kn_responses *Y, const double *mu,
                                     kn_mat *out);
 
-/* Memory plan of kn_kronsum_choose_nu: only the peak rises. */
+/* Predicts in plan r the memory of kn_kronsum_choose_nu: only the peak rises. */
 void kn_kronsum_choose_nu_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- state.c: contents of gp->own, arrays in the model file, memory plan ---- */
@@ -264,10 +264,11 @@ void kn_kronsum_group_noise(const kn_gp *gp, double *noise);
 /* Implements kn_method.describe: writes how C and S were shrunk as a line (size bytes) of the
  * model's summary. */
 void kn_kronsum_describe(const kn_gp *gp, char *line, size_t size);
-/* Implements kn_method.need.settle: s->P is T. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: s->P is T. */
 void kn_kronsum_finalise(kn_problem_size *s);
-/* Implements kn_method.need.fit: the model and, with folds, the cross-validated maps stay in the
- * plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: the model and,
+ * with folds, the cross-validated maps stay in the plan. */
 void kn_kronsum_need_fit(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

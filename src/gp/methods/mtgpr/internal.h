@@ -71,10 +71,11 @@ void kn_lowrank_sum_loadings(kn_ctx *ctx, const kn_lowrank_sum *w, const double 
  * directions outside V. */
 void kn_lowrank_sum_outside(const kn_lowrank_sum *w, double *outside);
 
-/* Memory plan of a kn_lowrank_sum for s->N participants, rank s->M and k columns (gamma: with
- * squares), which stays in the plan; an evaluation only raises the peak. */
+/* Predicts in plan r the memory of a kn_lowrank_sum for s->N participants, rank s->M and k
+ * columns (gamma: with squares), which stays in the plan; an evaluation only raises the peak. */
 void kn_lowrank_sum_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k, bool gamma);
-/* Memory plan of one evaluation with gradient, or EM step, with k columns: only the peak rises. */
+/* Predicts in plan r the memory of one evaluation with gradient, or EM step, with k columns:
+ * only the peak rises. */
 void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k);
 
 /* ---- lowrank_sum_gradient.c: gradient and EM step ---- */
@@ -130,8 +131,8 @@ kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_
 /* Frees the learned point. */
 void kn_mtgpr_learned_clear(kn_mtgpr_learned *l);
 
-/* Memory plan of kn_mtgpr_learn for s->N participants and rank s->M: the result stays in the
- * plan, learning only raises the peak. */
+/* Predicts in plan r the memory of kn_mtgpr_learn for s->N participants and rank s->M: the
+ * result stays in the plan, learning only raises the peak. */
 void kn_mtgpr_learn_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- mtgpr.c: contents of gp->own ---- */
@@ -174,11 +175,11 @@ void kn_mtgpr_describe(const kn_gp *gp, char *line, size_t size);
 
 enum { KN_MTGPR_MAX = 200 }; /* components, and noise factors, at most */
 
-/* Implements kn_method.need.settle: s->P becomes the number of directions, components plus noise
- * factors, at most T. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: s->P becomes the number of directions, components plus noise factors, at most T. */
 void kn_mtgpr_need_finalise(kn_problem_size *s);
-/* Implements kn_method.need.fit: the model and, with folds, the cross-validated maps stay in the
- * plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: the model and,
+ * with folds, the cross-validated maps stay in the plan. */
 void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

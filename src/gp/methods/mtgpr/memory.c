@@ -1,5 +1,5 @@
-/* Memory plan of an MTGPR fit [METHOD 1h]. It repeats the allocations of learn.c and mtgpr.c as
- * numbers. */
+/* Predicts in plan r the memory of an MTGPR fit [METHOD 1h]. It repeats the allocations of
+ * learn.c and mtgpr.c as numbers. */
 #include "gp/methods/mtgpr/internal.h"
 
 #include "gp/assign_folds.h"
@@ -16,8 +16,8 @@ void kn_mtgpr_need_finalise(kn_problem_size *s)
     s->P = kn_min_size(s->P + s->factors, s->T);
 }
 
-/* Memory plan of decomposing R0 and learning for s->N participants: latent form and loadings
- * stay in the plan, the rest only raises the peak. */
+/* Predicts in plan r the memory of decomposing R0 and learning for s->N participants: latent
+ * form and loadings stay in the plan, the rest only raises the peak. */
 static void need_learning(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage mark = r->now;

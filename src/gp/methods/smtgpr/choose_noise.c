@@ -184,14 +184,15 @@ static kn_status fit_noise_auto(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fi
     return status;
 }
 
-/* Implements kn_method.need.settle: the components are those of structured noise. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: the components are those of structured noise. */
 static void need_settle(kn_problem_size *s)
 {
     kn_method_smtgpr.need.settle(s);
 }
 
-/* Implements kn_method.need.fit for both fits: the second runs while the first model stays in
- * the plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit, here of two: the
+ * second runs while the first model stays in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, structured;
@@ -203,15 +204,15 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, begin, structured);
 }
 
-/* Implements kn_method.need.maps: that of whitened noise, which is larger, unless many
- * participants exclude it. */
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * that of whitened noise, which is larger, unless many participants exclude it. */
 static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.maps(r, s, kind, n);
 }
 
-/* Implements kn_method.need.block: that of whitened noise, which is larger, unless many
- * participants exclude it. */
+/* Implements kn_method.need.block, which predicts in plan r the memory of one block of maps:
+ * that of whitened noise, which is larger, unless many participants exclude it. */
 static void need_block(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.block(r, s, kind, n);

@@ -39,8 +39,8 @@ void kn_factors_clear(kn_factors *f);
 
 /* Returns the estimated cost in flops of kn_factors_new. */
 double kn_factors_flops(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
-/* Memory plan of kn_factors_new: psi (T), B (T x P) and Z (N x P) stay in the plan, the
- * iterations only raise the peak. */
+/* Predicts in plan r the memory of kn_factors_new: psi (T), B (T x P) and Z (N x P) stay in the
+ * plan, the iterations only raise the peak. */
 void kn_factors_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
 
 /* ---- whitened_model.c: components and complement at a given R0 ---- */
@@ -73,8 +73,8 @@ kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened 
  * and their coordinates; borrowed from *data and *w. */
 kn_complement_input kn_whitened_outside(const kn_whitened_data *data, const kn_whitened *w);
 
-/* Memory plan of kn_whitened_at with the factors: factors and components stay in the plan, the
- * engine only raises the peak. */
+/* Predicts in plan r the memory of kn_whitened_at with the factors: factors and components stay
+ * in the plan, the engine only raises the peak. */
 void kn_whitened_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened_fold.c: cross-validation with whitened noise ---- */
@@ -86,15 +86,16 @@ kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *p
 /* Implements kn_method.cv for whitened noise: every fold is refitted. */
 kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                          kn_gp_maps *out);
-/* Memory plan of kn_whitened_cv: the predictions of all folds stay in the plan. */
+/* Predicts in plan r the memory of kn_whitened_cv: the predictions of all folds stay in the
+ * plan. */
 void kn_whitened_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened_loo.c: leave-one-out with whitened noise ---- */
 
 /* Implements kn_method.loo for whitened noise: closed-form leave-one-out at fixed psi and B. */
 kn_status kn_whitened_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-/* Memory plan of kn_whitened_loo: the smoother (N x N) stays in the plan, the rest only raises
- * the peak. */
+/* Predicts in plan r the memory of kn_whitened_loo: the smoother (N x N) stays in the plan, the
+ * rest only raises the peak. */
 void kn_whitened_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened.c: fit with whitened noise ---- */

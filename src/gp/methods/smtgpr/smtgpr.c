@@ -297,8 +297,8 @@ out:
     return status;
 }
 
-/* Implements kn_method.need.settle: sets number of components, width of the range finder and
- * folds. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: sets number of components, width of the range finder and folds. */
 static void need_settle(kn_problem_size *s)
 {
     bool many = s->N > KN_MANY;
@@ -312,8 +312,8 @@ static void need_settle(kn_problem_size *s)
         s->folds = KN_HELD_OUT_ONCE;
 }
 
-/* Memory plan of make_basis: what the problem keeps stays in the plan; *basis receives the usage
- * before the basis itself. */
+/* Predicts in plan r the memory of make_basis: what the problem keeps stays in the plan; *basis
+ * receives the usage before the basis itself. */
 static void need_basis(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *basis)
 {
     bool held_out = s->range > 0 && (s->chosen || s->folds > 0);
@@ -344,8 +344,8 @@ static void need_basis(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *b
     kn_plan_free(r, *basis, before);
 }
 
-/* Implements kn_method.need.fit: basis, components, noise and cross-validated maps stay in the
- * plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: basis,
+ * components, noise and cross-validated maps stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, made;

@@ -269,8 +269,8 @@ static kn_status refuse_deidentification(kn_ctx *ctx, const kn_gp *from, kn_deid
                    "a model with whitened noise cannot be exported, expected structured noise");
 }
 
-/* Implements kn_method.need.settle: no given basis, no groups, the largest number of components
- * if it is chosen. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: no given basis, no groups, the largest number of components if it is chosen. */
 static void need_settle(kn_problem_size *s)
 {
     s->chosen = s->P == 0;
@@ -280,8 +280,8 @@ static void need_settle(kn_problem_size *s)
         s->P = kn_components_max(s->N, s->T, s->N);
 }
 
-/* Implements kn_method.need.fit: factors, components, D0 and cross-validated maps stay in the
- * plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: factors,
+ * components, D0 and cross-validated maps stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;
@@ -303,8 +303,8 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, begin, gram);
 }
 
-/* Implements kn_method.need.maps: maps of n participants, and R0* U or the leave-one-out
- * smoother, stay in the plan. */
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * maps of n participants, and R0* U or the leave-one-out smoother, stay in the plan. */
 static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_components_maps_need(r, s, kind, n);
@@ -314,8 +314,8 @@ static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kin
         kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->M); /* RU */
 }
 
-/* Implements kn_method.need.block: work space of one block of maps of n participants; only the
- * peak rises. */
+/* Implements kn_method.need.block, which predicts in plan r the memory of one block of maps:
+ * work space of one block of maps of n participants; only the peak rises. */
 static void need_block(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;

@@ -119,8 +119,8 @@ kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *prob
     return kn_refit_cv(ctx, gp, problem, kn_whitened_fold, out);
 }
 
-/* Memory plan of kn_whitened_fold for n training and h held-out rows: its prediction stays in
- * the plan, the fit only raises the peak. */
+/* Predicts in plan r the memory of kn_whitened_fold for n training and h held-out rows: its
+ * prediction stays in the plan, the fit only raises the peak. */
 static void need_fold(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
     kn_problem_size f = *s;

@@ -39,7 +39,7 @@ typedef struct kn_cell_class {
 kn_status kn_cells_choose(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
                           kn_cell_search *o, kn_stgpr *s);
 
-/* Memory plan of kn_cells_choose: only the peak rises. */
+/* Predicts in plan r the memory of kn_cells_choose: only the peak rises. */
 void kn_cells_choose_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- lattice.c: positions of the lattice and requests of the responses ---- */
@@ -113,7 +113,7 @@ static inline void kn_lattice_keep(kn_lattice *l, ptrdiff_t j, int row)
         l->best[j] = *lml;
 }
 
-/* Memory plan of a lattice for s->T responses, which stays in the plan. */
+/* Predicts in plan r the memory of a lattice for s->T responses, which stays in the plan. */
 void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- merge_cells.c: few cells that suit all responses ---- */
@@ -123,7 +123,7 @@ void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s);
  * responses, on ties the one created first, until every response has a cell. Collective. */
 kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s);
 
-/* Memory plan of kn_cells_merge: only the peak rises. */
+/* Predicts in plan r the memory of kn_cells_merge: only the peak rises. */
 void kn_cells_merge_need(kn_mem_plan *r);
 
 /* ---- evaluate_cells.c: likelihood of responses in candidate cells ---- */
@@ -154,8 +154,8 @@ typedef struct kn_cell_evaluations {
 kn_status kn_cells_evaluate(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *o,
                             const kn_stgpr *s, const kn_cell_evaluations *evaluations);
 
-/* Memory plan of kn_cells_evaluate with all T responses in every evaluation: only the peak
- * rises. */
+/* Predicts in plan r the memory of kn_cells_evaluate with all T responses in every evaluation:
+ * only the peak rises. */
 void kn_cells_evaluate_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* Sets s->gamma, the ratio of group noise to noise, of the responses `mine` to the candidate
@@ -164,7 +164,7 @@ void kn_cells_evaluate_need(kn_mem_plan *r, const kn_problem_size *s);
 kn_status kn_cells_choose_gamma(kn_ctx *ctx, const kn_cell_samples *samples, kn_index_range mine,
                                 const kn_cov_point *at, kn_cell_search *o, kn_stgpr *s);
 
-/* Memory plan of kn_cells_choose_gamma, without s->gamma: only the peak rises. */
+/* Predicts in plan r the memory of kn_cells_choose_gamma, without s->gamma: only the peak rises. */
 void kn_cells_choose_gamma_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- final_parameters.c: final parameters of each response ---- */
@@ -189,7 +189,7 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
  * equal neighbours share a cell. */
 kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr *s);
 
-/* Memory plan of kn_plain_fit, including pair statistics: only the peak rises. */
+/* Predicts in plan r the memory of kn_plain_fit, including pair statistics: only the peak rises. */
 void kn_plain_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- cell_predict.c: participants predicted with one cell ---- */
@@ -227,8 +227,8 @@ void kn_cell_predictor_bind(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_wor
 void kn_cell_predictor_variances(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_work *w,
                                  ptrdiff_t n);
 
-/* Memory plan of a kn_cell_predictor for n participants, N training participants and `width`
- * responses, without pairs, which stays in the plan. */
+/* Predicts in plan r the memory of a kn_cell_predictor for n participants, N training
+ * participants and `width` responses, without pairs, which stays in the plan. */
 void kn_cell_predictor_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t N,
                             ptrdiff_t width);
 /* Returns the approximate number of doubles of one predictor for n participants, N training
@@ -256,11 +256,11 @@ kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
  * decomposed again for every prediction. */
 ptrdiff_t kn_stgpr_batch(const kn_gp *gp);
 
-/* Implements kn_method.need.maps: pair statistics and covariates of n participants stay in the
- * plan. */
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * pair statistics and covariates of n participants stay in the plan. */
 void kn_stgpr_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
-/* Implements kn_method.need.block: the panel stays in the plan after the first block, its
- * computation only raises the peak. */
+/* Implements kn_method.need.block, which predicts in plan r the memory of one block of maps: the
+ * panel stays in the plan after the first block, its computation only raises the peak. */
 void kn_stgpr_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 
 typedef struct kn_stgpr_maps {
@@ -318,7 +318,8 @@ kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_wor
 /* Computes the panel (n x count) for new participants: mean and variance as b->mean and b->var
  * request, ROWS participants at a time, in parallel over cells. */
 kn_status kn_stgpr_predict_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
-/* Memory plan of kn_stgpr_predict_panel for n participants: only the peak rises. */
+/* Predicts in plan r the memory of kn_stgpr_predict_panel for n participants: only the peak
+ * rises. */
 void kn_stgpr_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 /* ---- loo.c: leave-one-out panel ---- */
@@ -326,7 +327,7 @@ void kn_stgpr_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n
 /* Computes the leave-one-out panel (N x count) of the responses: mean and variance as b->mean
  * and b->var request, in parallel over cells. */
 kn_status kn_stgpr_loo_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
-/* Memory plan of kn_stgpr_loo_panel: only the peak rises. */
+/* Predicts in plan r the memory of kn_stgpr_loo_panel: only the peak rises. */
 void kn_stgpr_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- cv.c: cross-validated panel ---- */
@@ -334,7 +335,7 @@ void kn_stgpr_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 /* Sets mean and variance of the panel (N x count) for all held-out participants of all folds.
  * KN_ERR_DATA as kn_fold_rows. */
 kn_status kn_stgpr_cv_panel(kn_ctx *ctx, const kn_stgpr_panel *b, int folds);
-/* Memory plan of kn_stgpr_cv_panel: only the peak rises. */
+/* Predicts in plan r the memory of kn_stgpr_cv_panel: only the peak rises. */
 void kn_stgpr_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- deidentify.c: cells of a model without participants ---- */

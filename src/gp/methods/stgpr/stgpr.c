@@ -209,15 +209,16 @@ out:
     return status;
 }
 
-/* Implements kn_method.need.settle: no components, dense decompositions. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: no components, dense decompositions. */
 static void need_settle(kn_problem_size *s)
 {
     s->P = 0;
     s->M = s->N;
 }
 
-/* Implements kn_method.need.fit: alpha, effects and parameters of each response, and
- * cross-validated maps, stay in the plan. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: alpha, effects
+ * and parameters of each response, and cross-validated maps, stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */

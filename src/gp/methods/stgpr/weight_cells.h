@@ -137,8 +137,8 @@ static inline bool kn_cell_is_low(const kn_cell_work *w)
     return w->m < w->N;
 }
 
-/* Memory plan of one kn_cell_work for n participants and `width` responses, which stays in the
- * plan; eigenproblem and profile only raise the peak. */
+/* Predicts in plan r the memory of one kn_cell_work for n participants and `width` responses,
+ * which stays in the plan; eigenproblem and profile only raise the peak. */
 void kn_cell_work_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t width);
 
 /* ---- cells in parallel ---- */
@@ -161,7 +161,8 @@ kn_status kn_cell_workspaces_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_
 /* Frees all work spaces. */
 void kn_cell_workspaces_clear(kn_cell_workspaces *c);
 
-/* Memory plan of n workers, each with the peak of *one: only the peak of r rises. */
+/* Predicts in plan r the memory of n workers, each with the peak of *one: only the peak of r
+ * rises. */
 void kn_cell_workspaces_need(kn_mem_plan *r, int n, const kn_mem_plan *one);
 
 #endif
