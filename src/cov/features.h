@@ -18,8 +18,8 @@ typedef struct kn_features {
     int at[KN_COV_THETA]; /* and the index in cov's theta of each of their parameters */
 } kn_features;
 
-/* Returns how a low-rank R0 splits into terms whose features are exact (columns of the design)
- * and the rest, which pivots approximate. */
+/* Returns how a low-rank R0 (covariance between participants) splits into terms whose features
+ * are exact (columns of the design) and the rest, which pivots approximate. */
 kn_features kn_features_of(const kn_cov *cov);
 /* Copies the parameters of the rest from theta to rest (f->rest.n_theta). */
 void kn_features_rest(const kn_features *f, const double *theta, double *rest);

@@ -33,8 +33,8 @@ typedef struct kn_projection_source { /* The function to interpolate; all memory
 kn_status kn_projection_interpolate(kn_ctx *ctx, const kn_projection_source *source,
                                     kn_mat candidates, kn_decomp *out);
 
-/* Returns the source for a decomposition over the rows X, dense or of low rank. Borrows R0 and X.
- */
+/* Returns the source for a decomposition over the rows X, dense or of low rank. Borrows R0
+ * (covariance between participants) and X. */
 kn_projection_source kn_projection_source_of(const kn_decomp *R0, kn_mat X);
 
 #endif

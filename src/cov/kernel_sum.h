@@ -54,7 +54,8 @@ void kn_cov_lay_out(kn_cov *cov);
 
 /* Returns the covariance exp(2a) I: one iso term. */
 kn_cov kn_cov_identity(void);
-/* Returns R0, the terms that relate different rows; the others only add to the diagonal. */
+/* Returns R0 (covariance between participants), the terms that relate different rows; the others
+ * only add to the diagonal. */
 kn_cov kn_cov_between(const kn_cov *cov);
 
 /* Writes the name of parameter i of theta: "R.lin", "R.se_amp", ... for prefix 'R'; "R.lin2", ...

@@ -111,8 +111,9 @@ kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const p
     return pair_pivots(ctx, w);
 }
 
-/* Chooses pivots w->set by pivoted Cholesky of the rest at the current theta, until the residual
- * trace is at most w->tol. Phi serves as work space and grows if needed. KN_ERR_CANCELLED. */
+/* Chooses the pivots w->set, participants by whom R0 is approximated, by pivoted Cholesky of the
+ * terms without exact features at the current theta, until the residual trace is at most w->tol.
+ * Phi serves as work space and grows if needed. KN_ERR_CANCELLED. */
 static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -146,8 +147,9 @@ static void copy_matrix_column(void *self, ptrdiff_t j, double *column)
     memcpy(column, kn_col(*K, j), (size_t)K->rows * sizeof *column);
 }
 
-/* Computes the Cholesky factor w->Lm of the covariance of the chosen pivots, without those that
- * depend on the others at this theta; the pivots in use are w->used, their rows w->base. */
+/* Computes the Cholesky factor w->Lm of the covariance between the pivots (participants by whom
+ * R0 is approximated), without those that depend on the others at this theta; the pivots in use
+ * are w->used, their design rows w->base. */
 static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;

@@ -53,9 +53,9 @@ static inline bool kn_lowrank_grouped(const kn_lowrank *w, double gamma)
     return w->groups && gamma > 0;
 }
 
-/* Allocates a low-rank approximation of R0 over the rows X (N x F) with at most max_rank
- * features, exact columns included, for coordinates Z (N x P). X, Z and groups are borrowed;
- * groups may be NULL. The caller clears *out, also after an error. */
+/* Allocates a low-rank approximation of R0 (covariance between participants) over the rows X (N
+ * x F) with at most max_rank features, exact columns included, for coordinates Z (N x P). X, Z
+ * and groups are borrowed; groups may be NULL. The caller clears *out, also after an error. */
 kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
                          const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out);
 /* Frees the contents; accepts {0}. */
@@ -66,14 +66,15 @@ void kn_lowrank_clear(kn_lowrank *w);
 kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const ptrdiff_t *set,
                                 double residual);
 
-/* Computes the features Phi of R0 at theta and their Gram matrix for the functions below.
- * Chooses pivots the first time and where the residual exceeds 3 tol. KN_ERR_NUMERIC if R0 is
- * zero; KN_ERR_CANCELLED. */
+/* Computes the features Phi of R0 (covariance between participants) at theta and their Gram
+ * matrix for the functions below. Chooses pivots the first time and where the residual exceeds 3
+ * tol. KN_ERR_NUMERIC if R0 is zero; KN_ERR_CANCELLED. */
 kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta);
 
-/* Computes the decomposition *d of the low-rank R0 at the theta of kn_lowrank_at for d->gamma:
- * m, r, map, rotation, pivot, base and residual (above tol if max_rank pivots do not suffice).
- * Does not compute U; see kn_decomp_vectors. */
+/* Computes eigenvalues r (m) and the map from features to eigenvectors of the low-rank R0
+ * (covariance between participants) at the theta of kn_lowrank_at, with group noise d->gamma:
+ * fills *d with m, r, map, rotation, pivot, base and residual (above tol if max_rank pivots do
+ * not suffice). Does not compute the eigenvectors U; see kn_decomp_vectors. */
 kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d);
 
 /* Computes A = U'Z (m x P), the coordinates in the eigenvectors of d, after
@@ -93,8 +94,8 @@ typedef struct kn_lowrank_part {
     const double *c, *d, *weight;
 } kn_lowrank_part;
 
-/* Computes g = dLML/dtheta for all parameters of R0, summed over n parts, one per cell. N m (4
- * pivots + 2 P) flops. */
+/* Computes g = dLML/dtheta for all parameters of R0 (covariance between participants), summed
+ * over n parts, one per cell. N m (4 pivots + 2 P) flops. */
 kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, int n,
                               double *g);
 

@@ -105,8 +105,9 @@ out:
     return status;
 }
 
-/* Computes E1 = diag(c^1/2/d) M' mapR' (P x pivots) and N1 (m x P) of one cell; components
- * without signal (c = 0) do not contribute. */
+/* Computes, for the derivative of the likelihood by the covariance between participants and
+ * pivots, the factors of one cell that come from its coordinates: E1 = diag(c^1/2/d) M' mapR' (P
+ * x pivots) and N1 (m x P); components without signal (c = 0) do not contribute. */
 static kn_status compute_first_factors(kn_ctx *ctx, const kn_lowrank_part *part, factors *f)
 {
     kn_status status = KN_OK;

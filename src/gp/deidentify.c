@@ -35,8 +35,8 @@ static kn_status copy_values(kn_ctx *ctx, const double *from, ptrdiff_t n, doubl
     return status;
 }
 
-/* Returns the smallest ratio d/c of noise to signal among the components of a cell; infinity if
- * none has signal. */
+/* Returns the smallest ratio d/c of noise to signal among the components of a cell (components
+ * with equal group noise); infinity if none has signal. */
 static double find_smallest_delta(const kn_latent *l, const kn_latent_cell *cell)
 {
     double lowest = INFINITY;
@@ -48,8 +48,8 @@ static double find_smallest_delta(const kn_latent *l, const kn_latent_cell *cell
     return lowest;
 }
 
-/* Copies or computes the eigenvectors *U (N x m, owned by the caller) of R0 over the training
- * sample. */
+/* Copies or computes the eigenvectors *U (N x m, owned by the caller) of R0 (covariance between
+ * participants) over the training sample. */
 static kn_status copy_vectors(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat *U)
 {
     if (!kn_decomp_is_low(R0))
@@ -60,9 +60,9 @@ static kn_status copy_vectors(kn_ctx *ctx, const kn_latent *l, const kn_decomp *
                : status;
 }
 
-/* De-identifies one cell: R0 is represented at synthetic points, A is cut to its new rank and,
- * if a leverage is too large, gets noise. Updates limit, before, after and blurred of *how. On
- * error `to` is partly filled. */
+/* De-identifies one cell (components with equal group noise): R0 is represented at synthetic
+ * points, A is cut to its new rank and, if a leverage is too large, gets noise. Updates limit,
+ * before, after and blurred of *how. On error `to` is partly filled. */
 static kn_status deidentify_latent_cell(kn_ctx *ctx, const kn_gp *gp, const kn_latent_cell *from,
                                         kn_deidentification *how, kn_latent_cell *to)
 {

@@ -16,8 +16,8 @@ kn_status kn_components_deidentify(kn_ctx *ctx, const kn_gp *from, kn_deidentifi
  * cells. */
 ptrdiff_t kn_components_points(const kn_gp *gp);
 
-/* Visits the arrays "base" (synthetic points x F) and "map" of cell k of a de-identified model
- * in the model file; checks sizes when reading (a->bad). */
+/* Visits the arrays "base" (synthetic points x F) and "map" of cell k (components with equal
+ * group noise) of a de-identified model in the model file; checks sizes when reading (a->bad). */
 kn_status kn_deidentified_arrays(kn_gp *gp, kn_decomp *R0, ptrdiff_t k, kn_arrays *a);
 
 /* Copies the last m rows of `from` to *A (owned by the caller): the directions that the

@@ -52,7 +52,8 @@ kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
 }
 
 /* Builds the latent form *out with one more component for the directions outside the basis of
- * MT-Kronprod: A = 0, c0 and d0 = c0 iso + s2 [METHOD 1c]. *X and R0 are moved. */
+ * MT-Kronprod: A = 0, c0 and d0 = c0 iso + s2 [METHOD 1c]. *X and R0 (covariance between
+ * participants) are moved. */
 static kn_status build_outside_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 {
     kn_status status;

@@ -72,8 +72,9 @@ typedef struct kn_cv_problem {
 kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                         kn_search_result *found);
 
-/* Evaluates the likelihood once at found->at, an R0 that is already known, for the coordinates
- * of `basis`; resets the counters of *found. The caller clears *e. Collective. */
+/* Evaluates the likelihood once at found->at, an R0 (covariance between participants) that is
+ * already known, for the coordinates of `basis`; resets the counters of *found. The caller
+ * clears *e. Collective. */
 kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                     kn_search_result *found);
 

@@ -31,8 +31,9 @@ void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank)
     gp->spec.rank_auto = false;
 }
 
-/* Visits the arrays of a low-rank cell k in the model file: the pivots among the training
- * participants, in order, and the map from features to U; reading checks them (a->bad). */
+/* Visits the arrays of a low-rank cell k (components with equal group noise) in the model file:
+ * the pivots among the training participants, in order, and the map from features to U; reading
+ * checks them (a->bad). */
 static kn_status visit_pivots(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status;
@@ -56,8 +57,8 @@ out:
     return status;
 }
 
-/* Visits the array of the indices of the components of cell k, ascending; reading checks them
- * (a->bad). */
+/* Visits the array of the indices of the components of cell k (components with equal group
+ * noise), ascending; reading checks them (a->bad). */
 static kn_status visit_members(kn_gp *gp, int k, kn_arrays *a)
 {
     char name[24];
@@ -70,8 +71,8 @@ static kn_status visit_members(kn_gp *gp, int k, kn_arrays *a)
     return status;
 }
 
-/* Checks cells that were read: gamma > 0 requires groups, and every component is in exactly one
- * cell (else a->bad). */
+/* Checks cells that were read: gamma (group noise over noise) > 0 requires groups, and every
+ * component is in exactly one cell (else a->bad). */
 static kn_status check_cells(const kn_gp *gp, bool grouped, kn_arrays *a)
 {
     kn_status status = KN_OK;
@@ -95,8 +96,9 @@ out:
     return status;
 }
 
-/* Visits the arrays of cell k in the model file: its components, A, the decomposition of R0 (U,
- * pivots or synthetic points) and r. When reading, ranks follow from the array shapes. */
+/* Visits the arrays of cell k (components with equal group noise) in the model file: its
+ * components, A, the decomposition of R0 (U, pivots or synthetic points) and r. When reading,
+ * ranks follow from the array shapes. */
 static kn_status visit_cell(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status = KN_OK;
@@ -143,7 +145,7 @@ out:
 }
 
 /* Visits the groups of the training participants, gamma of each component, which determines its
- * cell, and the sums of Z over groups. */
+ * cell (components with equal group noise), and the sums of Z over groups. */
 static kn_status visit_groups(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;

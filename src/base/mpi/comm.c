@@ -308,7 +308,7 @@ typedef struct place {
     uint64_t node, processors;
 } place;
 
-/* Returns whether rank r is the lowest rank of its node; place: one per rank. */
+/* Returns whether rank r is the lowest rank of its node; place_of_rank has one entry per rank. */
 static bool is_first(const place *place_of_rank, int r)
 {
     for (int i = 0; i < r; i++)

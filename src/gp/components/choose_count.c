@@ -108,9 +108,9 @@ static int choose_candidate(kn_mat score, const kn_groups *groups, int steps, bo
     return best;
 }
 
-/* Records in info->curve the LML of each candidate number of components, all at the same R0 with
- * parameters r0, for coordinates Z (n x P). total: energy |Y|^2, of which all but |Z|^2 lies
- * outside the basis. */
+/* Records in info->curve the LML of each candidate number of components, all at the same R0
+ * (covariance between participants) with parameters r0, for coordinates Z (n x P). total: energy
+ * |Y|^2, of which all but |Z|^2 lies outside the basis. */
 static kn_status evaluate_candidates(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                                      kn_mat Z, double total, kn_fit_info *info)
 {
@@ -281,9 +281,9 @@ out:
     return status;
 }
 
-/* Computes the loss curve of the first `steps` candidates at the R0 with parameters r0, by folds
- * or the single held-out set, into info->curve, and sets *step to the index of the chosen
- * candidate, -1 for none. Collective. */
+/* Computes the loss curve of the first `steps` candidates at the R0 (covariance between
+ * participants) with parameters r0, by folds or the single held-out set, into info->curve, and
+ * sets *step to the index of the chosen candidate, -1 for none. Collective. */
 static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, bool iso,
                            int steps, kn_fit_info *info, int *step)
 {
@@ -379,8 +379,9 @@ void kn_components_need(kn_mem_plan *r, const kn_problem_size *shape)
 
 /* ---- automatic number of components ---- */
 
-/* Calls kn_choose_components at the pilot's R0 on all MPI ranks, then, if they search in
- * lock-step, replaces *P and the curve in info by those of root. Collective. */
+/* Calls kn_choose_components at the pilot's R0 (covariance between participants) on all MPI
+ * ranks, then, if they search in lock-step, replaces *P and the curve in info by those of root.
+ * Collective. */
 static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p,
                                    const kn_search_result *pilot, kn_fit_info *info, ptrdiff_t *P)
 {

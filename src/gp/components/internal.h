@@ -56,8 +56,8 @@ typedef struct kn_curve_fold {
 } kn_curve_fold;
 
 /* Fits one fold: estimates c and d of each component from f->rows.Z_train (n_train x P, set by
- * the caller), with R0 at parameters r0, and predicts the held-out rows. Sets f->mean and var
- * (n_test x P), d and s2 (P). */
+ * the caller), with R0 (covariance between participants) at parameters r0, and predicts the
+ * held-out rows. Sets f->mean and var (n_test x P), d and s2 (P). */
 kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                             kn_curve_fold *f);
 

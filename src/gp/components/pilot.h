@@ -7,7 +7,8 @@
 #include "gp/fit_problem.h"
 
 /* Returns the number of components of the pilot search, at most KN_PILOT_COMPONENTS, if `limit`
- * components are available; at most (N - 1)/2 unless R0 is additive. */
+ * components are available; at most (N - 1)/2 unless R0 (covariance between participants) is
+ * additive. */
 ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t limit);
 
 /* Pilot search: finds the R0 that maximises the likelihood of a few coordinates Z (N x P, no

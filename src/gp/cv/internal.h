@@ -29,7 +29,7 @@ kn_status kn_folds_energy(kn_ctx *ctx, const kn_responses *Y, kn_fold *f, int n)
  * P T flops, and one block in memory. */
 
 /* Returns true if the likelihood of the model depends on the signs of the components: iso noise
- * with a task covariance that is not spectral. */
+ * (one variance for all responses) with a task covariance that is not spectral. */
 bool kn_gp_depends_on_signs(const kn_gp *gp);
 
 /* Fixes the signs of the components of a fold that has its own basis: flips columns of US or B,

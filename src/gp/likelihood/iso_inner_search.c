@@ -9,7 +9,8 @@
 #include "la/la.h"
 
 /* Objective of the inner search (self: kn_engine), in the form that kn_maximise calls: log
- * likelihood *value and gradient at the inside parameters x (n_inside), for the decomposed R0. */
+ * likelihood *value and gradient at the inside parameters x (task covariance, iso term, noise)
+ * (n_inside), for the decomposed R0. */
 static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                   double *grad)
 {

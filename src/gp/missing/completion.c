@@ -68,8 +68,8 @@ void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank)
     f->rank_auto = false;
 }
 
-/* Computes low-rank features *Phi (n x m, owned by the caller) of R0 over the rows X (n x F);
- * Phi stays none if rank_auto finds them insufficient. */
+/* Computes low-rank features *Phi (n x m, owned by the caller) of R0 (covariance between
+ * participants) over the rows X (n x F); Phi stays none if rank_auto finds them insufficient. */
 static kn_status compute_low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     static const double FAR = 10; /* times the tolerance, as in a search */
@@ -89,8 +89,9 @@ out:
     return status;
 }
 
-/* Computes *Phi (n x m, owned by the caller), the eigenvectors of a dense R0 over the rows X (n
- * x F) times r^1/2, without those that have 1e-6 of the trace together. */
+/* Computes *Phi (n x m, owned by the caller), the eigenvectors of a dense R0 (covariance between
+ * participants) over the rows X (n x F) times r^1/2, without those that have 1e-6 of the trace
+ * together. */
 static kn_status compute_dense(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     kn_status status;

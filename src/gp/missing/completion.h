@@ -30,11 +30,13 @@ typedef struct kn_imputer {
     uint64_t seed;
 } kn_imputer;
 
-/* Creates an imputer for the responses Y (N x T) with design X (N x F), both borrowed; R0 is at
- * the start of a search: equal weights, lengths at the median distance. */
+/* Creates an imputer for the responses Y (N x T) with design X (N x F), both borrowed; R0
+ * (covariance between participants) is at the start of a search: equal weights, lengths at the
+ * median distance. */
 kn_status kn_imputer_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
                          kn_imputer *out);
-/* Gives the imputer the R0 of a search result: weights and shapes `at`, and its rank. */
+/* Gives the imputer the R0 (covariance between participants) of a search result: weights and
+ * shapes `at`, and its rank. */
 void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank);
 
 /* Imputes the missing cells of the given n rows (rows NULL: all) into imputed (missing->cells
@@ -42,10 +44,10 @@ void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank);
 kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
                          double *imputed, kn_impute_info *info);
 
-/* Computes Phi (n x m, owned by the caller) with Phi Phi' = R0 over the rows of X, except for 1e-6
- * of its trace: low-rank features, or scaled eigenvectors of a dense R0. A small m matters because
- * every pattern of observed rows costs m^3; the error is far below the uncertainty of imputed
- * cells. */
+/* Computes Phi (n x m, owned by the caller) with Phi Phi' = R0 (covariance between participants)
+ * over the rows of X, except for 1e-6 of its trace: low-rank features, or scaled eigenvectors of
+ * a dense R0. A small m matters because every pattern of observed rows costs m^3; the error is
+ * far below the uncertainty of imputed cells. */
 kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi);
 
 /* Returns the bytes of work space of kn_imputer_run over n rows, without the imputed cells

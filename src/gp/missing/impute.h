@@ -50,10 +50,10 @@ typedef struct kn_impute_problem {
  * participant/7)), 1 to 10. */
 ptrdiff_t kn_impute_components(const kn_responses *Y);
 
-/* Imputes the missing cells of the rows p->Y by their expectation under R0 and a few factors
- * [METHOD 0b]: imputed (missing->cells values, standardised units); NaN for cells of other rows.
- * delta (T, or NULL if not wanted): noise over signal of each response; infinity: no signal.
- * Collective. */
+/* Imputes the missing cells of the rows p->Y by their expectation under R0 (covariance between
+ * participants) and a few factors [METHOD 0b]: imputed (missing->cells values, standardised
+ * units); NaN for cells of other rows. delta (T, or NULL if not wanted): noise over signal of
+ * each response; infinity: no signal. Collective. */
 kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *imputed, double *delta,
                     kn_impute_info *info);
 

@@ -152,8 +152,8 @@ static void block_work_clear(block_work *w)
 }
 
 /* Returns the number of components of a part of the maps, 0 if it holds predictions of the
- * responses themselves. A part with its own B may have a complement component where the model
- * has none. */
+ * responses themselves. A part with its own B may have a complement component (all directions
+ * outside the basis) where the model has none. */
 static ptrdiff_t count_components(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
     if (p->B.data)
@@ -278,7 +278,8 @@ static kn_mat compute_part_basis(const block_work *w, int k, ptrdiff_t at, kn_ma
 }
 
 /* Sets B2 = B.^2 (count x P), by which latent variances are multiplied; with a complement
- * component one more column has 1 - |row j of B|^2 (at least 0). */
+ * component (all directions outside the basis) one more column has 1 - |row j of B|^2 (at least
+ * 0). */
 static void compute_variance_weights(kn_mat B, kn_mat B2)
 {
     for (ptrdiff_t q = 0; q < B.cols; q++) {

@@ -85,7 +85,8 @@ out:
 }
 
 /* Writes leave-one-out mean and model variance of participant i in the k-th component of the
- * cell, from its residual, its variance with noise, and the noise; negative variances become 0. */
+ * cell (components with equal group noise), from its residual, its variance with noise, and the
+ * noise; negative variances become 0. */
 static void write_row(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual,
                       double with_noise, double noise)
 {
@@ -106,9 +107,9 @@ static void hold_out_rows(const leaving *v)
         }
 }
 
-/* Holds out all rows of group g for the k-th component of the cell: M = (K_p^-1)_gg, residuals
- * M^-1 q_g, variances with noise diag(M^-1). M (n x n), I (n x n + 1): work space.
- * KN_ERR_NUMERIC if M is not positive definite. */
+/* Holds out all rows of group g for the k-th component of the cell (components with equal group
+ * noise): M = (K_p^-1)_gg, residuals M^-1 q_g, variances with noise diag(M^-1). M (n x n), I (n
+ * x n + 1): work space. KN_ERR_NUMERIC if M is not positive definite. */
 static kn_status hold_out_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrdiff_t k, kn_mat M,
                                 kn_mat I)
 {

@@ -31,9 +31,9 @@ static void cross_work_clear(cross_work *f)
     *f = (cross_work){0};
 }
 
-/* Allocates work space for predicting at most `rows` participants in a cell: features, R0* U,
- * mean and variance, and the inverse of the cell's spectrum. On error f is partly filled; the
- * caller clears it. */
+/* Allocates work space for predicting at most `rows` participants in a cell (components with
+ * equal group noise): features, R0* U, mean and variance, and the inverse of the cell's
+ * spectrum. On error f is partly filled; the caller clears it. */
 static kn_status cross_work_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
                                 ptrdiff_t rows, cross_work *f)
 {

@@ -73,11 +73,12 @@ typedef struct kn_search_space {
     kn_cov_point fixed; /* that vertex */
 } kn_search_space;
 
-/* Sets s to all coordinates of the engine's R0 (ratios of weights, ln shapes), bounded by root's
- * box. e is borrowed. Collective. */
+/* Sets s to all coordinates of the engine's R0 (covariance between participants; ratios of
+ * weights, ln shapes), bounded by root's box. e is borrowed. Collective. */
 kn_status kn_search_space_new(kn_ctx *ctx, kn_engine *e, kn_search_space *s);
 
-/* Returns weights and shapes of R0 at the coordinates x (s->n). */
+/* Returns weights and shapes of R0 (covariance between participants) at the coordinates x
+ * (s->n). */
 kn_cov_point kn_search_point(const kn_search_space *s, const double *x);
 /* Writes the coordinates x (s->n) of the point p, clipped to the box. */
 void kn_search_coordinates(const kn_search_space *s, const kn_cov_point *p, double *x);
@@ -113,7 +114,8 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
                          kn_cov_point at[2], int *n, kn_search_result *found);
 
 /* Sets *small if the starts of an additive sum are to be searched in a subsample: more than 150
- * rows for a dense R0, more than 5000 for low rank. May change the engine to dense. Collective. */
+ * rows for a dense R0 (covariance between participants), more than 5000 for low rank. May change
+ * the engine to dense. Collective. */
 kn_status kn_starts_small(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, bool *small);
 
 /* Finds the start of an additive sum: ascents in a subsample from *at and from each term; *at

@@ -71,8 +71,8 @@ static kn_cov_point point_from_theta(kn_engine *e, const double *theta)
 }
 
 /* Sets *start to the middle of the box, or as given by the caller in o: theta, or rho and length
- * (either or both). *given: rho or length is. KN_ERR_ARGUMENT if they are given but R0 has more
- * than two terms. */
+ * (either or both). *given: rho or length is. KN_ERR_ARGUMENT if they are given but R0
+ * (covariance between participants) has more than two terms. */
 static kn_status choose_nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
                                      bool *given, kn_cov_point *start)
 {

@@ -69,9 +69,9 @@ static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
 
 /* ---- fit ---- */
 
-/* Chooses the number of components *P by held-out loss at the R0 of a pilot search, at least
- * one: a model of the mean alone is not a convolved process. Warns if the covariates predict
- * nothing. Collective. */
+/* Chooses the number of components *P by held-out loss at the R0 (covariance between
+ * participants) of a pilot search, at least one: a model of the mean alone is not a convolved
+ * process. Warns if the covariates predict nothing. Collective. */
 static kn_status choose_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status = KN_OK;

@@ -129,8 +129,8 @@ void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_kronsum_learn_need(r, T, s->M, s->M < s->N);
 }
 
-/* Moves the decomposition of R0 from the sample side to f->latent, unless it is there already;
- * tau is final then. */
+/* Moves the decomposition of R0 (covariance between participants) from the sample side to
+ * f->latent, unless it is there already; tau is final then. */
 static kn_status move_decomposition(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     if (f->latent.n_cells > 0)

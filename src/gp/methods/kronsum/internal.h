@@ -39,8 +39,8 @@ typedef struct kn_kronsum { /* likelihood at the last C and S */
 kn_status kn_kronsum_new(kn_ctx *ctx, ptrdiff_t T, ptrdiff_t m, kn_kronsum *out);
 /* Frees all arrays. */
 void kn_kronsum_clear(kn_kronsum *k);
-/* Reallocates V and F (m x T) for another number m of directions: the rank of R0 after rounding
- * depends on the group noise. */
+/* Reallocates V and F (m x T) for another number m of directions: the rank of R0 (covariance
+ * between participants) after rounding depends on the group noise. */
 kn_status kn_kronsum_rows(kn_ctx *ctx, ptrdiff_t m, kn_kronsum *k);
 
 /* Evaluates the likelihood at signal covariance C and noise covariance S (T x T, lower
@@ -117,8 +117,8 @@ typedef struct kn_kronsum_side {
 /* Diagonalises R0 and the noise covariance O = I + tau G between participants together, at
  * problem->tau, and rotates Y: A = U'Y (m x T). X, Y and groups must outlive *out. */
 kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_kronsum_side *out);
-/* Repeats the diagonalisation at another ratio tau of group noise to noise: sets R0, A, E and
- * log_det. */
+/* Repeats the diagonalisation at another ratio tau of group noise to noise: sets R0 (covariance
+ * between participants), A, E and log_det. */
 kn_status kn_kronsum_side_at(kn_ctx *ctx, kn_kronsum_side *s, double tau);
 /* Frees everything that the side owns. */
 void kn_kronsum_side_clear(kn_kronsum_side *s);
@@ -131,9 +131,10 @@ kn_kronsum_data kn_kronsum_side_data(const kn_kronsum_side *s);
 kn_status kn_kronsum_side_slope(kn_ctx *ctx, const kn_kronsum_side *s, const kn_kronsum *k,
                                 double *slope);
 
-/* Allocates the latent form of T components z_p = Y w_p with noise variance d_p = 1 and gamma =
- * tau; c and A are set later by kn_kronsum_latent_set. The decomposition is moved from *s, so
- * that kn_kronsum_data.r must be taken from *out afterwards. X and groups are copied. */
+/* Allocates the latent form (independent processes of the components) of T components z_p = Y
+ * w_p with noise variance d_p = 1 and gamma = tau; c and A are set later by
+ * kn_kronsum_latent_set. The decomposition is moved from *s, so that kn_kronsum_data.r must be
+ * taken from *out afterwards. X and groups are copied. */
 kn_status kn_kronsum_latent_new(kn_ctx *ctx, kn_kronsum_side *s, kn_latent *out);
 /* Sets signal variances c, coordinates A (m x T) and group sums of the components in *out from
  * the evaluated likelihood *k. */

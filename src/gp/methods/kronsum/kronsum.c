@@ -94,9 +94,9 @@ out:
     return status;
 }
 
-/* Finds R0, which is fixed from here on, by a pilot search (result in *found), and *P, the
- * number of components of the structured model: chosen by held-out loss; for N > KN_MANY that of
- * the pilot. Y: N x T. */
+/* Finds R0 (covariance between participants), which is fixed from here on, by a pilot search
+ * (result in *found), and *P, the number of components of the structured model: chosen by
+ * held-out loss; for N > KN_MANY that of the pilot. Y: N x T. */
 static kn_status find_R0(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
                          kn_search_result *found, ptrdiff_t *P)
 {
@@ -260,8 +260,8 @@ out:
 
 /* ---- folds --------------------------------------------------------------------------- */
 
-/* Learns C and S of a fold at fixed R0, tau and shrinkage, and predicts its held-out rows, for
- * kn_refit_cv: sets mean, var (h x T) and loadings of the part. */
+/* Learns C and S of a fold at fixed R0 (covariance between participants), tau and shrinkage, and
+ * predicts its held-out rows, for kn_refit_cv: sets mean, var (h x T) and loadings of the part. */
 static kn_status refit_fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part,
                             double *clamped)
 {

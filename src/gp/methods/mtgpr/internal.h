@@ -123,9 +123,9 @@ typedef struct kn_mtgpr_learned {
 } kn_mtgpr_learned;
 
 /* Learns loadings G, H, noise psi and, if free, gamma and iso by maximum likelihood at a fixed
- * R0 (s): EM, then rounds of L-BFGS; the likelihood is left evaluated at the optimum. mu (T) is
- * subtracted from Y; NULL: 0. s->U, s->r, Y and mu are borrowed and must outlive *out, which the
- * caller frees. */
+ * R0 (covariance between participants; s): EM, then rounds of L-BFGS; the likelihood is left
+ * evaluated at the optimum. mu (T) is subtracted from Y; NULL: 0. s->U, s->r, Y and mu are
+ * borrowed and must outlive *out, which the caller frees. */
 kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
                          const double *mu, const kn_mtgpr_plan *plan, kn_mtgpr_learned *out);
 /* Frees the learned point. */

@@ -205,9 +205,9 @@ out:
     return status;
 }
 
-/* Computes w->e (m), the energy along each eigenvector of R0 outside the directions V, and
- * e_out, that of the directions outside U. Without gamma they are not separated: e = 0 and e_out
- * has all of it. psi: T. */
+/* Computes w->e (m), the energy along each eigenvector of R0 (covariance between participants)
+ * outside the directions V, and e_out, that of the directions outside U. Without gamma they are
+ * not separated: e = 0 and e_out has all of it. psi: T. */
 static void compute_energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     double all = 0;

@@ -65,8 +65,9 @@ static void gradient_work_clear(gradient_work *v)
     kn_free(v->sum_data);
 }
 
-/* Prepares a pass over Y for gradient or EM step: t = W'K (k x (P + Q)), x = M t, xo and the
- * sums, which both need. The caller clears v, also after an error. */
+/* Prepares a pass over Y for gradient or EM step of the likelihood *w at its last point: the
+ * posterior of the latent factors as x = M W'K (m x (P + Q), in eigenvectors of R0; xo outside
+ * them), and sums over the eigenvalues. The caller clears v, also after an error. */
 static kn_status gradient_work_new(kn_ctx *ctx, kn_lowrank_sum *w, gradient_work *v)
 {
     kn_status status;

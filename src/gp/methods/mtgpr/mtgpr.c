@@ -106,9 +106,9 @@ out:
     return status;
 }
 
-/* Decomposes R0 of the rows X (N x F) at parameters theta into *R0, dense or low rank
- * (spec->rank). Its eigenvectors U are R0->U if dense, else computed in *own (N x m). The caller
- * frees both. */
+/* Decomposes R0 (covariance between participants) of the rows X (N x F) at parameters theta into
+ * *R0, dense or low rank (spec->rank). Its eigenvectors U are R0->U if dense, else computed in
+ * *own (N x m). The caller frees both. */
 static kn_status decompose_R0(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const double *theta,
                               kn_decomp *R0, kn_mat *own)
 {
@@ -142,7 +142,8 @@ out:
 /* ---- from the learned point to the latent form --------------------------------------- */
 
 /* Builds the latent form *out of a learned point: k components with variances c and d = c iso +
- * 1, and one more for the directions outside V if `complement`. *X and *R0 are moved. */
+ * 1, and one more for the directions outside V if `complement`. *X and *R0 (covariance between
+ * participants) are moved. */
 static kn_status new_latent(kn_ctx *ctx, const kn_lowrank_sum *w, bool complement, kn_mat *X,
                             kn_decomp *R0, kn_latent *out)
 {
@@ -364,8 +365,9 @@ out:
     return status;
 }
 
-/* Learns loadings and noise of a fold at fixed R0, from its own start, and predicts its held-out
- * rows, for kn_refit_cv; loadings and noise are moved to the part. */
+/* Learns loadings and noise of a fold at fixed R0 (covariance between participants), from its
+ * own start, and predicts its held-out rows, for kn_refit_cv; loadings and noise are moved to
+ * the part. */
 static kn_status refit_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
                             double *clamped)
 {

@@ -93,7 +93,8 @@ static void move_model(kn_gp *second, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *t
     *maps = (kn_gp_maps){0};
 }
 
-/* Returns the R0 of a fitted model, and how its search ended, as a search result. */
+/* Returns the R0 (covariance between participants) of a fitted model, and how its search ended,
+ * as a search result. */
 static kn_search_result make_search_result(const kn_gp *gp, const kn_fit_info *info)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
@@ -103,9 +104,9 @@ static kn_search_result make_search_result(const kn_gp *gp, const kn_fit_info *i
     return found;
 }
 
-/* Fits whitened noise at the R0 and with the number of components of the structured model *gp,
- * and keeps the model with the higher density of held-out maps (by more than one standard error)
- * in *gp. Sets info->noise_choice. */
+/* Fits whitened noise at the R0 (covariance between participants) and with the number of
+ * components of the structured model *gp, and keeps the model with the higher density of
+ * held-out maps (by more than one standard error) in *gp. Sets info->noise_choice. */
 static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;

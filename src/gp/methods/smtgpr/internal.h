@@ -65,9 +65,9 @@ typedef struct kn_whitened_data {
     const double *theta;   /* of R0 */
 } kn_whitened_data;
 
-/* Estimates c, d of the components and of the directions outside at R0 with parameters
- * data->theta, by the profile of METHOD 1b: sets latent, lml and rank of *w; w->factors and
- * w->complement must be set. Collective. */
+/* Estimates c, d of the components and of the directions outside at R0 (covariance between
+ * participants) with parameters data->theta, by the profile of METHOD 1b: sets latent, lml and
+ * rank of *w; w->factors and w->complement must be set. Collective. */
 kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened *w);
 /* Returns the input of the functions of gp/basis/complement.h for this fit: responses, psi, B
  * and their coordinates; borrowed from *data and *w. */
@@ -79,8 +79,8 @@ void kn_whitened_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened_fold.c: cross-validation with whitened noise ---- */
 
-/* Fits whitened noise to the training rows of a fold at fixed R0 and predicts its held-out rows,
- * for kn_refit_cv. */
+/* Fits whitened noise to the training rows of a fold at fixed R0 (covariance between
+ * participants) and predicts its held-out rows, for kn_refit_cv. */
 kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
                            double *clamped);
 /* Implements kn_method.cv for whitened noise: every fold is refitted. */
@@ -100,9 +100,9 @@ void kn_whitened_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened.c: fit with whitened noise ---- */
 
-/* Fits whitened noise with P components at the R0 found->at, with rank p->spec.rank. If R0 is
- * not additive, it is searched again with these components. Sets *gp, *info and the
- * cross-validated maps. */
+/* Fits whitened noise with P components at the R0 (covariance between participants) found->at,
+ * with rank p->spec.rank. If R0 is not additive, it is searched again with these components.
+ * Sets *gp, *info and the cross-validated maps. */
 kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_search_result *found, ptrdiff_t P,
                              kn_gp *gp, kn_fit_info *info);
 

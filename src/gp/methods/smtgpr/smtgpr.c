@@ -169,7 +169,8 @@ out:
 }
 
 /* Computes the basis that the options request, the user's or principal components, and sets
- * gp->P; *found receives the pilot's R0 if components are chosen. Collective. */
+ * gp->P; *found receives the pilot's R0 (covariance between participants) if components are
+ * chosen. Collective. */
 static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
                             kn_components_pilot *found, kn_fit_info *info)
 {
@@ -185,8 +186,9 @@ out:
     return status;
 }
 
-/* Builds the fitted model gp from the engine at its optimum: latent form, noise, and loadings B,
- * which are moved from the basis or, with dense iso noise, B U_C. X (N x F) is copied. */
+/* Builds the fitted model gp from the engine at its optimum: latent form (independent processes
+ * of the components), noise, and loadings B, which are moved from the basis or, with dense iso
+ * noise, B U_C. X (N x F) is copied. */
 static kn_status assemble_model(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, kn_gp *gp)
 {
     kn_status status;

@@ -64,8 +64,8 @@ static void log_duration(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
                p->Y.T, s, folds);
 }
 
-/* Searches a non-additive R0 with the whitened components Z (N x P): updates *found, theta
- * (parameters of R0) and p->spec.rank [METHOD 3b]. */
+/* Searches a non-additive R0 (covariance between participants) with the whitened components Z (N
+ * x P): updates *found, theta (parameters of R0) and p->spec.rank [METHOD 3b]. */
 static kn_status search_parameters(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z,
                                    kn_search_result *found, double *theta)
 {
@@ -82,8 +82,8 @@ out:
     return status;
 }
 
-/* Moves psi, B and the latent form of *w to the model gp and computes its D0 for the directions
- * outside the components. Collective. */
+/* Moves psi, B and the latent form (independent processes of the components) of *w to the model
+ * gp and computes its D0 for the directions outside the components. Collective. */
 static kn_status assemble_model(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened *w,
                                 kn_gp *gp)
 {

@@ -34,7 +34,8 @@ kn_complement_input kn_whitened_outside(const kn_whitened_data *data, const kn_w
 }
 
 /* Builds w->latent from the engine: c, d and A of its components, with space for one more, that
- * of the directions outside, if w->complement. X (N x F) is copied, R0 is moved. */
+ * of the directions outside, if w->complement. X (N x F) is copied, R0 (covariance between
+ * participants) is moved. */
 static kn_status copy_components(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_whitened *w)
 {
     kn_status status;

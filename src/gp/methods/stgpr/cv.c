@@ -99,7 +99,7 @@ out:
 
 /* Task of kn_panel_run for one cell (self: fold_work): estimates mean, c and d of its responses
  * from the training rows, at fixed cell and gamma, and writes the predictions of the held-out
- * rows to the panel [METHOD 5b]. */
+ * rows to the panel (predictions of a range of responses) [METHOD 5b]. */
 static kn_status predict_fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;
@@ -140,8 +140,8 @@ static int count_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t 
                            kn_cell_predictor_means((N + folds - 1) / folds, N, width));
 }
 
-/* Computes the rows of the panel that belong to the held-out participants of fold f (number k of
- * `folds`). */
+/* Computes the rows of the panel (predictions of a range of responses) that belong to the
+ * held-out participants of fold f (number k of `folds`). */
 static kn_status predict_fold(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, int folds,
                               int k)
 {

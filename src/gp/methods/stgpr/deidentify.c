@@ -29,7 +29,7 @@ void kn_stgpr_shared_clear(kn_stgpr *s)
 /* ---- conversion ---------------------------------------------------------------------- */
 
 /* Computes A (m x n), from which predictions follow: (U'H alpha) (r + delta) of the responses J
- * of one cell; 0 where c = 0. */
+ * of one cell (responses that share hyperparameters); 0 where c = 0. */
 static kn_status compute_coordinates(kn_ctx *ctx, const kn_stgpr *s, const kn_cell_work *w,
                                      const ptrdiff_t *J, kn_mat A)
 {
@@ -58,9 +58,9 @@ out:
     return status;
 }
 
-/* Converts one cell to *to: R0 by synthetic points from how->points, and coordinates A (m x n)
- * of its responses J, with noise that limits the leverage. Updates limit, before, after and
- * blurred of *how. */
+/* Converts one cell (responses that share hyperparameters) to *to: R0 by synthetic points from
+ * how->points, and coordinates A (m x n) of its responses J, with noise that limits the
+ * leverage. Updates limit, before, after and blurred of *how. */
 static kn_status deidentify_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w,
                                  kn_deidentification *how, const ptrdiff_t *J, kn_latent_cell *to)
 {
@@ -95,8 +95,8 @@ out:
     return status;
 }
 
-/* Converts the cells of model `from` to out->shared, one after the other; *out already has the
- * parameters. */
+/* Converts the cells (responses that share hyperparameters) of model `from` to out->shared, one
+ * after the other; *out already has the parameters. */
 static kn_status deidentify_cells(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
                                   kn_stgpr *out)
 {

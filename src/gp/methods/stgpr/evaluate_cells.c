@@ -56,8 +56,8 @@ static kn_mat gather_columns(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n,
     return kn_cols(buffer, 0, n);
 }
 
-/* Task of the worker pool (self: evaluating): decomposes R0 of one candidate cell and writes the
- * log likelihood of each response that requests it. */
+/* Task of the worker pool (self: evaluating): decomposes R0 of one candidate cell (responses
+ * that share hyperparameters) and writes the log likelihood of each response that requests it. */
 static kn_status evaluate_one(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
 {
     kn_status status;

@@ -24,8 +24,9 @@ static void compute_group_effects(const kn_cell_work *w, kn_mat alpha, bool with
     }
 }
 
-/* Sets the final parameters of n responses J of one cell, whose decomposition is in *w; fixed:
- * c, d and lml stay. On entry the columns J of s->alpha hold Y; on return alpha. */
+/* Sets the final parameters of n responses J of one cell (responses that share hyperparameters),
+ * whose decomposition is in *w; fixed: c, d and lml stay. On entry the columns J of s->alpha
+ * hold Y; on return alpha. */
 static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t *J, ptrdiff_t n,
                                   bool fixed, kn_stgpr *s)
 {
@@ -72,9 +73,10 @@ typedef struct finishing {
     kn_cell_workspaces workspaces;
 } finishing;
 
-/* Task of the worker pool for one cell (self: finishing): decomposes R0 at the gamma of its
- * first response, then sets c, d, delta, lml, alpha and, with groups, the group effects of its
- * responses, one block at a time. Does nothing in an empty cell. */
+/* Task of the worker pool for one cell (self: finishing): decomposes R0 (covariance between
+ * participants) at the gamma of its first response, then sets c, d, delta, lml, alpha and, with
+ * groups, the group effects of its responses, one block at a time. Does nothing in an empty
+ * cell. */
 static kn_status finish_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;

@@ -82,13 +82,15 @@ typedef struct kn_lattice {
     bool *refines;           /* T   still refining */
 } kn_lattice;
 
-/* Creates the lattice of (rho, length) with its coarse cells, and space for the likelihoods, for
- * the responses of one gamma (`which`, borrowed). The caller frees *out. */
+/* Creates the lattice of (rho, length) with its coarse cells (responses that share
+ * hyperparameters), and space for the likelihoods, for the responses of one gamma (`which`,
+ * borrowed). The caller frees *out. */
 kn_status kn_lattice_new(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
                          const kn_cell_search *o, kn_lattice *out);
 /* Frees all arrays. */
 void kn_lattice_clear(kn_lattice *l);
-/* Returns weights and shapes of R0 in a cell of the lattice. */
+/* Returns weights and shapes of R0 in a cell (responses that share hyperparameters) of the
+ * lattice. */
 kn_cov_point kn_lattice_point(const kn_lattice *l, int cell);
 
 /* Request of a response to evaluate a cell; its LML goes to a row of lml. */
@@ -118,9 +120,10 @@ void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- merge_cells.c: few cells that suit all responses ---- */
 
-/* Reduces the cells that were tried to few: sets s->cell of the lattice's responses and appends
- * the cells in use to s->cells. Greedy: takes the cell that suits most of the remaining
- * responses, on ties the one created first, until every response has a cell. Collective. */
+/* Reduces the cells (responses that share hyperparameters) that were tried to few: sets s->cell
+ * of the lattice's responses and appends the cells in use to s->cells. Greedy: takes the cell
+ * that suits most of the remaining responses, on ties the one created first, until every
+ * response has a cell. Collective. */
 kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s);
 
 /* Predicts in plan r the memory of kn_cells_merge: only the peak rises. */
@@ -148,9 +151,9 @@ typedef struct kn_cell_evaluations {
     const char *stage; /* name for progress reports */
 } kn_cell_evaluations;
 
-/* Computes the log likelihood of responses in candidate cells, as `evaluations` list them, in
- * parallel over cells. The responses Y are in s->alpha (N x T). Updates o->evals, o->limits and
- * o->stop. Collective. */
+/* Computes the log likelihood of responses in candidate cells (responses that share
+ * hyperparameters), as `evaluations` list them, in parallel over cells. The responses Y are in
+ * s->alpha (N x T). Updates o->evals, o->limits and o->stop. Collective. */
 kn_status kn_cells_evaluate(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *o,
                             const kn_stgpr *s, const kn_cell_evaluations *evaluations);
 
@@ -159,8 +162,8 @@ kn_status kn_cells_evaluate(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell
 void kn_cells_evaluate_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* Sets s->gamma, the ratio of group noise to noise, of the responses `mine` to the candidate
- * with the largest likelihood at the point `at` of R0; on ties the smallest. The responses Y are
- * in s->alpha. Collective. */
+ * with the largest likelihood at the point `at` of R0 (covariance between participants); on ties
+ * the smallest. The responses Y are in s->alpha. Collective. */
 kn_status kn_cells_choose_gamma(kn_ctx *ctx, const kn_cell_samples *samples, kn_index_range mine,
                                 const kn_cov_point *at, kn_cell_search *o, kn_stgpr *s);
 
@@ -170,9 +173,9 @@ void kn_cells_choose_gamma_need(kn_mem_plan *r, const kn_problem_size *s);
 /* ---- final_parameters.c: final parameters of each response ---- */
 
 /* Ends a fit: computes c, delta, d, lml (unless `fixed`: then they stay) and alpha of each
- * response in its cell, and with groups the effects. On entry s->alpha holds Y. Processes the
- * responses of this MPI rank if samples->Y is set, else all. *evals is increased by the number
- * of cells. */
+ * response in its cell (responses that share hyperparameters), and with groups the effects. On
+ * entry s->alpha holds Y. Processes the responses of this MPI rank if samples->Y is set, else
+ * all. *evals is increased by the number of cells. */
 kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool fixed, kn_stgpr *s,
                           int *evals);
 
@@ -185,8 +188,8 @@ kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool fixe
 kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y,
                        const kn_search_options *o, bool bounded, kn_mat theta, bool start_given,
                        double *lml, kn_mat grad, kn_search_result *found);
-/* Converts theta (T x n) of kn_plain_fit to the cells of *s: sets cells, cell, c, delta and d;
- * equal neighbours share a cell. */
+/* Converts theta (T x n) of kn_plain_fit to the cells (responses that share hyperparameters) of
+ * *s: sets cells, cell, c, delta and d; equal neighbours share a cell. */
 kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr *s);
 
 /* Predicts in plan r the memory of kn_plain_fit, including pair statistics: only the peak rises. */
@@ -296,27 +299,29 @@ typedef struct kn_panel_cell {
     kn_cov_point at;
     double gamma;
 } kn_panel_cell;
-/* Fills *out with the responses of the panel in this cell, its point of R0 and gamma; returns
- * false if it has none. */
+/* Fills *out with the responses of the panel in this cell (responses that share
+ * hyperparameters), its point of R0 and gamma; returns false if it has none. */
 bool kn_panel_find_cell(const kn_stgpr_panel *b, ptrdiff_t cell, kn_panel_cell *out);
 
 /* Copies signal and noise variance c and d of the n responses J to the first n entries of the
  * work space. */
 void kn_panel_load(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_cell_work *w);
-/* Copies results `from` (participants x responses J) to the columns J - first of the panel;
- * rows: row indices of the participants, or NULL for 0 .. n-1. */
+/* Copies results `from` (participants x responses J) to the columns J - first of the panel
+ * (predictions of a range of responses); rows: row indices of the participants, or NULL for 0 ..
+ * n-1. */
 void kn_panel_write(kn_mat from, const ptrdiff_t *rows, const ptrdiff_t *J, ptrdiff_t first,
                     kn_mat panel);
 
-/* Calls fn(ctx, self, worker, cell) for every cell of the model, in parallel on `workers`
- * workers. */
+/* Calls fn(ctx, self, worker, cell) for every cell (responses that share hyperparameters) of the
+ * model, in parallel on `workers` workers. */
 kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_worker_pool_fn fn,
                        void *self);
 
 /* ---- predict.c: panel for new participants ---- */
 
-/* Computes the panel (n x count) for new participants: mean and variance as b->mean and b->var
- * request, ROWS participants at a time, in parallel over cells. */
+/* Computes the panel (predictions of a range of responses; n x count) for new participants: mean
+ * and variance as b->mean and b->var request, ROWS participants at a time, in parallel over
+ * cells. */
 kn_status kn_stgpr_predict_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
 /* Predicts in plan r the memory of kn_stgpr_predict_panel for n participants: only the peak
  * rises. */
@@ -324,16 +329,16 @@ void kn_stgpr_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n
 
 /* ---- loo.c: leave-one-out panel ---- */
 
-/* Computes the leave-one-out panel (N x count) of the responses: mean and variance as b->mean
- * and b->var request, in parallel over cells. */
+/* Computes the leave-one-out panel (predictions of a range of responses; N x count) of the
+ * responses: mean and variance as b->mean and b->var request, in parallel over cells. */
 kn_status kn_stgpr_loo_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
 /* Predicts in plan r the memory of kn_stgpr_loo_panel: only the peak rises. */
 void kn_stgpr_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- cv.c: cross-validated panel ---- */
 
-/* Sets mean and variance of the panel (N x count) for all held-out participants of all folds.
- * KN_ERR_DATA as kn_fold_rows. */
+/* Sets mean and variance of the panel (predictions of a range of responses; N x count) for all
+ * held-out participants of all folds. KN_ERR_DATA as kn_fold_rows. */
 kn_status kn_stgpr_cv_panel(kn_ctx *ctx, const kn_stgpr_panel *b, int folds);
 /* Predicts in plan r the memory of kn_stgpr_cv_panel: only the peak rises. */
 void kn_stgpr_cv_need(kn_mem_plan *r, const kn_problem_size *s);
@@ -348,8 +353,9 @@ ptrdiff_t kn_stgpr_points(const kn_gp *gp);
 /* Frees s->shared. */
 void kn_stgpr_shared_clear(kn_stgpr *s);
 
-/* Visits the arrays of every cell that has responses, of a de-identified model, in the model
- * file: A, r, base, map; reading allocates s->shared and checks them. */
+/* Visits the arrays of every cell (responses that share hyperparameters) that has responses, of
+ * a de-identified model, in the model file: A, r, base, map; reading allocates s->shared and
+ * checks them. */
 kn_status kn_stgpr_shared_arrays(kn_gp *gp, kn_arrays *a);
 
 typedef struct kn_shared_maps {

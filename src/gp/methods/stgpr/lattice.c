@@ -47,8 +47,8 @@ static kn_lattice_position position_of_slot(int slot)
     return (kn_lattice_position){slot / (SIDE + 1) - 1, slot % (SIDE + 1)};
 }
 
-/* Appends a cell at lattice position p with these values of rho and length; returns its number.
- * Does not enter it in l->id. */
+/* Appends a cell (responses that share hyperparameters) at lattice position p with these values
+ * of rho and length; returns its number. Does not enter it in l->id. */
 static int add_cell(kn_lattice *l, kn_lattice_position p, double rho, double length)
 {
     int c = l->n_cells++;
@@ -65,8 +65,8 @@ static double convert_to_coordinate(const kn_lattice *l, int x, int u)
     return l->lower[x] + (l->upper[x] - l->lower[x]) * u / SIDE;
 }
 
-/* Creates a cell at lattice position p, with the rho and length of the position, and enters it
- * in l->id. */
+/* Creates a cell (responses that share hyperparameters) at lattice position p, with the rho and
+ * length of the position, and enters it in l->id. */
 static void create_cell(kn_lattice *l, kn_lattice_position p)
 {
     double rho = p.i == RHO_ZERO  ? 0

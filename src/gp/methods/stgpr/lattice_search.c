@@ -22,8 +22,8 @@ typedef struct cell_choice {
     kn_lattice l;
 } cell_choice;
 
-/* Evaluates the coarse cells of the lattice for all its responses and keeps the best log
- * likelihood of each. Collective. */
+/* Evaluates the coarse cells (responses that share hyperparameters) of the lattice for all its
+ * responses and keeps the best log likelihood of each. Collective. */
 static kn_status evaluate_coarse(kn_ctx *ctx, cell_choice *b)
 {
     kn_status status;

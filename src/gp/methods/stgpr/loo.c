@@ -38,8 +38,8 @@ out:
     return status;
 }
 
-/* Writes to the panel (row i, response j) the leave-one-out mean y - residual and the model
- * variance v - noise, v including noise; each only if requested. */
+/* Writes to the panel (predictions of a range of responses; row i, response j) the leave-one-out
+ * mean y - residual and the model variance v - noise, v including noise; each only if requested. */
 static void write_loo(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double y, double residual,
                       double v, double noise)
 {
@@ -51,9 +51,9 @@ static void write_loo(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double 
         kn_col(m->var, j - m->first)[i] = kn_clamp_nonnegative(v - noise, v, &clamped);
 }
 
-/* Leave-one-out of single participants for n responses J of the cell in *w, which has their Y, c
- * and d: k_i = (K^-1)_ii = sum_n U_in^2/(c r_n + d); residual (K^-1 y)_i/k_i, variance with
- * noise 1/k_i [METHOD 5]. */
+/* Leave-one-out of single participants for n responses J of the cell (responses that share
+ * hyperparameters) in *w, which has their Y, c and d: k_i = (K^-1)_ii = sum_n U_in^2/(c r_n +
+ * d); residual (K^-1 y)_i/k_i, variance with noise 1/k_i [METHOD 5]. */
 static void loo_rows(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w, const loo_work *v,
                      const ptrdiff_t *J, ptrdiff_t n)
 {
@@ -151,7 +151,8 @@ out:
     return status;
 }
 
-/* Holds out every group in turn for n responses J of the cell in *w. */
+/* Holds out every group in turn for n responses J of the cell (responses that share
+ * hyperparameters) in *w. */
 static kn_status loo_groups(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
                             loo_work *v, const ptrdiff_t *J, ptrdiff_t n)
 {
@@ -170,8 +171,8 @@ typedef struct loo_panel {
     loo_work *loo_work;
 } loo_panel;
 
-/* Task of kn_panel_run for one cell (self: loo_panel): decomposes R0 and holds out rows, or
- * groups, for each block of its responses. */
+/* Task of kn_panel_run for one cell (self: loo_panel): decomposes R0 (covariance between
+ * participants) and holds out rows, or groups, for each block of its responses. */
 static kn_status loo_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;

@@ -32,7 +32,8 @@ static void free_maps(void *own)
 }
 
 /* Allocates maps *out of n participants with the method's own state (kn_stgpr_maps), without a
- * panel; computes the pair statistics of the training sample. */
+ * panel (predictions of a range of responses); computes the pair statistics of the training
+ * sample. */
 static kn_status begin_maps(kn_ctx *ctx, const kn_gp *gp, kn_maps_kind kind, ptrdiff_t n,
                             kn_gp_maps *out)
 {
@@ -166,8 +167,8 @@ kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_wor
 
 /* ---- panels -------------------------------------------------------------------------- */
 
-/* Returns the number of responses of a panel of n participants, by PANEL_BYTES, but at least
- * `lowest`. */
+/* Returns the number of responses of a panel (predictions of a range of responses) of n
+ * participants, by PANEL_BYTES, but at least `lowest`. */
 static ptrdiff_t compute_panel_width(ptrdiff_t n, ptrdiff_t lowest)
 {
     ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)n));
@@ -181,8 +182,8 @@ static ptrdiff_t find_end(const kn_ctx *ctx, const kn_gp_maps *maps, const kn_st
     return m->kind == KN_MAPS_PREDICT ? maps->gp->T : kn_response_range(ctx, &maps->Y).last;
 }
 
-/* Allocates mean and variance of a panel that begins with the requested responses, unless the
- * current panel has them. */
+/* Allocates mean and variance of a panel (predictions of a range of responses) that begins with
+ * the requested responses, unless the current panel has them. */
 static kn_status allocate_panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_index_range requested,
                                 bool mean, bool var)
 {
@@ -207,8 +208,8 @@ out:
     return status;
 }
 
-/* Makes sure that the current panel has the requested responses, with mean and variance as
- * requested; computes it if not. */
+/* Makes sure that the current panel (predictions of a range of responses) has the requested
+ * responses, with mean and variance as requested; computes it if not. */
 static kn_status prepare_panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_index_range requested,
                                bool mean, bool var)
 {

@@ -8,8 +8,8 @@
 
 static const double MERGE = 0.01; /* nats that a response may lose to use a cell of others */
 
-/* Returns the cell of row `column` of the likelihoods of response j if the response loses at
- * most MERGE nats there, else -1. */
+/* Returns the cell (responses that share hyperparameters) of row `column` of the likelihoods of
+ * response j if the response loses at most MERGE nats there, else -1. */
 static int find_acceptable_cell(const kn_lattice *l, ptrdiff_t j, int column)
 {
     if (!(kn_at(l->lml, column, j) >= l->best[j] - MERGE))
@@ -18,7 +18,8 @@ static int find_acceptable_cell(const kn_lattice *l, ptrdiff_t j, int column)
                                 : l->fine[j * KN_LATTICE_FINE_CELLS + column - l->n_coarse];
 }
 
-/* Adds `by` to suits[c] for every cell c in which response j loses at most MERGE nats. */
+/* Adds `by` to suits[c] for every cell c (responses that share hyperparameters) in which
+ * response j loses at most MERGE nats. */
 static void count_suitable(const kn_lattice *l, ptrdiff_t j, double by, double *suits)
 {
     for (int k = 0; k < l->n_coarse + KN_LATTICE_FINE_CELLS; k++) {
@@ -38,7 +39,7 @@ static bool is_suitable(const kn_lattice *l, ptrdiff_t j, int cell)
 }
 
 /* Sets all[] to the sums of the n counts own[] over MPI ranks: how many responses each cell
- * suits, and how many remain. Collective. */
+ * (responses that share hyperparameters) suits, and how many remain. Collective. */
 static kn_status sum_counts(kn_ctx *ctx, const double *own, ptrdiff_t n, double *all)
 {
     memcpy(all, own, (size_t)n * sizeof *all);

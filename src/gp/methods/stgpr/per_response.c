@@ -42,8 +42,8 @@ static void set_start(const kn_engine *e, const kn_box *box, double *x)
     x[e->cov.n_theta] = 0.5 * log(0.7 * v);
 }
 
-/* Bounds the shapes of R0 in lower and upper (order of theta) by the box of the search; other
- * parameters keep their bounds. */
+/* Bounds the shapes of R0 (covariance between participants) in lower and upper (order of theta)
+ * by the box of the search; other parameters keep their bounds. */
 static void bound_shapes(const kn_cov *cov, const kn_box *box, double *lower, double *upper)
 {
     for (int k = 0; k < cov->n; k++)

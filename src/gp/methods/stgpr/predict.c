@@ -92,7 +92,8 @@ out:
     return status;
 }
 
-/* Computes the panel of a de-identified model, cell by cell, for all new participants. */
+/* Computes the panel (predictions of a range of responses) of a de-identified model, cell by
+ * cell, for all new participants. */
 static kn_status predict_shared(kn_ctx *ctx, const kn_stgpr_panel *b)
 {
     kn_status status = KN_OK;

@@ -52,8 +52,9 @@ out:
     return status;
 }
 
-/* Finds *out, the weights of the categories and the R0 for choosing gamma, by a pilot search of
- * S-MTGPR, if the kernel or groups need it; else equal to one smooth term. Collective. */
+/* Finds *out, the weights of the categories and the R0 for choosing gamma (group noise over
+ * noise), by a pilot search of S-MTGPR, if the kernel or groups need it; else equal to one
+ * smooth term. Collective. */
 static kn_status find_base(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_cov_point *out)
 {
     kn_status status = KN_OK;
@@ -73,8 +74,8 @@ out:
     return status;
 }
 
-/* Chooses the cell of every response, all responses with the same gamma together, one gamma
- * after the other. Collective. */
+/* Chooses the cell of every response, all responses with the same gamma (group noise over noise)
+ * together, one gamma after the other. Collective. */
 static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *search,
                               kn_stgpr *s)
 {
@@ -114,8 +115,8 @@ out:
     return status;
 }
 
-/* Fits all responses together on the lattice of (rho, length): pilot, gamma, cells, final
- * parameters; records the fit in *info. Collective. */
+/* Fits all responses together on the lattice of (rho, length): pilot, gamma (group noise over
+ * noise), cells, final parameters; records the fit in *info. Collective. */
 static kn_status fit_by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;

@@ -173,8 +173,8 @@ out:
 }
 
 /* Computes a low-rank decomposition at w->theta and sets U, r and m; *enough = false if it does
- * not represent R0 well. Pivots are chosen for each cell afresh, so that the result does not
- * depend on the cells before it. */
+ * not represent R0 well. Pivots are chosen for each cell (responses that share hyperparameters)
+ * afresh, so that the result does not depend on the cells before it. */
 static kn_status decompose_low(kn_ctx *ctx, kn_cell_work *w, bool *enough)
 {
     kn_status status;

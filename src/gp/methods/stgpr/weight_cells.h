@@ -55,9 +55,11 @@ static inline ptrdiff_t kn_cell_columns(const kn_cov *cov)
 {
     return cov->n + cov->n_shapes;
 }
-/* Returns weights and shapes of R0 that row `row` of cells holds. */
+/* Returns weights and shapes of R0 (covariance between participants) that row `row` of cells
+ * holds. */
 kn_cov_point kn_cell_point(const kn_cov *cov, kn_mat cells, ptrdiff_t row);
-/* Writes weights and shapes of a point of R0 to row `row` of cells. */
+/* Writes weights and shapes of a point of R0 (covariance between participants) to row `row` of
+ * cells. */
 void kn_cell_write(const kn_cov *cov, const kn_cov_point *point, kn_mat cells, ptrdiff_t row);
 /* Appends the first n rows of `added` to s->cells, which is reallocated. */
 kn_status kn_stgpr_add_cells(kn_ctx *ctx, kn_stgpr *s, kn_mat added, ptrdiff_t n);
@@ -109,14 +111,15 @@ typedef struct kn_cell_work {
     double *c, *d, *lml, *outside; /* width: variances, LML, energy outside U */
 } kn_cell_work;
 
-/* Allocates the work space of one cell at a time for N participants and up to `width` responses;
- * samples is borrowed. The caller clears *out, also after an error. */
+/* Allocates the work space of one cell (responses that share hyperparameters) at a time for N
+ * participants and up to `width` responses; samples is borrowed. The caller clears *out, also
+ * after an error. */
 kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, const kn_cell_samples *samples,
                            ptrdiff_t width, kn_cell_work *out);
 /* Frees the work space. */
 void kn_cell_work_clear(kn_cell_work *w);
-/* Decomposes R0 at weights and shapes `at` with group noise ratio gamma into w->U, r and m: low
- * rank if it suffices, else dense (N^3). */
+/* Decomposes R0 (covariance between participants) at weights and shapes `at` with group noise
+ * ratio gamma into w->U, r and m: low rank if it suffices, else dense (N^3). */
 kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_cov_point *at, double gamma);
 /* Computes w->A = U'Y, then c, d and log likelihood of each response of Y (N x n) in the
  * decomposed cell, by the profile of METHOD 1b, accurate to `nats` in log likelihood (0: full
