@@ -9,6 +9,7 @@
 #include "base/parallel/parallel_for.h"
 #include "la/la.h"
 #include "la/vec.h"
+#include "stats/order_statistics.h"
 
 void kn_pairs_clear(kn_pairs *pairs)
 {
@@ -189,53 +190,15 @@ out:
     return status;
 }
 
-/* Comparison for qsort: doubles in ascending order. */
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Returns the median of three numbers. */
-static double middle_of_three(double a, double b, double c)
-{
-    return a < b ? fmin(b, fmax(a, c)) : fmin(a, fmax(b, c));
-}
-
-/* Returns the k-th smallest of v, which is rearranged. Quickselect (Hoare 1961): about 3 n
- * comparisons instead of n log2 n; after 64 partitions what is left is sorted. */
-static double select_kth(double *v, ptrdiff_t n, ptrdiff_t k)
-{
-    ptrdiff_t low = 0, high = n - 1;
-    for (int patience = 64; low < high && patience > 0; patience--) {
-        double pivot = middle_of_three(v[low], v[low + (high - low) / 2], v[high]);
-        ptrdiff_t i = low, j = high;
-        while (i <= j) { /* invariant: v[low .. i-1] <= pivot <= v[j+1 .. high]; equal values split
-                            evenly */
-            while (v[i] < pivot)
-                i++;
-            while (v[j] > pivot)
-                j--;
-            if (i <= j) {
-                double t = v[i];
-                v[i++] = v[j];
-                v[j--] = t;
-            }
-        }
-        if (k > j && k < i)
-            return v[k];
-        low = k >= i ? i : low;
-        high = k <= j ? j : high;
-    }
-    if (low < high)
-        qsort(v + low, (size_t)(high - low + 1), sizeof *v, compare_doubles);
-    return v[k];
-}
-
-/* Returns the root of the median of the n values v, which are rearranged; 0 if n is 0. */
+/* Returns the root of the median of the n values v (n/2 values are below it), which are rearranged;
+ * 0 if n is 0. O(n). */
 static double find_median_root(double *v, ptrdiff_t n)
 {
-    return n > 0 ? sqrt(select_kth(v, n, n / 2)) : 0;
+    double median = n > 0 ? v[0] : 0;
+    kn_select_largest(v, n, n - n / 2);
+    for (ptrdiff_t i = 0; i < n - n / 2; i++)
+        median = i == 0 ? v[0] : fmin(median, v[i]);
+    return sqrt(median);
 }
 
 /* ---- rows by value ---- */

@@ -111,7 +111,7 @@ typedef struct kn_method {
     void (*clear)(kn_gp *gp);                           /* frees gp->own; NULL: there is none */
     double (*bytes)(const kn_gp *gp);                   /* size of the model in memory */
     /* Smallest number of participants for which a prediction is efficient. Depends on gp->T only,
-     * so that a memory plan can call it. */
+     * so that a memory plan can call it. NULL: 1. */
     ptrdiff_t (*batch)(const kn_gp *gp);
     /* a line about the model for its summary; NULL: none */
     void (*describe)(const kn_gp *gp, char *line, size_t size);

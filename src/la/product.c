@@ -24,19 +24,14 @@ static ptrdiff_t count_pieces(double flops)
     return flops < 1e7 ? 1 : flops < 2e8 ? 4 : flops < 1e9 ? 8 : flops < 1e10 ? 16 : 64;
 }
 
-static ptrdiff_t min_size(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns the number of chunks, at most `wanted`, into which the inner dimension k of an m x n
  * product is split; 1 if C is too large or k too short to split. */
 static ptrdiff_t count_chunks(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, ptrdiff_t wanted)
 {
     if (wanted == 1 || k / LONG < m || k / LONG < n)
         return 1;
-    ptrdiff_t fit = min_size(k / MIN_DEPTH, MAX_PARTS / n / m);
-    return fit >= 4 ? min_size(wanted, fit) : 1;
+    ptrdiff_t fit = kn_min_size(k / MIN_DEPTH, MAX_PARTS / n / m);
+    return fit >= 4 ? kn_min_size(wanted, fit) : 1;
 }
 
 /* Halves the longer side of the tiles until there are enough. The width counts twice, because tiles
@@ -78,7 +73,7 @@ ptrdiff_t kn_tiles_trsm(ptrdiff_t length, ptrdiff_t n)
 ptrdiff_t kn_tiles_at(ptrdiff_t length, ptrdiff_t parts, ptrdiff_t p)
 {
     ptrdiff_t units = length / UNIT + (length % UNIT > 0);
-    return min_size(units * p / parts * UNIT, length);
+    return kn_min_size(units * p / parts * UNIT, length);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

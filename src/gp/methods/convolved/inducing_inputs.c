@@ -4,20 +4,13 @@
 #include "gp/methods/convolved/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "cov/pairs.h"
 #include "la/la.h"
+#include "stats/order_statistics.h"
 
 static const double ENOUGH = 1e-8; /* proportion of the trace: further pivots are rounding */
 enum { DISTANCE_SAMPLE = 500 };    /* participants used for the median distance */
-
-/* Comparison for qsort: doubles in ascending order. */
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Chooses at most M inducing inputs for one continuous covariate X (N x 1): the quantiles (j +
  * 1/2)/M of its values, without duplicates, as *Z (m x 1, owned by the caller). */
@@ -27,7 +20,7 @@ static kn_status choose_quantiles(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z)
     kn_mat sorted = {0};
     ptrdiff_t n = 0, N = X.rows;
     KN_TRY(kn_mat_copy(ctx, X, &sorted));
-    qsort(sorted.data, (size_t)N, sizeof(double), compare_doubles);
+    kn_sort(sorted.data, N);
     KN_TRY(kn_mat_new(ctx, kn_min_size(M, N), 1, Z));
     for (ptrdiff_t j = 0; j < M; j++) {
         double at = ((double)j + 0.5) / (double)M * (double)N - 0.5;
@@ -74,7 +67,7 @@ static double find_median_distance2(kn_mat X, double *work)
                 d2 += (kn_at(X, i, f) - kn_at(X, j, f)) * (kn_at(X, i, f) - kn_at(X, j, f));
             work[n++] = d2;
         }
-    qsort(work, (size_t)n, sizeof *work, compare_doubles);
+    kn_sort(work, n);
     for (ptrdiff_t k = n / 2; k < n; k++) /* the median is 0 if half of the participants are
                                            * equal */
         if (work[k] > 0)

@@ -174,13 +174,6 @@ static bool known_noise(kn_gp *gp)
     return true;
 }
 
-/* Implements kn_method.batch: any number of participants is predicted efficiently. */
-static ptrdiff_t batch_kronprod(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
 const kn_method kn_method_kronprod = {
     .name = "kronprod",
     .title = "MT-Kronprod",
@@ -202,6 +195,5 @@ const kn_method kn_method_kronprod = {
     .group_noise_proportion = kn_components_group_proportion,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
-    .batch = batch_kronprod,
     .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

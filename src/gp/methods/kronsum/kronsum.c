@@ -309,13 +309,6 @@ static kn_status cv_kronsum(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *p
     return kn_refit_cv(ctx, gp, problem, refit_fold, out);
 }
 
-/* Implements kn_method.batch: any number of participants is predicted efficiently. */
-static ptrdiff_t batch_kronsum(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
 /* Computes *W = S^-1 Q (T x T, owned by the caller) and *log_det = ln|S| for S = Q Q'.
  * KN_ERR_NUMERIC if S is not positive definite. */
 static kn_status compute_coordinates(kn_ctx *ctx, kn_mat Q, kn_mat *W, double *log_det)
@@ -404,7 +397,6 @@ const kn_method kn_method_kronsum = {
     .arrays = kn_kronsum_arrays,
     .clear = kn_kronsum_state_clear,
     .bytes = kn_kronsum_bytes,
-    .batch = batch_kronsum,
     .describe = kn_kronsum_describe,
     .need = {kn_kronsum_finalise, kn_kronsum_need_fit, kn_components_maps_need,
              kn_components_block_need},

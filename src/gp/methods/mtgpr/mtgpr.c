@@ -459,13 +459,6 @@ static void clear_mtgpr(kn_gp *gp)
     gp->own = NULL;
 }
 
-/* Implements kn_method.batch: any number of participants is predicted efficiently. */
-static ptrdiff_t batch_mtgpr(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
 const kn_method kn_method_mtgpr = {
     .name = "mtgpr",
     .title = "MTGPR",
@@ -494,7 +487,6 @@ const kn_method kn_method_mtgpr = {
     .clear = clear_mtgpr,
     .describe = kn_mtgpr_describe,
     .bytes = kn_components_bytes,
-    .batch = batch_mtgpr,
     .need = {kn_mtgpr_need_finalise, kn_mtgpr_need_fit, kn_components_maps_need,
              kn_components_block_need},
 };

@@ -389,13 +389,6 @@ static bool known_noise(kn_gp *gp)
     return iso;
 }
 
-/* Implements kn_method.batch: any number of participants is predicted efficiently. */
-static ptrdiff_t batch_smtgpr(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
 /* Implements kn_method.deidentify; KN_ERR_ARGUMENT for iso noise, whose prediction needs the
  * training sample. */
 static kn_status deidentify_smtgpr(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
@@ -433,6 +426,5 @@ const kn_method kn_method_smtgpr = {
     .points = kn_components_points,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
-    .batch = batch_smtgpr,
     .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

@@ -244,21 +244,6 @@ static kn_status visit_arrays_whitened(kn_gp *gp, kn_arrays *a)
     return KN_OK;
 }
 
-/* Implements kn_method.known_noise: false, noise comes from held-out residuals or, without
- * folds, from the training sample [noise.c]. */
-static bool known_noise(kn_gp *gp)
-{
-    (void)gp;
-    return false; /* from held-out residuals, or in-sample [noise.c] */
-}
-
-/* Implements kn_method.batch: any number of participants is predicted efficiently. */
-static ptrdiff_t batch_whitened(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
 /* Implements kn_method.deidentify: always KN_ERR_ARGUMENT, because D0 holds the responses of the
  * training participants. */
 static kn_status refuse_deidentification(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
@@ -347,12 +332,10 @@ const kn_method kn_method_whitened = {
     .covariance = kn_components_covariance,
     .map_density = map_density_whitened,
     .map_density_block = map_density_block_whitened,
-    .known_noise = known_noise,
     .group_noise = kn_components_group_noise,
     .group_noise_proportion = kn_components_group_proportion,
     .deidentify = refuse_deidentification,
     .arrays = visit_arrays_whitened,
     .bytes = kn_components_bytes,
-    .batch = batch_whitened,
     .need = {need_settle, need_fit, need_maps, need_block},
 };
