@@ -155,8 +155,9 @@ out:
     return status;
 }
 
-/* Computes the rows of the map that belong to the points (points x m): L^-T w r^1/2, L = V at
- * the points. */
+/* Computes the rows of the interpolation map that belong to the chosen base points (points x m):
+ * L^-T w r^1/2, L the rows of the Cholesky factor V at the points, r (m) the eigenvalues.
+ * KN_ERR_MEMORY. */
 static kn_status compute_point_rows(kn_ctx *ctx, const greedy *g, const double *r, kn_mat map)
 {
     kn_mat L = {0};

@@ -186,8 +186,10 @@ out:
 
 /* ---- features ------------------------------------------------------------------------------ */
 
-/* Computes the features of the rest, L = K_nm Lm^-T (N x pivots in use), into w->Phi, and the
- * residual trace w->residual_used. */
+/* Computes the Nystroem features L = K_nm Lm^-T (N x pivots in use) of those covariance terms
+ * that have no exact features, into the last columns of w->Phi, and the proportion of their
+ * trace that L leaves out, w->residual_used. No columns if the terms have no weight at this
+ * theta. */
 static kn_status compute_L(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -206,8 +208,9 @@ out:
     return status;
 }
 
-/* Computes the features of the rest at the current theta, and chooses pivots if there are none
- * yet or those there do not suffice. */
+/* Computes the features of those covariance terms that have no exact features (the rest, N x
+ * pivots) at the current theta. Pivots (base participants) are chosen anew if there are none
+ * yet, or if those there leave too large a residual trace. */
 static kn_status compute_rest(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status = KN_OK;

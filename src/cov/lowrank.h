@@ -80,7 +80,8 @@ kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d);
 /* Computes A = U'Z (m x P), the coordinates in the eigenvectors of d, after
  * kn_lowrank_decompose. */
 kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat A);
-/* Sets rest_p = |z_p|^2 - |A_p|^2 in the metric of H, the energy of z_p outside U. Eigenvectors
+/* Sets rest_p = z_p'H^-1 z_p - |A_p|^2 (P), the energy of each coordinate z_p (N) outside the
+ * eigenvectors U; H: group noise I + gamma G, A = U'Z (m x P; U includes H^-1). Eigenvectors
  * with eigenvalues near rounding do not have exactly unit length; rest takes up the difference,
  * with its sign, so that the total energy is right. */
 void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest);

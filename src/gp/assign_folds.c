@@ -66,7 +66,7 @@ out:
 }
 
 /* Assigns the groups in order of their number, each to the fold with the fewest participants:
- * fold[i] (N). A single filled-out set takes groups until it is full; the other groups get -1.
+ * fold[i] (N). A single held-out set takes groups until it is full; the other groups get -1.
  * size: n_groups + folds zeros, work space. */
 static void assign_groups(ptrdiff_t N, const ptrdiff_t *member, ptrdiff_t n_groups, int folds,
                           ptrdiff_t *size, int *fold)

@@ -78,7 +78,9 @@ void kn_exact_sum_add_f32(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const f
     }
 }
 
-/* Tests the rounding of this build: of d1 + d1/4 + d2, hi must keep d1 and lo the rest. */
+/* True if this build rounds additions as IEEE 754 requires (not under -ffast-math): of the sum
+ * d0 + d0/4 + d1 of the units d of s, the high limb must keep d0 and the low limb the rest,
+ * exactly. */
 static bool is_rounding_sound(kn_exact_sum *s)
 {
     double hi = 0, lo = 0, x = s->d[0] + s->d[0] / 4 + s->d[1];

@@ -76,8 +76,9 @@ typedef struct kn_engine_data {
     kn_engine_core *core;
 } kn_engine_data;
 
-/* Creates an engine: dense if spec.rank is 0 or pairs are given, else low rank. KN_ERR_MEMORY,
- * with the sizes that would fit, if the dense matrices exceed the budget. */
+/* Creates the engine that evaluates the log likelihood of the coordinates Z (N x P) and its
+ * gradient at given parameters: dense if spec.rank is 0 or pairs are given, else low rank.
+ * KN_ERR_MEMORY, with the sizes that would fit, if the dense matrices exceed the budget. */
 kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *data,
                         kn_engine *out);
 /* Frees all that the engine owns and sets it to {0}. */

@@ -53,9 +53,10 @@ void kn_iso_clear(kn_iso *s);
  * the first evaluation and whenever m changes. Z: the same N x P coordinates each time. */
 kn_status kn_iso_set_rank(kn_ctx *ctx, kn_iso *s, kn_mat Z, ptrdiff_t m);
 
-/* Computes the iso log likelihood *lml at the inside parameters (task covariance, iso term,
- * noise) [C..., R.diag, noise], given eigenvalues r (m) of R0 and A0 = U'Z (m x P), and unless g
- * is NULL its gradient with respect to them. Leaves the state for kn_iso_outer and prediction. */
+/* Computes the log likelihood *lml under iso noise (one noise variance for all responses) at the
+ * parameters `inside` = [task covariance..., iso term, noise], which do not change R0, given
+ * eigenvalues r (m) of R0 and A0 = U'Z (m x P), and unless g is NULL its gradient with respect
+ * to them. Leaves the state for kn_iso_outer and prediction. */
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g);
 

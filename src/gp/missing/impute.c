@@ -71,8 +71,10 @@ static bool levels_matter(const imputation *f)
     return f->p->levels && f->p->levels->any;
 }
 
-/* Allocates the work space of the rounds for P factors and blocks of at most KN_BLOCK responses,
- * and decomposes R0. The caller clears f, also after an error. */
+/* Allocates the work space of the imputation's rounds (EM-like passes of a P-factor model of the
+ * residuals) for n participants, T responses and blocks of at most KN_BLOCK responses, and
+ * decomposes R0 (covariance between participants, n x n). The caller clears f, also after an
+ * error. */
 static kn_status rounds_new(kn_ctx *ctx, imputation *f, ptrdiff_t P)
 {
     kn_status status;
@@ -193,8 +195,10 @@ static void remove_missing(imputation *f, kn_mat E, ptrdiff_t first, ptrdiff_t a
     }
 }
 
-/* Computes everything of a round that is a sum over responses (rhs, less, all), and B (T x P)
- * and psi (T). One pass over the completed responses. */
+/* In one pass over the completed responses, computes what a round of the imputation takes from
+ * all of them, with the residuals e and factors F (n x P): loadings B (T x P), noise variances
+ * psi (T), and for the factor scores the sums over responses rhs = B'Psi^-1 e of observed cells
+ * (P x n), all = B'Psi^-1 B (P x P) and less, the part of it that missing cells have (P P x n). */
 static kn_status compute_round_sums(kn_ctx *ctx, imputation *f)
 {
     kn_status status = KN_OK;

@@ -194,9 +194,10 @@ static double compute_null_density(const kn_map_density_state *w, ptrdiff_t j, d
     return -kn_at(w->null, j, 2) - 0.5 * d * d;
 }
 
-/* Parallel task (self: block_job): sets the scaled residuals e_w of rows from .. to - 1 of a
- * part (0 where missing), and updates q, log_scale, log_null and the record of missing
- * responses. */
+/* Parallel task (self: block_job): for rows from .. to - 1 (participants) and each response of a
+ * block, writes the scaled residual e_w = (y - mean)/sd (0 where y is missing), and adds to the
+ * row's totals: q += e_w^2, the log of the scale, the log density of the null model; missing
+ * responses are counted and marked instead. */
 static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;

@@ -80,7 +80,8 @@ kn_status kn_search_space_new(kn_ctx *ctx, kn_engine *e, kn_search_space *s);
 /* Returns weights and shapes of R0 (covariance between participants) at the coordinates x
  * (s->n). */
 kn_cov_point kn_search_point(const kn_search_space *s, const double *x);
-/* Writes the coordinates x (s->n) of the point p, clipped to the box. */
+/* Writes the coordinates x (s->n; logs of weight ratios, then logs of shapes of R0, the
+ * covariance between participants) of the point p, clipped to the bounds of the search. */
 void kn_search_coordinates(const kn_search_space *s, const kn_cov_point *p, double *x);
 
 /* Sets *yes if the search must end with the best point so far: cancelled, no evaluations left or

@@ -37,7 +37,7 @@ typedef struct measurement {
     kn_mat UY; /* m x width */
 } measurement;
 
-/* Begins the loop of kn_lowrank_sum_new (self: measuring): allocates U'y of one block if gamma
+/* Begins the loop of kn_lowrank_sum_new (self: measurement): allocates U'y of one block if gamma
  * or group noise needs it. */
 static kn_status begin_measurement(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
@@ -46,7 +46,7 @@ static kn_status begin_measurement(kn_ctx *ctx, void *self, const kn_block_loop_
     return rotate ? kn_mat_new(ctx, v->w->m, plan->width, &v->UY) : KN_OK;
 }
 
-/* Block visitor of kn_lowrank_sum_new (self: measuring): energies w->y2[j] = y_j'O^-1 y_j of the
+/* Block visitor of kn_lowrank_sum_new (self: measurement): energies w->y2[j] = y_j'O^-1 y_j of the
  * block's responses and, for gamma, w->squares = (U'y_j).^2 (m x T). */
 static kn_status measure_block(kn_ctx *ctx, void *self, kn_block *b)
 {

@@ -289,7 +289,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 }
 
 /* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
- * maps of n participants, and R0* U or the leave-one-out smoother, stay in the plan. */
+ * the maps, and R0* U (n x M) or the leave-one-out smoother, which stay allocated. */
 static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_components_maps_need(r, s, kind, n);

@@ -154,8 +154,8 @@ out:
     return status;
 }
 
-/* Computes the dense decomposition of R0 + gamma at w->theta into w->full, on one thread, and
- * sets U, r and m = N. 9 N^3 flops. */
+/* Computes all N eigenvalues r and eigenvectors U of R0 (covariance between participants) with
+ * group noise variance gamma, at w->theta into w->full, on one thread; m = N. 9 N^3 flops. */
 static kn_status decompose_full(kn_ctx *ctx, kn_cell_work *w)
 {
     kn_status status = KN_OK;
